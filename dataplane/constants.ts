@@ -1,0 +1,91 @@
+// Every number of the WireGuard paper (section 6.1 unless said otherwise) and every limit of the
+// data plane, in one place. Times are milliseconds, sizes bytes. It imports nothing.
+
+/** Messages after which a keypair is renewed (6.1: 2^60). See decisions/2026-11-20-counters.md. */
+export const REKEY_AFTER_MESSAGES = 2 ** 52;
+/** Messages after which a keypair carries nothing more (6.1: 2^64 - 2^13 - 1). */
+export const REJECT_AFTER_MESSAGES = 2 ** 53 - 2 ** 13 - 1;
+/** Age at which the initiator of a keypair renews it. */
+export const REKEY_AFTER_TIME_MS = 120_000;
+/** Age at which a keypair carries nothing more. */
+export const REJECT_AFTER_TIME_MS = 180_000;
+/** How long an initiator goes on trying. */
+export const REKEY_ATTEMPT_TIME_MS = 90_000;
+/** Pause between two initiations to one peer. */
+export const REKEY_TIMEOUT_MS = 5_000;
+/** Upper end of the random delay added to a retry (6.1 asks for jitter; the kernel takes 1/3 s). */
+export const REKEY_TIMEOUT_JITTER_MS = 333;
+/** Silence after which received data is acknowledged with an empty packet. */
+export const KEEPALIVE_TIMEOUT_MS = 10_000;
+/** Life of a cookie secret and of a received cookie (5.4.7). */
+export const COOKIE_REFRESH_TIME_MS = 120_000;
+/** Margin by which a received cookie is given up early, for the clock of its maker. */
+export const COOKIE_LATENCY_MS = 5_000;
+/** Shortest distance of two initiations that one peer may send (5.1: flood protection). */
+export const INITIATION_INTERVAL_MS = 20;
+/** How long the house counts as under load after its queue was long (5.3). */
+export const UNDER_LOAD_AFTER_MS = 1_000;
+
+/** Counters that the replay window spans (RFC 6479; the kernel's size). */
+export const REPLAY_WINDOW_COUNTERS = 8_192;
+
+export const KEY_BYTES = 32;
+export const TAG_BYTES = 16;
+export const MAC_BYTES = 16;
+export const TIMESTAMP_BYTES = 12;
+export const COOKIE_NONCE_BYTES = 24;
+/** Inner packets are padded with zeros to a multiple of this (5.4.6). */
+export const PADDING_BYTES = 16;
+/** Header (16) and tag (16) of a transport data message. */
+export const TRANSPORT_OVERHEAD_BYTES = 32;
+
+/** Peers of one gateway; bounds every table that is indexed by peer. */
+export const MAX_PEERS = 65_536;
+/** Keypairs alive at once: previous, current and next of every peer. */
+export const MAX_KEYPAIRS = 3 * MAX_PEERS;
+/** Receiver indices given out at once: those of all keypairs, and one handshake of every peer. */
+export const MAX_INDICES = 4 * MAX_PEERS;
+/** Packets kept for a peer without a keypair; the oldest goes first. */
+export const MAX_STAGED_PER_PEER = 32;
+/** Bytes kept for all peers without a keypair. */
+export const MAX_STAGED_BYTES = 8 * 1024 * 1024;
+/** Initiations waiting for their Diffie-Hellmans. */
+export const MAX_QUEUED_INITIATIONS = 4_096;
+/** Waiting initiations from which on the house is under load (the kernel: queue / 8). */
+export const UNDER_LOAD_INITIATIONS = MAX_QUEUED_INITIATIONS / 8;
+/** Initiations taken between two batches, so that established traffic waits at most 2 ms. */
+export const INITIATIONS_PER_TURN = 8;
+/** Peers whose timers fire between two batches. */
+export const TIMERS_PER_TURN = 64;
+
+/** Initiations per second and source that are taken under load (5.3; the kernel's numbers). */
+export const RATE_LIMIT_PER_SECOND = 20;
+/** Initiations that one source may send at once under load. */
+export const RATE_LIMIT_BURST = 5;
+/** Sources that are remembered by the rate limiter. */
+export const MAX_RATE_LIMITED_SOURCES = 8_192;
+
+/** IPv6 extension headers that are walked before a packet is given up. */
+export const MAX_EXTENSION_HEADERS = 8;
+
+/** Messages taken from the UDP sockets in one batch. */
+export const DATAGRAM_SLOTS = 64;
+/** Datagrams that the kernel joins into one message at most (UDP_GRO). */
+export const DATAGRAMS_PER_SLOT = 64;
+/** Packets taken from the TUN in one batch; each may be a super-packet of 64 KiB. */
+export const PACKET_SLOTS = 64;
+/**
+ * Distance of two slots of an arena: 64 KiB, room for the header in front, and an odd number of
+ * cache lines, so that the headers of all slots do not fall into the same cache set.
+ */
+export const SLOT_BYTES = 65_536 + 64 * 5;
+/** Room before a packet in its slot, for the virtio_net_hdr that the TUN puts there. */
+export const SLOT_HEADROOM_BYTES = 64;
+
+function assertRelation(holds: boolean, relation: string): void {
+  if (!holds) throw new Error(`constants: ${relation} does not hold`);
+}
+assertRelation(REJECT_AFTER_TIME_MS > REKEY_AFTER_TIME_MS, 'reject after rekey');
+assertRelation(REJECT_AFTER_MESSAGES > REKEY_AFTER_MESSAGES, 'reject after rekey, in messages');
+assertRelation(REKEY_ATTEMPT_TIME_MS > REKEY_TIMEOUT_MS, 'more than one attempt');
+assertRelation(REPLAY_WINDOW_COUNTERS % 32 === 0, 'the replay window is whole words');

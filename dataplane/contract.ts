@@ -1,0 +1,190 @@
+// The border of the data plane as plain data: what a gateway is told (configuration), what it
+// tells (statistics), and the batches that the packet path and an engine hand to each other. An
+// engine is the native addon or its TypeScript twin; this file is what they have in common.
+
+import type { Primitives } from './noise/primitives.ts';
+import type { Endpoint, EndpointTable } from './wire/address.ts';
+
+// ---- configuration -------------------------------------------------------------------------
+
+/** A peer as it should be. Its allowed IPs are exactly its addresses, /32 and /128. */
+export interface PeerConfig {
+  /** Base64, 44 characters. */
+  readonly publicKey: string;
+  /** 32 bytes; zeros mean "none". */
+  readonly presharedKey: Uint8Array;
+  /** 4 bytes, null when the peer has no IPv4 address. */
+  readonly ipv4: Uint8Array | null;
+  /** 16 bytes, null when the peer has no IPv6 address. */
+  readonly ipv6: Uint8Array | null;
+  /** Name of the scope whose rules are asked before the global ones: the owner. */
+  readonly scope: string;
+  /** Where it was last heard; read only when the peer is added, so that tunnels come back. */
+  readonly resume: { readonly endpoint: Endpoint; readonly heardAtMs: number } | null;
+}
+
+/** A rule as it should be. */
+export interface RuleConfig {
+  readonly id: string;
+  readonly action: 'accept' | 'drop';
+  /** 4 or 16 bytes; host bits do not count. */
+  readonly address: Uint8Array;
+  readonly prefixBits: number;
+  /** Null: all traffic; then the ports mean nothing. */
+  readonly portType: 'tcp' | 'udp' | null;
+  readonly portFirst: number;
+  readonly portLast: number;
+}
+
+/** Name of the scope whose rules hold for everyone. */
+export const GLOBAL_SCOPE = '';
+
+/** Everything that may change while a gateway runs. Compared by value, entry by entry. */
+export interface GatewayConfig {
+  /** By public key. */
+  readonly peers: ReadonlyMap<string, PeerConfig>;
+  /** By scope; a scope without rules is absent. */
+  readonly rules: ReadonlyMap<string, readonly RuleConfig[]>;
+}
+
+/** One tunnel network and the gateway's own address in it, as bytes. */
+export interface NetworkConfig {
+  readonly network: Uint8Array;
+  readonly prefixBits: number;
+  readonly address: Uint8Array;
+}
+
+// ---- statistics ----------------------------------------------------------------------------
+
+/** What changed of one peer since the last sample; bytes are increments. */
+export interface PeerSample {
+  readonly publicKey: string;
+  /** Unix time in milliseconds, null before the first handshake. */
+  readonly latestHandshakeMs: number | null;
+  readonly endpoint: Endpoint | null;
+  /** UDP payload received from, and sent to, the peer, as `wg show` counts. */
+  readonly rxBytes: number;
+  readonly txBytes: number;
+}
+
+/** Hits of one rule since the last sample. */
+export interface RuleSample {
+  readonly id: string;
+  readonly packets: number;
+  readonly bytes: number;
+  /** Unix time in milliseconds. */
+  readonly lastHitMs: number;
+}
+
+/** A sample of everything that moved. */
+export interface Sample {
+  readonly peers: readonly PeerSample[];
+  readonly rules: readonly RuleSample[];
+  /** Totals by reason name since the worker began; zero ones are left out. */
+  readonly drops: Readonly<Record<string, number>>;
+}
+
+// ---- batches -------------------------------------------------------------------------------
+
+/** Numbers per descriptor. */
+export const DESCRIPTOR_WORDS = 8;
+/** Byte offset in the arena. */
+export const OFFSET = 0;
+/** Bytes: of the datagram, once opened of the inner packet, once sealed of all datagrams made. */
+export const LENGTH = 1;
+/** Slot and generation of the key; an engine refuses a generation that is gone. */
+export const KEY = 2;
+export const GENERATION = 3;
+/** One of the verdicts below. */
+export const VERDICT = 4;
+/** Slot of the endpoint that the datagram came from or goes to. */
+export const ADDRESS = 5;
+/** Datagrams that `seal` made of the packet. */
+export const DATAGRAMS = 6;
+
+/** Do nothing: refused, or done with. Every other verdict asks for, or reports, one step. */
+export const VERDICT_DROP = 0;
+/** For `open`: authenticate and decrypt in place. */
+export const VERDICT_OPEN = 1;
+/** From `open`: OFFSET and LENGTH are those of the inner packet. */
+export const VERDICT_OPENED = 2;
+/** From `open`: the tag was wrong, or the key is gone. */
+export const VERDICT_OPEN_FAILED = 3;
+/** For `writeTun`. */
+export const VERDICT_TUN = 4;
+/** For `seal`: encrypt with KEY and send to ADDRESS; a LENGTH of 0 is a keepalive. */
+export const VERDICT_SEAL = 5;
+/** From `seal`: on its way. */
+export const VERDICT_SEALED = 6;
+/** From `seal`: on its way, and the key has sent REKEY_AFTER_MESSAGES. */
+export const VERDICT_SEALED_REKEY = 7;
+/** From `seal`: the key is gone or has sent REJECT_AFTER_MESSAGES. */
+export const VERDICT_SEAL_EXHAUSTED = 8;
+/** From `seal`: the packet's segmentation makes no sense. */
+export const VERDICT_SEAL_INVALID = 9;
+/** From `readTun` or `receive`: the packet was cut off by the kernel. */
+export const VERDICT_TRUNCATED = 10;
+
+/** Packets or datagrams in one arena, and what is to become of each. */
+export interface Batch {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  readonly descriptors: Int32Array;
+  /** Descriptors in use. */
+  count: number;
+}
+
+/** Makes an empty batch over an arena of its own. */
+export function createBatch(arenaBytes: number, capacity: number): Batch {
+  const buffer = new ArrayBuffer(arenaBytes);
+  return {
+    bytes: new Uint8Array(buffer),
+    view: new DataView(buffer),
+    descriptors: new Int32Array(capacity * DESCRIPTOR_WORDS),
+    count: 0,
+  };
+}
+
+/** System calls that failed, by kind: places in `PacketEngine.faults`. */
+export const FAULT_UDP_RECEIVE = 0;
+export const FAULT_UDP_SEND = 1;
+export const FAULT_TUN_READ = 2;
+export const FAULT_TUN_WRITE = 3;
+export const FAULT_COUNT = 4;
+
+/** Where an engine keeps the keys of a keypair. */
+export interface KeyHandle {
+  readonly slot: number;
+  readonly generation: number;
+}
+
+/** Endpoint slots: of the batch at hand, of waiting initiations, then one of each peer. */
+export interface EndpointLayout {
+  readonly waiting: number;
+  readonly peers: number;
+  readonly total: number;
+}
+
+/** The bulk operations of an engine, as the packet path sees them. */
+export interface PacketEngine {
+  readonly primitives: Primitives;
+  readonly endpoints: EndpointTable;
+  /** Datagrams from the UDP sockets. Each slot is a message that may hold several of one sender. */
+  readonly datagrams: Batch;
+  /** Packets from the TUN, or staged ones; each with a virtio_net_hdr before it. */
+  readonly packets: Batch;
+  /** Counts since the engine began, by kind. */
+  readonly faults: Float64Array;
+  /** Keeps the keys of a keypair; returns null when all slots are taken. Copies the keys. */
+  installKey(send: Uint8Array, receive: Uint8Array, remoteIndex: number): KeyHandle | null;
+  /** Wipes a key; its slot may serve again after the batch at hand. */
+  removeKey(slot: number, generation: number): void;
+  /** Opens what is marked VERDICT_OPEN. */
+  open(batch: Batch): void;
+  /** Pads, seals and queues for sending what is marked VERDICT_SEAL. */
+  seal(batch: Batch): void;
+  /** Queues a handshake message for the endpoint in a slot. Copies the message. */
+  send(message: Uint8Array, address: number): void;
+  /** Writes to the TUN what is marked VERDICT_TUN. */
+  writeTun(batch: Batch): void;
+}

@@ -1,0 +1,398 @@
+// The whole data plane as a pure machine: datagrams, packets, configuration and `now` go in;
+// verdicts, datagrams, deadlines and statistics come out. It only orders the steps, and is short
+// enough to be their documentation:
+//
+//     inbound   classify -> open -> accept -> sanity -> source -> filter -> TUN or peer
+//     outbound  destination -> peer -> seal, or stage and begin a handshake
+
+import {
+  DATAGRAM_SLOTS,
+  DATAGRAMS_PER_SLOT,
+  INITIATIONS_PER_TURN,
+  REJECT_AFTER_TIME_MS,
+  TIMERS_PER_TURN,
+} from './constants.ts';
+import {
+  type Batch,
+  DESCRIPTOR_WORDS,
+  LENGTH,
+  type NetworkConfig,
+  OFFSET,
+  type PacketEngine,
+  type PeerConfig,
+  type Sample,
+  VERDICT,
+  VERDICT_DROP,
+  VERDICT_TRUNCATED,
+  VERDICT_TUN,
+} from './contract.ts';
+import type { Change } from './diff.ts';
+import { Filter, type Scope } from './filter/filter.ts';
+import type { Identity, Random } from './noise/handshake.ts';
+import { type ReasonName, reasonNames, reasons } from './reasons.ts';
+import { endpoint, ENDPOINT_BYTES } from './wire/address.ts';
+import { isEchoRequest, turnIntoEchoReply } from './wire/icmp.ts';
+import {
+  hasReservedDestination,
+  hasReservedSource,
+  InnerPacket,
+  parseInner,
+  PROTOCOL_UDP,
+  takeHop,
+} from './wire/ip.ts';
+import type { Peer } from './wireguard/peer.ts';
+import { Receiver } from './wireguard/receive.ts';
+import { Sender, VIRTIO_HEADER_BYTES } from './wireguard/send.ts';
+import { Tunnel } from './wireguard/tunnel.ts';
+
+/** Distance at which peers that were heard before a restart are sent an initiation. */
+const RESUME_PACE_MS = 0.25;
+
+/** How the engine's faults are called among the reasons; in the order of their numbers. */
+const FAULT_REASONS: readonly ReasonName[] = [
+  'udp_receive_failed',
+  'udp_send_failed',
+  'tun_read_failed',
+  'tun_write_failed',
+];
+
+/** What a pipeline is made of. */
+export interface PipelineOptions {
+  readonly engine: PacketEngine;
+  readonly identity: Identity;
+  readonly random: Random;
+  readonly ipv4: NetworkConfig | null;
+  readonly ipv6: NetworkConfig | null;
+  readonly defaultAction: 'accept' | 'drop';
+  /** UDP port of the tunnel, for packets that would go around in circles. */
+  readonly listenPort: number;
+  /** False: only peers and the gateway's own address can be reached. */
+  readonly hasTun: boolean;
+}
+
+/** The packet path. Times: `now` is a monotonic clock in ms, `wallMs` Unix time in ms. */
+export class Pipeline {
+  readonly #engine: PacketEngine;
+  readonly #options: PipelineOptions;
+  readonly #tunnel: Tunnel;
+  readonly #sender: Sender;
+  readonly #receiver: Receiver;
+  readonly #filter: Filter;
+  readonly #own4: OwnNetwork | null;
+  readonly #own6: OwnNetwork | null;
+  readonly #packet = new InnerPacket();
+  /** By peer slot: the rules of its owner. */
+  readonly #scopes: (Scope | undefined)[] = [];
+  /** By descriptor of the batch at hand: for whom it is sealed. */
+  readonly #targets: (Peer | null)[];
+  readonly #drops = new Float64Array(reasonNames.length);
+  #wallMs = 0;
+  #hasTunWork = false;
+  #hasSealWork = false;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#engine = options.engine;
+    const { engine, identity, random } = options;
+    this.#tunnel = new Tunnel(
+      { engine, identity, random, drop: (reason) => this.drop(reason) },
+      {
+        initiate: (peer, isRetry, now) => this.#sender.initiate(peer, isRetry, now),
+        keepalive: (peer, now) => this.#sender.keepalive(peer, now),
+        giveUp: (peer) => this.#tunnel.dropStaged(peer, reasons.staged_expired),
+        forgetKeys: (peer) => this.#tunnel.forgetKeys(peer),
+      },
+    );
+    this.#sender = new Sender(this.#tunnel);
+    this.#receiver = new Receiver(this.#tunnel, this.#sender);
+    this.#filter = new Filter(options.defaultAction);
+    this.#own4 = options.ipv4 === null ? null : new OwnNetwork(options.ipv4);
+    this.#own6 = options.ipv6 === null ? null : new OwnNetwork(options.ipv6);
+    this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
+  }
+
+  /** Counts a refusal. */
+  drop(reason: number): void {
+    this.#drops[reason]! += 1;
+  }
+
+  // ---- datagrams in ----
+
+  /** Takes the batch `engine.datagrams`. */
+  inbound(now: number, wallMs: number): void {
+    this.#begin(wallMs);
+    const batch = this.#engine.datagrams;
+    const { count } = batch;
+    for (let i = 0; i < count; i++) this.#receiver.classify(batch, i, now);
+    this.#engine.open(batch);
+    for (let i = 0; i < count; i++) {
+      const peer = this.#receiver.accept(batch, i, now);
+      if (peer === null) continue;
+      const reason = this.#route(batch, i, peer, now);
+      if (reason !== reasons.none) this.drop(reason);
+    }
+    if (this.#hasTunWork) this.#engine.writeTun(batch);
+    this.#sealTargets(batch, now);
+    this.#receiver.takeInitiations(INITIATIONS_PER_TURN, now);
+  }
+
+  /** Judges the inner packet of descriptor `i` and says where it goes. */
+  #route(batch: Batch, i: number, from: Peer, now: number): number {
+    const packet = this.#packet;
+    const at = i * DESCRIPTOR_WORDS;
+    const offset = batch.descriptors[at + OFFSET]!;
+    const unreadable = parseInner(batch.view, offset, batch.descriptors[at + LENGTH]!, packet);
+    if (unreadable !== reasons.none) return unreadable;
+    // Padding ends here.
+    batch.descriptors[at + LENGTH] = packet.length;
+    if (hasReservedSource(packet)) return reasons.inner_source_reserved;
+    if (this.#sourceOwner(packet) !== from) return reasons.inner_source_not_allowed;
+    if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
+    if (this.#isOwnEndpoint(packet, from)) return reasons.inner_own_endpoint;
+    const refused = this.#filter.judge(packet, this.#scopes[from.slot]!, this.#wallMs);
+    if (refused !== reasons.none) return refused;
+    const own = packet.version === 4 ? this.#own4 : this.#own6;
+    if (own !== null && own.contains(packet)) {
+      if (own.isAddress(packet)) return this.#toGateway(batch, i, from, now);
+      return this.#toPeer(batch, i, now);
+    }
+    return this.#toTun(batch, i);
+  }
+
+  #sourceOwner(packet: InnerPacket): Peer | null {
+    const { allowedIps } = this.#tunnel;
+    return packet.version === 4
+      ? allowedIps.lookUp4(packet.source0)
+      : allowedIps.lookUp6(packet.source0, packet.source1, packet.source2, packet.source3);
+  }
+
+  #destinationOwner(packet: InnerPacket): Peer | null {
+    const { allowedIps } = this.#tunnel;
+    return packet.version === 4
+      ? allowedIps.lookUp4(packet.destination0)
+      : allowedIps.lookUp6(
+          packet.destination0,
+          packet.destination1,
+          packet.destination2,
+          packet.destination3,
+        );
+  }
+
+  /** Whether a packet is bound for the socket it came through: a tunnel inside itself. */
+  #isOwnEndpoint(packet: InnerPacket, from: Peer): boolean {
+    if (packet.protocol !== PROTOCOL_UDP || packet.destinationPort !== this.#options.listenPort)
+      return false;
+    const { bytes } = this.#engine.endpoints;
+    const at = from.endpointSlot * ENDPOINT_BYTES;
+    if (bytes[at + endpoint.family] !== packet.version) return false;
+    const view = new DataView(bytes.buffer, at + endpoint.local, 16);
+    if (view.getInt32(0) !== packet.destination0) return false;
+    return (
+      packet.version === 4 ||
+      (view.getInt32(4) === packet.destination1 &&
+        view.getInt32(8) === packet.destination2 &&
+        view.getInt32(12) === packet.destination3)
+    );
+  }
+
+  #toGateway(batch: Batch, i: number, from: Peer, now: number): number {
+    if (this.#options.hasTun) return this.#toTun(batch, i);
+    const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
+    if (!isEchoRequest(batch.view, offset, this.#packet)) return reasons.no_tun;
+    turnIntoEchoReply(batch.view, offset, this.#packet);
+    this.#seal(batch, i, from, 0, now);
+    return reasons.none;
+  }
+
+  #toPeer(batch: Batch, i: number, now: number): number {
+    const peer = this.#destinationOwner(this.#packet);
+    if (peer === null) return reasons.no_peer;
+    const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
+    if (!takeHop(batch.view, offset, this.#packet)) return reasons.hop_limit_exceeded;
+    this.#seal(batch, i, peer, 0, now);
+    return reasons.none;
+  }
+
+  #toTun(batch: Batch, i: number): number {
+    if (!this.#options.hasTun) return reasons.no_tun;
+    batch.descriptors[i * DESCRIPTOR_WORDS + VERDICT] = VERDICT_TUN;
+    this.#hasTunWork = true;
+    return reasons.none;
+  }
+
+  // ---- packets out ----
+
+  /** Takes the batch `engine.packets`. */
+  outbound(now: number, wallMs: number): void {
+    this.#begin(wallMs);
+    const batch = this.#engine.packets;
+    for (let i = 0; i < batch.count; i++) {
+      const reason = this.#outward(batch, i, now);
+      if (reason !== reasons.none) this.drop(reason);
+    }
+    this.#sealTargets(batch, now);
+    batch.count = 0;
+  }
+
+  #outward(batch: Batch, i: number, now: number): number {
+    const at = i * DESCRIPTOR_WORDS;
+    const wasTruncated = batch.descriptors[at + VERDICT] === VERDICT_TRUNCATED;
+    batch.descriptors[at + VERDICT] = VERDICT_DROP;
+    if (wasTruncated) return reasons.oversized;
+    const peer = this.#peerBehind(batch, batch.descriptors[at + OFFSET]!, at);
+    if (typeof peer === 'number') return peer;
+    this.#seal(batch, i, peer, VIRTIO_HEADER_BYTES, now);
+    return reasons.none;
+  }
+
+  /** The peer that a packet from the TUN is for. It may be a super-packet: only addresses count. */
+  #peerBehind(batch: Batch, offset: number, at: number): Peer | number {
+    const { view } = batch;
+    const { allowedIps } = this.#tunnel;
+    const length = batch.descriptors[at + LENGTH]!;
+    const version = length >= 20 ? view.getUint8(offset) >> 4 : 0;
+    if (version === 4) return allowedIps.lookUp4(view.getInt32(offset + 16)) ?? reasons.no_peer;
+    if (version !== 6 || length < 40) return reasons.packet_malformed;
+    return (
+      allowedIps.lookUp6(
+        view.getInt32(offset + 24),
+        view.getInt32(offset + 28),
+        view.getInt32(offset + 32),
+        view.getInt32(offset + 36),
+      ) ?? reasons.no_peer
+    );
+  }
+
+  // ---- what both ways use ----
+
+  #begin(wallMs: number): void {
+    this.#wallMs = wallMs;
+    this.#tunnel.wallMs = wallMs;
+    this.#hasTunWork = false;
+    this.#hasSealWork = false;
+  }
+
+  #seal(batch: Batch, i: number, peer: Peer, headerBytes: number, now: number): void {
+    this.#targets[i] = peer;
+    this.#hasSealWork = true;
+    this.#sender.sendPacket(peer, batch, i, headerBytes, now);
+  }
+
+  #sealTargets(batch: Batch, now: number): void {
+    if (!this.#hasSealWork) return;
+    this.#engine.seal(batch);
+    for (let i = 0; i < batch.count; i++) {
+      const peer = this.#targets[i]!;
+      if (peer === null) continue;
+      this.#targets[i] = null;
+      this.#sender.countSealed(peer, batch, i, now);
+    }
+  }
+
+  // ---- time ----
+
+  /** Fires the timers that are due and takes initiations that wait. */
+  expire(now: number, wallMs: number): void {
+    this.#begin(wallMs);
+    this.#tunnel.timers.expire(now, TIMERS_PER_TURN);
+    this.#receiver.takeInitiations(INITIATIONS_PER_TURN, now);
+  }
+
+  /** When `expire` must be called at the latest; infinite when nothing is due. */
+  nextTimeout(now: number): number {
+    return this.#receiver.waitingInitiations > 0 ? now : this.#tunnel.timers.nextDeadline;
+  }
+
+  // ---- configuration and statistics ----
+
+  /** Takes the steps of a change between two batches: no packet sees half of it. */
+  apply(change: Change, now: number, wallMs: number): void {
+    this.#begin(wallMs);
+    for (const key of change.removed) this.#remove(key);
+    for (const config of change.updated) this.#update(config);
+    let resumed = 0;
+    for (const config of change.added) {
+      const peer = this.#tunnel.addPeer(config);
+      if (peer === null) continue;
+      this.#scopes[peer.slot] = this.#filter.hold(config.scope);
+      if (wasHeardLately(config, wallMs))
+        this.#tunnel.timers.initiateAt(peer, now + resumed++ * RESUME_PACE_MS);
+    }
+    for (const { name, compiled } of change.scopes) this.#filter.swap(name, compiled);
+  }
+
+  #remove(key: string): void {
+    const peer = this.#tunnel.peers.get(key);
+    if (peer === undefined) return;
+    this.#filter.release(this.#scopes[peer.slot]!);
+    this.#scopes[peer.slot] = undefined;
+    this.#tunnel.removePeer(peer);
+  }
+
+  #update(config: PeerConfig): void {
+    const peer = this.#tunnel.peers.get(config.publicKey);
+    if (peer === undefined) return;
+    this.#tunnel.updatePeer(peer, config);
+    const before = this.#scopes[peer.slot]!;
+    if (before.name === config.scope) return;
+    this.#scopes[peer.slot] = this.#filter.hold(config.scope);
+    this.#filter.release(before);
+  }
+
+  /** Takes everything that moved since the last sample. */
+  sample(): Sample {
+    const drops: Record<string, number> = {};
+    for (const [reason, count] of this.#drops.entries()) {
+      if (count > 0) drops[reasonNames[reason]!] = count;
+    }
+    for (const [fault, reason] of FAULT_REASONS.entries()) {
+      const count = this.#engine.faults[fault]!;
+      if (count > 0) drops[reason] = count;
+    }
+    return { peers: this.#tunnel.samplePeers(), rules: this.#filter.sample(), drops };
+  }
+}
+
+function wasHeardLately(config: PeerConfig, wallMs: number): boolean {
+  return config.resume !== null && wallMs - config.resume.heardAtMs < REJECT_AFTER_TIME_MS;
+}
+
+/** A tunnel network and the gateway's own address in it, as words. */
+class OwnNetwork {
+  readonly #network: readonly number[];
+  readonly #masks: readonly number[];
+  readonly #address: readonly number[];
+
+  constructor(config: NetworkConfig) {
+    this.#masks = [0, 1, 2, 3].map((i) => {
+      const bits = Math.min(32, Math.max(0, config.prefixBits - 32 * i));
+      return bits === 0 ? 0 : -1 << (32 - bits);
+    });
+    this.#network = wordsOf(config.network).map((word, i) => word & this.#masks[i]!);
+    this.#address = wordsOf(config.address);
+  }
+
+  contains(packet: InnerPacket): boolean {
+    const [mask0, mask1, mask2, mask3] = this.#masks as [number, number, number, number];
+    return (
+      (packet.destination0 & mask0) === this.#network[0] &&
+      (packet.destination1 & mask1) === this.#network[1] &&
+      (packet.destination2 & mask2) === this.#network[2] &&
+      (packet.destination3 & mask3) === this.#network[3]
+    );
+  }
+
+  isAddress(packet: InnerPacket): boolean {
+    return (
+      packet.destination0 === this.#address[0] &&
+      packet.destination1 === this.#address[1] &&
+      packet.destination2 === this.#address[2] &&
+      packet.destination3 === this.#address[3]
+    );
+  }
+}
+
+function wordsOf(address: Uint8Array): number[] {
+  const view = new DataView(address.buffer, address.byteOffset, address.byteLength);
+  return [0, 1, 2, 3].map((i) => (4 * i < address.length ? view.getInt32(4 * i) : 0));
+}

@@ -1,0 +1,70 @@
+// Why a packet or a message was refused. A reason is a small integer, so that the packet path can
+// return it and count it without allocating; its name is what logs, metrics and tests show.
+
+const names = [
+  'none',
+  // Datagrams, before anything is known of the sender.
+  'malformed_message',
+  'mac1_invalid',
+  'cookie_sent',
+  'rate_limited',
+  'initiation_queue_full',
+  // Handshake messages.
+  'initiation_invalid',
+  'initiation_unknown_peer',
+  'initiation_replayed',
+  'initiation_too_frequent',
+  'response_unknown_index',
+  'response_invalid',
+  'cookie_unknown_index',
+  'cookie_invalid',
+  'index_table_full',
+  // Transport data.
+  'transport_unknown_index',
+  'transport_keypair_expired',
+  'transport_counter_limit',
+  'transport_replayed',
+  'transport_invalid',
+  // Inner packets from a peer.
+  'inner_malformed',
+  'inner_source_reserved',
+  'inner_destination_reserved',
+  'inner_own_endpoint',
+  'inner_source_not_allowed',
+  'inner_headers_unparsable',
+  'inner_fragment_unsafe',
+  'hop_limit_exceeded',
+  'rule_drop',
+  'default_drop',
+  'no_peer',
+  'no_tun',
+  // Packets on their way out.
+  'packet_malformed',
+  'packet_no_peer',
+  'peer_no_endpoint',
+  'staged_overflow',
+  'staged_expired',
+  'keypair_exhausted',
+  'oversized',
+  // System calls.
+  'segment_invalid',
+  'datagram_truncated',
+  'tun_write_failed',
+  'tun_read_failed',
+  'udp_send_failed',
+  'udp_receive_failed',
+  'send_queue_full',
+  // Our own faults: an exception in the packet path.
+  'internal_error',
+] as const;
+
+/** Name of a reason, as logs and metrics show it. */
+export type ReasonName = (typeof names)[number];
+
+/** Reasons by name; `reasons.none` (0) means: not refused. */
+export const reasons = Object.freeze(
+  Object.fromEntries(names.map((name, index) => [name, index])),
+) as Readonly<Record<ReasonName, number>>;
+
+/** Names by reason, for the border where a number becomes a word. */
+export const reasonNames: readonly ReasonName[] = names;

@@ -1,0 +1,171 @@
+// Internet addresses as bytes, and the records in which endpoints live. An endpoint record is 64
+// bytes in one shared buffer: who sent to us (address, port) and at which of our own addresses, so
+// that answers leave from the address that was addressed. Records are copied, never allocated.
+
+/** Bytes of one endpoint record. */
+export const ENDPOINT_BYTES = 64;
+
+/** Field offsets of an endpoint record. Ports and families are little-endian 16 bit. */
+export const endpoint = {
+  /** 0 (none), 4 or 6. */
+  family: 0,
+  port: 2,
+  /** Interface of a link-local address, else 0. */
+  scope: 4,
+  /** 16 bytes; IPv4 uses the first four. */
+  address: 8,
+  /** Our own address, 16 bytes, zero when unknown. */
+  local: 24,
+  /** Interface at which the datagram came in, else 0. */
+  interface: 40,
+  /** Bytes that identify the endpoint; what follows is the engine's own note. */
+  identity: 44,
+} as const;
+
+const IDENTITY_WORDS = endpoint.identity / 4;
+const RECORD_WORDS = ENDPOINT_BYTES / 4;
+
+/** A buffer of endpoint records, seen as bytes and as words. */
+export interface EndpointTable {
+  readonly bytes: Uint8Array;
+  readonly words: Int32Array;
+}
+
+/** Makes a table of `count` empty records. */
+export function createEndpointTable(count: number): EndpointTable {
+  const buffer = new ArrayBuffer(count * ENDPOINT_BYTES);
+  return { bytes: new Uint8Array(buffer), words: new Int32Array(buffer) };
+}
+
+/** True when both records name the same remote and the same local end. */
+export function sameEndpoint(table: EndpointTable, a: number, b: number): boolean {
+  const { words } = table;
+  const left = a * RECORD_WORDS;
+  const right = b * RECORD_WORDS;
+  for (let i = 0; i < IDENTITY_WORDS; i++) {
+    if (words[left + i] !== words[right + i]) return false;
+  }
+  return true;
+}
+
+/** Copies a whole record. */
+export function copyEndpoint(table: EndpointTable, from: number, to: number): void {
+  const start = from * RECORD_WORDS;
+  table.words.copyWithin(to * RECORD_WORDS, start, start + RECORD_WORDS);
+}
+
+/** Empties a record. */
+export function clearEndpoint(table: EndpointTable, slot: number): void {
+  table.words.fill(0, slot * RECORD_WORDS, (slot + 1) * RECORD_WORDS);
+}
+
+/** Whether a record names an endpoint. */
+export function hasEndpoint(table: EndpointTable, slot: number): boolean {
+  return table.bytes[slot * ENDPOINT_BYTES + endpoint.family] !== 0;
+}
+
+/** An endpoint as plain data, for configuration and statistics. */
+export interface Endpoint {
+  /** IPv4 or IPv6 address as text, without port; link-local ones may carry a `%scope` number. */
+  address: string;
+  port: number;
+}
+
+/** Reads a record; null when it is empty. Allocates: not for the packet path. */
+export function readEndpoint(table: EndpointTable, slot: number): Endpoint | null {
+  const at = slot * ENDPOINT_BYTES;
+  const family = table.bytes[at];
+  if (family === 0) return null;
+  const view = new DataView(table.bytes.buffer, at, ENDPOINT_BYTES);
+  const length = family === 4 ? 4 : 16;
+  const bytes = table.bytes.subarray(at + endpoint.address, at + endpoint.address + length);
+  return { address: formatAddress(bytes), port: view.getUint16(endpoint.port, true) };
+}
+
+/** Writes an endpoint whose own side is not known. */
+export function writeEndpoint(
+  table: EndpointTable,
+  slot: number,
+  address: Uint8Array,
+  port: number,
+): void {
+  clearEndpoint(table, slot);
+  const at = slot * ENDPOINT_BYTES;
+  const view = new DataView(table.bytes.buffer, at, ENDPOINT_BYTES);
+  view.setUint16(endpoint.family, address.length === 4 ? 4 : 6, true);
+  view.setUint16(endpoint.port, port, true);
+  table.bytes.set(address, at + endpoint.address);
+}
+
+/** Text of 4 or 16 address bytes; IPv6 as RFC 5952 says. */
+export function formatAddress(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.');
+  const groups = Array.from({ length: 8 }, (_, i) => (bytes[2 * i]! << 8) | bytes[2 * i + 1]!);
+  const run = longestZeroRun(groups);
+  if (run.length < 2) return groups.map((group) => group.toString(16)).join(':');
+  const head = groups.slice(0, run.start).map((group) => group.toString(16));
+  const tail = groups.slice(run.start + run.length).map((group) => group.toString(16));
+  return `${head.join(':')}::${tail.join(':')}`;
+}
+
+function longestZeroRun(groups: readonly number[]): { start: number; length: number } {
+  let best = { start: 0, length: 0 };
+  let start = 0;
+  for (let i = 0; i <= groups.length; i++) {
+    if (i < groups.length && groups[i] === 0) continue;
+    if (i - start > best.length) best = { start, length: i - start };
+    start = i + 1;
+  }
+  return best;
+}
+
+/** Bytes of an IPv4 (dotted quad) or IPv6 address, null for any other text. */
+export function parseAddress(text: string): Uint8Array | null {
+  return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
+}
+
+function parseIpv4(text: string): Uint8Array | null {
+  const parts = text.split('.');
+  if (parts.length !== 4) return null;
+  const bytes = new Uint8Array(4);
+  for (const [i, part] of parts.entries()) {
+    if (!/^(0|[1-9][0-9]{0,2})$/.test(part) || Number(part) > 255) return null;
+    bytes[i] = Number(part);
+  }
+  return bytes;
+}
+
+function parseIpv6(text: string): Uint8Array | null {
+  const halves = text.split('::');
+  if (halves.length > 2) return null;
+  const head = parseGroups(halves[0]!, halves.length === 1);
+  const tail = halves.length === 2 ? parseGroups(halves[1]!, true) : [];
+  if (head === null || tail === null) return null;
+  const missing = 8 - head.length - tail.length;
+  if (halves.length === 2 ? missing < 1 : missing !== 0) return null;
+  const groups = [...head, ...Array.from({ length: missing }, () => 0), ...tail];
+  const bytes = new Uint8Array(16);
+  for (const [i, group] of groups.entries()) {
+    bytes[2 * i] = group >> 8;
+    bytes[2 * i + 1] = group & 0xff;
+  }
+  return bytes;
+}
+
+/** Groups of one side of `::`; the last one may be a dotted quad (RFC 4291, 2.2). */
+function parseGroups(text: string, mayEndInIpv4: boolean): number[] | null {
+  if (text === '') return [];
+  const groups: number[] = [];
+  const parts = text.split(':');
+  for (const [i, part] of parts.entries()) {
+    if (part.includes('.')) {
+      const quad = mayEndInIpv4 && i === parts.length - 1 ? parseIpv4(part) : null;
+      if (quad === null) return null;
+      groups.push((quad[0]! << 8) | quad[1]!, (quad[2]! << 8) | quad[3]!);
+    } else {
+      if (!/^[0-9a-fA-F]{1,4}$/.test(part)) return null;
+      groups.push(Number.parseInt(part, 16));
+    }
+  }
+  return groups;
+}

@@ -1,0 +1,245 @@
+// What the gateway reads of an inner IP packet (RFC 791, RFC 8200): version, addresses, protocol,
+// ports and fragment state, into one reusable object. It judges only whether a packet can be read
+// and whether its addresses may appear inside a tunnel; it knows neither peers nor rules.
+
+import { MAX_EXTENSION_HEADERS } from '../constants.ts';
+import { reasons } from '../reasons.ts';
+
+/** Protocol numbers (IANA). */
+export const PROTOCOL_ICMP = 1;
+export const PROTOCOL_TCP = 6;
+export const PROTOCOL_UDP = 17;
+export const PROTOCOL_ICMPV6 = 58;
+
+const HOP_BY_HOP = 0;
+const ROUTING = 43;
+const FRAGMENT = 44;
+const DESTINATION_OPTIONS = 60;
+const AUTHENTICATION = 51;
+const MOBILITY = 135;
+
+/** A packet is whole, or its first fragment (which holds the ports), or a later one. */
+export const WHOLE = 0;
+export const FIRST_FRAGMENT = 1;
+export const LATER_FRAGMENT = 2;
+
+/**
+ * One decoded packet. Addresses are signed 32-bit words, most significant first; IPv4 uses word 0
+ * and leaves the others zero. Ports are -1 where the packet has none or does not show them.
+ */
+export class InnerPacket {
+  /** 4 or 6. */
+  version = 0;
+  /** Bytes of the whole packet as its header says. */
+  length = 0;
+  hopLimit = 0;
+  /** The upper-layer protocol, behind all extension headers. */
+  protocol = 0;
+  /** Offset of the upper layer, relative to the start of the packet. */
+  upperOffset = 0;
+  /** WHOLE, FIRST_FRAGMENT or LATER_FRAGMENT. */
+  fragment = WHOLE;
+  /** 8-byte units; valid for fragments. */
+  fragmentOffset = 0;
+  source0 = 0;
+  source1 = 0;
+  source2 = 0;
+  source3 = 0;
+  destination0 = 0;
+  destination1 = 0;
+  destination2 = 0;
+  destination3 = 0;
+  sourcePort = -1;
+  destinationPort = -1;
+}
+
+/**
+ * Decodes the packet at `offset`, of which `available` bytes are there (padding may follow it).
+ * Returns reasons.none, or why it cannot be read. Never reads past `offset + available`.
+ */
+export function parseInner(
+  view: DataView,
+  offset: number,
+  available: number,
+  packet: InnerPacket,
+): number {
+  if (available < 20) return reasons.inner_malformed;
+  packet.sourcePort = -1;
+  packet.destinationPort = -1;
+  packet.fragment = WHOLE;
+  packet.fragmentOffset = 0;
+  const version = view.getUint8(offset) >> 4;
+  packet.version = version;
+  if (version === 4) return parseIpv4(view, offset, available, packet);
+  if (version === 6) return parseIpv6(view, offset, available, packet);
+  return reasons.inner_malformed;
+}
+
+function parseIpv4(view: DataView, offset: number, available: number, packet: InnerPacket): number {
+  const headerBytes = (view.getUint8(offset) & 0x0f) << 2;
+  const length = view.getUint16(offset + 2);
+  if (headerBytes < 20 || length < headerBytes || length > available)
+    return reasons.inner_malformed;
+  packet.length = length;
+  packet.hopLimit = view.getUint8(offset + 8);
+  packet.protocol = view.getUint8(offset + 9);
+  packet.upperOffset = headerBytes;
+  packet.source0 = view.getInt32(offset + 12);
+  packet.source1 = 0;
+  packet.source2 = 0;
+  packet.source3 = 0;
+  packet.destination0 = view.getInt32(offset + 16);
+  packet.destination1 = 0;
+  packet.destination2 = 0;
+  packet.destination3 = 0;
+  const fragmentField = view.getUint16(offset + 6) & 0x3fff;
+  if (fragmentField !== 0) {
+    packet.fragmentOffset = fragmentField & 0x1fff;
+    packet.fragment = packet.fragmentOffset === 0 ? FIRST_FRAGMENT : LATER_FRAGMENT;
+  }
+  return parseUpper(view, offset, packet);
+}
+
+function parseIpv6(view: DataView, offset: number, available: number, packet: InnerPacket): number {
+  const length = 40 + view.getUint16(offset + 4);
+  if (available < 40 || length > available) return reasons.inner_malformed;
+  packet.length = length;
+  packet.hopLimit = view.getUint8(offset + 7);
+  packet.source0 = view.getInt32(offset + 8);
+  packet.source1 = view.getInt32(offset + 12);
+  packet.source2 = view.getInt32(offset + 16);
+  packet.source3 = view.getInt32(offset + 20);
+  packet.destination0 = view.getInt32(offset + 24);
+  packet.destination1 = view.getInt32(offset + 28);
+  packet.destination2 = view.getInt32(offset + 32);
+  packet.destination3 = view.getInt32(offset + 36);
+  packet.protocol = view.getUint8(offset + 6);
+  packet.upperOffset = 40;
+  if (isExtensionHeader(packet.protocol)) {
+    const reason = walkExtensionHeaders(view, offset, packet);
+    if (reason !== reasons.none) return reason;
+  }
+  return parseUpper(view, offset, packet);
+}
+
+function isExtensionHeader(protocol: number): boolean {
+  switch (protocol) {
+    case HOP_BY_HOP:
+    case ROUTING:
+    case FRAGMENT:
+    case DESTINATION_OPTIONS:
+    case AUTHENTICATION:
+    case MOBILITY:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Walks to the upper layer (RFC 8200, 4); bounded, and never past the packet's own length. */
+function walkExtensionHeaders(view: DataView, offset: number, packet: InnerPacket): number {
+  let at = packet.upperOffset;
+  let protocol = packet.protocol;
+  for (let walked = 0; isExtensionHeader(protocol); walked++) {
+    if (walked === MAX_EXTENSION_HEADERS || at + 8 > packet.length)
+      return reasons.inner_headers_unparsable;
+    const next = view.getUint8(offset + at);
+    if (protocol === FRAGMENT) {
+      packet.fragmentOffset = view.getUint16(offset + at + 2) >> 3;
+      const more = (view.getUint16(offset + at + 2) & 1) === 1;
+      if (packet.fragmentOffset !== 0) packet.fragment = LATER_FRAGMENT;
+      else if (more) packet.fragment = FIRST_FRAGMENT;
+      at += 8;
+      // Behind the header of a later fragment stand bytes from the middle of something.
+      if (packet.fragment === LATER_FRAGMENT) {
+        protocol = next;
+        break;
+      }
+    } else {
+      const units = view.getUint8(offset + at + 1);
+      at += protocol === AUTHENTICATION ? (units + 2) * 4 : (units + 1) * 8;
+    }
+    protocol = next;
+  }
+  if (at > packet.length) return reasons.inner_headers_unparsable;
+  packet.protocol = protocol;
+  packet.upperOffset = at;
+  return reasons.none;
+}
+
+/** Reads the ports where the packet shows them; refuses fragments made to hide them (RFC 1858). */
+function parseUpper(view: DataView, offset: number, packet: InnerPacket): number {
+  const { protocol, fragment } = packet;
+  if (fragment === LATER_FRAGMENT) {
+    // A TCP fragment at offset 8 could overwrite the flags that were judged in the first one.
+    return protocol === PROTOCOL_TCP && packet.fragmentOffset === 1
+      ? reasons.inner_fragment_unsafe
+      : reasons.none;
+  }
+  if (protocol !== PROTOCOL_TCP && protocol !== PROTOCOL_UDP) return reasons.none;
+  const needed = protocol === PROTOCOL_TCP ? 20 : 8;
+  if (packet.length - packet.upperOffset < needed) {
+    return fragment === FIRST_FRAGMENT ? reasons.inner_fragment_unsafe : reasons.inner_malformed;
+  }
+  // IPv6 knows no UDP without checksum (RFC 8200, 8.1).
+  if (protocol === PROTOCOL_UDP && packet.version === 6) {
+    if (view.getUint16(offset + packet.upperOffset + 6) === 0) return reasons.inner_malformed;
+  }
+  packet.sourcePort = view.getUint16(offset + packet.upperOffset);
+  packet.destinationPort = view.getUint16(offset + packet.upperOffset + 2);
+  return reasons.none;
+}
+
+/** Whether a packet's source may not appear inside a tunnel. */
+export function hasReservedSource(packet: InnerPacket): boolean {
+  return packet.version === 4
+    ? isReservedIpv4(packet.source0)
+    : isReservedIpv6(packet.source0, packet.source1, packet.source2, packet.source3);
+}
+
+/** Whether a packet's destination may not be reached from inside a tunnel. */
+export function hasReservedDestination(packet: InnerPacket): boolean {
+  return packet.version === 4
+    ? isReservedIpv4(packet.destination0)
+    : isReservedIpv6(
+        packet.destination0,
+        packet.destination1,
+        packet.destination2,
+        packet.destination3,
+      );
+}
+
+/** 0/8, 127/8, 169.254/16, 224/4 and the limited broadcast (RFC 6890). */
+function isReservedIpv4(address: number): boolean {
+  const first = address >>> 24;
+  if (first === 0 || first === 127) return true;
+  if (first >= 224) return first < 240 || address === -1;
+  return address >>> 16 === 0xa9fe;
+}
+
+/** ::, ::1, ::ffff:0:0/96, fe80::/10 and ff00::/8 (RFC 6890). */
+function isReservedIpv6(a: number, b: number, c: number, d: number): boolean {
+  if (a === 0 && b === 0) {
+    if (c === 0 && (d === 0 || d === 1)) return true;
+    if (c === 0x0000ffff) return true;
+  }
+  const first = a >>> 16;
+  return (first & 0xffc0) === 0xfe80 || first >>> 8 === 0xff;
+}
+
+/**
+ * Takes one hop from the packet at `offset`, adjusting the IPv4 header's checksum (RFC 1624). The
+ * packet must have been parsed; false, changing nothing, when it has no hop left to give.
+ */
+export function takeHop(view: DataView, offset: number, packet: InnerPacket): boolean {
+  if (packet.hopLimit <= 1) return false;
+  if (packet.version === 6) {
+    view.setUint8(offset + 7, packet.hopLimit - 1);
+    return true;
+  }
+  view.setUint8(offset + 8, packet.hopLimit - 1);
+  // The hop limit is the upper half of its 16-bit word: the sum grows by 0x0100.
+  const sum = view.getUint16(offset + 10) + 0x0100;
+  view.setUint16(offset + 10, (sum & 0xffff) + (sum >>> 16));
+  return true;
+}

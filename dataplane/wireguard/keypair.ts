@@ -1,0 +1,43 @@
+// A keypair (paper, section 5.4.5): the two transport keys of one handshake, what is known of their
+// age and use, and the peer's three places for them: previous, current, next. The keys themselves
+// live in the engine, in a slot that a handle (slot and generation) names.
+
+import { REJECT_AFTER_TIME_MS } from '../constants.ts';
+import type { KeyHandle } from '../contract.ts';
+import { ReplayWindow } from './replay.ts';
+
+/** One keypair. `P` is the peer it belongs to. */
+export class Keypair<P> {
+  readonly peer: P;
+  /** Our index: what the peer writes as receiver. */
+  localIndex = 0;
+  /** The peer's index: what we write as receiver. */
+  readonly remoteIndex: number;
+  /** Where the engine keeps the keys. */
+  readonly keySlot: number;
+  readonly keyGeneration: number;
+  /** True when we sent the initiation; only then is renewing it our business. */
+  readonly isInitiator: boolean;
+  readonly createdAt: number;
+  /** Made with the first packet: most keypairs of a quiet gateway never see one. */
+  #replay: ReplayWindow | null = null;
+
+  constructor(peer: P, remoteIndex: number, key: KeyHandle, isInitiator: boolean, now: number) {
+    this.peer = peer;
+    this.remoteIndex = remoteIndex;
+    this.keySlot = key.slot;
+    this.keyGeneration = key.generation;
+    this.isInitiator = isInitiator;
+    this.createdAt = now;
+  }
+
+  get replay(): ReplayWindow {
+    this.#replay ??= new ReplayWindow();
+    return this.#replay;
+  }
+
+  /** Whether it is too old to carry anything. */
+  isExpired(now: number): boolean {
+    return now - this.createdAt >= REJECT_AFTER_TIME_MS;
+  }
+}

@@ -1,0 +1,100 @@
+// One peer: who it is, its keypairs, its endpoint, its timers, and the packets that wait for a
+// keypair. It holds state and its own small rules; the way of a packet is in receive.ts and send.ts.
+
+import { MAX_STAGED_PER_PEER } from '../constants.ts';
+import type { PeerConfig } from '../contract.ts';
+import type { CookieMaker } from '../noise/cookie.ts';
+import type { InitiatorState, NoisePeer } from '../noise/handshake.ts';
+import { TIMESTAMP_BYTES } from '../constants.ts';
+import type { Keypair } from './keypair.ts';
+import { PeerTimers } from './timers.ts';
+
+/** A packet that waits for a keypair: its virtio_net_hdr and itself, copied out of the arena. */
+export interface StagedPacket {
+  readonly bytes: Uint8Array;
+  /** Bytes of the header before the packet. */
+  readonly headerBytes: number;
+}
+
+/** One peer of the tunnel. */
+export class Peer implements NoisePeer {
+  readonly id: string;
+  /** Number below MAX_PEERS that names its places in tables. */
+  readonly slot: number;
+  /** Where its endpoint is kept. */
+  readonly endpointSlot: number;
+  readonly publicKey: Uint8Array;
+  presharedKey: Uint8Array;
+  staticShared: Uint8Array | null = null;
+  config: PeerConfig;
+
+  /** Serves for receiving what was sent before the current keypair was confirmed. */
+  previous: Keypair<Peer> | null = null;
+  /** Serves for sending and receiving. */
+  current: Keypair<Peer> | null = null;
+  /** Made by our response; becomes current with the first packet that arrives under it. */
+  next: Keypair<Peer> | null = null;
+
+  /** Our initiation that waits for a response, and its index. */
+  initiator: InitiatorState | null = null;
+  initiatorIndex: number | null = null;
+  lastInitiationSentAt = Number.NEGATIVE_INFINITY;
+  /** Greatest timestamp among the initiations taken from it. */
+  readonly greatestTimestamp = new Uint8Array(TIMESTAMP_BYTES);
+  lastInitiationTakenAt = Number.NEGATIVE_INFINITY;
+  /** Made with the first handshake message to it. */
+  cookieMaker: CookieMaker | null = null;
+
+  readonly timers = new PeerTimers();
+  readonly staged: StagedPacket[] = [];
+  stagedBytes = 0;
+
+  /** Bytes of UDP payload since the last sample. */
+  rxBytes = 0;
+  txBytes = 0;
+  /** Unix time of the latest handshake, null before the first. */
+  latestHandshakeMs: number | null = null;
+  /** Whether a sample has something to tell. */
+  hasNews = false;
+
+  constructor(config: PeerConfig, publicKey: Uint8Array, slot: number, endpointSlot: number) {
+    this.id = config.publicKey;
+    this.config = config;
+    this.publicKey = publicKey;
+    this.presharedKey = config.presharedKey;
+    this.slot = slot;
+    this.endpointSlot = endpointSlot;
+  }
+
+  countReceived(bytes: number): void {
+    this.rxBytes += bytes;
+    this.hasNews = true;
+  }
+
+  countSent(bytes: number): void {
+    this.txBytes += bytes;
+    this.hasNews = true;
+  }
+
+  /** Keeps a packet; returns how many older ones had to go. */
+  stage(packet: StagedPacket): number {
+    this.staged.push(packet);
+    this.stagedBytes += packet.bytes.length;
+    if (this.staged.length <= MAX_STAGED_PER_PEER) return 0;
+    this.dropOldestStaged();
+    return 1;
+  }
+
+  dropOldestStaged(): void {
+    const oldest = this.staged.shift();
+    if (oldest !== undefined) this.stagedBytes -= oldest.bytes.length;
+  }
+
+  /** Forgets all staged packets; returns how many there were. */
+  clearStaged(): number {
+    const count = this.staged.length;
+    this.staged.length = 0;
+    this.stagedBytes = 0;
+    return count;
+  }
+}

@@ -1,0 +1,350 @@
+// The way in. `classify` judges datagrams in order of arrival: type and exact size, then either
+// the handshake (mac1, under load mac2 and rate, later Noise) or transport data (receiver index,
+// age, counter). The engine opens what was marked; `accept` then moves the replay window, confirms
+// a next keypair, follows the endpoint and tells the timers. The order of gates is security.
+
+import {
+  DATAGRAM_SLOTS,
+  DATAGRAMS_PER_SLOT,
+  INITIATION_INTERVAL_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  MAX_QUEUED_INITIATIONS,
+  REJECT_AFTER_MESSAGES,
+  REJECT_AFTER_TIME_MS,
+  REKEY_TIMEOUT_MS,
+  TRANSPORT_OVERHEAD_BYTES,
+  UNDER_LOAD_AFTER_MS,
+  UNDER_LOAD_INITIATIONS,
+} from '../constants.ts';
+import {
+  ADDRESS,
+  type Batch,
+  DESCRIPTOR_WORDS,
+  GENERATION,
+  KEY,
+  LENGTH,
+  OFFSET,
+  VERDICT,
+  VERDICT_DROP,
+  VERDICT_OPEN,
+  VERDICT_OPENED,
+  VERDICT_TRUNCATED,
+} from '../contract.ts';
+import { isLaterTimestamp } from '../noise/tai64n.ts';
+import { reasons } from '../reasons.ts';
+import { copyEndpoint, endpoint, ENDPOINT_BYTES, sameEndpoint } from '../wire/address.ts';
+import {
+  COOKIE_REPLY,
+  cookieReply,
+  HANDSHAKE_INITIATION,
+  HANDSHAKE_RESPONSE,
+  initiation,
+  messageType,
+  response,
+  TRANSPORT_DATA,
+  transport,
+} from '../wire/messages.ts';
+import type { Keypair } from './keypair.ts';
+import type { Peer } from './peer.ts';
+import type { Sender } from './send.ts';
+import { endpointLayout, type Tunnel } from './tunnel.ts';
+
+const COUNTER_LIMIT_HIGH = Math.floor(REJECT_AFTER_MESSAGES / 2 ** 32);
+/** Age at which an initiator renews a keypair that is only being received on (6.2). */
+const LAST_MINUTE_MS = REJECT_AFTER_TIME_MS - KEEPALIVE_TIMEOUT_MS - REKEY_TIMEOUT_MS;
+
+/** Judges datagrams and turns authentic ones into inner packets. */
+export class Receiver {
+  readonly #tunnel: Tunnel;
+  readonly #sender: Sender;
+  /** By descriptor of the batch at hand: keypair and counter of what is being opened. */
+  readonly #keypairs: (Keypair<Peer> | null)[];
+  readonly #counters: Float64Array;
+  /** Initiations that wait for their Diffie-Hellmans: a ring of whole messages. */
+  readonly #waiting = new Uint8Array(MAX_QUEUED_INITIATIONS * initiation.bytes);
+  #firstWaiting = 0;
+  #waitingCount = 0;
+  #underLoadUntil = Number.NEGATIVE_INFINITY;
+  readonly #cookieReply = new Uint8Array(cookieReply.bytes);
+  readonly #response = new Uint8Array(response.bytes);
+
+  constructor(tunnel: Tunnel, sender: Sender) {
+    this.#tunnel = tunnel;
+    this.#sender = sender;
+    const capacity = DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT;
+    this.#keypairs = Array.from({ length: capacity }, () => null);
+    this.#counters = new Float64Array(capacity);
+  }
+
+  /** Initiations that have not been looked at yet. */
+  get waitingInitiations(): number {
+    return this.#waitingCount;
+  }
+
+  // ---- before the engine opens ----
+
+  /** Judges descriptor `i`: transport data is marked for opening, a handshake message is taken. */
+  classify(batch: Batch, i: number, now: number): void {
+    const d = batch.descriptors;
+    const at = i * DESCRIPTOR_WORDS;
+    const offset = d[at + OFFSET]!;
+    const length = d[at + LENGTH]!;
+    const wasTruncated = d[at + VERDICT] === VERDICT_TRUNCATED;
+    d[at + VERDICT] = VERDICT_DROP;
+    this.#keypairs[i] = null;
+    if (wasTruncated) return this.#tunnel.drop(reasons.datagram_truncated);
+    switch (messageType(batch.view, offset, length)) {
+      case TRANSPORT_DATA:
+        return this.#classifyTransport(batch, i, now);
+      case HANDSHAKE_INITIATION:
+        return this.#queueInitiation(
+          batch.bytes.subarray(offset, offset + length),
+          d[at + ADDRESS]!,
+          now,
+        );
+      case HANDSHAKE_RESPONSE:
+        return this.#takeResponse(
+          batch.bytes.subarray(offset, offset + length),
+          d[at + ADDRESS]!,
+          now,
+        );
+      case COOKIE_REPLY:
+        return this.#takeCookieReply(batch.bytes.subarray(offset, offset + length), now);
+      default:
+        return this.#tunnel.drop(reasons.malformed_message);
+    }
+  }
+
+  #classifyTransport(batch: Batch, i: number, now: number): void {
+    const d = batch.descriptors;
+    const at = i * DESCRIPTOR_WORDS;
+    const offset = d[at + OFFSET]!;
+    const tunnel = this.#tunnel;
+    const keypair = tunnel.indices.keypair(batch.view.getInt32(offset + transport.receiver, true));
+    if (keypair === undefined) return tunnel.drop(reasons.transport_unknown_index);
+    if (keypair.isExpired(now)) return tunnel.drop(reasons.transport_keypair_expired);
+    const low = batch.view.getUint32(offset + transport.counter, true);
+    const high = batch.view.getUint32(offset + transport.counter + 4, true);
+    if (high >= COUNTER_LIMIT_HIGH) return tunnel.drop(reasons.transport_counter_limit);
+    const counter = high * 2 ** 32 + low;
+    if (!keypair.replay.isFresh(counter)) return tunnel.drop(reasons.transport_replayed);
+    this.#keypairs[i] = keypair;
+    this.#counters[i] = counter;
+    d[at + KEY] = keypair.keySlot;
+    d[at + GENERATION] = keypair.keyGeneration;
+    d[at + VERDICT] = VERDICT_OPEN;
+  }
+
+  // ---- after the engine has opened ----
+
+  /**
+   * Takes what the engine made of descriptor `i`. Returns the peer when an inner packet, still to
+   * be judged, stands there; null when there is none (refused, a keepalive, not transport data).
+   */
+  accept(batch: Batch, i: number, now: number): Peer | null {
+    const keypair = this.#keypairs[i]!;
+    if (keypair === null) return null;
+    this.#keypairs[i] = null;
+    const d = batch.descriptors;
+    const at = i * DESCRIPTOR_WORDS;
+    const tunnel = this.#tunnel;
+    const isAuthentic = d[at + VERDICT] === VERDICT_OPENED;
+    d[at + VERDICT] = VERDICT_DROP;
+    if (!isAuthentic) {
+      tunnel.drop(reasons.transport_invalid);
+      return null;
+    }
+    if (!keypair.replay.accept(this.#counters[i]!)) {
+      tunnel.drop(reasons.transport_replayed);
+      return null;
+    }
+    const { peer } = keypair;
+    const length = d[at + LENGTH]!;
+    peer.countReceived(length + TRANSPORT_OVERHEAD_BYTES);
+    if (keypair === peer.next) this.#confirm(peer, now);
+    this.#follow(peer, d[at + ADDRESS]!);
+    tunnel.timers.anyAuthenticatedPacketReceived(peer);
+    this.#keepFresh(peer, now);
+    if (length === 0) return null;
+    tunnel.timers.dataReceived(peer, now);
+    return peer;
+  }
+
+  #confirm(peer: Peer, now: number): void {
+    const tunnel = this.#tunnel;
+    tunnel.confirmNextKeypair(peer);
+    tunnel.timers.handshakeComplete(peer);
+    peer.latestHandshakeMs = tunnel.wallMs;
+    peer.hasNews = true;
+    this.#sender.sendStaged(peer, now);
+  }
+
+  /** The endpoint roams to where authentic messages come from (2.1). */
+  #follow(peer: Peer, from: number): void {
+    const { endpoints } = this.#tunnel.engine;
+    if (sameEndpoint(endpoints, from, peer.endpointSlot)) return;
+    copyEndpoint(endpoints, from, peer.endpointSlot);
+    peer.hasNews = true;
+  }
+
+  /** An initiator that only receives renews its keypair before the last seconds (6.2). */
+  #keepFresh(peer: Peer, now: number): void {
+    const { current, timers } = peer;
+    if (current === null || !current.isInitiator || timers.sentLastMinuteHandshake) return;
+    if (now - current.createdAt < LAST_MINUTE_MS) return;
+    timers.sentLastMinuteHandshake = true;
+    this.#sender.initiate(peer, false, now);
+  }
+
+  // ---- handshake initiations ----
+
+  /** Only initiations are queued: established traffic never waits for Diffie-Hellmans. */
+  #queueInitiation(message: Uint8Array, from: number, now: number): void {
+    const tunnel = this.#tunnel;
+    if (!tunnel.cookieChecker.hasValidMac1(message, initiation.mac1))
+      return tunnel.drop(reasons.mac1_invalid);
+    if (this.#isUnderLoad(now)) {
+      const reason = this.#admitUnderLoad(message, from, now);
+      if (reason !== reasons.none) return tunnel.drop(reason);
+    }
+    if (this.#waitingCount === MAX_QUEUED_INITIATIONS)
+      return tunnel.drop(reasons.initiation_queue_full);
+    const place = (this.#firstWaiting + this.#waitingCount) % MAX_QUEUED_INITIATIONS;
+    this.#waiting.set(message, place * initiation.bytes);
+    copyEndpoint(tunnel.engine.endpoints, from, endpointLayout.waiting + place);
+    this.#waitingCount++;
+  }
+
+  #isUnderLoad(now: number): boolean {
+    if (this.#waitingCount >= UNDER_LOAD_INITIATIONS)
+      this.#underLoadUntil = now + UNDER_LOAD_AFTER_MS;
+    return now < this.#underLoadUntil;
+  }
+
+  /** Under load a sender must prove that it receives at its address, and keep to a rate (5.3). */
+  #admitUnderLoad(message: Uint8Array, from: number, now: number): number {
+    const tunnel = this.#tunnel;
+    const source = this.#sourceOf(from);
+    if (!tunnel.cookieChecker.hasValidMac2(message, initiation.mac1, source, now)) {
+      tunnel.cookieChecker.createReply(this.#cookieReply, message, initiation.mac1, source, now);
+      tunnel.engine.send(this.#cookieReply, from);
+      return reasons.cookie_sent;
+    }
+    return tunnel.rateLimiter.allow(rateLimitKey(source), now)
+      ? reasons.none
+      : reasons.rate_limited;
+  }
+
+  /** Port and address of an endpoint record: what a cookie is bound to. */
+  #sourceOf(slot: number): Uint8Array {
+    const at = slot * ENDPOINT_BYTES;
+    return this.#tunnel.engine.endpoints.bytes.subarray(at + endpoint.port, at + endpoint.local);
+  }
+
+  /** Computes the handshakes of up to `limit` waiting initiations. */
+  takeInitiations(limit: number, now: number): void {
+    for (let taken = 0; taken < limit && this.#waitingCount > 0; taken++) {
+      const place = this.#firstWaiting;
+      this.#firstWaiting = (place + 1) % MAX_QUEUED_INITIATIONS;
+      this.#waitingCount--;
+      const start = place * initiation.bytes;
+      const message = this.#waiting.subarray(start, start + initiation.bytes);
+      const reason = this.#takeInitiation(message, endpointLayout.waiting + place, now);
+      if (reason !== reasons.none) this.#tunnel.drop(reason);
+    }
+  }
+
+  #takeInitiation(message: Uint8Array, from: number, now: number): number {
+    const tunnel = this.#tunnel;
+    const peer = tunnel.handshake.consumeInitiation(message, tunnel.peerByPublicKey);
+    if (typeof peer === 'number') return peer;
+    const { timestamp } = tunnel.handshake;
+    if (!isLaterTimestamp(timestamp, peer.greatestTimestamp)) return reasons.initiation_replayed;
+    if (now - peer.lastInitiationTakenAt < INITIATION_INTERVAL_MS)
+      return reasons.initiation_too_frequent;
+    peer.greatestTimestamp.set(timestamp);
+    peer.lastInitiationTakenAt = now;
+    peer.countReceived(initiation.bytes);
+    this.#follow(peer, from);
+    tunnel.timers.anyAuthenticatedPacketReceived(peer);
+    return this.#respond(peer, readIndex(message, initiation.sender), now);
+  }
+
+  #respond(peer: Peer, remoteIndex: number, now: number): number {
+    const tunnel = this.#tunnel;
+    const keys = tunnel.transportKeys;
+    const message = this.#response;
+    // The index must stand in the message before the keys exist: reserve it for this keypair.
+    const reserved = tunnel.indices.addHandshake(peer);
+    if (reserved === null) return reasons.index_table_full;
+    if (!tunnel.handshake.createResponse(message, peer, reserved, remoteIndex, keys)) {
+      tunnel.indices.remove(reserved);
+      return reasons.initiation_invalid;
+    }
+    const keypair = tunnel.makeKeypair(peer, keys, remoteIndex, false, now);
+    if (keypair === null) {
+      tunnel.indices.remove(reserved);
+      return reasons.index_table_full;
+    }
+    keypair.localIndex = reserved;
+    tunnel.indices.promote(reserved, keypair);
+    tunnel.useResponderKeypair(peer, keypair);
+    this.#sender.sendResponse(peer, message, now);
+    return reasons.none;
+  }
+
+  // ---- handshake responses and cookie replies ----
+
+  #takeResponse(message: Uint8Array, from: number, now: number): void {
+    const tunnel = this.#tunnel;
+    const index = readIndex(message, response.receiver);
+    const peer = tunnel.indices.handshake(index);
+    if (peer === undefined || peer.initiator === null)
+      return tunnel.drop(reasons.response_unknown_index);
+    if (!tunnel.cookieChecker.hasValidMac1(message, response.mac1))
+      return tunnel.drop(reasons.mac1_invalid);
+    const keys = tunnel.transportKeys;
+    if (!tunnel.handshake.consumeResponse(message, peer, peer.initiator, keys))
+      return tunnel.drop(reasons.response_invalid);
+    const remoteIndex = readIndex(message, response.sender);
+    const keypair = tunnel.makeKeypair(peer, keys, remoteIndex, true, now);
+    if (keypair === null) {
+      tunnel.forgetHandshake(peer);
+      return tunnel.drop(reasons.index_table_full);
+    }
+    peer.initiator = null;
+    peer.initiatorIndex = null;
+    keypair.localIndex = index;
+    tunnel.indices.promote(index, keypair);
+    tunnel.useInitiatorKeypair(peer, keypair);
+    peer.countReceived(response.bytes);
+    peer.latestHandshakeMs = tunnel.wallMs;
+    this.#follow(peer, from);
+    tunnel.timers.anyAuthenticatedPacketReceived(peer);
+    tunnel.timers.handshakeComplete(peer);
+    tunnel.timers.sessionDerived(peer, now);
+    this.#sender.confirmSession(peer, now);
+  }
+
+  #takeCookieReply(message: Uint8Array, now: number): void {
+    const tunnel = this.#tunnel;
+    const index = readIndex(message, cookieReply.receiver);
+    const peer = tunnel.indices.handshake(index) ?? tunnel.indices.keypair(index)?.peer;
+    if (peer === undefined) return tunnel.drop(reasons.cookie_unknown_index);
+    // The endpoint never follows a cookie reply: anybody who saw our message could have sent it.
+    if (!tunnel.cookieMakerOf(peer).consumeReply(message, now))
+      return tunnel.drop(reasons.cookie_invalid);
+    peer.countReceived(cookieReply.bytes);
+  }
+}
+
+function readIndex(message: Uint8Array, at: number): number {
+  const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
+  return view.getInt32(at, true);
+}
+
+/** The IPv4 address, or the /64 of an IPv6 address, of a record that begins with its port. */
+function rateLimitKey(source: Uint8Array): bigint {
+  const view = new DataView(source.buffer, source.byteOffset, source.byteLength);
+  return view.getBigUint64(endpoint.address - endpoint.port);
+}

@@ -1,0 +1,205 @@
+// The way out: a packet for a peer is marked for sealing under the current keypair, or staged while
+// a handshake fetches one. Also everything else that a peer is sent: initiations, responses,
+// keepalives (paper, sections 5.4, 6.2 to 6.5).
+
+import {
+  MAX_STAGED_BYTES,
+  REKEY_AFTER_TIME_MS,
+  REKEY_TIMEOUT_MS,
+  SLOT_BYTES,
+  SLOT_HEADROOM_BYTES,
+  TIMESTAMP_BYTES,
+} from '../constants.ts';
+import {
+  ADDRESS,
+  type Batch,
+  DESCRIPTOR_WORDS,
+  GENERATION,
+  KEY,
+  LENGTH,
+  OFFSET,
+  VERDICT,
+  VERDICT_DROP,
+  VERDICT_SEAL,
+  VERDICT_SEAL_EXHAUSTED,
+  VERDICT_SEAL_INVALID,
+  VERDICT_SEALED,
+  VERDICT_SEALED_REKEY,
+} from '../contract.ts';
+import { InitiatorState } from '../noise/handshake.ts';
+import { reasons } from '../reasons.ts';
+import { hasEndpoint } from '../wire/address.ts';
+import { initiation, response } from '../wire/messages.ts';
+import type { Keypair } from './keypair.ts';
+import type { Peer } from './peer.ts';
+import type { Tunnel } from './tunnel.ts';
+
+/** Bytes of the virtio_net_hdr that stands before each packet of the TUN. */
+export const VIRTIO_HEADER_BYTES = 10;
+
+/** Sends to peers. */
+export class Sender {
+  readonly #tunnel: Tunnel;
+  readonly #initiation = new Uint8Array(initiation.bytes);
+  readonly #timestamp = new Uint8Array(TIMESTAMP_BYTES);
+
+  constructor(tunnel: Tunnel) {
+    this.#tunnel = tunnel;
+  }
+
+  /**
+   * Marks descriptor `i` for sealing to `peer`, or stages a copy of it. `headerBytes` of virtio
+   * header stand before the packet (0 where the batch has none).
+   */
+  sendPacket(peer: Peer, batch: Batch, i: number, headerBytes: number, now: number): void {
+    const keypair = peer.current;
+    if (keypair === null || keypair.isExpired(now)) {
+      this.#stage(peer, batch, i, headerBytes);
+      this.initiate(peer, false, now);
+      return;
+    }
+    this.#mark(keypair, batch, i);
+    this.#tunnel.timers.dataSent(peer, now);
+    this.#tunnel.timers.anyAuthenticatedPacketSent(peer);
+    if (keypair.isInitiator && now - keypair.createdAt >= REKEY_AFTER_TIME_MS)
+      this.initiate(peer, false, now);
+  }
+
+  /** Takes the engine's report on descriptor `i` that was marked for `peer`. */
+  countSealed(peer: Peer, batch: Batch, i: number, now: number): void {
+    const at = i * DESCRIPTOR_WORDS;
+    const verdict = batch.descriptors[at + VERDICT]!;
+    batch.descriptors[at + VERDICT] = VERDICT_DROP;
+    switch (verdict) {
+      case VERDICT_SEALED:
+      case VERDICT_SEALED_REKEY:
+        peer.countSent(batch.descriptors[at + LENGTH]!);
+        if (verdict === VERDICT_SEALED_REKEY) this.initiate(peer, false, now);
+        return;
+      case VERDICT_SEAL_EXHAUSTED:
+        this.#tunnel.drop(reasons.keypair_exhausted);
+        this.initiate(peer, false, now);
+        return;
+      case VERDICT_SEAL_INVALID:
+        this.#tunnel.drop(reasons.segment_invalid);
+        return;
+      default:
+        return;
+    }
+  }
+
+  // ---- staged packets ----
+
+  /** A session has been made by us: what waited is sent, or a keepalive that confirms it (6.5). */
+  confirmSession(peer: Peer, now: number): void {
+    if (peer.staged.length > 0) this.sendStaged(peer, now);
+    else this.keepalive(peer, now);
+  }
+
+  /** Sends what waited for a keypair. The batch of packets must be idle. */
+  sendStaged(peer: Peer, now: number): void {
+    const staged = peer.staged.length;
+    const batch = this.#tunnel.engine.packets;
+    for (let i = 0; i < staged; i++) {
+      const packet = peer.staged[i]!;
+      const at = i * DESCRIPTOR_WORDS;
+      const offset = i * SLOT_BYTES + SLOT_HEADROOM_BYTES;
+      const header = offset - VIRTIO_HEADER_BYTES;
+      batch.bytes.fill(0, header, offset);
+      batch.bytes.set(packet.bytes, offset - packet.headerBytes);
+      batch.descriptors[at + OFFSET] = offset;
+      batch.descriptors[at + LENGTH] = packet.bytes.length - packet.headerBytes;
+    }
+    this.#tunnel.dropStaged(peer, reasons.none);
+    batch.count = staged;
+    for (let i = 0; i < staged; i++) this.sendPacket(peer, batch, i, VIRTIO_HEADER_BYTES, now);
+    this.#sealFor(peer, batch, now);
+  }
+
+  #stage(peer: Peer, batch: Batch, i: number, headerBytes: number): void {
+    const d = batch.descriptors;
+    const at = i * DESCRIPTOR_WORDS;
+    d[at + VERDICT] = VERDICT_DROP;
+    const tunnel = this.#tunnel;
+    if (!hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot))
+      return tunnel.drop(reasons.peer_no_endpoint);
+    const start = d[at + OFFSET]! - headerBytes;
+    const bytes = batch.bytes.slice(start, d[at + OFFSET]! + d[at + LENGTH]!);
+    if (tunnel.stagedBytes + bytes.length > MAX_STAGED_BYTES)
+      return tunnel.drop(reasons.staged_overflow);
+    const before = peer.stagedBytes;
+    const dropped = peer.stage({ bytes, headerBytes });
+    tunnel.stagedBytes += peer.stagedBytes - before;
+    for (let n = 0; n < dropped; n++) tunnel.drop(reasons.staged_overflow);
+  }
+
+  // ---- keepalives ----
+
+  /** Sends an empty packet. The batch of packets must be idle. */
+  keepalive(peer: Peer, now: number): void {
+    const keypair = peer.current;
+    if (keypair === null || keypair.isExpired(now)) return;
+    const batch = this.#tunnel.engine.packets;
+    batch.descriptors[OFFSET] = SLOT_HEADROOM_BYTES;
+    batch.descriptors[LENGTH] = 0;
+    this.#mark(keypair, batch, 0);
+    batch.count = 1;
+    this.#tunnel.timers.anyAuthenticatedPacketSent(peer);
+    this.#sealFor(peer, batch, now);
+  }
+
+  #mark(keypair: Keypair<Peer>, batch: Batch, i: number): void {
+    const d = batch.descriptors;
+    const at = i * DESCRIPTOR_WORDS;
+    d[at + KEY] = keypair.keySlot;
+    d[at + GENERATION] = keypair.keyGeneration;
+    d[at + ADDRESS] = keypair.peer.endpointSlot;
+    d[at + VERDICT] = VERDICT_SEAL;
+  }
+
+  #sealFor(peer: Peer, batch: Batch, now: number): void {
+    this.#tunnel.engine.seal(batch);
+    for (let i = 0; i < batch.count; i++) this.countSealed(peer, batch, i, now);
+    batch.count = 0;
+  }
+
+  // ---- handshake messages ----
+
+  /** Sends an initiation, unless one was sent within REKEY_TIMEOUT or no endpoint is known. */
+  initiate(peer: Peer, isRetry: boolean, now: number): void {
+    const tunnel = this.#tunnel;
+    if (!isRetry) peer.timers.handshakeAttempts = 0;
+    if (now - peer.lastInitiationSentAt < REKEY_TIMEOUT_MS) return;
+    if (!hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot)) return;
+    tunnel.forgetHandshake(peer);
+    const index = tunnel.indices.addHandshake(peer);
+    if (index === null) return tunnel.drop(reasons.index_table_full);
+    const state = new InitiatorState(tunnel.engine.primitives);
+    tunnel.timestamps.write(this.#timestamp, tunnel.wallMs);
+    const message = this.#initiation;
+    if (!tunnel.handshake.createInitiation(message, peer, state, index, this.#timestamp)) {
+      tunnel.indices.remove(index);
+      return;
+    }
+    peer.initiator = state;
+    peer.initiatorIndex = index;
+    peer.lastInitiationSentAt = now;
+    this.#sendHandshakeMessage(peer, message, initiation.mac1, now);
+    tunnel.timers.handshakeInitiated(peer, now);
+  }
+
+  /** Sends the response that made the peer's next keypair. */
+  sendResponse(peer: Peer, message: Uint8Array, now: number): void {
+    peer.lastInitiationSentAt = now;
+    this.#tunnel.timers.sessionDerived(peer, now);
+    this.#sendHandshakeMessage(peer, message, response.mac1, now);
+  }
+
+  #sendHandshakeMessage(peer: Peer, message: Uint8Array, mac1At: number, now: number): void {
+    const tunnel = this.#tunnel;
+    tunnel.cookieMakerOf(peer).addMacs(message, mac1At, now);
+    tunnel.timers.anyAuthenticatedPacketSent(peer);
+    tunnel.engine.send(message, peer.endpointSlot);
+    peer.countSent(message.length);
+  }
+}

@@ -1,0 +1,248 @@
+// The timers of WireGuard (paper, section 6). A peer's timers are four deadlines, moved only by the
+// named protocol events below, the kernel's. One heap over all peers knows the next deadline, so
+// the whole house sleeps on a single timer.
+
+import {
+  KEEPALIVE_TIMEOUT_MS,
+  REJECT_AFTER_TIME_MS,
+  REKEY_ATTEMPT_TIME_MS,
+  REKEY_TIMEOUT_JITTER_MS,
+  REKEY_TIMEOUT_MS,
+} from '../constants.ts';
+
+const NEVER = Number.POSITIVE_INFINITY;
+const MAX_HANDSHAKE_ATTEMPTS = REKEY_ATTEMPT_TIME_MS / REKEY_TIMEOUT_MS;
+
+/** What an expired timer asks for. `P` is a peer. */
+export interface TimerActions<P> {
+  /** Sends an initiation; `isRetry` when an earlier one went unanswered. */
+  initiate(peer: P, isRetry: boolean, now: number): void;
+  keepalive(peer: P, now: number): void;
+  /** Drops what waits for a keypair: the peer does not answer. */
+  giveUp(peer: P): void;
+  /** Wipes all keys and the handshake of a peer that has been silent for long. */
+  forgetKeys(peer: P): void;
+}
+
+/** The deadlines of one peer. */
+export class PeerTimers {
+  retransmitHandshakeAt = NEVER;
+  sendKeepaliveAt = NEVER;
+  newHandshakeAt = NEVER;
+  forgetKeysAt = NEVER;
+  handshakeAttempts = 0;
+  needsAnotherKeepalive = false;
+  /** Whether the keypair's last-minute renewal was begun; one per keypair. */
+  sentLastMinuteHandshake = false;
+  /** When the heap looks at this peer next; never later than its earliest deadline. */
+  scheduledAt = NEVER;
+  /** Place in the heap, -1 when absent. */
+  heapIndex = -1;
+
+  get deadline(): number {
+    return Math.min(
+      this.retransmitHandshakeAt,
+      this.sendKeepaliveAt,
+      this.newHandshakeAt,
+      this.forgetKeysAt,
+    );
+  }
+}
+
+interface Timed {
+  readonly timers: PeerTimers;
+}
+
+/** The deadlines of all peers, and the events that move them. */
+export class Timers<P extends Timed> {
+  /** A binary heap by scheduledAt. A deadline that moves away leaves its entry where it is. */
+  readonly #heap: P[] = [];
+  readonly #actions: TimerActions<P>;
+  /** A whole number of milliseconds in [0, limit). */
+  readonly #jitter: (limit: number) => number;
+
+  constructor(actions: TimerActions<P>, jitter: (limit: number) => number) {
+    this.#actions = actions;
+    this.#jitter = jitter;
+  }
+
+  // ---- events ----
+
+  /** Data, not a keepalive, was sent: an answer is due, else a handshake. */
+  dataSent(peer: P, now: number): void {
+    const { timers } = peer;
+    if (timers.newHandshakeAt !== NEVER) return;
+    timers.newHandshakeAt =
+      now + KEEPALIVE_TIMEOUT_MS + REKEY_TIMEOUT_MS + this.#jitter(REKEY_TIMEOUT_JITTER_MS);
+    this.#schedule(peer, timers.newHandshakeAt);
+  }
+
+  /** Data, not a keepalive, was received: it must be acknowledged, by a keepalive if need be. */
+  dataReceived(peer: P, now: number): void {
+    const { timers } = peer;
+    if (timers.sendKeepaliveAt !== NEVER) {
+      timers.needsAnotherKeepalive = true;
+      return;
+    }
+    timers.sendKeepaliveAt = now + KEEPALIVE_TIMEOUT_MS;
+    this.#schedule(peer, timers.sendKeepaliveAt);
+  }
+
+  anyAuthenticatedPacketSent(peer: P): void {
+    peer.timers.sendKeepaliveAt = NEVER;
+  }
+
+  anyAuthenticatedPacketReceived(peer: P): void {
+    peer.timers.newHandshakeAt = NEVER;
+  }
+
+  handshakeInitiated(peer: P, now: number): void {
+    const { timers } = peer;
+    timers.retransmitHandshakeAt = now + REKEY_TIMEOUT_MS + this.#jitter(REKEY_TIMEOUT_JITTER_MS);
+    this.#schedule(peer, timers.retransmitHandshakeAt);
+  }
+
+  handshakeComplete(peer: P): void {
+    peer.timers.retransmitHandshakeAt = NEVER;
+    peer.timers.handshakeAttempts = 0;
+    peer.timers.sentLastMinuteHandshake = false;
+  }
+
+  sessionDerived(peer: P, now: number): void {
+    peer.timers.forgetKeysAt = now + 3 * REJECT_AFTER_TIME_MS;
+    this.#schedule(peer, peer.timers.forgetKeysAt);
+  }
+
+  /** Asks for an initiation at `at` unless a handshake is under way (used to pace a start). */
+  initiateAt(peer: P, at: number): void {
+    if (peer.timers.retransmitHandshakeAt !== NEVER) return;
+    peer.timers.newHandshakeAt = Math.min(peer.timers.newHandshakeAt, at);
+    this.#schedule(peer, at);
+  }
+
+  /** Stops every timer of a peer. */
+  cancel(peer: P): void {
+    const { timers } = peer;
+    timers.retransmitHandshakeAt = NEVER;
+    timers.sendKeepaliveAt = NEVER;
+    timers.newHandshakeAt = NEVER;
+    timers.forgetKeysAt = NEVER;
+    this.#remove(peer);
+  }
+
+  // ---- expiry ----
+
+  /** When `expire` must be called next; infinite when nothing is due ever. */
+  get nextDeadline(): number {
+    return this.#heap[0]?.timers.scheduledAt ?? NEVER;
+  }
+
+  /** Fires what is due; at most `limit` peers, so that a crowd cannot hold up packets. */
+  expire(now: number, limit: number): void {
+    for (let taken = 0; taken < limit; taken++) {
+      const peer = this.#heap[0];
+      if (peer === undefined || peer.timers.scheduledAt > now) return;
+      this.#remove(peer);
+      this.#fire(peer, now);
+      if (peer.timers.deadline !== NEVER) this.#schedule(peer, peer.timers.deadline);
+    }
+  }
+
+  #fire(peer: P, now: number): void {
+    const { timers } = peer;
+    if (timers.retransmitHandshakeAt <= now) this.#retransmitHandshake(peer, now);
+    if (timers.sendKeepaliveAt <= now) {
+      timers.sendKeepaliveAt = NEVER;
+      this.#actions.keepalive(peer, now);
+      if (timers.needsAnotherKeepalive) {
+        timers.needsAnotherKeepalive = false;
+        timers.sendKeepaliveAt = now + KEEPALIVE_TIMEOUT_MS;
+      }
+    }
+    if (timers.newHandshakeAt <= now) {
+      timers.newHandshakeAt = NEVER;
+      this.#actions.initiate(peer, false, now);
+    }
+    if (timers.forgetKeysAt <= now) {
+      timers.forgetKeysAt = NEVER;
+      this.#actions.forgetKeys(peer);
+    }
+  }
+
+  #retransmitHandshake(peer: P, now: number): void {
+    const { timers } = peer;
+    timers.retransmitHandshakeAt = NEVER;
+    if (timers.handshakeAttempts >= MAX_HANDSHAKE_ATTEMPTS) {
+      timers.sendKeepaliveAt = NEVER;
+      this.#actions.giveUp(peer);
+      if (timers.forgetKeysAt === NEVER) timers.forgetKeysAt = now + 3 * REJECT_AFTER_TIME_MS;
+      return;
+    }
+    timers.handshakeAttempts++;
+    this.#actions.initiate(peer, true, now);
+  }
+
+  // ---- heap ----
+
+  #schedule(peer: P, at: number): void {
+    const { timers } = peer;
+    if (at >= timers.scheduledAt) return;
+    timers.scheduledAt = at;
+    if (timers.heapIndex === -1) {
+      timers.heapIndex = this.#heap.length;
+      this.#heap.push(peer);
+    }
+    this.#siftUp(timers.heapIndex);
+  }
+
+  #remove(peer: P): void {
+    const { timers } = peer;
+    const index = timers.heapIndex;
+    timers.scheduledAt = NEVER;
+    if (index === -1) return;
+    timers.heapIndex = -1;
+    const last = this.#heap.pop();
+    if (last === undefined || last === peer) return;
+    this.#place(last, index);
+    this.#siftUp(index);
+    this.#siftDown(last.timers.heapIndex);
+  }
+
+  #siftUp(from: number): void {
+    let index = from;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!this.#isEarlier(index, parent)) return;
+      this.#swap(index, parent);
+      index = parent;
+    }
+  }
+
+  #siftDown(from: number): void {
+    let index = from;
+    for (;;) {
+      const left = 2 * index + 1;
+      if (left >= this.#heap.length) return;
+      const right = left + 1;
+      const child = right < this.#heap.length && this.#isEarlier(right, left) ? right : left;
+      if (!this.#isEarlier(child, index)) return;
+      this.#swap(index, child);
+      index = child;
+    }
+  }
+
+  #isEarlier(a: number, b: number): boolean {
+    return this.#heap[a]!.timers.scheduledAt < this.#heap[b]!.timers.scheduledAt;
+  }
+
+  #swap(a: number, b: number): void {
+    const peer = this.#heap[a]!;
+    this.#place(this.#heap[b]!, a);
+    this.#place(peer, b);
+  }
+
+  #place(peer: P, index: number): void {
+    this.#heap[index] = peer;
+    peer.timers.heapIndex = index;
+  }
+}

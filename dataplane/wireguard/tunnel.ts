@@ -1,0 +1,252 @@
+// The WireGuard box: all peers, the tables that find them, and what both ways of a packet share.
+// receive.ts and send.ts are the two ways; this file holds the state, takes configuration, and
+// moves keypairs (paper, section 5.4.5 and 6). It knows neither rules nor sockets nor the clock.
+
+import { DATAGRAM_SLOTS, MAX_PEERS, MAX_QUEUED_INITIATIONS } from '../constants.ts';
+import type { EndpointLayout, PacketEngine, PeerConfig, PeerSample } from '../contract.ts';
+import { CookieChecker, CookieMaker } from '../noise/cookie.ts';
+import {
+  createTransportKeys,
+  Handshake,
+  type Identity,
+  type Random,
+  type TransportKeys,
+} from '../noise/handshake.ts';
+import { TimestampSource } from '../noise/tai64n.ts';
+import { reasons } from '../reasons.ts';
+import { clearEndpoint, parseAddress, readEndpoint, writeEndpoint } from '../wire/address.ts';
+import { AllowedIps } from './allowed-ips.ts';
+import { IndexTable } from './index-table.ts';
+import { Keypair } from './keypair.ts';
+import { Peer } from './peer.ts';
+import { RateLimiter } from './rate-limiter.ts';
+import { type TimerActions, Timers } from './timers.ts';
+
+/** Where in the endpoint table everyone's records are. */
+export const endpointLayout: EndpointLayout = Object.freeze({
+  waiting: DATAGRAM_SLOTS,
+  peers: DATAGRAM_SLOTS + MAX_QUEUED_INITIATIONS,
+  total: DATAGRAM_SLOTS + MAX_QUEUED_INITIATIONS + MAX_PEERS,
+});
+
+/** What a tunnel is made of; clock values are passed with each call. */
+export interface TunnelOptions {
+  readonly engine: PacketEngine;
+  readonly identity: Identity;
+  readonly random: Random;
+  /** Counts a refusal. */
+  readonly drop: (reason: number) => void;
+}
+
+/** State shared by the ways of a packet. Its fields are public to receive.ts and send.ts only. */
+export class Tunnel {
+  readonly engine: PacketEngine;
+  readonly identity: Identity;
+  readonly random: Random;
+  readonly drop: (reason: number) => void;
+  readonly handshake: Handshake;
+  readonly cookieChecker: CookieChecker;
+  readonly timestamps = new TimestampSource();
+  readonly indices: IndexTable<Peer, Keypair<Peer>>;
+  readonly allowedIps = new AllowedIps<Peer>();
+  readonly rateLimiter = new RateLimiter();
+  readonly timers: Timers<Peer>;
+  /** Unix time, set at the beginning of each turn; what people and TAI64N see. */
+  wallMs = 0;
+  /** Bytes staged for all peers. */
+  stagedBytes = 0;
+  readonly #keys: TransportKeys = createTransportKeys();
+  readonly #peers = new Map<string, Peer>();
+  readonly #freeSlots: number[] = [];
+  #slotsUsed = 0;
+
+  constructor(options: TunnelOptions, actions: TimerActions<Peer>) {
+    this.engine = options.engine;
+    this.identity = options.identity;
+    this.random = options.random;
+    this.drop = options.drop;
+    const { primitives } = options.engine;
+    this.handshake = new Handshake(primitives, options.identity, options.random);
+    this.cookieChecker = new CookieChecker(primitives, options.identity.publicKey, options.random);
+    this.indices = new IndexTable(options.random);
+    const word = new Uint8Array(4);
+    const wordView = new DataView(word.buffer);
+    this.timers = new Timers(actions, (limit) => {
+      options.random(word);
+      return wordView.getUint32(0) % limit;
+    });
+  }
+
+  // ---- peers ----
+
+  get peers(): ReadonlyMap<string, Peer> {
+    return this.#peers;
+  }
+
+  /** Finds a peer by the static key of a handshake message. */
+  readonly peerByPublicKey = (publicKey: Uint8Array): Peer | null =>
+    this.#peers.get(Buffer.from(publicKey).toString('base64')) ?? null;
+
+  /** Adds a peer; null when there is no room for one more. */
+  addPeer(config: PeerConfig): Peer | null {
+    const slot = this.#freeSlots.pop() ?? this.#slotsUsed;
+    if (slot === MAX_PEERS) return null;
+    if (slot === this.#slotsUsed) this.#slotsUsed++;
+    const publicKey = new Uint8Array(Buffer.from(config.publicKey, 'base64'));
+    const peer = new Peer(config, publicKey, slot, endpointLayout.peers + slot);
+    this.#peers.set(config.publicKey, peer);
+    this.#route(peer, config);
+    this.#resume(peer, config);
+    return peer;
+  }
+
+  /** Changes a peer without touching its keypairs, counters or staged packets. */
+  updatePeer(peer: Peer, config: PeerConfig): void {
+    this.#unroute(peer);
+    peer.config = config;
+    // A changed preshared key serves from the next handshake on; the session stands.
+    peer.presharedKey = config.presharedKey;
+    this.#route(peer, config);
+  }
+
+  /** Removes a peer: its keys are wiped and nothing of it is sent or taken any more. */
+  removePeer(peer: Peer): void {
+    this.forgetKeys(peer);
+    this.dropStaged(peer, reasons.none);
+    this.timers.cancel(peer);
+    this.#unroute(peer);
+    peer.staticShared?.fill(0);
+    clearEndpoint(this.engine.endpoints, peer.endpointSlot);
+    this.#peers.delete(peer.id);
+    this.#freeSlots.push(peer.slot);
+  }
+
+  #route(peer: Peer, config: PeerConfig): void {
+    if (config.ipv4 !== null) this.allowedIps.insert(config.ipv4, 32, peer);
+    if (config.ipv6 !== null) this.allowedIps.insert(config.ipv6, 128, peer);
+  }
+
+  #unroute(peer: Peer): void {
+    const { ipv4, ipv6 } = peer.config;
+    if (ipv4 !== null) this.allowedIps.remove(ipv4, 32, peer);
+    if (ipv6 !== null) this.allowedIps.remove(ipv6, 128, peer);
+  }
+
+  #resume(peer: Peer, config: PeerConfig): void {
+    if (config.resume === null) return;
+    const address = parseAddress(config.resume.endpoint.address);
+    if (address === null) return;
+    writeEndpoint(this.engine.endpoints, peer.endpointSlot, address, config.resume.endpoint.port);
+  }
+
+  // ---- keypairs ----
+
+  /**
+   * Makes a keypair of the keys that `derive` writes, wiping them here afterwards. The caller gives
+   * it an index. Null when the engine has no slot left.
+   */
+  makeKeypair(
+    peer: Peer,
+    keys: TransportKeys,
+    remoteIndex: number,
+    isInitiator: boolean,
+    now: number,
+  ): Keypair<Peer> | null {
+    const key = this.engine.installKey(keys.send, keys.receive, remoteIndex);
+    keys.send.fill(0);
+    keys.receive.fill(0);
+    return key === null ? null : new Keypair(peer, remoteIndex, key, isInitiator, now);
+  }
+
+  /** Scratch for one handshake's keys. */
+  get transportKeys(): TransportKeys {
+    return this.#keys;
+  }
+
+  /** The initiator's new keypair serves at once; what it replaces may still receive. */
+  useInitiatorKeypair(peer: Peer, keypair: Keypair<Peer>): void {
+    this.#retire(peer.previous);
+    if (peer.next !== null) {
+      this.#retire(peer.current);
+      peer.previous = peer.next;
+      peer.next = null;
+    } else {
+      peer.previous = peer.current;
+    }
+    peer.current = keypair;
+  }
+
+  /** The responder's new keypair waits for the first packet under it. */
+  useResponderKeypair(peer: Peer, keypair: Keypair<Peer>): void {
+    this.#retire(peer.next);
+    this.#retire(peer.previous);
+    peer.previous = null;
+    peer.next = keypair;
+  }
+
+  /** The first packet under the next keypair has arrived: the initiator has our response. */
+  confirmNextKeypair(peer: Peer): void {
+    this.#retire(peer.previous);
+    peer.previous = peer.current;
+    peer.current = peer.next;
+    peer.next = null;
+  }
+
+  /** Wipes all keys of a peer and the handshake under way. */
+  forgetKeys(peer: Peer): void {
+    this.#retire(peer.previous);
+    this.#retire(peer.current);
+    this.#retire(peer.next);
+    peer.previous = null;
+    peer.current = null;
+    peer.next = null;
+    this.forgetHandshake(peer);
+  }
+
+  forgetHandshake(peer: Peer): void {
+    if (peer.initiatorIndex !== null) this.indices.remove(peer.initiatorIndex);
+    peer.initiatorIndex = null;
+    peer.initiator?.wipe();
+    peer.initiator = null;
+  }
+
+  #retire(keypair: Keypair<Peer> | null): void {
+    if (keypair === null) return;
+    this.indices.remove(keypair.localIndex);
+    this.engine.removeKey(keypair.keySlot, keypair.keyGeneration);
+  }
+
+  // ---- odds and ends that both ways use ----
+
+  cookieMakerOf(peer: Peer): CookieMaker {
+    peer.cookieMaker ??= new CookieMaker(this.engine.primitives, peer.publicKey);
+    return peer.cookieMaker;
+  }
+
+  /** Forgets what is staged for a peer, counting each packet unless the reason is none. */
+  dropStaged(peer: Peer, reason: number): void {
+    this.stagedBytes -= peer.stagedBytes;
+    const count = peer.clearStaged();
+    if (reason === reasons.none) return;
+    for (let i = 0; i < count; i++) this.drop(reason);
+  }
+
+  /** Takes the news of every peer that has any. */
+  samplePeers(): PeerSample[] {
+    const samples: PeerSample[] = [];
+    for (const peer of this.#peers.values()) {
+      if (!peer.hasNews) continue;
+      samples.push({
+        publicKey: peer.id,
+        latestHandshakeMs: peer.latestHandshakeMs,
+        endpoint: readEndpoint(this.engine.endpoints, peer.endpointSlot),
+        rxBytes: peer.rxBytes,
+        txBytes: peer.txBytes,
+      });
+      peer.rxBytes = 0;
+      peer.txBytes = 0;
+      peer.hasNews = false;
+    }
+    return samples;
+  }
+}
