@@ -1,0 +1,17 @@
+// The only door of the data plane.
+
+export type {
+  GatewayConfig,
+  NetworkConfig,
+  PeerConfig,
+  PeerSample,
+  RuleConfig,
+  RuleSample,
+  Sample,
+} from './contract.ts';
+export { GLOBAL_SCOPE } from './contract.ts';
+export { createGateway } from './gateway.ts';
+export type { Gateway, GatewayFacts, GatewayOptions } from './gateway.ts';
+export { derivePublicKey, isLowOrder, makePrivateKey } from './noise/keys.ts';
+export { formatAddress, parseAddress } from './wire/address.ts';
+export type { Endpoint } from './wire/address.ts';

@@ -1,0 +1,258 @@
+// The TypeScript twin of the addon: the same batches, keys and verdicts, with the ciphers of noble
+// and whatever links it is given, sockets and a TUN or a simulation. It serves tests and machines
+// without a compiler; it allocates per packet and does not join or segment.
+
+import { chacha20poly1305 } from '@noble/ciphers/chacha.js';
+import {
+  DATAGRAM_SLOTS,
+  DATAGRAMS_PER_SLOT,
+  MAX_KEYPAIRS,
+  PACKET_SLOTS,
+  PADDING_BYTES,
+  REJECT_AFTER_MESSAGES,
+  REKEY_AFTER_MESSAGES,
+  SLOT_BYTES,
+  SLOT_HEADROOM_BYTES,
+  TAG_BYTES,
+  TRANSPORT_OVERHEAD_BYTES,
+} from '../constants.ts';
+import {
+  ADDRESS,
+  type Batch,
+  createBatch,
+  DATAGRAMS,
+  DESCRIPTOR_WORDS,
+  FAULT_COUNT,
+  FAULT_TUN_WRITE,
+  FAULT_UDP_RECEIVE,
+  GENERATION,
+  KEY,
+  type KeyHandle,
+  LENGTH,
+  OFFSET,
+  type PacketEngine,
+  VERDICT,
+  VERDICT_DROP,
+  VERDICT_OPEN,
+  VERDICT_OPEN_FAILED,
+  VERDICT_OPENED,
+  VERDICT_SEAL,
+  VERDICT_SEAL_EXHAUSTED,
+  VERDICT_SEALED,
+  VERDICT_SEALED_REKEY,
+  VERDICT_TUN,
+} from '../contract.ts';
+import type { Primitives } from '../noise/primitives.ts';
+import { type Endpoint, type EndpointTable, readEndpoint, writeEndpoint } from '../wire/address.ts';
+import { TRANSPORT_DATA, transport } from '../wire/messages.ts';
+
+/** Where the twin puts what leaves it. */
+export interface Links {
+  /** Takes a datagram for an endpoint; the bytes are the receiver's. */
+  sendDatagram(bytes: Uint8Array, to: Endpoint): void;
+  /** Takes a packet for the TUN; null where there is none. Throws when it cannot be written. */
+  writePacket: ((packet: Uint8Array) => void) | null;
+}
+
+interface KeySlot {
+  readonly send: Uint8Array;
+  readonly receive: Uint8Array;
+  readonly remoteIndex: number;
+  readonly generation: number;
+  sendCounter: number;
+}
+
+/** The engine in TypeScript. */
+export class TypeScriptEngine implements PacketEngine {
+  readonly kind = 'typescript';
+  readonly primitives: Primitives;
+  readonly endpoints: EndpointTable;
+  readonly datagrams: Batch = createBatch(
+    DATAGRAM_SLOTS * SLOT_BYTES,
+    DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT,
+  );
+  readonly packets: Batch = createBatch(PACKET_SLOTS * SLOT_BYTES, PACKET_SLOTS);
+  readonly faults = new Float64Array(FAULT_COUNT);
+  readonly #links: Links;
+  readonly #mtu: number;
+  readonly #keys = new Map<number, KeySlot>();
+  readonly #freeSlots: number[] = [];
+  #slotsUsed = 0;
+  #generation = 0;
+  readonly #nonce = new Uint8Array(12);
+  readonly #nonceView = new DataView(this.#nonce.buffer);
+
+  constructor(primitives: Primitives, endpoints: EndpointTable, mtu: number, links: Links) {
+    this.primitives = primitives;
+    this.endpoints = endpoints;
+    this.#mtu = mtu;
+    this.#links = links;
+  }
+
+  // ---- in ----
+
+  /** Puts a datagram into the batch; false when the batch is full. */
+  acceptDatagram(bytes: Uint8Array, address: Uint8Array, port: number): boolean {
+    const batch = this.datagrams;
+    const slot = batch.count;
+    if (slot === DATAGRAM_SLOTS) return false;
+    if (bytes.length > SLOT_BYTES) {
+      this.faults[FAULT_UDP_RECEIVE]! += 1;
+      return true;
+    }
+    batch.bytes.set(bytes, slot * SLOT_BYTES);
+    writeEndpoint(this.endpoints, slot, address, port);
+    this.#describe(batch, slot * SLOT_BYTES, bytes.length, slot);
+    return true;
+  }
+
+  /** Puts a packet from the TUN into the batch; false when the batch is full. */
+  acceptPacket(packet: Uint8Array): boolean {
+    const batch = this.packets;
+    if (batch.count === PACKET_SLOTS) return false;
+    const offset = batch.count * SLOT_BYTES + SLOT_HEADROOM_BYTES;
+    batch.bytes.set(packet, offset);
+    this.#describe(batch, offset, packet.length, 0);
+    return true;
+  }
+
+  #describe(batch: Batch, offset: number, length: number, address: number): void {
+    const d = batch.descriptors;
+    const at = batch.count++ * DESCRIPTOR_WORDS;
+    d[at + OFFSET] = offset;
+    d[at + LENGTH] = length;
+    d[at + ADDRESS] = address;
+    d[at + VERDICT] = VERDICT_DROP;
+  }
+
+  open(batch: Batch): void {
+    const d = batch.descriptors;
+    for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
+      if (d[at + VERDICT] !== VERDICT_OPEN) continue;
+      d[at + VERDICT] = this.#openOne(batch, at) ? VERDICT_OPENED : VERDICT_OPEN_FAILED;
+    }
+  }
+
+  #openOne(batch: Batch, at: number): boolean {
+    const d = batch.descriptors;
+    const key = this.#key(d[at + KEY]!, d[at + GENERATION]!);
+    const offset = d[at + OFFSET]!;
+    const length = d[at + LENGTH]!;
+    if (key === null || length < TRANSPORT_OVERHEAD_BYTES) return false;
+    const counter = batch.view.getBigUint64(offset + transport.counter, true);
+    const sealed = batch.bytes.subarray(offset + transport.packet, offset + length);
+    let packet: Uint8Array;
+    try {
+      packet = chacha20poly1305(key.receive, this.#nonceOf(counter)).decrypt(sealed);
+    } catch {
+      return false;
+    }
+    batch.bytes.set(packet, offset + transport.packet);
+    d[at + OFFSET] = offset + transport.packet;
+    d[at + LENGTH] = packet.length;
+    return true;
+  }
+
+  // ---- out ----
+
+  seal(batch: Batch): void {
+    const d = batch.descriptors;
+    for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
+      if (d[at + VERDICT] === VERDICT_SEAL) d[at + VERDICT] = this.#sealOne(batch, at);
+    }
+  }
+
+  #sealOne(batch: Batch, at: number): number {
+    const d = batch.descriptors;
+    d[at + DATAGRAMS] = 0;
+    const key = this.#key(d[at + KEY]!, d[at + GENERATION]!);
+    if (key === null || key.sendCounter >= REJECT_AFTER_MESSAGES) return VERDICT_SEAL_EXHAUSTED;
+    const offset = d[at + OFFSET]!;
+    const length = d[at + LENGTH]!;
+    const padded = new Uint8Array(paddedLength(length, this.#mtu));
+    padded.set(batch.bytes.subarray(offset, offset + length));
+    const message = new Uint8Array(transport.packet + padded.length + TAG_BYTES);
+    const view = new DataView(message.buffer);
+    const counter = BigInt(key.sendCounter++);
+    view.setUint32(0, TRANSPORT_DATA, true);
+    view.setInt32(transport.receiver, key.remoteIndex, true);
+    view.setBigUint64(transport.counter, counter, true);
+    message.set(
+      chacha20poly1305(key.send, this.#nonceOf(counter)).encrypt(padded),
+      transport.packet,
+    );
+    this.#transmit(message, d[at + ADDRESS]!);
+    d[at + LENGTH] = message.length;
+    d[at + DATAGRAMS] = 1;
+    return key.sendCounter >= REKEY_AFTER_MESSAGES ? VERDICT_SEALED_REKEY : VERDICT_SEALED;
+  }
+
+  send(message: Uint8Array, address: number): void {
+    this.#transmit(message.slice(), address);
+  }
+
+  #transmit(message: Uint8Array, address: number): void {
+    const endpoint = readEndpoint(this.endpoints, address);
+    if (endpoint !== null) this.#links.sendDatagram(message, endpoint);
+  }
+
+  writeTun(batch: Batch): void {
+    const d = batch.descriptors;
+    for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
+      if (d[at + VERDICT] !== VERDICT_TUN) continue;
+      d[at + VERDICT] = VERDICT_DROP;
+      const offset = d[at + OFFSET]!;
+      try {
+        this.#links.writePacket?.(batch.bytes.slice(offset, offset + d[at + LENGTH]!));
+      } catch {
+        this.faults[FAULT_TUN_WRITE]! += 1;
+      }
+    }
+  }
+
+  // ---- keys ----
+
+  installKey(send: Uint8Array, receive: Uint8Array, remoteIndex: number): KeyHandle | null {
+    if (this.#keys.size === MAX_KEYPAIRS) return null;
+    const slot = this.#freeSlots.pop() ?? this.#slotsUsed++;
+    const generation = ++this.#generation | 0;
+    this.#keys.set(slot, {
+      send: send.slice(),
+      receive: receive.slice(),
+      remoteIndex,
+      generation,
+      sendCounter: 0,
+    });
+    return { slot, generation };
+  }
+
+  removeKey(slot: number, generation: number): void {
+    const key = this.#key(slot, generation);
+    if (key === null) return;
+    key.send.fill(0);
+    key.receive.fill(0);
+    this.#keys.delete(slot);
+    this.#freeSlots.push(slot);
+  }
+
+  /** Wipes all keys. */
+  close(): void {
+    for (const [slot, key] of this.#keys) this.removeKey(slot, key.generation);
+  }
+
+  #key(slot: number, generation: number): KeySlot | null {
+    const key = this.#keys.get(slot);
+    return key !== undefined && key.generation === generation ? key : null;
+  }
+
+  #nonceOf(counter: bigint): Uint8Array {
+    this.#nonceView.setBigUint64(4, counter, true);
+    return this.#nonce;
+  }
+}
+
+/** Padding to 16, but never past the MTU: that would make a full packet's datagram fragment. */
+function paddedLength(length: number, mtu: number): number {
+  const padded = Math.ceil(length / PADDING_BYTES) * PADDING_BYTES;
+  return length <= mtu && padded > mtu ? mtu : padded;
+}

@@ -1,0 +1,124 @@
+// The TypeScript engine with real links: sockets of node:dgram and, where the addon opened one, a
+// TUN. It never blocks: `poll` tells what has arrived, `rest` waits for more on the event loop.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FAULT_TUN_READ, FAULT_UDP_RECEIVE, FAULT_UDP_SEND } from '../contract.ts';
+import { EVENT_TUN, EVENT_UDP } from '../native/index.ts';
+import type { Primitives } from '../noise/primitives.ts';
+import type { EndpointTable } from '../wire/address.ts';
+import { TypeScriptEngine } from './engine.ts';
+import { TunFile } from './tun.ts';
+import { UdpSockets } from './udp.ts';
+
+/** How long a TUN goes unread: short after it had something, longer while it is quiet. */
+const TUN_LOOK_MS_MIN = 1;
+const TUN_LOOK_MS_MAX = 5;
+
+export interface TwinOptions {
+  readonly port: number;
+  /** File descriptor of a TUN without virtio_net_hdr, -1 for none. */
+  readonly tun: number;
+  readonly mtu: number;
+}
+
+/** The twin that a worker runs. */
+export class TwinEngine extends TypeScriptEngine {
+  readonly #udp: () => UdpSockets;
+  readonly #tun: TunFile | null;
+  #tunLookMs = TUN_LOOK_MS_MIN;
+  #rouse: (() => void) | null = null;
+
+  private constructor(
+    primitives: Primitives,
+    endpoints: EndpointTable,
+    options: TwinOptions,
+    tun: TunFile | null,
+    udp: () => UdpSockets,
+  ) {
+    super(primitives, endpoints, options.mtu, {
+      sendDatagram: (bytes, to) => udp().send(bytes, to),
+      writePacket: tun === null ? null : (packet) => tun.write(packet),
+    });
+    this.#udp = udp;
+    this.#tun = tun;
+  }
+
+  /** Opens the sockets; rejects when the port is taken. */
+  static async open(
+    primitives: Primitives,
+    endpoints: EndpointTable,
+    options: TwinOptions,
+  ): Promise<TwinEngine> {
+    let sockets: UdpSockets | null = null;
+    const countFault = (fault: number): void => {
+      engine.faults[fault]! += 1;
+    };
+    const tun = options.tun < 0 ? null : new TunFile(options.tun, () => countFault(FAULT_TUN_READ));
+    const engine = new TwinEngine(primitives, endpoints, options, tun, () => sockets!);
+    sockets = await UdpSockets.open(
+      options.port,
+      () => engine.wake(),
+      (kind) => countFault(kind === 'send' ? FAULT_UDP_SEND : FAULT_UDP_RECEIVE),
+    );
+    return engine;
+  }
+
+  get port(): number {
+    return this.#udp().port;
+  }
+
+  poll(): number {
+    const arrived = this.#udp().hasArrivals ? EVENT_UDP : 0;
+    return this.#tun === null ? arrived : arrived | EVENT_TUN;
+  }
+
+  /** Moves what arrived at the sockets into `datagrams`. */
+  receive(): void {
+    while (this.#udp().hasArrivals && this.datagrams.count < DATAGRAMS_PER_TURN) {
+      const datagram = this.#udp().take()!;
+      this.acceptDatagram(datagram.bytes, datagram.address, datagram.port);
+    }
+  }
+
+  /** Moves what waits at the TUN into `packets`. */
+  readTun(): void {
+    for (let i = 0; i < PACKETS_PER_TURN; i++) {
+      const packet = this.#tun?.read() ?? null;
+      if (packet === null) break;
+      this.acceptPacket(packet);
+    }
+    this.#tunLookMs =
+      this.packets.count > 0 ? TUN_LOOK_MS_MIN : Math.min(TUN_LOOK_MS_MAX, this.#tunLookMs + 1);
+  }
+
+  flush(): void {
+    // Datagrams leave as they are sealed.
+  }
+
+  /** Waits for an arrival, a wake or `timeoutMs`, whichever is first. */
+  async rest(timeoutMs: number): Promise<void> {
+    if (this.#udp().hasArrivals) return;
+    const limit = this.#tun === null ? timeoutMs : Math.min(timeoutMs, this.#tunLookMs);
+    const aborter = new AbortController();
+    const roused = new Promise<void>((resolve) => {
+      this.#rouse = resolve;
+    });
+    const slept = sleep(limit, undefined, { signal: aborter.signal }).catch(() => undefined);
+    await Promise.race([roused, slept]);
+    this.#rouse = null;
+    aborter.abort();
+  }
+
+  /** Ends a `rest` at once. */
+  wake(): void {
+    this.#rouse?.();
+  }
+
+  override close(): void {
+    super.close();
+    this.#udp().close();
+  }
+}
+
+const DATAGRAMS_PER_TURN = 64;
+const PACKETS_PER_TURN = 64;

@@ -1,0 +1,103 @@
+// The UDP sockets of the TypeScript twin: node:dgram, one per family on one port. What arrives waits
+// in a bounded queue until the worker takes it.
+
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { type Endpoint, parseAddress } from '../wire/address.ts';
+
+const QUEUE_DATAGRAMS = 1_024;
+const BUFFER_BYTES = 4 * 1024 * 1024;
+
+/** A datagram and where it came from. */
+export interface ReceivedDatagram {
+  readonly bytes: Uint8Array;
+  readonly address: Uint8Array;
+  readonly port: number;
+}
+
+/** Both sockets. */
+export class UdpSockets {
+  readonly port: number;
+  readonly #v4: Socket;
+  readonly #v6: Socket | null;
+  readonly #queue: ReceivedDatagram[] = [];
+  readonly #onArrival: () => void;
+  /** Datagrams that could not be sent, or came while the queue was full. */
+  readonly #onFault: (kind: 'send' | 'receive') => void;
+
+  private constructor(
+    v4: Socket,
+    v6: Socket | null,
+    onArrival: () => void,
+    onFault: (kind: 'send' | 'receive') => void,
+  ) {
+    this.#v4 = v4;
+    this.#v6 = v6;
+    this.#onArrival = onArrival;
+    this.#onFault = onFault;
+    this.port = v4.address().port;
+    for (const socket of [v4, v6]) {
+      socket?.on('message', (bytes, remote) => this.#enqueue(bytes, remote));
+      socket?.on('error', () => onFault('receive'));
+    }
+  }
+
+  /** Binds to a port (0: a free one) of both families; a host without IPv6 gets one socket. */
+  static async open(
+    port: number,
+    onArrival: () => void,
+    onFault: (kind: 'send' | 'receive') => void,
+  ): Promise<UdpSockets> {
+    const v4 = await bind('udp4', port);
+    let v6: Socket | null = null;
+    try {
+      v6 = await bind('udp6', v4.address().port);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAFNOSUPPORT') {
+        v4.close();
+        throw error;
+      }
+    }
+    return new UdpSockets(v4, v6, onArrival, onFault);
+  }
+
+  #enqueue(bytes: Uint8Array, remote: RemoteInfo): void {
+    const address = parseAddress(remote.address.split('%')[0] ?? '');
+    if (address === null || this.#queue.length === QUEUE_DATAGRAMS) return this.#onFault('receive');
+    this.#queue.push({ bytes, address, port: remote.port });
+    this.#onArrival();
+  }
+
+  get hasArrivals(): boolean {
+    return this.#queue.length > 0;
+  }
+
+  take(): ReceivedDatagram | undefined {
+    return this.#queue.shift();
+  }
+
+  send(bytes: Uint8Array, to: Endpoint): void {
+    const socket = to.address.includes(':') ? this.#v6 : this.#v4;
+    if (socket === null) return this.#onFault('send');
+    socket.send(bytes, to.port, to.address, (error) => {
+      if (error !== null) this.#onFault('send');
+    });
+  }
+
+  close(): void {
+    this.#v4.close();
+    this.#v6?.close();
+  }
+}
+
+async function bind(type: 'udp4' | 'udp6', port: number): Promise<Socket> {
+  const socket = createSocket({
+    type,
+    ipv6Only: true,
+    recvBufferSize: BUFFER_BYTES,
+    sendBufferSize: BUFFER_BYTES,
+  });
+  socket.bind(port);
+  await once(socket, 'listening');
+  return socket;
+}

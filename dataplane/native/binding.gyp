@@ -1,0 +1,24 @@
+{
+  "targets": [
+    {
+      "target_name": "postern",
+      "sources": [
+        "module.cc",
+        "checksum.cc",
+        "keys.cc",
+        "netlink.cc",
+        "poll.cc",
+        "primitives.cc",
+        "receive.cc",
+        "seal.cc",
+        "send.cc",
+        "tun.cc",
+        "udp.cc",
+        "write_tun.cc"
+      ],
+      "defines": ["NAPI_VERSION=8"],
+      "cflags": ["-O3", "-Wall", "-Wextra", "-Wno-cast-function-type", "-fvisibility=hidden"],
+      "cflags_cc": ["-std=c++17"]
+    }
+  ]
+}

@@ -1,0 +1,35 @@
+// Builds the addon; `npm ci` runs it as the package's install script. The addon is optional: where
+// it cannot be built, Postern runs on the TypeScript engine without a TUN, and says so at start.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import process from 'node:process';
+
+/**
+ * A folder with Node's headers, if one is here: Node-API is stable, so those of any Node >= 20 on
+ * the path will do, and nothing needs to be downloaded.
+ */
+function localHeaders(path: string): string | null {
+  for (const folder of path.split(delimiter)) {
+    const prefix = dirname(folder);
+    if (existsSync(join(prefix, 'include', 'node', 'node_api.h'))) return prefix;
+  }
+  return null;
+}
+
+const environment = { ...process.env };
+const headers = environment['npm_config_nodedir'] ?? localHeaders(environment['PATH'] ?? '');
+const options = headers === null ? [] : [`--nodedir=${headers}`];
+const built = spawnSync('node-gyp', ['rebuild', `--directory=${import.meta.dirname}`, ...options], {
+  encoding: 'utf8',
+  env: environment,
+});
+if (built.status !== 0) {
+  const why = built.error?.message ?? `${built.stdout}${built.stderr}`.trim();
+  process.stderr.write(
+    `${why}\n\nThe native engine was not built; Postern will run on the TypeScript engine without a ` +
+      'TUN. To build it, install a C++ compiler, make and python3 (Debian: apt-get install g++ make ' +
+      'python3), then: npm run build:native\n',
+  );
+}

@@ -1,0 +1,83 @@
+// The numbers that the addon shares with dataplane/contract.ts, dataplane/constants.ts and
+// dataplane/wire/address.ts; a test reads this file and compares. Everything here is plain data.
+
+#ifndef POSTERN_CONTRACT_H
+#define POSTERN_CONTRACT_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace postern {
+
+// contract.ts: a descriptor is DESCRIPTOR_WORDS numbers.
+constexpr int DESCRIPTOR_WORDS = 8;
+constexpr int OFFSET = 0;
+constexpr int LENGTH = 1;
+constexpr int KEY = 2;
+constexpr int GENERATION = 3;
+constexpr int VERDICT = 4;
+constexpr int ADDRESS = 5;
+constexpr int DATAGRAMS = 6;
+
+constexpr int32_t VERDICT_DROP = 0;
+constexpr int32_t VERDICT_OPEN = 1;
+constexpr int32_t VERDICT_OPENED = 2;
+constexpr int32_t VERDICT_OPEN_FAILED = 3;
+constexpr int32_t VERDICT_TUN = 4;
+constexpr int32_t VERDICT_SEAL = 5;
+constexpr int32_t VERDICT_SEALED = 6;
+constexpr int32_t VERDICT_SEALED_REKEY = 7;
+constexpr int32_t VERDICT_SEAL_EXHAUSTED = 8;
+constexpr int32_t VERDICT_SEAL_INVALID = 9;
+constexpr int32_t VERDICT_TRUNCATED = 10;
+
+constexpr int FAULT_UDP_RECEIVE = 0;
+constexpr int FAULT_UDP_SEND = 1;
+constexpr int FAULT_TUN_READ = 2;
+constexpr int FAULT_TUN_WRITE = 3;
+constexpr int FAULTS = 4;
+
+constexpr int EVENT_UDP = 1;
+constexpr int EVENT_TUN = 2;
+constexpr int EVENT_WAKE = 4;
+constexpr int EVENT_TUN_GONE = 8;
+
+// constants.ts
+constexpr uint64_t REKEY_AFTER_MESSAGES = 1ull << 52;
+constexpr uint64_t REJECT_AFTER_MESSAGES = (1ull << 53) - (1ull << 13) - 1;
+constexpr uint32_t MAX_KEYPAIRS = 3 * 65536;
+constexpr int DATAGRAM_SLOTS = 64;
+constexpr int DATAGRAMS_PER_SLOT = 64;
+constexpr int PACKET_SLOTS = 64;
+constexpr size_t SLOT_BYTES = 65536 + 64 * 5;
+constexpr size_t SLOT_HEADROOM_BYTES = 64;
+constexpr size_t TAG_BYTES = 16;
+constexpr size_t KEY_BYTES = 32;
+constexpr size_t PADDING_BYTES = 16;
+constexpr size_t TRANSPORT_HEADER_BYTES = 16;
+constexpr size_t TRANSPORT_OVERHEAD_BYTES = 32;
+
+// address.ts: an endpoint record.
+struct EndpointRecord {
+  uint16_t family;  // 0, 4 or 6
+  uint16_t port;    // host order
+  uint32_t scope;
+  uint8_t address[16];
+  uint8_t local[16];
+  uint32_t interface;
+  // Seconds of the monotonic clock until which datagrams go one by one; the engine's own note.
+  uint32_t single_until;
+  uint8_t unused[16];
+};
+static_assert(sizeof(EndpointRecord) == 64, "an endpoint record is 64 bytes");
+static_assert(offsetof(EndpointRecord, local) == 24, "fields as in address.ts");
+static_assert(offsetof(EndpointRecord, single_until) == 44, "fields as in address.ts");
+
+// Datagrams that one UDP_SEGMENT train may hold (UDP_MAX_SEGMENTS of older kernels), and its bytes:
+// what fits into one IPv4 datagram, with room for IP options.
+constexpr int TRAIN_DATAGRAMS = 64;
+constexpr size_t TRAIN_BYTES = 65000;
+
+}  // namespace postern
+
+#endif

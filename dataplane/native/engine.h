@@ -1,0 +1,164 @@
+// One engine: the arenas that TypeScript gave it, the file descriptors it moves bytes between, the
+// keys, and the queue of datagrams to send. It belongs to one thread. Every descriptor is checked
+// before it is followed; TypeScript can ask for nonsense and gets a refusal, never a stray read.
+
+#ifndef POSTERN_ENGINE_H
+#define POSTERN_ENGINE_H
+
+#include <openssl/evp.h>
+
+#include <cstring>
+
+#include "contract.h"
+
+namespace postern {
+
+// An arena and its descriptors. Both are memory of ArrayBuffers that the engine keeps alive.
+struct Batch {
+  uint8_t* bytes = nullptr;
+  size_t size = 0;
+  int32_t* descriptors = nullptr;
+  int capacity = 0;
+  bool has_virtio_header = false;
+
+  int32_t* descriptor(int i) { return descriptors + static_cast<size_t>(i) * DESCRIPTOR_WORDS; }
+
+  // Whether `length` bytes at `offset`, with `before` bytes in front, lie inside the arena.
+  bool holds(int64_t offset, int64_t length, int64_t before = 0) const {
+    return offset >= before && length >= 0 && offset <= static_cast<int64_t>(size) &&
+           length <= static_cast<int64_t>(size) - offset;
+  }
+};
+
+// The keys of one keypair. A slot whose generation has moved on refuses its old holders.
+struct KeySlot {
+  uint8_t send[KEY_BYTES];
+  uint8_t receive[KEY_BYTES];
+  uint64_t send_counter;
+  uint32_t generation;
+  uint32_t remote_index;
+  bool in_use;
+};
+
+class KeyTable {
+ public:
+  KeyTable();
+  ~KeyTable();
+  KeyTable(const KeyTable&) = delete;
+  KeyTable& operator=(const KeyTable&) = delete;
+
+  // Returns the slot and its generation, -1 when all are taken.
+  int install(const uint8_t* send, const uint8_t* receive, uint32_t remote_index,
+              uint32_t& generation);
+  // Wipes a key; does nothing when it is gone already.
+  void remove(int32_t slot, int32_t generation);
+  // Null when the slot or the generation is not there.
+  KeySlot* find(int32_t slot, int32_t generation);
+  void wipe();
+
+ private:
+  KeySlot* slots_;
+  uint32_t* free_;
+  uint32_t free_count_ = 0;
+  uint32_t used_ = 0;
+};
+
+// ChaCha20-Poly1305 through one EVP context per direction. Setting a key costs more than setting a
+// nonce, and trains of packets share a key, so the context remembers whose key it holds.
+class Aead {
+ public:
+  Aead();
+  ~Aead();
+  Aead(const Aead&) = delete;
+  Aead& operator=(const Aead&) = delete;
+
+  // Writes length + TAG_BYTES; `out` may be `in`. `owner` identifies the key (0 means: not cached).
+  bool seal(uint64_t owner, const uint8_t* key, uint64_t counter, const uint8_t* in, size_t length,
+            uint8_t* out);
+  // `length` is that of the plaintext, whose tag follows the ciphertext; in place.
+  bool open(uint64_t owner, const uint8_t* key, uint64_t counter, uint8_t* data, size_t length);
+  void wipe();
+
+ private:
+  EVP_CIPHER* cipher_;
+  EVP_CIPHER_CTX* sealer_;
+  EVP_CIPHER_CTX* opener_;
+  uint64_t seal_owner_ = 0;
+  uint64_t open_owner_ = 0;
+};
+
+// Datagrams that go to one endpoint in one system call: equal in size, the last may be shorter.
+struct Train {
+  size_t offset;
+  size_t bytes;
+  uint32_t endpoint;
+  uint16_t datagram_bytes;
+  uint16_t datagrams;
+  bool closed;
+};
+
+struct Engine {
+  int udp4 = -1;
+  int udp6 = -1;
+  int tun = -1;
+  int wake = -1;
+  bool tun_gone = false;
+  bool tun_takes_udp = false;
+  bool udp_segments = true;
+  size_t mtu = 1420;
+  int receive_limit = DATAGRAM_SLOTS;
+
+  Batch datagrams;
+  Batch packets;
+  EndpointRecord* endpoints = nullptr;
+  uint32_t endpoint_count = 0;
+  double* faults = nullptr;
+
+  KeyTable keys;
+  Aead aead;
+
+  // Sealed datagrams that wait for `flush`.
+  static constexpr size_t QUEUE_BYTES = 1024 * 1024;
+  static constexpr int QUEUE_TRAINS = 256;
+  uint8_t* queue = nullptr;
+  size_t queue_used = 0;
+  Train trains[QUEUE_TRAINS];
+  int train_count = 0;
+
+  Engine();
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Batch& batch(int which) { return which == 0 ? datagrams : packets; }
+  void fault(int which) { faults[which] += 1; }
+  // Clears the cached contexts and all keys.
+  void wipe();
+};
+
+// poll.cc: waits for an event, at most timeout_ms (negative: for ever). Returns EVENT_ bits.
+int poll_events(Engine& engine, double timeout_ms);
+
+// receive.cc: fills `datagrams`; returns the descriptors in use.
+int receive_datagrams(Engine& engine);
+// receive.cc: opens what is marked VERDICT_OPEN.
+void open_datagrams(Engine& engine, Batch& batch, int count);
+
+// seal.cc: seals what is marked VERDICT_SEAL and queues it.
+void seal_packets(Engine& engine, Batch& batch, int count);
+
+// send.cc: room for a datagram of `length` bytes, flushing if need be; null when it can't be.
+uint8_t* reserve_datagram(Engine& engine, size_t length);
+// send.cc: queues the datagram that was written into the room reserved last.
+void commit_datagram(Engine& engine, uint32_t endpoint, size_t length);
+// send.cc: sends everything that is queued.
+void flush_datagrams(Engine& engine);
+
+// tun.cc: fills `packets`; returns the descriptors in use.
+int read_tun(Engine& engine);
+// write_tun.cc: writes what is marked VERDICT_TUN, joined where that is allowed.
+void write_tun(Engine& engine, Batch& batch, int count);
+
+}  // namespace postern
+
+#endif

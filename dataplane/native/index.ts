@@ -1,0 +1,182 @@
+// The one file that loads the addon. It gives the same interface as the TypeScript twin
+// (dataplane/io): primitives, and an engine for the worker; for the main thread it opens what the
+// operating system has to give. Descriptors of bytes go by number; nothing is copied here.
+
+import { createRequire } from 'node:module';
+import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT, PACKET_SLOTS, SLOT_BYTES } from '../constants.ts';
+import {
+  type Batch,
+  createBatch,
+  FAULT_COUNT,
+  type KeyHandle,
+  type PacketEngine,
+} from '../contract.ts';
+import type { Primitives } from '../noise/primitives.ts';
+import type { EndpointTable } from '../wire/address.ts';
+
+/** Bits that `poll` returns. */
+export const EVENT_UDP = 1;
+export const EVENT_TUN = 2;
+export const EVENT_WAKE = 4;
+export const EVENT_TUN_GONE = 8;
+
+const SLOTS_PER_GENERATION = 2 ** 20;
+
+/** The addon's functions for the main thread. File descriptors are plain numbers; errors throw. */
+export interface Addon extends Primitives {
+  /** Makes or takes over a TUN, non-blocking. `takesUdp`: joined UDP datagrams may be written. */
+  openTun(name: string, virtioHeader: boolean): { fd: number; takesUdp: boolean };
+  /** Sets the MTU and brings the interface up. */
+  setLink(name: string, mtu: number): void;
+  addAddress(name: string, address: Uint8Array, prefixBits: number): void;
+  /** A non-blocking socket on all addresses of one family; port 0 takes a free one. */
+  openUdp(isIpv6: boolean, port: number): number;
+  boundPort(fd: number): number;
+  /** An eventfd by which the main thread wakes a worker that is blocked in `poll`. */
+  openWake(): number;
+  /** Two ends of a TUN in memory: each read or write is one packet with its virtio_net_hdr. */
+  openPair(): [number, number];
+  wake(fd: number): void;
+  closeFd(fd: number): void;
+  /** CLOCK_BOOTTIME in milliseconds: it goes on while the machine sleeps. */
+  bootTime: () => number;
+  createEngine(options: NativeEngineOptions & NativeMemory): NativeFunctions;
+}
+
+/** What a native engine moves bytes between; -1 where there is none. */
+export interface NativeEngineOptions {
+  readonly udp4: number;
+  readonly udp6: number;
+  readonly tun: number;
+  readonly wake: number;
+  readonly tunTakesUdp: boolean;
+  /** MTU of the tunnel: padding never goes past it. */
+  readonly mtu: number;
+}
+
+interface NativeMemory {
+  readonly datagrams: Uint8Array;
+  readonly datagramDescriptors: Int32Array;
+  readonly packets: Uint8Array;
+  readonly packetDescriptors: Int32Array;
+  readonly endpoints: Uint8Array;
+  readonly endpointCount: number;
+  readonly faults: Float64Array;
+}
+
+/** An engine's functions as the addon gives them; a batch is 0 (datagrams) or 1 (packets). */
+interface NativeFunctions {
+  poll(timeoutMs: number): number;
+  receive(): number;
+  readTun(): number;
+  open(batch: number, count: number): void;
+  seal(batch: number, count: number): void;
+  writeTun(batch: number, count: number): void;
+  send(message: Uint8Array, address: number): void;
+  flush(): void;
+  installKey(send: Uint8Array, receive: Uint8Array, remoteIndex: number): number;
+  removeKey(slot: number, generation: number): void;
+  close(): void;
+}
+
+/** Loads the addon; null, with the reason, where it was not built. */
+export function loadAddon(): { addon: Addon } | { addon: null; reason: string } {
+  try {
+    const addon = createRequire(import.meta.url)('./build/Release/postern.node') as Addon;
+    return { addon };
+  } catch (error) {
+    return { addon: null, reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The engine of the worker, native. */
+export class NativeEngine implements PacketEngine {
+  readonly kind = 'native';
+  readonly primitives: Primitives;
+  readonly endpoints: EndpointTable;
+  readonly datagrams: Batch = createBatch(
+    DATAGRAM_SLOTS * SLOT_BYTES,
+    DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT,
+  );
+  readonly packets: Batch = createBatch(PACKET_SLOTS * SLOT_BYTES, PACKET_SLOTS);
+  readonly faults = new Float64Array(FAULT_COUNT);
+  readonly #functions: NativeFunctions;
+
+  constructor(
+    addon: Addon,
+    primitives: Primitives,
+    endpoints: EndpointTable,
+    endpointCount: number,
+    options: NativeEngineOptions,
+  ) {
+    this.primitives = primitives;
+    this.endpoints = endpoints;
+    this.#functions = addon.createEngine({
+      ...options,
+      datagrams: this.datagrams.bytes,
+      datagramDescriptors: this.datagrams.descriptors,
+      packets: this.packets.bytes,
+      packetDescriptors: this.packets.descriptors,
+      endpoints: endpoints.bytes,
+      endpointCount,
+      faults: this.faults,
+    });
+  }
+
+  /** Waits for an event, at most `timeoutMs` (negative: for ever); returns EVENT_ bits. */
+  poll(timeoutMs: number): number {
+    return this.#functions.poll(timeoutMs);
+  }
+
+  /** Fills `datagrams` from the sockets. */
+  receive(): void {
+    this.datagrams.count = this.#functions.receive();
+  }
+
+  /** Fills `packets` from the TUN. */
+  readTun(): void {
+    this.packets.count = this.#functions.readTun();
+  }
+
+  /** Sends what `seal` and `send` queued. */
+  flush(): void {
+    this.#functions.flush();
+  }
+
+  open(batch: Batch): void {
+    this.#functions.open(this.#numberOf(batch), batch.count);
+  }
+
+  seal(batch: Batch): void {
+    this.#functions.seal(this.#numberOf(batch), batch.count);
+  }
+
+  writeTun(batch: Batch): void {
+    this.#functions.writeTun(this.#numberOf(batch), batch.count);
+  }
+
+  send(message: Uint8Array, address: number): void {
+    this.#functions.send(message, address);
+  }
+
+  installKey(send: Uint8Array, receive: Uint8Array, remoteIndex: number): KeyHandle | null {
+    const handle = this.#functions.installKey(send, receive, remoteIndex);
+    if (handle < 0) return null;
+    const slot = handle % SLOTS_PER_GENERATION;
+    // A descriptor holds the generation as a signed number.
+    return { slot, generation: ((handle - slot) / SLOTS_PER_GENERATION) | 0 };
+  }
+
+  removeKey(slot: number, generation: number): void {
+    this.#functions.removeKey(slot, generation);
+  }
+
+  /** Wipes all keys and gives the memory back; the file descriptors stay open. */
+  close(): void {
+    this.#functions.close();
+  }
+
+  #numberOf(batch: Batch): number {
+    return batch === this.datagrams ? 0 : 1;
+  }
+}

@@ -1,0 +1,93 @@
+// The few rtnetlink requests that make a TUN usable: MTU, addresses, up.
+
+#include <arpa/inet.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "system.h"
+
+namespace postern {
+
+namespace {
+
+// One request: a netlink header, a body, attributes.
+template <typename Body>
+struct Request {
+  nlmsghdr header;
+  Body body;
+  uint8_t attributes[128];
+
+  Request(uint16_t type, uint16_t flags) {
+    memset(this, 0, sizeof *this);
+    header.nlmsg_len = NLMSG_LENGTH(sizeof(Body));
+    header.nlmsg_type = type;
+    header.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | NLM_F_ACK | flags);
+  }
+
+  void add(uint16_t type, const void* value, size_t length) {
+    auto* attribute =
+        reinterpret_cast<rtattr*>(reinterpret_cast<uint8_t*>(this) + NLMSG_ALIGN(header.nlmsg_len));
+    attribute->rta_type = type;
+    attribute->rta_len = static_cast<uint16_t>(RTA_LENGTH(length));
+    memcpy(RTA_DATA(attribute), value, length);
+    header.nlmsg_len = static_cast<uint32_t>(NLMSG_ALIGN(header.nlmsg_len) + RTA_ALIGN(attribute->rta_len));
+  }
+};
+
+// Sends a request and returns what the kernel answers: 0 or -errno.
+int transact(nlmsghdr* request) {
+  const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (fd < 0) return -errno;
+  int result = 0;
+  alignas(nlmsghdr) uint8_t answer[1024];
+  if (send(fd, request, request->nlmsg_len, 0) < 0) {
+    result = -errno;
+  } else {
+    const ssize_t got = recv(fd, answer, sizeof answer, 0);
+    const auto* header = reinterpret_cast<const nlmsghdr*>(answer);
+    if (got < 0) {
+      result = -errno;
+    } else if (!NLMSG_OK(header, static_cast<size_t>(got)) || header->nlmsg_type != NLMSG_ERROR) {
+      result = -EPROTO;
+    } else {
+      result = static_cast<const nlmsgerr*>(NLMSG_DATA(header))->error;
+    }
+  }
+  close(fd);
+  return result;
+}
+
+}  // namespace
+
+int set_link(const char* name, uint32_t mtu) {
+  const unsigned index = if_nametoindex(name);
+  if (index == 0) return -errno;
+  Request<ifinfomsg> request(RTM_NEWLINK, 0);
+  request.body.ifi_index = static_cast<int>(index);
+  request.body.ifi_flags = IFF_UP;
+  request.body.ifi_change = IFF_UP;
+  request.add(IFLA_MTU, &mtu, sizeof mtu);
+  return transact(&request.header);
+}
+
+int add_address(const char* name, const uint8_t* address, size_t length, uint8_t prefix_bits) {
+  const unsigned index = if_nametoindex(name);
+  if (index == 0) return -errno;
+  Request<ifaddrmsg> request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE);
+  request.body.ifa_family = length == 16 ? AF_INET6 : AF_INET;
+  request.body.ifa_prefixlen = prefix_bits;
+  request.body.ifa_index = index;
+  // The link is point to point and its addresses are ours to give: no one to ask for duplicates.
+  if (length == 16) request.body.ifa_flags = IFA_F_NODAD;
+  request.add(IFA_LOCAL, address, length);
+  request.add(IFA_ADDRESS, address, length);
+  return transact(&request.header);
+}
+
+}  // namespace postern

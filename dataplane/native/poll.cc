@@ -1,0 +1,53 @@
+// Waiting: for a datagram, a packet, a wake from the main thread, or a deadline.
+
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "engine.h"
+
+namespace postern {
+
+int poll_events(Engine& engine, double timeout_ms) {
+  pollfd fds[4];
+  int bits[4];
+  nfds_t count = 0;
+  const auto add = [&](int fd, int bit) {
+    if (fd < 0) return;
+    fds[count] = {fd, POLLIN, 0};
+    bits[count++] = bit;
+  };
+  add(engine.udp4, EVENT_UDP);
+  add(engine.udp6, EVENT_UDP);
+  if (!engine.tun_gone) add(engine.tun, EVENT_TUN);
+  add(engine.wake, EVENT_WAKE);
+  timespec timeout;
+  timespec* limit = nullptr;
+  if (timeout_ms >= 0) {
+    const double seconds = std::floor(timeout_ms / 1000);
+    timeout.tv_sec = static_cast<time_t>(seconds);
+    timeout.tv_nsec = static_cast<long>((timeout_ms - seconds * 1000) * 1e6);
+    limit = &timeout;
+  }
+  const int ready = ppoll(fds, count, limit, nullptr);
+  int events = 0;
+  for (nfds_t i = 0; ready > 0 && i < count; i++) {
+    if (fds[i].revents == 0) continue;
+    events |= bits[i];
+    if (bits[i] == EVENT_TUN && (fds[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0 &&
+        (fds[i].revents & POLLIN) == 0) {
+      engine.tun_gone = true;
+      events |= EVENT_TUN_GONE;
+    }
+    if (bits[i] == EVENT_WAKE) {
+      uint64_t drained;
+      // An eventfd that is read is reset; that it may have been rung many times does not matter.
+      if (read(engine.wake, &drained, sizeof drained) < 0) continue;
+    }
+  }
+  return events;
+}
+
+}  // namespace postern

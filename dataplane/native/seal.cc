@@ -1,0 +1,213 @@
+// The way out, the bytes' half: a packet, or each segment of a super-packet from the TUN, is given
+// its checksum, padded, sealed into the queue and committed. Segments are sealed straight from the
+// arena: the header of a segment is written over the end of the one before, which is sealed already.
+
+#include "checksum.h"
+#include "engine.h"
+#include "virtio.h"
+
+namespace postern {
+
+namespace {
+
+constexpr uint8_t TCP_FIN = 0x01;
+constexpr uint8_t TCP_PSH = 0x08;
+constexpr uint8_t TCP_CWR = 0x80;
+// IPv4 with options (60) or IPv6, and TCP with options (60); extension headers are counted by
+// csum_start, so this bounds what is copied before each segment.
+constexpr size_t HEADER_BYTES_MAX = 256;
+// What is left of the largest UDP datagram over IPv4 for the inner packet.
+constexpr size_t INNER_BYTES_MAX = 65507 - TRANSPORT_OVERHEAD_BYTES - PADDING_BYTES;
+
+// What one call of seal_one needs besides the bytes.
+struct Sealer {
+  Engine& engine;
+  KeySlot* key;
+  uint64_t owner;
+  uint32_t endpoint;
+  int32_t datagrams = 0;
+  size_t wire_bytes = 0;
+};
+
+size_t padded_length(size_t length, size_t mtu) {
+  const size_t padded = (length + PADDING_BYTES - 1) & ~(PADDING_BYTES - 1);
+  // Padding past the MTU would make the datagram of a full packet one that fragments.
+  return length <= mtu && padded > mtu ? mtu : padded;
+}
+
+// Seals `length` bytes at `packet`. The bytes behind it, up to the padding, are put back afterwards.
+bool seal_one(Sealer& sealer, uint8_t* packet, size_t length) {
+  Engine& engine = sealer.engine;
+  KeySlot& key = *sealer.key;
+  if (key.send_counter >= REJECT_AFTER_MESSAGES) return false;
+  const size_t padded = length == 0 ? 0 : padded_length(length, engine.mtu);
+  const size_t wire = padded + TRANSPORT_OVERHEAD_BYTES;
+  uint8_t* out = reserve_datagram(engine, wire);
+  if (out == nullptr) return false;
+  uint8_t kept[PADDING_BYTES];
+  const size_t pad = padded - length;
+  if (pad > 0) {
+    memcpy(kept, packet + length, pad);
+    memset(packet + length, 0, pad);
+  }
+  const uint64_t counter = key.send_counter++;
+  // Type 4, three zero bytes, receiver and counter, little-endian (5.4.6).
+  memset(out, 0, TRANSPORT_HEADER_BYTES);
+  out[0] = 4;
+  for (int i = 0; i < 4; i++) out[4 + i] = static_cast<uint8_t>(key.remote_index >> (8 * i));
+  for (int i = 0; i < 8; i++) out[8 + i] = static_cast<uint8_t>(counter >> (8 * i));
+  const bool sealed = engine.aead.seal(sealer.owner, key.send, counter, packet, padded,
+                                       out + TRANSPORT_HEADER_BYTES);
+  if (pad > 0) memcpy(packet + length, kept, pad);
+  if (!sealed) return false;
+  commit_datagram(engine, sealer.endpoint, wire);
+  sealer.datagrams++;
+  sealer.wire_bytes += wire;
+  return true;
+}
+
+// A checksum that the kernel left to the device: the field holds the pseudo header's sum.
+bool complete_checksum(uint8_t* packet, size_t length, const VirtioHeader& header) {
+  const size_t start = header.csum_start;
+  const size_t field = start + header.csum_offset;
+  if (start >= length || field + 2 > length) return false;
+  uint16_t sum = static_cast<uint16_t>(~fold_sum(sum_bytes(packet + start, length - start, 0)));
+  // A UDP checksum of zero would mean "none".
+  if (sum == 0 && header.csum_offset == 6) sum = 0xffff;
+  memcpy(packet + field, &sum, 2);
+  return true;
+}
+
+// Where the parts of a super-packet are.
+struct Layout {
+  bool is_ipv6;
+  bool is_tcp;
+  size_t transport;  // offset of the TCP or UDP header
+  size_t header;     // bytes before the payload
+  size_t segment;    // payload bytes of each segment
+};
+
+// hdr_len is not to be trusted on forwarded packets: the header ends where TCP says it ends.
+bool find_layout(const uint8_t* packet, size_t length, const VirtioHeader& header, Layout& layout) {
+  const uint8_t type = header.gso_type & static_cast<uint8_t>(~VIRTIO_GSO_ECN);
+  layout.is_tcp = type == VIRTIO_GSO_TCPV4 || type == VIRTIO_GSO_TCPV6;
+  if (!layout.is_tcp && type != VIRTIO_GSO_UDP_L4) return false;
+  layout.is_ipv6 = (packet[0] >> 4) == 6;
+  layout.transport = header.csum_start;
+  layout.segment = header.gso_size;
+  if (layout.segment == 0 || layout.transport < (layout.is_ipv6 ? 40u : 20u)) return false;
+  if (layout.transport + (layout.is_tcp ? 20 : 8) > length) return false;
+  size_t transport_bytes = 8;
+  if (layout.is_tcp) {
+    transport_bytes = static_cast<size_t>(packet[layout.transport + 12] >> 4) * 4;
+    if (transport_bytes < 20) return false;
+  }
+  layout.header = layout.transport + transport_bytes;
+  return layout.header < length && layout.header <= HEADER_BYTES_MAX &&
+         layout.header + layout.segment <= INNER_BYTES_MAX;
+}
+
+// Makes the header of the segment whose payload of `payload` bytes begins `at` bytes into it all.
+void write_segment_header(uint8_t* packet, const Layout& layout, size_t number, size_t at,
+                          size_t payload, bool is_last) {
+  const size_t total = layout.header + payload;
+  if (layout.is_ipv6) {
+    store16(packet + 4, static_cast<uint16_t>(total - 40));
+  } else {
+    store16(packet + 2, static_cast<uint16_t>(total));
+    store16(packet + 4, static_cast<uint16_t>(load16(packet + 4) + number));
+    memset(packet + 10, 0, 2);
+    const size_t ip_bytes = static_cast<size_t>(packet[0] & 0x0f) * 4;
+    const uint16_t sum = static_cast<uint16_t>(~fold_sum(sum_bytes(packet, ip_bytes, 0)));
+    memcpy(packet + 10, &sum, 2);
+  }
+  uint8_t* transport = packet + layout.transport;
+  const size_t upper = total - layout.transport;
+  size_t field = 6;
+  if (layout.is_tcp) {
+    field = 16;
+    store32(transport + 4, load32(transport + 4) + static_cast<uint32_t>(at));
+    uint8_t flags = transport[13];
+    if (number > 0) flags &= static_cast<uint8_t>(~TCP_CWR);
+    if (!is_last) flags &= static_cast<uint8_t>(~(TCP_FIN | TCP_PSH));
+    transport[13] = flags;
+  } else {
+    store16(transport + 4, static_cast<uint16_t>(upper));
+  }
+  memset(transport + field, 0, 2);
+  uint64_t sum = sum_pseudo_header(packet, layout.is_ipv6, layout.is_tcp ? 6 : 17, upper);
+  sum = sum_bytes(transport, upper, sum);
+  uint16_t checksum = static_cast<uint16_t>(~fold_sum(sum));
+  if (checksum == 0 && !layout.is_tcp) checksum = 0xffff;
+  memcpy(transport + field, &checksum, 2);
+}
+
+int32_t seal_segments(Sealer& sealer, uint8_t* packet, size_t length, const VirtioHeader& header) {
+  Layout layout;
+  if (!find_layout(packet, length, header, layout)) return VERDICT_SEAL_INVALID;
+  uint8_t original[HEADER_BYTES_MAX];
+  memcpy(original, packet, layout.header);
+  const size_t payload_bytes = length - layout.header;
+  size_t number = 0;
+  for (size_t at = 0; at < payload_bytes; at += layout.segment, number++) {
+    const size_t left = payload_bytes - at;
+    const size_t payload = left < layout.segment ? left : layout.segment;
+    uint8_t* segment = packet + at;
+    memcpy(segment, original, layout.header);
+    write_segment_header(segment, layout, number, at, payload, at + payload == payload_bytes);
+    if (!seal_one(sealer, segment, layout.header + payload)) return VERDICT_SEAL_EXHAUSTED;
+  }
+  return VERDICT_SEALED;
+}
+
+int32_t seal_packet(Sealer& sealer, const Batch& batch, size_t offset, size_t length) {
+  uint8_t* packet = batch.bytes + offset;
+  if (length == 0 || !batch.has_virtio_header) {
+    if (length > INNER_BYTES_MAX) return VERDICT_SEAL_INVALID;
+    return seal_one(sealer, packet, length) ? VERDICT_SEALED : VERDICT_SEAL_EXHAUSTED;
+  }
+  if (length < 20) return VERDICT_SEAL_INVALID;
+  VirtioHeader header;
+  memcpy(&header, packet - VIRTIO_HEADER_BYTES, VIRTIO_HEADER_BYTES);
+  if (header.gso_type != VIRTIO_GSO_NONE)
+    return seal_segments(sealer, packet, length, header);
+  if (length > INNER_BYTES_MAX) return VERDICT_SEAL_INVALID;
+  if ((header.flags & VIRTIO_NEEDS_CSUM) != 0 &&
+      !complete_checksum(packet, length, header))
+    return VERDICT_SEAL_INVALID;
+  return seal_one(sealer, packet, length) ? VERDICT_SEALED : VERDICT_SEAL_EXHAUSTED;
+}
+
+}  // namespace
+
+void seal_packets(Engine& engine, Batch& batch, int count) {
+  for (int i = 0; i < count; i++) {
+    int32_t* d = batch.descriptor(i);
+    if (d[VERDICT] != VERDICT_SEAL) continue;
+    d[VERDICT] = VERDICT_SEAL_INVALID;
+    d[DATAGRAMS] = 0;
+    const int64_t before = batch.has_virtio_header ? VIRTIO_HEADER_BYTES : 0;
+    // Padding is written behind the packet and taken back: the room for it must be there as well.
+    if (d[LENGTH] < 0 || !batch.holds(d[OFFSET], static_cast<int64_t>(d[LENGTH]) + PADDING_BYTES,
+                                      before))
+      continue;
+    if (d[ADDRESS] < 0 || static_cast<uint32_t>(d[ADDRESS]) >= engine.endpoint_count) continue;
+    KeySlot* key = engine.keys.find(d[KEY], d[GENERATION]);
+    if (key == nullptr) {
+      d[VERDICT] = VERDICT_SEAL_EXHAUSTED;
+      continue;
+    }
+    const uint64_t owner = (static_cast<uint64_t>(key->generation) + 1) << 32 |
+                           static_cast<uint32_t>(d[KEY]);
+    Sealer sealer{engine, key, owner, static_cast<uint32_t>(d[ADDRESS])};
+    int32_t verdict = seal_packet(sealer, batch, static_cast<size_t>(d[OFFSET]),
+                                  static_cast<size_t>(d[LENGTH]));
+    if (verdict == VERDICT_SEALED && key->send_counter >= REKEY_AFTER_MESSAGES)
+      verdict = VERDICT_SEALED_REKEY;
+    d[LENGTH] = static_cast<int32_t>(sealer.wire_bytes);
+    d[DATAGRAMS] = sealer.datagrams;
+    d[VERDICT] = verdict;
+  }
+}
+
+}  // namespace postern

@@ -1,0 +1,31 @@
+// What the main thread asks of the operating system before an engine runs: a TUN interface with its
+// addresses, UDP sockets, an eventfd. Functions return a value >= 0, or -errno.
+
+#ifndef POSTERN_SYSTEM_H
+#define POSTERN_SYSTEM_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace postern {
+
+struct TunFeatures {
+  bool udp;  // takes joined UDP datagrams (TUN_F_USO4/6, Linux 6.2)
+};
+
+// tun.cc: makes (or takes over) the interface and returns its file descriptor, non-blocking.
+int open_tun(const char* name, bool virtio_header, TunFeatures& features);
+
+// netlink.cc: sets the MTU and brings the interface up.
+int set_link(const char* name, uint32_t mtu);
+// netlink.cc: adds an address; `length` is 4 or 16.
+int add_address(const char* name, const uint8_t* address, size_t length, uint8_t prefix_bits);
+
+// udp.cc: a non-blocking socket bound to the port (0: a free one) on all addresses of one family.
+int open_udp(bool is_ipv6, uint16_t port);
+// udp.cc: the port that a socket is bound to.
+int bound_port(int fd);
+
+}  // namespace postern
+
+#endif

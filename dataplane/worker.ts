@@ -1,0 +1,240 @@
+// The worker thread: one loop that waits, moves batches through the pipeline, and takes what the
+// main thread says between two batches. A fault of ours in the packet path costs that batch, is
+// counted and logged, and the loop goes on.
+
+import { setImmediate as turn } from 'node:timers/promises';
+import {
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  workerData,
+} from 'node:worker_threads';
+import type { NetworkConfig, PacketEngine, Sample } from './contract.ts';
+import type { Change } from './diff.ts';
+import { systemClock } from './io/clock.ts';
+import { choosePrimitives, systemRandom } from './io/crypto.ts';
+import { TwinEngine } from './io/twin.ts';
+import {
+  EVENT_TUN,
+  EVENT_TUN_GONE,
+  EVENT_UDP,
+  EVENT_WAKE,
+  loadAddon,
+  NativeEngine,
+} from './native/index.ts';
+import type { Identity } from './noise/handshake.ts';
+import { Pipeline } from './pipeline.ts';
+import { reasons } from './reasons.ts';
+import { createEndpointTable } from './wire/address.ts';
+import { endpointLayout } from './wireguard/tunnel.ts';
+
+/** What the main thread gives a worker at birth. */
+export interface WorkerOptions {
+  readonly engine: 'native' | 'typescript';
+  readonly x25519: 'openssl' | 'tweetnacl';
+  readonly identity: Identity;
+  readonly ipv4: NetworkConfig | null;
+  readonly ipv6: NetworkConfig | null;
+  readonly defaultAction: 'accept' | 'drop';
+  readonly mtu: number;
+  /** Native: file descriptors, -1 where there is none. */
+  readonly udp4: number;
+  readonly udp6: number;
+  readonly wake: number;
+  readonly tun: number;
+  readonly tunTakesUdp: boolean;
+  readonly listenPort: number;
+  readonly port: MessagePort;
+}
+
+/** What the main thread says. */
+export type Command =
+  | { readonly type: 'apply'; readonly id: number; readonly change: Change }
+  | { readonly type: 'sample'; readonly id: number }
+  | { readonly type: 'stop' };
+
+/** What the worker answers. */
+export type Report =
+  | { readonly type: 'ready'; readonly listenPort: number }
+  | { readonly type: 'failed'; readonly message: string }
+  | { readonly type: 'applied'; readonly id: number }
+  | { readonly type: 'sample'; readonly id: number; readonly sample: Sample }
+  | { readonly type: 'fault'; readonly message: string }
+  | { readonly type: 'tunGone' };
+
+/** An engine that can wait. The native one blocks in `poll`; the twin waits in `rest`. */
+interface WorkerEngine extends PacketEngine {
+  poll(timeoutMs: number): number;
+  receive(): void;
+  readTun(): void;
+  flush(): void;
+  rest(timeoutMs: number): Promise<void>;
+  wake(): void;
+  close(): void;
+}
+
+/** No wait is longer, so that wall time and deadlines are looked at again. */
+const WAIT_MS_MAX = 1_000;
+/** How long the event loop may be kept waiting under load. */
+const YIELD_MS = 50;
+const FAULT_LOG_MS = 1_000;
+
+class NativeWorkerEngine extends NativeEngine implements WorkerEngine {
+  async rest(): Promise<void> {
+    await turn();
+  }
+
+  wake(): void {
+    // The eventfd has woken `poll` already.
+  }
+}
+
+class Loop {
+  readonly #port: MessagePort;
+  readonly #engine: WorkerEngine;
+  readonly #pipeline: Pipeline;
+  readonly #clock;
+  #stopping = false;
+  #faultLoggedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: WorkerOptions, engine: WorkerEngine, clock: ReturnType<typeof systemClock>) {
+    this.#port = options.port;
+    this.#engine = engine;
+    this.#clock = clock;
+    this.#pipeline = new Pipeline({
+      engine,
+      identity: options.identity,
+      random: systemRandom,
+      ipv4: options.ipv4,
+      ipv6: options.ipv6,
+      defaultAction: options.defaultAction,
+      listenPort: options.listenPort,
+      hasTun: options.tun >= 0,
+    });
+  }
+
+  /** Runs until told to stop; then wipes all keys. */
+  async run(): Promise<void> {
+    let yieldedAt = this.#clock.now();
+    while (!this.#stopping) {
+      const before = this.#clock.now();
+      const timeout = Math.min(
+        WAIT_MS_MAX,
+        Math.max(0, this.#pipeline.nextTimeout(before) - before),
+      );
+      const events = this.#engine.poll(timeout);
+      const now = this.#clock.now();
+      const moved = this.#turn(events, now);
+      this.#takeCommands();
+      if (!moved || now - yieldedAt >= YIELD_MS) {
+        await this.#engine.rest(moved ? 0 : timeout);
+        yieldedAt = this.#clock.now();
+      }
+    }
+    this.#engine.close();
+  }
+
+  /** One turn: datagrams in, packets out, timers. Returns whether any packet moved. */
+  #turn(events: number, now: number): boolean {
+    const engine = this.#engine;
+    const wallMs = this.#clock.wall();
+    let moved = false;
+    try {
+      if ((events & EVENT_UDP) !== 0) {
+        engine.receive();
+        moved = engine.datagrams.count > 0;
+        this.#pipeline.inbound(now, wallMs);
+      }
+      if ((events & EVENT_TUN) !== 0) {
+        engine.readTun();
+        moved ||= engine.packets.count > 0;
+        this.#pipeline.outbound(now, wallMs);
+      }
+      if (this.#pipeline.nextTimeout(now) <= now) this.#pipeline.expire(now, wallMs);
+    } catch (error) {
+      this.#pipeline.drop(reasons.internal_error);
+      this.#reportFault(error, now);
+    }
+    engine.datagrams.count = 0;
+    engine.packets.count = 0;
+    engine.flush();
+    if ((events & EVENT_TUN_GONE) !== 0) this.#report({ type: 'tunGone' });
+    return moved || (events & EVENT_WAKE) !== 0;
+  }
+
+  #takeCommands(): void {
+    for (;;) {
+      const received = receiveMessageOnPort(this.#port) as { message: Command } | undefined;
+      if (received === undefined) return;
+      this.#obey(received.message);
+    }
+  }
+
+  #obey(command: Command): void {
+    switch (command.type) {
+      case 'apply':
+        this.#pipeline.apply(command.change, this.#clock.now(), this.#clock.wall());
+        return this.#report({ type: 'applied', id: command.id });
+      case 'sample':
+        return this.#report({ type: 'sample', id: command.id, sample: this.#pipeline.sample() });
+      case 'stop':
+        this.#stopping = true;
+        return;
+    }
+  }
+
+  #reportFault(error: unknown, now: number): void {
+    if (now - this.#faultLoggedAt < FAULT_LOG_MS) return;
+    this.#faultLoggedAt = now;
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#report({ type: 'fault', message });
+  }
+
+  #report(report: Report): void {
+    this.#port.postMessage(report);
+  }
+}
+
+async function openEngine(
+  options: WorkerOptions,
+): Promise<{ engine: WorkerEngine; clock: ReturnType<typeof systemClock>; listenPort: number }> {
+  const loaded = loadAddon();
+  const endpoints = createEndpointTable(endpointLayout.total);
+  const clock = systemClock(loaded.addon === null ? null : loaded.addon.bootTime);
+  if (options.engine === 'typescript' || loaded.addon === null) {
+    const primitives = choosePrimitives(null, options.x25519);
+    const engine = await TwinEngine.open(primitives, endpoints, {
+      port: options.listenPort,
+      tun: options.tun,
+      mtu: options.mtu,
+    });
+    return { engine, clock, listenPort: engine.port };
+  }
+  const primitives = choosePrimitives(loaded.addon, options.x25519);
+  const engine = new NativeWorkerEngine(
+    loaded.addon,
+    primitives,
+    endpoints,
+    endpointLayout.total,
+    options,
+  );
+  return { engine, clock, listenPort: options.listenPort };
+}
+
+async function main(options: WorkerOptions): Promise<void> {
+  const { port } = options;
+  try {
+    const { engine, clock, listenPort } = await openEngine(options);
+    parentPort?.on('message', () => engine.wake());
+    port.postMessage({ type: 'ready', listenPort } satisfies Report);
+    await new Loop({ ...options, listenPort }, engine, clock).run();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    port.postMessage({ type: 'failed', message } satisfies Report);
+  } finally {
+    port.close();
+    parentPort?.close();
+  }
+}
+
+await main(workerData as WorkerOptions);
