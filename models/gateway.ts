@@ -1,0 +1,85 @@
+// The gateways table: which gateways serve this database, and how far each has come. Written by
+// the gateways about themselves, without change rows. design.md, section 5.
+
+import {
+  type CreationOptional,
+  DataTypes,
+  type InferAttributes,
+  type InferCreationAttributes,
+  Model,
+} from 'sequelize';
+import { timeColumn, type TableContext } from './columns.ts';
+import type { Database } from './storage/database.ts';
+import { rerunOnConflict } from './storage/rerun.ts';
+import type { Revision } from './storage/tracking.ts';
+
+/** One gateway process. */
+export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttributes<Gateway>> {
+  /** Chosen by the gateway, the same after a restart. */
+  declare id: string;
+  declare name: string;
+  declare started_at: Date;
+  declare seen_at: Date;
+  /** The revision that its data plane obeys. */
+  declare applied_revision: CreationOptional<number>;
+  /** The least TAI64N time that it may send next (dataplane.md, section 4, clocks); null: any. */
+  declare clock_floor: CreationOptional<Date | null>;
+}
+
+/** What a gateway says of itself with each beat. */
+export interface Heartbeat {
+  seenAt: Date;
+  appliedRevision: Revision;
+  /** Left out: unchanged. */
+  clockFloor?: Date;
+}
+
+/** Binds the table to one database. */
+export function initGateway({ sequelize }: TableContext): typeof Gateway {
+  return class extends Gateway {}.init(
+    {
+      id: { type: DataTypes.CHAR(36), primaryKey: true },
+      name: { type: DataTypes.STRING(255), allowNull: false },
+      started_at: { type: DataTypes.DATE(6), allowNull: false },
+      seen_at: { type: DataTypes.DATE(6), allowNull: false },
+      applied_revision: { type: DataTypes.BIGINT, allowNull: false, defaultValue: 0 },
+      clock_floor: timeColumn(),
+    },
+    { sequelize, modelName: 'gateway', tableName: 'gateways', timestamps: false },
+  );
+}
+
+/** Enters a gateway that starts, or its new start; returns the row, with an earlier clock floor. */
+export async function registerGateway(
+  database: Database,
+  gateway: { id: string; name: string; startedAt: Date },
+): Promise<Gateway> {
+  const { Gateway: gateways } = database.models;
+  const { id, name, startedAt } = gateway;
+  return rerunOnConflict(database, async () => {
+    await gateways.upsert(
+      { id, name, started_at: startedAt, seen_at: startedAt, applied_revision: 0 },
+      { fields: ['id', 'name', 'started_at', 'seen_at', 'applied_revision'] },
+    );
+    return gateways.findByPk(id, { rejectOnEmpty: true });
+  });
+}
+
+/** Records that a gateway lives and what it obeys; false when nobody registered it. */
+export async function recordHeartbeat(
+  database: Database,
+  gatewayId: string,
+  beat: Heartbeat,
+): Promise<boolean> {
+  const values = {
+    seen_at: beat.seenAt,
+    applied_revision: beat.appliedRevision,
+    ...(beat.clockFloor === undefined ? {} : { clock_floor: beat.clockFloor }),
+  };
+  return rerunOnConflict(database, async () => {
+    const where = { id: gatewayId };
+    const [count] = await database.models.Gateway.update(values, { where });
+    // MySQL counts only rows that differ: an equal beat is found by looking.
+    return count > 0 || (await database.models.Gateway.count({ where })) > 0;
+  });
+}

@@ -1,0 +1,61 @@
+// The only door to the models: whatever another room may use of the database is exported here.
+// Open one with `connectDatabase`, bring it up to date with `migrate`, read it with the readers
+// or the tables' classes in `database.models`, write it inside `writeTransaction`.
+
+export { Op, type Transaction, UniqueConstraintError } from 'sequelize';
+export { ApiToken } from './api-token.ts';
+export { type AddressRange, type Family, parseAddress, parseRange } from './columns.ts';
+export {
+  Configuration,
+  type Logo,
+  type OpenidConnectProvider,
+  type SamlIdentityProvider,
+} from './configuration.ts';
+export { connectDatabase, type DatabaseOptions } from './connect.ts';
+export { Device } from './device.ts';
+export { DeviceStatus } from './device-status.ts';
+export { isDatabaseAway, type UniqueColumn, uniqueColumn } from './errors.ts';
+export { readOrCreateConfiguration } from './first-row.ts';
+export { Gateway, type Heartbeat, recordHeartbeat, registerGateway } from './gateway.ts';
+export { type Resealed, resealSecrets } from './key-rotation.ts';
+export { DatabaseTooNewError, migrate, pendingMigrations } from './migrations/index.ts';
+export { removeDevices, removeUser } from './removal.ts';
+export { type ChangesSince, currentRevision, pruneChanges, readChanges } from './revision.ts';
+export {
+  type DeviceRow,
+  readConfiguration,
+  readDevices,
+  readRules,
+  readUsers,
+  type RuleRow,
+  type Selection,
+  type UserRow,
+} from './rows.ts';
+export {
+  findOverlappingRule,
+  type PortType,
+  Rule,
+  type RuleAction,
+  type RuleScope,
+} from './rule.ts';
+export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
+export { recordStatus, type StatusReport, touchToken } from './status.ts';
+export type { CommitListener, Database, DatabaseLog } from './storage/database.ts';
+export { CiphertextError, EncryptionKeyError } from './storage/encryption.ts';
+export type { DatabaseKind } from './storage/time.ts';
+export {
+  type Change,
+  NO_REVISION,
+  type Revision,
+  UntrackedWriteError,
+} from './storage/tracking.ts';
+export { newId } from './storage/uuid.ts';
+export type { Models } from './tables.ts';
+export {
+  lockScopes,
+  readTransaction,
+  type Scopes,
+  writeTransaction,
+  type Written,
+} from './transaction.ts';
+export { type DisabledBy, emailKey, type Role, User } from './user.ts';

@@ -1,0 +1,119 @@
+// Brings a database to the shape that this code knows: numbered steps, run once each, in order,
+// by one process at a time. A database that is ahead of the code is refused, not guessed at.
+
+import { Umzug, type UmzugStorage } from 'umzug';
+import { DataTypes } from 'sequelize';
+import { checkEncryptionKey } from '../secret.ts';
+import type { Database } from '../storage/database.ts';
+import { plainSelect } from '../storage/select.ts';
+import { sqlTime } from '../storage/time.ts';
+import { up as firstTables } from './0001-first-tables.ts';
+import { type LeaseTimes, withLease } from './lease.ts';
+import { createTable, insertIfAbsent } from './schema.ts';
+
+/** One step: what it is called for ever, and what it does. It can run again after any crash. */
+export interface Migration {
+  name: string;
+  up: (database: Database) => Promise<void>;
+}
+
+/** All steps, in their order. */
+export const migrations: readonly Migration[] = [{ name: '0001-first-tables', up: firstTables }];
+
+/** Thrown when the database was migrated by later code than this. */
+export class DatabaseTooNewError extends Error {
+  override name = 'DatabaseTooNewError';
+}
+
+/** What tests replace. */
+export interface MigrateOptions {
+  migrations?: readonly Migration[];
+  times?: LeaseTimes;
+}
+
+/**
+ * Runs the steps that are missing, waiting for another process that is at it, then checks the
+ * encryption key. Returns the names of the steps that this call ran. Every process calls it at
+ * its start; on a database that is up to date it costs two reads.
+ */
+export async function migrate(database: Database, options: MigrateOptions = {}): Promise<string[]> {
+  const known = options.migrations ?? migrations;
+  const applied: string[] = [];
+  if ((await pendingMigrations(database, known)).length > 0)
+    await withLease(
+      database,
+      async (lease) => {
+        // Whoever held the lease before may have been of a later version.
+        await pendingMigrations(database, known);
+        const umzug = umzugOf(database, known, lease.assertHeld);
+        for (const { name } of await umzug.up()) applied.push(name);
+      },
+      options.times,
+    );
+  await checkEncryptionKey(database);
+  return applied;
+}
+
+/** Names the steps that are still to run; throws DatabaseTooNewError when there are later ones. */
+export async function pendingMigrations(
+  database: Database,
+  known: readonly Migration[] = migrations,
+): Promise<string[]> {
+  const executed = await readExecuted(database);
+  const names = new Set(known.map(({ name }) => name));
+  const later = executed.filter((name) => !names.has(name));
+  if (later.length > 0)
+    throw new DatabaseTooNewError(
+      `This database was migrated by a later version of Postern (${later.join(', ')}). ` +
+        'Run that version, or restore a backup from before the upgrade.',
+    );
+  return [...names].filter((name) => !executed.includes(name));
+}
+
+function umzugOf(
+  database: Database,
+  known: readonly Migration[],
+  assertHeld: () => Promise<void>,
+): Umzug<Database> {
+  const storage: UmzugStorage<Database> = {
+    executed: async ({ context }) => {
+      await createTable(context, 'migrations', {
+        columns: {
+          name: { type: DataTypes.STRING(64), primaryKey: true, allowNull: false },
+          executed_at: { type: DataTypes.DATE(6), allowNull: false },
+        },
+      });
+      return readExecuted(context);
+    },
+    logMigration: ({ name, context }) =>
+      insertIfAbsent(context, 'migrations', {
+        name,
+        executed_at: sqlTime(context.kind, new Date()),
+      }),
+    unlogMigration: () => Promise.reject(new Error('Migrations go forward only')),
+  };
+  return new Umzug({
+    context: database,
+    storage,
+    logger: undefined,
+    migrations: known.map(({ name, up }) => ({
+      name,
+      up: async ({ context }) => {
+        await assertHeld();
+        context.log?.info({ migration: name }, 'migrating the database');
+        await up(context);
+      },
+    })),
+  });
+}
+
+/** Reads the names of the steps that ran; none while there is no table of them. */
+async function readExecuted(database: Database): Promise<string[]> {
+  const tables: unknown[] = await database.sequelize.getQueryInterface().showAllTables();
+  if (!tables.includes('migrations')) return [];
+  const rows = await database.sequelize.query<{ name: string }>(
+    'SELECT name FROM migrations ORDER BY name',
+    plainSelect(),
+  );
+  return rows.map(({ name }) => name);
+}

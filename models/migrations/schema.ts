@@ -1,0 +1,69 @@
+// What migrations build with: tables and indexes that are made only where they are absent, so
+// that a step can run again after a crash at any statement. Released migrations rest on these
+// functions; their meaning stays as it is.
+
+import { DataTypes, type ModelAttributes, QueryTypes } from 'sequelize';
+import type { Database } from '../storage/database.ts';
+
+/** A table to be made: its columns, and what must be unique or quickly found in it. */
+export interface TableSchema {
+  columns: ModelAttributes;
+  /** Lists of columns; the index is called `<table>_<column>_<column>`. */
+  unique?: readonly (readonly string[])[];
+  /** Lists of columns, named likewise. */
+  indexes?: readonly (readonly string[])[];
+}
+
+/** Makes a table with all its indexes, or what of it is not there. */
+export async function createTable(
+  database: Database,
+  table: string,
+  schema: TableSchema,
+): Promise<void> {
+  const queries = database.sequelize.getQueryInterface();
+  const uniqueKeys = Object.fromEntries(
+    (schema.unique ?? []).map((fields) => [
+      indexName(table, fields),
+      { fields: [...fields], customIndex: true },
+    ]),
+  );
+  // CREATE TABLE IF NOT EXISTS, unique keys within it: one atomic statement on both databases.
+  await queries.createTable(table, schema.columns, {
+    uniqueKeys,
+    ...(database.kind === 'mysql'
+      ? { engine: 'InnoDB', charset: 'utf8mb4', collate: database.collation }
+      : {}),
+  });
+  const present = new Set(
+    ((await queries.showIndex(table)) as { name: string }[]).map((index) => index.name),
+  );
+  for (const fields of schema.indexes ?? []) {
+    const name = indexName(table, fields);
+    if (!present.has(name)) await queries.addIndex(table, [...fields], { name });
+  }
+}
+
+/** Inserts a row unless one with its key is there. */
+export async function insertIfAbsent(
+  database: Database,
+  table: string,
+  row: Record<string, string | number>,
+): Promise<void> {
+  const verb = database.kind === 'sqlite' ? 'INSERT OR IGNORE' : 'INSERT IGNORE';
+  const columns = Object.keys(row).join(', ');
+  await database.sequelize.query(`${verb} INTO ${table} (${columns}) VALUES (:values)`, {
+    replacements: { values: Object.values(row) },
+    type: QueryTypes.INSERT,
+  });
+}
+
+/** Text that may grow to megabytes; MySQL's TEXT ends at 64 KiB. */
+export function longText(
+  database: Database,
+): typeof DataTypes.TEXT | ReturnType<typeof DataTypes.TEXT> {
+  return database.kind === 'mysql' ? DataTypes.TEXT('long') : DataTypes.TEXT;
+}
+
+function indexName(table: string, fields: readonly string[]): string {
+  return [table, ...fields].join('_');
+}

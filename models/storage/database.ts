@@ -1,0 +1,85 @@
+// One open database: its connections, its tables, its keys and its bell. Other rooms hold it and
+// pass it to the functions of this room; they never use `sequelize` themselves.
+
+import type { Sequelize } from 'sequelize';
+import type { Models } from '../tables.ts';
+import type { Keyring } from './encryption.ts';
+import type { DatabaseKind } from './time.ts';
+import type { Revision } from './tracking.ts';
+
+/** Where this room reports what an administrator may want to know; pino's loggers fit. */
+export interface DatabaseLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+}
+
+/** Called after a commit of this process, with the revision that it made. */
+export type CommitListener = (revision: Revision) => void;
+
+/** What `connectDatabase` assembles. */
+export interface DatabaseParts {
+  kind: DatabaseKind;
+  sequelize: Sequelize;
+  models: Models;
+  keyring: Keyring;
+  log: DatabaseLog | null;
+  /** Collation of text columns; only MySQL's tables name one. */
+  collation: () => string;
+  /** Runs once the connections are closed. */
+  discard: () => void;
+}
+
+/** An open database. */
+export class Database {
+  /** Which SQL it speaks; MariaDB is mysql. */
+  readonly kind: DatabaseKind;
+  /** The tables, bound to this database. */
+  readonly models: Models;
+  /** For this room alone: statements outside the tables' classes. */
+  readonly sequelize: Sequelize;
+  /** For this room alone: opens and seals the encrypted columns of raw rows. */
+  readonly keyring: Keyring;
+  /** Null when nobody listens. */
+  readonly log: DatabaseLog | null;
+  readonly #parts: DatabaseParts;
+  readonly #listeners = new Set<CommitListener>();
+
+  constructor(parts: DatabaseParts) {
+    this.#parts = parts;
+    this.kind = parts.kind;
+    this.models = parts.models;
+    this.sequelize = parts.sequelize;
+    this.keyring = parts.keyring;
+    this.log = parts.log;
+  }
+
+  /** Collation for the text columns of tables that are made. */
+  get collation(): string {
+    return this.#parts.collation();
+  }
+
+  /** Calls the listener after every commit of this process that changed something. */
+  onCommit(listener: CommitListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells the listeners of a commit; `writeTransaction` calls it. Never throws. */
+  ring(revision: Revision): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(revision);
+      } catch (error) {
+        // The row is committed: a listener's fault must not look like a failed write.
+        this.log?.warn({ err: error, revision }, 'a listener failed after a commit');
+      }
+    }
+  }
+
+  /** Waits for running statements, ends the connections, deletes a database in memory. */
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    await this.sequelize.close();
+    this.#parts.discard();
+  }
+}

@@ -1,0 +1,66 @@
+// MySQL and MariaDB underneath Sequelize, both through mysql2: what a connection is given at its
+// start. Text is compared by code point, trailing spaces included (api.md, section 2), so the
+// collation is the binary one without padding where the server has one.
+
+import type { Sequelize } from 'sequelize';
+
+/** How long a statement waits for a row lock before error 1205; the transaction then reruns. */
+const LOCK_WAIT_SECONDS = 5;
+
+/** Collations by code point, the best first; `utf8mb4_bin` alone ignores trailing spaces. */
+const COLLATIONS = ['utf8mb4_nopad_bin', 'utf8mb4_0900_bin', 'utf8mb4_bin'];
+
+// STRICT: a value that does not fit is an error, never a silent cut. Given in full, so that no
+// server's own mode (ANSI_QUOTES, NO_BACKSLASH_ESCAPES) changes what our escaping means.
+const SQL_MODE = [
+  'STRICT_ALL_TABLES',
+  'NO_ZERO_IN_DATE',
+  'NO_ZERO_DATE',
+  'ERROR_FOR_DIVISION_BY_ZERO',
+  'NO_ENGINE_SUBSTITUTION',
+].join(',');
+
+/** Options of mysql2: utf8mb4 on the wire, bounded waiting, no statements in one string. */
+export const mysqlDialectOptions = {
+  charset: 'utf8mb4',
+  connectTimeout: 10_000,
+  multipleStatements: false,
+};
+
+/** The one call that is needed of a mysql2 connection. */
+interface MysqlConnection {
+  query(sql: string, done: (error: Error | null, rows: unknown) => void): void;
+}
+
+/** Lets every new connection begin with our modes; returns the collation that tables get. */
+export function useMysqlSessions(sequelize: Sequelize): () => string {
+  let collation = 'utf8mb4_bin';
+  sequelize.addHook('afterConnect', async (opened) => {
+    const connection = opened as MysqlConnection;
+    collation = await bestCollation(connection);
+    await run(
+      connection,
+      `SET NAMES utf8mb4 COLLATE ${collation}, SESSION sql_mode = '${SQL_MODE}', ` +
+        `SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
+    );
+    await run(connection, 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
+  });
+  return () => collation;
+}
+
+async function bestCollation(connection: MysqlConnection): Promise<string> {
+  const names = COLLATIONS.map((name) => `'${name}'`).join(', ');
+  const rows = await run(
+    connection,
+    `SELECT COLLATION_NAME AS name FROM information_schema.COLLATIONS
+     WHERE COLLATION_NAME IN (${names})`,
+  );
+  const present = (rows as { name: string }[]).map((row) => row.name);
+  return COLLATIONS.find((name) => present.includes(name)) ?? 'utf8mb4_bin';
+}
+
+function run(connection: MysqlConnection, sql: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    connection.query(sql, (error, rows) => (error === null ? resolve(rows) : reject(error)));
+  });
+}

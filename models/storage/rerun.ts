@@ -1,0 +1,51 @@
+// Conflicts that pass: a deadlock or a lock that came too late on MySQL, a busy SQLite file. The
+// work is run again from its start, a few times, after a short random pause.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BaseError, DatabaseError } from 'sequelize';
+import type { Database } from './database.ts';
+
+/** How often work is run again after its first run. */
+const RERUNS_MAX = 5;
+/** The first pause is up to this long, each further one up to twice as long: 310 ms in all. */
+const FIRST_PAUSE_MS = 10;
+
+const ER_LOCK_WAIT_TIMEOUT = 1205;
+const ER_LOCK_DEADLOCK = 1213;
+
+/** The database ended a transaction by itself to break a deadlock. */
+export class TransactionLostError extends Error {
+  override name = 'TransactionLostError';
+}
+
+/** Runs work, again where it met a passing conflict; the work must be whole and repeatable. */
+export async function rerunOnConflict<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  for (let rerun = 1; ; rerun += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (rerun > RERUNS_MAX || !isConflict(error)) throw error;
+      const text = 'a transaction met a conflict and is run again';
+      database.log?.info({ rerun, conflict: (error as Error).message }, text);
+      await sleep(Math.random() * FIRST_PAUSE_MS * 2 ** (rerun - 1));
+    }
+  }
+}
+
+/** True for what a rerun may mend. */
+export function isConflict(error: unknown): boolean {
+  if (error instanceof TransactionLostError) return true;
+  const { code, errno } = driverError(error);
+  return errno === ER_LOCK_DEADLOCK || errno === ER_LOCK_WAIT_TIMEOUT || code === 'SQLITE_BUSY';
+}
+
+/** What the driver said, inside the error that Sequelize made of it. */
+export function driverError(error: unknown): { code?: string; errno?: number; message: string } {
+  const cause =
+    error instanceof DatabaseError
+      ? error.parent
+      : error instanceof BaseError && 'parent' in error
+        ? error.parent
+        : error;
+  return cause instanceof Error ? cause : { message: String(cause) };
+}

@@ -1,0 +1,121 @@
+// SQLite underneath Sequelize: one writer and a few readers on one file, all kept open. Sequelize
+// itself opens and closes a connection for every transaction: four pragmas, a cold page cache and
+// a fresh look at the schema each time, which more than halves the writes per second (models/
+// README.md has the figures). This manager takes its place; the limit of one writer is the
+// process's write mutex, and between processes SQLite's own lock and busy_timeout decide.
+
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Sequelize } from 'sequelize';
+import { ConnectionPool } from './connection-pool.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { useSqliteQueries } from './sqlite-query.ts';
+
+/** How long a statement waits for a lock that another process holds. */
+const BUSY_TIMEOUT_MS = 5000;
+/** How long one waits inside this process for the writer, or for a reader. */
+const ACQUIRE_TIMEOUT_MS = 30_000;
+
+// WAL: readers never block the writer nor it them. FULL: a commit is on the disk when it returns.
+const PRAGMAS = [
+  `busy_timeout = ${BUSY_TIMEOUT_MS}`,
+  'foreign_keys = ON',
+  'journal_mode = WAL',
+  'synchronous = FULL',
+  'trusted_schema = OFF',
+];
+
+/** The file of a SQLite database. */
+export interface SqliteFile {
+  path: string;
+  /** Deletes what must not outlive the database; nothing for a file that is to stay. */
+  discard: () => void;
+}
+
+/** Makes the file where it is absent, readable by its owner alone; SQLite's side files follow. */
+export function prepareFile(path: string): SqliteFile {
+  const file = resolve(path);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
+  return { path: file, discard: () => undefined };
+}
+
+/** Makes a database in memory: a private file on tmpfs, which several connections can share. */
+export function prepareMemoryFile(): SqliteFile {
+  const folder = makeFolder();
+  const file = prepareFile(join(folder, 'postern.sqlite'));
+  return { ...file, discard: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Puts the one-writer manager in the place of Sequelize's own; before the first statement. */
+export function useSqliteConnections(sequelize: Sequelize, path: string, readers: number): void {
+  Object.assign(sequelize, { connectionManager: new SqliteConnections(path, readers) });
+  useSqliteQueries(sequelize);
+}
+
+/** What Sequelize says when it asks for a connection: `uuid` names a transaction. */
+interface Wanted {
+  uuid?: string;
+  type?: string;
+}
+
+/** Sequelize's connection manager for one SQLite file. */
+class SqliteConnections {
+  readonly #writer: ConnectionPool<SqliteConnection>;
+  readonly #readers: ConnectionPool<SqliteConnection>;
+
+  constructor(path: string, readers: number) {
+    const shared = {
+      close: (connection: SqliteConnection) => connection.close(),
+      acquireTimeoutMs: ACQUIRE_TIMEOUT_MS,
+    };
+    this.#writer = new ConnectionPool({
+      ...shared,
+      limit: 1,
+      open: () => SqliteConnection.open(path, PRAGMAS),
+    });
+    this.#readers = new ConnectionPool({
+      ...shared,
+      limit: readers,
+      open: () => SqliteConnection.open(path, [...PRAGMAS, 'query_only = ON']),
+    });
+  }
+
+  /** Lends a reader for a SELECT or a read-only transaction, else the writer. */
+  getConnection(wanted: Wanted): Promise<SqliteConnection> {
+    return wanted.type === 'SELECT' ? this.#readers.acquire() : this.#writer.acquire();
+  }
+
+  /** Takes back a connection after a statement or a finished transaction. */
+  releaseConnection(connection: SqliteConnection): void {
+    this.#poolOf(connection).release(connection);
+  }
+
+  /** Ends a connection that may still be inside a transaction. */
+  destroyConnection(connection: SqliteConnection): Promise<void> {
+    return this.#poolOf(connection).destroy(connection);
+  }
+
+  /** Ends all connections once they are free; the last one folds the WAL into the file. */
+  async close(): Promise<void> {
+    await this.#readers.close();
+    await this.#writer.close();
+  }
+
+  #poolOf(connection: SqliteConnection): ConnectionPool<SqliteConnection> {
+    return this.#writer.owns(connection) ? this.#writer : this.#readers;
+  }
+}
+
+function makeFolder(): string {
+  for (const parent of ['/dev/shm', tmpdir()]) {
+    try {
+      return mkdtempSync(join(parent, 'postern-'));
+    } catch {
+      // No tmpfs here, or not ours to write: the next folder will do.
+    }
+  }
+  throw new Error('A database in memory needs a writable /dev/shm or temporary folder');
+}

@@ -1,0 +1,69 @@
+// All tables of one database: binds them, tells them of each other, and says which are tracked.
+
+import type { Model, ModelStatic } from 'sequelize';
+import { type ApiToken, initApiToken } from './api-token.ts';
+import { keepUpdatedAtMoving, type TableContext } from './columns.ts';
+import { type Configuration, initConfiguration } from './configuration.ts';
+import { type Device, initDevice } from './device.ts';
+import { type DeviceStatus, initDeviceStatus } from './device-status.ts';
+import { type Gateway, initGateway } from './gateway.ts';
+import { initRule, type Rule } from './rule.ts';
+import { initSecret, type Secret } from './secret.ts';
+import { keepOutOfJson } from './storage/secrecy.ts';
+import { trackTable } from './storage/tracking.ts';
+import { initUser, type User } from './user.ts';
+
+/** The tables of one database. */
+export interface Models {
+  readonly User: typeof User;
+  readonly Device: typeof Device;
+  readonly Rule: typeof Rule;
+  readonly Configuration: typeof Configuration;
+  readonly ApiToken: typeof ApiToken;
+  readonly Secret: typeof Secret;
+  readonly DeviceStatus: typeof DeviceStatus;
+  readonly Gateway: typeof Gateway;
+}
+
+/** Binds all tables to one database. */
+export function bindTables(context: TableContext): Models {
+  const models: Models = {
+    User: initUser(context),
+    Device: initDevice(context),
+    Rule: initRule(context),
+    Configuration: initConfiguration(context),
+    ApiToken: initApiToken(context),
+    Secret: initSecret(context),
+    DeviceStatus: initDeviceStatus(context),
+    Gateway: initGateway(context),
+  };
+  associate(models);
+  hideSecrets(models);
+  const { DeviceStatus: _observed, Gateway: _beats, ...tracked } = models;
+  for (const model of Object.values(tracked) as ModelStatic<Model>[]) {
+    keepUpdatedAtMoving(model);
+    trackTable(model);
+  }
+  return models;
+}
+
+/** What no log and no answer may show because somebody forgot to pick fields. */
+function hideSecrets({ User, Device, Configuration, ApiToken, Secret }: Models): void {
+  keepOutOfJson(User, ['password_hash']);
+  keepOutOfJson(Device, ['preshared_key']);
+  keepOutOfJson(Configuration, ['openid_connect_providers']);
+  keepOutOfJson(ApiToken, ['sha256']);
+  keepOutOfJson(Secret, ['value']);
+}
+
+/** Foreign keys are the migrations' business; here they only serve `include`. */
+function associate({ User, Device, Rule, ApiToken, DeviceStatus }: Models): void {
+  const silent = { constraints: false };
+  User.hasMany(Device, { ...silent, foreignKey: 'user_id', as: 'devices' });
+  User.hasMany(Rule, { ...silent, foreignKey: 'user_id', as: 'rules' });
+  User.hasMany(ApiToken, { ...silent, foreignKey: 'user_id', as: 'tokens' });
+  Device.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
+  Device.hasOne(DeviceStatus, { ...silent, foreignKey: 'device_id', as: 'status' });
+  Rule.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
+  ApiToken.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
+}

@@ -1,0 +1,69 @@
+// Errors: which unique column it was, the same on both databases; whether trying again may help.
+
+import test from 'ava';
+import { ConnectionAcquireTimeoutError, DatabaseError } from 'sequelize';
+import { isDatabaseAway, uniqueColumn } from '../../models/index.ts';
+import { databaseKinds, openDatabase } from '../support/databases.ts';
+import { addDevice, addToken, addUser, deviceValues, write } from './fixtures.ts';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: the unique column that refused a value is named`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { User, Device, ApiToken } = database.models;
+    // Values with the words of the messages in them must not confuse.
+    const user = await addUser(database, { email: "for key 'x'@UNIQUE constraint failed: a.b" });
+    const device = await addDevice(database, user, {
+      name: "it's-a, b for key 'name'",
+      ipv4: '100.64.0.2',
+      ipv6: 'fd00::2',
+    });
+    const token = await addToken(database, user);
+    const create = async (values: object): Promise<unknown> =>
+      t.throwsAsync(
+        write(database, (transaction) =>
+          Device.create({ ...deviceValues(user.id), ...values }, { transaction }),
+        ),
+      );
+    t.is(uniqueColumn(await create({ name: device.name })), 'name');
+    t.is(uniqueColumn(await create({ public_key: device.public_key })), 'public_key');
+    t.is(uniqueColumn(await create({ ipv4: device.ipv4 })), 'ipv4_key');
+    t.is(uniqueColumn(await create({ ipv6: device.ipv6 })), 'ipv6_key');
+    t.is(
+      uniqueColumn(
+        await t.throwsAsync(
+          write(database, (transaction) =>
+            Device.create({ id: device.id, ...deviceValues(user.id) }, { transaction }),
+          ),
+        ),
+      ),
+      'id',
+    );
+    t.is(uniqueColumn(await t.throwsAsync(addUser(database, { email: user.email }))), 'email_key');
+    const { user_id, name, sha256 } = token;
+    const again = write(database, (transaction) =>
+      ApiToken.create({ user_id, name, sha256 }, { transaction }),
+    );
+    t.is(uniqueColumn(await t.throwsAsync(again)), 'sha256');
+    const bulk = write(database, (transaction) =>
+      User.bulkCreate([{ email: user.email }], { transaction }),
+    );
+    t.is(uniqueColumn(await t.throwsAsync(bulk)), 'email_key');
+  });
+}
+
+test('another error is about no unique column', (t) => {
+  for (const error of [new Error('UNIQUE constraint failed: users.email_key'), null, 'text'])
+    t.is(uniqueColumn(error), null);
+});
+
+test('a database that is away or busy is told from a mistake', (t) => {
+  const driver = (fields: object): Error =>
+    new DatabaseError(Object.assign(new Error('no'), { sql: '' }, fields));
+  t.true(isDatabaseAway(new ConnectionAcquireTimeoutError(new Error('no'))));
+  t.true(isDatabaseAway(driver({ code: 'PROTOCOL_CONNECTION_LOST' })));
+  t.true(isDatabaseAway(driver({ code: 'SQLITE_BUSY' })));
+  t.true(isDatabaseAway(driver({ errno: 1205 })));
+  t.true(isDatabaseAway(Object.assign(new Error('no'), { code: 'ECONNREFUSED' })));
+  t.false(isDatabaseAway(driver({ code: 'ER_PARSE_ERROR' })));
+  t.false(isDatabaseAway(new TypeError('a mistake')));
+});

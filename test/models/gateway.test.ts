@@ -1,0 +1,56 @@
+// Gateways: registered at each start, seen with each beat.
+
+import test from 'ava';
+import {
+  currentRevision,
+  NO_REVISION,
+  recordHeartbeat,
+  registerGateway,
+  type Revision,
+} from '../../models/index.ts';
+import { databaseKinds, openDatabase } from '../support/databases.ts';
+
+const startedAt = new Date('2026-11-20T10:00:00.123Z');
+const seenAt = new Date('2026-11-20T10:00:01.456Z');
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a gateway registers, beats, and registers again after a restart`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const id = 'g';
+    const fresh = await registerGateway(database, { id, name: 'one', startedAt });
+    t.is(fresh.clock_floor, null);
+    t.is(fresh.applied_revision, 0);
+    const clockFloor = new Date('2026-11-20T10:02:01.000Z');
+    const beat = { seenAt, appliedRevision: 7 as Revision, clockFloor };
+    t.true(await recordHeartbeat(database, id, beat));
+    t.true(await recordHeartbeat(database, id, beat), 'the same beat again');
+    const row = await database.models.Gateway.findByPk(id, { rejectOnEmpty: true });
+    t.deepEqual(row.get({ plain: true }), {
+      id,
+      name: 'one',
+      started_at: startedAt,
+      seen_at: seenAt,
+      applied_revision: 7,
+      clock_floor: clockFloor,
+    });
+    const again = await registerGateway(database, { id, name: 'two', startedAt: seenAt });
+    t.is(again.name, 'two');
+    t.is(again.applied_revision, 0);
+    t.deepEqual(again.clock_floor, clockFloor);
+  });
+
+  test(`${kind}: the beat of an unknown gateway is told, and nothing is written`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const beat = { seenAt, appliedRevision: NO_REVISION };
+    t.false(await recordHeartbeat(database, 'nobody', beat));
+    t.is(await database.models.Gateway.count(), 0);
+  });
+
+  test(`${kind}: gateways speak of themselves without moving the revision`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const before = await currentRevision(database);
+    await registerGateway(database, { id: 'g', name: 'g', startedAt });
+    await recordHeartbeat(database, 'g', { seenAt, appliedRevision: before });
+    t.is(await currentRevision(database), before);
+  });
+}

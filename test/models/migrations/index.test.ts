@@ -1,0 +1,135 @@
+// Migrations: once each, by one process, again after a crash at any statement, never past what
+// the code knows.
+
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import {
+  type Database,
+  DatabaseTooNewError,
+  EncryptionKeyError,
+  migrate,
+  pendingMigrations,
+} from '../../../models/index.ts';
+import { type Migration, migrations } from '../../../models/migrations/index.ts';
+import { createTable } from '../../../models/migrations/schema.ts';
+import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import { addUser } from '../fixtures.ts';
+import { readSchema } from './schema-text.ts';
+
+const names = migrations.map(({ name }) => name);
+
+test('the steps are numbered in their order', (t) => {
+  for (const [i, name] of names.entries())
+    t.true(name.startsWith(`${String(i + 1).padStart(4, '0')}-`), name);
+});
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: an empty database gets every step, a second call none`, async (t) => {
+    const database = await openAt(t, await makePlace(t, kind));
+    t.deepEqual(await pendingMigrations(database), names);
+    t.deepEqual(await migrate(database), names);
+    t.deepEqual(await pendingMigrations(database), []);
+    t.deepEqual(await migrate(database), []);
+    await addUser(database);
+  });
+
+  test(`${kind}: three processes that start together migrate once`, async (t) => {
+    const place = await makePlace(t, kind);
+    const databases = await Promise.all([1, 2, 3].map(() => openAt(t, place)));
+    const applied = await Promise.all(databases.map((database) => migrate(database)));
+    t.deepEqual(applied.flat(), names);
+    for (const database of databases) {
+      t.deepEqual(await pendingMigrations(database), []);
+      await addUser(database);
+    }
+  });
+
+  test(`${kind}: a crash at any statement is mended by the next start`, async (t) => {
+    t.timeout(120_000);
+    const whole = await readSchema(await openDatabase(t, kind));
+    let crashes = 0;
+    for (let statement = 0; ; statement += 1) {
+      const place = await makePlace(t, kind);
+      const crashed = await crashAt(await openAt(t, place), statement);
+      const database = await openAt(t, place);
+      await migrate(database);
+      t.deepEqual(await readSchema(database), whole, `after a crash at statement ${statement}`);
+      await database.close();
+      if (!crashed) break;
+      crashes += 1;
+    }
+    t.true(crashes > 30, `${crashes} crashes`);
+  });
+
+  test(`${kind}: later steps run alone, and only once`, async (t) => {
+    const database = await openDatabase(t, kind);
+    let runs = 0;
+    const later: Migration = {
+      name: '9999-later',
+      up: async (context) => {
+        runs += 1;
+        await createTable(context, 'later', { columns: { id: { type: 'INTEGER' } } });
+      },
+    };
+    const known = [...migrations, later];
+    t.deepEqual(await migrate(database, { migrations: known }), ['9999-later']);
+    t.deepEqual(await migrate(database, { migrations: known }), []);
+    t.is(runs, 1);
+  });
+
+  test(`${kind}: a database that later code migrated is refused`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const later = { name: '9999-later', up: async () => undefined };
+    await migrate(database, { migrations: [...migrations, later] });
+    const refused = { instanceOf: DatabaseTooNewError, message: /later version.*9999-later/ };
+    await t.throwsAsync(migrate(database), refused);
+    await t.throwsAsync(pendingMigrations(database), refused);
+  });
+
+  test(`${kind}: a step that fails is not taken for done, and frees the lease`, async (t) => {
+    const database = await openDatabase(t, kind);
+    let fails = true;
+    const step: Migration = {
+      name: '9999-step',
+      up: async () => {
+        if (fails) throw new Error('no disk');
+      },
+    };
+    const known = [...migrations, step];
+    await t.throwsAsync(migrate(database, { migrations: known }), { message: /no disk/ });
+    t.deepEqual(await pendingMigrations(database, known), ['9999-step']);
+    fails = false;
+    t.deepEqual(await migrate(database, { migrations: known }), ['9999-step']);
+  });
+
+  test(`${kind}: another encryption key is refused with the setting and the mend`, async (t) => {
+    const place = await makePlace(t, kind);
+    await migrate(await openAt(t, place));
+    const other = await openAt(t, { ...place, encryptionKey: randomBytes(32) });
+    await t.throwsAsync(migrate(other), {
+      instanceOf: EncryptionKeyError,
+      message: /DATABASE_ENCRYPTION_KEY.*Set DATABASE_ENCRYPTION_KEY to the key/,
+    });
+  });
+}
+
+/** Fails every statement from the given one on, as a dying process would; false if none was left. */
+async function crashAt(database: Database, statement: number): Promise<boolean> {
+  let count = 0;
+  let isDead = true;
+  database.sequelize.addHook('beforeQuery', (options) => {
+    // A process that dies sends no ROLLBACK, but the database does as if it had.
+    if ('completesTransaction' in options) return;
+    count += 1;
+    if (isDead && count > statement) throw new Error('crashed');
+  });
+  const migrated = await migrate(database).then(
+    () => true,
+    () => false,
+  );
+  // The lease of a process that died runs out; here it is as if that time had passed.
+  isDead = false;
+  await database.sequelize.query('UPDATE leases SET expires_ms = 0').catch(() => undefined);
+  await database.close();
+  return !migrated;
+}

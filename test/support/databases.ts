@@ -1,0 +1,74 @@
+// Databases for tests: one suite body runs for every kind. SQLite always; MariaDB when DATABASES
+// names it, on the server of TEST_MARIADB_URL (test/support/mariadb.ts starts one).
+//   for (const kind of databaseKinds()) test(`${kind}: …`, async (t) => { … openDatabase(t, kind) });
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { ExecutionContext } from 'ava';
+import { connectDatabase, type Database, migrate } from '../../models/index.ts';
+import type { DatabaseOptions } from '../../models/index.ts';
+import { runOnServer } from './mariadb.ts';
+
+/** What a suite can run on. */
+export type TestDatabaseKind = 'sqlite' | 'mariadb';
+
+/** An empty place for a database, and the key for it. */
+export interface Place {
+  url: string;
+  encryptionKey: Buffer;
+}
+
+/** Kinds that this run asks for: DATABASES, a list with commas; sqlite alone by default. */
+export function databaseKinds(): TestDatabaseKind[] {
+  const names = (process.env['DATABASES'] ?? 'sqlite').split(',').filter((name) => name !== '');
+  return names.map((name) => {
+    if (name !== 'sqlite' && name !== 'mariadb')
+      throw new Error(`DATABASES names ${name}; it may name sqlite and mariadb`);
+    return name;
+  });
+}
+
+/** Makes an empty place for a database; it goes when the test ends. */
+export async function makePlace(t: ExecutionContext, kind: TestDatabaseKind): Promise<Place> {
+  const encryptionKey = randomBytes(32);
+  if (kind === 'sqlite') {
+    const folder = mkdtempSync(join(tmpdir(), 'postern-test-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    return { url: `sqlite:${join(folder, 'postern.sqlite')}`, encryptionKey };
+  }
+  const server = process.env['TEST_MARIADB_URL'];
+  if (!server)
+    throw new Error(
+      'DATABASES names mariadb, but TEST_MARIADB_URL is not set; start a server with: ' +
+        'TEST_MARIADB_URL=$(node test/support/mariadb.ts start)',
+    );
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await runOnServer(server, `CREATE DATABASE ${name}`);
+  t.teardown(() => runOnServer(server, `DROP DATABASE ${name}`));
+  return { url: server + name, encryptionKey };
+}
+
+/** Opens a database at a place; several may be open on one, as several processes would be. */
+export async function openAt(
+  t: ExecutionContext,
+  place: Place,
+  options: Partial<DatabaseOptions> = {},
+): Promise<Database> {
+  const database = await connectDatabase({ ...place, ...options });
+  t.teardown(() => database.close());
+  return database;
+}
+
+/** Opens a fresh, migrated database. */
+export async function openDatabase(
+  t: ExecutionContext,
+  kind: TestDatabaseKind,
+  options: Partial<DatabaseOptions> = {},
+): Promise<Database> {
+  const database = await openAt(t, await makePlace(t, kind), options);
+  await migrate(database);
+  return database;
+}
