@@ -4,6 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
+import ipaddr from 'ipaddr.js';
 import { type Config, fieldOf, type Setting, settings } from './schema.ts';
 
 export type { Config } from './schema.ts';
@@ -110,11 +111,36 @@ function faultsBetween(config: Config): string[] {
     faults.push('DEFAULT_ADMIN_EMAIL and DEFAULT_ADMIN_PASSWORD come together; set both or none');
   if (config.databaseUrl !== null && config.databaseHost !== null)
     faults.push('DATABASE_URL and DATABASE_HOST are both set; set one of them');
+  faults.push(...networkFaults(config));
   if (usesServer(config) && config.databaseEncryptionKey === null)
     faults.push(
       'DATABASE_ENCRYPTION_KEY is required with a MySQL or MariaDB database; make one with: head -c32 /dev/urandom | base64',
     );
   return faults;
+}
+
+/** A network must have room for devices, and the gateway's address must be one of its hosts. */
+function networkFaults(config: Config): string[] {
+  const families = [
+    ['IPV4', config.wireguardIpv4Enabled, config.wireguardIpv4Network, config.wireguardIpv4Address],
+    ['IPV6', config.wireguardIpv6Enabled, config.wireguardIpv6Network, config.wireguardIpv6Address],
+  ] as const;
+  return families
+    .filter(([, isEnabled]) => isEnabled)
+    .flatMap(([family, , network, address]) => {
+      const [base, prefixBits] = ipaddr.parseCIDR(network);
+      const hostBits = base.toByteArray().length * 8 - prefixBits;
+      if (hostBits < 2)
+        return [
+          `WIREGUARD_${family}_NETWORK ${network} has no room for devices; take a shorter prefix`,
+        ];
+      const gateway = ipaddr.parse(address);
+      return gateway.match(base, prefixBits)
+        ? []
+        : [
+            `WIREGUARD_${family}_ADDRESS ${address} is not inside WIREGUARD_${family}_NETWORK ${network}`,
+          ];
+    });
 }
 
 /** True when the database is a server that others may share. */

@@ -1,0 +1,210 @@
+// Settings: what is taken, what is refused, and that every fault is told at once.
+
+import test from 'ava';
+import { describeConfig, parseConfig } from '../../config/index.ts';
+
+const KEY = '9vnb3VdLFCa/RO5fZmrw3NaWvxRmTrqjKsBEYcG2wwk=';
+const TOKEN = `pst_${'a'.repeat(43)}`;
+
+/** Parses an environment with some files beside it. */
+function parse(
+  environment: Record<string, string>,
+  files: Record<string, string> = {},
+): ReturnType<typeof parseConfig> {
+  return parseConfig(environment, (path) => {
+    const text = files[path];
+    if (text === undefined) throw new Error('no such file');
+    return text;
+  });
+}
+
+test('nothing given means the defaults', (t) => {
+  const { config, faults, warnings } = parse({});
+  t.deepEqual({ faults, warnings }, { faults: [], warnings: [] });
+  t.is(config?.httpPort, 13000);
+  t.is(config?.wireguardIpv4Network, '100.64.0.0/10');
+  t.is(config?.wireguardTun, 'auto');
+  t.is(config?.databaseUrl, null);
+  t.true(Object.isFrozen(config));
+});
+
+const good: [title: string, environment: Record<string, string>, field: string, value: unknown][] =
+  [
+    ['a number', { HTTP_PORT: '8080' }, 'httpPort', 8080],
+    ['a flag as a word', { WIREGUARD_IPV6_ENABLED: 'false' }, 'wireguardIpv6Enabled', false],
+    ['a flag as a digit', { WIREGUARD_IPV6_MASQUERADE: '0' }, 'wireguardIpv6Masquerade', false],
+    ['an empty text as nothing', { HTTP_PORT: '' }, 'httpPort', 13000],
+    ['an alias of Firezone', { PHOENIX_HTTP_PORT: '81' }, 'httpPort', 81],
+    ['the name before its alias', { HTTP_PORT: '80', PHOENIX_HTTP_PORT: '81' }, 'httpPort', 80],
+    [
+      'an address with a path',
+      { EXTERNAL_URL: 'https://a.test/vpn/' },
+      'externalUrl',
+      'https://a.test/vpn/',
+    ],
+    [
+      'an address without one',
+      { EXTERNAL_URL: 'https://a.test' },
+      'externalUrl',
+      'https://a.test/',
+    ],
+    ['a bootstrap token', { BOOTSTRAP_API_TOKEN: TOKEN }, 'bootstrapApiToken', TOKEN],
+    ['the most devices', { MAX_DEVICES_PER_USER: '100' }, 'maxDevicesPerUser', 100],
+    ['no devices', { MAX_DEVICES_PER_USER: '0' }, 'maxDevicesPerUser', 0],
+    ['a large MTU', { WIREGUARD_MTU: '1420' }, 'wireguardMtu', 1420],
+  ];
+for (const [title, environment, field, value] of good)
+  test(`${title} is taken`, (t) => {
+    const { config, faults } = parse(environment);
+    t.deepEqual(faults, []);
+    t.is((config as unknown as Record<string, unknown>)[field], value);
+  });
+
+const bad: [title: string, environment: Record<string, string>, fault: RegExp][] = [
+  [
+    'a port that is text',
+    { HTTP_PORT: 'http' },
+    /^HTTP_PORT must be a number; got "http"; for example HTTP_PORT=13000$/,
+  ],
+  [
+    'a port out of range',
+    { WIREGUARD_PORT: '65536' },
+    /^WIREGUARD_PORT must be less than or equal to 65535/,
+  ],
+  [
+    'port 0 for WireGuard',
+    { WIREGUARD_PORT: '0' },
+    /^WIREGUARD_PORT must be greater than or equal to 1/,
+  ],
+  ['a path without its slash', { EXTERNAL_URL: 'http://a.test/b' }, /^EXTERNAL_URL must end in \//],
+  [
+    'an address without a scheme',
+    { EXTERNAL_URL: 'a.test' },
+    /^EXTERNAL_URL must be an absolute URL/,
+  ],
+  ['another scheme', { EXTERNAL_URL: 'ftp://a.test/' }, /^EXTERNAL_URL must begin with http/],
+  [
+    'a short key',
+    { WIREGUARD_PRIVATE_KEY: 'abc' },
+    /^WIREGUARD_PRIVATE_KEY must be 32 bytes in base64/,
+  ],
+  [
+    'a key in the URL alphabet',
+    { WIREGUARD_PRIVATE_KEY: KEY.replace('/', '_') },
+    /^WIREGUARD_PRIVATE_KEY/,
+  ],
+  [
+    'an unknown choice',
+    { WIREGUARD_TUN: 'maybe' },
+    /^WIREGUARD_TUN must be one of \[auto, required, off\]/,
+  ],
+  ['a network without prefix', { WIREGUARD_IPV4_NETWORK: '10.0.0.0' }, /^WIREGUARD_IPV4_NETWORK/],
+  [
+    'a network of the other family',
+    { WIREGUARD_IPV4_NETWORK: 'fd00::/64' },
+    /^WIREGUARD_IPV4_NETWORK/,
+  ],
+  [
+    'a gateway outside its network',
+    { WIREGUARD_IPV4_ADDRESS: '10.0.0.1' },
+    /^WIREGUARD_IPV4_ADDRESS 10.0.0.1 is not inside/,
+  ],
+  ['a network without room', { WIREGUARD_IPV4_NETWORK: '100.64.0.1/31' }, /no room for devices/],
+  [
+    'both families off',
+    { WIREGUARD_IPV4_ENABLED: 'false', WIREGUARD_IPV6_ENABLED: 'false' },
+    /both false/,
+  ],
+  ['an administrator without password', { DEFAULT_ADMIN_EMAIL: 'a@b.test' }, /come together/],
+  [
+    'a short password',
+    { DEFAULT_ADMIN_EMAIL: 'a@b.test', DEFAULT_ADMIN_PASSWORD: 'short' },
+    /at least 12 characters/,
+  ],
+  [
+    'a server without its key',
+    { DATABASE_URL: 'mysql://a:b@c/d' },
+    /^DATABASE_ENCRYPTION_KEY is required/,
+  ],
+  [
+    'a database of another kind',
+    { DATABASE_URL: 'postgres://a:b@c/d' },
+    /^DATABASE_URL must begin with/,
+  ],
+  [
+    'two databases',
+    { DATABASE_URL: 'sqlite:a', DATABASE_HOST: 'b', DATABASE_ENCRYPTION_KEY: KEY },
+    /set one of them/,
+  ],
+  [
+    'an interface name that is too long',
+    { WIREGUARD_INTERFACE: 'a'.repeat(16) },
+    /^WIREGUARD_INTERFACE/,
+  ],
+  [
+    'a token of another form',
+    { BOOTSTRAP_API_TOKEN: 'secret' },
+    /^BOOTSTRAP_API_TOKEN must be pst_/,
+  ],
+  ['an MTU too small for IPv6', { WIREGUARD_MTU: '1279' }, /^WIREGUARD_MTU/],
+];
+for (const [title, environment, fault] of bad)
+  test(`${title} is refused`, (t) => {
+    const { config, faults } = parse(environment);
+    t.is(config, null);
+    t.is(faults.length, 1, faults.join('\n'));
+    t.regex(faults[0]!, fault);
+  });
+
+test('every fault is told at once', (t) => {
+  const { faults } = parse({ HTTP_PORT: 'x', WIREGUARD_PORT: 'y', EXTERNAL_URL: 'z' });
+  t.is(faults.length, 3);
+});
+
+test('a complaint never repeats a secret', (t) => {
+  const { faults } = parse({ DATABASE_ENCRYPTION_KEY: 'hunter2hunter2' });
+  t.false(faults.join().includes('hunter2'));
+});
+
+test('a secret may stand in a file; the last line break is not part of it', (t) => {
+  const { config } = parse({ WIREGUARD_PRIVATE_KEY_FILE: '/key' }, { '/key': `${KEY}\n` });
+  t.is(config?.wireguardPrivateKey, KEY);
+});
+
+test('a secret file that cannot be read is a fault that names it', (t) => {
+  const { faults } = parse({ WIREGUARD_PRIVATE_KEY_FILE: '/nowhere' });
+  t.regex(faults[0]!, /^WIREGUARD_PRIVATE_KEY_FILE names \/nowhere, which cannot be read/);
+});
+
+test('only secrets are read from files', (t) => {
+  t.is(parse({ HTTP_PORT_FILE: '/port' }, { '/port': '80' }).config?.httpPort, 13000);
+});
+
+test('settings may stand in a JSON file; the environment goes first', (t) => {
+  const files = { '/c.json': '{"HTTP_PORT": 80, "WIREGUARD_PORT": "51821", "DATA_DIR": null}' };
+  const { config } = parse({ POSTERN_CONFIG: '/c.json', HTTP_PORT: '81' }, files);
+  t.is(config?.httpPort, 81);
+  t.is(config?.wireguardPort, 51821);
+  t.is(config?.dataDir, './data');
+});
+
+for (const text of ['[]', 'nonsense', '3'])
+  test(`a settings file that holds ${text} is a fault`, (t) => {
+    const { faults } = parse({ POSTERN_CONFIG: '/c.json' }, { '/c.json': text });
+    t.regex(faults[0]!, /^POSTERN_CONFIG names \/c.json, which cannot be used/);
+  });
+
+test('an unknown POSTERN_ name is a warning', (t) => {
+  const { config, warnings } = parse({ POSTERN_COLOUR: 'blue' });
+  t.not(config, null);
+  t.deepEqual(warnings, ['POSTERN_COLOUR is not a setting of Postern and is ignored']);
+});
+
+test('the description hides secrets and shows the rest', (t) => {
+  const { config } = parse({ WIREGUARD_PRIVATE_KEY: KEY, HTTP_PORT: '80' });
+  const lines = describeConfig(config!);
+  t.true(lines.includes('WIREGUARD_PRIVATE_KEY=(hidden)'));
+  t.true(lines.includes('HTTP_PORT=80'));
+  t.true(lines.includes('DATABASE_URL=(none)'));
+  t.false(lines.join().includes(KEY));
+});
