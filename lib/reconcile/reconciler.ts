@@ -1,0 +1,235 @@
+// Carries what should be (the database) to what is (the data plane). One loop, woken by a commit of
+// this process, a poll each second, or the moment at which the same rows mean something else. It is
+// level-triggered: a lost bell, a crash between commit and bell, another process's write are all
+// picked up by the next turn. On an error the last good state stands, and health says so.
+
+import type { Gateway, GatewayConfig } from '../../dataplane/index.ts';
+import {
+  type Database,
+  pruneChanges,
+  recordHeartbeat,
+  registerGateway,
+} from '../../models/index.ts';
+import type { Log } from '../services.ts';
+import { readAll, readSince, type Rows } from './read.ts';
+import { type Problem, translate, type TranslateSettings } from './translate.ts';
+
+const POLL_MS = 1_000;
+const RETRY_MS_MIN = 100;
+const RETRY_MS_MAX = 5_000;
+const HEARTBEAT_MS = 5_000;
+const PRUNE_MS = 60_000;
+/** Revisions whose changes are kept for gateways that lag behind. */
+const CHANGES_KEPT = 10_000;
+/** Replaced keys whose last bytes may still have to be credited to their device. */
+const FORMER_KEYS_MAX = 1_000;
+
+/** What a reconciler is made of. */
+export interface ReconcilerOptions {
+  readonly database: Database;
+  readonly gateway: Pick<Gateway, 'apply'>;
+  readonly settings: TranslateSettings;
+  readonly identity: { readonly id: string; readonly name: string };
+  readonly log: Log;
+  /** Unix time in ms. */
+  readonly wallMs: () => number;
+}
+
+interface Waiter {
+  readonly revision: number;
+  readonly resolve: (applied: boolean) => void;
+}
+
+/** The reconciler of one gateway. */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  #rows: Rows | null = null;
+  #appliedConfig: GatewayConfig | null = null;
+  #nextChangeAtMs = Number.POSITIVE_INFINITY;
+  #problems: readonly Problem[] = [];
+  #error: Error | null = null;
+  #deviceIds: ReadonlyMap<string, string> = new Map();
+  readonly #formerKeys = new Map<string, string>();
+  readonly #waiters = new Set<Waiter>();
+  #rung = false;
+  #rouse: (() => void) | null = null;
+  #stopping = false;
+  #loop: Promise<void> | null = null;
+  #silenceBell: (() => void) | null = null;
+  #retryMs = RETRY_MS_MIN;
+  #beatAtMs = 0;
+  #prunedAtMs = 0;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** Brings the data plane up to the present rows, once, then keeps it there. */
+  async start(): Promise<void> {
+    const { database, identity, wallMs } = this.#options;
+    this.#silenceBell = database.onCommit(() => this.#ring());
+    await registerGateway(database, { ...identity, startedAt: new Date(wallMs()) });
+    await this.#turn();
+    this.#loop = this.#run();
+  }
+
+  /** Ends the loop; the data plane stays as it is. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#silenceBell?.();
+    this.#ring();
+    await this.#loop;
+    for (const waiter of this.#waiters) waiter.resolve(false);
+  }
+
+  // ---- what others ask ----
+
+  /** The revision that the data plane obeys, -1 before the first. */
+  get appliedRevision(): number {
+    return this.#rows?.revision ?? -1;
+  }
+
+  /** Rows that could not be obeyed as they stand. */
+  get problems(): readonly Problem[] {
+    return this.#problems;
+  }
+
+  /** Why the last turn failed; null when it did not. */
+  get error(): Error | null {
+    return this.#error;
+  }
+
+  /** The device that a public key belongs to, or belonged to until lately. */
+  deviceIdOf(publicKey: string): string | null {
+    return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
+  }
+
+  /** Waits until a revision is in force; false when `timeoutMs` pass first. */
+  whenApplied(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.appliedRevision >= revision) return Promise.resolve(true);
+    if (this.#stopping) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => waiter.resolve(false), timeoutMs);
+      const waiter: Waiter = {
+        revision,
+        resolve: (applied) => {
+          clearTimeout(timer);
+          this.#waiters.delete(waiter);
+          resolve(applied);
+        },
+      };
+      this.#waiters.add(waiter);
+    });
+  }
+
+  // ---- the loop ----
+
+  #ring(): void {
+    this.#rung = true;
+    this.#rouse?.();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      await this.#rest();
+      if (this.#stopping) return;
+      this.#rung = false;
+      try {
+        await this.#turn();
+        this.#onSuccess();
+        await this.#housekeeping();
+      } catch (error) {
+        this.#onFailure(error);
+      }
+    }
+  }
+
+  /** Waits for the bell, the poll or the next change, whichever is first. */
+  async #rest(): Promise<void> {
+    if (this.#rung && this.#error === null) return;
+    const untilChange = this.#nextChangeAtMs - this.#options.wallMs();
+    const limit =
+      this.#error === null ? Math.min(POLL_MS, Math.max(0, untilChange)) : this.#retryMs;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limit);
+      this.#rouse = () => {
+        // After a failure the bell must not turn waiting into a busy loop.
+        if (this.#error !== null && !this.#stopping) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#rouse = null;
+  }
+
+  /** One turn: read what changed, say what it means now, put it in force. */
+  async #turn(): Promise<void> {
+    const { database, gateway, settings, wallMs } = this.#options;
+    const before = this.#rows;
+    const rows = before === null ? await readAll(database) : await readSince(database, before);
+    const nowMs = wallMs();
+    if (rows !== before || nowMs >= this.#nextChangeAtMs || this.#appliedConfig === null) {
+      const { config, deviceIds, problems, nextChangeAtMs } = translate(rows, settings, nowMs);
+      await gateway.apply(config);
+      this.#rememberKeys(deviceIds, rows);
+      this.#report(problems);
+      this.#appliedConfig = config;
+      this.#nextChangeAtMs = nextChangeAtMs;
+    }
+    this.#rows = rows;
+    for (const waiter of this.#waiters) if (waiter.revision <= rows.revision) waiter.resolve(true);
+  }
+
+  /** Bytes under a key that was replaced may be sampled after the key is gone. */
+  #rememberKeys(deviceIds: ReadonlyMap<string, string>, rows: Rows): void {
+    for (const [key, id] of this.#deviceIds)
+      if (!deviceIds.has(key) && rows.devices.has(id)) this.#formerKeys.set(key, id);
+    for (const key of this.#formerKeys.keys()) {
+      if (this.#formerKeys.size <= FORMER_KEYS_MAX) break;
+      this.#formerKeys.delete(key);
+    }
+    this.#deviceIds = deviceIds;
+  }
+
+  #report(problems: readonly Problem[]): void {
+    const known = new Set(this.#problems.map((problem) => `${problem.id} ${problem.message}`));
+    for (const problem of problems)
+      if (!known.has(`${problem.id} ${problem.message}`))
+        this.#options.log.warn({ ...problem }, 'a row cannot be obeyed as it stands');
+    this.#problems = problems;
+  }
+
+  #onSuccess(): void {
+    if (this.#error !== null)
+      this.#options.log.info({}, 'the data plane follows the database again');
+    this.#error = null;
+    this.#retryMs = RETRY_MS_MIN;
+  }
+
+  #onFailure(cause: unknown): void {
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    if (this.#error === null)
+      this.#options.log.error(
+        { err: error },
+        'the data plane cannot follow the database; what was in force stays in force',
+      );
+    else this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2);
+    this.#error = error;
+  }
+
+  async #housekeeping(): Promise<void> {
+    const { database, identity, wallMs } = this.#options;
+    const nowMs = wallMs();
+    if (this.#rows !== null && Math.abs(nowMs - this.#beatAtMs) >= HEARTBEAT_MS) {
+      this.#beatAtMs = nowMs;
+      await recordHeartbeat(database, identity.id, {
+        seenAt: new Date(nowMs),
+        appliedRevision: this.#rows.revision,
+      });
+    }
+    if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_MS) {
+      this.#prunedAtMs = nowMs;
+      await pruneChanges(database, CHANGES_KEPT);
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// Carries what is observed up to the database: twice a second it takes what moved in the data plane
+// and adds it to the devices' statuses. Bytes are increments; what could not be written is kept and
+// added to the next attempt, so that totals survive a database that is away.
+
+import type { Gateway, RuleSample, Sample } from '../../dataplane/index.ts';
+import { type Database, recordStatus, type StatusReport } from '../../models/index.ts';
+import type { Log } from '../services.ts';
+
+const SAMPLE_MS = 500;
+
+/** What a sampler is made of. */
+export interface SamplerOptions {
+  readonly database: Database;
+  readonly gateway: Pick<Gateway, 'sample'>;
+  readonly gatewayId: string;
+  /** The device behind a public key, null when it is gone. */
+  readonly deviceIdOf: (publicKey: string) => string | null;
+  readonly log: Log;
+}
+
+/** The sampler of one gateway. */
+export class Sampler {
+  readonly #options: SamplerOptions;
+  /** By device: what has not been written yet. */
+  #unwritten = new Map<string, StatusReport>();
+  #drops: Readonly<Record<string, number>> = {};
+  readonly #rules = new Map<string, RuleSample>();
+  #timer: NodeJS.Timeout | null = null;
+  #running: Promise<void> | null = null;
+  #isFailing = false;
+
+  constructor(options: SamplerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.sample(), SAMPLE_MS);
+  }
+
+  /** Takes and writes a last sample, and ends. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    await this.#running;
+    await this.sample();
+  }
+
+  /** Refusals by reason since the data plane began. */
+  get drops(): Readonly<Record<string, number>> {
+    return this.#drops;
+  }
+
+  /** Hits by rule since the gateway began. */
+  get rules(): ReadonlyMap<string, RuleSample> {
+    return this.#rules;
+  }
+
+  /** Takes one sample and writes it; a call while one runs waits for that one. Never rejects. */
+  async sample(): Promise<void> {
+    this.#running ??= this.#sampleOnce().finally(() => {
+      this.#running = null;
+    });
+    await this.#running;
+  }
+
+  async #sampleOnce(): Promise<void> {
+    const { database, gateway, gatewayId, log } = this.#options;
+    let reports = new Map<string, StatusReport>();
+    try {
+      this.#observe(await gateway.sample());
+      reports = this.#unwritten;
+      if (reports.size === 0) return;
+      this.#unwritten = new Map();
+      await recordStatus(database, gatewayId, [...reports.values()]);
+      if (this.#isFailing) log.info({}, 'traffic totals are written again');
+      this.#isFailing = false;
+    } catch (error) {
+      for (const report of reports.values()) this.#add(report);
+      if (!this.#isFailing)
+        log.warn(
+          { err: error },
+          'traffic totals could not be written; they are kept and added later',
+        );
+      this.#isFailing = true;
+    }
+  }
+
+  #observe(sample: Sample): void {
+    for (const peer of sample.peers) {
+      const deviceId = this.#options.deviceIdOf(peer.publicKey);
+      if (deviceId === null) continue;
+      this.#add({
+        deviceId,
+        latestHandshake: peer.latestHandshakeMs === null ? null : new Date(peer.latestHandshakeMs),
+        // The interface of a link-local address means nothing outside this host.
+        remoteIp: peer.endpoint?.address.split('%')[0] ?? null,
+        remotePort: peer.endpoint?.port ?? null,
+        rxBytes: peer.rxBytes,
+        txBytes: peer.txBytes,
+      });
+    }
+    for (const rule of sample.rules) this.#addRule(rule);
+    this.#observeDrops(sample.drops);
+  }
+
+  /** Adds a report to what waits; of two the one with the later handshake gives the endpoint. */
+  #add(report: StatusReport): void {
+    const waiting = this.#unwritten.get(report.deviceId);
+    if (waiting === undefined) {
+      this.#unwritten.set(report.deviceId, report);
+      return;
+    }
+    const isLater = timeOf(report) >= timeOf(waiting);
+    this.#unwritten.set(report.deviceId, {
+      ...(isLater ? report : waiting),
+      rxBytes: waiting.rxBytes + report.rxBytes,
+      txBytes: waiting.txBytes + report.txBytes,
+    });
+  }
+
+  #addRule(rule: RuleSample): void {
+    const known = this.#rules.get(rule.id);
+    this.#rules.set(rule.id, {
+      id: rule.id,
+      packets: (known?.packets ?? 0) + rule.packets,
+      bytes: (known?.bytes ?? 0) + rule.bytes,
+      lastHitMs: rule.lastHitMs,
+    });
+  }
+
+  #observeDrops(drops: Readonly<Record<string, number>>): void {
+    const increments = Object.fromEntries(
+      Object.entries(drops)
+        .map(([reason, count]) => {
+          const before = this.#drops[reason] ?? 0;
+          // A worker that was started again counts from zero.
+          return [reason, count >= before ? count - before : count] as const;
+        })
+        .filter(([, increment]) => increment !== 0),
+    );
+    this.#drops = drops;
+    if (Object.keys(increments).length > 0)
+      this.#options.log.debug({ drops: increments }, 'packets were refused');
+  }
+}
+
+function timeOf(report: StatusReport): number {
+  return report.latestHandshake?.getTime() ?? Number.NEGATIVE_INFINITY;
+}

@@ -1,0 +1,232 @@
+// Where the words change: devices of allowed users become peers, rules of the database become rules
+// of the filter. Pure: rows, settings and the time go in; configuration, problems and the time of the
+// next change come out. A bad row never widens access and never blocks another row: a bad device is
+// absent, a bad accept is ignored, a bad drop drops the widest that it could mean.
+
+import ipaddr from 'ipaddr.js';
+import {
+  GLOBAL_SCOPE,
+  type GatewayConfig,
+  type NetworkConfig,
+  type PeerConfig,
+  type RuleConfig,
+} from '../../dataplane/index.ts';
+import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
+import type { Rows } from './read.ts';
+
+/** Settings that decide what rows mean. */
+export interface TranslateSettings {
+  readonly ipv4: NetworkConfig | null;
+  readonly ipv6: NetworkConfig | null;
+  /** Whether a user who never signed in counts as expired when sessions end. */
+  readonly requireSignIn: boolean;
+}
+
+/** A row that could not be obeyed as it stands. */
+export interface Problem {
+  readonly table: 'devices' | 'rules';
+  readonly id: string;
+  readonly message: string;
+}
+
+/** What the rows mean at one moment. */
+export interface Translation {
+  readonly config: GatewayConfig;
+  /** Ids of the devices by public key, of those that are served. */
+  readonly deviceIds: ReadonlyMap<string, string>;
+  readonly problems: readonly Problem[];
+  /** Unix time in ms at which the same rows mean something else; infinite when never. */
+  readonly nextChangeAtMs: number;
+}
+
+/** A session duration that never ends, as 0 does. */
+const FOREVER_SECONDS = 2_147_483_647;
+const KEY_BYTES = 32;
+const PORT_MAX = 65_535;
+
+/** Says what the rows mean at `nowMs` (Unix time). */
+export function translate(rows: Rows, settings: TranslateSettings, nowMs: number): Translation {
+  const problems: Problem[] = [];
+  const peers = new Map<string, PeerConfig>();
+  const deviceIds = new Map<string, string>();
+  const ends = sessionEnds(rows, settings);
+  let nextChangeAtMs = Number.POSITIVE_INFINITY;
+  for (const device of rows.devices.values()) {
+    const end = ends.get(device.user_id) ?? Number.NEGATIVE_INFINITY;
+    if (end <= nowMs) continue;
+    nextChangeAtMs = Math.min(nextChangeAtMs, end);
+    const peer = peerOf(device, settings);
+    if ('message' in peer) {
+      problems.push({ table: 'devices', id: device.id, message: peer.message });
+    } else {
+      peers.set(peer.publicKey, peer);
+      deviceIds.set(peer.publicKey, device.id);
+    }
+  }
+  return {
+    config: { peers, rules: ruleScopes(rows, problems) },
+    deviceIds,
+    problems,
+    nextChangeAtMs,
+  };
+}
+
+/** By user: until when their devices are served (Unix ms); the past for users who are disabled. */
+function sessionEnds(rows: Rows, settings: TranslateSettings): Map<string, number> {
+  const ends = new Map<string, number>();
+  for (const user of rows.users.values())
+    ends.set(user.id, sessionEnd(user, rows.vpnSessionDuration, settings.requireSignIn));
+  return ends;
+}
+
+function sessionEnd(user: UserRow, durationSeconds: number, requireSignIn: boolean): number {
+  if (user.disabled_at !== null) return Number.NEGATIVE_INFINITY;
+  if (durationSeconds === 0 || durationSeconds === FOREVER_SECONDS) return Number.POSITIVE_INFINITY;
+  if (user.last_signed_in_at === null)
+    return requireSignIn ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  return user.last_signed_in_at.getTime() + durationSeconds * 1_000;
+}
+
+// ---- devices -------------------------------------------------------------------------------
+
+type Refusal = { readonly message: string };
+
+/** What a device's row became; the same object for the same row, so that equal means unchanged. */
+const translatedDevices = new WeakMap<
+  DeviceRow,
+  { settings: TranslateSettings; peer: PeerConfig | Refusal }
+>();
+
+function peerOf(device: DeviceRow, settings: TranslateSettings): PeerConfig | Refusal {
+  const known = translatedDevices.get(device);
+  if (known?.settings === settings) return known.peer;
+  const peer = translateDevice(device, settings);
+  translatedDevices.set(device, { settings, peer });
+  return peer;
+}
+
+function translateDevice(device: DeviceRow, settings: TranslateSettings): PeerConfig | Refusal {
+  if (Buffer.from(device.public_key, 'base64').length !== KEY_BYTES)
+    return { message: 'its public key is not 32 bytes in base64' };
+  if (device.preshared_key === null) return { message: 'its preshared key does not open' };
+  const presharedKey = new Uint8Array(Buffer.from(device.preshared_key, 'base64'));
+  if (presharedKey.length !== KEY_BYTES)
+    return { message: 'its preshared key is not 32 bytes in base64' };
+  const ipv4 = addressIn(device.ipv4, settings.ipv4);
+  const ipv6 = addressIn(device.ipv6, settings.ipv6);
+  if (ipv4 === null && ipv6 === null)
+    return { message: 'it has no address inside the networks of the gateway' };
+  return {
+    publicKey: device.public_key,
+    presharedKey,
+    ipv4,
+    ipv6,
+    scope: device.user_id,
+    resume: resumeOf(device),
+  };
+}
+
+/** The bytes of an address that lies in a network; null where it does not, or there is none. */
+function addressIn(text: string | null, network: NetworkConfig | null): Uint8Array | null {
+  if (text === null || network === null || !ipaddr.isValid(text)) return null;
+  const address = ipaddr.parse(text);
+  const base = ipaddr.fromByteArray([...network.network]);
+  if (address.kind() !== base.kind() || !address.match(base, network.prefixBits)) return null;
+  return new Uint8Array(address.toByteArray());
+}
+
+/** Where the device was heard last, so that the gateway can call it after a restart. */
+function resumeOf(device: DeviceRow): PeerConfig['resume'] {
+  const { latest_handshake, remote_ip, remote_port } = device;
+  if (latest_handshake === null || remote_ip === null || remote_port === null) return null;
+  return {
+    endpoint: { address: remote_ip, port: remote_port },
+    heardAtMs: latest_handshake.getTime(),
+  };
+}
+
+// ---- rules ---------------------------------------------------------------------------------
+
+interface TranslatedRule {
+  readonly rules: readonly RuleConfig[];
+  readonly message: string | null;
+}
+
+const translatedRules = new WeakMap<RuleRow, TranslatedRule>();
+
+function ruleScopes(rows: Rows, problems: Problem[]): Map<string, RuleConfig[]> {
+  const scopes = new Map<string, RuleConfig[]>();
+  for (const row of rows.rules.values()) {
+    const { rules, message } = rulesOf(row);
+    if (message !== null) problems.push({ table: 'rules', id: row.id, message });
+    const name = row.user_id ?? GLOBAL_SCOPE;
+    const scope = scopes.get(name);
+    if (scope === undefined) scopes.set(name, [...rules]);
+    else scope.push(...rules);
+  }
+  return scopes;
+}
+
+function rulesOf(row: RuleRow): TranslatedRule {
+  let translated = translatedRules.get(row);
+  if (translated === undefined) {
+    translated = translateRule(row);
+    translatedRules.set(row, translated);
+  }
+  return translated;
+}
+
+function translateRule(row: RuleRow): TranslatedRule {
+  const destination = parseDestination(row.destination);
+  const hasPorts = row.port_type !== null;
+  const portsAreGood =
+    !hasPorts ||
+    ((row.port_type === 'tcp' || row.port_type === 'udp') &&
+      isPort(row.port_start) &&
+      isPort(row.port_end) &&
+      row.port_start <= row.port_end);
+  const isDrop = row.action !== 'accept';
+  const base = { id: row.id, action: isDrop ? 'drop' : 'accept' } as const;
+  const everyPort = { portType: null, portFirst: 0, portLast: 0 } as const;
+  if (destination === null || !portsAreGood) {
+    const message =
+      destination === null
+        ? 'its destination is no address and no CIDR'
+        : 'its ports are not a range of tcp or udp ports';
+    const widest = destination === null ? EVERYWHERE : [destination];
+    return { rules: isDrop ? widest.map((to) => ({ ...base, ...to, ...everyPort })) : [], message };
+  }
+  const ports = hasPorts
+    ? { portType: row.port_type, portFirst: row.port_start ?? 0, portLast: row.port_end ?? 0 }
+    : everyPort;
+  return { rules: [{ ...base, ...destination, ...ports }], message: null };
+}
+
+interface Destination {
+  readonly address: Uint8Array;
+  readonly prefixBits: number;
+}
+
+const EVERYWHERE: readonly Destination[] = [
+  { address: new Uint8Array(4), prefixBits: 0 },
+  { address: new Uint8Array(16), prefixBits: 0 },
+];
+
+function parseDestination(text: string): Destination | null {
+  try {
+    const [address, prefixBits] = text.includes('/')
+      ? ipaddr.parseCIDR(text)
+      : withWholePrefix(ipaddr.parse(text));
+    return { address: new Uint8Array(address.toByteArray()), prefixBits };
+  } catch {
+    return null;
+  }
+}
+
+function withWholePrefix(address: ipaddr.IPv4 | ipaddr.IPv6): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+function isPort(value: number | null): value is number {
+  return value !== null && Number.isInteger(value) && value >= 0 && value <= PORT_MAX;
+}

@@ -1,0 +1,38 @@
+// What the HTTP server is given: everything it needs of the rest of the process, as one plain
+// object, so that tests can inject requests into a server made of a fresh database and nothing else.
+
+import type { Config } from '../config/index.ts';
+import type { Database } from '../models/index.ts';
+
+/** A log of one room; pino's methods, of which Postern uses these. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Whether the gateway serves, and why not. */
+export interface Readiness {
+  readonly status: 'ready' | 'starting' | 'draining' | 'database_unavailable' | 'data_plane_down';
+  /** Name of the TUN, null without one. */
+  readonly tun: string | null;
+  readonly masquerade: boolean;
+}
+
+/** What the server needs. */
+export interface Services {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Log;
+  /** The gateway's public key, base64. */
+  readonly serverPublicKey: string;
+  /**
+   * Waits until this process's data plane obeys a revision; false when `timeoutMs` pass first. A
+   * server without a data plane answers false at once.
+   */
+  readonly whenApplied: (revision: number, timeoutMs: number) => Promise<boolean>;
+  readonly readiness: () => Readiness;
+  /** Cost of bcrypt; 12 where it is left out. */
+  readonly passwordCost?: number;
+}

@@ -1,0 +1,238 @@
+// The reconciler on real databases: whatever is written, by whomever, the data plane obeys it soon;
+// and whatever fails, what was in force stays in force. The data plane here only remembers what it
+// was told, so that its configuration can be compared with what the rows mean.
+
+import fc from 'fast-check';
+import test, { type ExecutionContext } from 'ava';
+import { diff, EMPTY_CONFIG, isEmpty } from '../../../dataplane/diff.ts';
+import type { GatewayConfig } from '../../../dataplane/index.ts';
+import { readAll } from '../../../lib/reconcile/read.ts';
+import { Reconciler } from '../../../lib/reconcile/reconciler.ts';
+import { translate, type TranslateSettings } from '../../../lib/reconcile/translate.ts';
+import type { Log } from '../../../lib/services.ts';
+import {
+  type Database,
+  removeDevices,
+  removeUser,
+  writeTransaction,
+} from '../../../models/index.ts';
+import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import { addDevice, addRule, addUser } from '../../support/records.ts';
+import { address } from '../../support/packets.ts';
+
+const settings: TranslateSettings = {
+  ipv4: { network: address('100.64.0.0'), prefixBits: 10, address: address('100.64.0.1') },
+  ipv6: { network: address('fd00::'), prefixBits: 106, address: address('fd00::1') },
+  requireSignIn: false,
+};
+
+/** A data plane that remembers. `failNext` makes applications fail. */
+class Memory {
+  config: GatewayConfig = EMPTY_CONFIG;
+  applied = 0;
+  failNext = 0;
+
+  async apply(config: GatewayConfig): Promise<void> {
+    await Promise.resolve();
+    if (this.failNext > 0) {
+      this.failNext--;
+      throw new Error('the data plane is down');
+    }
+    this.applied++;
+    this.config = config;
+  }
+}
+
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+async function start(
+  t: ExecutionContext,
+  database: Database,
+  options: { gateway?: Memory; wallMs?: () => number; log?: Log } = {},
+): Promise<{ reconciler: Reconciler; gateway: Memory }> {
+  const gateway = options.gateway ?? new Memory();
+  const reconciler = new Reconciler({
+    database,
+    gateway,
+    settings,
+    identity: { id: crypto.randomUUID(), name: 'test' },
+    log: options.log ?? silent,
+    wallMs: options.wallMs ?? (() => Date.now()),
+  });
+  await reconciler.start();
+  t.teardown(() => reconciler.stop());
+  return { reconciler, gateway };
+}
+
+/** Whether the data plane obeys exactly what the rows mean. */
+async function obeys(database: Database, gateway: Memory, nowMs = Date.now()): Promise<boolean> {
+  const { config } = translate(await readAll(database), settings, nowMs);
+  return isEmpty(diff(gateway.config, config)) && isEmpty(diff(config, gateway.config));
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a start puts everything in force`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    await addRule(database, { destination: '10.0.0.0/8' });
+    const { gateway, reconciler } = await start(t, database);
+    t.deepEqual([...gateway.config.peers.keys()], [device.public_key]);
+    t.is(gateway.config.rules.get('')?.length, 1);
+    t.true(reconciler.appliedRevision > 0);
+    t.is(reconciler.deviceIdOf(device.public_key), device.id);
+  });
+
+  test(`${kind}: a write is in force when its revision is`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { gateway, reconciler } = await start(t, database);
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    t.true(await reconciler.whenApplied(device.revision, 2_000));
+    t.true(gateway.config.peers.has(device.public_key));
+    const { revision } = await writeTransaction(database, (transaction) =>
+      removeDevices(database, [device.id], transaction),
+    );
+    t.true(await reconciler.whenApplied(revision, 2_000));
+    t.false(gateway.config.peers.has(device.public_key));
+  });
+
+  test(`${kind}: a write of another process is picked up within a second`, async (t) => {
+    const place = await makePlace(t, kind);
+    const own = await openAt(t, place);
+    const { migrate } = await import('../../../models/index.ts');
+    await migrate(own);
+    const other = await openAt(t, place);
+    const { gateway, reconciler } = await start(t, own);
+    const user = await addUser(other);
+    const device = await addDevice(other, user.id);
+    t.true(await reconciler.whenApplied(device.revision, 1_500));
+    t.true(gateway.config.peers.has(device.public_key));
+  });
+
+  test(`${kind}: a revision that does not come is answered with false, in time`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { reconciler } = await start(t, database);
+    const begun = performance.now();
+    t.false(await reconciler.whenApplied(1_000_000, 200));
+    t.true(performance.now() - begun < 1_000);
+  });
+
+  test(`${kind}: a data plane that fails keeps the last good state, and is tried again`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const errors: string[] = [];
+    const log: Log = { ...silent, error: (_fields, message) => void errors.push(message) };
+    const { gateway, reconciler } = await start(t, database, { log });
+    const before = gateway.config;
+    gateway.failNext = 2;
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    t.false(await reconciler.whenApplied(device.revision, 50));
+    t.is(gateway.config, before);
+    t.not(reconciler.error, null);
+    t.true(await reconciler.whenApplied(device.revision, 5_000));
+    t.is(errors.length, 1, 'told once');
+    t.true(gateway.config.peers.has(device.public_key));
+  });
+
+  test(`${kind}: a session ends without any write`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const nowMs = Date.now();
+    const user = await addUser(database, { last_signed_in_at: new Date(nowMs) });
+    const device = await addDevice(database, user.id);
+    await writeTransaction(database, (transaction) =>
+      database.models.Configuration.create({ vpn_session_duration: 1 }, { transaction }),
+    );
+    const { gateway } = await start(t, database);
+    t.true(gateway.config.peers.has(device.public_key));
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+    t.false(gateway.config.peers.has(device.public_key));
+  });
+
+  test(`${kind}: disabling the owner takes the devices away, enabling brings them back`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    const { gateway, reconciler } = await start(t, database);
+    const set = (disabled_at: Date | null): ReturnType<typeof writeTransaction> =>
+      writeTransaction(database, async (transaction) => {
+        const row = await database.models.User.findByPk(user.id, { transaction });
+        await row?.update({ disabled_at }, { transaction });
+      });
+    t.true(await reconciler.whenApplied((await set(new Date())).revision, 2_000));
+    t.is(gateway.config.peers.size, 0);
+    t.true(await reconciler.whenApplied((await set(null)).revision, 2_000));
+    t.true(gateway.config.peers.has(device.public_key));
+  });
+
+  test(`${kind}: a key that was replaced still names its device for the last bytes`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    const { reconciler } = await start(t, database);
+    const { revision } = await writeTransaction(database, async (transaction) => {
+      const row = await database.models.Device.findByPk(device.id, { transaction });
+      await row?.update({ public_key: Buffer.alloc(32, 77).toString('base64') }, { transaction });
+    });
+    t.true(await reconciler.whenApplied(revision, 2_000));
+    t.is(reconciler.deviceIdOf(device.public_key), device.id);
+  });
+
+  test(`${kind}: after random writes the data plane obeys exactly what the rows mean`, async (t) => {
+    t.timeout(120_000);
+    const database = await openDatabase(t, kind);
+    const { gateway, reconciler } = await start(t, database);
+    await fc.assert(
+      fc.asyncProperty(fc.array(actions, { minLength: 1, maxLength: 12 }), async (list) => {
+        let last = 0;
+        for (const action of list) last = Math.max(last, await act(database, action));
+        t.true(await reconciler.whenApplied(last, 3_000));
+        return obeys(database, gateway);
+      }),
+      { numRuns: 25 },
+    );
+    t.pass();
+  });
+}
+
+// ---- random administrators -------------------------------------------------------------------
+
+type Action = {
+  kind: 'user' | 'device' | 'rule' | 'drop device' | 'drop user' | 'disable';
+  pick: number;
+};
+
+const actions: fc.Arbitrary<Action> = fc.record({
+  kind: fc.constantFrom('user', 'device', 'rule', 'drop device', 'drop user', 'disable'),
+  pick: fc.nat({ max: 1_000 }),
+});
+
+/** Does something an administrator might; resolves to its revision, 0 when there was nothing to do. */
+async function act(database: Database, { kind, pick }: Action): Promise<number> {
+  const { User, Device } = database.models;
+  const users = await User.findAll({ order: ['id'] });
+  const user = users[pick % Math.max(1, users.length)];
+  if (kind === 'user') return (await addUser(database)).revision;
+  if (kind === 'rule')
+    return (await addRule(database, { destination: `10.${pick >> 8}.${pick & 255}.0/24` }))
+      .revision;
+  if (user === undefined) return 0;
+  if (kind === 'device') return (await addDevice(database, user.id)).revision;
+  if (kind === 'drop user')
+    return (await writeTransaction(database, (tx) => removeUser(database, user.id, tx))).revision;
+  if (kind === 'disable')
+    return (
+      await writeTransaction(database, async (transaction) => {
+        const row = await User.findByPk(user.id, { transaction });
+        await row?.update(
+          { disabled_at: row.disabled_at === null ? new Date() : null },
+          { transaction },
+        );
+      })
+    ).revision;
+  const devices = await Device.findAll({ order: ['id'] });
+  const device = devices[pick % Math.max(1, devices.length)];
+  if (device === undefined) return 0;
+  return (await writeTransaction(database, (tx) => removeDevices(database, [device.id], tx)))
+    .revision;
+}

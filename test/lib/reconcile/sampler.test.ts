@@ -1,0 +1,167 @@
+// The sampler on real databases: increments add up, and nothing is lost while the database is away.
+
+import test from 'ava';
+import type { PeerSample, Sample } from '../../../dataplane/index.ts';
+import { Sampler } from '../../../lib/reconcile/sampler.ts';
+import type { Log } from '../../../lib/services.ts';
+import { type Database, readDevices, recordStatus } from '../../../models/index.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { addDevice, addUser } from '../../support/records.ts';
+
+const GATEWAY = '01900000-0000-7000-8000-000000000001';
+
+/** Samples that a data plane would give, one after the other. */
+function feed(...samples: Partial<Sample>[]): { sample(): Promise<Sample> } {
+  return {
+    sample: () => Promise.resolve({ peers: [], rules: [], drops: {}, ...samples.shift() }),
+  };
+}
+
+function news(publicKey: string, fields: Partial<PeerSample> = {}): PeerSample {
+  return {
+    publicKey,
+    latestHandshakeMs: Date.UTC(2026, 10, 20),
+    endpoint: { address: '192.0.2.9', port: 4711 },
+    rxBytes: 100,
+    txBytes: 10,
+    ...fields,
+  };
+}
+
+function collect(): { log: Log; lines: [level: string, fields: object, message: string][] } {
+  const lines: [string, object, string][] = [];
+  const at =
+    (level: string) =>
+    (fields: object, message: string): void =>
+      void lines.push([level, fields, message]);
+  return {
+    log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    lines,
+  };
+}
+
+async function setUp(
+  database: Database,
+): Promise<{ id: string; key: string; deviceIdOf: (key: string) => string | null }> {
+  const device = await addDevice(database, (await addUser(database)).id);
+  return {
+    id: device.id,
+    key: device.public_key,
+    deviceIdOf: (key) => (key === device.public_key ? device.id : null),
+  };
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: increments add up, the endpoint is the last one`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id, key, deviceIdOf } = await setUp(database);
+    const { log } = collect();
+    const gateway = feed(
+      { peers: [news(key)] },
+      { peers: [news(key, { endpoint: { address: '192.0.2.10', port: 1 } })] },
+      { peers: [news('unknown')] },
+    );
+    const sampler = new Sampler({ database, gateway, gatewayId: GATEWAY, deviceIdOf, log });
+    for (let i = 0; i < 4; i++) await sampler.sample();
+    const [row] = await readDevices(database, { ids: [id] });
+    t.like(row, { rx_bytes: 200, tx_bytes: 20, remote_ip: '192.0.2.10', remote_port: 1 });
+    t.is(row?.latest_handshake?.getTime(), Date.UTC(2026, 10, 20));
+  });
+
+  test(`${kind}: two gateways add to one device's totals`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id, key, deviceIdOf } = await setUp(database);
+    const { log } = collect();
+    for (const gatewayId of [GATEWAY, GATEWAY.replace(/1$/, '2')])
+      await new Sampler({
+        database,
+        gateway: feed({ peers: [news(key)] }),
+        gatewayId,
+        deviceIdOf,
+        log,
+      }).sample();
+    const [row] = await readDevices(database, { ids: [id] });
+    t.like(row, { rx_bytes: 200, tx_bytes: 20 });
+  });
+}
+
+test('what could not be written is added later, and told once', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const { id, key, deviceIdOf } = await setUp(database);
+  const { log, lines } = collect();
+  const gateway = feed({ peers: [news(key)] }, { peers: [news(key)] }, { peers: [news(key)] });
+  const sampler = new Sampler({ database, gateway, gatewayId: GATEWAY, deviceIdOf, log });
+  const query = database.sequelize.query.bind(database.sequelize);
+  database.sequelize.query = (() =>
+    Promise.reject(new Error('away'))) as unknown as typeof database.sequelize.query;
+  await sampler.sample();
+  await sampler.sample();
+  database.sequelize.query = query;
+  await sampler.sample();
+  const [row] = await readDevices(database, { ids: [id] });
+  t.like(row, { rx_bytes: 300, tx_bytes: 30 });
+  t.deepEqual(
+    lines.map(([level]) => level),
+    ['warn', 'info'],
+  );
+});
+
+test('refusals are told at debug, as increments', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const { log, lines } = collect();
+  const gateway = feed(
+    { drops: { mac1_invalid: 2 } },
+    { drops: { mac1_invalid: 5 } },
+    { drops: { mac1_invalid: 5 } },
+    { drops: { mac1_invalid: 1 } },
+  );
+  const sampler = new Sampler({
+    database,
+    gateway,
+    gatewayId: GATEWAY,
+    deviceIdOf: () => null,
+    log,
+  });
+  for (let i = 0; i < 4; i++) await sampler.sample();
+  t.deepEqual(
+    lines.map(([, fields]) => fields),
+    [
+      { drops: { mac1_invalid: 2 } },
+      { drops: { mac1_invalid: 3 } },
+      { drops: { mac1_invalid: 1 } },
+    ],
+  );
+  t.deepEqual(sampler.drops, { mac1_invalid: 1 });
+});
+
+test('hits of rules add up', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const { log } = collect();
+  const hit = { id: 'r1', packets: 1, bytes: 60, lastHitMs: 5 };
+  const sampler = new Sampler({
+    database,
+    gateway: feed({ rules: [hit] }, { rules: [{ ...hit, lastHitMs: 9 }] }),
+    gatewayId: GATEWAY,
+    deviceIdOf: () => null,
+    log,
+  });
+  await sampler.sample();
+  await sampler.sample();
+  t.deepEqual(sampler.rules.get('r1'), { id: 'r1', packets: 2, bytes: 120, lastHitMs: 9 });
+});
+
+test('a removed device is skipped', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  await t.notThrowsAsync(
+    recordStatus(database, GATEWAY, [
+      {
+        deviceId: '01900000-0000-7000-8000-00000000dead',
+        latestHandshake: null,
+        remoteIp: null,
+        remotePort: null,
+        rxBytes: 1,
+        txBytes: 1,
+      },
+    ]),
+  );
+});
