@@ -1,0 +1,7 @@
+// The end-to-end tests: as root, one file after the other, with time for a gigabyte.
+export default {
+  extensions: ['ts'],
+  files: ['test/e2e/**/*.test.ts'],
+  concurrency: 1,
+  timeout: '5m',
+};

@@ -1,0 +1,571 @@
+// The main job, end to end, for one engine: real wireguard-go clients that were registered over the
+// API, real traffic through the gateway, and rules that decide which. The topology is drawn in
+// test/support/topology.ts. The tests build on each other and run in their order.
+
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { type Data, Postern, until } from '../support/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  canReach,
+  GATEWAY4,
+  GATEWAY6_BOB,
+  LAN4,
+  LAN4_OTHER,
+  LAN6,
+  LAN6_OTHER,
+  ROUTES,
+  type Topology,
+  Traffic,
+  traffic,
+  TUNNEL4,
+  TUNNEL6,
+} from '../support/topology.ts';
+import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+
+/** How one run of the suite differs from another. */
+export interface MainJobOptions {
+  readonly prefix: string;
+  readonly engine: 'native' | 'typescript';
+  /** Bytes of the large TCP transfers. */
+  readonly transferBytes: number;
+  readonly settings?: Record<string, string>;
+}
+
+/** A user with one device and the client that it runs on. */
+interface Person {
+  readonly user: Data;
+  device: Data;
+  keys: KeyPair;
+  readonly client: WireguardClient;
+}
+
+interface World {
+  readonly topology: Topology;
+  readonly postern: Postern;
+  alice: Person;
+  bob: Person;
+}
+
+/** By path: a package among the development dependencies brings another program of that name. */
+const NFT = '/usr/sbin/nft';
+/** How soon a write must show in the packets after it was answered. */
+const IN_FORCE_MS = 50;
+
+/** Declares the tests. */
+export function mainJob(options: MainJobOptions): void {
+  const test = anyTest.serial as TestFn;
+  let topology: Topology | null = null;
+  let world: World;
+
+  test.before('a gateway, two users, a device each', async (t) => {
+    t.timeout(120_000);
+    topology = await buildTopology(options.prefix);
+    world = await begin(topology, options);
+  });
+
+  test.after.always('the network goes away', async () => {
+    await topology?.network.remove();
+  });
+
+  const declare = (
+    title: string,
+    run: (t: ExecutionContext, world: World) => Promise<void>,
+  ): void =>
+    test(title, async (t) => {
+      t.timeout(240_000);
+      await run(t, world);
+    });
+
+  declare('the engine that was asked for runs, with a TUN', async (t, { postern }) => {
+    const line = postern.logLines().find((candidate) => candidate['msg'] === 'Postern serves');
+    t.is(line?.['engine'], options.engine);
+    t.is(line?.['tun'], 'wg-postern');
+    t.is(line?.['masquerade'], true);
+  });
+  declare('handshake and ping to the gateway, both families, over IPv4 and IPv6', pings);
+  declare('the lan answers, both families', pingsToLan);
+  declare('the API shows handshake, endpoint and bytes within a second', showsStatus);
+  declare('a large TCP transfer each way arrives unchanged', (t, w) =>
+    transfers(t, w, options.transferBytes),
+  );
+  declare('UDP datagrams of many sizes are answered', udp);
+  declare('two devices of two users reach each other', deviceToDevice);
+  declare('a global drop rule stops one destination and nothing else, within 50 ms', globalDrop);
+  declare("a user's accept rule overrides it for that user only", userAccept);
+  declare('deleting a rule acts at once', deleteRules);
+  declare('a tcp port rule stops that port only', portRule);
+  declare('an IPv6 rule leaves IPv4 alone', familyRule);
+  declare('a changed key and address act at once while another transfer runs on', changes);
+  declare('a client roams to another port and address', roams);
+  declare('a wrong key, spoofing, replay and noise: no answer, a counted reason', hostile);
+  declare('a wrong preshared key brings no data, and is counted', wrongPresharedKey);
+  declare('after a restart traffic flows again and totals go on', restart);
+  declare('deleting a device acts at once', deleteDevice);
+  declare('deleting a user acts at once', deleteUser);
+  declare('nothing was logged per packet, and no secret at all', quietLog);
+  declare('a stop takes TUN and nft table away', stops);
+}
+
+// ---- the beginning ---------------------------------------------------------------------------
+
+async function begin(topology: Topology, options: MainJobOptions): Promise<World> {
+  const postern = new Postern(topology.gateway, API_ADDRESS, {
+    DATAPLANE_ENGINE: options.engine,
+    WIREGUARD_TUN: 'required',
+    ...options.settings,
+  });
+  await postern.start();
+  const alice = await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`);
+  const bob = await enrol(postern, topology.bob, 'Bob@example.test', `[${GATEWAY6_BOB}]:51820`);
+  return { topology, postern, alice, bob };
+}
+
+/** A user and a device over the API, and a client that is configured by what the API answered. */
+async function enrol(
+  postern: Postern,
+  host: Topology['alice'],
+  email: string,
+  endpoint: string,
+): Promise<Person> {
+  const user = await postern.create('user', { email });
+  const keys = makeKeyPair();
+  const device = await postern.create('device', { user_id: user.id, public_key: keys.publicKey });
+  const client = new WireguardClient(host, {
+    keys,
+    serverPublicKey: String(device['server_public_key']),
+    presharedKey: String(device['preshared_key']),
+    endpoint,
+    addresses: [String(device['ipv4']), String(device['ipv6'])],
+    routes: ROUTES,
+  });
+  await client.start();
+  return { user, device, keys, client };
+}
+
+// ---- what must work --------------------------------------------------------------------------
+
+async function pings(t: ExecutionContext, { alice, bob }: World): Promise<void> {
+  for (const { client } of [alice, bob]) {
+    t.true(await canPing(client.host, TUNNEL4), `${client.host.namespace} IPv4`);
+    t.true(await canPing(client.host, TUNNEL6), `${client.host.namespace} IPv6`);
+    t.true((await client.latestHandshake()) > 0);
+  }
+}
+
+async function pingsToLan(t: ExecutionContext, { alice, bob }: World): Promise<void> {
+  for (const { client } of [alice, bob])
+    for (const to of [LAN4, LAN6])
+      t.true(await canPing(client.host, to), `${client.host.namespace} to ${to}`);
+}
+
+async function showsStatus(t: ExecutionContext, { postern, alice, bob }: World): Promise<void> {
+  await sleep(1_000);
+  for (const [person, remoteIp] of [
+    [alice, '192.0.2.2'],
+    [bob, '2001:db8:3::2'],
+  ] as const) {
+    const device = await postern.read('device', person.device.id);
+    t.is(device['remote_ip'], remoteIp);
+    t.true(Math.abs(Date.parse(String(device['latest_handshake'])) - Date.now()) < 60_000);
+    t.true(Number(device['rx_bytes']) > 500);
+    t.true(Number(device['tx_bytes']) > 500);
+    const { stdout } = await person.client.host.run(
+      'wg',
+      'show',
+      person.client.interfaceName,
+      'transfer',
+    );
+    const [, received, sent] = stdout.trim().split('\t').map(Number);
+    t.true(Math.abs(Number(device['tx_bytes']) - received!) < 500, 'as wg show counts');
+    t.true(Math.abs(Number(device['rx_bytes']) - sent!) < 500, 'as wg show counts');
+  }
+}
+
+async function transfer(
+  from: Topology['alice'],
+  to: Topology['alice'],
+  address: string,
+  bytes: number,
+  port = 6000,
+): Promise<{ sent: Record<string, unknown>; received: Record<string, unknown> }> {
+  const receiver = await new Traffic(to, 'receive', port).ready();
+  const sent = await traffic(from, 'send', address, port, bytes);
+  const received = await receiver.line((line) => 'sha256' in line);
+  return { sent, received };
+}
+
+async function transfers(t: ExecutionContext, w: World, bytes: number): Promise<void> {
+  const { lan } = w.topology;
+  const { alice, bob } = w;
+  const aliceAddress = String(alice.device['ipv4']);
+  // The lan reaches a device only where it was given a route: masquerading hides the devices.
+  await lan.ip('route', 'replace', '100.64.0.0/10', 'via', '198.51.100.1');
+  const up = await transfer(alice.client.host, lan, LAN4, bytes);
+  t.deepEqual(up.received, { bytes, sha256: up.sent['sha256'] });
+  const down = await transfer(lan, alice.client.host, aliceAddress, bytes);
+  t.deepEqual(down.received, { bytes, sha256: down.sent['sha256'] });
+  const small = Math.ceil(bytes / 10);
+  const v6 = await transfer(bob.client.host, lan, LAN6, small);
+  t.deepEqual(v6.received, { bytes: small, sha256: v6.sent['sha256'] });
+  await lan.ip('route', 'del', '100.64.0.0/10');
+}
+
+async function udp(t: ExecutionContext, { topology, alice, bob }: World): Promise<void> {
+  const echo = await new Traffic(topology.lan, 'echo', 7000, LAN4, LAN6).ready();
+  // 1232 is the largest that fits the tunnel's MTU over IPv6; 3000 goes in fragments.
+  for (const size of [4, 100, 1232, 3000]) {
+    const count = 50;
+    for (const [person, to] of [
+      [alice, LAN4],
+      [bob, LAN6],
+    ] as const) {
+      // The lan learns the tunnel's MTU from its first large answer, which is lost on the way.
+      if (size > 1232) await traffic(person.client.host, 'ask', to, 7000, size, 1);
+      t.deepEqual(
+        await traffic(person.client.host, 'ask', to, 7000, size, count),
+        { answered: count },
+        `${size} bytes to ${to}`,
+      );
+    }
+  }
+  await echo.stop();
+}
+
+async function deviceToDevice(t: ExecutionContext, { alice, bob }: World): Promise<void> {
+  t.true(await canPing(alice.client.host, String(bob.device['ipv4'])));
+  t.true(await canPing(bob.client.host, String(alice.device['ipv6'])));
+  const bytes = 5_000_000;
+  const { sent, received } = await transfer(
+    alice.client.host,
+    bob.client.host,
+    String(bob.device['ipv4']),
+    bytes,
+  );
+  t.deepEqual(received, { bytes, sha256: sent['sha256'] });
+}
+
+// ---- rules -----------------------------------------------------------------------------------
+
+/** Beacons from a client to lan addresses, and what arrives of them. */
+async function beacons(
+  { topology }: World,
+  from: Topology['alice'],
+  addresses: readonly string[],
+): Promise<{ watch: Traffic; stop: () => Promise<void> }> {
+  const watch = await new Traffic(topology.lan, 'watch', 7100, ...addresses).ready();
+  const sender = new Traffic(from, 'beacon', 7100, 2, ...addresses);
+  await Promise.all(addresses.map((to) => watch.line((line) => line['to'] === to)));
+  return {
+    watch,
+    stop: async () => {
+      await sender.stop();
+      await watch.stop();
+    },
+  };
+}
+
+function arrivals(watch: Traffic, to: string, sinceMs: number): number {
+  return watch.lines.filter((line) => line['to'] === to && Number(line['at']) > sinceMs).length;
+}
+
+let dropRule: Data;
+let acceptRule: Data;
+
+async function globalDrop(t: ExecutionContext, w: World): Promise<void> {
+  const { watch, stop } = await beacons(w, w.alice.client.host, [LAN4, LAN4_OTHER]);
+  dropRule = await w.postern.create('rule', { action: 'drop', destination: `${LAN4}/32` });
+  const answeredAt = Date.now();
+  await sleep(1_000);
+  t.is(arrivals(watch, LAN4, answeredAt + IN_FORCE_MS), 0, 'the destination is silent');
+  t.true(arrivals(watch, LAN4_OTHER, answeredAt + IN_FORCE_MS) > 100, 'the other is not');
+  await stop();
+  t.false(await canPing(w.bob.client.host, LAN4));
+  t.true(await canPing(w.bob.client.host, LAN6));
+  t.true(await canPing(w.bob.client.host, TUNNEL4));
+}
+
+async function userAccept(t: ExecutionContext, w: World): Promise<void> {
+  acceptRule = await w.postern.create('rule', {
+    action: 'accept',
+    destination: LAN4,
+    user_id: w.alice.user.id,
+  });
+  t.true(await canPing(w.alice.client.host, LAN4));
+  t.false(await canPing(w.bob.client.host, LAN4));
+}
+
+async function deleteRules(t: ExecutionContext, w: World): Promise<void> {
+  const { watch, stop } = await beacons(w, w.alice.client.host, [LAN4]);
+  const { at } = await w.postern.remove('rule', acceptRule.id);
+  await sleep(500);
+  t.is(arrivals(watch, LAN4, at + IN_FORCE_MS), 0, 'without the accept the drop holds again');
+  const again = await w.postern.remove('rule', dropRule.id);
+  await sleep(500);
+  t.true(arrivals(watch, LAN4, again.at) > 50, 'without the drop everything passes');
+  await stop();
+  t.true(await canPing(w.bob.client.host, LAN4));
+}
+
+async function portRule(t: ExecutionContext, w: World): Promise<void> {
+  const { lan } = w.topology;
+  const { host } = w.alice.client;
+  const server = await new Traffic(lan, 'accept', 8080, 8081).ready();
+  t.true(await canReach(host, LAN4, 8080));
+  const rule = await w.postern.create('rule', {
+    action: 'drop',
+    destination: '198.51.100.0/24',
+    port_type: 'tcp',
+    port_range: '8080',
+  });
+  t.false(await canReach(host, LAN4, 8080));
+  t.true(await canReach(host, LAN4, 8081), 'another port');
+  t.true(await canReach(host, LAN6, 8080), 'another family');
+  t.true(await canPing(host, LAN4), 'another protocol');
+  await w.postern.remove('rule', rule.id);
+  t.true(await canReach(host, LAN4, 8080));
+  await server.stop();
+}
+
+async function familyRule(t: ExecutionContext, w: World): Promise<void> {
+  const { host } = w.bob.client;
+  const rule = await w.postern.create('rule', { action: 'drop', destination: '::/0' });
+  t.false(await canPing(host, LAN6_OTHER));
+  t.true(await canPing(host, LAN4));
+  await w.postern.remove('rule', rule.id);
+  t.true(await canPing(host, LAN6_OTHER));
+}
+
+// ---- changes ---------------------------------------------------------------------------------
+
+async function changes(t: ExecutionContext, w: World): Promise<void> {
+  const { alice, bob, postern } = w;
+  const { lan } = w.topology;
+  const { host } = alice.client;
+  const bytes = 60_000_000;
+  const before = await bob.client.latestHandshake();
+  const undisturbed = transfer(bob.client.host, lan, LAN6, bytes, 6100);
+
+  const keys = makeKeyPair();
+  alice.device = await postern.update('device', alice.device.id, { public_key: keys.publicKey });
+  t.false(await canPing(host, TUNNEL4), 'the old key is void');
+  await alice.client.reconfigure({ keys });
+  alice.keys = keys;
+  t.true(await canPing(host, TUNNEL4), 'the key that replaced it serves');
+
+  const oldAddress = String(alice.device['ipv4']);
+  alice.device = await postern.update('device', alice.device.id, { ipv4: '100.64.7.7' });
+  t.false(await canPing(host, TUNNEL4), 'the old address is refused');
+  // In this order: with its last address an interface loses its routes.
+  await alice.client.addAddress('100.64.7.7');
+  await alice.client.removeAddress(oldAddress);
+  t.true(await canPing(host, TUNNEL4), 'the address that replaced it serves');
+  t.true(await canPing(bob.client.host, '100.64.7.7'), 'and is reached by others');
+
+  const { sent, received } = await undisturbed;
+  t.deepEqual(received, { bytes, sha256: sent['sha256'] });
+  t.is(await bob.client.latestHandshake(), before, 'the other device kept its session');
+}
+
+async function roams(t: ExecutionContext, { postern, alice, topology }: World): Promise<void> {
+  const { host } = alice.client;
+  const before = await alice.client.latestHandshake();
+  await host.run('wg', 'set', alice.client.interfaceName, 'listen-port', '45454');
+  t.true(await canPing(host, TUNNEL4), 'from another port');
+  await host.ip('address', 'del', '192.0.2.2/24', 'dev', 'c0');
+  await host.ip('address', 'add', '192.0.2.77/24', 'dev', 'c0');
+  // Rebinding its socket is what tells wireguard-go that its address is gone.
+  await host.run('wg', 'set', alice.client.interfaceName, 'listen-port', '45455');
+  t.true(await canPing(host, TUNNEL4), 'from another address');
+  t.true(await canPing(topology.gateway, String(alice.device['ipv4'])), 'and is found there');
+  t.is(await alice.client.latestHandshake(), before, 'in the same session');
+  await until('the API shows the address', async () => {
+    const device = await postern.read('device', alice.device.id);
+    return device['remote_ip'] === '192.0.2.77';
+  });
+}
+
+// ---- hostile ---------------------------------------------------------------------------------
+
+/** UDP payloads that a client sends to the gateway, taken from the wire. */
+async function capture(host: Topology['alice'], act: () => Promise<unknown>): Promise<Buffer[]> {
+  const file = join(mkdtempSync(join(tmpdir(), 'postern-pcap-')), 'wire.pcap');
+  const tcpdump = host.start('tcpdump', [
+    '-i',
+    'c0',
+    '-Q',
+    'out',
+    '-U',
+    '--immediate-mode',
+    '-Z',
+    'root',
+    '-w',
+    file,
+    'udp',
+    'dst',
+    'port',
+    '51820',
+  ]);
+  let said = '';
+  tcpdump.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  await until('tcpdump listens', () => said.includes('listening on'));
+  await act();
+  await sleep(500);
+  const ended = once(tcpdump, 'exit');
+  tcpdump.kill('SIGINT');
+  await ended;
+  return payloadsOf(readFileSync(file));
+}
+
+/** UDP over IPv4 over Ethernet out of a pcap file (little-endian). */
+function payloadsOf(pcap: Buffer): Buffer[] {
+  const payloads: Buffer[] = [];
+  for (let at = 24; at + 16 <= pcap.length;) {
+    const length = pcap.readUInt32LE(at + 8);
+    const frame = pcap.subarray(at + 16, at + 16 + length);
+    if (frame.readUInt16BE(12) === 0x0800) payloads.push(frame.subarray(14 + 20 + 8));
+    at += 16 + length;
+  }
+  return payloads;
+}
+
+/** Fires datagrams at the gateway from another port; resolves to how many answers came. */
+async function fire(host: Topology['alice'], datagrams: readonly Buffer[]): Promise<number> {
+  const file = join(mkdtempSync(join(tmpdir(), 'postern-fire-')), 'datagrams');
+  writeFileSync(file, datagrams.map((datagram) => datagram.toString('base64')).join('\n'));
+  const { answers } = await traffic(host, 'fire', GATEWAY4, 51820, file);
+  return Number(answers);
+}
+
+async function hostile(t: ExecutionContext, w: World): Promise<void> {
+  const { alice, postern } = w;
+  const { host } = alice.client;
+  const before = postern.drops();
+  const increase = (reason: string): number =>
+    (postern.drops()[reason] ?? 0) - (before[reason] ?? 0);
+  const counted = (reason: string, atLeast: number): Promise<void> =>
+    until(`${reason} counted`, () => increase(reason) >= atLeast, 3_000);
+
+  const wire = await capture(host, async () => {
+    await alice.client.reconfigure({});
+    await canPing(host, TUNNEL4);
+  });
+  const initiations = wire.filter((bytes) => bytes[0] === 1 && bytes.length === 148);
+  const data = wire.filter((bytes) => bytes[0] === 4);
+  t.true(initiations.length > 0 && data.length > 0, 'captured');
+  t.is(await fire(host, data), 0, 'replayed data is not answered');
+  await counted('transport_replayed', data.length);
+  t.is(await fire(host, initiations), 0, 'a replayed initiation is not answered');
+  await counted('initiation_replayed', initiations.length);
+  t.true(await canPing(host, TUNNEL4), 'and the session stands');
+
+  const noise = Array.from({ length: 500 }, (_, i) =>
+    Buffer.from(crypto.getRandomValues(new Uint8Array(1 + ((i * 37) % 1400)))),
+  );
+  t.is(await fire(host, noise), 0, 'random bytes are not answered');
+  await counted('malformed_message', 490);
+  const shaped = Array.from({ length: 100 }, () => {
+    const bytes = Buffer.from(crypto.getRandomValues(new Uint8Array(148)));
+    bytes.writeUInt32LE(1);
+    return bytes;
+  });
+  t.is(await fire(host, shaped), 0, 'forged initiations are not answered');
+  await counted('mac1_invalid', 100);
+
+  await alice.client.addAddress('100.64.9.9');
+  t.false(
+    await host.succeeds('ping', '-c', '3', '-i', '0.2', '-W', '1', '-I', '100.64.9.9', TUNNEL4),
+  );
+  await counted('inner_source_not_allowed', 3);
+  await alice.client.removeAddress('100.64.9.9');
+
+  await alice.client.reconfigure({ keys: makeKeyPair() });
+  t.false(await canPing(host, TUNNEL4), 'an unknown key');
+  t.is(await alice.client.latestHandshake(), 0);
+  await counted('initiation_unknown_peer', 1);
+  await alice.client.reconfigure({ keys: alice.keys });
+  t.true(await canPing(host, TUNNEL4));
+}
+
+async function wrongPresharedKey(t: ExecutionContext, { alice, postern }: World): Promise<void> {
+  const { host } = alice.client;
+  const before = postern.drops()['handshake_unconfirmed'] ?? 0;
+  const wrong = Buffer.alloc(32, 7).toString('base64');
+  const right = String(alice.device['preshared_key']);
+  await alice.client.reconfigure({ presharedKey: wrong });
+  t.false(await canPing(host, TUNNEL4, 40), 'no data passes');
+  t.is(await alice.client.latestHandshake(), 0);
+  await until(
+    'the unconfirmed handshake is counted',
+    () => (postern.drops()['handshake_unconfirmed'] ?? 0) > before,
+  );
+  await alice.client.reconfigure({ presharedKey: right });
+  t.true(await canPing(host, TUNNEL4));
+}
+
+// ---- the end ---------------------------------------------------------------------------------
+
+async function restart(t: ExecutionContext, w: World): Promise<void> {
+  const { postern, alice, bob } = w;
+  await sleep(1_000);
+  const before = await postern.read('device', bob.device.id);
+  await postern.stop();
+  await postern.start();
+  await until('traffic flows again', () => canPing(bob.client.host, LAN6), 10_000);
+  await until('traffic flows again', () => canPing(alice.client.host, LAN4), 10_000);
+  await sleep(1_000);
+  const after = await postern.read('device', bob.device.id);
+  t.true(Number(after['rx_bytes']) > Number(before['rx_bytes']), 'totals go on');
+  t.true(Number(after['tx_bytes']) > Number(before['tx_bytes']), 'totals go on');
+  t.is(after['server_public_key'], before['server_public_key']);
+}
+
+async function deleteDevice(t: ExecutionContext, w: World): Promise<void> {
+  const { watch, stop } = await beacons(w, w.alice.client.host, [LAN4]);
+  const { at } = await w.postern.remove('device', w.alice.device.id);
+  await sleep(500);
+  t.is(arrivals(watch, LAN4, at + IN_FORCE_MS), 0);
+  await stop();
+  t.false(await canPing(w.alice.client.host, TUNNEL4));
+  t.true(await canPing(w.bob.client.host, TUNNEL4), 'the other device is not touched');
+}
+
+async function deleteUser(t: ExecutionContext, w: World): Promise<void> {
+  const { watch, stop } = await beacons(w, w.bob.client.host, [LAN6]);
+  const { at } = await w.postern.remove('user', w.bob.user.id);
+  await sleep(500);
+  t.is(arrivals(watch, LAN6, at + IN_FORCE_MS), 0);
+  await stop();
+  t.false(await canPing(w.bob.client.host, TUNNEL4));
+  const { status } = await w.postern.call('GET', `/v0/devices/${w.bob.device.id}`);
+  t.is(status, 404);
+}
+
+async function quietLog(t: ExecutionContext, { postern, alice, bob }: World): Promise<void> {
+  const lines = postern.output.split('\n').length;
+  t.true(lines < 1_500, `${lines} lines`);
+  for (const secret of [
+    postern.token,
+    'correct horse battery',
+    alice.device['preshared_key'],
+    bob.device['preshared_key'],
+    alice.keys.privateKey,
+  ])
+    t.false(postern.output.includes(String(secret)));
+}
+
+async function stops(t: ExecutionContext, { postern, topology }: World): Promise<void> {
+  const { gateway } = topology;
+  t.regex((await gateway.run(NFT, 'list', 'tables')).stdout, /postern_/);
+  const begun = performance.now();
+  await postern.stop();
+  t.true(performance.now() - begun < 5_000, 'within 5 s');
+  t.is((await gateway.run(NFT, 'list', 'tables')).stdout, '');
+  t.false(await gateway.succeeds('ip', 'link', 'show', 'wg-postern'), 'the TUN is gone');
+}

@@ -1,0 +1,175 @@
+// A whole Postern for end-to-end tests: `node lib/main.ts serve` on a host of its own, reached over
+// its API like any client would.
+
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Host, stop } from './namespaces.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** A record as the API answers it. */
+export type Data = Record<string, unknown> & { id: string };
+
+/** One answer of the API. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+  /** Clock of this machine (ms) when the answer was complete. */
+  readonly at: number;
+}
+
+/** A gateway process. */
+export class Postern {
+  readonly host: Host;
+  readonly api: string;
+  readonly token = `pst_${randomBytes(32).toString('base64url')}`;
+  readonly environment: Record<string, string>;
+  /** Everything it has printed. */
+  output = '';
+  #process: ChildProcess | null = null;
+
+  /** `address` is where the API is reached from this machine. */
+  constructor(host: Host, address: string, settings: Record<string, string> = {}) {
+    this.host = host;
+    this.api = `http://${address}:13000`;
+    this.environment = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: process.env['HOME'] ?? '/root',
+      DATA_DIR: mkdtempSync(join(tmpdir(), 'postern-data-')),
+      HTTP_HOST: '0.0.0.0',
+      BOOTSTRAP_API_TOKEN: this.token,
+      DEFAULT_ADMIN_EMAIL: 'admin@example.test',
+      DEFAULT_ADMIN_PASSWORD: 'correct horse battery',
+      LOG_FORMAT: 'json',
+      LOG_LEVEL: 'debug',
+      ...settings,
+    };
+  }
+
+  /** Starts the gateway and waits until it is ready; resolves to the ms that took. */
+  async start(): Promise<number> {
+    const begun = performance.now();
+    const child = this.host.start(process.execPath, ['lib/main.ts', 'serve'], {
+      env: this.environment,
+      cwd: ROOT,
+    });
+    this.#process = child;
+    const keep = (chunk: Buffer): void => {
+      this.output += chunk.toString();
+    };
+    child.stdout?.on('data', keep);
+    child.stderr?.on('data', keep);
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`the gateway ended: ${this.output}`);
+      if (performance.now() - begun > 20_000) throw new Error(`not ready: ${this.output}`);
+      const status = await fetch(`${this.api}/readyz`).then(
+        (response) => response.status,
+        () => 0,
+      );
+      if (status === 200) return performance.now() - begun;
+      await sleep(20);
+    }
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process !== null) await stop(this.#process);
+    this.#process = null;
+  }
+
+  /** Sends a request with the bootstrap token. */
+  async call(method: string, path: string, body?: unknown): Promise<Answer> {
+    const response = await fetch(`${this.api}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? null : JSON.parse(text),
+      at: Date.now(),
+    };
+  }
+
+  /** Creates a record; throws when the API refuses. */
+  async create(kind: 'user' | 'device' | 'rule', fields: object): Promise<Data> {
+    return dataOf(await this.call('POST', `/v0/${kind}s`, { [kind]: fields }), 201);
+  }
+
+  async update(kind: 'user' | 'device' | 'rule', id: string, fields: object): Promise<Data> {
+    return dataOf(await this.call('PATCH', `/v0/${kind}s/${id}`, { [kind]: fields }), 200);
+  }
+
+  async read(kind: 'user' | 'device' | 'rule', id: string): Promise<Data> {
+    return dataOf(await this.call('GET', `/v0/${kind}s/${id}`), 200);
+  }
+
+  async remove(kind: 'user' | 'device' | 'rule', id: string): Promise<Answer> {
+    const answer = await this.call('DELETE', `/v0/${kind}s/${id}`);
+    if (answer.status !== 204) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer;
+  }
+
+  /** Refusals of packets by reason, as the log has told them so far. */
+  drops(): Record<string, number> {
+    const totals: Record<string, number> = {};
+    for (const line of this.logLines()) {
+      const drops = line['drops'] as Record<string, number> | undefined;
+      for (const [reason, count] of Object.entries(drops ?? {}))
+        totals[reason] = (totals[reason] ?? 0) + count;
+    }
+    return totals;
+  }
+
+  logLines(): Record<string, unknown>[] {
+    return this.output
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** CPU seconds that the process has used. */
+  cpuSeconds(): number {
+    return cpuSecondsOf(this.pid);
+  }
+}
+
+function dataOf(answer: Answer, wanted: number): Data {
+  if (answer.status !== wanted)
+    throw new Error(`${answer.status} instead of ${wanted}: ${JSON.stringify(answer.body)}`);
+  if (answer.headers.has('postern-applied') && answer.headers.get('postern-applied') !== 'true')
+    throw new Error('the write was answered before it was in force');
+  return (answer.body as { data: Data }).data;
+}
+
+/** User and system time of a process, from /proc. */
+export function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  // utime and stime, in ticks of 1/100 s.
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/** Waits until something holds; throws after `limitMs`. */
+export async function until(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  limitMs = 10_000,
+): Promise<void> {
+  const begun = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - begun > limitMs) throw new Error(`${what} did not happen in time`);
+    await sleep(50);
+  }
+}

@@ -1,0 +1,176 @@
+// A server on a fresh database, for tests that inject requests: an administrator with a token, and
+// nothing that listens. No data plane: every write is said to be in force at once.
+
+import { randomBytes } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import type { Server, ServerInjectResponse } from '@hapi/hapi';
+import { type Config, parseConfig } from '../../config/index.ts';
+import { createToken } from '../../lib/auth/tokens.ts';
+import { createServer } from '../../lib/server.ts';
+import type { Log, Services } from '../../lib/services.ts';
+import { type Database, readOrCreateConfiguration, writeTransaction } from '../../models/index.ts';
+import { openDatabase, type TestDatabaseKind } from './databases.ts';
+
+/** A line of the log. */
+export interface LogLine {
+  level: string;
+  fields: object;
+  message: string;
+}
+
+/** What a test sends. */
+export interface Sent {
+  /** JSON, or text and bytes that go as they are. */
+  body?: unknown;
+  /** Null sends none. */
+  token?: string | null;
+  headers?: Record<string, string>;
+}
+
+/** What came back; `body` is parsed, null when there was none. */
+export interface Answer {
+  status: number;
+  // Tests reach into bodies without a type for each.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+  headers: ServerInjectResponse['headers'];
+  text: string;
+}
+
+/** A server under test. */
+export interface TestServer {
+  server: Server;
+  services: Services;
+  database: Database;
+  log: LogLine[];
+  /** The administrator in whose name requests go. */
+  adminId: string;
+  token: string;
+  send(method: string, path: string, sent?: Sent): Promise<Answer>;
+}
+
+/** The e-mail of the administrator. */
+export const ADMIN_EMAIL = 'admin@example.com';
+
+/** The settings of a gateway whose environment holds only these. */
+export function configOf(environment: Record<string, string> = {}): Config {
+  const { config, faults } = parseConfig(environment, () => '');
+  if (config === null) throw new Error(faults.join('\n'));
+  return config;
+}
+
+/** A public key that no other call gave. */
+export function newKey(): string {
+  return randomBytes(32).toString('base64');
+}
+
+/** Makes a server on a fresh database; `settings` are environment variables. */
+export async function openServer(
+  t: ExecutionContext,
+  kind: TestDatabaseKind,
+  settings: Record<string, string> = {},
+  services: Partial<Services> = {},
+): Promise<TestServer> {
+  const database = await openDatabase(t, kind);
+  return serverOn(database, settings, services);
+}
+
+/** Makes a server on a database; several on one are several processes. */
+export async function serverOn(
+  database: Database,
+  settings: Record<string, string> = {},
+  overrides: Partial<Services> = {},
+): Promise<TestServer> {
+  const log: LogLine[] = [];
+  const services: Services = {
+    config: configOf(settings),
+    database,
+    log: logInto(log),
+    serverPublicKey: newKey(),
+    whenApplied: async () => true,
+    readiness: () => ({ status: 'ready', tun: null, masquerade: false }),
+    passwordCost: 4,
+    ...overrides,
+  };
+  await readOrCreateConfiguration(database);
+  const adminId = await ensureAdmin(database);
+  const { token } = await createToken(database, { email: ADMIN_EMAIL, name: 'test' });
+  const server = createServer(services);
+  return {
+    server,
+    services,
+    database,
+    log,
+    adminId,
+    token,
+    send: (method, path, sent = {}) => send(server, method, path, { token, ...sent }),
+  };
+}
+
+async function ensureAdmin(database: Database): Promise<string> {
+  const { User } = database.models;
+  const present = await User.findOne({ where: { email_key: ADMIN_EMAIL } });
+  if (present !== null) return present.id;
+  const { result } = await writeTransaction(database, (transaction) =>
+    User.create({ email: ADMIN_EMAIL, role: 'admin' }, { transaction }),
+  );
+  return result.id;
+}
+
+async function send(server: Server, method: string, path: string, sent: Sent): Promise<Answer> {
+  const { body, token = null, headers = {} } = sent;
+  const isRaw = typeof body === 'string' || body instanceof Buffer;
+  const response = await server.inject({
+    method,
+    url: path,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined || isRaw ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { payload: isRaw ? body : JSON.stringify(body) }),
+  });
+  const text = response.payload;
+  return {
+    status: response.statusCode,
+    body: text === '' ? null : JSON.parse(text),
+    headers: response.headers,
+    text,
+  };
+}
+
+function logInto(lines: LogLine[]): Log {
+  const at =
+    (level: string) =>
+    (fields: object, message: string): void =>
+      void lines.push({ level, fields, message });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** A request and the answer that it must get, to the letter. */
+export interface Row {
+  /** What api.md says, as far as this row shows it. */
+  says: string;
+  send: [method: string, path: string, sent?: Sent];
+  status: number;
+  /** Left out: not looked at. */
+  body?: unknown;
+}
+
+/** Sends each row and compares; the rows share one server. */
+export async function answers(
+  t: ExecutionContext,
+  { send: sendOne }: Pick<TestServer, 'send'>,
+  rows: readonly Row[],
+): Promise<void> {
+  for (const { says, send: sent, status, body } of rows) {
+    const answer = await sendOne(...sent);
+    t.is(answer.status, status, `${says}: ${answer.text}`);
+    if (body !== undefined) t.deepEqual(answer.body, body, says);
+  }
+}
+
+/** The fields of records that a refused request named. */
+export function refused(errors: object): { errors: object } {
+  return { errors };
+}

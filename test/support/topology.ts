@@ -1,0 +1,137 @@
+// The network of the end-to-end tests:
+//
+//   alice  192.0.2.2/24, 2001:db8:1::2/64   --+
+//                                             |  gateway                               lan
+//   bob    192.0.3.2/24, 2001:db8:3::2/64   --+  192.0.2.1   198.51.100.1/24  --  198.51.100.2, .3
+//                                                2001:db8:1::1 2001:db8:2::1/64     2001:db8:2::2, ::3
+//   this machine  10.255.77.1/30            ---- 10.255.77.2/30   (for the API alone)
+//
+// The lan has no route to the tunnel networks: it can answer only what is masqueraded.
+
+import { type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Host, Network } from './namespaces.ts';
+
+export const API_ADDRESS = '10.255.77.2';
+export const GATEWAY4 = '192.0.2.1';
+export const GATEWAY6 = '2001:db8:1::1';
+export const GATEWAY4_BOB = '192.0.3.1';
+export const GATEWAY6_BOB = '2001:db8:3::1';
+export const LAN4 = '198.51.100.2';
+export const LAN4_OTHER = '198.51.100.3';
+export const LAN6 = '2001:db8:2::2';
+export const LAN6_OTHER = '2001:db8:2::3';
+export const TUNNEL4 = '100.64.0.1';
+export const TUNNEL6 = 'fd00::1';
+/** What clients reach through the tunnel. */
+export const ROUTES = ['100.64.0.0/10', 'fd00::/106', '198.51.100.0/24', '2001:db8:2::/64'];
+
+/** The hosts. */
+export interface Topology {
+  readonly network: Network;
+  readonly alice: Host;
+  readonly bob: Host;
+  readonly gateway: Host;
+  readonly lan: Host;
+}
+
+/** Builds the network; `prefix` keeps several apart. */
+export async function buildTopology(prefix: string): Promise<Topology> {
+  const network = new Network(prefix);
+  const alice = await network.addHost('alice');
+  const bob = await network.addHost('bob');
+  const gateway = await network.addHost('gw');
+  const lan = await network.addHost('lan');
+  await network.link(
+    { host: alice, name: 'c0', addresses: ['192.0.2.2/24', '2001:db8:1::2/64'] },
+    { host: gateway, name: 'g0', addresses: [`${GATEWAY4}/24`, `${GATEWAY6}/64`] },
+  );
+  await network.link(
+    { host: bob, name: 'c0', addresses: ['192.0.3.2/24', '2001:db8:3::2/64'] },
+    { host: gateway, name: 'g2', addresses: [`${GATEWAY4_BOB}/24`, `${GATEWAY6_BOB}/64`] },
+  );
+  await network.link(
+    { host: gateway, name: 'g1', addresses: ['198.51.100.1/24', '2001:db8:2::1/64'] },
+    {
+      host: lan,
+      name: 'l0',
+      addresses: [`${LAN4}/24`, `${LAN4_OTHER}/24`, `${LAN6}/64`, `${LAN6_OTHER}/64`],
+    },
+  );
+  await network.link(
+    { host: null, name: 'm0', addresses: ['10.255.77.1/30'] },
+    { host: gateway, name: 'm1', addresses: [`${API_ADDRESS}/30`] },
+  );
+  return { network, alice, bob, gateway, lan };
+}
+
+const PROGRAM = resolve(import.meta.dirname, 'traffic.ts');
+
+/** A running traffic program (traffic.ts) and the lines that it prints. */
+export class Traffic {
+  readonly child: ChildProcess;
+  readonly lines: Record<string, unknown>[] = [];
+  #waiting: (() => void)[] = [];
+  #ended = false;
+
+  constructor(host: Host, ...args: (string | number)[]) {
+    this.child = host.start(process.execPath, [PROGRAM, ...args.map(String)]);
+    const reader = createInterface({ input: this.child.stdout! });
+    reader.on('line', (line) => {
+      this.lines.push(JSON.parse(line) as Record<string, unknown>);
+      this.#notify();
+    });
+    reader.on('close', () => {
+      this.#ended = true;
+      this.#notify();
+    });
+  }
+
+  #notify(): void {
+    for (const resolveWaiting of this.#waiting.splice(0)) resolveWaiting();
+  }
+
+  /** The first line for which `test` holds; rejects when the program ends without one. */
+  async line(test: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
+    for (;;) {
+      const found = this.lines.find((candidate) => test(candidate));
+      if (found !== undefined) return found;
+      if (this.#ended) throw new Error('the traffic program ended without that line');
+      await new Promise<void>((resolveWaiting) => this.#waiting.push(resolveWaiting));
+    }
+  }
+
+  /** Waits until the program listens. */
+  async ready(): Promise<this> {
+    await this.line((line) => line['ready'] === true);
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const exited = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await exited;
+  }
+}
+
+/** Runs a traffic program to its end and returns the last line that it printed. */
+export async function traffic(
+  host: Host,
+  ...args: (string | number)[]
+): Promise<Record<string, unknown>> {
+  const { stdout } = await host.run(process.execPath, PROGRAM, ...args.map(String));
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}') as Record<string, unknown>;
+}
+
+/** Whether a TCP connection can be made. */
+export function canReach(host: Host, to: string, port: number): Promise<boolean> {
+  return host.succeeds(process.execPath, PROGRAM, 'reach', to, String(port));
+}
+
+/** Whether at least one of `count` pings is answered. */
+export function canPing(host: Host, to: string, count = 2): Promise<boolean> {
+  return host.succeeds('ping', '-n', '-c', String(count), '-i', '0.2', '-W', '1', to);
+}

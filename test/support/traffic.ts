@@ -1,0 +1,166 @@
+// Traffic for end-to-end tests, run on a host as a program of its own:
+//
+//   traffic.ts receive PORT                 takes one TCP stream; prints {"bytes","sha256"}
+//   traffic.ts send HOST PORT BYTES         sends one; prints the same
+//   traffic.ts echo PORT ADDRESS...         answers every UDP datagram with itself
+//   traffic.ts ask HOST PORT SIZE COUNT     sends datagrams to an echo; prints {"answered"}
+//   traffic.ts watch PORT ADDRESS...        prints {"to","from","number","at"} for each datagram
+//   traffic.ts beacon PORT EVERY_MS HOST... sends a numbered datagram to each host, again and again
+//   traffic.ts accept PORT...               accepts TCP connections and closes them
+//   traffic.ts reach HOST PORT              exits 0 when a TCP connection can be made within 1 s
+//   traffic.ts fire HOST PORT FILE          sends the datagrams of a file (base64 lines), prints
+//                                           {"answers"} after half a second of listening
+
+import { createCipheriv, createHash, type Hash } from 'node:crypto';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, createServer, type Socket as TcpSocket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const CHUNK_BYTES = 1024 * 1024;
+
+const programs: Record<string, (args: string[]) => Promise<void>> = {
+  receive,
+  send,
+  echo,
+  ask,
+  watch,
+  beacon,
+  accept,
+  reach,
+  fire,
+};
+
+function print(value: object): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+async function receive([port]: string[]): Promise<void> {
+  const server = createServer();
+  server.listen(Number(port), '::');
+  await once(server, 'listening');
+  print({ ready: true });
+  const [socket] = (await once(server, 'connection')) as [TcpSocket];
+  server.close();
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
+  }
+  print({ bytes, sha256: hash.digest('hex') });
+}
+
+async function send([host, port, size]: string[]): Promise<void> {
+  const socket = connect(Number(port), host ?? '');
+  await once(socket, 'connect');
+  const hash: Hash = createHash('sha256');
+  // A key stream: every byte differs from run to run, and it is as fast as the hash.
+  const stream = createCipheriv(
+    'aes-128-ctr',
+    Buffer.alloc(16, Date.now() & 0xff),
+    Buffer.alloc(16),
+  );
+  const zeros = Buffer.alloc(CHUNK_BYTES);
+  const bytes = Number(size);
+  for (let left = bytes; left > 0; left -= CHUNK_BYTES) {
+    const chunk = stream.update(left < CHUNK_BYTES ? zeros.subarray(0, left) : zeros);
+    hash.update(chunk);
+    if (!socket.write(chunk)) await once(socket, 'drain');
+  }
+  socket.end();
+  await once(socket, 'close');
+  print({ bytes, sha256: hash.digest('hex') });
+}
+
+async function echo([port, ...addresses]: string[]): Promise<void> {
+  // Bound to its address, an answer leaves from the address that was asked.
+  for (const address of addresses) {
+    const socket = await bind(Number(port), address);
+    socket.on('message', (bytes, from) => socket.send(bytes, from.port, from.address));
+  }
+  print({ ready: true });
+}
+
+async function ask([host = '', port, size, count]: string[]): Promise<void> {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  const answered = new Set<number>();
+  socket.on('message', (bytes) => {
+    if (bytes.length === Number(size)) answered.add(bytes.readUInt32BE(0));
+  });
+  for (let number = 0; number < Number(count); number++) {
+    const bytes = Buffer.alloc(Number(size), number & 0xff);
+    bytes.writeUInt32BE(number);
+    socket.send(bytes, Number(port), host);
+    await sleep(2);
+  }
+  for (let waits = 0; answered.size < Number(count) && waits < 20; waits++) await sleep(100);
+  print({ answered: answered.size });
+  socket.close();
+}
+
+async function watch([port, ...addresses]: string[]): Promise<void> {
+  for (const to of addresses) {
+    const socket = await bind(Number(port), to);
+    socket.on('message', (bytes, { address }) =>
+      print({ to, from: address, number: bytes.readUInt32BE(0), at: Date.now() }),
+    );
+  }
+  print({ ready: true });
+}
+
+async function beacon([port, everyMs, ...hosts]: string[]): Promise<void> {
+  const sockets = hosts.map((host) => createSocket(host.includes(':') ? 'udp6' : 'udp4'));
+  for (const socket of sockets) socket.on('error', () => undefined);
+  for (let number = 0; ; number++) {
+    const bytes = Buffer.alloc(64);
+    bytes.writeUInt32BE(number);
+    for (const [i, host] of hosts.entries())
+      sockets[i]!.send(bytes, Number(port), host, () => undefined);
+    await sleep(Number(everyMs));
+  }
+}
+
+async function accept(ports: string[]): Promise<void> {
+  for (const port of ports) {
+    const server = createServer((socket) => socket.end());
+    server.listen(Number(port), '::');
+    await once(server, 'listening');
+  }
+  print({ ready: true });
+}
+
+async function reach([host, port]: string[]): Promise<void> {
+  const socket = connect(Number(port), host ?? '');
+  const connected = await Promise.race([
+    once(socket, 'connect').then(
+      () => true,
+      () => false,
+    ),
+    sleep(1_000, false),
+  ]);
+  process.exit(connected ? 0 : 1);
+}
+
+async function fire([host = '', port, file = '']: string[]): Promise<void> {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  let answers = 0;
+  socket.on('message', () => answers++);
+  for (const line of readFileSync(file, 'utf8').split('\n'))
+    if (line !== '') socket.send(Buffer.from(line, 'base64'), Number(port), host);
+  await sleep(500);
+  print({ answers });
+  socket.close();
+}
+
+async function bind(port: number, address?: string): Promise<Socket> {
+  const isIpv4 = address !== undefined && !address.includes(':');
+  const socket = createSocket(isIpv4 ? 'udp4' : 'udp6');
+  socket.bind(port, address);
+  await once(socket, 'listening');
+  return socket;
+}
+
+const [, , name = '', ...args] = process.argv;
+await programs[name]?.(args);
