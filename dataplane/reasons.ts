@@ -19,6 +19,8 @@ const names = [
   'cookie_unknown_index',
   'cookie_invalid',
   'index_table_full',
+  // A response of ours that was never confirmed: most often the preshared keys differ.
+  'handshake_unconfirmed',
   // Transport data.
   'transport_unknown_index',
   'transport_keypair_expired',

@@ -2,7 +2,7 @@
 // keys before it serves: a difference stops the start.
 
 import { randomFillSync } from 'node:crypto';
-import { KEY_BYTES } from '../constants.ts';
+import { COOKIE_NONCE_BYTES, KEY_BYTES, MAC_BYTES, TAG_BYTES } from '../constants.ts';
 import { type Primitives, portablePrimitives } from '../noise/primitives.ts';
 
 const TRIALS = 8;
@@ -37,45 +37,86 @@ export function choosePrimitives(
   return chosen;
 }
 
-/** Throws when an implementation and the portable one disagree. */
+/** Throws when an implementation and the portable one disagree about anything they do. */
 export function assertAgreement(primitives: Primitives): void {
   for (let trial = 0; trial < TRIALS; trial++) {
-    const privateKey = randomKey();
-    const otherKey = randomKey();
-    assertSame('public key', (out, p) => p.publicKey(out, privateKey), primitives);
-    assertSame('shared secret', (out, p) => p.sharedSecret(out, privateKey, otherKey), primitives);
-    assertSame('hash', (out, p) => p.hash(out, privateKey, otherKey), primitives);
-    assertSame('mac', (out, p) => p.mac(out, privateKey, otherKey), primitives);
-    assertSame(
-      'hkdf',
-      (out, p) => p.hkdf(privateKey, otherKey, new Uint8Array(KEY_BYTES), out, null),
-      primitives,
-    );
-    assertSame(
-      'seal',
-      (out, p) => p.seal(out, privateKey, otherKey.subarray(0, 16), otherKey),
-      primitives,
-    );
+    const key = randomBytes(KEY_BYTES);
+    const other = randomBytes(KEY_BYTES);
+    const nonce = randomBytes(COOKIE_NONCE_BYTES);
+    const text = randomBytes(MAC_BYTES);
+    for (const [what, compute] of Object.entries(trials(key, other, nonce, text)))
+      if (!equal(compute(primitives), compute(portablePrimitives)))
+        throw new Error(
+          `the native ${what} disagrees with tweetnacl and noble; set DATAPLANE_ENGINE=typescript and report this`,
+        );
   }
 }
 
-function assertSame(
-  what: string,
-  compute: (out: Uint8Array, primitives: Primitives) => void,
-  primitives: Primitives,
-): void {
-  const got = new Uint8Array(KEY_BYTES);
-  const wanted = new Uint8Array(KEY_BYTES);
-  compute(got, primitives);
-  compute(wanted, portablePrimitives);
-  if (got.some((byte, i) => byte !== wanted[i]))
-    throw new Error(
-      `the native ${what} disagrees with tweetnacl and noble; set DATAPLANE_ENGINE=typescript and report this`,
-    );
+type Outcome = (Uint8Array | boolean)[];
+
+/** Everything that primitives do, each as what comes out of it. */
+function trials(
+  key: Uint8Array,
+  other: Uint8Array,
+  nonce: Uint8Array,
+  text: Uint8Array,
+): Record<string, (p: Primitives) => Outcome> {
+  const sealed = new Uint8Array(text.length + TAG_BYTES);
+  portablePrimitives.seal(sealed, key, text, other);
+  const xsealed = new Uint8Array(text.length + TAG_BYTES);
+  portablePrimitives.xseal(xsealed, key, nonce, text, other);
+  const lowOrder = new Uint8Array(KEY_BYTES);
+  return {
+    'public key': (p) => [written(KEY_BYTES, (out) => p.publicKey(out, key))],
+    'shared secret': (p) => [
+      ...judged(KEY_BYTES, (out) => p.sharedSecret(out, key, other)),
+      p.sharedSecret(new Uint8Array(KEY_BYTES), key, lowOrder),
+    ],
+    hash: (p) => [written(KEY_BYTES, (out) => p.hash(out, key, other))],
+    mac: (p) => [
+      written(KEY_BYTES, (out) => p.mac(out, key, other)),
+      written(MAC_BYTES, (out) => p.mac(out, key, other)),
+    ],
+    hkdf: (p) => {
+      const outs = [0, 1, 2].map(() => new Uint8Array(KEY_BYTES));
+      p.hkdf(key, other, outs[0]!, outs[1]!, outs[2]!);
+      return outs;
+    },
+    seal: (p) => [written(sealed.length, (out) => p.seal(out, key, text, other))],
+    open: (p) => [
+      ...judged(text.length, (out) => p.open(out, key, sealed, other)),
+      p.open(new Uint8Array(text.length), key, sealed, key),
+    ],
+    xseal: (p) => [written(xsealed.length, (out) => p.xseal(out, key, nonce, text, other))],
+    xopen: (p) => [
+      ...judged(text.length, (out) => p.xopen(out, key, nonce, xsealed, other)),
+      p.xopen(new Uint8Array(text.length), key, nonce, xsealed, key),
+    ],
+  };
 }
 
-function randomKey(): Uint8Array {
-  const key = new Uint8Array(KEY_BYTES);
-  systemRandom(key);
-  return key;
+function written(length: number, write: (out: Uint8Array) => void): Uint8Array {
+  const out = new Uint8Array(length);
+  write(out);
+  return out;
+}
+
+function judged(length: number, write: (out: Uint8Array) => boolean): Outcome {
+  const out = new Uint8Array(length);
+  const verdict = write(out);
+  return [verdict, out];
+}
+
+function equal(a: Outcome, b: Outcome): boolean {
+  return a.every((value, i) => {
+    const other = b[i];
+    if (typeof value === 'boolean' || typeof other === 'boolean') return value === other;
+    return value.every((byte, j) => byte === other?.[j]);
+  });
+}
+
+function randomBytes(length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  systemRandom(bytes);
+  return bytes;
 }

@@ -1,7 +1,6 @@
 // The TypeScript engine with real links: sockets of node:dgram and, where the addon opened one, a
 // TUN. It never blocks: `poll` tells what has arrived, `rest` waits for more on the event loop.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { FAULT_TUN_READ, FAULT_UDP_RECEIVE, FAULT_UDP_SEND } from '../contract.ts';
 import { EVENT_TUN, EVENT_UDP } from '../native/index.ts';
 import type { Primitives } from '../noise/primitives.ts';
@@ -12,7 +11,7 @@ import { UdpSockets } from './udp.ts';
 
 /** How long a TUN goes unread: short after it had something, longer while it is quiet. */
 const TUN_LOOK_MS_MIN = 1;
-const TUN_LOOK_MS_MAX = 5;
+const TUN_LOOK_MS_MAX = 16;
 
 export interface TwinOptions {
   readonly port: number;
@@ -88,7 +87,7 @@ export class TwinEngine extends TypeScriptEngine {
       this.acceptPacket(packet);
     }
     this.#tunLookMs =
-      this.packets.count > 0 ? TUN_LOOK_MS_MIN : Math.min(TUN_LOOK_MS_MAX, this.#tunLookMs + 1);
+      this.packets.count > 0 ? TUN_LOOK_MS_MIN : Math.min(TUN_LOOK_MS_MAX, this.#tunLookMs * 2);
   }
 
   flush(): void {
@@ -99,14 +98,14 @@ export class TwinEngine extends TypeScriptEngine {
   async rest(timeoutMs: number): Promise<void> {
     if (this.#udp().hasArrivals) return;
     const limit = this.#tun === null ? timeoutMs : Math.min(timeoutMs, this.#tunLookMs);
-    const aborter = new AbortController();
-    const roused = new Promise<void>((resolve) => {
-      this.#rouse = resolve;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limit);
+      this.#rouse = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
-    const slept = sleep(limit, undefined, { signal: aborter.signal }).catch(() => undefined);
-    await Promise.race([roused, slept]);
     this.#rouse = null;
-    aborter.abort();
   }
 
   /** Ends a `rest` at once. */

@@ -79,9 +79,14 @@ export class UdpSockets {
   send(bytes: Uint8Array, to: Endpoint): void {
     const socket = to.address.includes(':') ? this.#v6 : this.#v4;
     if (socket === null) return this.#onFault('send');
-    socket.send(bytes, to.port, to.address, (error) => {
-      if (error !== null) this.#onFault('send');
-    });
+    try {
+      socket.send(bytes, to.port, to.address, (error) => {
+        if (error !== null) this.#onFault('send');
+      });
+    } catch {
+      // Anybody may send from port 0; node:dgram throws on what cannot be an address.
+      this.#onFault('send');
+    }
   }
 
   close(): void {
@@ -93,7 +98,7 @@ export class UdpSockets {
 async function bind(type: 'udp4' | 'udp6', port: number): Promise<Socket> {
   const socket = createSocket({
     type,
-    ipv6Only: true,
+    ipv6Only: type === 'udp6',
     recvBufferSize: BUFFER_BYTES,
     sendBufferSize: BUFFER_BYTES,
   });

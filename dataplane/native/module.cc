@@ -149,9 +149,11 @@ void define(napi_env env, napi_value object, const char* name, napi_callback fun
 
 bool name_of(Call& call, int i, char* name, size_t size) {
   size_t length = 0;
-  if (napi_get_value_string_utf8(call.env, call.values[i], name, size, &length) != napi_ok ||
-      length == 0)
-    call.refuse("an interface name is expected");
+  // Node-API cuts a text that is too long, and the rest may be another interface's name.
+  if (napi_get_value_string_utf8(call.env, call.values[i], nullptr, 0, &length) != napi_ok ||
+      length == 0 || length >= size ||
+      napi_get_value_string_utf8(call.env, call.values[i], name, size, &length) != napi_ok)
+    call.refuse("an interface name of 1 to 15 characters is expected");
   return !call.failed;
 }
 

@@ -24,6 +24,8 @@ constexpr size_t CONTROL_BYTES = 128;
 constexpr size_t LARGE_BATCH_BYTES = 1024 * 1024;
 constexpr size_t SMALL_BATCH_BYTES = 256 * 1024;
 constexpr int RECEIVE_LIMIT_MIN = 16;
+// Slots that the first socket leaves to the second, or a flood on one would starve the other.
+constexpr int SECOND_SOCKET_SLOTS = 8;
 
 void write_source(EndpointRecord& record, const sockaddr_storage& name) {
   memset(&record, 0, sizeof record);
@@ -116,16 +118,12 @@ int receive_datagrams(Engine& engine) {
   int count = 0;
   size_t bytes = 0;
   int used = 0;
-  if (engine.udp4 >= 0)
-    used = receive_from(engine, engine.udp4, 0, engine.receive_limit, count, bytes);
-  // The second socket always gets a share, or a flood on the first would starve it.
-  if (engine.udp6 >= 0) {
-    const int left = DATAGRAM_SLOTS - used;
-    if (left > 0) {
-      const int limit = left < engine.receive_limit ? left : engine.receive_limit;
-      receive_from(engine, engine.udp6, used, limit, count, bytes);
-    }
+  if (engine.udp4 >= 0) {
+    const int limit = engine.receive_limit - (engine.udp6 >= 0 ? SECOND_SOCKET_SLOTS : 0);
+    used = receive_from(engine, engine.udp4, 0, limit, count, bytes);
   }
+  if (engine.udp6 >= 0)
+    receive_from(engine, engine.udp6, used, engine.receive_limit - used, count, bytes);
   if (bytes > LARGE_BATCH_BYTES && engine.receive_limit > RECEIVE_LIMIT_MIN)
     engine.receive_limit /= 2;
   else if (bytes < SMALL_BATCH_BYTES && engine.receive_limit < DATAGRAM_SLOTS)

@@ -63,7 +63,7 @@ int read_tun(Engine& engine) {
   Batch& batch = engine.packets;
   int count = 0;
   size_t bytes = 0;
-  while (count < batch.capacity && bytes < BATCH_BYTES) {
+  for (int reads = 0; reads < batch.capacity && bytes < BATCH_BYTES; reads++) {
     const size_t offset = count * SLOT_BYTES + SLOT_HEADROOM_BYTES;
     uint8_t* start = batch.bytes + offset - VIRTIO_HEADER_BYTES;
     // One byte more than may be there, so that a longer packet shows.
@@ -71,11 +71,18 @@ int read_tun(Engine& engine) {
     if (got < 0) {
       if (errno == EAGAIN || errno == EINTR) break;
       engine.fault(FAULT_TUN_READ);
-      // The interface is down or has been removed: poll must not spin on it.
+      // The interface has been removed: poll must not spin on it.
       if (errno == EBADFD || errno == EBADF || errno == ENODEV) engine.tun_gone = true;
       break;
     }
-    if (static_cast<size_t>(got) <= VIRTIO_HEADER_BYTES) continue;
+    if (got == 0) {
+      engine.tun_gone = true;
+      break;
+    }
+    if (static_cast<size_t>(got) <= VIRTIO_HEADER_BYTES) {
+      engine.fault(FAULT_TUN_READ);
+      continue;
+    }
     const size_t length = static_cast<size_t>(got) - VIRTIO_HEADER_BYTES;
     int32_t* d = batch.descriptor(count++);
     d[OFFSET] = static_cast<int32_t>(offset);

@@ -21,6 +21,8 @@ constexpr size_t PACKET_BYTES_MAX = 65535;
 constexpr int ITEM_PARTS_MAX = 64;
 constexpr int BATCH_MAX = DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT;
 constexpr int FLOW_BUCKETS = 512;
+constexpr uint8_t PROTOCOL_ICMP = 1;
+constexpr uint8_t PROTOCOL_ICMPV6 = 58;
 constexpr uint8_t TCP_ACK = 0x10;
 constexpr uint8_t TCP_PSH = 0x08;
 
@@ -30,7 +32,8 @@ struct Candidate {
   size_t length;
   bool is_ipv6;
   bool is_tcp;
-  bool verified;   // the upper checksum is right
+  bool verified;  // the upper checksum is right
+  bool ordered;   // may belong to a flow whose later packets could join an earlier one
   bool joinable;
   size_t transport;
   size_t header;
@@ -95,6 +98,8 @@ Candidate examine(uint8_t* packet, size_t length, bool tun_takes_udp) {
   Candidate c = {};
   c.packet = packet;
   c.length = length;
+  const uint8_t next = (packet[0] >> 4) == 6 && length >= 40 ? packet[6] : packet[9];
+  c.ordered = next != PROTOCOL_ICMP && next != PROTOCOL_ICMPV6;
   uint8_t protocol;
   if (length >= 28 && packet[0] == 0x45) {
     if ((load16(packet + 6) & 0x3fff) != 0 || load16(packet + 2) != length) return c;
@@ -264,6 +269,8 @@ void write_tun(Engine& engine, Batch& batch, int count) {
                                 engine.tun_takes_udp);
     if (!c.verified) {
       begin(w, c, i);
+      // Nothing that comes later may join what came earlier and so overtake this one.
+      if (c.ordered) buckets_ready = false;
       continue;
     }
     if (!buckets_ready) {

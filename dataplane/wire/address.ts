@@ -66,7 +66,7 @@ export function hasEndpoint(table: EndpointTable, slot: number): boolean {
 
 /** An endpoint as plain data, for configuration and statistics. */
 export interface Endpoint {
-  /** IPv4 or IPv6 address as text, without port; link-local ones may carry a `%scope` number. */
+  /** IPv4 or IPv6 address as text, without port; a link-local one carries `%` and its interface. */
   address: string;
   port: number;
 }
@@ -79,7 +79,9 @@ export function readEndpoint(table: EndpointTable, slot: number): Endpoint | nul
   const view = new DataView(table.bytes.buffer, at, ENDPOINT_BYTES);
   const length = family === 4 ? 4 : 16;
   const bytes = table.bytes.subarray(at + endpoint.address, at + endpoint.address + length);
-  return { address: formatAddress(bytes), port: view.getUint16(endpoint.port, true) };
+  const scope = view.getUint32(endpoint.scope, true);
+  const address = scope === 0 ? formatAddress(bytes) : `${formatAddress(bytes)}%${scope}`;
+  return { address, port: view.getUint16(endpoint.port, true) };
 }
 
 /** Writes an endpoint whose own side is not known. */

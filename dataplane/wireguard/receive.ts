@@ -161,8 +161,9 @@ export class Receiver {
     const { peer } = keypair;
     const length = d[at + LENGTH]!;
     peer.countReceived(length + TRANSPORT_OVERHEAD_BYTES);
-    if (keypair === peer.next) this.#confirm(peer, now);
+    // Before the confirmation, which sends what waited, to where this came from.
     this.#follow(peer, d[at + ADDRESS]!);
+    if (keypair === peer.next) this.#confirm(peer, now);
     tunnel.timers.anyAuthenticatedPacketReceived(peer);
     this.#keepFresh(peer, now);
     if (length === 0) return null;

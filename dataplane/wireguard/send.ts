@@ -61,8 +61,13 @@ export class Sender {
     this.#mark(keypair, batch, i);
     this.#tunnel.timers.dataSent(peer, now);
     this.#tunnel.timers.anyAuthenticatedPacketSent(peer);
+    this.#keepFresh(keypair, now);
+  }
+
+  /** The initiator of a keypair renews it when it sends under one that is old (6.2). */
+  #keepFresh(keypair: Keypair<Peer>, now: number): void {
     if (keypair.isInitiator && now - keypair.createdAt >= REKEY_AFTER_TIME_MS)
-      this.initiate(peer, false, now);
+      this.initiate(keypair.peer, false, now);
   }
 
   /** Takes the engine's report on descriptor `i` that was marked for `peer`. */
@@ -146,6 +151,7 @@ export class Sender {
     batch.count = 1;
     this.#tunnel.timers.anyAuthenticatedPacketSent(peer);
     this.#sealFor(peer, batch, now);
+    this.#keepFresh(keypair, now);
   }
 
   #mark(keypair: Keypair<Peer>, batch: Batch, i: number): void {
@@ -171,6 +177,7 @@ export class Sender {
     if (!isRetry) peer.timers.handshakeAttempts = 0;
     if (now - peer.lastInitiationSentAt < REKEY_TIMEOUT_MS) return;
     if (!hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot)) return;
+    tunnel.timers.handshakeBegins(peer, now);
     tunnel.forgetHandshake(peer);
     const index = tunnel.indices.addHandshake(peer);
     if (index === null) return tunnel.drop(reasons.index_table_full);

@@ -96,6 +96,16 @@ export class Timers<P extends Timed> {
     peer.timers.newHandshakeAt = NEVER;
   }
 
+  /**
+   * An initiation is about to be made. After a sleep the wiping of old keys may be overdue; it is
+   * done first, or it would take the handshake that begins.
+   */
+  handshakeBegins(peer: P, now: number): void {
+    if (peer.timers.forgetKeysAt > now) return;
+    peer.timers.forgetKeysAt = NEVER;
+    this.#actions.forgetKeys(peer);
+  }
+
   handshakeInitiated(peer: P, now: number): void {
     const { timers } = peer;
     timers.retransmitHandshakeAt = now + REKEY_TIMEOUT_MS + this.#jitter(REKEY_TIMEOUT_JITTER_MS);

@@ -58,6 +58,8 @@ export class Tunnel {
   readonly #keys: TransportKeys = createTransportKeys();
   readonly #peers = new Map<string, Peer>();
   readonly #freeSlots: number[] = [];
+  /** Last news of peers that were removed since the last sample. */
+  #departed: PeerSample[] = [];
   #slotsUsed = 0;
 
   constructor(options: TunnelOptions, actions: TimerActions<Peer>) {
@@ -111,6 +113,7 @@ export class Tunnel {
 
   /** Removes a peer: its keys are wiped and nothing of it is sent or taken any more. */
   removePeer(peer: Peer): void {
+    if (peer.hasNews) this.#departed.push(this.#sampleOf(peer));
     this.forgetKeys(peer);
     this.dropStaged(peer, reasons.none);
     this.timers.cancel(peer);
@@ -178,6 +181,7 @@ export class Tunnel {
 
   /** The responder's new keypair waits for the first packet under it. */
   useResponderKeypair(peer: Peer, keypair: Keypair<Peer>): void {
+    if (peer.next !== null) this.drop(reasons.handshake_unconfirmed);
     this.#retire(peer.next);
     this.#retire(peer.previous);
     peer.previous = null;
@@ -233,20 +237,25 @@ export class Tunnel {
 
   /** Takes the news of every peer that has any. */
   samplePeers(): PeerSample[] {
-    const samples: PeerSample[] = [];
+    const samples = this.#departed;
+    this.#departed = [];
     for (const peer of this.#peers.values()) {
       if (!peer.hasNews) continue;
-      samples.push({
-        publicKey: peer.id,
-        latestHandshakeMs: peer.latestHandshakeMs,
-        endpoint: readEndpoint(this.engine.endpoints, peer.endpointSlot),
-        rxBytes: peer.rxBytes,
-        txBytes: peer.txBytes,
-      });
+      samples.push(this.#sampleOf(peer));
       peer.rxBytes = 0;
       peer.txBytes = 0;
       peer.hasNews = false;
     }
     return samples;
+  }
+
+  #sampleOf(peer: Peer): PeerSample {
+    return {
+      publicKey: peer.id,
+      latestHandshakeMs: peer.latestHandshakeMs,
+      endpoint: readEndpoint(this.engine.endpoints, peer.endpointSlot),
+      rxBytes: peer.rxBytes,
+      txBytes: peer.txBytes,
+    };
   }
 }
