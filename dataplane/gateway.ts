@@ -377,6 +377,7 @@ class Shell implements Gateway {
   // ---- the gateway ----
 
   async apply(config: GatewayConfig): Promise<void> {
+    if (this.#closing) throw closed();
     const change = diff(this.#config, config);
     this.#config = config;
     if (isEmpty(change)) return;
@@ -422,8 +423,7 @@ class Shell implements Gateway {
     if (this.#closing) return;
     this.#closing = true;
     if (this.#masquerade) await removeMasquerade(this.#options.interfaceName);
-    const stopped = new Error('the gateway is closed');
-    for (const pending of [...this.#pending.values(), ...this.#orphaned]) pending.reject(stopped);
+    for (const pending of [...this.#pending.values(), ...this.#orphaned]) pending.reject(closed());
     await this.#stopWorker();
     const { addon, udp4, udp6, tun, wake } = this.#system;
     for (const fd of [udp4, udp6, tun, wake]) if (fd >= 0) addon?.closeFd(fd);
@@ -442,6 +442,10 @@ class Shell implements Gateway {
     await exited;
     clearTimeout(late);
   }
+}
+
+function closed(): Error {
+  return new Error('the gateway is closed');
 }
 
 function buffersIn(change: Change): ArrayBuffer[] {

@@ -113,10 +113,18 @@ class Loop {
     });
   }
 
-  /** Runs until told to stop; then wipes all keys. */
+  /** Runs until told to stop, or until a command fails; then wipes all keys. */
   async run(): Promise<void> {
+    try {
+      await this.#turns();
+    } finally {
+      this.#engine.close();
+    }
+  }
+
+  async #turns(): Promise<void> {
     let yieldedAt = this.#clock.now();
-    while (!this.#stopping) {
+    for (;;) {
       const before = this.#clock.now();
       const timeout = Math.min(
         WAIT_MS_MAX,
@@ -126,12 +134,12 @@ class Loop {
       const now = this.#clock.now();
       const moved = this.#turn(events, now);
       this.#takeCommands();
+      if (this.#stopping) return;
       if (!moved || now - yieldedAt >= YIELD_MS) {
         await this.#engine.rest(moved ? 0 : timeout);
         yieldedAt = this.#clock.now();
       }
     }
-    this.#engine.close();
   }
 
   /** One turn: datagrams in, packets out, timers. Returns whether any packet moved. */

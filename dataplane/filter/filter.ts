@@ -1,6 +1,6 @@
 // The packet filter: may this packet, from a device of this scope, go to its destination? The
-// owner's rules are asked first, then the global ones, then the default. Within a scope the first of
-// these that matches decides: accept with ports, drop with ports, accept, drop. It never sees an
+// owner's rules are asked first, then the global ones, then the default. Within a scope the first
+// of these that matches decides: accept with ports, drop with ports, accept, drop. It never sees an
 // unauthenticated packet, and knows no keys.
 
 import { GLOBAL_SCOPE, type RuleSample } from '../contract.ts';

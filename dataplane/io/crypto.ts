@@ -1,5 +1,5 @@
-// Randomness, and the choice of the primitives. What was chosen is tried against tweetnacl on random
-// keys before it serves: a difference stops the start.
+// Randomness, and the choice of the primitives. What was chosen is tried against tweetnacl on
+// random keys before it serves: a difference stops the start.
 
 import { randomFillSync } from 'node:crypto';
 import { COOKIE_NONCE_BYTES, KEY_BYTES, MAC_BYTES, TAG_BYTES } from '../constants.ts';

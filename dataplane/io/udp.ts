@@ -1,5 +1,5 @@
-// The UDP sockets of the TypeScript twin: node:dgram, one per family on one port. What arrives waits
-// in a bounded queue until the worker takes it.
+// The UDP sockets of the TypeScript twin: node:dgram, one per family on one port. What arrives
+// waits in a bounded queue until the worker takes it.
 
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';

@@ -4,6 +4,9 @@
       "target_name": "postern",
       "sources": [
         "module.cc",
+        "bind_engine.cc",
+        "bind_primitives.cc",
+        "bind_system.cc",
         "checksum.cc",
         "keys.cc",
         "netlink.cc",

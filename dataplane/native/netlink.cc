@@ -36,7 +36,8 @@ struct Request {
     attribute->rta_type = type;
     attribute->rta_len = static_cast<uint16_t>(RTA_LENGTH(length));
     memcpy(RTA_DATA(attribute), value, length);
-    header.nlmsg_len = static_cast<uint32_t>(NLMSG_ALIGN(header.nlmsg_len) + RTA_ALIGN(attribute->rta_len));
+    header.nlmsg_len = static_cast<uint32_t>(NLMSG_ALIGN(header.nlmsg_len) +
+                                             RTA_ALIGN(attribute->rta_len));
   }
 };
 

@@ -1,5 +1,5 @@
-// The way in, the bytes' half: recvmmsg with UDP_GRO into the arena of datagrams, one descriptor per
-// datagram; and the opening, in place, of those that TypeScript marked.
+// The way in, the bytes' half: recvmmsg with UDP_GRO into the arena of datagrams, one descriptor
+// per datagram; and the opening, in place, of those that TypeScript marked.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -43,7 +43,8 @@ void write_source(EndpointRecord& record, const sockaddr_storage& name) {
   }
 }
 
-// Reads the address that was addressed; returns the size at which the kernel joined datagrams, or 0.
+// Reads the address that was addressed; returns the size at which the kernel joined datagrams, or
+// 0.
 int read_control(msghdr& header, EndpointRecord& record) {
   int segment = 0;
   for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {

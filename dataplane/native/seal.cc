@@ -1,6 +1,7 @@
 // The way out, the bytes' half: a packet, or each segment of a super-packet from the TUN, is given
 // its checksum, padded, sealed into the queue and committed. Segments are sealed straight from the
-// arena: the header of a segment is written over the end of the one before, which is sealed already.
+// arena: the header of a segment is written over the end of the one before, which is sealed
+// already.
 
 #include "checksum.h"
 #include "engine.h"
@@ -35,7 +36,8 @@ size_t padded_length(size_t length, size_t mtu) {
   return length <= mtu && padded > mtu ? mtu : padded;
 }
 
-// Seals `length` bytes at `packet`. The bytes behind it, up to the padding, are put back afterwards.
+// Seals `length` bytes at `packet`. The bytes behind it, up to the padding, are put back
+// afterwards.
 bool seal_one(Sealer& sealer, uint8_t* packet, size_t length) {
   Engine& engine = sealer.engine;
   KeySlot& key = *sealer.key;
@@ -97,6 +99,8 @@ bool find_layout(const uint8_t* packet, size_t length, const VirtioHeader& heade
   layout.segment = header.gso_size;
   if (layout.segment == 0 || layout.transport < (layout.is_ipv6 ? 40u : 20u)) return false;
   if (layout.transport + (layout.is_tcp ? 20 : 8) > length) return false;
+  const size_t ip_bytes = static_cast<size_t>(packet[0] & 0x0f) * 4;
+  if (!layout.is_ipv6 && (ip_bytes < 20 || ip_bytes > layout.transport)) return false;
   size_t transport_bytes = 8;
   if (layout.is_tcp) {
     transport_bytes = static_cast<size_t>(packet[layout.transport + 12] >> 4) * 4;

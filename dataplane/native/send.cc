@@ -1,5 +1,6 @@
 // The last step of the way out: queued datagrams leave with sendmmsg, those of equal size for one
-// endpoint as one UDP_SEGMENT train. What the kernel refuses is tried in a plainer way, then counted.
+// endpoint as one UDP_SEGMENT train. What the kernel refuses is tried in a plainer way, then
+// counted.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

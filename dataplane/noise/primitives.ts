@@ -17,7 +17,9 @@ export interface Primitives {
   hash: (out: Uint8Array, a: Uint8Array, b: Uint8Array) => void;
   /** Keyed BLAKE2s with a digest of `out.length` bytes, 16 or 32; the key at most 32 bytes. */
   mac: (out: Uint8Array, key: Uint8Array, input: Uint8Array) => void;
-  /** HKDF of Noise (section 4.3): one to three outputs of 32 bytes; an output may be `ck` itself. */
+  /**
+   * HKDF of Noise (section 4.3): one to three outputs of 32 bytes; an output may be `ck` itself.
+   */
   hkdf: (
     ck: Uint8Array,
     input: Uint8Array,

@@ -1,5 +1,6 @@
 // The four messages of WireGuard (paper, section 5.4): their types, sizes and field offsets, and
-// the judgement whether a datagram has the form of one. Integers are little-endian. It knows no key.
+// the judgement whether a datagram has the form of one. Integers are little-endian. It knows no
+// key.
 
 import { TRANSPORT_OVERHEAD_BYTES } from '../constants.ts';
 

@@ -1,5 +1,6 @@
 // One peer: who it is, its keypairs, its endpoint, its timers, and the packets that wait for a
-// keypair. It holds state and its own small rules; the way of a packet is in receive.ts and send.ts.
+// keypair. It holds state and its own small rules; the way of a packet is in receive.ts and
+// send.ts.
 
 import { MAX_STAGED_PER_PEER } from '../constants.ts';
 import type { PeerConfig } from '../contract.ts';

@@ -523,7 +523,9 @@ export function gatewayAndClient(
   return { world, gateway, client: clients[0]! };
 }
 
-/** The same with several clients: 10.0.0.2, fd00::2 (scope "owner"), 10.0.0.3, fd00::3 and so on. */
+/**
+ * The same with several clients: 10.0.0.2, fd00::2 (scope "owner"), 10.0.0.3, fd00::3 and so on.
+ */
 export function gatewayAndClients(
   count: number,
   seed = 1,

@@ -1,0 +1,264 @@
+// The door to engines. Everything an engine needs hangs on the engine, nothing on the process, so
+// that any number of workers may load the addon. index.ts describes each function.
+
+#include "call.h"
+#include "engine.h"
+
+namespace postern {
+
+namespace {
+
+// An engine and the ArrayBuffers whose memory it uses.
+struct Holder {
+  napi_env env;
+  Engine* engine = nullptr;
+  napi_ref buffers[6] = {};
+  size_t buffer_count = 0;
+};
+
+void release(Holder* holder) {
+  if (holder->engine == nullptr) return;
+  delete holder->engine;
+  holder->engine = nullptr;
+  for (size_t i = 0; i < holder->buffer_count; i++)
+    napi_delete_reference(holder->env, holder->buffers[i]);
+}
+
+// The environment ends: keys are wiped even when nobody closed the engine.
+void clean_up(void* data) {
+  auto* holder = static_cast<Holder*>(data);
+  delete holder->engine;
+  delete holder;
+}
+
+Engine* engine_of(Call& call) {
+  Engine* engine = static_cast<Holder*>(call.context)->engine;
+  if (engine == nullptr) call.refuse("the engine is closed");
+  return engine;
+}
+
+// A batch by its number, and a count of descriptors that it really has.
+bool batch_of(Call& call, Engine* engine, Batch*& batch, int& count) {
+  const int32_t which = call.integer(0);
+  count = call.integer(1);
+  if (call.failed) return false;
+  batch = &engine->batch(which);
+  if (count < 0 || count > batch->capacity) call.refuse("the batch has fewer descriptors");
+  return !call.failed;
+}
+
+napi_value on_poll(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  const double timeout_ms = call.number(0);
+  return call.failed ? nullptr : make_integer(env, poll_events(*engine, timeout_ms));
+}
+
+napi_value on_receive(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  return call.failed ? nullptr : make_integer(env, receive_datagrams(*engine));
+}
+
+napi_value on_read_tun(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  if (call.failed) return nullptr;
+  return make_integer(env, engine->tun < 0 ? 0 : read_tun(*engine));
+}
+
+napi_value on_open(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  Batch* batch;
+  int count;
+  if (!call.failed && batch_of(call, engine, batch, count))
+    open_datagrams(*engine, *batch, count);
+  return nullptr;
+}
+
+napi_value on_seal(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  Batch* batch;
+  int count;
+  if (!call.failed && batch_of(call, engine, batch, count))
+    seal_packets(*engine, *batch, count);
+  return nullptr;
+}
+
+napi_value on_write_tun(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  Batch* batch;
+  int count;
+  if (!call.failed && batch_of(call, engine, batch, count) && engine->tun >= 0)
+    write_tun(*engine, *batch, count);
+  return nullptr;
+}
+
+napi_value on_send(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  const Bytes message = bytes_of(call, 0);
+  const int32_t endpoint = call.integer(1);
+  if (call.failed) return nullptr;
+  if (endpoint < 0 || static_cast<uint32_t>(endpoint) >= engine->endpoint_count ||
+      message.length == 0 || message.length > 65507) {
+    call.refuse("an endpoint and a message are expected");
+    return nullptr;
+  }
+  uint8_t* out = reserve_datagram(*engine, message.length);
+  memcpy(out, message.data, message.length);
+  commit_datagram(*engine, static_cast<uint32_t>(endpoint), message.length);
+  return nullptr;
+}
+
+napi_value on_flush(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  if (!call.failed) flush_datagrams(*engine);
+  return nullptr;
+}
+
+// Slot and generation in one number: generation * 2^20 + slot; -1 when all slots are taken.
+napi_value on_install_key(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  const Bytes send = bytes_of(call, 0, KEY_BYTES);
+  const Bytes receive = bytes_of(call, 1, KEY_BYTES);
+  const int32_t remote_index = call.integer(2);
+  if (call.failed) return nullptr;
+  uint32_t generation = 0;
+  const int slot = engine->keys.install(send.data, receive.data,
+                                        static_cast<uint32_t>(remote_index), generation);
+  return make_number(env, slot < 0 ? -1 : generation * 1048576.0 + slot);
+}
+
+napi_value on_remove_key(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  const int32_t slot = call.integer(0);
+  const int32_t generation = call.integer(1);
+  if (!call.failed) engine->keys.remove(slot, generation);
+  return nullptr;
+}
+
+napi_value on_close(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  release(static_cast<Holder*>(call.context));
+  return nullptr;
+}
+
+// ---- making an engine ----
+
+struct Options {
+  Call& call;
+  napi_value object;
+  Holder* holder;
+
+  napi_value get(const char* name) {
+    napi_value value = nullptr;
+    napi_get_named_property(call.env, object, name, &value);
+    return value;
+  }
+
+  double number(const char* name) {
+    double value = 0;
+    if (napi_get_value_double(call.env, get(name), &value) != napi_ok)
+      call.refuse("the options of an engine lack a number");
+    return value;
+  }
+
+  bool boolean(const char* name) {
+    bool value = false;
+    if (napi_get_value_bool(call.env, get(name), &value) != napi_ok)
+      call.refuse("the options of an engine lack a boolean");
+    return value;
+  }
+
+  // The memory of a typed array, which is kept alive until the engine is closed.
+  void* memory(const char* name, napi_typedarray_type wanted, size_t minimum) {
+    napi_typedarray_type type;
+    size_t length = 0;
+    void* data = nullptr;
+    napi_value buffer = nullptr;
+    if (napi_get_typedarray_info(call.env, get(name), &type, &length, &data, &buffer, nullptr) !=
+            napi_ok ||
+        type != wanted || length < minimum) {
+      call.refuse("the options of an engine lack a typed array, or it is too short");
+      return nullptr;
+    }
+    napi_create_reference(call.env, buffer, 1, &holder->buffers[holder->buffer_count++]);
+    return data;
+  }
+};
+
+bool read_options(Call& call, Holder* holder) {
+  Options options{call, call.values[0], holder};
+  Engine& engine = *holder->engine;
+  engine.udp4 = static_cast<int>(options.number("udp4"));
+  engine.udp6 = static_cast<int>(options.number("udp6"));
+  engine.tun = static_cast<int>(options.number("tun"));
+  engine.wake = static_cast<int>(options.number("wake"));
+  engine.mtu = static_cast<size_t>(options.number("mtu"));
+  engine.tun_takes_udp = options.boolean("tunTakesUdp");
+  constexpr size_t ENDPOINT_BYTES = sizeof(EndpointRecord);
+  constexpr int DATAGRAMS = DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT;
+  engine.endpoint_count = static_cast<uint32_t>(options.number("endpointCount"));
+  if (engine.endpoint_count < DATAGRAM_SLOTS) call.refuse("too few endpoints");
+  if (call.failed) return false;
+  engine.datagrams.size = DATAGRAM_SLOTS * SLOT_BYTES;
+  engine.datagrams.capacity = DATAGRAMS;
+  engine.packets.size = PACKET_SLOTS * SLOT_BYTES;
+  engine.packets.capacity = PACKET_SLOTS;
+  engine.packets.has_virtio_header = true;
+  engine.datagrams.bytes = static_cast<uint8_t*>(
+      options.memory("datagrams", napi_uint8_array, engine.datagrams.size));
+  engine.datagrams.descriptors = static_cast<int32_t*>(options.memory(
+      "datagramDescriptors", napi_int32_array, DATAGRAMS * DESCRIPTOR_WORDS));
+  engine.packets.bytes =
+      static_cast<uint8_t*>(options.memory("packets", napi_uint8_array, engine.packets.size));
+  engine.packets.descriptors = static_cast<int32_t*>(
+      options.memory("packetDescriptors", napi_int32_array,
+                     static_cast<size_t>(PACKET_SLOTS) * DESCRIPTOR_WORDS));
+  engine.endpoints = static_cast<EndpointRecord*>(
+      options.memory("endpoints", napi_uint8_array, engine.endpoint_count * ENDPOINT_BYTES));
+  engine.faults =
+      static_cast<double*>(options.memory("faults", napi_float64_array, FAULTS));
+  return !call.failed;
+}
+
+napi_value on_create_engine(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  auto* holder = new Holder{env};
+  holder->engine = new Engine;
+  if (!read_options(call, holder)) {
+    release(holder);
+    delete holder;
+    return nullptr;
+  }
+  napi_add_env_cleanup_hook(env, clean_up, holder);
+  napi_value engine;
+  napi_create_object(env, &engine);
+  define(env, engine, "poll", on_poll, holder);
+  define(env, engine, "receive", on_receive, holder);
+  define(env, engine, "readTun", on_read_tun, holder);
+  define(env, engine, "open", on_open, holder);
+  define(env, engine, "seal", on_seal, holder);
+  define(env, engine, "writeTun", on_write_tun, holder);
+  define(env, engine, "send", on_send, holder);
+  define(env, engine, "flush", on_flush, holder);
+  define(env, engine, "installKey", on_install_key, holder);
+  define(env, engine, "removeKey", on_remove_key, holder);
+  define(env, engine, "close", on_close, holder);
+  return engine;
+}
+
+}  // namespace
+
+void define_engine(napi_env env, napi_value exports) {
+  define(env, exports, "createEngine", on_create_engine, nullptr);
+}
+
+}  // namespace postern

@@ -1,0 +1,139 @@
+// The door to the operating system: interfaces, sockets, descriptors, the clock. index.ts describes
+// each function.
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "system.h"
+
+namespace postern {
+
+namespace {
+
+bool name_of(Call& call, int i, char* name, size_t size) {
+  size_t length = 0;
+  // Node-API cuts a text that is too long, and the rest may be another interface's name.
+  if (napi_get_value_string_utf8(call.env, call.values[i], nullptr, 0, &length) != napi_ok ||
+      length == 0 || length >= size ||
+      napi_get_value_string_utf8(call.env, call.values[i], name, size, &length) != napi_ok)
+    call.refuse("an interface name of 1 to 15 characters is expected");
+  return !call.failed;
+}
+
+napi_value on_open_tun(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  char name[16];
+  const bool virtio_header = call.boolean(1);
+  if (!name_of(call, 0, name, sizeof name) || call.failed) return nullptr;
+  TunFeatures features = {};
+  const int fd = open_tun(name, virtio_header, features);
+  if (throws(call, fd, "opening the TUN")) return nullptr;
+  napi_value result;
+  napi_create_object(env, &result);
+  set(env, result, "fd", make_integer(env, fd));
+  set(env, result, "takesUdp", make_boolean(env, features.udp));
+  return result;
+}
+
+napi_value on_set_link(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  char name[16];
+  const int32_t mtu = call.integer(1);
+  if (!name_of(call, 0, name, sizeof name) || call.failed) return nullptr;
+  throws(call, set_link(name, static_cast<uint32_t>(mtu)), "bringing the TUN up");
+  return nullptr;
+}
+
+napi_value on_add_address(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  char name[16];
+  const Bytes address = bytes_of(call, 1);
+  const int32_t prefix_bits = call.integer(2);
+  if (!call.failed && address.length != 4 && address.length != 16)
+    call.refuse("an address of 4 or 16 bytes is expected");
+  if (call.failed || !name_of(call, 0, name, sizeof name)) return nullptr;
+  throws(call,
+         add_address(name, address.data, address.length,
+                              static_cast<uint8_t>(prefix_bits)),
+         "giving the TUN its address");
+  return nullptr;
+}
+
+napi_value on_open_udp(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const bool is_ipv6 = call.boolean(0);
+  const int32_t port = call.integer(1);
+  if (call.failed) return nullptr;
+  const int fd = open_udp(is_ipv6, static_cast<uint16_t>(port));
+  return throws(call, fd, "opening the UDP socket") ? nullptr : make_integer(env, fd);
+}
+
+napi_value on_bound_port(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int port = bound_port(call.integer(0));
+  if (call.failed || throws(call, port, "asking for the UDP port")) return nullptr;
+  return make_integer(env, port);
+}
+
+napi_value on_open_wake(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  return throws(call, fd < 0 ? -errno : fd, "opening an eventfd") ? nullptr
+                                                                  : make_integer(env, fd);
+}
+
+napi_value on_open_pair(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  int fds[2];
+  const int made = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds);
+  if (throws(call, made < 0 ? -errno : 0, "opening a pair of sockets")) return nullptr;
+  napi_value result;
+  napi_create_array_with_length(env, 2, &result);
+  napi_set_element(env, result, 0, make_integer(env, fds[0]));
+  napi_set_element(env, result, 1, make_integer(env, fds[1]));
+  return result;
+}
+
+napi_value on_wake(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int32_t fd = call.integer(0);
+  const uint64_t one = 1;
+  // A full counter means that it has been rung already.
+  if (!call.failed && write(fd, &one, sizeof one) < 0 && errno != EAGAIN)
+    throws(call, -errno, "waking the worker");
+  return nullptr;
+}
+
+napi_value on_close_fd(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int32_t fd = call.integer(0);
+  if (!call.failed) close(fd);
+  return nullptr;
+}
+
+napi_value on_boot_time(napi_env env, napi_callback_info) {
+  timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return make_number(env, static_cast<double>(now.tv_sec) * 1000 +
+                              static_cast<double>(now.tv_nsec) / 1e6);
+}
+
+}  // namespace
+
+void define_system(napi_env env, napi_value exports) {
+  define(env, exports, "openTun", on_open_tun, nullptr);
+  define(env, exports, "setLink", on_set_link, nullptr);
+  define(env, exports, "addAddress", on_add_address, nullptr);
+  define(env, exports, "openUdp", on_open_udp, nullptr);
+  define(env, exports, "boundPort", on_bound_port, nullptr);
+  define(env, exports, "openWake", on_open_wake, nullptr);
+  define(env, exports, "openPair", on_open_pair, nullptr);
+  define(env, exports, "wake", on_wake, nullptr);
+  define(env, exports, "closeFd", on_close_fd, nullptr);
+  define(env, exports, "bootTime", on_boot_time, nullptr);
+}
+
+}  // namespace postern

@@ -1,0 +1,148 @@
+// From one configuration to another: which steps, in which order, and none too many.
+
+import test from 'ava';
+import fc from 'fast-check';
+import type { GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/contract.ts';
+import { type Change, diff, EMPTY_CONFIG, isEmpty } from '../../dataplane/diff.ts';
+import { peer, rule, SEEDED } from '../support/simulation.ts';
+
+function config(
+  peers: readonly PeerConfig[],
+  rules: Record<string, readonly RuleConfig[]> = {},
+): GatewayConfig {
+  return {
+    peers: new Map(peers.map((one) => [one.publicKey, one])),
+    rules: new Map(Object.entries(rules)),
+  };
+}
+
+function named(change: Change): Record<string, string[]> {
+  return {
+    removed: [...change.removed],
+    updated: change.updated.map((one) => one.publicKey),
+    added: change.added.map((one) => one.publicKey),
+    scopes: change.scopes.map((scope) => `${scope.name}${scope.compiled === null ? ' none' : ''}`),
+  };
+}
+
+const nothing = { removed: [], updated: [], added: [], scopes: [] };
+const a = peer({ key: 'A', ipv4: '10.0.0.2', ipv6: 'fd00::2' });
+const drop = rule('1', 'drop', '10.0.0.0/8');
+
+const cases: readonly [string, GatewayConfig, GatewayConfig, Record<string, string[]>][] = [
+  ['nothing to nothing', EMPTY_CONFIG, config([]), {}],
+  ['a peer appears', config([]), config([a]), { added: ['A'] }],
+  ['a peer disappears', config([a]), config([]), { removed: ['A'] }],
+  ['the same peer, another object', config([a]), config([{ ...a }]), {}],
+  [
+    'bytes that are equal, in another array',
+    config([a]),
+    config([{ ...a, ipv4: a.ipv4!.slice(), presharedKey: a.presharedKey.slice() }]),
+    {},
+  ],
+  [
+    'its IPv4 address changes',
+    config([a]),
+    config([{ ...a, ipv4: new Uint8Array([10, 0, 0, 3]) }]),
+    { updated: ['A'] },
+  ],
+  ['its IPv4 address goes', config([a]), config([{ ...a, ipv4: null }]), { updated: ['A'] }],
+  ['its IPv6 address comes', config([{ ...a, ipv6: null }]), config([a]), { updated: ['A'] }],
+  [
+    'its preshared key changes in the last byte',
+    config([a]),
+    config([{ ...a, presharedKey: new Uint8Array(32).fill(1, 31) }]),
+    { updated: ['A'] },
+  ],
+  ['its owner changes', config([a]), config([{ ...a, scope: 'other' }]), { updated: ['A'] }],
+  [
+    'only where it was last heard changes',
+    config([a]),
+    config([{ ...a, resume: { endpoint: { address: '192.0.2.9', port: 1 }, heardAtMs: 5 } }]),
+    {},
+  ],
+  [
+    'one goes, one changes, one comes',
+    config([a, { ...a, publicKey: 'B' }]),
+    config([
+      { ...a, publicKey: 'B', scope: 'x' },
+      { ...a, publicKey: 'C' },
+    ]),
+    { removed: ['A'], updated: ['B'], added: ['C'] },
+  ],
+  ['a scope gets rules', config([]), config([], { s: [drop] }), { scopes: ['s'] }],
+  ['a scope loses its rules', config([], { s: [drop] }), config([]), { scopes: ['s none'] }],
+  ['a scope is emptied', config([], { s: [drop] }), config([], { s: [] }), { scopes: ['s none'] }],
+  ['an empty scope is as good as none', config([]), config([], { s: [] }), {}],
+  ['equal rules', config([], { s: [drop] }), config([], { s: [{ ...drop }] }), {}],
+  [
+    'one scope of two changes',
+    config([], { s: [drop], u: [drop] }),
+    config([], { s: [drop], u: [drop, rule('2', 'accept', 'fd00::/8')] }),
+    { scopes: ['u'] },
+  ],
+];
+
+for (const [title, current, desired, wanted] of cases) {
+  test(`${title}: exactly these steps`, (t) => {
+    t.deepEqual(named(diff(current, desired)), { ...nothing, ...wanted });
+  });
+}
+
+const tcp80: RuleConfig = rule('1', 'drop', '10.0.0.0/8', { type: 'tcp', first: 80, last: 90 });
+const variations: readonly [string, Partial<RuleConfig>][] = [
+  ['id', { id: '2' }],
+  ['action', { action: 'accept' }],
+  ['address', { address: new Uint8Array([11, 0, 0, 0]) }],
+  ['prefix', { prefixBits: 9 }],
+  ['port type', { portType: 'udp' }],
+  ['first port', { portFirst: 81 }],
+  ['last port', { portLast: 91 }],
+];
+
+for (const [what, variation] of variations) {
+  test(`a rule that differs in its ${what} is another rule`, (t) => {
+    const change = diff(
+      config([], { s: [tcp80] }),
+      config([], { s: [{ ...tcp80, ...variation }] }),
+    );
+    t.is(change.scopes.length, 1);
+  });
+}
+
+test('a change without steps is empty, and one with any is not', (t) => {
+  t.true(isEmpty(diff(EMPTY_CONFIG, config([]))));
+  t.false(isEmpty(diff(EMPTY_CONFIG, config([a]))));
+  t.false(isEmpty(diff(config([a]), EMPTY_CONFIG)));
+  t.false(isEmpty(diff(config([a]), config([{ ...a, scope: 'x' }]))));
+  t.false(isEmpty(diff(EMPTY_CONFIG, config([], { s: [drop] }))));
+});
+
+test('the steps, taken, lead from any configuration to any other', (t) => {
+  const peerOf = fc.record({
+    key: fc.constantFrom('A', 'B', 'C', 'D', 'E'),
+    ipv4: fc.option(fc.constantFrom('10.0.0.2', '10.0.0.3')),
+    scope: fc.constantFrom('x', 'y'),
+  });
+  const configs = fc.array(peerOf, { maxLength: 8 }).map((fields) => config(fields.map(peer)));
+  fc.assert(
+    fc.property(configs, configs, (current, desired) => {
+      const change = diff(current, desired);
+      const peers = new Map(current.peers);
+      for (const key of change.removed) t.true(peers.delete(key));
+      for (const one of change.updated) {
+        t.true(peers.has(one.publicKey));
+        peers.set(one.publicKey, one);
+      }
+      for (const one of change.added) {
+        t.false(peers.has(one.publicKey));
+        peers.set(one.publicKey, one);
+      }
+      t.deepEqual(
+        [...peers].sort(([left], [right]) => left.localeCompare(right)),
+        [...desired.peers].sort(([left], [right]) => left.localeCompare(right)),
+      );
+    }),
+    SEEDED,
+  );
+});

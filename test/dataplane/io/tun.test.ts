@@ -1,0 +1,68 @@
+// The TUN of the TypeScript twin, on a pair of sockets in its place.
+
+import { readSync, writeSync } from 'node:fs';
+import type { ExecutionContext } from 'ava';
+import { TunFile } from '../../../dataplane/io/tun.ts';
+import type { Addon } from '../../../dataplane/native/index.ts';
+import { nativeTest } from '../../support/native.ts';
+import { counting } from '../../support/packets.ts';
+
+function open(
+  t: ExecutionContext,
+  native: Addon,
+): { tun: TunFile; far: number; faults: () => number } {
+  const [near, far] = native.openPair();
+  t.teardown(() => native.closeFd(near));
+  t.teardown(() => native.closeFd(far));
+  let faults = 0;
+  const tun = new TunFile(near, () => {
+    faults++;
+  });
+  return { tun, far, faults: () => faults };
+}
+
+nativeTest('nothing to read is no fault', (t, native) => {
+  const { tun, faults } = open(t, native);
+  t.is(tun.read(), null);
+  t.is(faults(), 0);
+});
+
+nativeTest('packets are read one by one, whole', (t, native) => {
+  const { tun, far } = open(t, native);
+  for (const length of [28, 1_420, 65_535]) writeSync(far, counting(length, length));
+  for (const length of [28, 1_420, 65_535]) t.deepEqual(tun.read(), counting(length, length));
+  t.is(tun.read(), null);
+});
+
+nativeTest('packets are written one by one, whole', (t, native) => {
+  const { tun, far } = open(t, native);
+  const buffer = new Uint8Array(70_000);
+  for (const length of [28, 1_420, 65_535]) {
+    tun.write(counting(length, length));
+    t.deepEqual(buffer.slice(0, readSync(far, buffer)), counting(length, length));
+  }
+});
+
+nativeTest('a TUN that has vanished is a fault when read, and an exception when written', (t) => {
+  let faults = 0;
+  const tun = new TunFile(1_000_000, () => {
+    faults++;
+  });
+  t.is(tun.read(), null);
+  t.is(faults, 1);
+  t.throws(() => tun.write(counting(28)), { code: 'EBADF' });
+});
+
+nativeTest('a TUN that takes nothing more throws, and takes again later', (t, native) => {
+  const { tun, far } = open(t, native);
+  const buffer = new Uint8Array(70_000);
+  t.throws(
+    () => {
+      for (let i = 0; i < 100; i++) tun.write(counting(60_000));
+    },
+    { code: 'EAGAIN' },
+  );
+  readSync(far, buffer);
+  readSync(far, buffer);
+  t.notThrows(() => tun.write(counting(28)));
+});

@@ -1,0 +1,131 @@
+// The sockets of the TypeScript twin, on loopback.
+
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import test, { type ExecutionContext } from 'ava';
+import { type ReceivedDatagram, UdpSockets } from '../../../dataplane/io/udp.ts';
+import { formatAddress } from '../../../dataplane/wire/address.ts';
+import { counting } from '../../support/packets.ts';
+
+interface Bench {
+  sockets: UdpSockets;
+  faults: string[];
+  arrivals: () => number;
+}
+
+/** Sockets on a free port that are closed after the test. */
+async function open(t: ExecutionContext, port = 0): Promise<Bench> {
+  const faults: string[] = [];
+  let arrivals = 0;
+  const sockets = await UdpSockets.open(
+    port,
+    () => {
+      arrivals++;
+    },
+    (kind) => faults.push(kind),
+  );
+  t.teardown(() => sockets.close());
+  return { sockets, faults, arrivals: () => arrivals };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; !holds() && tries < 400; tries++)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+async function arrived(sockets: UdpSockets, count: number): Promise<ReceivedDatagram[]> {
+  const datagrams: ReceivedDatagram[] = [];
+  await until(() => {
+    while (sockets.hasArrivals) datagrams.push(sockets.take()!);
+    return datagrams.length >= count;
+  });
+  return datagrams;
+}
+
+for (const loopback of ['127.0.0.1', '::1']) {
+  test(`a datagram over ${loopback} arrives with its sender`, async (t) => {
+    const [a, b] = [await open(t), await open(t)];
+    a.sockets.send(counting(100), { address: loopback, port: b.sockets.port });
+    const [datagram] = await arrived(b.sockets, 1);
+    t.deepEqual(new Uint8Array(datagram!.bytes), counting(100));
+    t.is(formatAddress(datagram!.address), loopback);
+    t.is(datagram!.port, a.sockets.port);
+    t.is(b.arrivals(), 1);
+  });
+}
+
+test('datagrams wait in the order in which they came', async (t) => {
+  const [a, b] = [await open(t), await open(t)];
+  for (let i = 0; i < 20; i++)
+    a.sockets.send(counting(1 + i), { address: '127.0.0.1', port: b.sockets.port });
+  const lengths = (await arrived(b.sockets, 20)).map(({ bytes }) => bytes.length);
+  t.deepEqual(
+    lengths,
+    Array.from({ length: 20 }, (_, i) => 1 + i),
+  );
+});
+
+test('nothing has arrived', async (t) => {
+  const { sockets } = await open(t);
+  t.false(sockets.hasArrivals);
+  t.is(sockets.take(), undefined);
+});
+
+test('a queue that is full loses what comes, and counts it', async (t) => {
+  const [a, b] = [await open(t), await open(t)];
+  for (let i = 0; i < 1_100; i++) {
+    a.sockets.send(counting(10), { address: '127.0.0.1', port: b.sockets.port });
+    if (i % 100 === 99) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await until(() => b.arrivals() + b.faults.length >= 1_100);
+  t.is(b.arrivals(), 1_024);
+  t.deepEqual(new Set(b.faults), new Set(['receive']));
+});
+
+test('both families are bound to one port', async (t) => {
+  const { sockets } = await open(t);
+  for (const type of ['udp4', 'udp6'] as const) {
+    const socket = createSocket({ type, ipv6Only: type === 'udp6' });
+    t.teardown(() => socket.close());
+    socket.bind(sockets.port);
+    const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
+    t.is(error.code, 'EADDRINUSE');
+  }
+});
+
+for (const type of ['udp4', 'udp6'] as const) {
+  test(`a port that is taken by a socket of ${type} is refused`, async (t) => {
+    const other = createSocket({ type, ipv6Only: type === 'udp6' });
+    t.teardown(() => other.close());
+    other.bind(0);
+    await once(other, 'listening');
+    await t.throwsAsync(open(t, other.address().port), { code: 'EADDRINUSE' });
+  });
+}
+
+test('a closed port is free again', async (t) => {
+  const first = await UdpSockets.open(
+    0,
+    () => undefined,
+    () => undefined,
+  );
+  const { port } = first;
+  first.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  const { sockets } = await open(t, port);
+  t.is(sockets.port, port);
+});
+
+test('a datagram that cannot be sent is counted', async (t) => {
+  const { sockets, faults } = await open(t);
+  sockets.send(counting(10), { address: '255.255.255.255', port: 9 });
+  await until(() => faults.length > 0);
+  t.deepEqual(faults, ['send']);
+});
+
+test('an answer to port 0, from which anybody may send, is counted and does not throw', async (t) => {
+  const { sockets, faults } = await open(t);
+  t.notThrows(() => sockets.send(counting(10), { address: '127.0.0.1', port: 0 }));
+  await until(() => faults.length > 0);
+  t.deepEqual(faults, ['send']);
+});

@@ -1,0 +1,537 @@
+// The addon's door: what it opens for the main thread, what it says to nonsense, and that no
+// descriptor, however wrong, is followed out of an arena.
+
+import { readFileSync, readSync, writeSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import test from 'ava';
+import fc from 'fast-check';
+import { SLOT_BYTES } from '../../../dataplane/constants.ts';
+import {
+  ADDRESS,
+  type Batch,
+  DESCRIPTOR_WORDS,
+  GENERATION,
+  KEY,
+  LENGTH,
+  OFFSET,
+  VERDICT,
+  VERDICT_DROP,
+  VERDICT_OPEN,
+  VERDICT_OPEN_FAILED,
+  VERDICT_SEAL,
+  VERDICT_SEAL_EXHAUSTED,
+  VERDICT_SEAL_INVALID,
+  VERDICT_SEALED,
+  VERDICT_TUN,
+} from '../../../dataplane/contract.ts';
+import { type Addon, loadAddon, NativeEngine } from '../../../dataplane/native/index.ts';
+import { portablePrimitives } from '../../../dataplane/noise/primitives.ts';
+import { createEndpointTable } from '../../../dataplane/wire/address.ts';
+import {
+  mark,
+  NativeBench,
+  nativeTest,
+  openNative,
+  TARGET,
+  verdictOf,
+} from '../../support/native.ts';
+import { counting } from '../../support/packets.ts';
+import { SEEDED } from '../../support/simulation.ts';
+
+const nothing = { udp4: -1, udp6: -1, wake: -1, tun: -1, tunTakesUdp: true, mtu: 1_420 };
+
+test('loading gives the addon, or says why there is none', (t) => {
+  const loaded = loadAddon();
+  if (loaded.addon === null) t.regex(loaded.reason, /./);
+  else t.is(typeof loaded.addon.createEngine, 'function');
+});
+
+// ---- what the operating system gives ---------------------------------------------------------
+
+nativeTest('a socket is bound to a free port, on all addresses of its family', (t, native) => {
+  const fds = [native.openUdp(false, 0), native.openUdp(true, 0)];
+  for (const fd of fds) {
+    t.true(native.boundPort(fd) > 0);
+    native.closeFd(fd);
+  }
+});
+
+nativeTest('both families share one port', (t, native) => {
+  const v4 = native.openUdp(false, 0);
+  const port = native.boundPort(v4);
+  const v6 = native.openUdp(true, port);
+  t.is(native.boundPort(v6), port);
+  native.closeFd(v4);
+  native.closeFd(v6);
+});
+
+nativeTest('a port that is taken is refused by that name', (t, native) => {
+  for (const isIpv6 of [false, true]) {
+    const fd = native.openUdp(isIpv6, 0);
+    const error = t.throws(() => native.openUdp(isIpv6, native.boundPort(fd)));
+    t.is((error as NodeJS.ErrnoException).code, 'EADDRINUSE');
+    native.closeFd(fd);
+  }
+});
+
+nativeTest('a closed port is free again', (t, native) => {
+  const fd = native.openUdp(false, 0);
+  const port = native.boundPort(fd);
+  native.closeFd(fd);
+  const again = native.openUdp(false, port);
+  t.is(native.boundPort(again), port);
+  native.closeFd(again);
+});
+
+nativeTest('a pair carries whole packets both ways, in order', (t, native) => {
+  const [a, b] = native.openPair();
+  const buffer = new Uint8Array(100);
+  for (const [from, to] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    writeSync(from, counting(20));
+    writeSync(from, counting(30));
+    t.is(readSync(to, buffer), 20);
+    t.is(readSync(to, buffer), 30);
+    t.throws(() => readSync(to, buffer), { code: 'EAGAIN' });
+  }
+  native.closeFd(a);
+  native.closeFd(b);
+});
+
+nativeTest('boot time goes forward and is that of the machine', (t, native) => {
+  const first = native.bootTime();
+  const uptimeMs = 1_000 * Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]);
+  t.true(Math.abs(first - uptimeMs) < 2_000);
+  t.true(native.bootTime() >= first);
+});
+
+nativeTest('an interface that is not there cannot be changed', (t, native) => {
+  const missing = { code: 'ENODEV' };
+  t.throws(() => native.setLink('postern-none', 1_420), missing);
+  t.throws(() => native.addAddress('postern-none', new Uint8Array([10, 0, 0, 1]), 24), missing);
+});
+
+nativeTest(
+  'a name that no interface can have is refused, not cut to one that it can',
+  (t, native) => {
+    for (const name of ['', 'a-name-longer-than-fifteen'])
+      t.throws(() => native.setLink(name, 1_420), { instanceOf: TypeError }, name);
+  },
+);
+
+// ---- nonsense --------------------------------------------------------------------------------
+
+const junk: readonly unknown[] = [
+  undefined,
+  null,
+  true,
+  -1,
+  1.5,
+  Number.NaN,
+  2 ** 40,
+  'text',
+  {},
+  [],
+  new Uint8Array(0),
+  new Uint8Array(31),
+  new Uint8Array(33),
+  new Uint16Array(32),
+  new Float64Array(4),
+  new ArrayBuffer(32),
+  new DataView(new ArrayBuffer(32)),
+  Symbol('x'),
+  10n,
+  () => undefined,
+];
+
+/** Calls with one argument after the other replaced by junk: an exception at worst. */
+function callWithJunk(call: (...args: unknown[]) => unknown, good: readonly unknown[]): number {
+  let thrown = 0;
+  for (let i = 0; i < good.length; i++) {
+    for (const one of junk) {
+      const args = [...good];
+      args[i] = one;
+      try {
+        call(...args);
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        thrown++;
+      }
+    }
+  }
+  return thrown;
+}
+
+const bytes = (length: number): Uint8Array => new Uint8Array(length);
+
+const primitiveCalls: readonly [name: keyof Addon, args: readonly unknown[]][] = [
+  ['publicKey', [bytes(32), bytes(32)]],
+  ['sharedSecret', [bytes(32), bytes(32), bytes(32)]],
+  ['hash', [bytes(32), bytes(10), bytes(10)]],
+  ['mac', [bytes(16), bytes(32), bytes(10)]],
+  ['hkdf', [bytes(32), bytes(10), bytes(32), bytes(32), bytes(32)]],
+  ['seal', [bytes(26), bytes(32), bytes(10), bytes(5)]],
+  ['open', [bytes(10), bytes(32), bytes(26), bytes(5)]],
+  ['xseal', [bytes(26), bytes(32), bytes(24), bytes(10), bytes(5)]],
+  ['xopen', [bytes(10), bytes(32), bytes(24), bytes(26), bytes(5)]],
+];
+
+for (const [name, args] of primitiveCalls) {
+  nativeTest(
+    `${name} refuses arguments of a wrong kind or length with an exception`,
+    (t, native) => {
+      const call = native[name] as unknown as (...list: unknown[]) => unknown;
+      t.notThrows(() => call(...args));
+      t.true(callWithJunk(call, args) > junk.length);
+      t.throws(() => call());
+    },
+  );
+}
+
+nativeTest('an output must have exactly the room that is needed', (t, native) => {
+  const key = bytes(32);
+  t.throws(() => native.hash(bytes(31), key, key), { instanceOf: TypeError });
+  t.throws(() => native.hash(bytes(33), key, key), { instanceOf: TypeError });
+  t.throws(() => native.mac(bytes(0), key, key), { instanceOf: TypeError });
+  t.throws(() => native.mac(bytes(33), key, key), { instanceOf: TypeError });
+  t.throws(() => native.mac(bytes(16), bytes(33), key), { instanceOf: TypeError });
+  t.throws(() => native.seal(bytes(25), key, bytes(10), key), { instanceOf: TypeError });
+  t.throws(() => native.seal(bytes(27), key, bytes(10), key), { instanceOf: TypeError });
+  t.throws(() => native.open(bytes(11), key, bytes(26), key), { instanceOf: TypeError });
+  t.throws(() => native.open(bytes(0), key, bytes(15), key), { instanceOf: TypeError });
+  t.throws(() => native.hkdf(key, key, bytes(31), null, null), { instanceOf: TypeError });
+});
+
+nativeTest('an engine refuses options that lack something or are too short', (t, native) => {
+  const create = (options: unknown): unknown => native.createEngine(options as never);
+  const good = {
+    ...nothing,
+    datagrams: bytes(64 * SLOT_BYTES),
+    datagramDescriptors: new Int32Array(64 * 64 * DESCRIPTOR_WORDS),
+    packets: bytes(64 * SLOT_BYTES),
+    packetDescriptors: new Int32Array(64 * DESCRIPTOR_WORDS),
+    endpoints: bytes(64 * 64),
+    endpointCount: 64,
+    faults: new Float64Array(4),
+  };
+  t.notThrows(() => (create(good) as { close: () => void }).close());
+  for (const name of Object.keys(good)) {
+    const without = { ...good, [name]: undefined };
+    t.throws(() => create(without), { instanceOf: TypeError }, name);
+  }
+  const short = {
+    datagrams: bytes(64 * SLOT_BYTES - 1),
+    datagramDescriptors: new Int32Array(64 * 64 * DESCRIPTOR_WORDS - 1),
+    packets: bytes(64 * SLOT_BYTES - 1),
+    packetDescriptors: new Int32Array(64 * DESCRIPTOR_WORDS - 1),
+    endpoints: bytes(64 * 64 - 1),
+    endpointCount: 63,
+    faults: new Float64Array(3),
+  };
+  for (const [name, value] of Object.entries(short))
+    t.throws(() => create({ ...good, [name]: value }), { instanceOf: TypeError }, name);
+  t.throws(() => create({ ...good, faults: bytes(32) }), { instanceOf: TypeError });
+});
+
+nativeTest('an engine refuses more descriptors than its batches have', (t, native) => {
+  const engine = openNative(native, nothing);
+  for (const count of [-1, 65, 2 ** 31 - 1]) {
+    engine.packets.count = count;
+    for (const call of ['open', 'seal', 'writeTun'] as const)
+      if (call !== 'writeTun' || count < 0)
+        t.throws(() => engine[call](engine.packets), { instanceOf: TypeError }, `${call} ${count}`);
+  }
+  engine.datagrams.count = 64 * 64 + 1;
+  t.throws(() => engine.open(engine.datagrams), { instanceOf: TypeError });
+  engine.close();
+});
+
+nativeTest('a key has 32 bytes', (t, native) => {
+  const engine = openNative(native, nothing);
+  t.throws(() => engine.installKey(bytes(31), bytes(32), 1), { instanceOf: TypeError });
+  t.throws(() => engine.installKey(bytes(32), bytes(33), 1), { instanceOf: TypeError });
+  engine.close();
+});
+
+nativeTest('a closed engine does nothing but say so; closing it again is no harm', (t, native) => {
+  const engine = openNative(native, nothing);
+  const key = engine.installKey(counting(32), counting(32), 1)!;
+  engine.close();
+  engine.close();
+  const closed = { message: 'the engine is closed' };
+  t.throws(() => engine.poll(0), closed);
+  t.throws(() => engine.receive(), closed);
+  t.throws(() => engine.readTun(), closed);
+  t.throws(() => engine.flush(), closed);
+  t.throws(() => engine.open(engine.datagrams), closed);
+  t.throws(() => engine.seal(engine.packets), closed);
+  t.throws(() => engine.writeTun(engine.packets), closed);
+  t.throws(() => engine.send(bytes(10), 0), closed);
+  t.throws(() => engine.installKey(bytes(32), bytes(32), 1), closed);
+  t.throws(() => engine.removeKey(key.slot, key.generation), closed);
+});
+
+// ---- descriptors out of bounds ---------------------------------------------------------------
+
+const ARENA = 64 * SLOT_BYTES;
+
+/** Numbers that are wrong in every way a 32-bit number can be, and a few that are right. */
+const anyNumber = fc.oneof(
+  fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+  fc.integer({ min: -40, max: 80 }),
+  fc.integer({ min: ARENA - 80, max: ARENA + 80 }),
+  fc.constantFrom(0, 1, -1, ARENA, ARENA - 1, ARENA + 1, 2 ** 31 - 1, -(2 ** 31)),
+);
+
+const anyDescriptor = fc.record({
+  offset: anyNumber,
+  length: anyNumber,
+  slot: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: anyNumber }),
+  generation: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: anyNumber },
+  ),
+  address: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(TARGET) },
+    { weight: 1, arbitrary: anyNumber },
+  ),
+});
+
+interface Descriptor {
+  offset: number;
+  length: number;
+  slot: number;
+  generation: number;
+  address: number;
+}
+
+function write(batch: Batch, i: number, descriptor: Descriptor, verdict: number): void {
+  const { offset, length, slot, generation, address } = descriptor;
+  mark(batch, i, { verdict, key: { slot, generation }, address, offset, length });
+}
+
+/** A bench whose arenas hold a pattern, and a check that nothing of it has moved. */
+function patterned(native: Addon): {
+  bench: NativeBench;
+  isUntouched: () => boolean;
+  reset: () => void;
+} {
+  const bench = new NativeBench(native);
+  bench.engine.installKey(counting(32), counting(32), 1);
+  const { datagrams, packets } = bench.engine;
+  const reset = (): void => {
+    for (const batch of [datagrams, packets]) {
+      batch.bytes.fill(0x5a);
+      batch.count = 0;
+    }
+  };
+  reset();
+  const pattern = Buffer.alloc(ARENA, 0x5a);
+  return {
+    bench,
+    reset,
+    isUntouched: () => pattern.equals(datagrams.bytes) && pattern.equals(packets.bytes),
+  };
+}
+
+function fits({ offset, length }: Descriptor, before: number, behind: number): boolean {
+  return offset >= before && length >= 0 && offset + length + behind <= ARENA;
+}
+
+nativeTest(
+  'opening follows no descriptor out of its arena, and touches nothing by mistake',
+  (t, native) => {
+    const { bench, isUntouched, reset } = patterned(native);
+    try {
+      fc.assert(
+        fc.property(fc.array(anyDescriptor, { minLength: 1, maxLength: 20 }), (descriptors) => {
+          const { datagrams } = bench.engine;
+          datagrams.count = 0;
+          for (const [i, descriptor] of descriptors.entries())
+            write(datagrams, i, descriptor, VERDICT_OPEN);
+          bench.engine.open(datagrams);
+          // No key opens the pattern; decrypting in place may have overwritten what is inside.
+          const touches = descriptors.some(
+            (one) => fits(one, 0, 0) && one.length > 32 && one.slot === 0 && one.generation === 0,
+          );
+          const failed = descriptors.every(
+            (_, i) => verdictOf(datagrams, i) === VERDICT_OPEN_FAILED,
+          );
+          const untouched = touches || isUntouched();
+          if (touches) reset();
+          return failed && untouched;
+        }),
+        { ...SEEDED, numRuns: 400 },
+      );
+    } finally {
+      bench.close();
+    }
+    t.pass();
+  },
+);
+
+for (const which of ['packets', 'datagrams'] as const) {
+  nativeTest(
+    `sealing ${which} follows no descriptor out of the arena and leaves it as it was`,
+    (t, native) => {
+      const { bench, isUntouched } = patterned(native);
+      const seen = new Set<number>();
+      try {
+        fc.assert(
+          fc.property(fc.array(anyDescriptor, { minLength: 1, maxLength: 20 }), (descriptors) => {
+            const batch = bench.engine[which];
+            batch.count = 0;
+            for (const [i, descriptor] of descriptors.entries())
+              write(batch, i, descriptor, VERDICT_SEAL);
+            bench.engine.seal(batch);
+            bench.engine.flush();
+            return (
+              descriptors.every((one, i) => {
+                const verdict = verdictOf(batch, i);
+                seen.add(verdict);
+                const isIn = fits(one, which === 'packets' ? 10 : 0, 16);
+                const isTarget = one.address >= 0 && one.address < 128;
+                if (!isIn || !isTarget) return verdict === VERDICT_SEAL_INVALID;
+                if (one.slot !== 0 || one.generation !== 0)
+                  return verdict === VERDICT_SEAL_EXHAUSTED;
+                return verdict === VERDICT_SEALED || verdict === VERDICT_SEAL_INVALID;
+              }) && isUntouched()
+            );
+          }),
+          { ...SEEDED, numRuns: 400 },
+        );
+      } finally {
+        bench.close();
+      }
+      t.true(seen.has(VERDICT_SEAL_INVALID) && seen.has(VERDICT_SEAL_EXHAUSTED));
+      t.true(seen.has(VERDICT_SEALED));
+    },
+  );
+
+  nativeTest(`writing ${which} follows no descriptor out of the arena`, (t, native) => {
+    const { bench, isUntouched } = patterned(native);
+    try {
+      fc.assert(
+        fc.property(fc.array(anyDescriptor, { minLength: 1, maxLength: 20 }), (descriptors) => {
+          const batch = bench.engine[which];
+          batch.count = 0;
+          for (const [i, descriptor] of descriptors.entries())
+            write(batch, i, descriptor, VERDICT_TUN);
+          bench.engine.writeTun(batch);
+          const wanted = descriptors
+            .filter((one) => fits(one, 0, 0) && one.length >= 20)
+            .map((one) => one.length);
+          const out = bench.drain();
+          const lost = wanted.length - out.length;
+          return (
+            isUntouched() &&
+            descriptors.every((_, i) => verdictOf(batch, i) === VERDICT_DROP) &&
+            // Packets larger than the pair's memory are lost, and counted.
+            (lost === 0
+              ? isSame(
+                  out.map(({ packet }) => packet.length),
+                  wanted,
+                )
+              : lost > 0)
+          );
+        }),
+        { ...SEEDED, numRuns: 300 },
+      );
+    } finally {
+      bench.close();
+    }
+    t.pass();
+  });
+}
+
+function isSame(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((value, i) => value === b[i]);
+}
+
+nativeTest(
+  'a descriptor at the very end of the arena is taken, one byte later refused',
+  (t, native) => {
+    const { bench } = patterned(native);
+    try {
+      const { packets } = bench.engine;
+      const last = { slot: 0, generation: 0, address: TARGET, length: 40 };
+      write(packets, 0, { ...last, offset: ARENA - 56 }, VERDICT_SEAL);
+      write(packets, 1, { ...last, offset: ARENA - 55 }, VERDICT_SEAL);
+      packets.bytes.fill(0, ARENA - 66, ARENA - 56);
+      bench.engine.seal(packets);
+      t.is(verdictOf(packets, 0), VERDICT_SEALED);
+      t.is(verdictOf(packets, 1), VERDICT_SEAL_INVALID);
+    } finally {
+      bench.close();
+    }
+  },
+);
+
+nativeTest('what a descriptor says beside its place survives a refusal', (t, native) => {
+  const { bench } = patterned(native);
+  try {
+    const { packets } = bench.engine;
+    write(packets, 0, { offset: -1, length: -1, slot: 9, generation: 8, address: 7 }, VERDICT_SEAL);
+    bench.engine.seal(packets);
+    const d = packets.descriptors;
+    t.deepEqual(
+      [OFFSET, LENGTH, KEY, GENERATION, VERDICT, ADDRESS].map((word) => d[word]),
+      [-1, -1, 9, 8, VERDICT_SEAL_INVALID, 7],
+    );
+  } finally {
+    bench.close();
+  }
+});
+
+// ---- threads ---------------------------------------------------------------------------------
+
+nativeTest(
+  'each thread has engines of its own, and a thread that ends takes them along',
+  async (t) => {
+    const folder = new URL('../../../dataplane/', import.meta.url).href;
+    const script = `
+    import { parentPort } from 'node:worker_threads';
+    import { loadAddon, NativeEngine } from '${folder}native/index.ts';
+    import { createEndpointTable } from '${folder}wire/address.ts';
+    const { addon } = loadAddon();
+    const engine = new NativeEngine(addon, addon, createEndpointTable(64), 64, ${JSON.stringify(nothing)});
+    engine.installKey(new Uint8Array(32), new Uint8Array(32), 1);
+    // Ends without closing the engine.
+    parentPort.postMessage(engine.kind);
+  `;
+    const workers = Array.from(
+      { length: 3 },
+      () => new Worker(new URL(`data:text/javascript,${encodeURIComponent(script)}`)),
+    );
+    const said = await Promise.all(
+      workers.map(
+        (worker) =>
+          new Promise((resolve, reject) => {
+            let message: unknown;
+            worker.on('message', (value) => {
+              message = value;
+            });
+            worker.on('error', reject);
+            worker.on('exit', () => resolve(message));
+          }),
+      ),
+    );
+    t.deepEqual(said, ['native', 'native', 'native']);
+  },
+);
+
+nativeTest('an engine keeps its arenas when nobody else does', (t, native) => {
+  const endpoints = createEndpointTable(64);
+  const engines = Array.from(
+    { length: 4 },
+    () => new NativeEngine(native, portablePrimitives, endpoints, 64, nothing),
+  );
+  for (const engine of engines) {
+    engine.packets.bytes.fill(7);
+    engine.seal(engine.packets);
+  }
+  t.true(engines.every((engine) => engine.packets.bytes[100] === 7));
+  for (const engine of engines) engine.close();
+});
