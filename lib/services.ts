@@ -1,5 +1,6 @@
 // What the HTTP server is given: everything it needs of the rest of the process, as one plain
-// object, so that tests can inject requests into a server made of a fresh database and nothing else.
+// object, so that tests can inject requests into a server made of a fresh database and nothing
+// else.
 
 import type { Config } from '../config/index.ts';
 import type { Database } from '../models/index.ts';

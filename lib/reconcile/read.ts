@@ -1,5 +1,5 @@
-// What the database says, held in memory and brought up to date by the rows that a change names. One
-// consistent state each time: the revision first, then the rows, in one transaction.
+// What the database says, held in memory and brought up to date by the rows that a change names.
+// One consistent state each time: the revision first, then the rows, in one transaction.
 
 import {
   currentRevision,
@@ -33,8 +33,8 @@ export function readAll(database: Database): Promise<Rows> {
 }
 
 /**
- * Reads what changed since `rows`, or everything where the changes are not known any more. Rows that
- * did not change are the same objects as before.
+ * Reads what changed since `rows`, or everything where the changes are not known any more. Rows
+ * that did not change are the same objects as before.
  */
 export function readSince(database: Database, rows: Rows): Promise<Rows> {
   return readTransaction(database, async (transaction) => {

@@ -1,7 +1,7 @@
 // Where the words change: devices of allowed users become peers, rules of the database become rules
-// of the filter. Pure: rows, settings and the time go in; configuration, problems and the time of the
-// next change come out. A bad row never widens access and never blocks another row: a bad device is
-// absent, a bad accept is ignored, a bad drop drops the widest that it could mean.
+// of the filter. Pure: rows, settings and the time go in; configuration, problems and the time of
+// the next change come out. A bad row never widens access and never blocks another row: a bad
+// device is absent, a bad accept is ignored, a bad drop drops the widest that it could mean.
 
 import ipaddr from 'ipaddr.js';
 import {

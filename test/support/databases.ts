@@ -43,7 +43,7 @@ export async function makePlace(t: ExecutionContext, kind: TestDatabaseKind): Pr
   if (!server)
     throw new Error(
       'DATABASES names mariadb, but TEST_MARIADB_URL is not set; start a server with: ' +
-        'TEST_MARIADB_URL=$(node test/support/mariadb.ts start)',
+        'TEST_MARIADB_URL=$(npx node test/support/mariadb.ts start)',
     );
   const name = `test_${randomBytes(8).toString('hex')}`;
   await runOnServer(server, `CREATE DATABASE ${name}`);

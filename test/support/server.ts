@@ -46,7 +46,7 @@ export interface TestServer {
   /** The administrator in whose name requests go. */
   adminId: string;
   token: string;
-  send(method: string, path: string, sent?: Sent): Promise<Answer>;
+  send: (method: string, path: string, sent?: Sent) => Promise<Answer>;
 }
 
 /** The e-mail of the administrator. */
@@ -139,7 +139,8 @@ async function send(server: Server, method: string, path: string, sent: Sent): P
   };
 }
 
-function logInto(lines: LogLine[]): Log {
+/** A log that keeps its lines. */
+export function logInto(lines: LogLine[]): Log {
   const at =
     (level: string) =>
     (fields: object, message: string): void =>

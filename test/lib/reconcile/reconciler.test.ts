@@ -207,7 +207,9 @@ const actions: fc.Arbitrary<Action> = fc.record({
   pick: fc.nat({ max: 1_000 }),
 });
 
-/** Does something an administrator might; resolves to its revision, 0 when there was nothing to do. */
+/**
+ * Does something an administrator might; resolves to its revision, 0 when there was nothing to do.
+ */
 async function act(database: Database, { kind, pick }: Action): Promise<number> {
   const { User, Device } = database.models;
   const users = await User.findAll({ order: ['id'] });

@@ -1,0 +1,130 @@
+// Every error that the API answers, in one place: the table says which status and body a code has.
+// What went wrong in detail goes to the log and nowhere else. api.md, section 2.
+
+import type Boom from '@hapi/boom';
+import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { isDatabaseAway } from '../../models/index.ts';
+import type { Log } from '../services.ts';
+import type { Faults } from './judge.ts';
+import { messages } from './messages.ts';
+
+/** How one kind of error is answered. */
+interface Answer {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Seconds after which a client may try again. */
+const RETRY_AFTER = { 'retry-after': '5' };
+const CHALLENGE = { 'www-authenticate': 'Bearer' };
+
+const answers = {
+  malformed_body: { status: 400, body: { errors: { body: [messages.badJson] } } },
+  missing_wrapper: { status: 400, body: {} },
+  unauthenticated: {
+    status: 401,
+    body: { errors: { auth: 'unauthenticated' } },
+    headers: CHALLENGE,
+  },
+  invalid_token: { status: 401, body: { errors: { auth: 'invalid_token' } }, headers: CHALLENGE },
+  forbidden: { status: 403, body: { error: 'forbidden' } },
+  not_found: { status: 404, body: { error: 'not_found' } },
+  request_timeout: { status: 408, body: { error: 'request_timeout' } },
+  payload_too_large: { status: 413, body: { error: 'payload_too_large' } },
+  unsupported_media_type: { status: 415, body: { error: 'unsupported_media_type' } },
+  unprocessable: { status: 422, body: {} },
+  internal_server_error: { status: 500, body: { error: 'internal_server_error' } },
+  service_unavailable: {
+    status: 503,
+    body: { error: 'service_unavailable' },
+    headers: RETRY_AFTER,
+  },
+} as const satisfies Record<string, Answer>;
+
+/** Names an error; the table above says what clients get to see. */
+export type ErrorCode = keyof typeof answers;
+
+/** What may go with an error. */
+export interface ErrorOptions {
+  /** Public: the messages by field. */
+  readonly faults?: Faults;
+  /** For the log alone. */
+  readonly detail?: string;
+  readonly cause?: unknown;
+}
+
+/** An error that is answered as the table says; thrown where the fault is known. */
+export class ApiError extends Error {
+  override name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly faults: Faults | null;
+
+  constructor(code: ErrorCode, options: ErrorOptions = {}) {
+    super(options.detail ?? code, { cause: options.cause });
+    this.code = code;
+    this.faults = options.faults ?? null;
+  }
+}
+
+/** Turns every error into the answer of its code, and logs those that are ours. */
+export const errorAnswers: Plugin<{ log: Log }> = {
+  name: 'error-answers',
+  register(server, { log }) {
+    server.ext('onPreResponse', (request, h) => {
+      const { response } = request;
+      if (!(response instanceof Error)) return h.continue;
+      const error = toApiError(request, response);
+      if (answers[error.code].status >= 500) logFault(log, request, error);
+      return answerTo(request, h, error);
+    });
+  },
+};
+
+function answerTo(request: Request, h: ResponseToolkit, error: ApiError): ResponseObject {
+  const { status, body, headers = {} }: Answer = answers[error.code];
+  const faults = error.faults === null ? {} : { errors: error.faults };
+  const id = status === 500 ? { request_id: request.app.id } : {};
+  const response = h.response({ ...body, ...faults, ...id }).code(status);
+  for (const [name, value] of Object.entries(headers)) response.header(name, value);
+  return response;
+}
+
+/** Finds the code of an error that the framework, the database or a mistake of ours threw. */
+function toApiError(request: Request, error: Error & Partial<Boom.Boom>): ApiError {
+  if (error instanceof ApiError) return error;
+  // Paths without a route, also those that are no path at all, are answered alike.
+  if ((request.route.method as string) === '_special')
+    return new ApiError('not_found', { cause: error });
+  if (isDatabaseAway(error)) return new ApiError('service_unavailable', { cause: error });
+  const status = error.output?.statusCode ?? 500;
+  const found = (Object.keys(answers) as ErrorCode[]).find(
+    (code) => answers[code].status === status,
+  );
+  return new ApiError(found ?? 'internal_server_error', { cause: error });
+}
+
+function logFault(log: Log, request: Request, error: ApiError): void {
+  const fields = {
+    request_id: request.app.id,
+    method: request.method,
+    // The route, not the path: a path may hold an e-mail.
+    route: request.route.path,
+    err: describeError(error.cause ?? error),
+  };
+  if (error.code === 'service_unavailable') log.warn(fields, 'the database was out of reach');
+  else log.error(fields, 'a request failed');
+}
+
+/**
+ * What may be logged of an error: errors of the database carry statements, values and messages
+ * that quote them, so of those only names, codes and the places in the code.
+ */
+export function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { parent } = error as Error & { parent?: Error & { code?: string } };
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  const name = error.name;
+  const text = parent === undefined ? error.message : (parent.code ?? parent.name);
+  return { type: name, message: text, stack: [`${name}: ${text}`, ...frames].join('\n') };
+}

@@ -1,0 +1,25 @@
+// Whether the process lives and serves, for those who watch it; open to everyone. design.md,
+// section 6.
+
+import type { Plugin } from '@hapi/hapi';
+import type { Services } from '../services.ts';
+
+/** `GET /healthz` and `GET /readyz`. */
+export const health: Plugin<Pick<Services, 'readiness'>> = {
+  name: 'health',
+  register(server, { readiness }) {
+    const options = { auth: false as const };
+    server.route([
+      { method: 'GET', path: '/healthz', options, handler: () => ({ status: 'alive' }) },
+      {
+        method: 'GET',
+        path: '/readyz',
+        options,
+        handler: (_request, h) => {
+          const answer = readiness();
+          return h.response(answer).code(answer.status === 'ready' ? 200 : 503);
+        },
+      },
+    ]);
+  },
+};

@@ -1,0 +1,181 @@
+// Judges the shape of what was sent: reads each field as its type, decides what nothing, null and
+// "" mean, runs the field's schema and gathers every message of every field. Pure; what only the
+// database knows is judged later, and both are reported together. api.md, section 2.
+
+import type Joi from 'joi';
+import { entryOf, type FieldMeta } from './fields.ts';
+import { messages } from './messages.ts';
+
+/** Messages of one field, or for a list of records those of each record, aligned with the input. */
+export type FieldFaults = string[] | Record<string, string[]>[];
+
+/** Messages by field; `base` holds those that are about no single field. */
+export type Faults = Record<string, FieldFaults>;
+
+/** What came of judging. Something may be written only when there is no fault. */
+export interface Judged<Values> {
+  /** What could be read, in its accepted form; a value that breaks a rule is here too. */
+  readonly values: Values;
+  readonly faults: Faults;
+}
+
+/** A create needs every required field; an update keeps what is not sent. */
+export type Mode = 'create' | 'update';
+
+/** Judges the fields of one resource. */
+export type Judge<Values> = (input: object, mode: Mode) => Judged<Values>;
+
+/** What judging needs to know of a field, found out once. */
+interface Field {
+  readonly name: string;
+  readonly schema: Joi.Schema;
+  readonly type: string;
+  readonly isRequired: boolean;
+  readonly isNullable: boolean;
+  /** True when text of nothing but spaces counts as "". */
+  readonly spacesAreNothing: boolean;
+  readonly hasDefault: boolean;
+  readonly fallback: unknown;
+  readonly meta: FieldMeta;
+  readonly judgeEntry: Judge<Record<string, unknown>> | null;
+}
+
+/** Makes the judge of a resource. `Values` names what its schemas yield. */
+export function judgeOf<Values>(resource: Joi.ObjectSchema): Judge<Values> {
+  const { keys = {} } = resource.describe() as { keys?: Record<string, Joi.Description> };
+  const fields = Object.entries(keys)
+    .map(([name, description]) => fieldOf(name, resource.extract(name), description))
+    .filter(({ meta }) => meta.readOnly !== true);
+  return (input, mode) => {
+    const values: Record<string, unknown> = {};
+    const faults: Faults = {};
+    for (const field of fields) {
+      if (mode === 'update' && field.meta.createOnly === true) continue;
+      // Own properties only: "__proto__" and its like are fields that nobody knows.
+      const raw: unknown = Object.hasOwn(input, field.name)
+        ? (input as Record<string, unknown>)[field.name]
+        : undefined;
+      judgeField(field, mode, raw, values, faults);
+    }
+    return { values: values as Values, faults };
+  };
+}
+
+/** Adds a message to a field. */
+export function addFault(faults: Faults, field: string, message: string): void {
+  const present = (faults[field] ?? []) as string[];
+  if (!present.includes(message)) faults[field] = [...present, message];
+}
+
+/** True when there is nothing to complain of. */
+export function isFaultless(faults: Faults): boolean {
+  return Object.keys(faults).length === 0;
+}
+
+function fieldOf(name: string, schema: Joi.Schema, description: Joi.Description): Field {
+  const { type = 'any', flags = {}, allow = [], rules = [], metas = [] } = description;
+  const has = (rule: string): boolean =>
+    (rules as { name: string }[]).some((present) => present.name === rule);
+  const meta: FieldMeta = Object.assign({}, ...(metas as FieldMeta[]));
+  const { presence, default: fallback } = flags as { presence?: string; default?: unknown };
+  const isRequired = presence === 'required';
+  const entry = entryOf(schema);
+  return {
+    name,
+    schema,
+    type,
+    isRequired,
+    isNullable: (allow as unknown[]).includes(null),
+    // A trimmed field with a least length complains of it instead.
+    spacesAreNothing: isRequired || (has('trim') && !has('atLeast')),
+    hasDefault: 'default' in flags,
+    fallback,
+    meta,
+    judgeEntry: entry === null ? null : judgeOf(entry),
+  };
+}
+
+function judgeField(
+  field: Field,
+  mode: Mode,
+  raw: unknown,
+  values: Record<string, unknown>,
+  faults: Faults,
+): void {
+  const { name } = field;
+  const value = raw === '' || isOnlySpaces(field, raw) ? null : raw;
+  if (mode === 'create' && (value === undefined || value === null)) {
+    if (field.isRequired || (raw === null && field.meta.nullIsBlank === true))
+      faults[name] = [messages.blank];
+    else if (field.hasDefault) values[name] = field.fallback;
+  } else if (value === null) {
+    if (field.isNullable) values[name] = null;
+    else faults[name] = [messages.blank];
+  } else if (value !== undefined) {
+    if (field.judgeEntry === null) judgeValue(field, value, values, faults);
+    else judgeEntries(name, field.judgeEntry, value, values, faults);
+  }
+}
+
+function isOnlySpaces(field: Field, raw: unknown): boolean {
+  return field.spacesAreNothing && typeof raw === 'string' && raw.trim() === '';
+}
+
+function judgeValue(
+  field: Field,
+  value: unknown,
+  values: Record<string, unknown>,
+  faults: Faults,
+): void {
+  const result = field.schema.validate(cast(field.type, value));
+  const texts = result.error?.details.map(({ message }) => message) ?? [];
+  if (texts.length > 0)
+    faults[field.name] = texts.includes(messages.invalid)
+      ? [messages.invalid]
+      : [...new Set(texts)];
+  // What cannot be read is judged no further, here and in the rules between fields.
+  if (!texts.includes(messages.invalid)) values[field.name] = result.value as unknown;
+}
+
+/** Reads the texts that stand for numbers and booleans; anything else stays as it is. */
+function cast(type: string, value: unknown): unknown {
+  if (type === 'number') {
+    const number = typeof value === 'string' && /^[+-]?\d+$/.test(value) ? Number(value) : value;
+    // 1e999 is a number to JSON, and to us a whole one that is too great.
+    if (number === Infinity) return Number.MAX_VALUE;
+    return number === -Infinity ? -Number.MAX_VALUE : number;
+  }
+  if (type === 'boolean') {
+    if (value === 'true' || value === '1') return true;
+    if (value === 'false' || value === '0') return false;
+  }
+  return value;
+}
+
+/** Judges each record of a list as a create; their ids differ. */
+function judgeEntries(
+  name: string,
+  judgeEntry: Judge<Record<string, unknown>>,
+  value: unknown,
+  values: Record<string, unknown>,
+  faults: Faults,
+): void {
+  if (!Array.isArray(value) || !value.every(isObject)) {
+    faults[name] = [messages.invalid];
+    return;
+  }
+  const judged = value.map((entry) => judgeEntry(entry, 'create'));
+  const ids = new Set<unknown>();
+  for (const { values: entry, faults: entryFaults } of judged) {
+    if (ids.has(entry['id'])) addFault(entryFaults, 'id', messages.taken);
+    else if (entry['id'] !== undefined) ids.add(entry['id']);
+  }
+  values[name] = judged.map((entry) => entry.values);
+  if (judged.some((entry) => !isFaultless(entry.faults)))
+    faults[name] = judged.map((entry) => entry.faults as Record<string, string[]>);
+}
+
+/** True for a JSON object; a list is none. */
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

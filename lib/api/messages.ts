@@ -1,0 +1,71 @@
+// Every text that a validation may answer, in one place. The texts are the law of api.md, to the
+// letter: clients compare them. `joiMessages` ties them to the codes of the rules in fields.ts.
+
+/** Texts without a value in them. */
+export const messages = {
+  blank: "can't be blank",
+  invalid: 'is invalid',
+  taken: 'has already been taken',
+  absent: 'does not exist',
+  reserved: 'is reserved',
+  email: 'is invalid email address',
+  noMatch: 'does not match confirmation',
+  ownRole: 'You cannot change your own role',
+  lastAdministratorStays: 'the last administrator cannot be demoted',
+  lastAdministratorRemains: 'the last administrator cannot be deleted',
+  base64: 'must be a base64-encoded string',
+  badKey: 'is not a valid key',
+  notPresent: 'must not be present',
+  portInDns: 'setting port is not allowed',
+  badPort: 'port is not a number between 0 and 65535',
+  duplicates: 'should not contain duplicates',
+  deviceLimit: 'Maximum device limit reached. Remove an existing device before creating a new one.',
+  badFormat: 'bad format',
+  portOutOfRange: 'port is not within valid range',
+  portsReversed: 'lower value cannot be higher than upper value',
+  overlap: 'destination overlaps with an existing rule',
+  noOpenidScope: 'must include openid scope',
+  noEmailScope: 'must include email scope',
+  noHost: 'does not contain a scheme or a host',
+  badScheme: 'only http, https schemes are supported',
+  badJson: 'is not valid JSON',
+} as const;
+
+/** A text has fewer code points than `limit`. */
+export const atLeastCharacters = (limit: number): string =>
+  `should be at least ${limit} character(s)`;
+
+/** An address lies outside the network of the devices. */
+export const notInNetwork = (network: string): string => `is not in the CIDR ${network}`;
+
+/** No address of the network is free. */
+export const exhausted = (network: string): string => `CIDR ${network} is exhausted`;
+
+/** Texts by the codes of Joi's rules and ours. What is not here cannot be read as its type. */
+export const joiMessages: Record<string, string> = {
+  'any.required': messages.blank,
+  'string.empty': atLeastCharacters(1),
+  'string.atLeast': 'should be at least {#limit} character(s)',
+  'string.atMost': 'should be at most {#limit} character(s)',
+  'string.exactly': 'should be {#limit} character(s)',
+  'string.atMostBytes': 'should be at most {#limit} byte(s)',
+  'number.min': 'must be greater than or equal to {#limit}',
+  'number.max': 'must be less than or equal to {#limit}',
+  'host.fqdn': '{#host} is not a valid FQDN',
+  'text.email': messages.email,
+  'key.base64': messages.base64,
+  'key.bad': messages.badKey,
+  'record.absent': messages.absent,
+  'provider.reserved': messages.reserved,
+  'list.duplicates': messages.duplicates,
+  'host.portInDns': messages.portInDns,
+  'host.badPort': messages.badPort,
+  'ports.format': messages.badFormat,
+  'ports.range': messages.portOutOfRange,
+  'ports.reversed': messages.portsReversed,
+  'scope.openid': messages.noOpenidScope,
+  'scope.email': messages.noEmailScope,
+  'url.host': messages.noHost,
+  'url.scheme': messages.badScheme,
+  '*': messages.invalid,
+};

@@ -1,0 +1,157 @@
+// The configuration: what may be sent, what is shown, and its two operations. api.md, sections 1
+// and 7.
+
+import type { Request, ServerRoute } from '@hapi/hapi';
+import type {
+  Configuration,
+  Logo,
+  OpenidConnectProvider,
+  SamlIdentityProvider,
+  Transaction,
+} from '../../../models/index.ts';
+import { defaultSettings } from '../../devices/settings.ts';
+import { CONFIGURATION_BYTES_MAX, judgedBody, takesBody } from '../body.ts';
+import { entryList, flag, integer, recordId, resource, timestamp } from '../fields.ts';
+import { type Judged, judgeOf } from '../judge.ts';
+import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
+import { refuseFaults, saveChanges } from '../writes.ts';
+import { settingFields } from './devices.ts';
+import { logo, openidConnectFields, samlFields } from './providers.ts';
+
+/** The greatest number of a database's integer; it means that sessions never end, as 0 does. */
+const INTEGER_MAX = 2_147_483_647;
+
+/** The fields of the configuration. */
+export const configurationFields = resource({
+  id: recordId('Names the configuration; never changes.'),
+  allow_unprivileged_device_management: flag(
+    'False: unprivileged users only look at their devices in the portal.',
+  ),
+  allow_unprivileged_device_configuration: flag(
+    'False: the portal takes only name, description and keys from unprivileged users.',
+  ),
+  default_client_allowed_ips: settingFields.allowed_ips(),
+  default_client_dns: settingFields.dns(),
+  // Null goes back to what EXTERNAL_URL and WIREGUARD_PORT say.
+  default_client_endpoint: settingFields.endpoint().allow(null),
+  default_client_mtu: settingFields.mtu(),
+  default_client_persistent_keepalive: settingFields.persistent_keepalive(),
+  disable_vpn_on_oidc_error: flag('Whether a refused refresh at the provider shuts a user out.'),
+  local_auth_enabled: flag('Sign-in by password; API tokens are untouched by it.'),
+  vpn_session_duration: integer('Seconds since the last sign-in; 0 never ends.', 0, INTEGER_MAX),
+  logo: logo('`{}`, a `url`, or `data` with its `type`.').allow(null),
+  openid_connect_providers: entryList('Replaced whole.', openidConnectFields),
+  saml_identity_providers: entryList('Replaced whole.', samlFields),
+  inserted_at: timestamp('When the configuration was made.'),
+  updated_at: timestamp('When the configuration was changed last.'),
+});
+
+/** What the fields of the configuration yield. */
+interface ConfigurationValues {
+  allow_unprivileged_device_management?: boolean;
+  allow_unprivileged_device_configuration?: boolean;
+  default_client_allowed_ips?: string[];
+  default_client_dns?: string[];
+  default_client_endpoint?: string | null;
+  default_client_mtu?: number;
+  default_client_persistent_keepalive?: number;
+  disable_vpn_on_oidc_error?: boolean;
+  local_auth_enabled?: boolean;
+  vpn_session_duration?: number;
+  logo?: Logo | null;
+  openid_connect_providers?: OpenidConnectProvider[];
+  saml_identity_providers?: (Omit<SamlIdentityProvider, 'base_url'> & { base_url?: string })[];
+}
+
+const judgeConfiguration = judgeOf<ConfigurationValues>(configurationFields);
+
+/** The operations on the configuration. */
+export function configurationRoutes(context: ApiContext): ServerRoute[] {
+  const path = '/v0/configuration';
+  const body = takesBody({
+    wrapper: 'configuration',
+    judge: judgeConfiguration,
+    mode: 'update',
+    maxBytes: CONFIGURATION_BYTES_MAX,
+  });
+  return [
+    route('GET', path, {}, async () => ({
+      data: showConfiguration(context, await context.recall.configuration()),
+    })),
+    route(['PATCH', 'PUT'], path, body, async (request) => ({
+      data: await updateConfiguration(context, request, judgedBody(request)),
+    })),
+  ];
+}
+
+async function updateConfiguration(
+  context: ApiContext,
+  request: Request,
+  { values, faults }: Judged<ConfigurationValues>,
+): Promise<Shown> {
+  const { Configuration: configurations } = context.services.database.models;
+  const { id } = await context.recall.configuration();
+  const written = await context.writes.run(request, {
+    scopes: { configuration: true },
+    judge: async (transaction) => {
+      refuseFaults(faults);
+      return configurations.findByPk(id, { transaction, lock: true, rejectOnEmpty: true });
+    },
+    write: (transaction, present) => save(context, present, values, transaction),
+  });
+  return showConfiguration(context, written);
+}
+
+function save(
+  context: ApiContext,
+  present: Configuration,
+  values: ConfigurationValues,
+  transaction: Transaction,
+): Promise<Configuration> {
+  const { default_client_endpoint: endpoint, default_client_mtu: mtu } = values;
+  const shown = defaultSettings(present, context.services.config);
+  const changes = {
+    ...values,
+    ...(values.logo === null ? { logo: {} } : {}),
+    ...(values.saml_identity_providers === undefined
+      ? {}
+      : { saml_identity_providers: withBaseUrls(context, values.saml_identity_providers) }),
+    // What is derived stays derived while it is sent back as it was read.
+    ...(endpoint === shown.endpoint
+      ? { default_client_endpoint: present.default_client_endpoint }
+      : {}),
+    ...(mtu === shown.mtu ? { default_client_mtu: present.default_client_mtu } : {}),
+  };
+  return saveChanges(present, changes, transaction);
+}
+
+function withBaseUrls(
+  { services }: ApiContext,
+  providers: NonNullable<ConfigurationValues['saml_identity_providers']>,
+): SamlIdentityProvider[] {
+  const base_url = `${services.config.externalUrl}auth/saml`;
+  return providers.map((provider) => ({ base_url, ...provider }));
+}
+
+/** The configuration as it is shown. */
+function showConfiguration({ services }: ApiContext, row: Configuration): Shown {
+  const defaults = defaultSettings(row, services.config);
+  return {
+    id: row.id,
+    allow_unprivileged_device_management: row.allow_unprivileged_device_management,
+    allow_unprivileged_device_configuration: row.allow_unprivileged_device_configuration,
+    default_client_allowed_ips: defaults.allowed_ips,
+    default_client_dns: defaults.dns,
+    default_client_endpoint: defaults.endpoint,
+    default_client_mtu: defaults.mtu,
+    default_client_persistent_keepalive: defaults.persistent_keepalive,
+    disable_vpn_on_oidc_error: row.disable_vpn_on_oidc_error,
+    local_auth_enabled: row.local_auth_enabled,
+    vpn_session_duration: row.vpn_session_duration,
+    logo: row.logo,
+    openid_connect_providers: row.openid_connect_providers,
+    saml_identity_providers: row.saml_identity_providers,
+    inserted_at: showTime(row.inserted_at),
+    updated_at: showTime(row.updated_at),
+  };
+}

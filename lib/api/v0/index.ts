@@ -1,0 +1,19 @@
+// The /v0 API as one plugin: its resources, in the order of api.md, section 1.
+
+import type { Plugin } from '@hapi/hapi';
+import { type ApiContext, collectionRoutes } from '../routes.ts';
+import { configurationRoutes } from './configuration.ts';
+import { Devices } from './devices.ts';
+import { Rules } from './rules.ts';
+import { Users } from './users.ts';
+
+/** All operations under /v0. */
+export const v0: Plugin<ApiContext> = {
+  name: 'v0',
+  register(server, context) {
+    server.route(collectionRoutes(context, new Devices(context)));
+    server.route(collectionRoutes(context, new Users(context)));
+    server.route(collectionRoutes(context, new Rules(context)));
+    server.route(configurationRoutes(context));
+  },
+};

@@ -1,0 +1,97 @@
+// Identity providers and the logo, as the configuration holds them: their fields, and what may
+// stand in each. What a provider's documents say is judged elsewhere. api.md, sections 1 and 7.
+
+import type Joi from 'joi';
+import { isCanonicalBase64 } from '../../devices/keys.ts';
+import { flag, isReadableId, joi, resource, text, trimmed, url, urlFault } from '../fields.ts';
+import { isObject } from '../judge.ts';
+
+const PROVIDER_ID = /^[A-Za-z0-9._-]{1,64}$/;
+/** Words that sign-in addresses need for themselves. */
+const RESERVED_IDS: ReadonlySet<unknown> = new Set(['identity', 'saml', 'magic_link']);
+const LOGO_BYTES_MAX = 1_048_576;
+const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,126}$/i;
+
+/** The fields of an OpenID provider. */
+export const openidConnectFields = resource({
+  id: providerId(),
+  label: trimmed('Text of the sign-in button.').required(),
+  client_id: trimmed('The name by which the provider knows us.').required(),
+  client_secret: text('Stored encrypted, answered in the clear.').required(),
+  discovery_document_uri: url('Where the provider describes itself.').required(),
+  auto_create_users: autoCreateUsers(),
+  scope: trimmed('Names with spaces between.')
+    .custom(holdsScope('openid'), 'holds openid')
+    .custom(holdsScope('email'), 'holds email')
+    .default('openid email profile'),
+  response_type: text('Only `code`.').valid('code').default('code'),
+  redirect_uri: url('Null: `{EXTERNAL_URL}auth/oidc/{id}/callback/`.').allow(null).default(null),
+});
+
+/** The fields of a SAML provider; `base_url` is filled in where it is left out. */
+export const samlFields = resource({
+  id: providerId(),
+  label: trimmed('Text of the sign-in button.').required(),
+  auto_create_users: autoCreateUsers(),
+  metadata: text('XML of the provider, kept byte for byte.').required(),
+  base_url: url('Prefix of our addresses; default `{EXTERNAL_URL}auth/saml`.'),
+  sign_requests: flag('Whether our requests are signed.').default(true),
+  sign_metadata: flag('Whether our metadata is signed.').default(true),
+  signed_assertion_in_resp: flag('Whether assertions must be signed.').default(true),
+  signed_envelopes_in_resp: flag('Whether responses must be signed.').default(true),
+});
+
+/** Nothing, or an address, or data with its type; members that are null do not count. */
+export function logo(description: string): Joi.ObjectSchema {
+  return joi
+    .object()
+    .custom((value: object, helpers) => readLogo(value) ?? helpers.error('logo.bad'), 'logo')
+    .description(description);
+}
+
+/** Reads a logo into the members that it is kept with; null when it is none. */
+function readLogo(value: object): object | null {
+  if (!isObject(value)) return null;
+  const member = (name: string): unknown => {
+    const given: unknown = Object.hasOwn(value, name)
+      ? (value as Record<string, unknown>)[name]
+      : null;
+    return given === '' ? null : given;
+  };
+  const [address, data, type] = [member('url'), member('data'), member('type')];
+  if (member('file') !== null) return null;
+  if (data === null && type === null) {
+    if (address === null) return {};
+    return isLogoUrl(address) ? { url: address.trim(), data, type } : null;
+  }
+  return address === null && isImage(data, type) ? { url: address, data, type } : null;
+}
+
+function isLogoUrl(value: unknown): value is string {
+  return typeof value === 'string' && isReadableId(value) && urlFault(value.trim()) === null;
+}
+
+/** True for base64 of an image that can hold no script: SVG can. */
+function isImage(data: unknown, type: unknown): boolean {
+  if (typeof data !== 'string' || typeof type !== 'string') return false;
+  if (!IMAGE_TYPE.test(type) || /^image\/svg/i.test(type) || !isCanonicalBase64(data)) return false;
+  return Buffer.byteLength(data, 'base64') <= LOGO_BYTES_MAX;
+}
+
+function providerId(): Joi.Schema {
+  return trimmed('Chosen; part of the sign-in address.')
+    .custom((id: string, helpers) => {
+      if (!PROVIDER_ID.test(id) || id === '.' || id === '..') return helpers.error('provider.id');
+      return RESERVED_IDS.has(id) ? helpers.error('provider.reserved') : id;
+    }, 'A-Z a-z 0-9 . _ -')
+    .required();
+}
+
+function autoCreateUsers(): Joi.Schema {
+  return flag('Whether the first sign-in of an unknown e-mail makes a user.').required();
+}
+
+function holdsScope(name: 'openid' | 'email'): Joi.CustomValidator {
+  return (scope: string, helpers) =>
+    scope.split(/\s+/).includes(name) ? scope : helpers.error(`scope.${name}`);
+}

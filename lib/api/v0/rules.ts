@@ -1,0 +1,221 @@
+// Rules: what may be sent, what is shown, and what the operations do. api.md, sections 1 and 6.
+
+import type { Request } from '@hapi/hapi';
+import type Joi from 'joi';
+import {
+  findOverlappingRule,
+  type PortType,
+  readRules,
+  type Rule,
+  type RuleAction,
+  type RuleRow,
+  type RuleScope,
+  type Transaction,
+} from '../../../models/index.ts';
+import { ApiError } from '../errors.ts';
+import {
+  choice,
+  cidr,
+  isReadableId,
+  isUuid,
+  joi,
+  mark,
+  recordId,
+  reference,
+  resource,
+  timestamp,
+} from '../fields.ts';
+import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge.ts';
+import { messages } from '../messages.ts';
+import { type ApiContext, type Collection, type Shown, showTime } from '../routes.ts';
+import { refuseFaults, saveChanges } from '../writes.ts';
+
+const PORT_MAX = 65_535;
+/** A number may be negative when it is alone; it is out of range then, not badly written. */
+const PORTS = /^(-?\d+)(?:\s*-\s*(\d+))?$/;
+
+/** Ports from the first to the last. */
+interface PortRange {
+  start: number;
+  end: number;
+}
+
+/** What the fields of a rule yield. */
+interface RuleValues {
+  action?: RuleAction;
+  destination?: string;
+  port_type?: PortType | null;
+  port_range?: PortRange | null;
+  user_id?: string | null;
+}
+
+/** The fields of a rule. */
+export const ruleFields = resource({
+  id: recordId('Names the rule; never changes.'),
+  action: mark(choice('What happens to packets that match.', 'accept', 'drop').default('drop'), {
+    nullIsBlank: true,
+  }),
+  destination: cidr('An address or a CIDR; host bits and prefix are kept as sent.').required(),
+  port_type: choice('Null: all traffic; else with `port_range`.', 'tcp', 'udp').allow(null),
+  port_range: joi
+    .any()
+    .custom(judgePortRange, 'N or N - M')
+    .description('`N` or `N - M`; with `port_type`.')
+    .allow(null),
+  user_id: reference('Whose packets; null means everyone.').allow(null),
+  inserted_at: timestamp('When the rule was made.'),
+  updated_at: timestamp('When the rule was changed last.'),
+});
+
+/** A rule as it is shown. */
+export function showRule(rule: RuleRow | Rule): Shown {
+  const { port_start: start, port_end: end } = rule;
+  return {
+    id: rule.id,
+    action: rule.action,
+    destination: rule.destination,
+    port_type: rule.port_type,
+    port_range: start === null ? null : start === end ? `${start}` : `${start} - ${end}`,
+    user_id: rule.user_id,
+    inserted_at: showTime(rule.inserted_at),
+    updated_at: showTime(rule.updated_at),
+  };
+}
+
+/** The rules of one server. */
+export class Rules implements Collection<RuleValues> {
+  readonly name = 'rules';
+  readonly wrapper = 'rule';
+  readonly sources = [{ table: 'rules' }] as const;
+  readonly judge = judgeOf<RuleValues>(ruleFields);
+  readonly #context: ApiContext;
+
+  constructor(context: ApiContext) {
+    this.#context = context;
+  }
+
+  async list(): Promise<Shown[]> {
+    return (await readRules(this.#database)).map(showRule);
+  }
+
+  async show(id: string): Promise<Shown> {
+    const [rule] = isUuid(id) ? await readRules(this.#database, { ids: [id.toLowerCase()] }) : [];
+    if (rule === undefined) throw new ApiError('not_found');
+    return showRule(rule);
+  }
+
+  async create(request: Request, input: Judged<RuleValues>): Promise<Shown> {
+    const row = merge(input.values, null);
+    const rule = await this.#context.writes.run(request, {
+      scopes: { configuration: row.user_id === null },
+      judge: async (transaction) => refuseFaults(await this.#judge(input, row, null, transaction)),
+      write: (transaction) =>
+        this.#database.models.Rule.create(row, { transaction, validate: false }),
+    });
+    return showRule(rule);
+  }
+
+  async update(request: Request, id: string, input: Judged<RuleValues>): Promise<Shown> {
+    const rule = await this.#context.writes.run(request, {
+      // Every update holds this scope, so none can move a rule to another one meanwhile.
+      scopes: { configuration: true },
+      judge: async (transaction) => {
+        const present = await this.#find(id, transaction);
+        const row = merge(input.values, present);
+        refuseFaults(await this.#judge(input, row, present, transaction));
+        return { present, row };
+      },
+      write: (transaction, { present, row }) => saveChanges(present, row, transaction),
+    });
+    return showRule(rule);
+  }
+
+  async remove(request: Request, id: string): Promise<void> {
+    await this.#context.writes.run(request, {
+      judge: (transaction) => this.#find(id, transaction),
+      write: (transaction, rule) => rule.destroy({ transaction }),
+    });
+  }
+
+  get #database(): ApiContext['services']['database'] {
+    return this.#context.services.database;
+  }
+
+  async #find(id: string, transaction: Transaction): Promise<Rule> {
+    const rule = isUuid(id)
+      ? await this.#database.models.Rule.findByPk(id.toLowerCase(), { transaction, lock: true })
+      : null;
+    if (rule === null) throw new ApiError('not_found');
+    return rule;
+  }
+
+  /** All faults of the input, on what the rule would be. */
+  async #judge(
+    input: Judged<RuleValues>,
+    row: RuleScope,
+    present: Rule | null,
+    transaction: Transaction,
+  ): Promise<Faults> {
+    const faults = { ...input.faults };
+    judgePorts(input.values, present, faults);
+    if (row.user_id !== null && faults['user_id'] === undefined)
+      if (!(await this.#lockOwner(row.user_id, transaction)))
+        addFault(faults, 'user_id', messages.absent);
+    if (!isFaultless(faults) || !movesRule(row, present)) return faults;
+    const options = { transaction, ...(present === null ? {} : { exceptId: present.id }) };
+    if ((await findOverlappingRule(this.#database.models.Rule, row, options)) !== null)
+      addFault(faults, 'destination', messages.overlap);
+    return faults;
+  }
+
+  /** Locks the rules of a user against other writers; false when there is no such user. */
+  async #lockOwner(userId: string, transaction: Transaction): Promise<boolean> {
+    const options = { attributes: ['id'], raw: true, transaction, lock: true };
+    return (await this.#database.models.User.findByPk(userId, options)) !== null;
+  }
+}
+
+/** What a rule would be: what was sent, else what it is, else the defaults. */
+function merge(values: RuleValues, present: Rule | null): RuleScope {
+  const { port_range: ports } = values;
+  return {
+    action: values.action ?? present?.action ?? 'drop',
+    destination: values.destination ?? present?.destination ?? '',
+    port_type: values.port_type === undefined ? (present?.port_type ?? null) : values.port_type,
+    port_start: ports === undefined ? (present?.port_start ?? null) : (ports?.start ?? null),
+    port_end: ports === undefined ? (present?.port_end ?? null) : (ports?.end ?? null),
+    user_id: values.user_id === undefined ? (present?.user_id ?? null) : values.user_id,
+  };
+}
+
+/** True when a rule would match other packets than it does, or is made. */
+function movesRule(row: RuleScope, present: Rule | null): boolean {
+  if (present === null) return true;
+  return (Object.keys(row) as (keyof RuleScope)[]).some((name) => row[name] !== present[name]);
+}
+
+/** Protocol and ports come together; where one cannot be read, nothing is said of the other. */
+function judgePorts(values: RuleValues, present: Rule | null, faults: Faults): void {
+  const range = (faults['port_range'] ?? []) as string[];
+  if (faults['port_type'] !== undefined) return;
+  if (range.includes(messages.badFormat) || range.includes(messages.invalid)) return;
+  const type = values.port_type === undefined ? present?.port_type : values.port_type;
+  const ports = values.port_range === undefined ? present?.port_start : values.port_range;
+  const hasType = type !== undefined && type !== null;
+  const hasPorts = ports !== undefined && ports !== null;
+  if (hasType && !hasPorts) addFault(faults, 'port_range', messages.blank);
+  if (hasPorts && !hasType) addFault(faults, 'port_type', messages.blank);
+}
+
+/** Reads `N`, `N-M`, `N - M` or a number into the ports that it means. */
+function judgePortRange(value: unknown, helpers: Joi.CustomHelpers): unknown {
+  if (typeof value === 'string' && !isReadableId(value)) return helpers.error('string.unreadable');
+  const text = Number.isInteger(value) ? String(BigInt(value as number)) : value;
+  const matched = typeof text === 'string' ? PORTS.exec(text.trim()) : null;
+  if (matched === null) return helpers.error('ports.format');
+  const start = Number(matched[1]);
+  const end = Number(matched[2] ?? matched[1]);
+  if (![start, end].every((port) => port >= 1 && port <= PORT_MAX))
+    return helpers.error('ports.range');
+  return start > end ? helpers.error('ports.reversed') : { start, end };
+}

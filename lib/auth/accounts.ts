@@ -1,0 +1,119 @@
+// What the first start and the command line do to accounts: make an administrator, shut a user out,
+// let one in again.
+// An administrator's switch beats an identity provider's. api.md, sections 4 and 8.
+
+import {
+  type Database,
+  emailKey,
+  lockScopes,
+  type Transaction,
+  type User,
+  writeTransaction,
+} from '../../models/index.ts';
+import {
+  DEFAULT_COST,
+  hashPassword,
+  PASSWORD_BYTES_MAX,
+  PASSWORD_CHARACTERS_MAX,
+  PASSWORD_CHARACTERS_MIN,
+  passwordBytes,
+} from './passwords.ts';
+
+/** Who is to administer. */
+export interface Administrator {
+  readonly email: string;
+  readonly password: string;
+}
+
+/**
+ * Makes an enabled administrator with this password, or makes one of the user who has the e-mail.
+ * Throws with a sentence for a person when the e-mail or the password is unfit.
+ */
+export async function ensureAdministrator(
+  database: Database,
+  administrator: Administrator,
+  cost = DEFAULT_COST,
+): Promise<{ id: string }> {
+  const values = await administratorValues(administrator, cost);
+  const { result } = await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    const user = await findByEmail(database, administrator.email, transaction);
+    return user === null
+      ? database.models.User.create(values, { transaction })
+      : user.update({ ...values, email: user.email }, { transaction });
+  });
+  return { id: result.id };
+}
+
+/**
+ * Makes the administrator only where there is no user at all; tells whether it did. Of several
+ * gateways that start on one empty database one does.
+ */
+export async function makeFirstUser(
+  database: Database,
+  administrator: Administrator,
+  cost = DEFAULT_COST,
+): Promise<boolean> {
+  const { User } = database.models;
+  if ((await User.count()) > 0) return false;
+  const values = await administratorValues(administrator, cost);
+  const { result } = await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    if ((await User.count({ transaction })) > 0) return false;
+    await User.create(values, { transaction });
+    return true;
+  });
+  return result;
+}
+
+async function administratorValues({ email, password }: Administrator, cost: number) {
+  refuseUnfit(email, password);
+  const password_hash = await hashPassword(password, cost);
+  return {
+    email: email.trim(),
+    role: 'admin',
+    password_hash,
+    disabled_at: null,
+    disabled_by: null,
+  } as const;
+}
+
+function findByEmail(
+  database: Database,
+  email: string,
+  transaction: Transaction,
+): Promise<User | null> {
+  const where = { email_key: emailKey(email.trim()) };
+  return database.models.User.findOne({ where, transaction, lock: true });
+}
+
+/** Enables or disables the user who has an e-mail; throws with a sentence when nobody has. */
+export async function setUserEnabled(
+  database: Database,
+  email: string,
+  isEnabled: boolean,
+): Promise<void> {
+  await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    const user = await findByEmail(database, email, transaction);
+    if (user === null) throw new Error(`there is no user ${email}`);
+    if (isEnabled) await user.update({ disabled_at: null, disabled_by: null }, { transaction });
+    else if (user.disabled_by !== 'administrator')
+      await user.update(
+        { disabled_at: user.disabled_at ?? new Date(), disabled_by: 'administrator' },
+        { transaction },
+      );
+  });
+}
+
+function refuseUnfit(email: string, password: string): void {
+  if (!/^[^@]+@[^@]+$/.test(email.trim())) throw new Error(`${email} is no e-mail address`);
+  const characters = Array.from(password).length;
+  if (characters < PASSWORD_CHARACTERS_MIN || characters > PASSWORD_CHARACTERS_MAX)
+    throw new Error(
+      `a password has ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters, ` +
+        `this one has ${characters}`,
+    );
+  if (passwordBytes(password) > PASSWORD_BYTES_MAX)
+    throw new Error(`a password has at most ${PASSWORD_BYTES_MAX} bytes in UTF-8`);
+}

@@ -1,0 +1,115 @@
+// Who asks: the bearer scheme of hapi. Its steps are judged in this order: a token is there (else
+// unauthenticated), it is somebody's who may sign in (else invalid_token), and they administer
+// (else forbidden). All of that comes before the body is read. api.md, sections 2 and 3.
+
+import type { Plugin, Request } from '@hapi/hapi';
+import { touchToken } from '../../models/index.ts';
+import { ApiError, describeError } from '../api/errors.ts';
+import type { Recall } from '../api/recall.ts';
+import type { Services } from '../services.ts';
+import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from './tokens.ts';
+
+declare module '@hapi/hapi' {
+  interface UserCredentials {
+    /** The user in whose name the request acts. */
+    id: string;
+  }
+}
+
+/** Least time between two notes that a token was used. */
+const TOUCH_EVERY_MS = 60_000;
+/** Tokens whose last use is known at most. */
+const NOTED_MAX = 10_000;
+
+/** What the scheme needs. */
+export interface BearerOptions {
+  readonly services: Pick<Services, 'database' | 'log'>;
+  readonly recall: Recall;
+}
+
+/** Makes `administrator` the strategy of every route that names no other. */
+export const bearer: Plugin<BearerOptions> = {
+  name: 'bearer',
+  register(server, { services, recall }) {
+    const notes = new UseNotes(services);
+    server.auth.scheme('bearer', () => ({
+      async authenticate(request, h) {
+        const token = readToken(request);
+        const owner = await findOwner(token, services, recall);
+        notes.add(owner.tokenId);
+        requireAdministrator(owner);
+        return h.authenticated({ credentials: { user: { id: owner.userId } } });
+      },
+    }));
+    server.auth.strategy('administrator', 'bearer');
+    server.auth.default('administrator');
+  },
+};
+
+/** The user in whose name a request acts. */
+export function actorId(request: Request): string {
+  const { user } = request.auth.credentials;
+  if (user === undefined) throw new Error('a route without authentication asked for its actor');
+  return user.id;
+}
+
+function readToken(request: Request): string {
+  const header: unknown = request.headers['authorization'];
+  const [, token = ''] = /^bearer +(.*)$/i.exec(typeof header === 'string' ? header : '') ?? [];
+  if (token.trim() === '') throw new ApiError('unauthenticated');
+  return token.trim();
+}
+
+async function findOwner(
+  token: string,
+  { database }: BearerOptions['services'],
+  recall: Recall,
+): Promise<TokenOwner> {
+  if (!isTokenText(token)) throw new ApiError('invalid_token');
+  const sha256 = hashToken(token);
+  await recall.refresh();
+  const owner = await recall.read(`token ${sha256}`, async () => {
+    const value = await findTokenOwner(database, sha256);
+    if (value === null) return null;
+    const { tokenId, userId } = value;
+    return {
+      value,
+      sources: [
+        { table: 'api_tokens', id: tokenId },
+        { table: 'users', id: userId },
+      ],
+    };
+  });
+  if (owner === null || owner.isDisabled || isExpired(owner)) throw new ApiError('invalid_token');
+  return owner;
+}
+
+function isExpired({ expiresAt }: TokenOwner): boolean {
+  return expiresAt !== null && expiresAt.getTime() <= Date.now();
+}
+
+function requireAdministrator(owner: TokenOwner): void {
+  if (owner.role !== 'admin') throw new ApiError('forbidden');
+}
+
+/** Notes in the database when tokens were used, once a minute for each. */
+class UseNotes {
+  readonly #services: BearerOptions['services'];
+  readonly #lastMs = new Map<string, number>();
+
+  constructor(services: BearerOptions['services']) {
+    this.#services = services;
+  }
+
+  /** Never fails and is not waited for: a missing note is no reason to hold up a request. */
+  add(tokenId: string): void {
+    const nowMs = Date.now();
+    if (nowMs - (this.#lastMs.get(tokenId) ?? 0) < TOUCH_EVERY_MS) return;
+    if (this.#lastMs.size >= NOTED_MAX) this.#lastMs.clear();
+    this.#lastMs.set(tokenId, nowMs);
+    const { database, log } = this.#services;
+    touchToken(database, tokenId).catch((error: unknown) => {
+      log.warn({ err: describeError(error) }, 'the use of a token was not noted');
+    });
+  }
+}

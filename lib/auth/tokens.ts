@@ -1,0 +1,234 @@
+// API tokens: `pst_` and 32 random bytes, shown once and kept as a SHA-256. The hash is what the
+// database is asked for, so how long a look-up takes tells nothing about a token, and no bcrypt is
+// needed for 256 random bits. api.md, section 3.
+
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  type Database,
+  emailKey,
+  lockScopes,
+  Op,
+  type Role,
+  type Transaction,
+  UniqueConstraintError,
+  writeTransaction,
+} from '../../models/index.ts';
+
+const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
+const TOKEN_BYTES = 32;
+const DEFAULT_DAYS = 90;
+const DAYS_MAX = 365;
+const DAY_MS = 86_400_000;
+/** Live tokens that one user may have. */
+const LIVE_TOKENS_MAX = 25;
+const BOOTSTRAP_NAME = 'BOOTSTRAP_API_TOKEN';
+const NAME_CHARACTERS_MAX = 255;
+
+/** A token that was just made; `token` is not kept anywhere. */
+export interface CreatedToken {
+  id: string;
+  token: string;
+  name: string;
+  expires_at: Date;
+}
+
+/** A token as it is listed. */
+export interface ListedToken {
+  id: string;
+  /** The owner's. */
+  email: string;
+  name: string;
+  /** Null: does not expire. */
+  expires_at: Date | null;
+  last_used_at: Date | null;
+  inserted_at: Date;
+}
+
+/** What a token opens: its owner's rights, until it expires. */
+export interface TokenOwner {
+  tokenId: string;
+  sha256: string;
+  expiresAt: Date | null;
+  userId: string;
+  role: Role;
+  isDisabled: boolean;
+}
+
+/** True for text that has the form of a token. */
+export function isTokenText(text: string): boolean {
+  return TOKEN.test(text);
+}
+
+/** The hash under which a token is kept. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/** Makes a token for the user who has an e-mail. Faults are sentences for a person. */
+export async function createToken(
+  database: Database,
+  { email, name, days = DEFAULT_DAYS }: { email: string; name: string; days?: number },
+  now: Date = new Date(),
+): Promise<CreatedToken> {
+  if (!Number.isInteger(days) || days < 1 || days > DAYS_MAX)
+    throw new RangeError(`a token lives 1 to ${DAYS_MAX} days, not ${days}`);
+  if (name.trim() === '' || Array.from(name).length > NAME_CHARACTERS_MAX)
+    throw new RangeError(`a token's name has 1 to ${NAME_CHARACTERS_MAX} characters`);
+  const token = `pst_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+  const expires_at = new Date(now.getTime() + days * DAY_MS);
+  const { result: id } = await writeTransaction(database, async (transaction) => {
+    const userId = await lockOwner(database, email, transaction);
+    await refuseTooMany(database, userId, now, transaction);
+    const row = { user_id: userId, name: name.trim(), sha256: hashToken(token), expires_at };
+    return (await database.models.ApiToken.create(row, { transaction })).id;
+  });
+  return { id, token, name: name.trim(), expires_at };
+}
+
+/** Lists tokens, of all users or of the one who has an e-mail; the oldest first. */
+export async function listTokens(
+  database: Database,
+  { email }: { email?: string } = {},
+): Promise<ListedToken[]> {
+  const { ApiToken, User } = database.models;
+  const tokens = await ApiToken.findAll({
+    include: [
+      {
+        model: User,
+        as: 'user',
+        attributes: ['email'],
+        ...(email === undefined ? {} : { where: { email_key: emailKey(email.trim()) } }),
+      },
+    ],
+    order: [
+      ['inserted_at', 'ASC'],
+      ['id', 'ASC'],
+    ],
+  });
+  return tokens.map((token) => ({
+    id: token.id,
+    email: (token as typeof token & { user: { email: string } }).user.email,
+    name: token.name,
+    expires_at: token.expires_at,
+    last_used_at: token.last_used_at,
+    inserted_at: token.inserted_at,
+  }));
+}
+
+/** Makes a token void at the next request, in every process; false when there is none. */
+export async function revokeToken(database: Database, id: string): Promise<boolean> {
+  const { result } = await writeTransaction(database, (transaction) =>
+    database.models.ApiToken.destroy({ where: { id: id.toLowerCase() }, transaction }),
+  );
+  return result > 0;
+}
+
+/**
+ * Makes the given value a token of the first administrator, for as long as it is set: at every
+ * start it is made anew, and what earlier starts made of other values is void.
+ */
+export async function ensureBootstrapToken(
+  database: Database,
+  token: string | null,
+): Promise<void> {
+  const sha256 = token === null ? null : hashToken(token);
+  try {
+    await writeTransaction(database, async (transaction) => {
+      await lockScopes(database, transaction, { configuration: true });
+      const owner = sha256 === null ? null : await firstAdministrator(database, transaction);
+      await replaceBootstrapToken(database, sha256, owner, transaction);
+    });
+  } catch (error) {
+    // Another process that starts with the same value was faster: the token is there.
+    if (!(error instanceof UniqueConstraintError)) throw error;
+  }
+}
+
+/**
+ * Finds what a token opens; null when nobody has it. Expiry and rights are judged by the caller.
+ */
+export async function findTokenOwner(
+  database: Database,
+  sha256: string,
+): Promise<TokenOwner | null> {
+  const { ApiToken, User } = database.models;
+  const found = (await ApiToken.findOne({
+    attributes: ['id', 'sha256', 'expires_at', 'user_id'],
+    where: { sha256 },
+    include: [{ model: User, as: 'user', attributes: ['role', 'disabled_at'], required: true }],
+  })) as (InstanceType<typeof ApiToken> & { user: InstanceType<typeof User> }) | null;
+  if (found === null || !isSameHash(found.sha256, sha256)) return null;
+  return {
+    tokenId: found.id,
+    sha256,
+    expiresAt: found.expires_at,
+    userId: found.user_id,
+    role: found.user.role,
+    isDisabled: found.user.disabled_at !== null,
+  };
+}
+
+function isSameHash(left: string, right: string): boolean {
+  return left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right));
+}
+
+async function lockOwner(
+  database: Database,
+  email: string,
+  transaction: Transaction,
+): Promise<string> {
+  const where = { email_key: emailKey(email.trim()) };
+  const user = await database.models.User.findOne({ where, transaction, lock: true });
+  if (user === null) throw new Error(`there is no user ${email}`);
+  return user.id;
+}
+
+async function refuseTooMany(
+  database: Database,
+  userId: string,
+  now: Date,
+  transaction: Transaction,
+): Promise<void> {
+  const isLive = { [Op.or]: [{ expires_at: null }, { expires_at: { [Op.gt]: now } }] };
+  const live = await database.models.ApiToken.count({
+    where: { user_id: userId, ...isLive },
+    transaction,
+  });
+  if (live >= LIVE_TOKENS_MAX) throw new Error(`token limit of ${LIVE_TOKENS_MAX} reached`);
+}
+
+async function firstAdministrator(
+  database: Database,
+  transaction: Transaction,
+): Promise<string | null> {
+  const user = await database.models.User.findOne({
+    attributes: ['id'],
+    where: { role: 'admin', disabled_at: null },
+    order: [
+      ['inserted_at', 'ASC'],
+      ['id', 'ASC'],
+    ],
+    transaction,
+  });
+  return user?.id ?? null;
+}
+
+/** Only bootstrap tokens do not expire: `createToken` always sets a date. */
+async function replaceBootstrapToken(
+  database: Database,
+  sha256: string | null,
+  owner: string | null,
+  transaction: Transaction,
+): Promise<void> {
+  const { ApiToken } = database.models;
+  const present = await ApiToken.findAll({ where: { expires_at: null }, transaction });
+  const standing = present.find((row) => row.sha256 === sha256 && row.user_id === owner);
+  for (const row of present) if (row !== standing) await row.destroy({ transaction });
+  if (sha256 === null || owner === null || standing !== undefined) return;
+  // The value may have been made a token that expires before; it is made anew.
+  await ApiToken.destroy({ where: { sha256 }, transaction });
+  await ApiToken.create(
+    { user_id: owner, name: BOOTSTRAP_NAME, sha256, expires_at: null },
+    { transaction },
+  );
+}

@@ -1,0 +1,141 @@
+// The command line's grammar: `postern <noun> <verb> [options]`. It turns arguments into a command
+// or a complaint and knows what help says; what a command does is in commands.ts and serve.ts.
+
+import { parseArgs } from 'node:util';
+
+/** Options that a command may take; each has a value but `json`, `help` and `password-stdin`. */
+export interface Options {
+  readonly email?: string;
+  readonly name?: string;
+  readonly days?: number;
+  readonly json: boolean;
+  readonly passwordStdin: boolean;
+}
+
+/** What was asked for. */
+export interface Command {
+  readonly words: CommandName;
+  /** What follows the words, an id say. */
+  readonly operand: string | null;
+  readonly options: Options;
+}
+
+interface Entry {
+  /** Shown in help, after the words. */
+  readonly usage: string;
+  readonly sentence: string;
+  readonly operand?: boolean;
+  readonly needs?: readonly ('email' | 'name')[];
+}
+
+const commands = {
+  serve: { usage: '', sentence: 'Runs the gateway (the default).' },
+  migrate: { usage: '', sentence: 'Brings the database up to date and ends.' },
+  'check-config': { usage: '', sentence: 'Prints the effective settings, secrets hidden.' },
+  'admin create-or-reset': {
+    usage: '--email E [--password-stdin]',
+    sentence:
+      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input.',
+    needs: ['email'],
+  },
+  'user enable': { usage: '--email E', sentence: 'Lets a user in again.', needs: ['email'] },
+  'user disable': {
+    usage: '--email E',
+    sentence: 'Shuts a user out: devices pass no packet, tokens are void.',
+    needs: ['email'],
+  },
+  'token create': {
+    usage: '--email E --name N [--days D]',
+    sentence: 'Makes an API token of a user and prints it; 1 to 365 days, 90 by default.',
+    needs: ['email', 'name'],
+  },
+  'token list': { usage: '[--email E]', sentence: 'Lists API tokens, never their secret.' },
+  'token revoke': {
+    usage: 'ID',
+    sentence: 'Makes an API token void at the next request.',
+    operand: true,
+  },
+} as const satisfies Record<string, Entry>;
+
+export type CommandName = keyof typeof commands;
+
+/** What the arguments came to: a command, help that was asked for, or a complaint. */
+export type Parsed =
+  { readonly command: Command } | { readonly help: string } | { readonly complaint: string };
+
+/** Parses the arguments behind the program's name. */
+export function parseCommandLine(argv: readonly string[]): Parsed {
+  let values: Values;
+  let words: string[];
+  try {
+    const parsed = parseArgs({ args: [...argv], options: optionTypes, allowPositionals: true });
+    values = parsed.values;
+    words = parsed.positionals;
+  } catch (error) {
+    return { complaint: error instanceof Error ? error.message : String(error) };
+  }
+  if (values.help === true || words[0] === 'help') return { help: helpText() };
+  const found = findCommand(words.length === 0 ? ['serve'] : words);
+  if (found === null)
+    return { complaint: `there is no command "${words.join(' ')}"; see: postern help` };
+  return judge(found.name, found.rest, values);
+}
+
+const optionTypes = {
+  email: { type: 'string' },
+  name: { type: 'string' },
+  days: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  'password-stdin': { type: 'boolean' },
+} as const;
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];
+
+function findCommand(words: readonly string[]): { name: CommandName; rest: string[] } | null {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ');
+    if (words.length >= length && Object.hasOwn(commands, name))
+      return { name: name as CommandName, rest: words.slice(length) };
+  }
+  return null;
+}
+
+function judge(name: CommandName, rest: readonly string[], values: Values): Parsed {
+  const entry: Entry = commands[name];
+  const usage = `usage: postern ${name} ${entry.usage}`.trimEnd();
+  for (const option of entry.needs ?? [])
+    if (values[option] === undefined || values[option] === '')
+      return { complaint: `--${option} is missing; ${usage}` };
+  const wanted = entry.operand === true ? 1 : 0;
+  if (rest.length < wanted) return { complaint: `something is missing; ${usage}` };
+  if (rest.length > wanted) return { complaint: `"${rest[wanted]}" is too much; ${usage}` };
+  const days = values.days === undefined ? undefined : Number(values.days);
+  if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 365))
+    return { complaint: `--days takes a whole number from 1 to 365, not "${values.days}"` };
+  const options: Options = {
+    ...(values.email === undefined ? {} : { email: values.email }),
+    ...(values.name === undefined ? {} : { name: values.name }),
+    ...(days === undefined ? {} : { days }),
+    json: values.json === true,
+    passwordStdin: values['password-stdin'] === true,
+  };
+  return { command: { words: name, operand: rest[0] ?? null, options } };
+}
+
+function helpText(): string {
+  const lines = Object.entries(commands as Record<string, Entry>).map(
+    ([name, { usage, sentence }]) => `  ${`${name} ${usage}`.trimEnd()}\n      ${sentence}`,
+  );
+  return [
+    'postern: a userspace VPN gateway',
+    '',
+    'usage: npm run -s postern -- <command> [--json]',
+    '',
+    ...lines,
+    '',
+    'Settings are environment variables; config/README.md lists them.',
+    'Exit status: 0 done, 1 failed, 2 wrong usage.',
+    '',
+  ].join('\n');
+}

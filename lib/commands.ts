@@ -1,0 +1,94 @@
+// What the commands of the command line do, besides serving: each takes an open database and
+// returns what to print. Faults are thrown with a sentence for the person who typed.
+
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../models/index.ts';
+import { ensureAdministrator, setUserEnabled } from './auth/accounts.ts';
+import { createToken, listTokens, revokeToken } from './auth/tokens.ts';
+import type { Command, CommandName } from './cli.ts';
+
+/** What a command says: text for people, data for programs. */
+export interface Outcome {
+  readonly text: string;
+  readonly data: unknown;
+}
+
+type Run = (
+  database: Database,
+  command: Command,
+  readStdin: () => Promise<string>,
+) => Promise<Outcome>;
+
+/** The commands that need nothing but the database. */
+export const databaseCommands: Partial<Record<CommandName, Run>> = {
+  migrate: async () => ({ text: 'The database is up to date.', data: { migrated: true } }),
+  'admin create-or-reset': createOrResetAdministrator,
+  'user enable': (database, command) => switchUser(database, command, true),
+  'user disable': (database, command) => switchUser(database, command, false),
+  'token create': createTokenFor,
+  'token list': listAllTokens,
+  'token revoke': revokeOneToken,
+};
+
+async function createOrResetAdministrator(
+  database: Database,
+  { options }: Command,
+  readStdin: () => Promise<string>,
+): Promise<Outcome> {
+  const email = options.email ?? '';
+  const password = options.passwordStdin
+    ? (await readStdin()).replace(/\r?\n$/, '')
+    : randomBytes(15).toString('base64url');
+  await ensureAdministrator(database, { email, password });
+  const shown = options.passwordStdin ? {} : { password };
+  return {
+    text: options.passwordStdin ? `${email} is an administrator.` : password,
+    data: { email, ...shown },
+  };
+}
+
+async function switchUser(
+  database: Database,
+  { options }: Command,
+  isEnabled: boolean,
+): Promise<Outcome> {
+  const email = options.email ?? '';
+  await setUserEnabled(database, email, isEnabled);
+  return {
+    text: `${email} is ${isEnabled ? 'enabled' : 'disabled'}.`,
+    data: { email, enabled: isEnabled },
+  };
+}
+
+async function createTokenFor(database: Database, { options }: Command): Promise<Outcome> {
+  const created = await createToken(database, {
+    email: options.email ?? '',
+    name: options.name ?? '',
+    ...(options.days === undefined ? {} : { days: options.days }),
+  });
+  return { text: created.token, data: created };
+}
+
+async function listAllTokens(database: Database, { options }: Command): Promise<Outcome> {
+  const tokens = await listTokens(
+    database,
+    options.email === undefined ? {} : { email: options.email },
+  );
+  const rows = tokens.map((token) =>
+    [
+      token.id,
+      token.email,
+      token.name,
+      token.expires_at?.toISOString() ?? 'never expires',
+      token.last_used_at?.toISOString() ?? 'never used',
+    ].join('\t'),
+  );
+  return { text: rows.join('\n'), data: tokens };
+}
+
+async function revokeOneToken(database: Database, { operand }: Command): Promise<Outcome> {
+  const id = operand ?? '';
+  if (!(await revokeToken(database, id)))
+    throw new Error(`there is no token ${id}; see: postern token list`);
+  return { text: `${id} is revoked.`, data: { id, revoked: true } };
+}

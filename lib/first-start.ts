@@ -1,0 +1,116 @@
+// What a fresh installation needs before it can serve: a data folder, the key that encrypts the
+// database, the gateway's own key, an administrator. Everything is made if it is absent and then
+// read back, so that it does not matter how often, or in how many processes, a start happens.
+
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../config/index.ts';
+import { makePrivateKey } from '../dataplane/index.ts';
+import { type Database, newId, readOrCreateSecret } from '../models/index.ts';
+import { makeFirstUser } from './auth/accounts.ts';
+import { createToken, ensureBootstrapToken } from './auth/tokens.ts';
+
+const KEY_BYTES = 32;
+const FIRST_ADMINISTRATOR = 'admin@localhost';
+
+/** Makes the data folder, for its owner alone. */
+export function prepareDataDir(config: Config): void {
+  try {
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Error(
+      `DATA_DIR ${config.dataDir} cannot be made (${messageOf(error)}); set DATA_DIR to a folder that this user may write`,
+      { cause: error },
+    );
+  }
+}
+
+/** The key that encrypts the database: given, or made once beside the SQLite file. */
+export function encryptionKey(config: Config): Buffer {
+  if (config.databaseEncryptionKey !== null)
+    return Buffer.from(config.databaseEncryptionKey, 'base64');
+  const path = join(config.dataDir, 'encryption.key');
+  const text = readOrCreateFile(path, () => `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+  const key = Buffer.from(text.trim(), 'base64');
+  if (key.length !== KEY_BYTES)
+    throw new Error(`${path} does not hold 32 bytes in base64; restore it from a backup`);
+  return key;
+}
+
+/** Which gateway this is, the same after a restart. */
+export function gatewayIdentity(config: Config): { id: string; name: string } {
+  const path = join(config.dataDir, 'gateway.id');
+  return { id: readOrCreateFile(path, () => `${newId()}\n`).trim(), name: hostname() };
+}
+
+/** Reads a small file, or makes it (0600), whoever else does the same at this moment. */
+function readOrCreateFile(path: string, make: () => string): string {
+  if (!existsSync(path)) {
+    const draft = `${path}.${process.pid}`;
+    writeFileSync(draft, make(), { mode: 0o600, flush: true });
+    try {
+      // Unlike rename, link never replaces what another process made first.
+      linkSync(draft, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  }
+  chmodSync(path, 0o600);
+  return readFileSync(path, 'utf8');
+}
+
+/** The gateway's private key: given, or made once and kept encrypted in the database. */
+export async function serverPrivateKey(config: Config, database: Database): Promise<Uint8Array> {
+  if (config.wireguardPrivateKey !== null)
+    return new Uint8Array(Buffer.from(config.wireguardPrivateKey, 'base64'));
+  const text = await readOrCreateSecret(database, 'wireguard_private_key', () =>
+    Buffer.from(makePrivateKey((bytes) => bytes.set(randomBytes(bytes.length)))).toString('base64'),
+  );
+  return new Uint8Array(Buffer.from(text, 'base64'));
+}
+
+/** What a person must be told once, because it is not kept anywhere. */
+export interface FirstCredentials {
+  readonly email: string;
+  readonly password: string;
+  readonly token: string;
+}
+
+/**
+ * Makes the first administrator where no user exists. Returns what to print when the password was
+ * made up here, null when it was given or there are users already.
+ */
+export async function makeFirstAdministrator(
+  config: Config,
+  database: Database,
+): Promise<FirstCredentials | null> {
+  const { defaultAdminEmail, defaultAdminPassword } = config;
+  if (defaultAdminEmail !== null && defaultAdminPassword !== null) {
+    await makeFirstUser(database, { email: defaultAdminEmail, password: defaultAdminPassword });
+    await ensureBootstrapToken(database, config.bootstrapApiToken);
+    return null;
+  }
+  const email = FIRST_ADMINISTRATOR;
+  const password = randomBytes(15).toString('base64url');
+  const isFirst = await makeFirstUser(database, { email, password });
+  await ensureBootstrapToken(database, config.bootstrapApiToken);
+  if (!isFirst) return null;
+  const { token } = await createToken(database, { email, name: 'first start' });
+  return { email, password, token };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

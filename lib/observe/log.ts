@@ -1,0 +1,52 @@
+// The log: pino's JSON lines, or one readable line each on a terminal. UTC, to standard output.
+// Keys, tokens and passwords are never handed to it; addresses and names of people never above
+// debug.
+
+import process from 'node:process';
+import { Writable } from 'node:stream';
+import { type Logger, pino } from 'pino';
+import type { Config } from '../../config/index.ts';
+
+/**
+ * Makes the log of a process: on standard output where the process serves, on standard error where
+ * standard output is for the answer of a command.
+ */
+export function createLog(
+  config: Pick<Config, 'logFormat' | 'logLevel'>,
+  out: NodeJS.WriteStream & { fd: number } = process.stdout,
+): Logger {
+  const format = config.logFormat ?? (out.isTTY ? 'text' : 'json');
+  const options = {
+    level: config.logLevel,
+    base: null,
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  return format === 'json'
+    ? pino(options, pino.destination(out.fd))
+    : pino(options, textStream(out));
+}
+
+/** Turns JSON lines into `time level message field=value`. */
+export function textStream(out: NodeJS.WritableStream): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n')) {
+        if (line !== '') out.write(`${readable(line)}\n`);
+      }
+      done();
+    },
+  });
+}
+
+function readable(line: string): string {
+  const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${textOf(name, value)}`);
+  return `${String(time)} ${String(level).padEnd(5)} ${String(msg)}${rest.join('')}`;
+}
+
+function textOf(name: string, value: unknown): string {
+  if (name === 'err' && typeof value === 'object' && value !== null && 'stack' in value)
+    return `\n${String(value.stack)}`;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

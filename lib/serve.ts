@@ -1,0 +1,219 @@
+// Start and stop of the gateway: the init ladder up, the same ladder down. Each step that was taken
+// is undone in reverse order, also when a later one fails.
+
+import process from 'node:process';
+import type { Server } from '@hapi/hapi';
+import type { Config } from '../config/index.ts';
+import {
+  createGateway,
+  derivePublicKey,
+  type Gateway,
+  type NetworkConfig,
+  parseAddress,
+} from '../dataplane/index.ts';
+import { type Database, readOrCreateConfiguration } from '../models/index.ts';
+import {
+  type FirstCredentials,
+  gatewayIdentity,
+  makeFirstAdministrator,
+  serverPrivateKey,
+} from './first-start.ts';
+import { Reconciler } from './reconcile/reconciler.ts';
+import { Sampler } from './reconcile/sampler.ts';
+import { createServer } from './server.ts';
+import type { Log, Readiness } from './services.ts';
+
+/** A gateway that serves. */
+export interface Running {
+  /** Where the API listens. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** How long requests under way may go on when the gateway stops. */
+const DRAIN_MS = 2_000;
+
+/** Starts everything on an open, migrated database; rejects, with all undone, if a step fails. */
+export async function serve(config: Config, database: Database, log: Log): Promise<Running> {
+  const undo: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+  };
+  try {
+    return await climb(config, database, log, undo, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function climb(
+  config: Config,
+  database: Database,
+  log: Log,
+  undo: (() => Promise<void>)[],
+  stop: () => Promise<void>,
+): Promise<Running> {
+  await readOrCreateConfiguration(database);
+  const credentials = await makeFirstAdministrator(config, database);
+  const privateKey = await serverPrivateKey(config, database);
+  const identity = gatewayIdentity(config);
+  const networks = networksOf(config);
+
+  const gateway = await createGateway(gatewayOptions(config, networks, privateKey, log));
+  undo.push(() => gateway.close());
+
+  const reconciler = new Reconciler({
+    database,
+    gateway,
+    settings: { ...networks, requireSignIn: config.vpnSessionRequireSignIn },
+    identity,
+    log,
+    wallMs: () => Date.now(),
+  });
+  const state = { isDraining: false };
+  const server = createServer({
+    config,
+    database,
+    log,
+    serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
+    whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
+    readiness: () => readinessOf(gateway, reconciler, state.isDraining),
+  });
+  undo.push(() => reconciler.stop());
+  await reconciler.start();
+
+  const sampler = new Sampler({
+    database,
+    gateway,
+    gatewayId: identity.id,
+    deviceIdOf: (key) => reconciler.deviceIdOf(key),
+    log,
+  });
+  sampler.start();
+  undo.push(() => sampler.stop());
+
+  await listen(server, config);
+  undo.push(async () => {
+    state.isDraining = true;
+    await server.stop({ timeout: DRAIN_MS });
+  });
+  announce(server, gateway, config, log, credentials);
+  return { address: server.info.uri, stop };
+}
+
+async function listen(server: Server, config: Config): Promise<void> {
+  try {
+    await server.start();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const where = `${config.httpHost}:${config.httpPort}`;
+    throw new Error(
+      code === 'EADDRINUSE'
+        ? `TCP ${where} is taken; stop what uses it (ss -ltnp) or set HTTP_PORT to another`
+        : `the API cannot listen on ${where}: ${message}`,
+      { cause: error },
+    );
+  }
+}
+
+function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boolean): Readiness {
+  const { alive, tun, masquerade } = gateway.facts;
+  const status = isDraining
+    ? 'draining'
+    : !alive
+      ? 'data_plane_down'
+      : reconciler.error !== null
+        ? 'database_unavailable'
+        : reconciler.appliedRevision < 0
+          ? 'starting'
+          : 'ready';
+  return { status, tun, masquerade };
+}
+
+// ---- settings in the data plane's words ------------------------------------------------------
+
+interface Networks {
+  readonly ipv4: NetworkConfig | null;
+  readonly ipv6: NetworkConfig | null;
+}
+
+function networksOf(config: Config): Networks {
+  return {
+    ipv4: config.wireguardIpv4Enabled
+      ? networkOf(config.wireguardIpv4Network, config.wireguardIpv4Address)
+      : null,
+    ipv6: config.wireguardIpv6Enabled
+      ? networkOf(config.wireguardIpv6Network, config.wireguardIpv6Address)
+      : null,
+  };
+}
+
+function networkOf(network: string, address: string): NetworkConfig {
+  const [base = '', prefixBits = ''] = network.split('/');
+  return { network: bytesOf(base), prefixBits: Number(prefixBits), address: bytesOf(address) };
+}
+
+function bytesOf(address: string): Uint8Array {
+  const bytes = parseAddress(address);
+  if (bytes === null) throw new Error(`${address} is no address`);
+  return bytes;
+}
+
+function gatewayOptions(
+  config: Config,
+  networks: Networks,
+  privateKey: Uint8Array,
+  log: Log,
+): Parameters<typeof createGateway>[0] {
+  return {
+    privateKey,
+    listenPort: config.wireguardPort,
+    interfaceName: config.wireguardInterface,
+    mtu: config.wireguardMtu,
+    tun: config.wireguardTun,
+    ...networks,
+    masqueradeIpv4: config.wireguardIpv4Masquerade,
+    masqueradeIpv6: config.wireguardIpv6Masquerade,
+    egressInterface: config.gatewayEgressInterface,
+    forwarding: config.gatewayForwarding,
+    engine: config.dataplaneEngine,
+    x25519: config.dataplaneX25519,
+    defaultAction: config.defaultAction,
+    log: (level, message) => log[level]({}, message),
+  };
+}
+
+// ---- what a person is told -------------------------------------------------------------------
+
+function announce(
+  server: Server,
+  gateway: Gateway,
+  config: Config,
+  log: Log,
+  credentials: FirstCredentials | null,
+): void {
+  const { engine, listenPort, tun, masquerade } = gateway.facts;
+  log.info(
+    { api: server.info.uri, wireguard_port: listenPort, engine, tun, masquerade },
+    'Postern serves',
+  );
+  if (credentials === null) return;
+  // Not through the log: this is for the person at the console and must not be collected.
+  process.stdout.write(
+    [
+      '',
+      'This is the first start. These are shown once and kept nowhere:',
+      '',
+      `  e-mail     ${credentials.email}`,
+      `  password   ${credentials.password}`,
+      `  API token  ${credentials.token}`,
+      '',
+      'Try:',
+      '',
+      `  curl -H 'Authorization: Bearer ${credentials.token}' ${config.externalUrl}v0/configuration`,
+      '',
+      '',
+    ].join('\n'),
+  );
+}

@@ -1,0 +1,102 @@
+// How errors are answered, and what the log gets to know of them: api.md, section 2.
+
+import Boom from '@hapi/boom';
+import test from 'ava';
+import { ConnectionRefusedError, DatabaseError } from 'sequelize';
+import { ApiError, describeError } from '../../../lib/api/errors.ts';
+import { connectDatabase, migrate } from '../../../models/index.ts';
+import { databaseKinds } from '../../support/databases.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../../support/mariadb.ts';
+import { openServer, serverOn } from '../../support/server.ts';
+
+const SECRET = 'pst_this-must-not-be-seen';
+
+function databaseError(): DatabaseError {
+  const parent = Object.assign(new Error(`near ${SECRET}`), { code: 'SQLITE_ERROR', sql: SECRET });
+  return new DatabaseError(Object.assign(parent, { parameters: {} }));
+}
+
+test('what is not foreseen is a 500 with the id of the request, and nothing else', async (t) => {
+  const { server, send, log } = await openServer(t, 'sqlite');
+  const faults = [
+    () => new TypeError(SECRET),
+    () => new Error(SECRET),
+    () => Boom.badImplementation(SECRET),
+    () => Boom.teapot(SECRET),
+    databaseError,
+    () => new ApiError('internal_server_error', { detail: SECRET }),
+  ];
+  for (const [i, fault] of faults.entries())
+    server.route({
+      method: 'GET',
+      path: `/v0/broken/${i}`,
+      handler: () => {
+        throw fault();
+      },
+    });
+  for (const [i] of faults.entries()) {
+    const { status, body, headers, text } = await send('GET', `/v0/broken/${i}`);
+    t.is(status, 500);
+    t.deepEqual(body, {
+      error: 'internal_server_error',
+      request_id: headers['x-request-id'],
+    });
+    t.false(text.includes(SECRET));
+    t.is(headers['cache-control'], 'no-store');
+  }
+  t.is(log.length, faults.length);
+  for (const { level, fields } of log) {
+    t.is(level, 'error');
+    t.like(fields, { method: 'get' });
+    t.true('request_id' in fields && 'err' in fields);
+  }
+  t.false(JSON.stringify(log[4]).includes(SECRET), 'statements and values of the database');
+});
+
+test('a database that is out of reach is a 503 that says when to come again', async (t) => {
+  const { server, send, log } = await openServer(t, 'sqlite');
+  server.route({
+    method: 'GET',
+    path: '/v0/away',
+    handler: () => {
+      throw new ConnectionRefusedError(new Error('connect ECONNREFUSED 127.0.0.1:3306'));
+    },
+  });
+  const { status, body, headers } = await send('GET', '/v0/away');
+  t.is(status, 503);
+  t.deepEqual(body, { error: 'service_unavailable' });
+  t.regex(String(headers['retry-after']), /^\d+$/);
+  t.is(log[0]?.level, 'warn');
+});
+
+if (databaseKinds().includes('mariadb'))
+  test('mariadb: a server that is gone makes 503s, for reads and for writes', async (t) => {
+    const mariadb = await startMariadb();
+    t.teardown(() => stopMariadb(mariadb));
+    await runOnServer(mariadb.url, 'CREATE DATABASE away');
+    const database = await connectDatabase({
+      url: `${mariadb.url}away`,
+      encryptionKey: Buffer.alloc(32, 1),
+    });
+    t.teardown(() => database.close());
+    await migrate(database);
+    const { send } = await serverOn(database);
+    t.is((await send('GET', '/v0/users')).status, 200);
+    await stopMariadb(mariadb);
+    for (let i = 0; i < 3; i += 1) {
+      const answer = await send('GET', '/v0/users');
+      t.is(answer.status, 503, answer.text);
+      t.deepEqual(answer.body, { error: 'service_unavailable' });
+    }
+    const written = await send('POST', '/v0/users', { body: { user: { email: 'a@b.c' } } });
+    t.is(written.status, 503);
+    t.truthy(written.headers['retry-after']);
+  });
+
+test('an error is described without what it may hold', (t) => {
+  const described = describeError(databaseError());
+  t.like(described, { type: 'SequelizeDatabaseError', message: 'SQLITE_ERROR' });
+  t.false(JSON.stringify(described).includes(SECRET));
+  t.like(describeError(new RangeError('too far')), { type: 'RangeError', message: 'too far' });
+  t.deepEqual(describeError('x'), { type: 'string' });
+});

@@ -1,0 +1,53 @@
+// All operations of api.md, section 1, and no others.
+
+import test from 'ava';
+import { openServer } from '../../../support/server.ts';
+
+test('the routes are those of api.md', async (t) => {
+  const { server } = await openServer(t, 'sqlite');
+  const routes = server.table().map(({ method, path }) => `${method} ${path}`);
+  const collection = (name: string): string[] => [
+    `get /v0/${name}`,
+    `post /v0/${name}`,
+    `get /v0/${name}/{id}`,
+    `patch /v0/${name}/{id}`,
+    `put /v0/${name}/{id}`,
+    `delete /v0/${name}/{id}`,
+  ];
+  t.deepEqual(
+    routes.filter((route) => route.includes('/v0')).sort(),
+    [
+      ...['users', 'devices', 'rules'].flatMap(collection),
+      'get /v0/configuration',
+      'patch /v0/configuration',
+      'put /v0/configuration',
+    ].sort(),
+  );
+});
+
+test('every field of a table is in every answer, and nothing else is', async (t) => {
+  const { deviceFields } = await import('../../../../lib/api/v0/devices.ts');
+  const { userFields } = await import('../../../../lib/api/v0/users.ts');
+  const { ruleFields } = await import('../../../../lib/api/v0/rules.ts');
+  const { configurationFields } = await import('../../../../lib/api/v0/configuration.ts');
+  const { send, adminId } = await openServer(t, 'sqlite');
+  const device = { user_id: adminId, public_key: Buffer.alloc(32, 9).toString('base64') };
+  await send('POST', '/v0/devices', { body: { device } });
+  await send('POST', '/v0/rules', { body: { rule: { destination: '10.0.0.1' } } });
+  const shown = async (path: string): Promise<string[]> => {
+    const { data } = (await send('GET', path)).body;
+    return Object.keys(Array.isArray(data) ? data[0] : data).sort();
+  };
+  for (const [path, fields] of [
+    ['/v0/devices', deviceFields],
+    ['/v0/users', userFields],
+    ['/v0/rules', ruleFields],
+    ['/v0/configuration', configurationFields],
+  ] as const) {
+    const { keys } = fields.describe() as { keys: Record<string, { metas?: object[] }> };
+    const readable = Object.entries(keys)
+      .filter(([, { metas = [] }]) => !metas.some((meta) => 'writeOnly' in meta))
+      .map(([name]) => name);
+    t.deepEqual(await shown(path), readable.sort());
+  }
+});

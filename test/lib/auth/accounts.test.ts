@@ -1,0 +1,100 @@
+// The administrator that a start or a command makes; shutting a user out and letting them in again.
+
+import test from 'ava';
+import { ensureAdministrator, makeFirstUser, setUserEnabled } from '../../../lib/auth/accounts.ts';
+import { verifyPassword } from '../../../lib/auth/passwords.ts';
+import { writeTransaction } from '../../../models/index.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+
+const COST = 4;
+const password = 'correct horse battery';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: an administrator's switch beats a provider's and remembers when`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { User } = database.models;
+    const { result: user } = await writeTransaction(database, (transaction) =>
+      User.create({ email: 'Ann@example.com' }, { transaction }),
+    );
+    const state = async (): Promise<[Date | null, string | null]> => {
+      await user.reload();
+      return [user.disabled_at, user.disabled_by];
+    };
+    const since = new Date('2026-01-01T00:00:00Z');
+    await writeTransaction(database, (transaction) =>
+      User.update(
+        { disabled_at: since, disabled_by: 'provider' },
+        { where: { id: user.id }, transaction },
+      ),
+    );
+    await setUserEnabled(database, ' ANN@example.com', false);
+    t.deepEqual(await state(), [since, 'administrator']);
+    const updated = user.updated_at;
+    await setUserEnabled(database, 'ann@example.com', false);
+    await state();
+    t.deepEqual(user.updated_at, updated, 'again is no change');
+    await setUserEnabled(database, 'ann@example.com', true);
+    t.deepEqual(await state(), [null, null]);
+    await setUserEnabled(database, 'ann@example.com', false);
+    t.is((await state())[1], 'administrator');
+    await t.throwsAsync(setUserEnabled(database, 'bob@example.com', true), {
+      message: /no user bob/,
+    });
+  });
+
+  test(`${kind}: an administrator is made, or made of the user who has the e-mail`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { User } = database.models;
+    const made = await ensureAdministrator(
+      database,
+      { email: ' Ann@example.com ', password },
+      COST,
+    );
+    const row = await User.findByPk(made.id, { rejectOnEmpty: true });
+    t.like(row.get(), { email: 'Ann@example.com', role: 'admin', disabled_at: null });
+    t.true(await verifyPassword(password, String(row.password_hash)));
+    await writeTransaction(database, (transaction) =>
+      User.update(
+        { role: 'unprivileged', disabled_at: new Date(), disabled_by: 'provider' },
+        { where: { id: made.id }, transaction },
+      ),
+    );
+    const again = await ensureAdministrator(
+      database,
+      { email: 'ANN@EXAMPLE.COM', password: 'another password' },
+      COST,
+    );
+    t.is(again.id, made.id);
+    await row.reload();
+    t.like(row.get(), {
+      email: 'Ann@example.com',
+      role: 'admin',
+      disabled_at: null,
+      disabled_by: null,
+    });
+    t.true(await verifyPassword('another password', String(row.password_hash)));
+    t.is(await User.count(), 1);
+  });
+
+  test(`${kind}: an administrator needs an e-mail and a fit password`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const make = (email: string, secret: string): Promise<unknown> =>
+      ensureAdministrator(database, { email, password: secret }, COST);
+    await t.throwsAsync(make('ann', password), { message: /no e-mail/ });
+    await t.throwsAsync(make('a@b', 'short'), { message: /12 to 64 characters/ });
+    await t.throwsAsync(make('a@b', 'x'.repeat(65)), { message: /12 to 64 characters/ });
+    await t.throwsAsync(make('a@b', 'ä'.repeat(40)), { message: /72 bytes/ });
+    t.is(await database.models.User.count(), 0);
+  });
+
+  test(`${kind}: of several first administrators one is made`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const made = await Promise.all(
+      [1, 2, 3].map((n) => makeFirstUser(database, { email: `a${n}@b`, password }, COST)),
+    );
+    t.is(made.filter((isMade) => isMade).length, 1);
+    t.is(await database.models.User.count(), 1);
+    t.false(await makeFirstUser(database, { email: 'late@b', password }, COST));
+    t.is(await database.models.User.count(), 1);
+  });
+}

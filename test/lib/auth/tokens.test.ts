@@ -1,0 +1,162 @@
+// API tokens, as the command line and the start make, list and revoke them: api.md, section 3.
+
+import test from 'ava';
+import {
+  createToken,
+  ensureBootstrapToken,
+  findTokenOwner,
+  hashToken,
+  isTokenText,
+  listTokens,
+  revokeToken,
+} from '../../../lib/auth/tokens.ts';
+import { type Database, writeTransaction } from '../../../models/index.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+
+const DAY_MS = 86_400_000;
+const BOOTSTRAP = `pst_${'b'.repeat(43)}`;
+
+async function addUser(
+  database: Database,
+  email: string,
+  role: 'admin' | 'unprivileged' = 'admin',
+): Promise<string> {
+  const { result } = await writeTransaction(database, (transaction) =>
+    database.models.User.create({ email, role }, { transaction }),
+  );
+  return result.id;
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a token is shown once and kept as a hash`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const userId = await addUser(database, 'Ann@example.com');
+    const now = new Date();
+    const made = await createToken(database, { email: ' ann@EXAMPLE.com', name: ' ci ' }, now);
+    t.regex(made.token, /^pst_[A-Za-z0-9_-]{43}$/);
+    t.true(isTokenText(made.token));
+    t.is(Buffer.from(made.token.slice(4), 'base64url').length, 32);
+    t.is(made.expires_at.getTime(), now.getTime() + 90 * DAY_MS);
+    const row = await database.models.ApiToken.findByPk(made.id, { raw: true });
+    t.false(JSON.stringify(row).includes(made.token.slice(4)));
+    t.like(row, { name: 'ci', sha256: hashToken(made.token), user_id: userId });
+    t.like(await findTokenOwner(database, hashToken(made.token)), {
+      userId,
+      role: 'admin',
+      isDisabled: false,
+    });
+    t.is(await findTokenOwner(database, hashToken('x')), null);
+  });
+
+  test(`${kind}: a token lives 1 to 365 days and has a name and an owner`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, 'ann@example.com');
+    const make = (fields: object): Promise<unknown> =>
+      createToken(database, { email: 'ann@example.com', name: 'x', ...fields });
+    for (const days of [0, 366, -1, 1.5, NaN])
+      await t.throwsAsync(make({ days }), { message: /1 to 365/ });
+    await t.notThrowsAsync(make({ days: 1 }));
+    await t.notThrowsAsync(make({ days: 365 }));
+    for (const name of ['', ' ', 'x'.repeat(256)])
+      await t.throwsAsync(make({ name }), { message: /name/ });
+    await t.throwsAsync(make({ email: 'bob@example.com' }), { message: /no user bob@example.com/ });
+  });
+
+  test(`${kind}: a user has at most 25 live tokens, many at once included`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, 'ann@example.com');
+    const make = (days: number, now?: Date): Promise<unknown> =>
+      createToken(database, { email: 'ann@example.com', name: 'x', days }, now);
+    for (let i = 0; i < 3; i += 1) await make(1, new Date(Date.now() - 2 * DAY_MS));
+    const results = await Promise.allSettled(Array.from({ length: 30 }, () => make(1)));
+    t.is(
+      results.filter(({ status }) => status === 'fulfilled').length,
+      25,
+      'expired ones do not count',
+    );
+    for (const result of results)
+      if (result.status === 'rejected') t.is(result.reason.message, 'token limit of 25 reached');
+  });
+
+  test(`${kind}: tokens are listed with their owners and revoked by id`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, 'ann@example.com');
+    await addUser(database, 'bob@example.com');
+    const first = await createToken(database, { email: 'ann@example.com', name: 'one' });
+    const second = await createToken(database, { email: 'bob@example.com', name: 'two' });
+    const all = await listTokens(database);
+    t.deepEqual(
+      all.map(({ id, email, name }) => [id, email, name]),
+      [
+        [first.id, 'ann@example.com', 'one'],
+        [second.id, 'bob@example.com', 'two'],
+      ],
+    );
+    t.deepEqual(Object.keys(all[0]!).sort(), [
+      'email',
+      'expires_at',
+      'id',
+      'inserted_at',
+      'last_used_at',
+      'name',
+    ]);
+    t.is((await listTokens(database, { email: 'BOB@example.com' })).length, 1);
+    t.is((await listTokens(database, { email: 'x' })).length, 0);
+    t.true(await revokeToken(database, first.id.toUpperCase()));
+    t.false(await revokeToken(database, first.id));
+    t.false(await revokeToken(database, 'x'));
+    t.is((await listTokens(database)).length, 1);
+  });
+
+  test(`${kind}: the bootstrap token is made at every start, for the first administrator`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await t.notThrowsAsync(ensureBootstrapToken(database, BOOTSTRAP));
+    t.is((await listTokens(database)).length, 0, 'nobody administers');
+    await addUser(database, 'weak@example.com', 'unprivileged');
+    const ann = await addUser(database, 'ann@example.com');
+    await addUser(database, 'bob@example.com');
+    await Promise.all([1, 2, 3].map(() => ensureBootstrapToken(database, BOOTSTRAP)));
+    const [made, ...others] = await listTokens(database);
+    t.deepEqual([made?.email, made?.expires_at, others.length], ['ann@example.com', null, 0]);
+    await ensureBootstrapToken(database, BOOTSTRAP);
+    t.is((await listTokens(database))[0]?.id, made?.id, 'what stands, stands');
+    await revokeToken(database, made!.id);
+    await ensureBootstrapToken(database, BOOTSTRAP);
+    t.is((await listTokens(database)).length, 1, 'made anew after it was revoked');
+    await writeTransaction(database, (transaction) =>
+      database.models.User.update(
+        { disabled_at: new Date(), disabled_by: 'administrator' },
+        { where: { id: ann }, transaction },
+      ),
+    );
+    await ensureBootstrapToken(database, BOOTSTRAP);
+    t.is((await listTokens(database))[0]?.email, 'bob@example.com');
+    const other = `pst_${'c'.repeat(43)}`;
+    await ensureBootstrapToken(database, other);
+    t.is(
+      await findTokenOwner(database, hashToken(BOOTSTRAP)),
+      null,
+      'another value voids this one',
+    );
+    const kept = await createToken(database, { email: 'bob@example.com', name: 'kept' });
+    await ensureBootstrapToken(database, null);
+    t.deepEqual(
+      (await listTokens(database)).map(({ id }) => id),
+      [kept.id],
+      'not set any more',
+    );
+  });
+}
+
+test('only pst_ and 43 characters of base64url are a token', (t) => {
+  for (const bad of [
+    '',
+    'pst_',
+    BOOTSTRAP.slice(1),
+    `${BOOTSTRAP}b`,
+    `${BOOTSTRAP}\n`,
+    BOOTSTRAP.replace('b', '+'),
+  ])
+    t.false(isTokenText(bad), bad);
+  t.true(isTokenText(BOOTSTRAP));
+});

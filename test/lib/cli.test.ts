@@ -1,0 +1,73 @@
+// The command line's grammar: what is a command, and what is complained about.
+
+import test from 'ava';
+import { parseCommandLine } from '../../lib/cli.ts';
+
+test('nothing means serve', (t) => {
+  t.deepEqual(parseCommandLine([]), {
+    command: { words: 'serve', operand: null, options: { json: false, passwordStdin: false } },
+  });
+});
+
+const good: [line: string, words: string, operand: string | null, options: object][] = [
+  ['serve', 'serve', null, {}],
+  ['migrate', 'migrate', null, {}],
+  ['check-config --json', 'check-config', null, { json: true }],
+  ['token create --email a@b --name ci', 'token create', null, { email: 'a@b', name: 'ci' }],
+  ['token create --email a@b --name ci --days 365', 'token create', null, { days: 365 }],
+  ['token list', 'token list', null, {}],
+  ['token revoke 0190', 'token revoke', '0190', {}],
+  ['user disable --email a@b', 'user disable', null, { email: 'a@b' }],
+  [
+    'admin create-or-reset --email a@b --password-stdin',
+    'admin create-or-reset',
+    null,
+    { passwordStdin: true },
+  ],
+];
+for (const [line, words, operand, options] of good)
+  test(`"${line}" is taken`, (t) => {
+    const parsed = parseCommandLine(line.split(' '));
+    t.true('command' in parsed);
+    if (!('command' in parsed)) return;
+    t.is(parsed.command.words as string, words);
+    t.is(parsed.command.operand, operand);
+    t.deepEqual({ ...parsed.command.options, ...options }, parsed.command.options);
+  });
+
+const bad: [line: string, complaint: RegExp][] = [
+  ['dance', /there is no command "dance"; see: postern help/],
+  ['token', /there is no command "token"/],
+  ['token create --name x', /--email is missing; usage: postern token create --email E --name N/],
+  [
+    'token create --email a@b --name x --days 0',
+    /--days takes a whole number from 1 to 365, not "0"/,
+  ],
+  ['token create --email a@b --name x --days 366', /not "366"/],
+  ['token create --email a@b --name x --days 1.5', /not "1.5"/],
+  ['token revoke', /something is missing; usage: postern token revoke ID/],
+  ['token revoke a b', /"b" is too much/],
+  ['serve --colour', /Unknown option '--colour'/],
+  ['constructor', /there is no command/],
+];
+for (const [line, complaint] of bad)
+  test(`"${line}" is complained about`, (t) => {
+    const parsed = parseCommandLine(line.split(' '));
+    t.true('complaint' in parsed);
+    if ('complaint' in parsed) t.regex(parsed.complaint, complaint);
+  });
+
+for (const line of ['help', '--help', '-h', 'token --help'])
+  test(`"${line}" shows help that names every command`, (t) => {
+    const parsed = parseCommandLine(line.split(' '));
+    t.true('help' in parsed);
+    if (!('help' in parsed)) return;
+    for (const name of [
+      'serve',
+      'token create',
+      'token revoke ID',
+      'admin create-or-reset',
+      'check-config',
+    ])
+      t.true(parsed.help.includes(name), name);
+  });

@@ -1,0 +1,87 @@
+// What the commands of the command line do to a database, and what they say.
+
+import test from 'ava';
+import { parseCommandLine } from '../../lib/cli.ts';
+import { databaseCommands, type Outcome } from '../../lib/commands.ts';
+import { findTokenOwner, hashToken } from '../../lib/auth/tokens.ts';
+import { verifyPassword } from '../../lib/auth/passwords.ts';
+import type { Database } from '../../models/index.ts';
+import { databaseKinds, openDatabase } from '../support/databases.ts';
+
+/** Runs a line as a person types it; `stdin` is what is piped into it. */
+async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
+  const parsed = parseCommandLine(line.split(' '));
+  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
+  const { command } = parsed;
+  const run = databaseCommands[command.words];
+  if (run === undefined) throw new Error(`no command of the database: ${line}`);
+  return run(database, command, async () => stdin);
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: an administrator gets a password that is made up and shown`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { text, data } = await runLine(database, 'admin create-or-reset --email a@b.example');
+    t.true(text.length >= 20);
+    t.deepEqual(data, { email: 'a@b.example', password: text });
+    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    t.is(user.role, 'admin');
+    t.true(await verifyPassword(text, String(user.password_hash)));
+  });
+
+  test(`${kind}: a password that is piped in is not shown, its last line break not part`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const line = 'admin create-or-reset --email a@b.example --password-stdin';
+    const { text, data } = await runLine(database, line, 'correct horse battery\r\n');
+    t.is(text, 'a@b.example is an administrator.');
+    t.deepEqual(data, { email: 'a@b.example' });
+    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    t.true(await verifyPassword('correct horse battery', String(user.password_hash)));
+    await t.throwsAsync(runLine(database, line, 'short\n'), { message: /12 to 64 characters/ });
+  });
+
+  test(`${kind}: users are shut out and let in again`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await runLine(database, 'admin create-or-reset --email a@b.example');
+    t.deepEqual(await runLine(database, 'user disable --email A@B.example'), {
+      text: 'A@B.example is disabled.',
+      data: { email: 'A@B.example', enabled: false },
+    });
+    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    t.is(user.disabled_by, 'administrator');
+    await runLine(database, 'user enable --email a@b.example');
+    t.is((await user.reload()).disabled_at, null);
+    await t.throwsAsync(runLine(database, 'user disable --email nobody@b.example'), {
+      message: 'there is no user nobody@b.example',
+    });
+  });
+
+  test(`${kind}: a token is made, listed without its secret, and revoked`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await runLine(database, 'admin create-or-reset --email a@b.example');
+    const made = await runLine(database, 'token create --email a@b.example --name ci --days 3');
+    t.regex(made.text, /^pst_[\w-]{43}$/);
+    t.not(await findTokenOwner(database, hashToken(made.text)), null);
+    const list = await runLine(database, 'token list --email a@b.example');
+    const [id, email, name, expires, used] = list.text.split('\t');
+    t.deepEqual([email, name, used], ['a@b.example', 'ci', 'never used']);
+    const days = (Date.parse(String(expires)) - Date.now()) / 86_400_000;
+    t.true(days > 2.9 && days <= 3, String(expires));
+    t.false(JSON.stringify(list).includes(made.text));
+    t.is((await runLine(database, 'token list --email other@b.example')).text, '');
+
+    t.is((await runLine(database, `token revoke ${id}`)).text, `${id} is revoked.`);
+    t.is(await findTokenOwner(database, hashToken(made.text)), null);
+    await t.throwsAsync(runLine(database, `token revoke ${id}`), {
+      message: `there is no token ${id}; see: postern token list`,
+    });
+    await t.throwsAsync(runLine(database, 'token create --email x@b.example --name ci'), {
+      message: /x@b\.example/,
+    });
+  });
+
+  test(`${kind}: migrating is done before any command, so there is nothing left to say`, async (t) => {
+    const database = await openDatabase(t, kind);
+    t.is((await runLine(database, 'migrate')).text, 'The database is up to date.');
+  });
+}

@@ -1,0 +1,213 @@
+// The process as a whole: its command line, its start with real sockets, and its stop. The TUN is
+// off, so no rights are needed.
+
+import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import test, { type ExecutionContext } from 'ava';
+import { serve, type Running } from '../../lib/serve.ts';
+import { openDatabase } from '../support/databases.ts';
+import { addon } from '../support/native.ts';
+import { configOf, type LogLine, logInto } from '../support/server.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const TOKEN = `pst_${'s'.repeat(43)}`;
+
+const settings = {
+  WIREGUARD_TUN: 'off',
+  DATAPLANE_ENGINE: addon === null ? 'typescript' : 'native',
+  HTTP_HOST: '127.0.0.1',
+  HTTP_PORT: '0',
+  DEFAULT_ADMIN_EMAIL: 'admin@example.com',
+  DEFAULT_ADMIN_PASSWORD: 'correct horse battery',
+  BOOTSTRAP_API_TOKEN: TOKEN,
+};
+
+function dataDir(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-serve-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A UDP port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const socket = createSocket('udp4').bind(0);
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  return port;
+}
+
+interface Served {
+  running: Running;
+  log: LogLine[];
+  call: (method: string, path: string, body?: object) => Promise<Response>;
+}
+
+async function start(t: ExecutionContext, changes: Record<string, string> = {}): Promise<Served> {
+  const database = await openDatabase(t, 'sqlite');
+  const log: LogLine[] = [];
+  const config = configOf({
+    ...settings,
+    DATA_DIR: dataDir(t),
+    WIREGUARD_PORT: String(await freePort()),
+    ...changes,
+  });
+  const running = await serve(config, database, logInto(log));
+  t.teardown(() => running.stop());
+  const call = (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(`${running.address}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  return { running, log, call };
+}
+
+// ---- in this process ---------------------------------------------------------------------------
+
+test.serial('a write is answered once the data plane obeys it', async (t) => {
+  const { call, log } = await start(t);
+  t.deepEqual(await (await call('GET', '/readyz')).json(), {
+    status: 'ready',
+    tun: null,
+    masquerade: false,
+  });
+  const rule = { rule: { destination: '192.0.2.0/24', action: 'accept' } };
+  const made = await call('POST', '/v0/rules', rule);
+  t.is(made.status, 201);
+  t.is(made.headers.get('postern-applied'), 'true');
+  t.deepEqual(
+    log.filter(({ level }) => level === 'warn' || level === 'error'),
+    [],
+  );
+});
+
+test.serial('a stop ends everything, once, and says so to those who ask meanwhile', async (t) => {
+  const { running, call } = await start(t);
+  await Promise.all([running.stop(), running.stop()]);
+  await t.throwsAsync(call('GET', '/readyz'));
+  await running.stop();
+});
+
+test.serial('a port that is taken is named, and what was begun is undone', async (t) => {
+  const taken = createTcpServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as { port: number };
+  const wireguardPort = await freePort();
+  await t.throwsAsync(
+    start(t, { HTTP_PORT: String(port), WIREGUARD_PORT: String(wireguardPort) }),
+    { message: new RegExp(`^TCP 127\\.0\\.0\\.1:${port} is taken; .*HTTP_PORT`) },
+  );
+  // The data plane had been started; its port is free again.
+  const socket = createSocket('udp4').bind(wireguardPort);
+  await t.notThrowsAsync(once(socket, 'listening'));
+  socket.close();
+});
+
+test.serial('a WireGuard port that is taken is named as well', async (t) => {
+  const taken = createSocket('udp4').bind(0);
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address();
+  await t.throwsAsync(start(t, { WIREGUARD_PORT: String(port) }), {
+    message: new RegExp(`^UDP port ${port} is taken; .*WIREGUARD_PORT`),
+  });
+});
+
+// ---- as a process ------------------------------------------------------------------------------
+
+interface Ended {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs `postern` with these words to its end. */
+async function postern(
+  words: readonly string[],
+  environment: Record<string, string> = {},
+  stdin = '',
+): Promise<Ended> {
+  const child = spawn(process.execPath, ['lib/main.ts', ...words], { cwd: ROOT, env: environment });
+  child.stdin.end(stdin);
+  const [stdout, stderr] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  return { status: child.exitCode, stdout, stderr };
+}
+
+test.serial('help is printed, and wrong usage is told apart from failure', async (t) => {
+  const help = await postern(['help']);
+  t.is(help.status, 0);
+  t.regex(help.stdout, /token create/);
+  const wrong = await postern(['token', 'create']);
+  t.is(wrong.status, 2);
+  t.regex(wrong.stderr, /--email is missing; usage: postern token create/);
+  t.is(wrong.stdout, '');
+});
+
+test.serial('all wrong settings are told at once, and nothing is made', async (t) => {
+  const folder = join(dataDir(t), 'data');
+  const environment = { HTTP_PORT: 'http', WIREGUARD_MTU: '1', DATA_DIR: folder };
+  const { status, stderr } = await postern(['serve'], environment);
+  t.is(status, 1);
+  t.regex(stderr, /^Postern cannot start:/);
+  t.regex(stderr, /HTTP_PORT/);
+  t.regex(stderr, /WIREGUARD_MTU/);
+  t.false(existsSync(folder));
+});
+
+test.serial('commands share the database of the data folder; --json is for programs', async (t) => {
+  const environment = { DATA_DIR: dataDir(t) };
+  const email = ['--email', 'a@b.example'];
+  const reset = ['admin', 'create-or-reset', ...email, '--password-stdin', '--json'];
+  const made = await postern(reset, environment, 'correct horse battery\n');
+  t.deepEqual(JSON.parse(made.stdout), { email: 'a@b.example' }, made.stderr);
+  const create = ['token', 'create', ...email, '--name', 'ci', '--json'];
+  const { id, token } = JSON.parse((await postern(create, environment)).stdout) as CreatedToken;
+  t.regex(token, /^pst_/);
+  const list = await postern(['token', 'list', '--json'], environment);
+  t.like(JSON.parse(list.stdout), [{ id, email: 'a@b.example', name: 'ci' }]);
+  t.is((await postern(['token', 'revoke', id], environment)).status, 0);
+  const again = await postern(['token', 'revoke', id], environment);
+  t.is(again.status, 1);
+  t.regex(again.stderr, /^there is no token/);
+});
+
+interface CreatedToken {
+  id: string;
+  token: string;
+}
+
+test.serial('check-config shows what is in force, and no secret', async (t) => {
+  const { stdout, status } = await postern(['check-config', '--json'], settings);
+  t.is(status, 0);
+  t.like(JSON.parse(stdout), { WIREGUARD_TUN: 'off' });
+  t.false(stdout.includes(TOKEN));
+  t.false(stdout.includes('correct horse'));
+});
+
+test.serial('a signal stops the process cleanly', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
+      cwd: ROOT,
+      env: { ...settings, DATA_DIR: dataDir(t), WIREGUARD_PORT: String(await freePort()) },
+    });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    while (!output.includes('Postern serves')) await once(child.stdout, 'data');
+    child.kill(signal);
+    await once(child, 'exit');
+    t.is(child.exitCode, 0, output);
+    t.true(output.includes('Postern stops'));
+  }
+});
