@@ -1,5 +1,5 @@
-// The table of settings as Markdown: what config/README.md shows. `npm run settings` writes it there,
-// a test compares.
+// The table of settings as Markdown: what config/README.md shows. `npm run settings` writes it
+// there, a test compares.
 
 import { type Setting, settings } from './schema.ts';
 
@@ -9,7 +9,8 @@ export function settingsTable(): string {
     const names = [setting.name, ...(setting.aliases ?? []).map((alias) => `${alias}`)];
     if (setting.secret) names.push(`${setting.name}_FILE`);
     const fallback = setting.fallback === null ? 'none' : `\`${String(setting.fallback)}\``;
-    return `| ${names.map((name) => `\`${name}\``).join(', ')} | ${fallback} | ${setting.sentence} |`;
+    const shown = names.map((name) => `\`${name}\``).join(', ');
+    return `| ${shown} | ${fallback} | ${setting.sentence} |`;
   });
   return ['| name | default | |', '|---|---|---|', ...rows].join('\n');
 }

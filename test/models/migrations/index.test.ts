@@ -113,7 +113,9 @@ for (const kind of databaseKinds()) {
   });
 }
 
-/** Fails every statement from the given one on, as a dying process would; false if none was left. */
+/**
+ * Fails every statement from the given one on, as a dying process would; false if none was left.
+ */
 async function crashAt(database: Database, statement: number): Promise<boolean> {
   let count = 0;
   let isDead = true;

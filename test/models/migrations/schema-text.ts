@@ -3,7 +3,9 @@
 import type { Database } from '../../../models/index.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
 
-/** Reads every table, column, index, foreign key and trigger, and the rows that are always there. */
+/**
+ * Reads every table, column, index, foreign key and trigger, and the rows that are always there.
+ */
 export async function readSchema(database: Database): Promise<unknown> {
   const read = (sql: string) => database.sequelize.query<object>(sql, plainSelect());
   const rows = [

@@ -160,7 +160,9 @@ async function twoUsers(t: ExecutionContext): Promise<{ database: Database; user
   return { database, users: [await addUser(database), await addUser(database)] };
 }
 
-/** Two writers that take two rows in opposite order, sure to meet; returns how many runs it took. */
+/**
+ * Two writers that take two rows in opposite order, sure to meet; returns how many runs it took.
+ */
 async function deadlock(
   database: Database,
   users: readonly User[],
