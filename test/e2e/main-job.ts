@@ -20,14 +20,14 @@ import {
   LAN4_OTHER,
   LAN6,
   LAN6_OTHER,
-  ROUTES,
   type Topology,
   Traffic,
   traffic,
   TUNNEL4,
   TUNNEL6,
 } from '../support/topology.ts';
-import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+import { makeKeyPair } from '../support/wireguard-client.ts';
+import { enrol, type Person } from './people.ts';
 
 /** How one run of the suite differs from another. */
 export interface MainJobOptions {
@@ -36,14 +36,6 @@ export interface MainJobOptions {
   /** Bytes of the large TCP transfers. */
   readonly transferBytes: number;
   readonly settings?: Record<string, string>;
-}
-
-/** A user with one device and the client that it runs on. */
-interface Person {
-  readonly user: Data;
-  device: Data;
-  keys: KeyPair;
-  readonly client: WireguardClient;
 }
 
 interface World {
@@ -125,28 +117,6 @@ async function begin(topology: Topology, options: MainJobOptions): Promise<World
   const alice = await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`);
   const bob = await enrol(postern, topology.bob, 'Bob@example.test', `[${GATEWAY6_BOB}]:51820`);
   return { topology, postern, alice, bob };
-}
-
-/** A user and a device over the API, and a client that is configured by what the API answered. */
-async function enrol(
-  postern: Postern,
-  host: Topology['alice'],
-  email: string,
-  endpoint: string,
-): Promise<Person> {
-  const user = await postern.create('user', { email });
-  const keys = makeKeyPair();
-  const device = await postern.create('device', { user_id: user.id, public_key: keys.publicKey });
-  const client = new WireguardClient(host, {
-    keys,
-    serverPublicKey: String(device['server_public_key']),
-    presharedKey: String(device['preshared_key']),
-    endpoint,
-    addresses: [String(device['ipv4']), String(device['ipv6'])],
-    routes: ROUTES,
-  });
-  await client.start();
-  return { user, device, keys, client };
 }
 
 // ---- what must work --------------------------------------------------------------------------

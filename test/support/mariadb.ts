@@ -1,9 +1,9 @@
 // A private MariaDB for the tests: Debian's mariadb-server on a folder, a port and a socket of its
 // own, never a system service. One serves the whole test run:
-//   export TEST_MARIADB_URL=$(node test/support/mariadb.ts start) DATABASES=sqlite,mariadb
+//   export TEST_MARIADB_URL=$(npx node test/support/mariadb.ts start) DATABASES=sqlite,mariadb
 //   npx ava; node test/support/mariadb.ts stop
-// `start` prints the URL alone. `stop` stops that of TEST_MARIADB_URL, or every one that was started
-// from this working tree when the variable is not set; other servers are never touched.
+// `start` prints the URL alone. `stop` stops that of TEST_MARIADB_URL, or every one that was
+// started from this working tree when the variable is not set; other servers are never touched.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -29,13 +29,21 @@ export class Postern {
   readonly api: string;
   readonly token = `pst_${randomBytes(32).toString('base64url')}`;
   readonly environment: Record<string, string>;
+  /** A program and its arguments that the gateway is run by, to take rights away say. */
+  readonly wrapper: readonly string[];
   /** Everything it has printed. */
   output = '';
   #process: ChildProcess | null = null;
 
   /** `address` is where the API is reached from this machine. */
-  constructor(host: Host, address: string, settings: Record<string, string> = {}) {
+  constructor(
+    host: Host,
+    address: string,
+    settings: Record<string, string> = {},
+    wrapper: readonly string[] = [],
+  ) {
     this.host = host;
+    this.wrapper = wrapper;
     this.api = `http://${address}:13000`;
     this.environment = {
       PATH: process.env['PATH'] ?? '',
@@ -54,7 +62,8 @@ export class Postern {
   /** Starts the gateway and waits until it is ready; resolves to the ms that took. */
   async start(): Promise<number> {
     const begun = performance.now();
-    const child = this.host.start(process.execPath, ['lib/main.ts', 'serve'], {
+    const [program, ...args] = [...this.wrapper, process.execPath, 'lib/main.ts', 'serve'] as const;
+    const child = this.host.start(program, args, {
       env: this.environment,
       cwd: ROOT,
     });

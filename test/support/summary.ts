@@ -1,5 +1,5 @@
-// Adds up what AVA's TAP reports say: prints every failure with its details, then, as the last line,
-// "N passed, N failed". A skipped test, and a report that is cut off, are failures.
+// Adds up what AVA's TAP reports say: prints every failure with its details, then, as the last
+// line, "N passed, N failed". A skipped test, and a report that is cut off, are failures.
 
 import { existsSync, readFileSync } from 'node:fs';
 

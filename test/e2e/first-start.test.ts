@@ -1,0 +1,71 @@
+// The first start, with nothing configured: up within three seconds, a TUN, credentials printed
+// once, and the README's examples work as they stand.
+
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import test from 'ava';
+import { Network, stop } from '../support/namespaces.ts';
+import { until } from '../support/postern.ts';
+import { makeKeyPair } from '../support/wireguard-client.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+test.serial('nothing configured is enough', async (t) => {
+  t.timeout(60_000);
+  const network = new Network('pf');
+  try {
+    const host = await network.addHost('gw');
+    const environment = {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      DATA_DIR: mkdtempSync(join(tmpdir(), 'postern-first-')),
+    };
+    const begun = performance.now();
+    const start = (): { child: ReturnType<typeof host.start>; output: () => string } => {
+      const child = host.start('npm', ['start', '--silent'], { env: environment, cwd: ROOT });
+      let output = '';
+      child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      return { child, output: () => output };
+    };
+    const first = start();
+    await until('it serves', () => first.output().includes('API token'));
+    const seconds = (performance.now() - begun) / 1_000;
+    t.true(seconds < 3, `up after ${seconds.toFixed(1)} s`);
+    t.true(await host.succeeds('ip', 'link', 'show', 'wg-postern'));
+
+    const token = /API token +(pst_[\w-]{43})/.exec(first.output())?.[1] ?? '';
+    const commands = examplesOfReadme().join('\n').replace('TOKEN=pst_...', `TOKEN=${token}`);
+    const { publicKey } = makeKeyPair();
+    const { stdout } = await host.run('bash', '-ec', `PUBLIC_KEY=${publicKey}\n${commands}`);
+    const answers = stdout
+      .trim()
+      .split(/(?<=\})(?=\{)/)
+      .map((text) => JSON.parse(text) as Answer);
+    t.is(answers.length, 3);
+    t.is(answers[0]?.data['default_client_mtu'], 1280);
+    t.is(answers[1]?.data['public_key'], publicKey);
+    t.is(answers[2]?.data['destination'], '10.0.0.0/8');
+
+    await stop(first.child);
+    const second = start();
+    await until('it serves', () => second.output().includes('Postern serves'));
+    t.false(/pst_|password/.test(second.output()), 'credentials are shown once');
+    await stop(second.child);
+  } finally {
+    await network.remove();
+  }
+});
+
+interface Answer {
+  readonly data: Record<string, unknown>;
+}
+
+/** The shell blocks of README.md that are marked as examples. */
+function examplesOfReadme(): string[] {
+  const text = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  return [...text.matchAll(/<!-- example: .* -->\n```sh\n([\s\S]*?)```/g)].map(
+    (match) => match[1]!,
+  );
+}

@@ -1,0 +1,37 @@
+// Users with a device each, made over the API, and the real clients that are configured by what the
+// API answered.
+
+import type { Host } from '../support/namespaces.ts';
+import type { Data, Postern } from '../support/postern.ts';
+import { ROUTES } from '../support/topology.ts';
+import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+
+/** A user with one device and the client that it runs on. */
+export interface Person {
+  readonly user: Data;
+  device: Data;
+  keys: KeyPair;
+  readonly client: WireguardClient;
+}
+
+/** Makes a user and a device, and starts the client; `endpoint` is host:port. */
+export async function enrol(
+  postern: Postern,
+  host: Host,
+  email: string,
+  endpoint: string,
+): Promise<Person> {
+  const user = await postern.create('user', { email });
+  const keys = makeKeyPair();
+  const device = await postern.create('device', { user_id: user.id, public_key: keys.publicKey });
+  const client = new WireguardClient(host, {
+    keys,
+    serverPublicKey: String(device['server_public_key']),
+    presharedKey: String(device['preshared_key']),
+    endpoint,
+    addresses: [String(device['ipv4']), String(device['ipv6'])],
+    routes: ROUTES,
+  });
+  await client.start();
+  return { user, device, keys, client };
+}

@@ -1,0 +1,68 @@
+// A start without rights: it serves what it can, and says what is missing and how to mend it.
+
+import test from 'ava';
+import { Postern, until } from '../support/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  GATEWAY6_BOB,
+  LAN4,
+  TUNNEL4,
+  TUNNEL6,
+} from '../support/topology.ts';
+import { enrol } from './people.ts';
+
+/** Root's files can still be read, but none of root's capabilities is left. */
+const WITHOUT_RIGHTS = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all'];
+
+for (const engine of ['native', 'typescript'])
+  test.serial(`${engine}: without rights devices reach each other and the gateway`, async (t) => {
+    t.timeout(120_000);
+    const topology = await buildTopology('pu');
+    try {
+      const settings = { DATAPLANE_ENGINE: engine };
+      const postern = new Postern(topology.gateway, API_ADDRESS, settings, WITHOUT_RIGHTS);
+      await postern.start();
+      const warnings = postern.logLines().filter((line) => line['level'] === 'warn');
+      t.is(warnings.length, 1, JSON.stringify(warnings));
+      t.regex(
+        String(warnings[0]?.['msg']),
+        /no TUN interface wg-postern: no right to make one; run as root or with CAP_NET_ADMIN\. Devices reach each other/,
+      );
+      const readiness = await fetch(`${postern.api}/readyz`);
+      t.deepEqual(await readiness.json(), { status: 'ready', tun: null, masquerade: false });
+
+      const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+      const bob = await enrol(postern, topology.bob, 'b@example.test', `[${GATEWAY6_BOB}]:51820`);
+      t.true(await canPing(alice.client.host, TUNNEL4));
+      t.true(await canPing(bob.client.host, TUNNEL6));
+      t.true(await canPing(alice.client.host, String(bob.device['ipv4'])));
+      t.true(await canPing(bob.client.host, String(alice.device['ipv6'])));
+      t.false(await canPing(alice.client.host, LAN4));
+      await until('no_tun counted', () => (postern.drops()['no_tun'] ?? 0) > 0);
+      await postern.stop();
+    } finally {
+      await topology.network.remove();
+    }
+  });
+
+test.serial(
+  'a TUN that is required but cannot be made stops the start with its mend',
+  async (t) => {
+    t.timeout(60_000);
+    const topology = await buildTopology('pu');
+    try {
+      const settings = { WIREGUARD_TUN: 'required' };
+      const postern = new Postern(topology.gateway, API_ADDRESS, settings, WITHOUT_RIGHTS);
+      const error = await t.throwsAsync(postern.start());
+      t.regex(
+        String(error),
+        /WIREGUARD_TUN=required, but no TUN interface wg-postern: no right to make one/,
+      );
+    } finally {
+      await topology.network.remove();
+    }
+  },
+);

@@ -1,0 +1,229 @@
+// The habits of this repository, as tests: floors, sizes, file headers, mirrored tests, what the
+// pure rooms must not touch, and that generated texts are current. Exceptions are listed by name
+// with a reason, and the lists may only shrink.
+
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import test from 'ava';
+import { fieldOf, settings } from '../config/schema.ts';
+import { settingsTable } from '../config/table.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const ROOMS = ['config', 'models', 'dataplane', 'lib'];
+const FILE_LINES_MAX = 500;
+const FUNCTION_LINES_MAX = 70;
+const LINE_COLUMNS_MAX = 100;
+
+/** Source files without a test of their own name: the file that tests them instead. */
+const TESTED_ELSEWHERE: Record<string, string> = {
+  'config/schema.ts': 'test/config/index.test.ts',
+  'config/table.ts': 'test/tidy.test.ts',
+  'config/write-readme.ts': 'test/tidy.test.ts',
+  'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
+  'dataplane/worker.ts': 'test/dataplane/gateway.test.ts',
+  'dataplane/native/build.ts': 'test/dataplane/native/index.test.ts',
+  'lib/main.ts': 'test/lib/serve.test.ts',
+  'lib/services.ts': 'test/lib/server.test.ts',
+};
+
+/** Files that may read the environment: they run before, or outside, the process that serves. */
+const MAY_READ_ENVIRONMENT = new Set(['config/index.ts', 'dataplane/native/build.ts']);
+
+/** Lines longer than the limit are allowed where a literal cannot be broken. */
+const LONG_LINE = /https?:\/\/|'[^']{60,}'|`[^`]{60,}`|"[^"]{60,}"/;
+
+const sources = ROOMS.flatMap((room) => filesIn(join(ROOT, room))).filter((path) =>
+  /\.(ts|cc|h)$/.test(path),
+);
+const scripts = sources.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
+const tests = filesIn(join(ROOT, 'test')).filter((path) => path.endsWith('.ts'));
+
+test('every source file begins with sentences that say what it is', (t) => {
+  for (const path of [...sources, ...tests]) {
+    const first = read(path).split('\n')[0] ?? '';
+    t.regex(first, /^(\/\/ [A-Z`0-9]|#!)/, `${path} begins with a comment`);
+  }
+});
+
+test('files and lines are of a size that can be read', (t) => {
+  for (const path of sources) {
+    const lines = read(path).split('\n');
+    t.true(lines.length <= FILE_LINES_MAX, `${path} has ${lines.length} lines`);
+    for (const [i, line] of lines.entries())
+      if (line.length > LINE_COLUMNS_MAX)
+        t.regex(line, LONG_LINE, `${path}:${i + 1} is ${line.length} columns wide`);
+  }
+});
+
+test('functions are of a size that can be read', (t) => {
+  for (const path of scripts)
+    for (const { name, lines } of functionsOf(read(path)))
+      t.true(lines <= FUNCTION_LINES_MAX, `${path}: ${name} has ${lines} lines`);
+});
+
+test('every source file has its mirrored test', (t) => {
+  for (const path of scripts) {
+    const mirrored = join('test', path.replace(/\.ts$/, '.test.ts'));
+    const instead = TESTED_ELSEWHERE[path];
+    if (isMigration(path)) continue;
+    t.true(existsSync(join(ROOT, instead ?? mirrored)), `${path} wants ${instead ?? mirrored}`);
+    if (instead !== undefined)
+      t.false(existsSync(join(ROOT, mirrored)), `${path} is listed, but has a test of its own`);
+  }
+});
+
+test('imports go downward and through the doors', (t) => {
+  for (const path of scripts) {
+    for (const target of localImports(path)) {
+      const fault = importFault(path, target);
+      t.is(fault, null, `${path} imports ${target}: ${fault}`);
+    }
+  }
+});
+
+test('only the packages of its floor are imported by a room', (t) => {
+  const allowed: Record<string, RegExp> = {
+    config: /^(joi|ipaddr\.js|node:(fs|process))$/,
+    models: /^(sequelize|sqlite3|mysql2|umzug|ipaddr\.js|node:.*)/,
+    dataplane: /^(tweetnacl|@noble\/(hashes|ciphers)\/.*|node:.*)$/,
+    lib: /^(@hapi\/.*|joi|bcrypt|pino|ipaddr\.js|tweetnacl|node:.*)$/,
+  };
+  for (const path of scripts)
+    for (const name of packageImports(path))
+      t.regex(name, allowed[roomOf(path)]!, `${path} imports ${name}`);
+});
+
+test('only config reads the environment', (t) => {
+  for (const path of scripts)
+    if (!MAY_READ_ENVIRONMENT.has(path))
+      t.false(/process\.env|import\.meta\.env/.test(read(path)), path);
+});
+
+test('the pure rooms know neither clock nor chance nor the operating system', (t) => {
+  const forbidden =
+    /\bDate\b|Math\.random|setTimeout|setInterval|setImmediate|performance\.now|node:(fs|dgram|net|crypto|timers|child_process|worker_threads)/;
+  const pure = scripts.filter(
+    (path) =>
+      /^dataplane\/(wire|noise|wireguard|filter)\//.test(path) ||
+      /^dataplane\/(constants|contract|diff|pipeline|reasons)\.ts$/.test(path) ||
+      path === 'lib/reconcile/translate.ts',
+  );
+  t.true(pure.length > 20);
+  for (const path of pure) t.notRegex(withoutComments(read(path)), forbidden, path);
+});
+
+test('nothing is printed past the log, and no test is skipped or run alone', (t) => {
+  for (const path of scripts) t.false(/\bconsole\./.test(withoutComments(read(path))), path);
+  for (const path of tests)
+    t.false(/\btest\.(serial\.)?(skip|only|todo|failing)\b/.test(read(path)), path);
+});
+
+test('there is no room for odds and ends', (t) => {
+  for (const path of [...sources, ...tests])
+    t.notRegex(path, /(^|\/)(utils?|helpers?|common|misc|types)(\.ts|\/)/, path);
+});
+
+test('every top-level folder says what it is', (t) => {
+  for (const room of [...ROOMS, 'test']) t.true(existsSync(join(ROOT, room, 'README.md')), room);
+});
+
+test('the table of settings in config/README.md is generated from the schema', (t) => {
+  const text = read('config/README.md');
+  t.true(text.includes(settingsTable()), 'run: npm run settings');
+});
+
+test('each setting has one field, and no two share one', (t) => {
+  const fields = settings.map((setting) => fieldOf(setting.name));
+  t.is(new Set(fields).size, fields.length);
+});
+
+// ---- reading the tree ----------------------------------------------------------------------
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.name === 'build' || entry.name === 'node_modules') return [];
+    return entry.isDirectory() ? filesIn(path) : [relative(ROOT, path)];
+  });
+}
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '');
+}
+
+function isMigration(path: string): boolean {
+  return /^models\/migrations\/\d/.test(path);
+}
+
+function roomOf(path: string): string {
+  return path.split('/')[0]!;
+}
+
+function imports(path: string): string[] {
+  return [...read(path).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!);
+}
+
+function localImports(path: string): string[] {
+  return imports(path)
+    .filter((name) => name.startsWith('.'))
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => relative(ROOT, resolve(ROOT, dirname(path), name)));
+}
+
+function packageImports(path: string): string[] {
+  return imports(path).filter((name) => !name.startsWith('.'));
+}
+
+/** Floors of design.md, section 3; the greater number may import the lesser. */
+const FLOORS: Record<string, number> = { config: 0, models: 1, dataplane: 1, lib: 2 };
+
+/** Floors inside dataplane, by folder or file; what is missing here may be imported by all. */
+const DATAPLANE_FLOORS: [RegExp, number][] = [
+  [/^dataplane\/(constants|reasons)\.ts$/, 0],
+  [/^dataplane\/wire\//, 1],
+  [/^dataplane\/noise\//, 2],
+  [/^dataplane\/contract\.ts$/, 2],
+  [/^dataplane\/(wireguard|filter)\//, 3],
+  [/^dataplane\/diff\.ts$/, 4],
+  [/^dataplane\/pipeline\.ts$/, 5],
+  [/^dataplane\/native\//, 5],
+  [/^dataplane\/io\//, 6],
+  [/^dataplane\/(gateway|worker|index)\.ts$/, 7],
+];
+
+function importFault(path: string, target: string): string | null {
+  const from = roomOf(path);
+  const to = roomOf(target);
+  if (from !== to) {
+    if (FLOORS[to]! >= FLOORS[from]!) return `${from} may not know ${to}`;
+    return target === `${to}/index.ts` ? null : `${to} has one door, ${to}/index.ts`;
+  }
+  if (from !== 'dataplane') return null;
+  const floorOf = (file: string): number =>
+    DATAPLANE_FLOORS.find(([pattern]) => pattern.test(file))?.[1] ?? Number.NaN;
+  const isTypeOfSameFloor = floorOf(path) === floorOf(target);
+  return floorOf(target) < floorOf(path) || isTypeOfSameFloor ? null : 'it goes upward';
+}
+
+/**
+ * Functions and methods by their first and last line, told by indentation: the formatter's work.
+ */
+function functionsOf(text: string): { name: string; lines: number }[] {
+  const lines = text.split('\n');
+  const found: { name: string; lines: number }[] = [];
+  for (const [i, line] of lines.entries()) {
+    const begins =
+      /^(\s*)(?:export )?(?:async )?(?:function )?((?:static |override |get )*#?\w+)\(.*\{$|^(\s*)(?:export )?(?:async )?function (\w+)\($/.exec(
+        line,
+      );
+    if (begins === null || /^\s*(if|for|while|switch|catch|return)\b/.test(line)) continue;
+    const indent = begins[1] ?? begins[3] ?? '';
+    const end = lines.findIndex((other, j) => j > i && other.startsWith(`${indent}}`));
+    if (end > i) found.push({ name: begins[2] ?? begins[4] ?? line.trim(), lines: end - i + 1 });
+  }
+  return found;
+}
