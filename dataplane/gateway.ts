@@ -15,6 +15,11 @@ import type { Command, Report, WorkerOptions } from './worker.ts';
 export interface GatewayOptions {
   /** 32 bytes. */
   readonly privateKey: Uint8Array;
+  /**
+   * Unix time in ms before which no initiation is dated. Devices take only later timestamps than
+   * they have seen, so a clock that was set back would mute the gateway.
+   */
+  readonly timestampFloorMs: number;
   /** UDP port; 0 takes a free one. */
   readonly listenPort: number;
   readonly interfaceName: string;
@@ -225,6 +230,7 @@ interface Pending {
 class Shell implements Gateway {
   readonly #options: GatewayOptions;
   readonly #system: System;
+  readonly #startedAt = { wallMs: Date.now(), now: performance.now() };
   #listenPort: number;
   #worker: Worker | null = null;
   #port: MessagePort | null = null;
@@ -266,6 +272,7 @@ class Shell implements Gateway {
       engine,
       x25519,
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
+      timestampFloorMs: this.#timestampFloorMs(),
       ipv4,
       ipv6,
       defaultAction,
@@ -305,6 +312,12 @@ class Shell implements Gateway {
         this.#onExit(worker);
       });
     });
+  }
+
+  /** Where an earlier worker's timestamps may have come to, whatever became of the wall clock. */
+  #timestampFloorMs(): number {
+    const { wallMs, now } = this.#startedAt;
+    return Math.max(this.#options.timestampFloorMs, wallMs) + performance.now() - now;
   }
 
   #take(report: Report): void {

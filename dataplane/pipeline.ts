@@ -61,6 +61,8 @@ export interface PipelineOptions {
   readonly engine: PacketEngine;
   readonly identity: Identity;
   readonly random: Random;
+  /** Unix time in ms before which no initiation is dated: what earlier runs may have come to. */
+  readonly timestampFloorMs?: number;
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
   readonly defaultAction: 'accept' | 'drop';
@@ -93,9 +95,9 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.#engine = options.engine;
-    const { engine, identity, random } = options;
+    const { engine, identity, random, timestampFloorMs = 0 } = options;
     this.#tunnel = new Tunnel(
-      { engine, identity, random, drop: (reason) => this.drop(reason) },
+      { engine, identity, random, timestampFloorMs, drop: (reason) => this.drop(reason) },
       {
         initiate: (peer, isRetry, now) => this.#sender.initiate(peer, isRetry, now),
         keepalive: (peer, now) => this.#sender.keepalive(peer, now),

@@ -33,6 +33,7 @@ export interface WorkerOptions {
   readonly engine: 'native' | 'typescript';
   readonly x25519: 'openssl' | 'tweetnacl';
   readonly identity: Identity;
+  readonly timestampFloorMs: number;
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
   readonly defaultAction: 'accept' | 'drop';
@@ -105,6 +106,7 @@ class Loop {
       engine,
       identity: options.identity,
       random: systemRandom,
+      timestampFloorMs: options.timestampFloorMs,
       ipv4: options.ipv4,
       ipv6: options.ipv6,
       defaultAction: options.defaultAction,

@@ -11,7 +11,7 @@ import {
   type NetworkConfig,
   parseAddress,
 } from '../dataplane/index.ts';
-import { type Database, readOrCreateConfiguration } from '../models/index.ts';
+import { type Database, readOrCreateConfiguration, registerGateway } from '../models/index.ts';
 import {
   type FirstCredentials,
   gatewayIdentity,
@@ -59,15 +59,21 @@ async function climb(
   const privateKey = await serverPrivateKey(config, database);
   const identity = gatewayIdentity(config);
   const networks = networksOf(config);
+  const clockFloorMs = await enterGateway(database, identity);
 
-  const gateway = await createGateway(gatewayOptions(config, networks, privateKey, log));
+  const gateway = await createGateway({
+    ...gatewayOptions(config, networks, log),
+    privateKey,
+    timestampFloorMs: clockFloorMs,
+  });
   undo.push(() => gateway.close());
 
   const reconciler = new Reconciler({
     database,
     gateway,
     settings: { ...networks, requireSignIn: config.vpnSessionRequireSignIn },
-    identity,
+    gatewayId: identity.id,
+    clockFloorMs,
     log,
     wallMs: () => Date.now(),
   });
@@ -100,6 +106,15 @@ async function climb(
   });
   announce(server, gateway, config, log, credentials);
   return { address: server.info.uri, stop };
+}
+
+/** Enters this start; returns the time before which no initiation may be dated. */
+async function enterGateway(
+  database: Database,
+  identity: { id: string; name: string },
+): Promise<number> {
+  const row = await registerGateway(database, { ...identity, startedAt: new Date() });
+  return row.clock_floor?.getTime() ?? 0;
 }
 
 async function listen(server: Server, config: Config): Promise<void> {
@@ -163,11 +178,9 @@ function bytesOf(address: string): Uint8Array {
 function gatewayOptions(
   config: Config,
   networks: Networks,
-  privateKey: Uint8Array,
   log: Log,
-): Parameters<typeof createGateway>[0] {
+): Omit<Parameters<typeof createGateway>[0], 'privateKey' | 'timestampFloorMs'> {
   return {
-    privateKey,
     listenPort: config.wireguardPort,
     interfaceName: config.wireguardInterface,
     mtu: config.wireguardMtu,

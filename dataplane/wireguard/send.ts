@@ -8,7 +8,6 @@ import {
   REKEY_TIMEOUT_MS,
   SLOT_BYTES,
   SLOT_HEADROOM_BYTES,
-  TIMESTAMP_BYTES,
 } from '../constants.ts';
 import {
   ADDRESS,
@@ -41,7 +40,6 @@ export const VIRTIO_HEADER_BYTES = 10;
 export class Sender {
   readonly #tunnel: Tunnel;
   readonly #initiation = new Uint8Array(initiation.bytes);
-  readonly #timestamp = new Uint8Array(TIMESTAMP_BYTES);
 
   constructor(tunnel: Tunnel) {
     this.#tunnel = tunnel;
@@ -182,9 +180,9 @@ export class Sender {
     const index = tunnel.indices.addHandshake(peer);
     if (index === null) return tunnel.drop(reasons.index_table_full);
     const state = new InitiatorState(tunnel.engine.primitives);
-    tunnel.timestamps.write(this.#timestamp, tunnel.wallMs);
+    tunnel.timestamps.renew(peer.sentTimestamp, tunnel.wallMs);
     const message = this.#initiation;
-    if (!tunnel.handshake.createInitiation(message, peer, state, index, this.#timestamp)) {
+    if (!tunnel.handshake.createInitiation(message, peer, state, index, peer.sentTimestamp)) {
       tunnel.indices.remove(index);
       return;
     }

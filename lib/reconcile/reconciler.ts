@@ -4,12 +4,7 @@
 // picked up by the next turn. On an error the last good state stands, and health says so.
 
 import type { Gateway, GatewayConfig } from '../../dataplane/index.ts';
-import {
-  type Database,
-  pruneChanges,
-  recordHeartbeat,
-  registerGateway,
-} from '../../models/index.ts';
+import { type Database, pruneChanges, recordHeartbeat } from '../../models/index.ts';
 import type { Log } from '../services.ts';
 import { readAll, readSince, type Rows } from './read.ts';
 import { type Problem, translate, type TranslateSettings } from './translate.ts';
@@ -17,6 +12,8 @@ import { type Problem, translate, type TranslateSettings } from './translate.ts'
 const POLL_MS = 1_000;
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
+/** How far ahead of the time that was used the floor of the next start is. */
+const CLOCK_FLOOR_MS = 120_000;
 const HEARTBEAT_MS = 5_000;
 const PRUNE_MS = 60_000;
 /** Revisions whose changes are kept for gateways that lag behind. */
@@ -29,7 +26,9 @@ export interface ReconcilerOptions {
   readonly database: Database;
   readonly gateway: Pick<Gateway, 'apply'>;
   readonly settings: TranslateSettings;
-  readonly identity: { readonly id: string; readonly name: string };
+  readonly gatewayId: string;
+  /** What this gateway's timestamps may have come to before, Unix time in ms. */
+  readonly clockFloorMs: number;
   readonly log: Log;
   /** Unix time in ms. */
   readonly wallMs: () => number;
@@ -60,15 +59,17 @@ export class Reconciler {
   #beatAtMs = 0;
   #prunedAtMs = 0;
 
+  /** The greatest time that initiations may be dated with. */
+  #greatestMs: number;
+
   constructor(options: ReconcilerOptions) {
     this.#options = options;
+    this.#greatestMs = options.clockFloorMs;
   }
 
   /** Brings the data plane up to the present rows, once, then keeps it there. */
   async start(): Promise<void> {
-    const { database, identity, wallMs } = this.#options;
-    this.#silenceBell = database.onCommit(() => this.#ring());
-    await registerGateway(database, { ...identity, startedAt: new Date(wallMs()) });
+    this.#silenceBell = this.#options.database.onCommit(() => this.#ring());
     await this.#turn();
     this.#loop = this.#run();
   }
@@ -218,13 +219,15 @@ export class Reconciler {
   }
 
   async #housekeeping(): Promise<void> {
-    const { database, identity, wallMs } = this.#options;
+    const { database, gatewayId, wallMs } = this.#options;
     const nowMs = wallMs();
     if (this.#rows !== null && Math.abs(nowMs - this.#beatAtMs) >= HEARTBEAT_MS) {
       this.#beatAtMs = nowMs;
-      await recordHeartbeat(database, identity.id, {
+      this.#greatestMs = Math.max(this.#greatestMs, nowMs);
+      await recordHeartbeat(database, gatewayId, {
         seenAt: new Date(nowMs),
         appliedRevision: this.#rows.revision,
+        clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),
       });
     }
     if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_MS) {

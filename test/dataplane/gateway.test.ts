@@ -40,6 +40,7 @@ async function open(t: ExecutionContext, options: Partial<GatewayOptions> = {}):
   const log: string[] = [];
   const gateway = await createGateway({
     privateKey,
+    timestampFloorMs: 0,
     listenPort: 0,
     interfaceName: 'postern-test',
     mtu: 1_420,

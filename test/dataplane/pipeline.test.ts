@@ -1118,6 +1118,33 @@ test('an initiation that is replayed after a restart yields only an unconfirmed 
 
 // ---- clocks ----------------------------------------------------------------------------------
 
+for (const [title, floorMs, isAnswered] of [
+  ['mutes a gateway that does not know what it sent', 0, false],
+  ['does not mute a gateway that begins at its floor', 120 * SECOND, true],
+] as const) {
+  test(`a clock set back before a restart ${title}`, (t) => {
+    const { world, gateway: first, client } = restarted(30 * SECOND);
+    world.run(100);
+    t.is(world.sent(RESPONSE, client).length, 1);
+    const usedMs = world.wallMs;
+    world.remove(first);
+    world.run(10 * SECOND);
+    client.delivered.length = 0;
+    world.epochMs -= 60 * MINUTE;
+    const gateway = world.addNode({
+      endpoint: GATEWAY_ENDPOINT,
+      privateKey: first.privateKey,
+      timestampFloorMs: floorMs === 0 ? 0 : usedMs + floorMs,
+    });
+    const { key, endpoint: at } = client;
+    gateway.apply([peer({ key, ipv4: '10.0.0.2', endpoint: at, heardAtMs: world.wallMs })]);
+    gateway.send(toClient);
+    world.run(SECOND);
+    t.deepEqual(client.delivered, isAnswered ? [toClient] : []);
+    t.is(client.drops()['initiation_replayed'] ?? 0, isAnswered ? 0 : 1);
+  });
+}
+
 for (const [title, stepMs] of [
   ['back by an hour', -60 * MINUTE],
   ['forward by an hour', 60 * MINUTE],
