@@ -7,8 +7,10 @@ import type { GatewayConfig, NetworkConfig, Sample } from './contract.ts';
 import { type Change, diff, EMPTY_CONFIG, isEmpty } from './diff.ts';
 import { buffersOf } from './filter/compile.ts';
 import { enableForwarding, loadMasquerade, removeMasquerade } from './io/system.ts';
+import { openUapi, type Uapi } from './io/uapi.ts';
 import { type Addon, loadAddon } from './native/index.ts';
 import { derivePublicKey } from './noise/keys.ts';
+import { Totals } from './totals.ts';
 import type { Command, Report, WorkerOptions } from './worker.ts';
 
 /** What a gateway is made of; fixed while it runs. */
@@ -32,6 +34,8 @@ export interface GatewayOptions {
   readonly masqueradeIpv6: boolean;
   readonly egressInterface: string | null;
   readonly forwarding: 'auto' | 'off';
+  /** Whether `wg show` may ask for the state of the interface. */
+  readonly uapi: 'auto' | 'off';
   readonly engine: 'auto' | 'native' | 'typescript';
   readonly x25519: 'openssl' | 'tweetnacl';
   readonly defaultAction: 'accept' | 'drop';
@@ -67,6 +71,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     await shell.start();
     await shell.openEgress();
+    await shell.openUapi();
   } catch (error) {
     await shell.close();
     throw error;
@@ -239,6 +244,8 @@ class Shell implements Gateway {
   #masquerade = false;
   /** What the worker obeys, or will once it has taken what was sent. */
   #config: GatewayConfig = EMPTY_CONFIG;
+  readonly #totals = new Totals();
+  #uapi: Uapi | null = null;
   readonly #pending = new Map<number, Pending>();
   /** Applies that a dead worker left unanswered: the next worker's first one answers them. */
   #orphaned: Pending[] = [];
@@ -393,6 +400,7 @@ class Shell implements Gateway {
     if (this.#closing) throw closed();
     const change = diff(this.#config, config);
     this.#config = config;
+    this.#totals.forget(change.removed);
     if (isEmpty(change)) return;
     if (!this.#alive) {
       // The next worker begins with the whole configuration.
@@ -406,7 +414,24 @@ class Shell implements Gateway {
     const nothing: Sample = { peers: [], rules: [], drops: {} };
     if (!this.#alive) return nothing;
     const report = await this.#request((id) => ({ type: 'sample', id }));
-    return report.type === 'sample' ? report.sample : nothing;
+    if (report.type !== 'sample') return nothing;
+    this.#totals.add(report.sample.peers, this.#config);
+    return report.sample;
+  }
+
+  /** Where `wg show` asks; without rights to make a socket there it cannot. */
+  async openUapi(): Promise<void> {
+    const { interfaceName, privateKey, uapi, log } = this.#options;
+    if (uapi === 'off') return;
+    try {
+      this.#uapi = await openUapi(interfaceName, () => ({
+        privateKey,
+        listenPort: this.#listenPort,
+        peers: this.#totals.of(this.#config),
+      }));
+    } catch (error) {
+      log('info', `"wg show ${interfaceName}" cannot ask this gateway: ${messageOf(error)}`);
+    }
   }
 
   /** Forwarding and masquerading; what is missing is a warning, not a failure. */
@@ -435,6 +460,7 @@ class Shell implements Gateway {
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
+    await this.#uapi?.close();
     if (this.#masquerade) await removeMasquerade(this.#options.interfaceName);
     for (const pending of [...this.#pending.values(), ...this.#orphaned]) pending.reject(closed());
     await this.#stopWorker();

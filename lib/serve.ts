@@ -190,6 +190,7 @@ function gatewayOptions(
     masqueradeIpv6: config.wireguardIpv6Masquerade,
     egressInterface: config.gatewayEgressInterface,
     forwarding: config.gatewayForwarding,
+    uapi: config.wireguardUapi,
     engine: config.dataplaneEngine,
     x25519: config.dataplaneX25519,
     defaultAction: config.defaultAction,

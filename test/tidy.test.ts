@@ -188,7 +188,7 @@ const DATAPLANE_FLOORS: [RegExp, number][] = [
   [/^dataplane\/noise\//, 2],
   [/^dataplane\/contract\.ts$/, 2],
   [/^dataplane\/(wireguard|filter)\//, 3],
-  [/^dataplane\/diff\.ts$/, 4],
+  [/^dataplane\/(diff|totals)\.ts$/, 4],
   [/^dataplane\/pipeline\.ts$/, 5],
   [/^dataplane\/native\//, 5],
   [/^dataplane\/io\//, 6],

@@ -51,6 +51,7 @@ async function open(t: ExecutionContext, options: Partial<GatewayOptions> = {}):
     masqueradeIpv6: true,
     egressInterface: null,
     forwarding: 'off',
+    uapi: 'off',
     engine: 'auto',
     x25519: 'openssl',
     defaultAction: 'accept',

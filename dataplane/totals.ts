@@ -1,0 +1,56 @@
+// What each peer has done since the gateway began, added up from samples, for those who ask for
+// totals rather than for what moved.
+
+import type { GatewayConfig, PeerConfig, PeerSample } from './contract.ts';
+import type { Endpoint } from './wire/address.ts';
+
+/** A peer and what it was seen to do. */
+export interface PeerTotals {
+  readonly config: PeerConfig;
+  /** Bytes of UDP payload since the gateway began. */
+  readonly rxBytes: number;
+  readonly txBytes: number;
+  /** Unix time in ms, null before the first. */
+  readonly latestHandshakeMs: number | null;
+  readonly endpoint: Endpoint | null;
+}
+
+/** The totals of one gateway; as old as the last sample. */
+export class Totals {
+  readonly #seen = new Map<string, PeerSample>();
+
+  /** Adds what moved of the peers that are there. */
+  add(samples: readonly PeerSample[], { peers }: GatewayConfig): void {
+    for (const sample of samples) {
+      const { publicKey } = sample;
+      if (!peers.has(publicKey)) continue;
+      const last = this.#seen.get(publicKey);
+      this.#seen.set(publicKey, {
+        publicKey,
+        endpoint: sample.endpoint ?? last?.endpoint ?? null,
+        latestHandshakeMs: sample.latestHandshakeMs ?? last?.latestHandshakeMs ?? null,
+        rxBytes: (last?.rxBytes ?? 0) + sample.rxBytes,
+        txBytes: (last?.txBytes ?? 0) + sample.txBytes,
+      });
+    }
+  }
+
+  /** Forgets peers; one that is added again begins at zero. */
+  forget(publicKeys: readonly string[]): void {
+    for (const publicKey of publicKeys) this.#seen.delete(publicKey);
+  }
+
+  /** All peers of a configuration, in its order. */
+  *of({ peers }: GatewayConfig): Generator<PeerTotals> {
+    for (const [publicKey, config] of peers) {
+      const seen = this.#seen.get(publicKey);
+      yield {
+        config,
+        rxBytes: seen?.rxBytes ?? 0,
+        txBytes: seen?.txBytes ?? 0,
+        latestHandshakeMs: seen?.latestHandshakeMs ?? null,
+        endpoint: seen?.endpoint ?? config.resume?.endpoint ?? null,
+      };
+    }
+  }
+}
