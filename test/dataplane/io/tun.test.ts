@@ -4,7 +4,7 @@ import { readSync, writeSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import { TunFile } from '../../../dataplane/io/tun.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import { nativeTest } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 import { counting } from '../../support/packets.ts';
 
 function open(

@@ -11,7 +11,8 @@ import {
   type NativeEngine,
 } from '../../../dataplane/native/index.ts';
 import { FAULT_TUN_READ } from '../../../dataplane/contract.ts';
-import { NativeBench, nativeTest, openNative, TARGET } from '../../support/native.ts';
+import { NativeBench, openNative, TARGET } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 import { counting } from '../../support/packets.ts';
 
 function elapsed(work: () => void): number {
