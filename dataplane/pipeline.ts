@@ -30,7 +30,6 @@ import type { Change } from './diff.ts';
 import { Filter, type Scope } from './filter/filter.ts';
 import type { Identity, Random } from './noise/handshake.ts';
 import { type ReasonName, reasonNames, reasons } from './reasons.ts';
-import { endpoint, ENDPOINT_BYTES } from './wire/address.ts';
 import { isEchoRequest, turnIntoEchoReply } from './wire/icmp.ts';
 import {
   hasReservedDestination,
@@ -88,6 +87,8 @@ export class Pipeline {
   /** By descriptor of the batch at hand: for whom it is sealed. */
   readonly #targets: (Peer | null)[];
   readonly #drops = new Float64Array(reasonNames.length);
+  /** Where the socket can be reached, as words of the addresses. */
+  #localAddresses: readonly (readonly number[])[] = [];
   #wallMs = 0;
   #hasTunWork = false;
   #hasSealWork = false;
@@ -110,6 +111,7 @@ export class Pipeline {
     this.#filter = new Filter(options.defaultAction);
     this.#own4 = options.ipv4 === null ? null : new OwnNetwork(options.ipv4);
     this.#own6 = options.ipv6 === null ? null : new OwnNetwork(options.ipv6);
+    this.setLocalAddresses([]);
     this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
   }
 
@@ -150,7 +152,7 @@ export class Pipeline {
     if (hasReservedSource(packet)) return reasons.inner_source_reserved;
     if (this.#sourceOwner(packet) !== from) return reasons.inner_source_not_allowed;
     if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
-    if (this.#isOwnEndpoint(packet, from)) return reasons.inner_own_endpoint;
+    if (this.#isOwnEndpoint(packet)) return reasons.inner_own_endpoint;
     const refused = this.#filter.judge(packet, this.#scopes[from.slot]!, this.#wallMs);
     if (refused !== reasons.none) return refused;
     const own = packet.version === 4 ? this.#own4 : this.#own6;
@@ -180,20 +182,17 @@ export class Pipeline {
         );
   }
 
-  /** Whether a packet is bound for the socket it came through: a tunnel inside itself. */
-  #isOwnEndpoint(packet: InnerPacket, from: Peer): boolean {
+  /** Whether a packet is bound for the gateway's own socket: a tunnel inside itself. */
+  #isOwnEndpoint(packet: InnerPacket): boolean {
     if (packet.protocol !== PROTOCOL_UDP || packet.destinationPort !== this.#options.listenPort)
       return false;
-    const { bytes } = this.#engine.endpoints;
-    const at = from.endpointSlot * ENDPOINT_BYTES;
-    if (bytes[at + endpoint.family] !== packet.version) return false;
-    const view = new DataView(bytes.buffer, at + endpoint.local, 16);
-    if (view.getInt32(0) !== packet.destination0) return false;
-    return (
-      packet.version === 4 ||
-      (view.getInt32(4) === packet.destination1 &&
-        view.getInt32(8) === packet.destination2 &&
-        view.getInt32(12) === packet.destination3)
+    const { destination0, destination1, destination2, destination3 } = packet;
+    return this.#localAddresses.some(
+      ([word0, word1, word2, word3]) =>
+        word0 === destination0 &&
+        word1 === destination1 &&
+        word2 === destination2 &&
+        word3 === destination3,
     );
   }
 
@@ -339,6 +338,13 @@ export class Pipeline {
     if (before.name === config.scope) return;
     this.#scopes[peer.slot] = this.#filter.hold(config.scope);
     this.#filter.release(before);
+  }
+
+  /** Says which addresses this host has (4 or 16 bytes each), beside those of the tunnel. */
+  setLocalAddresses(addresses: readonly Uint8Array[]): void {
+    const { ipv4, ipv6 } = this.#options;
+    const own = [ipv4, ipv6].flatMap((network) => (network === null ? [] : [network.address]));
+    this.#localAddresses = [...own, ...addresses].map(wordsOf);
   }
 
   /** Takes everything that moved since the last sample. */

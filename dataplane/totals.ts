@@ -17,10 +17,10 @@ export interface PeerTotals {
 
 /** The totals of one gateway; as old as the last sample. */
 export class Totals {
-  readonly #seen = new Map<string, PeerSample>();
+  readonly #seen = new Map<string, PeerSample & { readonly heardAtMs: number | null }>();
 
-  /** Adds what moved of the peers that are there. */
-  add(samples: readonly PeerSample[], { peers }: GatewayConfig): void {
+  /** Adds what moved of the peers that are there; `wallMs` is Unix time. */
+  add(samples: readonly PeerSample[], { peers }: GatewayConfig, wallMs: number): void {
     for (const sample of samples) {
       const { publicKey } = sample;
       if (!peers.has(publicKey)) continue;
@@ -31,6 +31,7 @@ export class Totals {
         latestHandshakeMs: sample.latestHandshakeMs ?? last?.latestHandshakeMs ?? null,
         rxBytes: (last?.rxBytes ?? 0) + sample.rxBytes,
         txBytes: (last?.txBytes ?? 0) + sample.txBytes,
+        heardAtMs: sample.rxBytes > 0 ? wallMs : (last?.heardAtMs ?? null),
       });
     }
   }
@@ -38,6 +39,18 @@ export class Totals {
   /** Forgets peers; one that is added again begins at zero. */
   forget(publicKeys: readonly string[]): void {
     for (const publicKey of publicKeys) this.#seen.delete(publicKey);
+  }
+
+  /** The configuration with its peers resumed from where, and when, they were heard last. */
+  resumed(config: GatewayConfig): GatewayConfig {
+    const peers = new Map(config.peers);
+    for (const [publicKey, peer] of peers) {
+      const seen = this.#seen.get(publicKey);
+      const { endpoint = null, heardAtMs = null } = seen ?? {};
+      if (endpoint !== null && heardAtMs !== null)
+        peers.set(publicKey, { ...peer, resume: { endpoint, heardAtMs } });
+    }
+    return { ...config, peers };
   }
 
   /** All peers of a configuration, in its order. */

@@ -52,6 +52,7 @@ export interface WorkerOptions {
 export type Command =
   | { readonly type: 'apply'; readonly id: number; readonly change: Change }
   | { readonly type: 'sample'; readonly id: number }
+  | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
   | { readonly type: 'stop' };
 
 /** What the worker answers. */
@@ -187,6 +188,8 @@ class Loop {
         return this.#report({ type: 'applied', id: command.id });
       case 'sample':
         return this.#report({ type: 'sample', id: command.id, sample: this.#pipeline.sample() });
+      case 'localAddresses':
+        return this.#pipeline.setLocalAddresses(command.addresses);
       case 'stop':
         this.#stopping = true;
         return;

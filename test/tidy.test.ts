@@ -19,6 +19,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'config/schema.ts': 'test/config/index.test.ts',
   'config/table.ts': 'test/tidy.test.ts',
   'config/write-readme.ts': 'test/tidy.test.ts',
+  'dataplane/descriptors.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/worker.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/native/build.ts': 'test/dataplane/native/index.test.ts',
@@ -192,7 +193,7 @@ const DATAPLANE_FLOORS: [RegExp, number][] = [
   [/^dataplane\/pipeline\.ts$/, 5],
   [/^dataplane\/native\//, 5],
   [/^dataplane\/io\//, 6],
-  [/^dataplane\/(gateway|worker|index)\.ts$/, 7],
+  [/^dataplane\/(descriptors|gateway|worker|index)\.ts$/, 7],
 ];
 
 function importFault(path: string, target: string): string | null {

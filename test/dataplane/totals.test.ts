@@ -21,8 +21,8 @@ const nothing = { rxBytes: 0, txBytes: 0, latestHandshakeMs: null, endpoint: nul
 test('samples add up; what a later one does not know stays', (t) => {
   const totals = new Totals();
   const endpoint = { address: '192.0.2.1', port: 1 };
-  totals.add([sample('a', { rxBytes: 5, latestHandshakeMs: 7, endpoint })], config(a, b));
-  totals.add([sample('a', { rxBytes: 2, txBytes: 3 })], config(a, b));
+  totals.add([sample('a', { rxBytes: 5, latestHandshakeMs: 7, endpoint })], config(a, b), 50);
+  totals.add([sample('a', { rxBytes: 2, txBytes: 3 })], config(a, b), 60);
   t.deepEqual(
     [...totals.of(config(a, b))],
     [
@@ -34,9 +34,20 @@ test('samples add up; what a later one does not know stays', (t) => {
 
 test('a peer that was removed is forgotten, also when its last news come late', (t) => {
   const totals = new Totals();
-  totals.add([sample('a', { rxBytes: 5 })], config(a));
+  totals.add([sample('a', { rxBytes: 5 })], config(a), 1);
   totals.forget(['a']);
-  totals.add([sample('a', { rxBytes: 6 })], config());
+  totals.add([sample('a', { rxBytes: 6 })], config(), 2);
   t.deepEqual([...totals.of(config())], []);
   t.deepEqual([...totals.of(config(a))], [{ ...nothing, config: a }]);
+});
+
+test('peers are resumed from where and when they were heard last', (t) => {
+  const totals = new Totals();
+  const endpoint = { address: '192.0.2.7', port: 7 };
+  totals.add([sample('a', { rxBytes: 1, endpoint })], config(a, b), 100);
+  // What is only sent tells nothing of the peer.
+  totals.add([sample('a', { txBytes: 1 })], config(a, b), 200);
+  const { peers } = totals.resumed(config(a, b));
+  t.deepEqual(peers.get('a'), { ...a, resume: { endpoint, heardAtMs: 100 } });
+  t.deepEqual(peers.get('b'), b);
 });

@@ -87,6 +87,7 @@ nativeTest('reading a TUN that has vanished is a fault, not an exception', (t, n
   engine.readTun();
   t.is(engine.packets.count, 0);
   t.is(engine.faults[FAULT_TUN_READ], 1);
+  t.is(engine.poll(0), EVENT_TUN_GONE, 'a read that finds it first does not keep it to itself');
   t.is(engine.poll(0), 0);
   engine.close();
 });

@@ -23,8 +23,8 @@ let bench: NativeBench | null = null;
 let key: KeyHandle = { slot: 0, generation: 0 };
 
 /**
- * Fills a batch with what an input says and lets every bulk operation have it. Returns the verdicts:
- * they tell the fuzzer what coverage of TypeScript cannot, where native code has been.
+ * Fills a batch with what an input says and lets every bulk operation have it. Returns the
+ * verdicts: they tell the fuzzer what coverage of TypeScript cannot, where native code has been.
  */
 export function descriptors(input: Uint8Array): string {
   if (addon === null) return '';
