@@ -32,12 +32,14 @@ export interface Running {
 
 /** How long requests under way may go on when the gateway stops. */
 const DRAIN_MS = 2_000;
+/** How long any step of a stop may take. */
+const STEP_MS = 2_500;
 
 /** Starts everything on an open, migrated database; rejects, with all undone, if a step fails. */
 export async function serve(config: Config, database: Database, log: Log): Promise<Running> {
   const undo: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
-    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await inTime(step, log);
   };
   try {
     return await climb(config, database, log, undo, stop);
@@ -45,6 +47,23 @@ export async function serve(config: Config, database: Database, log: Log): Promi
     await stop();
     throw error;
   }
+}
+
+/**
+ * A step that does not end, say because the database hangs, must not keep the next from its turn.
+ */
+async function inTime(step: () => Promise<void>, log: Log): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve('it took too long'), STEP_MS);
+  });
+  const fault = await Promise.race([step().then(() => null, messageOf), late]);
+  clearTimeout(timer);
+  if (fault !== null) log.warn({ fault }, 'a step of the stop was given up');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function climb(
@@ -55,7 +74,6 @@ async function climb(
   stop: () => Promise<void>,
 ): Promise<Running> {
   await readOrCreateConfiguration(database);
-  const credentials = await makeFirstAdministrator(config, database);
   const privateKey = await serverPrivateKey(config, database);
   const identity = gatewayIdentity(config);
   const networks = networksOf(config);
@@ -71,7 +89,11 @@ async function climb(
   const reconciler = new Reconciler({
     database,
     gateway,
-    settings: { ...networks, requireSignIn: config.vpnSessionRequireSignIn },
+    settings: {
+      ...networks,
+      requireSignIn: config.vpnSessionRequireSignIn,
+      gatewayId: identity.id,
+    },
     gatewayId: identity.id,
     clockFloorMs,
     log,
@@ -99,12 +121,18 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  await listen(server, config);
-  undo.push(async () => {
-    state.isDraining = true;
-    await server.stop({ timeout: DRAIN_MS });
-  });
-  announce(server, gateway, config, log, credentials);
+  // As late as can be: a start that fails before this leaves nobody with a password unseen.
+  const credentials = await makeFirstAdministrator(config, database);
+  try {
+    await listen(server, config);
+    undo.push(async () => {
+      state.isDraining = true;
+      await server.stop({ timeout: DRAIN_MS });
+    });
+    announce(server, gateway, log);
+  } finally {
+    if (credentials !== null) tellOnce(credentials, config);
+  }
   return { address: server.info.uri, stop };
 }
 
@@ -138,7 +166,7 @@ function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boole
     ? 'draining'
     : !alive
       ? 'data_plane_down'
-      : reconciler.error !== null
+      : reconciler.error !== null || reconciler.isStuck
         ? 'database_unavailable'
         : reconciler.appliedRevision < 0
           ? 'starting'
@@ -200,32 +228,28 @@ function gatewayOptions(
 
 // ---- what a person is told -------------------------------------------------------------------
 
-function announce(
-  server: Server,
-  gateway: Gateway,
-  config: Config,
-  log: Log,
-  credentials: FirstCredentials | null,
-): void {
+function announce(server: Server, gateway: Gateway, log: Log): void {
   const { engine, listenPort, tun, masquerade } = gateway.facts;
   log.info(
     { api: server.info.uri, wireguard_port: listenPort, engine, tun, masquerade },
     'Postern serves',
   );
-  if (credentials === null) return;
-  // Not through the log: this is for the person at the console and must not be collected.
+}
+
+/** Not through the log: this is for the person at the console and must not be collected. */
+function tellOnce({ email, password, token }: FirstCredentials, config: Config): void {
   process.stdout.write(
     [
       '',
       'This is the first start. These are shown once and kept nowhere:',
       '',
-      `  e-mail     ${credentials.email}`,
-      `  password   ${credentials.password}`,
-      `  API token  ${credentials.token}`,
+      `  e-mail     ${email}`,
+      `  password   ${password}`,
+      `  API token  ${token}`,
       '',
       'Try:',
       '',
-      `  curl -H 'Authorization: Bearer ${credentials.token}' ${config.externalUrl}v0/configuration`,
+      `  curl -H 'Authorization: Bearer ${token}' ${config.externalUrl}v0/configuration`,
       '',
       '',
     ].join('\n'),

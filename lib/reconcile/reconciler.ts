@@ -14,6 +14,8 @@ const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
 /** How far ahead of the time that was used the floor of the next start is. */
 const CLOCK_FLOOR_MS = 120_000;
+/** No turn takes so long unless something hangs. */
+const STUCK_MS = 3_000;
 const HEARTBEAT_MS = 5_000;
 const PRUNE_MS = 60_000;
 /** Revisions whose changes are kept for gateways that lag behind. */
@@ -47,6 +49,8 @@ export class Reconciler {
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
   #problems: readonly Problem[] = [];
   #error: Error | null = null;
+  /** When the turn that runs began, monotonic ms; null between turns. */
+  #turnBeganAt: number | null = null;
   #deviceIds: ReadonlyMap<string, string> = new Map();
   readonly #formerKeys = new Map<string, string>();
   readonly #waiters = new Set<Waiter>();
@@ -79,8 +83,8 @@ export class Reconciler {
     this.#stopping = true;
     this.#silenceBell?.();
     this.#ring();
-    await this.#loop;
     for (const waiter of this.#waiters) waiter.resolve(false);
+    await this.#loop;
   }
 
   // ---- what others ask ----
@@ -98,6 +102,11 @@ export class Reconciler {
   /** Why the last turn failed; null when it did not. */
   get error(): Error | null {
     return this.#error;
+  }
+
+  /** True while a turn hangs, on a database that accepts and does not answer say. */
+  get isStuck(): boolean {
+    return this.#turnBeganAt !== null && performance.now() - this.#turnBeganAt > STUCK_MS;
   }
 
   /** The device that a public key belongs to, or belonged to until lately. */
@@ -135,6 +144,7 @@ export class Reconciler {
       await this.#rest();
       if (this.#stopping) return;
       this.#rung = false;
+      this.#turnBeganAt = performance.now();
       try {
         await this.#turn();
         this.#onSuccess();
@@ -142,6 +152,7 @@ export class Reconciler {
       } catch (error) {
         this.#onFailure(error);
       }
+      this.#turnBeganAt = null;
     }
   }
 

@@ -20,6 +20,8 @@ export interface TranslateSettings {
   readonly ipv6: NetworkConfig | null;
   /** Whether a user who never signed in counts as expired when sessions end. */
   readonly requireSignIn: boolean;
+  /** This gateway: it calls only devices that it was the last to hear. */
+  readonly gatewayId: string;
 }
 
 /** A row that could not be obeyed as it stands. */
@@ -122,7 +124,7 @@ function translateDevice(device: DeviceRow, settings: TranslateSettings): PeerCo
     ipv4,
     ipv6,
     scope: device.user_id,
-    resume: resumeOf(device),
+    resume: resumeOf(device, settings.gatewayId),
   };
 }
 
@@ -135,9 +137,13 @@ function addressIn(text: string | null, network: NetworkConfig | null): Uint8Arr
   return new Uint8Array(address.toByteArray());
 }
 
-/** Where the device was heard last, so that the gateway can call it after a restart. */
-function resumeOf(device: DeviceRow): PeerConfig['resume'] {
+/**
+ * Where the device was heard last, so that the gateway can call it after a restart. A device that
+ * another gateway heard last is that one's: it would follow whoever calls it.
+ */
+function resumeOf(device: DeviceRow, gatewayId: string): PeerConfig['resume'] {
   const { latest_handshake, remote_ip, remote_port } = device;
+  if (device.gateway_id !== gatewayId) return null;
   if (latest_handshake === null || remote_ip === null || remote_port === null) return null;
   return {
     endpoint: { address: remote_ip, port: remote_port },

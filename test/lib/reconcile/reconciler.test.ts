@@ -25,6 +25,7 @@ const settings: TranslateSettings = {
   ipv4: { network: address('100.64.0.0'), prefixBits: 10, address: address('100.64.0.1') },
   ipv6: { network: address('fd00::'), prefixBits: 106, address: address('fd00::1') },
   requireSignIn: false,
+  gatewayId: 'test',
 };
 
 /** A data plane that remembers. `failNext` makes applications fail. */
