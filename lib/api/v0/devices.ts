@@ -10,6 +10,7 @@ import {
   newId,
   readDevices,
   removeDevices,
+  type Selection,
   type Transaction,
 } from '../../../models/index.ts';
 import { hasKeySize, isCanonicalBase64, isLowOrderKey } from '../../devices/keys.ts';
@@ -38,6 +39,7 @@ import {
   trimmed,
 } from '../fields.ts';
 import { type Judged, judgeOf } from '../judge.ts';
+import { selectOwner } from '../lists.ts';
 import {
   type ApiContext,
   type Collection,
@@ -112,6 +114,9 @@ export class Devices implements Collection<DeviceValues> {
   readonly wrapper = 'device';
   readonly sources = [{ table: 'devices' }, { table: 'configurations' }] as const;
   readonly keepMs = STATUS_KEEP_MS;
+  readonly filters = {
+    user_id: { schema: text('Only devices of this user.'), select: selectOwner },
+  };
   readonly judge = judgeOf<DeviceValues>(deviceFields);
   readonly #context: ApiContext;
   readonly #judge: DeviceJudge;
@@ -121,9 +126,9 @@ export class Devices implements Collection<DeviceValues> {
     this.#judge = new DeviceJudge(context.services);
   }
 
-  async list(): Promise<Shown[]> {
+  async list(selection: Selection): Promise<Shown[]> {
     const defaults = await this.#defaults();
-    const devices = await readDevices(this.#database);
+    const devices = await readDevices(this.#database, selection);
     return devices.map((device) => this.#show(device, defaults));
   }
 

@@ -10,6 +10,7 @@ import {
   type RuleAction,
   type RuleRow,
   type RuleScope,
+  type Selection,
   type Transaction,
 } from '../../../models/index.ts';
 import { ApiError } from '../errors.ts';
@@ -23,9 +24,11 @@ import {
   recordId,
   reference,
   resource,
+  text,
   timestamp,
 } from '../fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge.ts';
+import { selectOwner } from '../lists.ts';
 import { messages } from '../messages.ts';
 import { type ApiContext, type Collection, type Shown, showTime } from '../routes.ts';
 import { refuseFaults, saveChanges } from '../writes.ts';
@@ -87,6 +90,12 @@ export class Rules implements Collection<RuleValues> {
   readonly name = 'rules';
   readonly wrapper = 'rule';
   readonly sources = [{ table: 'rules' }] as const;
+  readonly filters = {
+    user_id: {
+      schema: text('Only rules of this user; empty: those for everyone.'),
+      select: (id: string) => (id === '' ? { userId: null } : selectOwner(id)),
+    },
+  };
   readonly judge = judgeOf<RuleValues>(ruleFields);
   readonly #context: ApiContext;
 
@@ -94,8 +103,8 @@ export class Rules implements Collection<RuleValues> {
     this.#context = context;
   }
 
-  async list(): Promise<Shown[]> {
-    return (await readRules(this.#database)).map(showRule);
+  async list(selection: Selection): Promise<Shown[]> {
+    return (await readRules(this.#database, selection)).map(showRule);
   }
 
   async show(id: string): Promise<Shown> {

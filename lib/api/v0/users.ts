@@ -8,6 +8,7 @@ import {
   readUsers,
   removeUser,
   type Role,
+  type Selection,
   type Transaction,
   type User,
   type UserRow,
@@ -103,6 +104,12 @@ export class Users implements Collection<UserValues> {
   readonly name = 'users';
   readonly wrapper = 'user';
   readonly sources = [{ table: 'users' }] as const;
+  readonly filters = {
+    email: {
+      schema: text('Only the user with this e-mail, in any case.'),
+      select: (email: string) => (isReadableId(email) ? { emailKey: emailKey(email) } : null),
+    },
+  };
   readonly judge = judgeOf<UserValues>(userFields);
   readonly #context: ApiContext;
 
@@ -110,8 +117,8 @@ export class Users implements Collection<UserValues> {
     this.#context = context;
   }
 
-  async list(): Promise<Shown[]> {
-    return (await readUsers(this.#database)).map(showUser);
+  async list(selection: Selection): Promise<Shown[]> {
+    return (await readUsers(this.#database, selection)).map(showUser);
   }
 
   async show(id: string): Promise<Shown> {
