@@ -59,6 +59,11 @@ export function configOf(environment: Record<string, string> = {}): Config {
   return config;
 }
 
+/** The same settings, for a server that listens on a free port of this machine. */
+export function listen(config: Config): Config {
+  return { ...config, httpHost: '127.0.0.1', httpPort: 0 };
+}
+
 /** A public key that no other call gave. */
 export function newKey(): string {
   return randomBytes(32).toString('base64');
