@@ -7,7 +7,9 @@ import { conventions } from './api/conventions.ts';
 import { errorAnswers } from './api/errors.ts';
 import { health } from './api/health.ts';
 import { inForce } from './api/in-force.ts';
+import { openApi } from './api/openapi/index.ts';
 import { Recall } from './api/recall.ts';
+import { outsidePath } from './api/routes.ts';
 import { v0 } from './api/v0/index.ts';
 import { Writes } from './api/writes.ts';
 import { bearer } from './auth/index.ts';
@@ -38,6 +40,7 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({ plugin: health, options: services });
+  void server.register({ plugin: openApi, options: { outside: outsidePath(services) } });
   void server.register({ plugin: v0, options: { services, recall, writes } });
   return server;
 }

@@ -23,6 +23,8 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/worker.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/native/build.ts': 'test/dataplane/native/index.test.ts',
+  'lib/api/openapi/answers.ts': 'test/lib/api/openapi/document.test.ts',
+  'lib/api/openapi/operations.ts': 'test/lib/api/openapi/document.test.ts',
   'lib/main.ts': 'test/lib/serve.test.ts',
   'lib/services.ts': 'test/lib/server.test.ts',
 };

@@ -60,15 +60,34 @@ export const ruleFields = resource({
   }),
   destination: cidr('An address or a CIDR; host bits and prefix are kept as sent.').required(),
   port_type: choice('Null: all traffic; else with `port_range`.', 'tcp', 'udp').allow(null),
-  port_range: joi
-    .any()
-    .custom(judgePortRange, 'N or N - M')
-    .description('`N` or `N - M`; with `port_type`.')
-    .allow(null),
+  port_range: mark(
+    joi
+      .any()
+      .custom(judgePortRange, 'N or N - M')
+      .description('`N` or `N - M`; with `port_type`.')
+      .allow(null),
+    {
+      json: {
+        type: ['string', 'integer'],
+        pattern: '^\\d{1,5}(\\s*-\\s*\\d{1,5})?$',
+        minimum: 1,
+        maximum: PORT_MAX,
+      },
+      shown: { type: 'string', pattern: '^\\d{1,5}( - \\d{1,5})?$' },
+    },
+  ),
   user_id: reference('Whose packets; null means everyone.').allow(null),
   inserted_at: timestamp('When the rule was made.'),
   updated_at: timestamp('When the rule was changed last.'),
 });
+
+/** By what a list of rules can be narrowed. */
+export const ruleFilters = {
+  user_id: {
+    schema: text('Only rules of this user; empty: those for everyone.').allow(''),
+    select: (id: string) => (id === '' ? { userId: null } : selectOwner(id)),
+  },
+};
 
 /** A rule as it is shown. */
 export function showRule(rule: RuleRow | Rule): Shown {
@@ -90,12 +109,7 @@ export class Rules implements Collection<RuleValues> {
   readonly name = 'rules';
   readonly wrapper = 'rule';
   readonly sources = [{ table: 'rules' }] as const;
-  readonly filters = {
-    user_id: {
-      schema: text('Only rules of this user; empty: those for everyone.'),
-      select: (id: string) => (id === '' ? { userId: null } : selectOwner(id)),
-    },
-  };
+  readonly filters = ruleFilters;
   readonly judge = judgeOf<RuleValues>(ruleFields);
   readonly #context: ApiContext;
 
