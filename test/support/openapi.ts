@@ -4,7 +4,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormatsModule from 'ajv-formats';
 import { openApiDocument } from '../../lib/api/openapi/document.ts';
-import type { Answer } from './server.ts';
+import type { Answer } from './requests.ts';
 
 /** A part of the document. */
 // Tests reach into it without a type for each.

@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { Server, ServerInjectResponse } from '@hapi/hapi';
+import type { Server } from '@hapi/hapi';
 import { type Config, parseConfig } from '../../config/index.ts';
 import { createToken } from '../../lib/auth/tokens.ts';
 import { createServer } from '../../lib/server.ts';
@@ -11,7 +11,10 @@ import type { Log, Services } from '../../lib/services.ts';
 import { type Database, readOrCreateConfiguration, writeTransaction } from '../../models/index.ts';
 import { databaseKinds, openDatabase, type TestDatabaseKind } from './databases.ts';
 import { judgeAnswer } from './openapi.ts';
+import { type Answer, answerOf, requestOf, type Sent } from './requests.ts';
 import { sendOverSocket } from './socket.ts';
+
+export type { Answer, Sent } from './requests.ts';
 
 /** A line of the log. */
 export interface LogLine {
@@ -20,27 +23,8 @@ export interface LogLine {
   message: string;
 }
 
-/** What a test sends. */
-export interface Sent {
-  /** JSON, or text and bytes that go as they are. */
-  body?: unknown;
-  /** Null sends none. */
-  token?: string | null;
-  headers?: Record<string, string>;
-}
-
 /** A database, and whether requests are injected or go over a socket. */
 export type Surface = TestDatabaseKind | `${TestDatabaseKind} over a socket`;
-
-/** What came back; `body` is parsed, null when there was none. */
-export interface Answer {
-  status: number;
-  // Tests reach into bodies without a type for each.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  body: any;
-  headers: ServerInjectResponse['headers'];
-  text: string;
-}
 
 /** A server under test. */
 export interface TestServer {
@@ -161,29 +145,6 @@ async function send(server: Server, method: string, path: string, sent: Sent): P
     ...(payload === null ? {} : { payload }),
   });
   return answerOf(response.statusCode, response.headers, response.payload);
-}
-
-/** The headers and the body of a request. */
-export function requestOf(sent: Sent): {
-  headers: Record<string, string>;
-  payload: string | Buffer | null;
-} {
-  const { body, token = null, headers = {} } = sent;
-  const isRaw = typeof body === 'string' || body instanceof Buffer;
-  return {
-    headers: {
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined || isRaw ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    payload: body === undefined ? null : isRaw ? body : JSON.stringify(body),
-  };
-}
-
-/** Reads a response. */
-export function answerOf(status: number, headers: Answer['headers'], text: string): Answer {
-  const isJson = /^application\/json/.test(String(headers['content-type'] ?? 'application/json'));
-  return { status, body: text === '' || !isJson ? null : JSON.parse(text), headers, text };
 }
 
 /** A log that keeps its lines. */

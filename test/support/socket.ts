@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { type Answer, answerOf, requestOf, type Sent } from './server.ts';
+import { type Answer, answerOf, requestOf, type Sent } from './requests.ts';
 
 /** Sends one request to a server that listens. */
 export async function sendOverSocket(

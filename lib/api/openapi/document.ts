@@ -49,12 +49,15 @@ const configuration: Described = {
   id: {},
 };
 
-const description = `Administers a gateway: users, their devices, the rules that packets obey, one configuration.
-
-Every request carries \`Authorization: Bearer <token>\` with an administrator's API token. Requests and answers are JSON.
-Every field of a record is in every answer. A request may leave out what is not required, unknown and read-only fields
-are ignored, \`""\` counts as null, texts stand for numbers (\`"1280"\`) and for booleans (\`"true"\`, \`"1"\`). A write is
-answered once it is in force: \`postern-applied: true\` means that packets obey it already. \`HEAD\` works wherever \`GET\` does.`;
+const description = [
+  'Administers a gateway: users, their devices, the rules that packets obey, one configuration.',
+  "Every request carries `Authorization: Bearer <token>` with an administrator's API token.",
+  'Requests and answers are JSON; every field of a record is in every answer. A request may leave',
+  'out what is not required; unknown and read-only fields are ignored, `""` counts as null, texts',
+  'stand for numbers (`"1280"`) and booleans (`"true"`, `"1"`). A write is answered once it is in',
+  'force: `postern-applied: true` means that packets obey it already. `HEAD` works wherever `GET`',
+  'does.',
+].join('\n');
 
 /** The document; `outside` is the path that stands before ours in the addresses of the outside. */
 export function openApiDocument(outside: string): Json {

@@ -54,7 +54,7 @@ test('a create may leave out what is not required, and null leaves it out too', 
   t.is(kind?.['default'], 'a');
   t.is(isOn?.['type'], 'boolean');
   t.is(secret?.['writeOnly'], true);
-  t.deepEqual((parts?.['items'] as Json)['required'], ['id']);
+  t.deepEqual((parts!['items'] as Json)['required'], ['id']);
   t.deepEqual(Object.keys(others), ['own', 'ports']);
 });
 
@@ -85,7 +85,7 @@ test('an answer has every field that is shown, and nothing else', (t) => {
     description: 'Ports.',
     minLength: 1,
   });
-  t.is((properties['parts']?.['items'] as Json)['additionalProperties'], false);
+  t.is((properties['parts']!['items'] as Json)['additionalProperties'], false);
   t.like(properties['inserted_at'], { format: 'date-time', type: 'string' });
 });
 
