@@ -1,27 +1,18 @@
 // Lists: whole, in pages and filtered, while others write; and long ones in flat memory. api.md,
 // section 2, "Lists".
 
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
-import { join } from 'node:path';
-import process from 'node:process';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import Hapi from '@hapi/hapi';
 import { answerList, type Listed, SHORT_LIST_MAX } from '../../../lib/api/lists.ts';
 import { LIMIT_MAX } from '../../../lib/api/paging.ts';
 import { Recall } from '../../../lib/api/recall.ts';
+import { startApi } from '../../support/api-process.ts';
 import { addCrowd } from '../../support/crowd.ts';
-import {
-  databaseKinds,
-  makePlace,
-  openAt,
-  openDatabase,
-  type Place,
-} from '../../support/databases.ts';
+import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/records.ts';
 import { migrate, removeDevices, writeTransaction } from '../../../models/index.ts';
 import {
@@ -306,26 +297,9 @@ function held(pid: number | undefined, field: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1_024;
 }
 
-/** Serves a database in a process of its own, whose heap has no room for a long list. */
-async function startListServer(
-  t: ExecutionContext,
-  { url, encryptionKey }: Place,
-): Promise<{ pid: number | undefined; uri: string; token: string }> {
-  const script = join(import.meta.dirname, '../../support/list-server.ts');
-  // The space for the young, which V8 widens at will, would hide what a list holds.
-  const limits = ['--max-old-space-size=96', '--max-semi-space-size=2'];
-  const child = spawn(
-    process.execPath,
-    [...limits, script, url, encryptionKey.toString('base64')],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  );
-  t.teardown(async () => {
-    child.stdin.end();
-    if (child.exitCode === null) await once(child, 'exit');
-  });
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  return { pid: child.pid, ...(JSON.parse(line) as { uri: string; token: string }) };
-}
+// A heap without room for a long list. The space for the young, which V8 widens at will, would hide
+// what a list holds.
+const LIMITS = ['--max-old-space-size=96', '--max-semi-space-size=2'];
 
 for (const kind of databaseKinds())
   test(`${kind}: 100,000 devices are listed in flat memory, also by a slow client`, async (t) => {
@@ -335,7 +309,7 @@ for (const kind of databaseKinds())
     await migrate(database);
     const { id } = await addUser(database);
     await addCrowd(database, id, 100_000);
-    const { pid, uri, token } = await startListServer(t, place);
+    const { pid, uri, token } = await startApi(t, place, {}, LIMITS);
     const read = async (slowly: boolean): Promise<number> => {
       const request = get(`${uri}/v0/devices`, { headers: { authorization: `Bearer ${token}` } });
       const [response] = (await once(request, 'response')) as [IncomingMessage];
