@@ -10,7 +10,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { cpus, release } from 'node:os';
+import { cpus, loadavg, release } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,6 +20,7 @@ import { settings as knownSettings } from '../../config/schema.ts';
 import { connectDatabase, type Database, migrate, newId } from '../../models/index.ts';
 import { sqlTime } from '../../models/storage/time.ts';
 import { addCrowd } from '../support/crowd.ts';
+import { cpuSecondsOf } from '../support/postern.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
 import { addUser } from '../support/records.ts';
 
@@ -55,6 +56,8 @@ interface Figure {
   readonly name: string;
   readonly perSecond: number;
   readonly p99Ms: number;
+  /** CPU time of the gateway per answer: steadier than speed where the machine does other work. */
+  readonly cpuMs: number;
   readonly note: string;
 }
 
@@ -146,7 +149,7 @@ interface Load {
   readonly note?: (result: autocannon.Result) => string;
 }
 
-async function measure({ uri, token }: Gateway, load: Load): Promise<Figure> {
+async function measure({ uri, token, pid }: Gateway, load: Load): Promise<Figure> {
   let notApplied = 0;
   const request = {
     method: load.method,
@@ -159,6 +162,7 @@ async function measure({ uri, token }: Gateway, load: Load): Promise<Figure> {
       if (applied !== 'true') notApplied += 1;
     },
   };
+  const cpuBefore = cpuSecondsOf(pid);
   const result = await autocannon({
     url: uri,
     connections,
@@ -174,6 +178,7 @@ async function measure({ uri, token }: Gateway, load: Load): Promise<Figure> {
     name: load.name,
     perSecond: result['2xx'] / result.duration,
     p99Ms: result.latency.p99,
+    cpuMs: ((cpuSecondsOf(pid) - cpuBefore) * 1_000) / result['2xx'],
     note: load.note?.(result) ?? '',
   };
 }
@@ -265,6 +270,7 @@ async function withManyDevices(place: Place, folder: string): Promise<Figure[]> 
     };
     const paged = await measure(gateway, page);
     const begunMs = performance.now();
+    const cpuBefore = cpuSecondsOf(gateway.pid);
     const headers = { authorization: `Bearer ${gateway.token}` };
     const whole = await fetch(`${gateway.uri}/v0/devices`, { headers });
     let bytes = 0;
@@ -274,6 +280,7 @@ async function withManyDevices(place: Place, folder: string): Promise<Figure[]> 
       name: `GET /v0/devices, ${manyDevices} whole, once`,
       perSecond: 1_000 / tookMs,
       p99Ms: tookMs,
+      cpuMs: (cpuSecondsOf(gateway.pid) - cpuBefore) * 1_000,
       note: `${Math.round(bytes / 1_048_576)} MiB, peak ${before} → ${peakMib(gateway.pid)} MiB`,
     };
     return [paged, stream];
@@ -283,16 +290,16 @@ async function withManyDevices(place: Place, folder: string): Promise<Figure[]> 
 }
 
 function table(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, perSecond, p99Ms, note }) => {
+  const rows = figures.map(({ name, perSecond, p99Ms, cpuMs, note }) => {
     const [original, times] = bars[name] ?? [];
     const ratio =
       original === undefined ? '' : `${(perSecond / original).toFixed(1)} (bar ${times})`;
     const rate = perSecond >= 100 ? perSecond.toFixed(0) : perSecond.toFixed(2);
-    return `| ${name} | ${rate} | ${p99Ms.toFixed(0)} | ${ratio} | ${note} |`;
+    return `| ${name} | ${rate} | ${p99Ms.toFixed(0)} | ${cpuMs.toFixed(2)} | ${ratio} | ${note} |`;
   });
   return [
-    '| request | per second | p99 ms | times the original | |',
-    '|---|---:|---:|---:|---|',
+    '| request | per second | p99 ms | CPU ms | times the original | |',
+    '|---|---:|---:|---:|---:|---|',
     ...rows,
   ].join('\n');
 }
@@ -346,13 +353,15 @@ async function benchAll(): Promise<string> {
   return report;
 }
 
+// What else the machine does lowers every figure.
+const load = loadavg()[0]?.toFixed(1);
 const measured = await benchAll();
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
 const cpu = cpus();
 const report = `
 ### ${new Date().toISOString().slice(0, 10)}, ${commit}: the API over loopback
 
-\`npm run bench:api -- --seconds ${seconds} --connections ${connections} --devices ${manyDevices}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; autocannon on the same cores.
+\`npm run bench:api -- --seconds ${seconds} --connections ${connections} --devices ${manyDevices}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; autocannon on the same cores; load average ${load} before the run.
 ${measured}`;
 process.stdout.write(report);
 if (values.record) appendFileSync(new URL('./RESULTS.md', import.meta.url), report);

@@ -56,7 +56,7 @@ function textOf({ format, pattern, minLength = 0, maxLength = 300 }: Part): Arbi
   if (pattern !== undefined)
     return fc
       .stringMatching(new RegExp(pattern as string))
-      .filter((text) => [...text].length >= minLength && [...text].length <= maxLength);
+      .filter((text) => text.length >= minLength && text.length <= maxLength);
   const any = fc.string({ unit: 'binary', minLength, maxLength: Math.min(maxLength, 80) });
   return fc.oneof(any, likely);
 }

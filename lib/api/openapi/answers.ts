@@ -82,6 +82,7 @@ export const errorAnswers: Json = {
   }),
   403: fault('The token is that of a user who is no administrator.', 'Error'),
   404: fault('There is no such record.', 'Error'),
+  408: fault('The body did not come in time.', 'Error'),
   413: fault('The body is too large.', 'Error'),
   415: fault('The body is declared as something else than JSON.', 'Error'),
   422: fault('What was sent is not acceptable; every fault of every field is named.', 'Faults'),

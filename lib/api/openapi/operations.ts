@@ -25,7 +25,7 @@ export interface Described {
 type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
 
 const READ = [401, 403, 429, 500, 503];
-const WRITE = [...READ, 400, 413, 415, 422];
+const WRITE = [...READ, 400, 408, 413, 415, 422];
 const written = { 'postern-revision': 'Revision', 'postern-applied': 'Applied' };
 
 /** The paths of a collection. */
@@ -64,7 +64,7 @@ export function collectionPaths(described: Described): Json {
         summary: `Delete a ${wrapper}`,
         responses: answersOf(
           { 204: { description: 'It is gone.', headers: headerRefs(written) } },
-          [404, 413, 422, ...READ],
+          [404, 408, 413, 422, ...READ],
         ),
       }),
     },

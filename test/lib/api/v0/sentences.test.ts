@@ -115,8 +115,16 @@ for (const kind of surfaces()) {
     const optional: Record<string, string[]> = {
       user: ['role', 'password', 'password_confirmation'],
       device: [
-        ...['name', 'description', 'preshared_key', 'ipv4', 'ipv6'],
-        ...['allowed_ips', 'dns', 'endpoint', 'mtu', 'persistent_keepalive'],
+        'name',
+        'description',
+        'preshared_key',
+        'ipv4',
+        'ipv6',
+        'allowed_ips',
+        'dns',
+        'endpoint',
+        'mtu',
+        'persistent_keepalive',
       ],
       rule: ['port_type', 'port_range', 'user_id'],
     };
@@ -235,17 +243,30 @@ for (const kind of surfaces()) {
     await answers(t, { send }, [
       ...rows('POST', '/v0/users', 'user', { email: 'a@b.c' }, ['email', 'role']),
       ...rows('POST', '/v0/devices', 'device', device, [
-        ...['name', 'description', 'user_id', 'public_key', 'preshared_key', 'ipv4', 'ipv6'],
+        'name',
+        'description',
+        'user_id',
+        'public_key',
+        'preshared_key',
+        'ipv4',
+        'ipv6',
         'use_default_dns',
       ]),
       ...rows('POST', '/v0/devices', 'device', { ...device, use_default_endpoint: false }, [
         'endpoint',
       ]),
       ...rows('POST', '/v0/rules', 'rule', { destination: '10.0.0.1' }, [
-        ...['destination', 'action', 'port_type', 'port_range', 'user_id'],
+        'destination',
+        'action',
+        'port_type',
+        'port_range',
+        'user_id',
       ]),
       ...rows('PUT', '/v0/configuration', 'configuration', {}, [
-        ...['default_client_endpoint', 'default_client_mtu', 'local_auth_enabled', 'logo'],
+        'default_client_endpoint',
+        'default_client_mtu',
+        'local_auth_enabled',
+        'logo',
       ]),
     ]);
     t.is((await send('GET', '/v0/devices')).body.data.length, 0);
@@ -256,12 +277,12 @@ for (const kind of surfaces()) {
     const { body } = await send('POST', '/v0/devices', {
       body: {
         device: {
-          ...{ user_id: adminId, public_key: newKey(), endpoint: 'a.b' },
-          ...{
-            use_default_endpoint: false,
-            use_default_dns: false,
-            use_default_allowed_ips: false,
-          },
+          user_id: adminId,
+          public_key: newKey(),
+          endpoint: 'a.b',
+          use_default_endpoint: false,
+          use_default_dns: false,
+          use_default_allowed_ips: false,
         },
       },
     });
