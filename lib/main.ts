@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { type Config, describeConfig, readConfig } from '../config/index.ts';
-import { checkEncryptionKey, connectDatabase, type Database, migrate } from '../models/index.ts';
+import {
+  checkEncryptionKey,
+  COMMAND_LINE,
+  connectDatabase,
+  type Database,
+  GATEWAY,
+  migrate,
+} from '../models/index.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands } from './commands.ts';
 import { encryptionKey, prepareDataDir } from './first-start.ts';
@@ -34,7 +41,7 @@ async function main(argv: readonly string[]): Promise<number> {
   for (const warning of warnings) log.warn({}, warning);
   try {
     prepareDataDir(config);
-    const database = await openDatabase(config, log);
+    const database = await openDatabase(config, log, isServing);
     try {
       await migrate(database);
       await checkEncryptionKey(database);
@@ -77,7 +84,7 @@ async function serveUntilStopped(config: Config, database: Database, log: Log): 
   return 0;
 }
 
-function openDatabase(config: Config, log: Log): Promise<Database> {
+function openDatabase(config: Config, log: Log, isServing: boolean): Promise<Database> {
   const server =
     config.databaseHost === null
       ? { url: config.databaseUrl ?? `sqlite:${join(config.dataDir, 'postern.sqlite')}` }
@@ -93,6 +100,7 @@ function openDatabase(config: Config, log: Log): Promise<Database> {
     poolSize: config.databasePoolSize,
     encryptionKey: encryptionKey(config),
     log,
+    origin: isServing ? GATEWAY : COMMAND_LINE,
   });
 }
 

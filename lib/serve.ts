@@ -18,6 +18,7 @@ import {
   makeFirstAdministrator,
   serverPrivateKey,
 } from './first-start.ts';
+import { startForgetting } from './observe/audit.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler } from './reconcile/sampler.ts';
 import { createServer } from './server.ts';
@@ -92,6 +93,9 @@ async function climb(
   });
   sampler.start();
   undo.push(() => sampler.stop());
+
+  const forgetting = startForgetting(database, config.auditRetentionDays, log);
+  undo.push(() => forgetting.stop());
 
   await listen(server, config);
   undo.push(async () => {

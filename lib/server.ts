@@ -3,6 +3,7 @@
 // until a write is in force → errors (errors.ts) → headers of the answer (conventions).
 
 import Hapi, { type Server } from '@hapi/hapi';
+import { clientAddress } from './api/client-address.ts';
 import { conventions } from './api/conventions.ts';
 import { errorAnswers } from './api/errors.ts';
 import { health } from './api/health.ts';
@@ -35,6 +36,7 @@ export function createServer(services: Services): Server {
   // A plugin whose `register` is synchronous is registered when the call returns.
   void server.register({ plugin: errorAnswers, options: { log } });
   void server.register({ plugin: conventions });
+  void server.register({ plugin: clientAddress, options: services });
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({ plugin: health, options: services });

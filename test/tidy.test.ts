@@ -22,6 +22,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/worker.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/native/build.ts': 'test/dataplane/native/index.test.ts',
+  'models/storage/origin.ts': 'test/models/storage/auditing.test.ts',
   'lib/main.ts': 'test/lib/serve.test.ts',
   'lib/services.ts': 'test/lib/server.test.ts',
 };

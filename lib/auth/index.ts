@@ -13,6 +13,9 @@ declare module '@hapi/hapi' {
   interface UserCredentials {
     /** The user in whose name the request acts. */
     id: string;
+    email: string;
+    /** The token that let the request in. */
+    tokenId: string;
   }
 }
 
@@ -38,7 +41,8 @@ export const bearer: Plugin<BearerOptions> = {
         const owner = await findOwner(token, services, recall);
         notes.add(owner.tokenId);
         requireAdministrator(owner);
-        return h.authenticated({ credentials: { user: { id: owner.userId } } });
+        const { userId: id, email, tokenId } = owner;
+        return h.authenticated({ credentials: { user: { id, email, tokenId } } });
       },
     }));
     server.auth.strategy('administrator', 'bearer');

@@ -51,6 +51,13 @@ const good: [title: string, environment: Record<string, string>, field: string, 
     ['a bootstrap token', { BOOTSTRAP_API_TOKEN: TOKEN }, 'bootstrapApiToken', TOKEN],
     ['the most devices', { MAX_DEVICES_PER_USER: '100' }, 'maxDevicesPerUser', 100],
     ['no devices', { MAX_DEVICES_PER_USER: '0' }, 'maxDevicesPerUser', 0],
+    [
+      'trusted proxies',
+      { TRUSTED_PROXIES: '10.0.0.0/8, ::1' },
+      'trustedProxies',
+      '10.0.0.0/8, ::1',
+    ],
+    ['a year of the audit trail', {}, 'auditRetentionDays', 365],
     ['a large MTU', { WIREGUARD_MTU: '1420' }, 'wireguardMtu', 1420],
   ];
 for (const [title, environment, field, value] of good)
