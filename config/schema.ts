@@ -47,6 +47,8 @@ export interface Config {
   auditRetentionDays: number;
   logFormat: 'text' | 'json' | null;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
+  /** Texts of the variables that fix a field of the API's configuration, by their names. */
+  configurationTexts: Readonly<Record<string, string>>;
 }
 
 /** One row of the settings table. */

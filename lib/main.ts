@@ -12,6 +12,7 @@ import {
   GATEWAY,
   migrate,
 } from '../models/index.ts';
+import { readFixedSettings } from './api/v0/fixed-settings.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands } from './commands.ts';
 import { encryptionKey, prepareDataDir } from './first-start.ts';
@@ -31,9 +32,13 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if ('complaint' in parsed) return complain(parsed.complaint, EXIT_USAGE);
-  const { config, faults, warnings } = readConfig();
-  if (config === null)
-    return complain(['Postern cannot start:', ...faults.map((fault) => `  ${fault}`)].join('\n'));
+  const { config, configurationTexts, faults, warnings } = readConfig();
+  // Where EXTERNAL_URL has a fault, any other one serves to find those of the rest.
+  const externalUrl = config?.externalUrl ?? '';
+  const fixed = readFixedSettings({ externalUrl }, configurationTexts);
+  const all = [...faults, ...fixed.faults];
+  if (config === null || all.length > 0)
+    return complain(['Postern cannot start:', ...all.map((fault) => `  ${fault}`)].join('\n'));
   const { command } = parsed;
   if (command.words === 'check-config') return printConfig(config, warnings, command);
   const isServing = command.words === 'serve';

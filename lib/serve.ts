@@ -12,6 +12,7 @@ import {
   parseAddress,
 } from '../dataplane/index.ts';
 import { type Database, readOrCreateConfiguration } from '../models/index.ts';
+import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import {
   type FirstCredentials,
   gatewayIdentity,
@@ -21,6 +22,7 @@ import {
 import { startForgetting } from './observe/audit.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler } from './reconcile/sampler.ts';
+import type { TranslateSettings } from './reconcile/translate.ts';
 import { createServer } from './server.ts';
 import type { Log, Readiness } from './services.ts';
 
@@ -67,7 +69,7 @@ async function climb(
   const reconciler = new Reconciler({
     database,
     gateway,
-    settings: { ...networks, requireSignIn: config.vpnSessionRequireSignIn },
+    settings: { ...networks, ...sessionSettings(config) },
     identity,
     log,
     wallMs: () => Date.now(),
@@ -133,6 +135,16 @@ function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boole
           ? 'starting'
           : 'ready';
   return { status, tun, masquerade };
+}
+
+function sessionSettings(
+  config: Config,
+): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration'> {
+  const { vpn_session_duration: fixed } = fixedSettingsOf(config);
+  return {
+    requireSignIn: config.vpnSessionRequireSignIn,
+    ...(fixed === undefined ? {} : { vpnSessionDuration: fixed }),
+  };
 }
 
 // ---- settings in the data plane's words ------------------------------------------------------

@@ -9,6 +9,7 @@ import { errorAnswers } from './api/errors.ts';
 import { health } from './api/health.ts';
 import { inForce } from './api/in-force.ts';
 import { Recall } from './api/recall.ts';
+import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { v0 } from './api/v0/index.ts';
 import { Writes } from './api/writes.ts';
 import { bearer } from './auth/index.ts';
@@ -31,7 +32,8 @@ export function createServer(services: Services): Server {
       state: { parse: false, failAction: 'ignore' },
     },
   });
-  const recall = new Recall(database);
+  const fixed = fixedSettingsOf(config);
+  const recall = new Recall(database, fixed);
   const writes = new Writes(database);
   // A plugin whose `register` is synchronous is registered when the call returns.
   void server.register({ plugin: errorAnswers, options: { log } });
@@ -40,6 +42,6 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({ plugin: health, options: services });
-  void server.register({ plugin: v0, options: { services, recall, writes } });
+  void server.register({ plugin: v0, options: { services, recall, writes, fixed } });
   return server;
 }

@@ -4,6 +4,7 @@
 
 import type { Config } from '../config/index.ts';
 import type { Database } from '../models/index.ts';
+import type { DiscoveryLimits } from './auth/discovery.ts';
 
 /** A log of one room; pino's methods, of which Postern uses these. */
 export interface Log {
@@ -34,6 +35,8 @@ export interface Services {
    */
   readonly whenApplied: (revision: number, timeoutMs: number) => Promise<boolean>;
   readonly readiness: () => Readiness;
+  /** Bounds of fetches of discovery documents; those of discovery.ts where they are left out. */
+  readonly discoveryLimits?: DiscoveryLimits;
   /** Cost of bcrypt; 12 where it is left out. */
   readonly passwordCost?: number;
 }

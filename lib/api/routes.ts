@@ -7,6 +7,7 @@ import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
 import type { Judge, Judged } from './judge.ts';
 import type { Recall, Source } from './recall.ts';
+import type { FixedSettings } from './v0/effective-configuration.ts';
 import type { Writes } from './writes.ts';
 
 /** Longer lists, in characters, are read anew for each request. */
@@ -17,6 +18,8 @@ export interface ApiContext {
   readonly services: Services;
   readonly recall: Recall;
   readonly writes: Writes;
+  /** What the environment fixes of the configuration. */
+  readonly fixed: FixedSettings;
 }
 
 /** A record as it is shown. */

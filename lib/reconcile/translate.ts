@@ -20,6 +20,8 @@ export interface TranslateSettings {
   readonly ipv6: NetworkConfig | null;
   /** Whether a user who never signed in counts as expired when sessions end. */
   readonly requireSignIn: boolean;
+  /** Seconds; what the environment fixes, instead of what the rows say. */
+  readonly vpnSessionDuration?: number;
 }
 
 /** A row that could not be obeyed as it stands. */
@@ -74,8 +76,9 @@ export function translate(rows: Rows, settings: TranslateSettings, nowMs: number
 /** By user: until when their devices are served (Unix ms); the past for users who are disabled. */
 function sessionEnds(rows: Rows, settings: TranslateSettings): Map<string, number> {
   const ends = new Map<string, number>();
+  const duration = settings.vpnSessionDuration ?? rows.vpnSessionDuration;
   for (const user of rows.users.values())
-    ends.set(user.id, sessionEnd(user, rows.vpnSessionDuration, settings.requireSignIn));
+    ends.set(user.id, sessionEnd(user, duration, settings.requireSignIn));
   return ends;
 }
 

@@ -60,7 +60,7 @@ for (const kind of databaseKinds()) {
     const wanted = answers
       .map(({ status, headers, body }, i) => ({ status, headers, body, i }))
       .filter(({ status }) => status === 201)
-      .map(({ headers, body, i }) => `${headers['x-request-id']} ${body.data.id} ${i % 2}`);
+      .map(({ headers, body, i }) => `${String(headers['x-request-id'])} ${body.data.id} ${i % 2}`);
     const tokens = await database.models.ApiToken.findAll({ order: [['inserted_at', 'ASC']] });
     const entries = (await readAuditEntries(database, { limit: 100 }))
       .filter((entry) => entry.kind === 'rule')
