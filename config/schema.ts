@@ -43,6 +43,7 @@ export interface Config {
   dataplaneX25519: 'openssl' | 'tweetnacl';
   defaultAction: 'accept' | 'drop';
   maxDevicesPerUser: number;
+  apiRateLimit: number;
   vpnSessionRequireSignIn: boolean;
   auditRetentionDays: number;
   logFormat: 'text' | 'json' | null;
@@ -392,6 +393,14 @@ export const settings = [
     fallback: 10,
     example: '10',
     sentence: 'Devices that one user may have, 0 to 100.',
+  },
+  {
+    name: 'API_RATE_LIMIT',
+    schema: Joi.number().integer().min(0).max(1_000_000),
+    fallback: 1000,
+    example: '1000',
+    sentence:
+      'Requests per second and token, twice that at once; without a good token 20 per second and address; 0 means no limit for both.',
   },
   {
     name: 'VPN_SESSION_REQUIRE_SIGN_IN',

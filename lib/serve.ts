@@ -20,6 +20,7 @@ import {
   serverPrivateKey,
 } from './first-start.ts';
 import { startForgetting } from './observe/audit.ts';
+import { Counters } from './observe/counters.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
@@ -79,6 +80,7 @@ async function climb(
     config,
     database,
     log,
+    counters: new Counters(),
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),

@@ -3,11 +3,12 @@
 // until a write is in force → errors (errors.ts) → headers of the answer (conventions).
 
 import Hapi, { type Server } from '@hapi/hapi';
-import { clientAddress } from './api/client-address.ts';
+import { clientAddress, parseRanges, standsForMany } from './api/client-address.ts';
 import { conventions } from './api/conventions.ts';
 import { errorAnswers } from './api/errors.ts';
 import { health } from './api/health.ts';
 import { inForce } from './api/in-force.ts';
+import { answerClientErrors, createListener, HTTP_LIMITS } from './api/listener.ts';
 import { Recall } from './api/recall.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { v0 } from './api/v0/index.ts';
@@ -17,8 +18,12 @@ import type { Services } from './services.ts';
 
 /** Makes the server; it does not listen yet, and requests can be injected. */
 export function createServer(services: Services): Server {
-  const { config, database, log } = services;
+  const { config, database, log, counters } = services;
+  const limits = { ...HTTP_LIMITS, ...services.httpLimits };
+  const proxies = parseRanges(config.trustedProxies);
+  const listener = createListener(limits, counters, (address) => standsForMany(address, proxies));
   const server = Hapi.server({
+    listener,
     host: config.httpHost,
     port: config.httpPort,
     // Errors are logged by errors.ts, without what they may hold.
@@ -28,6 +33,7 @@ export function createServer(services: Services): Server {
     router: { stripTrailingSlash: true },
     routes: {
       cors: false,
+      payload: { timeout: limits.requestMs },
       response: { ranges: false },
       state: { parse: false, failAction: 'ignore' },
     },
@@ -36,7 +42,8 @@ export function createServer(services: Services): Server {
   const recall = new Recall(database, fixed);
   const writes = new Writes(database);
   // A plugin whose `register` is synchronous is registered when the call returns.
-  void server.register({ plugin: errorAnswers, options: { log } });
+  void server.register({ plugin: errorAnswers, options: { log, counters } });
+  answerClientErrors(listener, counters);
   void server.register({ plugin: conventions });
   void server.register({ plugin: clientAddress, options: services });
   void server.register({ plugin: inForce, options: services });

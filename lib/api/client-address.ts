@@ -53,12 +53,18 @@ export function addressOf(remote: string, forwarded: string, proxies: readonly R
 
 /** What limits by address count as one: an IPv6 customer has a whole /64. */
 export function addressScope(address: string): string {
-  if (!ipaddr.IPv6.isValid(address)) return address;
-  const { parts } = ipaddr.IPv6.parse(address);
-  return parts
-    .slice(0, 4)
+  const one = canonical(address) ?? address;
+  if (!ipaddr.IPv6.isValid(one)) return one;
+  return ipaddr.IPv6.parse(one)
+    .parts.slice(0, 4)
     .map((part) => part.toString(16))
     .join(':');
+}
+
+/** True for a proxy, and for this host, where proxies that nobody named may run. */
+export function standsForMany(remote: string, proxies: readonly Range[]): boolean {
+  const address = canonical(remote) ?? remote;
+  return isTrusted(address, proxies) || /^(127\.|::1$)/.test(address);
 }
 
 function isTrusted(address: string, proxies: readonly Range[]): boolean {

@@ -1,12 +1,14 @@
 // Who asks: the bearer scheme of hapi. Its steps are judged in this order: a token is there (else
 // unauthenticated), it is somebody's who may sign in (else invalid_token), and they administer
-// (else forbidden). All of that comes before the body is read. api.md, sections 2 and 3.
+// (else forbidden). Before the last, they must not ask too often. All of that comes before the body
+// is read. api.md, sections 2 and 3.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { touchToken } from '../../models/index.ts';
 import { ApiError, describeError } from '../api/errors.ts';
 import type { Recall } from '../api/recall.ts';
 import type { Services } from '../services.ts';
+import { RateLimits } from './rate-limits.ts';
 import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from './tokens.ts';
 
 declare module '@hapi/hapi' {
@@ -26,7 +28,7 @@ const NOTED_MAX = 10_000;
 
 /** What the scheme needs. */
 export interface BearerOptions {
-  readonly services: Pick<Services, 'database' | 'log'>;
+  readonly services: Pick<Services, 'config' | 'database' | 'log'>;
   readonly recall: Recall;
 }
 
@@ -35,10 +37,11 @@ export const bearer: Plugin<BearerOptions> = {
   name: 'bearer',
   register(server, { services, recall }) {
     const notes = new UseNotes(services);
+    const limits = new RateLimits(services.config.apiRateLimit);
     server.auth.scheme('bearer', () => ({
       async authenticate(request, h) {
-        const token = readToken(request);
-        const owner = await findOwner(token, services, recall);
+        const owner = await ownerOf(request, services, recall, limits);
+        limits.judgeToken(owner.tokenId);
         notes.add(owner.tokenId);
         requireAdministrator(owner);
         const { userId: id, email, tokenId } = owner;
@@ -55,6 +58,21 @@ export function actorId(request: Request): string {
   const { user } = request.auth.credentials;
   if (user === undefined) throw new Error('a route without authentication asked for its actor');
   return user.id;
+}
+
+/** Who asks; whoever shows no good token is counted by address. */
+async function ownerOf(
+  request: Request,
+  services: BearerOptions['services'],
+  recall: Recall,
+  limits: RateLimits,
+): Promise<TokenOwner> {
+  try {
+    return await findOwner(readToken(request), services, recall);
+  } catch (error) {
+    if (error instanceof ApiError) limits.judgeStranger(request.app.address ?? '');
+    throw error;
+  }
 }
 
 function readToken(request: Request): string {

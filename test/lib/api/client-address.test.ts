@@ -35,6 +35,7 @@ test('an IPv6 customer counts as one, an IPv4 address too', (t) => {
   t.is(addressScope('2001:db8:1:2::1'), addressScope('2001:db8:1:2:ffff::9'));
   t.not(addressScope('2001:db8:1:2::1'), addressScope('2001:db8:1:3::1'));
   t.not(addressScope('192.0.2.1'), addressScope('192.0.2.2'));
+  t.is(addressScope('::ffff:192.0.2.1'), '192.0.2.1');
   t.is(addressScope(''), '');
 });
 
