@@ -10,6 +10,8 @@ import { DOMParser, type Element, onErrorStopParsing } from '@xmldom/xmldom';
 export const METADATA_CHARACTERS_MAX = 1_048_576;
 /** Deepest element: more is no metadata, and costs a parser its stack. */
 const DEPTH_MAX = 64;
+/** Most tags: metadata have some hundreds, and a parser takes 10 ms for a thousand. */
+const TAGS_MAX = 10_000;
 /** Elements of one kind that are looked at. */
 const ELEMENTS_MAX = 100;
 
@@ -84,7 +86,7 @@ function parseXml(text: string): Element {
   if (text.length > METADATA_CHARACTERS_MAX)
     refuse(`it is longer than ${METADATA_CHARACTERS_MAX} characters`);
   if (/<!DOCTYPE/i.test(text)) refuse('it has a DOCTYPE, which is not allowed');
-  if (isTooDeep(text)) refuse(`its elements are nested deeper than ${DEPTH_MAX}`);
+  refuseTooManyTags(text);
   let root: Element | null = null;
   try {
     const parser = new DOMParser({ onError: onErrorStopParsing });
@@ -95,14 +97,19 @@ function parseXml(text: string): Element {
   return root ?? refuse('it is not well-formed XML');
 }
 
-/** Counts tags; what looks like one inside a comment makes the count too great, never too small. */
-function isTooDeep(text: string): boolean {
+/**
+ * Counts tags before the parser, whose time and stack they cost; what looks like one inside a
+ * comment makes the counts too great, never too small.
+ */
+function refuseTooManyTags(text: string): void {
   let depth = 0;
+  let count = 0;
   for (const [tag] of text.matchAll(/<\/?[A-Za-z_:][^<>]*>?/g)) {
+    if ((count += 1) > TAGS_MAX) refuse(`it has more than ${TAGS_MAX} tags`);
     if (tag.startsWith('</')) depth = Math.max(0, depth - 1);
-    else if (!tag.endsWith('/>') && (depth += 1) > DEPTH_MAX) return true;
+    else if (!tag.endsWith('/>') && (depth += 1) > DEPTH_MAX)
+      refuse(`its elements are nested deeper than ${DEPTH_MAX}`);
   }
-  return false;
 }
 
 /** The description itself, or the first one of a federation that is an identity provider. */

@@ -4,7 +4,8 @@
 // Runs before the transaction, never inside it. api.md, section 7.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { OpenidConnectProvider } from '../../../models/index.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
 import {
   DiscoveryError,
   type DiscoveryLimits,
@@ -29,22 +30,17 @@ export async function judgeDocuments(
   faults: Faults,
   limits?: DiscoveryLimits,
 ): Promise<void> {
-  const { openid_connect_providers: openid, saml_identity_providers: saml } = values;
-  if (saml !== undefined)
-    judgeEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
-      const entry = saml[index] as SamlValues;
-      if (entryFaults['metadata'] !== undefined || entry.metadata === undefined) return;
-      if (isUnchanged(entry, present.saml_identity_providers)) return;
-      const fault = samlMetadataFault(entry.metadata);
-      if (fault !== null) addFault(entryFaults, 'metadata', metadataFault(fault));
-    });
-  if (openid === undefined) return;
+  const { openid_connect_providers: openid = [], saml_identity_providers: saml = [] } = values;
+  const details = await parseAll(saml, present.saml_identity_providers, faults);
+  judgeEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
+    const detail = details.get(index);
+    if (detail !== undefined) addFault(entryFaults, 'metadata', metadataFault(detail));
+  });
   const reasons = await fetchAll(openid, present.openid_connect_providers, faults, limits);
   judgeEntries('openid_connect_providers', openid.length, faults, (index, entryFaults) => {
-    const reason = reasons.get(openid[index]?.discovery_document_uri ?? '');
-    if (reason === undefined || entryFaults['discovery_document_uri'] !== undefined) return;
-    if (isUnchanged(openid[index] as object, present.openid_connect_providers)) return;
-    addFault(entryFaults, 'discovery_document_uri', discoveryFault(reason));
+    const reason = reasons.get(index);
+    if (reason !== undefined)
+      addFault(entryFaults, 'discovery_document_uri', discoveryFault(reason));
   });
 }
 
@@ -55,40 +51,81 @@ function judgeEntries(
   faults: Faults,
   judge: (index: number, entryFaults: Record<string, string[]>) => void,
 ): void {
-  const present: FieldFaults | undefined = faults[field];
-  // The list as a whole was refused, and its entries were never judged.
-  if (typeof present?.[0] === 'string') return;
-  const entries = (present ?? Array.from({ length: count }, () => ({}))) as EntryFaults;
+  if (isWholeRefused(faults[field])) return;
+  const entries = (faults[field] ?? Array.from({ length: count }, () => ({}))) as EntryFaults;
   for (const [index, entryFaults] of entries.entries()) judge(index, entryFaults);
   if (entries.some((entry) => Object.keys(entry).length > 0)) faults[field] = entries;
 }
 
-/** Fetches the documents of entries that are new or changed; why each bad address is bad. */
+/** True when the list as a whole was refused: nothing is said of its entries then. */
+function isWholeRefused(fieldFaults: FieldFaults | undefined): boolean {
+  return typeof fieldFaults?.[0] === 'string';
+}
+
+/** The entries that are new or changed, and whose field can be read; by their place. */
+function entriesToJudge<Entry extends object>(
+  list: keyof typeof documentFields,
+  entries: readonly Entry[],
+  present: readonly { readonly id: string }[],
+  faults: Faults,
+): [index: number, entry: Entry][] {
+  const listFaults = faults[list];
+  if (isWholeRefused(listFaults)) return [];
+  const field = documentFields[list];
+  return [...entries.entries()].filter(([index, entry]) => {
+    const isRead = (listFaults as EntryFaults | undefined)?.[index]?.[field] === undefined;
+    return isRead && !isUnchanged(entry, present);
+  });
+}
+
+/** The field of an entry that is about a document. */
+const documentFields = {
+  openid_connect_providers: 'discovery_document_uri',
+  saml_identity_providers: 'metadata',
+} as const;
+
+/** Parses the metadata of entries that are new or changed; what is wrong, by their place. */
+async function parseAll(
+  entries: readonly SamlValues[],
+  present: readonly SamlIdentityProvider[],
+  faults: Faults,
+): Promise<Map<number, string>> {
+  const details = new Map<number, string>();
+  const judged = entriesToJudge('saml_identity_providers', entries, present, faults);
+  for (const [index, { metadata }] of judged) {
+    const fault = samlMetadataFault(metadata);
+    if (fault !== null) details.set(index, fault);
+    // Parsing takes a while, and others have requests too.
+    await nextTurn();
+  }
+  return details;
+}
+
+/** Fetches the documents of entries that are new or changed; what is wrong, by their place. */
 async function fetchAll(
-  entries: readonly Partial<OpenidConnectProvider>[],
+  entries: readonly OpenidConnectProvider[],
   present: readonly OpenidConnectProvider[],
   faults: Faults,
   limits?: DiscoveryLimits,
-): Promise<Map<string, string>> {
-  const entryFaults = (faults['openid_connect_providers'] ?? []) as EntryFaults;
-  const addresses = entries
-    .filter((entry, index) => {
-      const isBad = entryFaults[index]?.['discovery_document_uri'] !== undefined;
-      return !isBad && !isUnchanged(entry, present);
-    })
-    .map(({ discovery_document_uri: address }) => address)
-    .filter((address) => address !== undefined);
-  const waiting = [...new Set(addresses)];
-  const reasons = new Map<string, string>();
+): Promise<Map<number, string>> {
+  const judged = entriesToJudge('openid_connect_providers', entries, present, faults);
+  const waiting = [...new Set(judged.map(([, entry]) => entry.discovery_document_uri))];
+  const reasons = new Map<string, string | null>();
   const untilMs = performance.now() + TOGETHER_MS_MAX;
   const fetchInTurn = async (): Promise<void> => {
-    for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
-      const reason = performance.now() < untilMs ? await reasonOf(address, limits) : TOO_MANY;
-      if (reason !== null) reasons.set(address, reason);
-    }
+    for (let address = waiting.shift(); address !== undefined; address = waiting.shift())
+      reasons.set(
+        address,
+        performance.now() < untilMs ? await reasonOf(address, limits) : TOO_MANY,
+      );
   };
   await Promise.all(Array.from({ length: AT_ONCE_MAX }, fetchInTurn));
-  return reasons;
+  const byIndex = new Map<number, string>();
+  for (const [index, { discovery_document_uri: address }] of judged) {
+    const reason = reasons.get(address) ?? null;
+    if (reason !== null) byIndex.set(index, reason);
+  }
+  return byIndex;
 }
 
 const TOO_MANY = 'no time was left to fetch it beside the others';

@@ -129,8 +129,10 @@ for (const [says, text, fault] of bad)
   });
 
 test('breadth is read in a bounded time', (t) => {
-  const wide = samlMetadata({ services: '<x/>'.repeat(200_000) + signOnService() });
+  const wide = samlMetadata({ services: '<x/>'.repeat(9_000) + signOnService() });
   const beganMs = performance.now();
   t.is(samlMetadataFault(wide), null);
-  t.true(performance.now() - beganMs < 5_000, `${performance.now() - beganMs} ms`);
+  t.true(performance.now() - beganMs < 2_000, `${performance.now() - beganMs} ms`);
+  const wider = samlMetadata({ services: '<x/>'.repeat(10_000) });
+  t.is(samlMetadataFault(wider), 'it has more than 10000 tags');
 });

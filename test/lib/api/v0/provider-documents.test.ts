@@ -118,6 +118,23 @@ for (const kind of databaseKinds()) {
     t.is((await put({ openid_connect_providers: [] })).status, 200);
   });
 
+  test(`${kind}: a list that is refused as a whole is not fetched`, async (t) => {
+    const { origin, asked } = await openProvider(t);
+    const { send } = await openServer(t, kind, { OPENID_CONNECT_PROVIDERS: '[]' });
+    const configuration = { openid_connect_providers: [openid('a', origin)] };
+    const { body } = await send('PATCH', path, { body: { configuration } });
+    const name = 'OPENID_CONNECT_PROVIDERS';
+    t.deepEqual(
+      body,
+      refused({
+        openid_connect_providers: [
+          `cannot be changed; it is overridden by ${name} environment variable`,
+        ],
+      }),
+    );
+    t.deepEqual(asked, []);
+  });
+
   test(`${kind}: slow documents are fetched side by side, and hold no lock`, async (t) => {
     const { put, send } = await open(t, { ...discoveryLimits, timeoutMs: 20_000 });
     const { origin } = await openProvider(t, (_request, response) => {
