@@ -207,6 +207,34 @@ test('an unknown POSTERN_ name is a warning', (t) => {
   t.deepEqual(warnings, ['POSTERN_COLOUR is not a setting of Postern and is ignored']);
 });
 
+test('variables of the configuration are handed on as texts, from wherever settings come', (t) => {
+  const { config, configurationTexts } = parse(
+    {
+      POSTERN_CONFIG: '/c.json',
+      VPN_SESSION_DURATION: '60',
+      LOGO: '',
+      OPENID_CONNECT_PROVIDERS_FILE: '/providers',
+    },
+    { '/c.json': '{"VPN_SESSION_DURATION": 5, "DEFAULT_CLIENT_DNS": []}', '/providers': '[1]\n' },
+  );
+  t.deepEqual(configurationTexts, {
+    VPN_SESSION_DURATION: '60',
+    DEFAULT_CLIENT_DNS: '[]',
+    OPENID_CONNECT_PROVIDERS: '[1]',
+  });
+  t.deepEqual(config?.configurationTexts, configurationTexts);
+  const lines = describeConfig(config!);
+  t.true(lines.includes('VPN_SESSION_DURATION=60'));
+  t.true(lines.includes('OPENID_CONNECT_PROVIDERS=(hidden)'));
+  t.false(lines.some((line) => line.startsWith('LOCAL_AUTH_ENABLED=')));
+});
+
+test('they are there beside faults of other settings, to be judged together', (t) => {
+  const { config, configurationTexts } = parse({ HTTP_PORT: 'x', LOCAL_AUTH_ENABLED: 'perhaps' });
+  t.is(config, null);
+  t.deepEqual(configurationTexts, { LOCAL_AUTH_ENABLED: 'perhaps' });
+});
+
 test('the description hides secrets and shows the rest', (t) => {
   const { config } = parse({ WIREGUARD_PRIVATE_KEY: KEY, HTTP_PORT: '80' });
   const lines = describeConfig(config!);

@@ -52,15 +52,8 @@ function readOne(
   { name, form }: ConfigurationVariable,
   text: string,
 ): { values: ConfigurationValues } | { complaints: string[] } {
-  let raw: unknown = text;
-  if (form === 'list') raw = text.split(',');
-  if (form === 'json') {
-    try {
-      raw = JSON.parse(text);
-    } catch {
-      return { complaints: [messages.badJson] };
-    }
-  }
+  const raw = rawValue(form, text);
+  if (raw === undefined) return { complaints: [messages.badJson] };
   const field = name.toLowerCase();
   const { values, faults } = judgeConfiguration({ [field]: raw }, 'update');
   for (const [index, provider] of (values.saml_identity_providers ?? []).entries()) {
@@ -69,6 +62,18 @@ function readOne(
       return { complaints: [`entry ${index + 1}: metadata ${metadataFault(fault)}`] };
   }
   return isFaultless(faults) ? { values } : { complaints: (faults[field] ?? []).flatMap(textsOf) };
+}
+
+/** The value that a request would have sent; undefined for text that should be JSON and is not. */
+function rawValue(form: ConfigurationVariable['form'], text: string): unknown {
+  if (form === 'value') return text;
+  // In the file of POSTERN_CONFIG a list may be a list of JSON.
+  if (form === 'list' && !text.startsWith('[')) return text.split(',');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 /** One message, or those of one entry of a list. */

@@ -40,6 +40,8 @@ const good: [name: string, text: string, value: unknown][] = [
   ['DEFAULT_CLIENT_MTU', '1500', 1500],
   ['DEFAULT_CLIENT_ALLOWED_IPS', '10.0.0.0/8, FD00::/8', ['10.0.0.0/8', 'fd00::/8']],
   ['DEFAULT_CLIENT_DNS', '1.1.1.1', ['1.1.1.1']],
+  ['DEFAULT_CLIENT_DNS', '["1.1.1.1","a.b"]', ['1.1.1.1', 'a.b']],
+  ['DEFAULT_CLIENT_DNS', '[]', []],
   ['DEFAULT_CLIENT_ENDPOINT', ' vpn.example.com:1 ', 'vpn.example.com:1'],
   ['LOGO', 'null', {}],
   ['LOGO', '{"url":"http://a.b"}', { url: 'http://a.b', data: null, type: null }],
