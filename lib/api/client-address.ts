@@ -17,7 +17,8 @@ export const clientAddress: Plugin<Pick<Services, 'config'>> = {
   register(server, { config }) {
     const proxies = parseRanges(config.trustedProxies);
     server.ext('onRequest', (request, h) => {
-      const { remoteAddress } = request.info;
+      // Of a connection that is gone already nobody knows the other end.
+      const { remoteAddress = '' } = request.info as { remoteAddress?: string };
       const forwarded: unknown = request.headers['x-forwarded-for'];
       const header = typeof forwarded === 'string' ? forwarded : '';
       request.app.address = addressOf(remoteAddress, header, proxies);
