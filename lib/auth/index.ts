@@ -48,6 +48,10 @@ export const bearer: Plugin<BearerOptions> = {
         return h.authenticated({ credentials: { user: { id, email, tokenId } } });
       },
     }));
+    server.ext('onPreAuth', (request, h) => {
+      if (isOpen(request)) limits.judgeStranger(request.app.address ?? '');
+      return h.continue;
+    });
     server.auth.strategy('administrator', 'bearer');
     server.auth.default('administrator');
   },
@@ -58,6 +62,12 @@ export function actorId(request: Request): string {
   const { user } = request.auth.credentials;
   if (user === undefined) throw new Error('a route without authentication asked for its actor');
   return user.id;
+}
+
+/** True for an operation of the API that asks nobody who they are. */
+function isOpen({ path, route }: Request): boolean {
+  const isFound = (route.method as string) !== '_special';
+  return isFound && (route.settings.auth as unknown) === false && path.startsWith('/v0/');
 }
 
 /** Who asks; whoever shows no good token is counted by address. */

@@ -102,6 +102,20 @@ test('the limit is judged behind 404 and 401, and before 403, bodies and ids', a
   );
 });
 
+test('what is open to everyone under /v0 is limited by address, health is not', async (t) => {
+  const { server, send } = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1000' });
+  server.route({ method: 'GET', path: '/v0/open', options: { auth: false }, handler: () => ({}) });
+  const askMany = async (path: string): Promise<Set<number>> => {
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, () => send('GET', path, { token: null })),
+    );
+    return new Set(answers.map(({ status }) => status));
+  };
+  t.deepEqual(await askMany('/v0/open'), new Set([200, 429]));
+  t.deepEqual(await askMany('/healthz'), new Set([200]));
+  t.deepEqual(await askMany('/v0/nothing'), new Set([404]));
+});
+
 test('bad tokens are limited by address, and lock no good one out', async (t) => {
   const { send } = await openServer(t, 'sqlite', {
     API_RATE_LIMIT: '1000',
