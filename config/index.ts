@@ -5,13 +5,17 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import ipaddr from 'ipaddr.js';
+import { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 import { type Config, fieldOf, type Setting, settings } from './schema.ts';
 
+export { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 export type { Config } from './schema.ts';
 
 /** What came of reading the settings; a Config only when there is no fault. */
 export interface ParsedConfig {
   config: Config | null;
+  /** As in Config; here also when other settings have faults. */
+  configurationTexts: Readonly<Record<string, string>>;
   faults: string[];
   warnings: string[];
 }
@@ -36,10 +40,12 @@ export function parseConfig(environment: Environment, readText: ReadText): Parse
     if (given === null) values[fieldOf(setting.name)] = setting.fallback;
     else values[fieldOf(setting.name)] = parseOne(setting, given, faults);
   }
-  const config = values as unknown as Config;
+  const configurationTexts = readConfigurationTexts(environment, readText, file, faults);
+  const config = { ...values, configurationTexts } as unknown as Config;
   if (faults.length === 0) faults.push(...faultsBetween(config));
   return {
     config: faults.length === 0 ? Object.freeze(config) : null,
+    configurationTexts,
     faults,
     warnings: unknownNames([...Object.keys(environment), ...Object.keys(file)]),
   };
@@ -47,11 +53,18 @@ export function parseConfig(environment: Environment, readText: ReadText): Parse
 
 /** Lists the effective values as `NAME=value` lines, secrets hidden. */
 export function describeConfig(config: Config): string[] {
-  return (settings as readonly Setting[]).map((setting) => {
-    const value = config[fieldOf(setting.name) as keyof Config];
+  const fixed = (configurationVariables as readonly ConfigurationVariable[]).flatMap(
+    ({ name, secret }) => {
+      const text = config.configurationTexts[name];
+      return text === undefined ? [] : [`${name}=${secret ? '(hidden)' : text}`];
+    },
+  );
+  const lines = (settings as readonly Setting[]).map((setting) => {
+    const value = config[fieldOf(setting.name) as Exclude<keyof Config, 'configurationTexts'>];
     const shown = value === null ? '(none)' : setting.secret ? '(hidden)' : String(value);
     return `${setting.name}=${shown}`;
   });
+  return [...lines, ...fixed];
 }
 
 /** A text and where it came from, for complaints. */
@@ -60,8 +73,22 @@ interface Given {
   text: string;
 }
 
+function readConfigurationTexts(
+  environment: Environment,
+  readText: ReadText,
+  file: Record<string, string>,
+  faults: string[],
+): Readonly<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const variable of configurationVariables) {
+    const given = givenText(variable, environment, readText, file, faults);
+    if (given !== null) texts[variable.name] = given.text;
+  }
+  return Object.freeze(texts);
+}
+
 function givenText(
-  setting: Setting,
+  setting: Pick<Setting, 'name' | 'aliases' | 'secret'>,
   environment: Environment,
   readText: ReadText,
   file: Record<string, string>,

@@ -2,6 +2,7 @@
 // The table is the single source: config/index.ts parses by it, config/README.md is generated
 // from it, and `check-config` prints it. It reads no environment itself.
 
+import ipaddr from 'ipaddr.js';
 import Joi from 'joi';
 
 /** The settings, parsed; frozen at start and handed to the rooms that need them. */
@@ -9,6 +10,8 @@ export interface Config {
   externalUrl: string;
   httpHost: string;
   httpPort: number;
+  /** Networks, with commas between. */
+  trustedProxies: string | null;
   dataDir: string;
   databaseUrl: string | null;
   databaseHost: string | null;
@@ -41,9 +44,13 @@ export interface Config {
   dataplaneX25519: 'openssl' | 'tweetnacl';
   defaultAction: 'accept' | 'drop';
   maxDevicesPerUser: number;
+  apiRateLimit: number;
   vpnSessionRequireSignIn: boolean;
+  auditRetentionDays: number;
   logFormat: 'text' | 'json' | null;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
+  /** Texts of the variables that fix a field of the API's configuration, by their names. */
+  configurationTexts: Readonly<Record<string, string>>;
 }
 
 /** One row of the settings table. */
@@ -101,6 +108,21 @@ const externalUrl = Joi.string().custom((value: string, helpers) => {
   return url.href;
 });
 
+/** Addresses and CIDRs with commas between. */
+const networks = Joi.string().custom((value: string, helpers) =>
+  value.split(',').every((one) => isNetwork(one.trim()))
+    ? value
+    : helpers.message({ custom: 'must be addresses or CIDRs with commas between' }),
+);
+
+function isNetwork(text: string): boolean {
+  return (
+    ipaddr.isValidCIDR(text) ||
+    ipaddr.IPv4.isValidFourPartDecimal(text) ||
+    ipaddr.IPv6.isValid(text)
+  );
+}
+
 const databaseUrl = Joi.string()
   .pattern(/^(mysql|mariadb):\/\/.+\/.+|^sqlite:.+/)
   .messages({
@@ -131,6 +153,15 @@ export const settings = [
     fallback: 13000,
     example: '13000',
     sentence: 'TCP port of the HTTP server; 0 takes a free one.',
+  },
+  {
+    name: 'TRUSTED_PROXIES',
+    aliases: ['PHOENIX_EXTERNAL_TRUSTED_PROXIES'],
+    schema: networks,
+    fallback: null,
+    example: '10.0.0.0/8,192.0.2.7',
+    sentence:
+      'Proxies (addresses or CIDRs, with commas between) whose `X-Forwarded-For` is believed.',
   },
   {
     name: 'DATA_DIR',
@@ -373,12 +404,27 @@ export const settings = [
     sentence: 'Devices that one user may have, 0 to 100.',
   },
   {
+    name: 'API_RATE_LIMIT',
+    schema: Joi.number().integer().min(0).max(1_000_000),
+    fallback: 1000,
+    example: '1000',
+    sentence:
+      'Requests per second and token, twice that at once; without a good token 20 per second and address; 0 means no limit for both.',
+  },
+  {
     name: 'VPN_SESSION_REQUIRE_SIGN_IN',
     schema: flag,
     fallback: false,
     example: 'false',
     sentence:
       'Whether a user who never signed in counts as expired when a session duration is set.',
+  },
+  {
+    name: 'AUDIT_RETENTION_DAYS',
+    schema: Joi.number().integer().min(1).max(36500),
+    fallback: 365,
+    example: '365',
+    sentence: 'Days after which entries of the audit trail are forgotten.',
   },
   {
     name: 'LOG_FORMAT',

@@ -1,7 +1,16 @@
 // The table of settings as Markdown: what config/README.md shows. `npm run settings` writes it
 // there, a test compares.
 
+import { configurationVariables } from './configuration-variables.ts';
 import { type Setting, settings } from './schema.ts';
+
+/** The variables that fix a field of the API's configuration, a row each. */
+export function configurationTable(): string {
+  const rows = configurationVariables.map(
+    ({ name, example, sentence }) => `| \`${name}\` | \`${example}\` | ${sentence} |`,
+  );
+  return ['| name | example | |', '|---|---|---|', ...rows].join('\n');
+}
 
 /** All settings, a row each. */
 export function settingsTable(): string {

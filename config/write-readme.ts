@@ -1,14 +1,14 @@
-// Writes the table of settings into config/README.md, between its two marks.
+// Writes the tables of settings into config/README.md, each between its two marks.
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { settingsTable } from './table.ts';
+import { configurationTable, settingsTable } from './table.ts';
 
 const path = new URL('./README.md', import.meta.url);
 const text = readFileSync(path, 'utf8');
-writeFileSync(
-  path,
-  text.replace(
-    /(<!-- settings -->\n)[\s\S]*(<!-- end of settings -->)/,
-    (_, begin: string, end: string) => `${begin}${settingsTable()}\n${end}`,
-  ),
-);
+const withSettings = between('settings', settingsTable(), text);
+writeFileSync(path, between('configuration', configurationTable(), withSettings));
+
+function between(mark: string, table: string, whole: string): string {
+  const marked = new RegExp(`(<!-- ${mark} -->\\n)[\\s\\S]*(<!-- end of ${mark} -->)`);
+  return whole.replace(marked, (_, begin: string, end: string) => `${begin}${table}\n${end}`);
+}

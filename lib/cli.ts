@@ -8,6 +8,10 @@ export interface Options {
   readonly email?: string;
   readonly name?: string;
   readonly days?: number;
+  /** From this time on. */
+  readonly since?: Date;
+  /** As many at most. */
+  readonly limit?: number;
   readonly json: boolean;
   readonly passwordStdin: boolean;
 }
@@ -55,6 +59,11 @@ const commands = {
     sentence: 'Makes an API token void at the next request.',
     operand: true,
   },
+  'audit list': {
+    usage: '[--since T] [--limit N]',
+    sentence:
+      'Lists who changed what: the last 100 entries, or N (1 to 10000), or those since a time (2026-11-21, 2026-11-21T08:00:00Z).',
+  },
 } as const satisfies Record<string, Entry>;
 
 export type CommandName = keyof typeof commands;
@@ -85,6 +94,8 @@ const optionTypes = {
   email: { type: 'string' },
   name: { type: 'string' },
   days: { type: 'string' },
+  since: { type: 'string' },
+  limit: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   'password-stdin': { type: 'boolean' },
@@ -113,14 +124,33 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   const days = values.days === undefined ? undefined : Number(values.days);
   if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 365))
     return { complaint: `--days takes a whole number from 1 to 365, not "${values.days}"` };
+  const limit = values.limit === undefined ? undefined : Number(values.limit);
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= 10_000))
+    return { complaint: `--limit takes a whole number from 1 to 10000, not "${values.limit}"` };
+  const since = values.since === undefined ? undefined : parseTime(values.since);
+  if (since === null)
+    return {
+      complaint: `--since takes a time such as 2026-11-21T08:00:00Z, not "${values.since}"`,
+    };
   const options: Options = {
     ...(values.email === undefined ? {} : { email: values.email }),
     ...(values.name === undefined ? {} : { name: values.name }),
     ...(days === undefined ? {} : { days }),
+    ...(since === undefined ? {} : { since }),
+    ...(limit === undefined ? {} : { limit }),
     json: values.json === true,
     passwordStdin: values['password-stdin'] === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, options } };
+}
+
+/** Reads a date or a time of ISO 8601, UTC where no zone is named; null when it is none. */
+function parseTime(text: string): Date | null {
+  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/.test(text))
+    return null;
+  const hasZone = text.length === 10 || /(Z|[+-]\d\d:\d\d)$/.test(text);
+  const time = new Date(hasZone ? text : `${text}Z`);
+  return Number.isNaN(time.getTime()) ? null : time;
 }
 
 function helpText(): string {

@@ -2,16 +2,20 @@
 // returns what to print. Faults are thrown with a sentence for the person who typed.
 
 import { randomBytes } from 'node:crypto';
-import type { Database } from '../models/index.ts';
+import { type Database, readAuditEntries } from '../models/index.ts';
 import { ensureAdministrator, setUserEnabled } from './auth/accounts.ts';
 import { createToken, listTokens, revokeToken } from './auth/tokens.ts';
 import type { Command, CommandName } from './cli.ts';
+import { entryLine, showEntry } from './observe/audit.ts';
 
 /** What a command says: text for people, data for programs. */
 export interface Outcome {
   readonly text: string;
   readonly data: unknown;
 }
+
+/** Audit entries that are listed when nobody says how many. */
+const AUDIT_LIMIT = 100;
 
 type Run = (
   database: Database,
@@ -28,6 +32,7 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'token create': createTokenFor,
   'token list': listAllTokens,
   'token revoke': revokeOneToken,
+  'audit list': listAudit,
 };
 
 async function createOrResetAdministrator(
@@ -91,4 +96,13 @@ async function revokeOneToken(database: Database, { operand }: Command): Promise
   if (!(await revokeToken(database, id)))
     throw new Error(`there is no token ${id}; see: postern token list`);
   return { text: `${id} is revoked.`, data: { id, revoked: true } };
+}
+
+async function listAudit(database: Database, { options }: Command): Promise<Outcome> {
+  const { since, limit = since === undefined ? AUDIT_LIMIT : Number.POSITIVE_INFINITY } = options;
+  const entries = await readAuditEntries(database, {
+    limit,
+    ...(since === undefined ? {} : { since }),
+  });
+  return { text: entries.map(entryLine).join('\n'), data: entries.map(showEntry) };
 }

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { type Config, describeConfig, readConfig } from '../config/index.ts';
-import { checkEncryptionKey, connectDatabase, type Database, migrate } from '../models/index.ts';
+import {
+  checkEncryptionKey,
+  COMMAND_LINE,
+  connectDatabase,
+  type Database,
+  GATEWAY,
+  migrate,
+} from '../models/index.ts';
+import { readFixedSettings } from './api/v0/fixed-settings.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands } from './commands.ts';
 import { encryptionKey, prepareDataDir } from './first-start.ts';
@@ -24,9 +32,13 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if ('complaint' in parsed) return complain(parsed.complaint, EXIT_USAGE);
-  const { config, faults, warnings } = readConfig();
-  if (config === null)
-    return complain(['Postern cannot start:', ...faults.map((fault) => `  ${fault}`)].join('\n'));
+  const { config, configurationTexts, faults, warnings } = readConfig();
+  // Where EXTERNAL_URL has a fault, any other one serves to find those of the rest.
+  const externalUrl = config?.externalUrl ?? '';
+  const fixed = readFixedSettings({ externalUrl }, configurationTexts);
+  const all = [...faults, ...fixed.faults];
+  if (config === null || all.length > 0)
+    return complain(['Postern cannot start:', ...all.map((fault) => `  ${fault}`)].join('\n'));
   const { command } = parsed;
   if (command.words === 'check-config') return printConfig(config, warnings, command);
   const isServing = command.words === 'serve';
@@ -34,7 +46,7 @@ async function main(argv: readonly string[]): Promise<number> {
   for (const warning of warnings) log.warn({}, warning);
   try {
     prepareDataDir(config);
-    const database = await openDatabase(config, log);
+    const database = await openDatabase(config, log, isServing);
     try {
       await migrate(database);
       await checkEncryptionKey(database);
@@ -79,7 +91,7 @@ async function serveUntilStopped(config: Config, database: Database, log: Log): 
   return 0;
 }
 
-function openDatabase(config: Config, log: Log): Promise<Database> {
+function openDatabase(config: Config, log: Log, isServing: boolean): Promise<Database> {
   const server =
     config.databaseHost === null
       ? { url: config.databaseUrl ?? `sqlite:${join(config.dataDir, 'postern.sqlite')}` }
@@ -95,6 +107,7 @@ function openDatabase(config: Config, log: Log): Promise<Database> {
     poolSize: config.databasePoolSize,
     encryptionKey: encryptionKey(config),
     log,
+    origin: isServing ? GATEWAY : COMMAND_LINE,
   });
 }
 

@@ -12,14 +12,18 @@ import {
   parseAddress,
 } from '../dataplane/index.ts';
 import { type Database, readOrCreateConfiguration, registerGateway } from '../models/index.ts';
+import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import {
   type FirstCredentials,
   gatewayIdentity,
   makeFirstAdministrator,
   serverPrivateKey,
 } from './first-start.ts';
+import { startForgetting } from './observe/audit.ts';
+import { Counters } from './observe/counters.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler } from './reconcile/sampler.ts';
+import type { TranslateSettings } from './reconcile/translate.ts';
 import { createServer } from './server.ts';
 import type { Log, Readiness } from './services.ts';
 
@@ -89,11 +93,7 @@ async function climb(
   const reconciler = new Reconciler({
     database,
     gateway,
-    settings: {
-      ...networks,
-      requireSignIn: config.vpnSessionRequireSignIn,
-      gatewayId: identity.id,
-    },
+    settings: { ...networks, ...sessionSettings(config), gatewayId: identity.id },
     gatewayId: identity.id,
     clockFloorMs,
     log,
@@ -104,6 +104,7 @@ async function climb(
     config,
     database,
     log,
+    counters: new Counters(),
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
@@ -120,6 +121,9 @@ async function climb(
   });
   sampler.start();
   undo.push(() => sampler.stop());
+
+  const forgetting = startForgetting(database, config.auditRetentionDays, log);
+  undo.push(() => forgetting.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.
   const credentials = await makeFirstAdministrator(config, database);
@@ -172,6 +176,16 @@ function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boole
           ? 'starting'
           : 'ready';
   return { status, tun, masquerade };
+}
+
+function sessionSettings(
+  config: Config,
+): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration'> {
+  const { vpn_session_duration: fixed } = fixedSettingsOf(config);
+  return {
+    requireSignIn: config.vpnSessionRequireSignIn,
+    ...(fixed === undefined ? {} : { vpnSessionDuration: fixed }),
+  };
 }
 
 // ---- settings in the data plane's words ------------------------------------------------------

@@ -3,11 +3,14 @@
 // until a write is in force → errors (errors.ts) → headers of the answer (conventions).
 
 import Hapi, { type Server } from '@hapi/hapi';
+import { clientAddress, parseRanges, standsForMany } from './api/client-address.ts';
 import { conventions } from './api/conventions.ts';
 import { docs } from './api/docs.ts';
 import { errorAnswers } from './api/errors.ts';
 import { health } from './api/health.ts';
 import { inForce } from './api/in-force.ts';
+import { answerClientErrors, createListener, HTTP_LIMITS } from './api/listener.ts';
+import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { openApi } from './api/openapi/index.ts';
 import { Recall } from './api/recall.ts';
 import { outsidePath } from './api/routes.ts';
@@ -18,8 +21,12 @@ import type { Services } from './services.ts';
 
 /** Makes the server; it does not listen yet, and requests can be injected. */
 export function createServer(services: Services): Server {
-  const { config, database, log } = services;
+  const { config, database, log, counters } = services;
+  const limits = { ...HTTP_LIMITS, ...services.httpLimits };
+  const proxies = parseRanges(config.trustedProxies);
+  const listener = createListener(limits, counters, (address) => standsForMany(address, proxies));
   const server = Hapi.server({
+    listener,
     host: config.httpHost,
     port: config.httpPort,
     // Errors are logged by errors.ts, without what they may hold.
@@ -29,21 +36,25 @@ export function createServer(services: Services): Server {
     router: { stripTrailingSlash: true },
     routes: {
       cors: false,
+      payload: { timeout: limits.requestMs },
       response: { ranges: false },
       state: { parse: false, failAction: 'ignore' },
     },
   });
-  const recall = new Recall(database);
+  const fixed = fixedSettingsOf(config);
+  const recall = new Recall(database, fixed);
   const writes = new Writes(database);
   // A plugin whose `register` is synchronous is registered when the call returns.
-  void server.register({ plugin: errorAnswers, options: { log } });
+  void server.register({ plugin: errorAnswers, options: { log, counters } });
+  answerClientErrors(listener, counters);
   void server.register({ plugin: conventions });
+  void server.register({ plugin: clientAddress, options: services });
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({ plugin: health, options: services });
   const outside = outsidePath(services);
   void server.register({ plugin: openApi, options: { outside } });
   void server.register({ plugin: docs, options: { outside } });
-  void server.register({ plugin: v0, options: { services, recall, writes } });
+  void server.register({ plugin: v0, options: { services, recall, writes, fixed } });
   return server;
 }

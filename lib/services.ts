@@ -4,6 +4,9 @@
 
 import type { Config } from '../config/index.ts';
 import type { Database } from '../models/index.ts';
+import type { HttpLimits } from './api/listener.ts';
+import type { DiscoveryLimits } from './auth/discovery.ts';
+import type { Counters } from './observe/counters.ts';
 
 /** A log of one room; pino's methods, of which Postern uses these. */
 export interface Log {
@@ -26,6 +29,7 @@ export interface Services {
   readonly config: Config;
   readonly database: Database;
   readonly log: Log;
+  readonly counters: Counters;
   /** The gateway's public key, base64. */
   readonly serverPublicKey: string;
   /**
@@ -34,6 +38,10 @@ export interface Services {
    */
   readonly whenApplied: (revision: number, timeoutMs: number) => Promise<boolean>;
   readonly readiness: () => Readiness;
+  /** Limits of the listener that differ from those of listener.ts. */
+  readonly httpLimits?: Partial<HttpLimits>;
+  /** Bounds of fetches of discovery documents; those of discovery.ts where they are left out. */
+  readonly discoveryLimits?: DiscoveryLimits;
   /** Cost of bcrypt; 12 where it is left out. */
   readonly passwordCost?: number;
 }

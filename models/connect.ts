@@ -5,6 +5,7 @@ import { Sequelize, Transaction } from 'sequelize';
 import { Database, type DatabaseLog } from './storage/database.ts';
 import { Keyring } from './storage/encryption.ts';
 import { mysqlDialectOptions, useMysqlSessions } from './storage/mysql.ts';
+import { GATEWAY, type Origin } from './storage/origin.ts';
 import { keepValuesOutOfErrors } from './storage/secrecy.ts';
 import { prepareFile, prepareMemoryFile, useSqliteConnections } from './storage/sqlite.ts';
 import { orderStatements } from './storage/statement-order.ts';
@@ -39,6 +40,8 @@ export interface DatabaseOptions {
   /** Earlier keys, while values sealed under them are left. */
   olderEncryptionKeys?: readonly Uint8Array[];
   log?: DatabaseLog;
+  /** Who writes where nobody else is named; the gateway itself when left out. */
+  origin?: Origin;
 }
 
 /** A server and how to sign in to it. */
@@ -115,6 +118,7 @@ function assemble(parts: {
     keyring,
     models: bindTables({ sequelize, keyring }),
     log: options.log ?? null,
+    origin: options.origin ?? GATEWAY,
     collation: parts.collation ?? (() => ''),
     discard: parts.discard ?? (() => undefined),
   });

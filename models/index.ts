@@ -4,6 +4,12 @@
 
 export { Op, type Transaction, UniqueConstraintError } from 'sequelize';
 export { ApiToken } from './api-token.ts';
+export {
+  AuditEntry,
+  type AuditSelection,
+  pruneAuditEntries,
+  readAuditEntries,
+} from './audit-entry.ts';
 export { type AddressRange, type Family, parseAddress, parseRange } from './columns.ts';
 export {
   Configuration,
@@ -40,8 +46,10 @@ export {
 } from './rule.ts';
 export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
 export { recordStatus, type StatusReport, touchToken } from './status.ts';
+export { actAs, type FieldChange, type FieldChanges } from './storage/auditing.ts';
 export type { CommitListener, Database, DatabaseLog } from './storage/database.ts';
 export { CiphertextError, EncryptionKeyError } from './storage/encryption.ts';
+export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export type { DatabaseKind } from './storage/time.ts';
 export {
   type Change,

@@ -1,7 +1,10 @@
-// All tables of one database: binds them, tells them of each other, and says which are tracked.
+// All tables of one database: binds them, tells them of each other, and says which are tracked and
+// audited: the same ones.
 
 import type { Model, ModelStatic } from 'sequelize';
 import { type ApiToken, initApiToken } from './api-token.ts';
+import { type AuditEntry, initAuditEntry } from './audit-entry.ts';
+import { auditedTables } from './audited-fields.ts';
 import { keepUpdatedAtMoving, type TableContext } from './columns.ts';
 import { type Configuration, initConfiguration } from './configuration.ts';
 import { type Device, initDevice } from './device.ts';
@@ -9,6 +12,7 @@ import { type DeviceStatus, initDeviceStatus } from './device-status.ts';
 import { type Gateway, initGateway } from './gateway.ts';
 import { initRule, type Rule } from './rule.ts';
 import { initSecret, type Secret } from './secret.ts';
+import { auditTable } from './storage/auditing.ts';
 import { keepOutOfJson } from './storage/secrecy.ts';
 import { trackTable } from './storage/tracking.ts';
 import { initUser, type User } from './user.ts';
@@ -23,6 +27,7 @@ export interface Models {
   readonly Secret: typeof Secret;
   readonly DeviceStatus: typeof DeviceStatus;
   readonly Gateway: typeof Gateway;
+  readonly AuditEntry: typeof AuditEntry;
 }
 
 /** Binds all tables to one database. */
@@ -36,13 +41,15 @@ export function bindTables(context: TableContext): Models {
     Secret: initSecret(context),
     DeviceStatus: initDeviceStatus(context),
     Gateway: initGateway(context),
+    AuditEntry: initAuditEntry(context),
   };
   associate(models);
   hideSecrets(models);
-  const { DeviceStatus: _observed, Gateway: _beats, ...tracked } = models;
-  for (const model of Object.values(tracked) as ModelStatic<Model>[]) {
+  for (const [name, table] of Object.entries(auditedTables)) {
+    const model = models[name as keyof typeof auditedTables] as ModelStatic<Model>;
     keepUpdatedAtMoving(model);
     trackTable(model);
+    auditTable(model, table);
   }
   return models;
 }

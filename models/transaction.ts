@@ -4,7 +4,9 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Transaction } from 'sequelize';
+import { appendAuditEntries } from './audit-entry.ts';
 import { appendChanges, currentRevision } from './revision.ts';
+import { gatherAudit } from './storage/auditing.ts';
 import type { Database } from './storage/database.ts';
 import { rerunOnConflict, TransactionLostError } from './storage/rerun.ts';
 import { plainSelect } from './storage/select.ts';
@@ -35,10 +37,10 @@ const writing = new AsyncLocalStorage<{ database: Database; open: boolean }>();
 
 /**
  * Runs `fn` in a transaction and, if it touched tracked rows, moves the revision on and names
- * them under it, all or nothing; then rings the database's listeners. On a deadlock, a lock that
- * timed out or a busy file everything is rolled back and `fn` runs again, up to five times: it
- * must have no effect but its writes, and slow work (bcrypt) belongs before it. `fn` passes its
- * transaction to every call.
+ * them under it and in the audit trail, all or nothing; then rings the database's listeners. On a
+ * deadlock, a lock that timed out or a busy file everything is rolled back and `fn` runs again, up
+ * to five times: it must have no effect but its writes, and slow work (bcrypt) belongs before it.
+ * `fn` passes its transaction to every call.
  */
 export async function writeTransaction<T>(
   database: Database,
@@ -101,6 +103,7 @@ async function writeOnce<T>(
 ): Promise<Written<T>> {
   return database.sequelize.transaction(async (transaction) => {
     const collector = collectChanges(transaction);
+    const audit = gatherAudit(transaction, database.origin);
     let result: T;
     try {
       result = await fn(transaction);
@@ -112,6 +115,8 @@ async function writeOnce<T>(
     collector.sealed = true;
     const changes = [...collector.changes.values()];
     const changed = changes.length > 0;
+    // Before the revision, whose row is locked briefly.
+    await appendAuditEntries(database, audit, transaction);
     const revision = changed
       ? await appendChanges(database, changes, transaction)
       : await currentRevision(database, transaction);

@@ -4,7 +4,7 @@
 import type Boom from '@hapi/boom';
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { isDatabaseAway } from '../../models/index.ts';
-import type { Log } from '../services.ts';
+import type { Services } from '../services.ts';
 import type { Faults } from './judge.ts';
 import { messages } from './messages.ts';
 
@@ -34,6 +34,12 @@ const answers = {
   payload_too_large: { status: 413, body: { error: 'payload_too_large' } },
   unsupported_media_type: { status: 415, body: { error: 'unsupported_media_type' } },
   unprocessable: { status: 422, body: {} },
+  too_many_requests: {
+    status: 429,
+    body: { error: 'too_many_requests' },
+    // Every bucket gets at least one more each second.
+    headers: { 'retry-after': '1' },
+  },
   internal_server_error: { status: 500, body: { error: 'internal_server_error' } },
   service_unavailable: {
     status: 503,
@@ -68,13 +74,14 @@ export class ApiError extends Error {
 }
 
 /** Turns every error into the answer of its code, and logs those that are ours. */
-export const errorAnswers: Plugin<{ log: Log }> = {
+export const errorAnswers: Plugin<Pick<Services, 'log' | 'counters'>> = {
   name: 'error-answers',
-  register(server, { log }) {
+  register(server, { log, counters }) {
     server.ext('onPreResponse', (request, h) => {
       const { response } = request;
       if (!(response instanceof Error)) return h.continue;
       const error = toApiError(request, response);
+      counters.add('requests_refused', error.code);
       if (answers[error.code].status >= 500) logFault(log, request, error);
       return answerTo(request, h, error);
     });
@@ -104,7 +111,7 @@ function toApiError(request: Request, error: Error & Partial<Boom.Boom>): ApiErr
   return new ApiError(found ?? 'internal_server_error', { cause: error });
 }
 
-function logFault(log: Log, request: Request, error: ApiError): void {
+function logFault(log: Services['log'], request: Request, error: ApiError): void {
   const fields = {
     request_id: request.app.id,
     method: request.method,

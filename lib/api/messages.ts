@@ -38,6 +38,16 @@ export const atLeastCharacters = (limit: number): string =>
 /** An address lies outside the network of the devices. */
 export const notInNetwork = (network: string): string => `is not in the CIDR ${network}`;
 
+/** A setting that the environment fixes was sent. */
+export const overridden = (field: string): string =>
+  `cannot be changed; it is overridden by ${field.toUpperCase()} environment variable`;
+
+/** A discovery document is of no use. */
+export const discoveryFault = (reason: string): string => `is invalid. Reason: ${reason}`;
+
+/** SAML metadata are of no use. */
+export const metadataFault = (details: string): string => `is invalid. Details: ${details}`;
+
 /** No address of the network is free. */
 export const exhausted = (network: string): string => `CIDR ${network} is exhausted`;
 

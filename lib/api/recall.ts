@@ -4,7 +4,6 @@
 // at the next request, and still a request need not read its token and the configuration again.
 
 import {
-  type Configuration,
   currentRevision,
   type Database,
   NO_REVISION,
@@ -12,6 +11,11 @@ import {
   readOrCreateConfiguration,
   type Revision,
 } from '../../models/index.ts';
+import {
+  type EffectiveConfiguration,
+  effectiveConfiguration,
+  type FixedSettings,
+} from './v0/effective-configuration.ts';
 
 /** Memories at most; more are simply read again. */
 const MEMORIES_MAX = 1_000;
@@ -48,6 +52,7 @@ interface Reading {
 /** Remembers rows for one server. */
 export class Recall {
   readonly #database: Database;
+  readonly #fixed: FixedSettings;
   readonly #kept = new Map<string, Kept>();
   readonly #underWay = new Set<Reading>();
   /** The one of each key that began last. */
@@ -56,8 +61,9 @@ export class Recall {
   #asking: Promise<void> | null = null;
   #askingNext: Promise<void> | null = null;
 
-  constructor(database: Database) {
+  constructor(database: Database, fixed: FixedSettings = {}) {
     this.#database = database;
+    this.#fixed = fixed;
   }
 
   /** Forgets what changed. Every request asks; one asked before it arrived is not answer enough. */
@@ -94,10 +100,11 @@ export class Recall {
     }
   }
 
-  /** The one configuration, as of the last refresh or later. */
-  async configuration(): Promise<Configuration> {
+  /** The one configuration as it serves, as of the last refresh or later. */
+  async configuration(): Promise<EffectiveConfiguration> {
     const found = await this.read('configuration', async () => {
-      const value = await readOrCreateConfiguration(this.#database);
+      const row = await readOrCreateConfiguration(this.#database);
+      const value = effectiveConfiguration(row, this.#fixed);
       return { value, sources: [{ table: 'configurations', id: value.id }] };
     });
     if (found === null) throw new Error('the configuration is missing');

@@ -6,6 +6,7 @@ import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
 import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
 import type { Judge, Judged } from './judge.ts';
+import type { FixedSettings } from './v0/effective-configuration.ts';
 import { answerList, type Listed, type Shown } from './lists.ts';
 import type { Recall } from './recall.ts';
 import type { Writes } from './writes.ts';
@@ -17,6 +18,8 @@ export interface ApiContext {
   readonly services: Services;
   readonly recall: Recall;
   readonly writes: Writes;
+  /** What the environment fixes of the configuration. */
+  readonly fixed: FixedSettings;
 }
 
 /** A kind of records, and what happens to them. An unknown id is an ApiError, `not_found`. */

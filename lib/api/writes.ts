@@ -7,14 +7,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request } from '@hapi/hapi';
 import {
+  actAs,
   type Database,
   isDatabaseAway,
   lockScopes,
+  type Origin,
   type Revision,
   type Scopes,
   type Transaction,
   writeTransaction,
 } from '../../models/index.ts';
+import { originOf } from '../observe/audit.ts';
 import { ApiError } from './errors.ts';
 import { noteRevision } from './in-force.ts';
 import { type Faults, isFaultless } from './judge.ts';
@@ -39,6 +42,8 @@ type Outcome = { readonly result: unknown } | { readonly refusal: ApiError };
 
 interface Waiting {
   readonly work: Work<unknown, unknown>;
+  /** Who writes, for the audit trail. */
+  readonly origin: Origin;
   readonly resolve: (written: { result: unknown; revision: Revision }) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -57,7 +62,8 @@ export class Writes {
   async run<Plan, Result>(request: Request, work: Work<Plan, Result>): Promise<Result> {
     const { result, revision } = await new Promise<{ result: unknown; revision: Revision }>(
       (resolve, reject) => {
-        this.#waiting.push({ work: work as Work<unknown, unknown>, resolve, reject });
+        const origin = originOf(request);
+        this.#waiting.push({ work: work as Work<unknown, unknown>, origin, resolve, reject });
         if (!this.#isRunning) void this.#runAll();
       },
     );
@@ -86,7 +92,10 @@ export class Writes {
       async (transaction) => {
         await lockScopes(this.#database, transaction, scopesOf(together));
         const results: Outcome[] = [];
-        for (const { work } of together) results.push(await outcomeOf(work, transaction));
+        for (const { work, origin } of together) {
+          actAs(transaction, origin);
+          results.push(await outcomeOf(work, transaction));
+        }
         return results;
       },
     );

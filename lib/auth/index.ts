@@ -1,18 +1,23 @@
 // Who asks: the bearer scheme of hapi. Its steps are judged in this order: a token is there (else
 // unauthenticated), it is somebody's who may sign in (else invalid_token), and they administer
-// (else forbidden). All of that comes before the body is read. api.md, sections 2 and 3.
+// (else forbidden). Before the last, they must not ask too often. All of that comes before the body
+// is read. api.md, sections 2 and 3.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { touchToken } from '../../models/index.ts';
 import { ApiError, describeError } from '../api/errors.ts';
 import type { Recall } from '../api/recall.ts';
 import type { Services } from '../services.ts';
+import { RateLimits } from './rate-limits.ts';
 import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from './tokens.ts';
 
 declare module '@hapi/hapi' {
   interface UserCredentials {
     /** The user in whose name the request acts. */
     id: string;
+    email: string;
+    /** The token that let the request in. */
+    tokenId: string;
   }
 }
 
@@ -23,7 +28,7 @@ const NOTED_MAX = 10_000;
 
 /** What the scheme needs. */
 export interface BearerOptions {
-  readonly services: Pick<Services, 'database' | 'log'>;
+  readonly services: Pick<Services, 'config' | 'database' | 'log'>;
   readonly recall: Recall;
 }
 
@@ -32,15 +37,21 @@ export const bearer: Plugin<BearerOptions> = {
   name: 'bearer',
   register(server, { services, recall }) {
     const notes = new UseNotes(services);
+    const limits = new RateLimits(services.config.apiRateLimit);
     server.auth.scheme('bearer', () => ({
       async authenticate(request, h) {
-        const token = readToken(request);
-        const owner = await findOwner(token, services, recall);
+        const owner = await ownerOf(request, services, recall, limits);
+        limits.judgeToken(owner.tokenId);
         notes.add(owner.tokenId);
         requireAdministrator(owner);
-        return h.authenticated({ credentials: { user: { id: owner.userId } } });
+        const { userId: id, email, tokenId } = owner;
+        return h.authenticated({ credentials: { user: { id, email, tokenId } } });
       },
     }));
+    server.ext('onPreAuth', (request, h) => {
+      if (isOpen(request)) limits.judgeStranger(request.app.address ?? '');
+      return h.continue;
+    });
     server.auth.strategy('administrator', 'bearer');
     server.auth.default('administrator');
   },
@@ -51,6 +62,27 @@ export function actorId(request: Request): string {
   const { user } = request.auth.credentials;
   if (user === undefined) throw new Error('a route without authentication asked for its actor');
   return user.id;
+}
+
+/** True for an operation of the API that asks nobody who they are. */
+function isOpen({ path, route }: Request): boolean {
+  const isFound = (route.method as string) !== '_special';
+  return isFound && (route.settings.auth as unknown) === false && path.startsWith('/v0/');
+}
+
+/** Who asks; whoever shows no good token is counted by address. */
+async function ownerOf(
+  request: Request,
+  services: BearerOptions['services'],
+  recall: Recall,
+  limits: RateLimits,
+): Promise<TokenOwner> {
+  try {
+    return await findOwner(readToken(request), services, recall);
+  } catch (error) {
+    if (error instanceof ApiError) limits.judgeStranger(request.app.address ?? '');
+    throw error;
+  }
 }
 
 function readToken(request: Request): string {

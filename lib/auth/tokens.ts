@@ -50,6 +50,7 @@ export interface TokenOwner {
   sha256: string;
   expiresAt: Date | null;
   userId: string;
+  email: string;
   role: Role;
   isDisabled: boolean;
 }
@@ -155,7 +156,9 @@ export async function findTokenOwner(
   const found = (await ApiToken.findOne({
     attributes: ['id', 'sha256', 'expires_at', 'user_id'],
     where: { sha256 },
-    include: [{ model: User, as: 'user', attributes: ['role', 'disabled_at'], required: true }],
+    include: [
+      { model: User, as: 'user', attributes: ['email', 'role', 'disabled_at'], required: true },
+    ],
   })) as (InstanceType<typeof ApiToken> & { user: InstanceType<typeof User> }) | null;
   if (found === null || !isSameHash(found.sha256, sha256)) return null;
   return {
@@ -163,6 +166,7 @@ export async function findTokenOwner(
     sha256,
     expiresAt: found.expires_at,
     userId: found.user_id,
+    email: found.user.email,
     role: found.user.role,
     isDisabled: found.user.disabled_at !== null,
   };

@@ -3,9 +3,9 @@
 // which stays stored while its flag hides it. api.md, section 5.
 
 import type { Config } from '../../config/index.ts';
-import type { Configuration } from '../../models/index.ts';
 import { addFault, type Faults } from '../api/judge.ts';
 import { messages } from '../api/messages.ts';
+import type { EffectiveConfiguration } from '../api/v0/effective-configuration.ts';
 
 /** The settings, by name. */
 export const settingNames = [
@@ -35,7 +35,10 @@ export type Settings = SettingValues & Record<`use_default_${SettingName}`, bool
 const MTU_MAX = 1_500;
 
 /** What devices show whose flags are true. */
-export function defaultSettings(configuration: Configuration, config: Config): SettingValues {
+export function defaultSettings(
+  configuration: Pick<EffectiveConfiguration, `default_client_${SettingName}`>,
+  config: Config,
+): SettingValues {
   return {
     allowed_ips: configuration.default_client_allowed_ips,
     dns: configuration.default_client_dns,

@@ -22,6 +22,8 @@ export interface TranslateSettings {
   readonly requireSignIn: boolean;
   /** This gateway: it calls only devices that it was the last to hear. */
   readonly gatewayId: string;
+  /** Seconds; what the environment fixes, instead of what the rows say. */
+  readonly vpnSessionDuration?: number;
 }
 
 /** A row that could not be obeyed as it stands. */
@@ -76,8 +78,9 @@ export function translate(rows: Rows, settings: TranslateSettings, nowMs: number
 /** By user: until when their devices are served (Unix ms); the past for users who are disabled. */
 function sessionEnds(rows: Rows, settings: TranslateSettings): Map<string, number> {
   const ends = new Map<string, number>();
+  const duration = settings.vpnSessionDuration ?? rows.vpnSessionDuration;
   for (const user of rows.users.values())
-    ends.set(user.id, sessionEnd(user, rows.vpnSessionDuration, settings.requireSignIn));
+    ends.set(user.id, sessionEnd(user, duration, settings.requireSignIn));
   return ends;
 }
 

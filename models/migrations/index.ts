@@ -8,6 +8,7 @@ import type { Database } from '../storage/database.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
 import { up as firstTables } from './0001-first-tables.ts';
+import { up as auditEntries } from './0002-audit-entries.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -18,7 +19,10 @@ export interface Migration {
 }
 
 /** All steps, in their order. */
-export const migrations: readonly Migration[] = [{ name: '0001-first-tables', up: firstTables }];
+export const migrations: readonly Migration[] = [
+  { name: '0001-first-tables', up: firstTables },
+  { name: '0002-audit-entries', up: auditEntries },
+];
 
 /** Thrown when the database was migrated by later code than this. */
 export class DatabaseTooNewError extends Error {

@@ -4,6 +4,7 @@
 import type { Sequelize } from 'sequelize';
 import type { Models } from '../tables.ts';
 import type { Keyring } from './encryption.ts';
+import type { Origin } from './origin.ts';
 import type { DatabaseKind } from './time.ts';
 import type { Revision } from './tracking.ts';
 
@@ -23,6 +24,7 @@ export interface DatabaseParts {
   models: Models;
   keyring: Keyring;
   log: DatabaseLog | null;
+  origin: Origin;
   /** Collation of text columns; only MySQL's tables name one. */
   collation: () => string;
   /** Runs once the connections are closed. */
@@ -39,6 +41,8 @@ export class Database {
   readonly sequelize: Sequelize;
   /** For this room alone: opens and seals the encrypted columns of raw rows. */
   readonly keyring: Keyring;
+  /** Who writes where nobody else is named; the audit trail says so. */
+  readonly origin: Origin;
   /** Null when nobody listens. */
   readonly log: DatabaseLog | null;
   readonly #parts: DatabaseParts;
@@ -51,6 +55,7 @@ export class Database {
     this.sequelize = parts.sequelize;
     this.keyring = parts.keyring;
     this.log = parts.log;
+    this.origin = parts.origin;
   }
 
   /** Collation for the text columns of tables that are made. */

@@ -51,6 +51,13 @@ const good: [title: string, environment: Record<string, string>, field: string, 
     ['a bootstrap token', { BOOTSTRAP_API_TOKEN: TOKEN }, 'bootstrapApiToken', TOKEN],
     ['the most devices', { MAX_DEVICES_PER_USER: '100' }, 'maxDevicesPerUser', 100],
     ['no devices', { MAX_DEVICES_PER_USER: '0' }, 'maxDevicesPerUser', 0],
+    [
+      'trusted proxies',
+      { TRUSTED_PROXIES: '10.0.0.0/8, ::1' },
+      'trustedProxies',
+      '10.0.0.0/8, ::1',
+    ],
+    ['a year of the audit trail', {}, 'auditRetentionDays', 365],
     ['a large MTU', { WIREGUARD_MTU: '1420' }, 'wireguardMtu', 1420],
   ];
 for (const [title, environment, field, value] of good)
@@ -198,6 +205,34 @@ test('an unknown POSTERN_ name is a warning', (t) => {
   const { config, warnings } = parse({ POSTERN_COLOUR: 'blue' });
   t.not(config, null);
   t.deepEqual(warnings, ['POSTERN_COLOUR is not a setting of Postern and is ignored']);
+});
+
+test('variables of the configuration are handed on as texts, from wherever settings come', (t) => {
+  const { config, configurationTexts } = parse(
+    {
+      POSTERN_CONFIG: '/c.json',
+      VPN_SESSION_DURATION: '60',
+      LOGO: '',
+      OPENID_CONNECT_PROVIDERS_FILE: '/providers',
+    },
+    { '/c.json': '{"VPN_SESSION_DURATION": 5, "DEFAULT_CLIENT_DNS": []}', '/providers': '[1]\n' },
+  );
+  t.deepEqual(configurationTexts, {
+    VPN_SESSION_DURATION: '60',
+    DEFAULT_CLIENT_DNS: '[]',
+    OPENID_CONNECT_PROVIDERS: '[1]',
+  });
+  t.deepEqual(config?.configurationTexts, configurationTexts);
+  const lines = describeConfig(config!);
+  t.true(lines.includes('VPN_SESSION_DURATION=60'));
+  t.true(lines.includes('OPENID_CONNECT_PROVIDERS=(hidden)'));
+  t.false(lines.some((line) => line.startsWith('LOCAL_AUTH_ENABLED=')));
+});
+
+test('they are there beside faults of other settings, to be judged together', (t) => {
+  const { config, configurationTexts } = parse({ HTTP_PORT: 'x', LOCAL_AUTH_ENABLED: 'perhaps' });
+  t.is(config, null);
+  t.deepEqual(configurationTexts, { LOCAL_AUTH_ENABLED: 'perhaps' });
 });
 
 test('the description hides secrets and shows the rest', (t) => {

@@ -163,12 +163,21 @@ test.serial('help is printed, and wrong usage is told apart from failure', async
 
 test.serial('all wrong settings are told at once, and nothing is made', async (t) => {
   const folder = join(dataDir(t), 'data');
-  const environment = { HTTP_PORT: 'http', WIREGUARD_MTU: '1', DATA_DIR: folder };
+  const environment = {
+    HTTP_PORT: 'http',
+    WIREGUARD_MTU: '1',
+    DATA_DIR: folder,
+    LOCAL_AUTH_ENABLED: 'perhaps',
+  };
   const { status, stderr } = await postern(['serve'], environment);
   t.is(status, 1);
   t.regex(stderr, /^Postern cannot start:/);
   t.regex(stderr, /HTTP_PORT/);
   t.regex(stderr, /WIREGUARD_MTU/);
+  t.regex(
+    stderr,
+    /LOCAL_AUTH_ENABLED is invalid; got "perhaps"; for example LOCAL_AUTH_ENABLED=true/,
+  );
   t.false(existsSync(folder));
 });
 
@@ -187,6 +196,12 @@ test.serial('commands share the database of the data folder; --json is for progr
   const again = await postern(['token', 'revoke', id], environment);
   t.is(again.status, 1);
   t.regex(again.stderr, /^there is no token/);
+  const audit = await postern(['audit', 'list', '--json'], environment);
+  const entries = JSON.parse(audit.stdout) as { actor: string; action: string; kind: string }[];
+  t.deepEqual(
+    entries.slice(-3).map(({ actor, action, kind }) => `${actor}: ${kind} ${action}`),
+    ['user create', 'token create', 'token delete'].map((what) => `command line: ${what}`),
+  );
 });
 
 interface CreatedToken {
@@ -200,6 +215,15 @@ test.serial('check-config shows what is in force, and no secret', async (t) => {
   t.like(JSON.parse(stdout), { WIREGUARD_TUN: 'off' });
   t.false(stdout.includes(TOKEN));
   t.false(stdout.includes('correct horse'));
+});
+
+test.serial('a variable that alone is wrong keeps the gateway from starting', async (t) => {
+  const { status, stderr } = await postern(['serve'], {
+    DATA_DIR: dataDir(t),
+    VPN_SESSION_DURATION: 'a day',
+  });
+  t.is(status, 1);
+  t.regex(stderr, /^Postern cannot start:\n {2}VPN_SESSION_DURATION is invalid; got "a day"/);
 });
 
 test.serial('a signal stops the process cleanly', async (t) => {

@@ -71,6 +71,6 @@ if (databaseKinds().includes('mariadb'))
       encryptionKey,
     });
     t.is(database.kind, 'mysql');
-    t.deepEqual(await migrate(database), ['0001-first-tables']);
+    t.is((await migrate(database))[0], '0001-first-tables');
     await database.close();
   });

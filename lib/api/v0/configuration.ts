@@ -2,6 +2,7 @@
 // and 7.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
+import type { Config } from '../../../config/index.ts';
 import type {
   Configuration,
   Logo,
@@ -16,6 +17,13 @@ import { type Judged, judgeOf } from '../judge.ts';
 import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
 import { refuseFaults, saveChanges } from '../writes.ts';
 import { settingFields } from './devices.ts';
+import {
+  type EffectiveConfiguration,
+  effectiveConfiguration,
+  type FixedSettings,
+  refuseFixed,
+} from './effective-configuration.ts';
+import { judgeDocuments } from './provider-documents.ts';
 import { logo, openidConnectFields, samlFields } from './providers.ts';
 
 /** The greatest number of a database's integer; it means that sessions never end, as 0 does. */
@@ -49,7 +57,7 @@ export const configurationFields = resource({
 });
 
 /** What the fields of the configuration yield. */
-interface ConfigurationValues {
+export interface ConfigurationValues {
   allow_unprivileged_device_management?: boolean;
   allow_unprivileged_device_configuration?: boolean;
   default_client_allowed_ips?: string[];
@@ -62,10 +70,14 @@ interface ConfigurationValues {
   vpn_session_duration?: number;
   logo?: Logo | null;
   openid_connect_providers?: OpenidConnectProvider[];
-  saml_identity_providers?: (Omit<SamlIdentityProvider, 'base_url'> & { base_url?: string })[];
+  saml_identity_providers?: SamlValues[];
 }
 
-const judgeConfiguration = judgeOf<ConfigurationValues>(configurationFields);
+/** A SAML provider before `base_url` is filled in. */
+export type SamlValues = Omit<SamlIdentityProvider, 'base_url'> & { base_url?: string };
+
+/** Judges what was sent, or what variables say. */
+export const judgeConfiguration = judgeOf<ConfigurationValues>(configurationFields);
 
 /** The operations on the configuration. */
 export function configurationRoutes(context: ApiContext): ServerRoute[] {
@@ -91,17 +103,20 @@ async function updateConfiguration(
   request: Request,
   { values, faults }: Judged<ConfigurationValues>,
 ): Promise<Shown> {
-  const { Configuration: configurations } = context.services.database.models;
-  const { id } = await context.recall.configuration();
+  const { services, recall, fixed } = context;
+  const { Configuration: configurations } = services.database.models;
+  const standing = await recall.configuration();
+  refuseFixed(values, fixed, faults);
+  await judgeDocuments(values, standing, faults, services.discoveryLimits);
   const written = await context.writes.run(request, {
     scopes: { configuration: true },
     judge: async (transaction) => {
       refuseFaults(faults);
-      return configurations.findByPk(id, { transaction, lock: true, rejectOnEmpty: true });
+      return configurations.findByPk(standing.id, { transaction, lock: true, rejectOnEmpty: true });
     },
     write: (transaction, present) => save(context, present, values, transaction),
   });
-  return showConfiguration(context, written);
+  return showConfiguration(context, effectiveConfiguration(written, fixed));
 }
 
 function save(
@@ -113,11 +128,7 @@ function save(
   const { default_client_endpoint: endpoint, default_client_mtu: mtu } = values;
   const shown = defaultSettings(present, context.services.config);
   const changes = {
-    ...values,
-    ...(values.logo === null ? { logo: {} } : {}),
-    ...(values.saml_identity_providers === undefined
-      ? {}
-      : { saml_identity_providers: withBaseUrls(context, values.saml_identity_providers) }),
+    ...storedValues(context.services.config, values),
     // What is derived stays derived while it is sent back as it was read.
     ...(endpoint === shown.endpoint
       ? { default_client_endpoint: present.default_client_endpoint }
@@ -127,16 +138,23 @@ function save(
   return saveChanges(present, changes, transaction);
 }
 
-function withBaseUrls(
-  { services }: ApiContext,
-  providers: NonNullable<ConfigurationValues['saml_identity_providers']>,
-): SamlIdentityProvider[] {
-  const base_url = `${services.config.externalUrl}auth/saml`;
-  return providers.map((provider) => ({ base_url, ...provider }));
+/** Values in the form in which they are kept: no logo is an empty one, addresses are filled in. */
+export function storedValues(
+  { externalUrl }: Pick<Config, 'externalUrl'>,
+  { logo: image, saml_identity_providers: providers, ...others }: ConfigurationValues,
+): FixedSettings {
+  const base_url = `${externalUrl}auth/saml`;
+  return {
+    ...others,
+    ...(image === undefined ? {} : { logo: image ?? {} }),
+    ...(providers === undefined
+      ? {}
+      : { saml_identity_providers: providers.map((provider) => ({ base_url, ...provider })) }),
+  };
 }
 
 /** The configuration as it is shown. */
-function showConfiguration({ services }: ApiContext, row: Configuration): Shown {
+function showConfiguration({ services }: ApiContext, row: EffectiveConfiguration): Shown {
   const defaults = defaultSettings(row, services.config);
   return {
     id: row.id,

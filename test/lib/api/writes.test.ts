@@ -7,7 +7,7 @@ import { refuseFaults, saveChanges, Writes } from '../../../lib/api/writes.ts';
 import { currentRevision, type Database } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 
-const request = (): Request => ({ app: {} }) as Request;
+const request = (): Request => ({ app: {}, auth: {} }) as Request;
 
 const make = (writes: Writes, database: Database, destination: string, before = noop) =>
   writes.run(request(), {

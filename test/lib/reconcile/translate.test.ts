@@ -176,6 +176,16 @@ for (const [title, owner, vpnSessionDuration, requireSignIn, isServed, nextChang
     t.is(nextChangeAtMs, NOW + nextChangeInMs);
   });
 
+test('a duration that the environment fixes stands, whatever the rows say', (t) => {
+  const state = rows({ users: [user(signedIn(10))], vpnSessionDuration: 0 });
+  const at = (vpnSessionDuration: number) =>
+    translate(state, { ...settings, vpnSessionDuration }, NOW);
+  t.is(at(5).config.peers.size, 0);
+  t.is(at(HOUR).nextChangeAtMs, NOW + (HOUR - 10) * 1_000);
+  const shorter = rows({ users: [user(signedIn(10))], vpnSessionDuration: 5 });
+  t.is(translate(shorter, { ...settings, vpnSessionDuration: 0 }, NOW).config.peers.size, 1);
+});
+
 test('a device without its owner is not served', (t) => {
   t.is(translate(rows({ users: [] }), settings, NOW).config.peers.size, 0);
 });

@@ -2,6 +2,7 @@
 // 7.
 
 import test from 'ava';
+import { openProvider, samlMetadata } from '../../../support/identity-provider.ts';
 import { type Answer, openServer, refused, surfaces } from '../../../support/server.ts';
 
 const path = '/v0/configuration';
@@ -11,21 +12,24 @@ const noHost = ['does not contain a scheme or a host'];
 const badScheme = ['only http, https schemes are supported'];
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64');
 
-const openid = {
+/** An OpenID provider that answers at an origin. */
+const openidAt = (origin: string) => ({
   id: 'okta',
   label: 'Sign in',
   client_id: 'postern',
   client_secret: ' s3cret ',
-  discovery_document_uri: 'https://id.example/.well-known/openid-configuration',
+  discovery_document_uri: `${origin}/.well-known/openid-configuration`,
   auto_create_users: false,
-};
-const openidShown = {
-  ...openid,
+});
+const openidDefaults = {
   scope: 'openid email profile',
   response_type: 'code',
   redirect_uri: null,
 };
-const saml = { id: 'adfs', label: 'SSO', metadata: ' <xml/>\r\n', auto_create_users: true };
+const metadata = ` \t${samlMetadata()
+  .replaceAll('\n', '\r\n')
+  .replace(/<\?.*\?>/, '')}\r\n`;
+const saml = { id: 'adfs', label: 'SSO', metadata, auto_create_users: true };
 const samlShown = {
   ...saml,
   base_url: 'https://vpn.example.com/gate/auth/saml',
@@ -39,6 +43,8 @@ for (const kind of surfaces()) {
   test(`${kind}: providers are replaced whole and shown with their defaults`, async (t) => {
     const settings = { EXTERNAL_URL: 'https://vpn.example.com/gate/' };
     const { send, database } = await openServer(t, kind, settings);
+    const openid = openidAt((await openProvider(t)).origin);
+    const openidShown = { ...openid, ...openidDefaults };
     const put = (configuration: object): Promise<Answer> =>
       send('PUT', path, { body: { configuration } });
     const first = await put({
@@ -108,6 +114,7 @@ for (const kind of surfaces()) {
 
   test(`${kind}: faults of providers stand where the entries stand`, async (t) => {
     const { send } = await openServer(t, kind);
+    const openid = openidAt((await openProvider(t)).origin);
     const cases = async (
       list: string,
       good: object,

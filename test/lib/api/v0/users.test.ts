@@ -375,6 +375,19 @@ for (const kind of surfaces()) {
     t.is((await send('GET', '/v0/users', { token: bob.token })).status, 200);
   });
 
+  test(`${kind}: one changes one's own e-mail and password, also without local sign-in`, async (t) => {
+    const { send, adminId, database } = await openServer(t, kind);
+    const configuration = { local_auth_enabled: false };
+    await send('PATCH', '/v0/configuration', { body: { configuration } });
+    const user = { email: 'me@example.com', password: good, password_confirmation: good };
+    const { status, body } = await send('PATCH', `/v0/users/${adminId}`, { body: { user } });
+    t.is(status, 200);
+    t.is(body.data.email, 'me@example.com');
+    const row = await database.models.User.findByPk(adminId);
+    t.true(await verifyPassword(good, String(row?.password_hash)));
+    t.is((await send('GET', '/v0/users/ME@example.com')).status, 200, 'the token stays good');
+  });
+
   test(`${kind}: of two administrators who demote or delete each other one stays`, async (t) => {
     for (const method of ['PATCH', 'DELETE']) {
       const one = await openServer(t, kind);

@@ -1,0 +1,85 @@
+// Where a request comes from: the other end of its connection, or what trusted proxies say of it.
+// Only a proxy of TRUSTED_PROXIES is believed, and only as far as a chain of such proxies reaches,
+// so nobody chooses an address for themselves. design.md, section 6.
+
+import type { Plugin } from '@hapi/hapi';
+import ipaddr from 'ipaddr.js';
+import type { Services } from '../services.ts';
+
+/** Proxies that one request may have come through. */
+const HOPS_MAX = 10;
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** Finds the address of each request before anything else asks for it. */
+export const clientAddress: Plugin<Pick<Services, 'config'>> = {
+  name: 'client-address',
+  register(server, { config }) {
+    const proxies = parseRanges(config.trustedProxies);
+    server.ext('onRequest', (request, h) => {
+      // Of a connection that is gone already nobody knows the other end.
+      const { remoteAddress = '' } = request.info as { remoteAddress?: string };
+      const forwarded: unknown = request.headers['x-forwarded-for'];
+      const header = typeof forwarded === 'string' ? forwarded : '';
+      request.app.address = addressOf(remoteAddress, header, proxies);
+      return h.continue;
+    });
+  },
+};
+
+/** Reads networks as the setting lists them, with commas between; they were judged before. */
+export function parseRanges(text: string | null): readonly Range[] {
+  if (text === null) return [];
+  return text
+    .split(',')
+    .map((one) => one.trim())
+    .map((one) => {
+      if (one.includes('/')) return ipaddr.parseCIDR(one);
+      const address = ipaddr.parse(one);
+      return [address, address.kind() === 'ipv4' ? 32 : 128];
+    });
+}
+
+/** The address that the last trusted proxy saw; `remote` where there is none. */
+export function addressOf(remote: string, forwarded: string, proxies: readonly Range[]): string {
+  const hops = forwarded.split(',').slice(-HOPS_MAX);
+  let address = canonical(remote) ?? remote;
+  while (isTrusted(address, proxies)) {
+    const said = canonical(hops.pop()?.trim() ?? '');
+    if (said === null) break;
+    address = said;
+  }
+  return address;
+}
+
+/** What limits by address count as one: an IPv6 customer has a whole /64. */
+export function addressScope(address: string): string {
+  const one = canonical(address) ?? address;
+  if (!ipaddr.IPv6.isValid(one)) return one;
+  return ipaddr.IPv6.parse(one)
+    .parts.slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':');
+}
+
+/** True for a proxy, and for this host, where proxies that nobody named may run. */
+export function standsForMany(remote: string, proxies: readonly Range[]): boolean {
+  const address = canonical(remote) ?? remote;
+  return isTrusted(address, proxies) || /^(127\.|::1$)/.test(address);
+}
+
+function isTrusted(address: string, proxies: readonly Range[]): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.parse(address);
+  return proxies.some(([base, bits]) => parsed.kind() === base.kind() && parsed.match(base, bits));
+}
+
+/** One text for one address; an IPv4 address inside IPv6 is that IPv4 address. Null: none. */
+function canonical(text: string): string | null {
+  // Some proxies write a port behind it.
+  const bare = /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d+$/, '$1');
+  const address = bare.split('%')[0] ?? '';
+  if (!ipaddr.IPv4.isValidFourPartDecimal(address) && !ipaddr.IPv6.isValid(address)) return null;
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6 ? parsed.toRFC5952String() : parsed.toString();
+}

@@ -1,0 +1,170 @@
+// SAML metadata of an identity provider: what sign-in needs of it, or why it is of no use. The text
+// comes from administrators, and says what others told them: a DOCTYPE is refused before anything
+// is parsed, so there are no entities, external or other; the size is bounded; nothing is fetched.
+// api.md, section 7.
+
+import { X509Certificate } from 'node:crypto';
+import { DOMParser, type Element, onErrorStopParsing } from '@xmldom/xmldom';
+
+/** Greatest text that is parsed; real metadata has a few kilobytes. */
+export const METADATA_CHARACTERS_MAX = 1_048_576;
+/** Deepest element: more is no metadata, and costs a parser its stack. */
+const DEPTH_MAX = 64;
+/** Most tags: metadata have some hundreds, and a parser takes 10 ms for a thousand. */
+const TAGS_MAX = 10_000;
+/** Elements of one kind that are looked at. */
+const ELEMENTS_MAX = 100;
+
+const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata';
+const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
+const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
+const BINDINGS = {
+  'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect': 'redirect',
+  'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST': 'post',
+} as const;
+
+/** How a request reaches the provider: in an address, or in a form. */
+export type SamlBinding = (typeof BINDINGS)[keyof typeof BINDINGS];
+
+/** What sign-in needs to know of an identity provider. */
+export interface SamlMetadata {
+  readonly entityId: string;
+  /** Where sign-in begins, by binding; at least one. */
+  readonly signOnUrls: Readonly<Partial<Record<SamlBinding, string>>>;
+  /** Where a session ends at the provider, by binding; may be none. */
+  readonly logoutUrls: Readonly<Partial<Record<SamlBinding, string>>>;
+  /** Certificates whose keys sign, base64 of DER; at least one. */
+  readonly signingCertificates: readonly string[];
+  /** Whether the provider takes signed requests only. */
+  readonly wantsSignedRequests: boolean;
+}
+
+/** Why metadata is of no use; the message is for people. */
+export class SamlMetadataError extends Error {
+  override name = 'SamlMetadataError';
+}
+
+/** Says what is wrong with metadata; null when nothing is. */
+export function samlMetadataFault(text: string): string | null {
+  try {
+    parseSamlMetadata(text);
+    return null;
+  } catch (error) {
+    if (error instanceof SamlMetadataError) return error.message;
+    throw error;
+  }
+}
+
+/** Reads metadata; throws SamlMetadataError when sign-in could not use it. */
+export function parseSamlMetadata(text: string): SamlMetadata {
+  const root = parseXml(text);
+  const entity = entityOf(root);
+  const provider = childrenOf(entity, METADATA, 'IDPSSODescriptor').find((one) =>
+    (one.getAttribute('protocolSupportEnumeration') ?? '').split(/\s+/).includes(PROTOCOL),
+  );
+  if (provider === undefined) refuse('it does not describe an identity provider of SAML 2.0');
+  const entityId = (entity.getAttribute('entityID') ?? '').trim();
+  if (entityId === '') refuse('its entityID is missing');
+  const signOnUrls = urlsOf(provider, 'SingleSignOnService');
+  if (Object.keys(signOnUrls).length === 0)
+    refuse('it has no SSO address (http or https) for HTTP-Redirect or HTTP-POST');
+  const wants = provider.getAttribute('WantAuthnRequestsSigned') ?? '';
+  return {
+    entityId,
+    signOnUrls,
+    logoutUrls: urlsOf(provider, 'SingleLogoutService'),
+    signingCertificates: certificatesOf(provider),
+    wantsSignedRequests: wants === 'true' || wants === '1',
+  };
+}
+
+function refuse(message: string): never {
+  throw new SamlMetadataError(message);
+}
+
+function parseXml(text: string): Element {
+  if (text.length > METADATA_CHARACTERS_MAX)
+    refuse(`it is longer than ${METADATA_CHARACTERS_MAX} characters`);
+  if (/<!DOCTYPE/i.test(text)) refuse('it has a DOCTYPE, which is not allowed');
+  refuseTooManyTags(text);
+  let root: Element | null = null;
+  try {
+    const parser = new DOMParser({ onError: onErrorStopParsing });
+    root = parser.parseFromString(text.trim(), 'text/xml').documentElement;
+  } catch {
+    // The parser's messages quote the text.
+  }
+  return root ?? refuse('it is not well-formed XML');
+}
+
+/**
+ * Counts tags before the parser, whose time and stack they cost; what looks like one inside a
+ * comment makes the counts too great, never too small.
+ */
+function refuseTooManyTags(text: string): void {
+  let depth = 0;
+  let count = 0;
+  for (const [tag] of text.matchAll(/<\/?[A-Za-z_:][^<>]*>?/g)) {
+    if ((count += 1) > TAGS_MAX) refuse(`it has more than ${TAGS_MAX} tags`);
+    if (tag.startsWith('</')) depth = Math.max(0, depth - 1);
+    else if (!tag.endsWith('/>') && (depth += 1) > DEPTH_MAX)
+      refuse(`its elements are nested deeper than ${DEPTH_MAX}`);
+  }
+}
+
+/** The description itself, or the first one of a federation that is an identity provider. */
+function entityOf(root: Element): Element {
+  if (isNamed(root, METADATA, 'EntityDescriptor')) return root;
+  const entities = isNamed(root, METADATA, 'EntitiesDescriptor')
+    ? childrenOf(root, METADATA, 'EntityDescriptor')
+    : [];
+  const found = entities.find((one) => childrenOf(one, METADATA, 'IDPSSODescriptor').length > 0);
+  return found ?? refuse('it does not describe an identity provider of SAML 2.0');
+}
+
+function urlsOf(provider: Element, name: string): Partial<Record<SamlBinding, string>> {
+  const urls: Partial<Record<SamlBinding, string>> = {};
+  for (const service of childrenOf(provider, METADATA, name)) {
+    const binding = service.getAttribute('Binding') ?? '';
+    const location = (service.getAttribute('Location') ?? '').trim();
+    if (!Object.hasOwn(BINDINGS, binding) || !/^https?:\/\/[^/]/i.test(location)) continue;
+    if (URL.canParse(location)) urls[BINDINGS[binding as keyof typeof BINDINGS]] ??= location;
+  }
+  return urls;
+}
+
+/** The certificates of keys that sign: those that say so, and those that say nothing. */
+function certificatesOf(provider: Element): readonly string[] {
+  const texts = childrenOf(provider, METADATA, 'KeyDescriptor')
+    .filter((key) => ['', 'signing'].includes(key.getAttribute('use') ?? ''))
+    .flatMap((key) => childrenOf(key, SIGNATURE, 'KeyInfo'))
+    .flatMap((info) => childrenOf(info, SIGNATURE, 'X509Data'))
+    .flatMap((data) => childrenOf(data, SIGNATURE, 'X509Certificate'))
+    .map((certificate) => (certificate.textContent ?? '').replaceAll(/\s+/g, ''));
+  if (texts.length === 0) refuse('it has no signing certificate');
+  if (!texts.every(isCertificate)) refuse('its signing certificate cannot be read');
+  return texts;
+}
+
+function isCertificate(base64: string): boolean {
+  try {
+    return new X509Certificate(Buffer.from(base64, 'base64')).publicKey !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isNamed(element: Element, namespace: string, name: string): boolean {
+  return element.namespaceURI === namespace && element.localName === name;
+}
+
+/** Direct children alone: what stands elsewhere in the document does not count. */
+function childrenOf(parent: Element, namespace: string, name: string): Element[] {
+  const found: Element[] = [];
+  for (let node = parent.firstChild; node !== null; node = node.nextSibling) {
+    if (node.nodeType !== node.ELEMENT_NODE || !isNamed(node as Element, namespace, name)) continue;
+    found.push(node as Element);
+    if (found.length === ELEMENTS_MAX) break;
+  }
+  return found;
+}

@@ -1,0 +1,92 @@
+// The audit trail as the rest of the house uses it: where a request comes from, how entries are
+// shown, and how old ones are forgotten. That every write leaves an entry is the models' doing.
+// design.md, section 7.
+
+import type { Request } from '@hapi/hapi';
+import {
+  type AuditEntry,
+  type Database,
+  GATEWAY,
+  type Origin,
+  pruneAuditEntries,
+} from '../../models/index.ts';
+import type { Log } from '../services.ts';
+
+const DAY_MS = 86_400_000;
+/** How often old entries are looked for. */
+const PRUNE_EVERY_MS = 3_600_000;
+
+declare module '@hapi/hapi' {
+  interface RequestApplicationState {
+    /** Where the request came from, as far as that is known; see client-address.ts. */
+    address?: string;
+  }
+}
+
+/** On whose behalf a request writes: those of whoever was let in. */
+export function originOf({ app, auth }: Pick<Request, 'app' | 'auth'>): Origin {
+  const { user } = auth.credentials ?? {};
+  const asked = {
+    requestId: app.id,
+    ...(app.address === undefined ? {} : { address: app.address }),
+  };
+  if (user === undefined) return { ...GATEWAY, ...asked };
+  return { actor: 'user', userId: user.id, email: user.email, tokenId: user.tokenId, ...asked };
+}
+
+/** An entry as programs get it. */
+export function showEntry(entry: AuditEntry): Record<string, unknown> {
+  return {
+    id: entry.id,
+    happened_at: entry.happened_at.toISOString(),
+    actor: entry.actor,
+    user_id: entry.user_id,
+    email: entry.email,
+    token_id: entry.token_id,
+    action: entry.action,
+    kind: entry.kind,
+    record_id: entry.record_id,
+    changes: entry.changes,
+    request_id: entry.request_id,
+    address: entry.address,
+  };
+}
+
+/** An entry as a line for people: when, who, from where, what, and the names of the fields. */
+export function entryLine(entry: AuditEntry): string {
+  return [
+    entry.happened_at.toISOString(),
+    entry.email ?? entry.actor,
+    entry.address ?? '-',
+    `${entry.kind} ${entry.action}`,
+    entry.record_id,
+    Object.keys(entry.changes).join(' '),
+  ].join('\t');
+}
+
+/** Forgets entries that are older than `days`, now and every hour, until the stop. */
+export function startForgetting(
+  database: Database,
+  days: number,
+  log: Log,
+): { stop(): Promise<void> } {
+  const run = async (): Promise<void> => {
+    try {
+      const count = await pruneAuditEntries(database, new Date(Date.now() - days * DAY_MS));
+      if (count > 0) log.info({ count, days }, 'old audit entries were forgotten');
+    } catch (error) {
+      const { name } = error as Error;
+      log.warn({ error: name }, 'old audit entries were not forgotten; tried again in an hour');
+    }
+  };
+  let underWay = run();
+  const timer = setInterval(() => {
+    underWay = underWay.then(run);
+  }, PRUNE_EVERY_MS);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return underWay;
+    },
+  };
+}

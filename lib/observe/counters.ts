@@ -1,0 +1,34 @@
+// Counts of what was refused, by reason, for one process. They only grow; whoever shows them takes
+// differences. Nothing of a request is kept but its reason.
+
+/** What is counted. */
+const families = ['requests_refused', 'connections_refused'] as const;
+
+/** A family of counts, told apart by reason. */
+export type CounterFamily = (typeof families)[number];
+
+/** The counts of one process. */
+export class Counters {
+  readonly #counts: Record<CounterFamily, Map<string, number>> = {
+    requests_refused: new Map(),
+    connections_refused: new Map(),
+  };
+
+  /** Adds one; reasons are words of the code, never of a request, so there are few. */
+  add(family: CounterFamily, reason: string): void {
+    const counts = this.#counts[family];
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+
+  /** One count; 0 for what never happened. */
+  of(family: CounterFamily, reason: string): number {
+    return this.#counts[family].get(reason) ?? 0;
+  }
+
+  /** All counts, by family and reason. */
+  read(): Readonly<Record<CounterFamily, Readonly<Record<string, number>>>> {
+    return Object.fromEntries(
+      families.map((family) => [family, Object.fromEntries(this.#counts[family])]),
+    ) as Record<CounterFamily, Record<string, number>>;
+  }
+}

@@ -1,0 +1,170 @@
+// Gathers the audit trail of a transaction: hooks on the audited tables turn every row that is
+// made, changed or deleted into a draft with the fields that differ, so no writer can forget to.
+// `writeTransaction` writes the drafts at its end, all or nothing with what they are about. Which
+// fields a table has, and which of them are secret, audited-fields.ts says.
+
+import type { DestroyOptions, Model, ModelStatic, Transaction } from 'sequelize';
+import { CiphertextError } from './encryption.ts';
+import type { Origin } from './origin.ts';
+import { outermost } from './statement-order.ts';
+import { newId } from './uuid.ts';
+
+/** Longer values, in characters of JSON, are told by their length alone; it bounds an entry. */
+export const VALUE_CHARACTERS_MAX = 4_096;
+
+/** What happened to a field; a secret one only `changed`. */
+export type FieldChange =
+  { readonly from?: unknown; readonly to?: unknown } | { readonly changed: true };
+
+/** Fields that differ, by name. */
+export type FieldChanges = Record<string, FieldChange>;
+
+/** An entry that is not yet written. */
+export interface AuditDraft {
+  readonly id: string;
+  readonly happenedAt: Date;
+  readonly origin: Origin;
+  readonly action: 'create' | 'update' | 'delete';
+  readonly kind: string;
+  readonly recordId: string;
+  readonly changes: FieldChanges;
+}
+
+/** How a field is read; what `secret` yields is compared and never kept. */
+export type FieldReader =
+  { readonly read: (row: Model) => unknown } | { readonly secret: (row: Model) => unknown };
+
+/** What of a table is recorded. */
+export interface AuditedTable {
+  /** What its records are called. */
+  readonly kind: string;
+  readonly fields: Readonly<Record<string, FieldReader>>;
+}
+
+interface Gathering {
+  origin: Origin;
+  readonly drafts: AuditDraft[];
+}
+
+type Options = { transaction?: Transaction | null | undefined };
+
+const gatherings = new WeakMap<Transaction, Gathering>();
+
+/** Begins to gather for a transaction; the list fills as rows are written. */
+export function gatherAudit(transaction: Transaction, origin: Origin): readonly AuditDraft[] {
+  const drafts: AuditDraft[] = [];
+  gatherings.set(transaction, { origin, drafts });
+  return drafts;
+}
+
+/** Names who writes from here on; several requests may share one transaction. */
+export function actAs(transaction: Transaction, origin: Origin): void {
+  const gathering = gatherings.get(outermost(transaction));
+  if (gathering === undefined) throw new Error('actAs outside writeTransaction');
+  gathering.origin = origin;
+}
+
+/** Records every write of one table; called once, when the table is bound to its database. */
+export function auditTable(model: ModelStatic<Model>, table: AuditedTable): void {
+  const record = (
+    action: AuditDraft['action'],
+    row: Model,
+    changes: FieldChanges,
+    options: Options,
+  ): void => {
+    const gathering = options.transaction && gatherings.get(outermost(options.transaction));
+    // Writes outside writeTransaction are refused by tracking.ts.
+    if (!gathering) return;
+    const { origin, drafts } = gathering;
+    const recordId = String(row.get(model.primaryKeyAttribute));
+    const { kind } = table;
+    const happenedAt = new Date();
+    drafts.push({ id: newId(), happenedAt, origin, action, kind, recordId, changes });
+  };
+  const created = (row: Model, options: Options): void =>
+    record('create', row, changesBetween(table, null, row), options);
+  const deleted = (row: Model, options: Options): void =>
+    record('delete', row, changesBetween(table, row, null), options);
+  model.addHook('afterCreate', created);
+  model.addHook('afterBulkCreate', (rows, options) => {
+    for (const row of rows) created(row, options);
+  });
+  model.addHook('afterUpdate', (row, options) => {
+    const changes = changesBetween(table, previousRow(model, row), row);
+    if (Object.keys(changes).length > 0) record('update', row, changes, options);
+  });
+  model.addHook('afterDestroy', deleted);
+  model.addHook('beforeBulkDestroy', async (options) => {
+    for (const row of await rowsToDestroy(model, options)) deleted(row, options);
+  });
+}
+
+/** The row as it was before its changes; its readers see what they would have seen then. */
+function previousRow(model: ModelStatic<Model>, row: Model): Model {
+  const names = Object.keys(model.getAttributes());
+  const values = Object.fromEntries(names.map((name) => [name, row.previous(name as never)]));
+  return model.build(values as never, { raw: true, isNewRecord: false });
+}
+
+/** tracking.ts narrowed the delete to ids before; several may be gone already. */
+async function rowsToDestroy(model: ModelStatic<Model>, options: DestroyOptions): Promise<Model[]> {
+  const ids = (options.where as Record<string, unknown[]>)[model.primaryKeyAttribute];
+  if (ids === undefined || ids.length === 0) return [];
+  return model.findAll({ where: options.where ?? {}, transaction: options.transaction ?? null });
+}
+
+/** The fields that differ; null stands for a record that is not there. */
+function changesBetween(
+  table: AuditedTable,
+  before: Model | null,
+  after: Model | null,
+): FieldChanges {
+  const changes: FieldChanges = {};
+  for (const [name, reader] of Object.entries(table.fields)) {
+    const change =
+      'secret' in reader
+        ? secretChange(reader.secret, before, after)
+        : valueChange(reader.read, before, after);
+    if (change !== null) changes[name] = change;
+  }
+  return changes;
+}
+
+function secretChange(
+  read: (row: Model) => unknown,
+  before: Model | null,
+  after: Model | null,
+): FieldChange | null {
+  return jsonOf(read, before) === jsonOf(read, after) ? null : { changed: true };
+}
+
+function valueChange(
+  read: (row: Model) => unknown,
+  before: Model | null,
+  after: Model | null,
+): FieldChange | null {
+  const from = jsonOf(read, before);
+  const to = jsonOf(read, after);
+  if (from === to) return null;
+  return {
+    ...(before === null ? {} : { from: shown(from) }),
+    ...(after === null ? {} : { to: shown(to) }),
+  };
+}
+
+function jsonOf(read: (row: Model) => unknown, row: Model | null): string {
+  if (row === null) return 'null';
+  try {
+    return JSON.stringify(read(row) ?? null);
+  } catch (error) {
+    // What an earlier key sealed must not stop a write that replaces it.
+    if (error instanceof CiphertextError) return '"(unreadable)"';
+    throw error;
+  }
+}
+
+function shown(json: string): unknown {
+  return json.length > VALUE_CHARACTERS_MAX
+    ? `(${json.length} characters of JSON)`
+    : (JSON.parse(json) as unknown);
+}

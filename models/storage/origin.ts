@@ -1,0 +1,24 @@
+// On whose behalf a transaction writes. A connection has an origin of its own (the gateway, or the
+// command line); whoever writes for a request names that request's for as long as it writes. Plain
+// data: what a request is, this room does not know.
+
+/** Who acts: somebody who signed in, the person at the command line, or the gateway by itself. */
+export type Actor = 'user' | 'command line' | 'gateway';
+
+/** Where a write comes from. */
+export interface Origin {
+  readonly actor: Actor;
+  readonly userId?: string;
+  /** The user's, as it is at the moment. */
+  readonly email?: string;
+  readonly tokenId?: string;
+  readonly requestId?: string;
+  /** Source address of the request. */
+  readonly address?: string;
+}
+
+/** What the gateway does by itself: the first start, say. */
+export const GATEWAY: Origin = { actor: 'gateway' };
+
+/** What somebody types at the host. */
+export const COMMAND_LINE: Origin = { actor: 'command line' };

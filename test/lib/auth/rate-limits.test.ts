@@ -1,0 +1,140 @@
+// Rate limits: in virtual time, and over HTTP in the order of api.md, section 2.
+
+import test from 'ava';
+import { ApiError } from '../../../lib/api/errors.ts';
+import { RateLimits } from '../../../lib/auth/rate-limits.ts';
+import { createToken } from '../../../lib/auth/tokens.ts';
+import { writeTransaction } from '../../../models/index.ts';
+import { ADMIN_EMAIL, type Answer, openServer, type TestServer } from '../../support/server.ts';
+
+const refusal = { instanceOf: ApiError, message: 'too_many_requests' };
+
+test('a token has the given rate and twice that at once', (t) => {
+  let ms = 0;
+  const limits = new RateLimits(5, () => ms);
+  for (let i = 0; i < 10; i += 1) limits.judgeToken('a');
+  t.throws(() => limits.judgeToken('a'), refusal);
+  t.notThrows(() => limits.judgeToken('b'));
+  ms = 200;
+  t.notThrows(() => limits.judgeToken('a'));
+  t.throws(() => limits.judgeToken('a'), refusal);
+});
+
+test('an address without a good token has 20 a second, an IPv6 network as one', (t) => {
+  let ms = 0;
+  const limits = new RateLimits(1_000, () => ms);
+  for (let i = 0; i < 40; i += 1) limits.judgeStranger(`2001:db8:0:1::${i.toString(16)}`);
+  t.throws(() => limits.judgeStranger('2001:db8:0:1:ffff::'), refusal);
+  t.notThrows(() => limits.judgeStranger('2001:db8:0:2::'));
+  t.notThrows(() => limits.judgeStranger('192.0.2.1'));
+  ms = 1_000;
+  for (let i = 0; i < 20; i += 1) limits.judgeStranger('2001:db8:0:1::');
+  t.throws(() => limits.judgeStranger('2001:db8:0:1::'), refusal);
+});
+
+test('0 is no limit, for both', (t) => {
+  const limits = new RateLimits(0);
+  t.notThrows(() => {
+    for (let i = 0; i < 10_000; i += 1) {
+      limits.judgeToken('a');
+      limits.judgeStranger('192.0.2.1');
+    }
+  });
+});
+
+const repeat = async (count: number, act: () => Promise<Answer>): Promise<Answer> => {
+  let last = await act();
+  for (let i = 1; i < count; i += 1) last = await act();
+  return last;
+};
+
+/** Empties the bucket of a token; what refills it is far slower than the requests. */
+async function exhaust({ send }: TestServer, token?: string): Promise<Answer> {
+  return repeat(4, () => send('GET', '/v0/configuration', token === undefined ? {} : { token }));
+}
+
+test('too many requests are answered 429 with the time to wait, and counted', async (t) => {
+  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' });
+  const answer = await exhaust(server);
+  t.is(answer.status, 429);
+  t.deepEqual(answer.body, { error: 'too_many_requests' });
+  t.is(answer.headers['retry-after'], '1');
+  t.not(answer.headers['x-request-id'], undefined);
+  t.true(server.services.counters.of('requests_refused', 'too_many_requests') >= 1);
+});
+
+test('another token of the same user goes on', async (t) => {
+  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' });
+  const { token } = await createToken(server.database, { email: ADMIN_EMAIL, name: 'other' });
+  t.is((await exhaust(server)).status, 429);
+  t.is((await server.send('GET', '/v0/configuration', { token })).status, 200);
+});
+
+test('the limit is judged behind 404 and 401, and before 403, bodies and ids', async (t) => {
+  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1' });
+  const { send, database } = server;
+  await writeTransaction(database, (transaction) =>
+    database.models.User.create({ email: 'u@b.example' }, { transaction }),
+  );
+  const { token } = await createToken(database, { email: 'u@b.example', name: 'unprivileged' });
+  t.is((await send('GET', '/v0/users', { token })).status, 403);
+  t.is((await exhaust(server, token)).status, 429, 'instead of 403');
+  await exhaust(server);
+  const statuses = async (...rows: [string, string, object?][]): Promise<number[]> =>
+    Promise.all(
+      rows.map(async ([method, path, sent = {}]) => (await send(method, path, sent)).status),
+    );
+  t.deepEqual(
+    await statuses(
+      ['GET', '/v0/nothing'],
+      ['GET', '/v0/users', { token: null }],
+      ['GET', '/v0/users', { token: 'pst_x' }],
+      ['GET', '/healthz', { token: null }],
+    ),
+    [404, 401, 401, 200],
+  );
+  t.deepEqual(
+    await statuses(
+      ['POST', '/v0/rules', { body: 'x', headers: { 'content-type': 'text/plain' } }],
+      ['GET', '/v0/rules/nothing'],
+    ),
+    [429, 429],
+  );
+});
+
+test('what is open to everyone under /v0 is limited by address, health is not', async (t) => {
+  const { server, send } = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1000' });
+  server.route({ method: 'GET', path: '/v0/open', options: { auth: false }, handler: () => ({}) });
+  const askMany = async (path: string): Promise<Set<number>> => {
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, () => send('GET', path, { token: null })),
+    );
+    return new Set(answers.map(({ status }) => status));
+  };
+  t.deepEqual(await askMany('/v0/open'), new Set([200, 429]));
+  t.deepEqual(await askMany('/healthz'), new Set([200]));
+  t.deepEqual(await askMany('/v0/nothing'), new Set([404]));
+});
+
+test('bad tokens are limited by address, and lock no good one out', async (t) => {
+  const { send } = await openServer(t, 'sqlite', {
+    API_RATE_LIMIT: '1000',
+    TRUSTED_PROXIES: '127.0.0.1',
+  });
+  const from = (address: string, token: string | null) =>
+    send('GET', '/v0/configuration', { token, headers: { 'x-forwarded-for': address } });
+  const bad = `pst_${'x'.repeat(43)}`;
+  const answers = await Promise.all(
+    Array.from({ length: 300 }, (_, i) => from('192.0.2.1', i % 2 === 0 ? bad : null)),
+  );
+  const count = (status: number): number =>
+    answers.filter((answer) => answer.status === status).length;
+  t.is(count(401) + count(429), 300);
+  t.true(count(401) >= 40, 'as many as may come at once');
+  t.true(count(429) > 0);
+  const good = await send('GET', '/v0/configuration', {
+    headers: { 'x-forwarded-for': '192.0.2.1' },
+  });
+  t.is(good.status, 200, 'a good token from that address');
+  t.is((await from('192.0.2.2', bad)).status, 401, 'another address');
+});
