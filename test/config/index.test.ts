@@ -161,6 +161,39 @@ test('every fault is told at once', (t) => {
   t.is(faults.length, 3);
 });
 
+test('faults between settings are told beside those of single ones', (t) => {
+  const { config, faults } = parse({
+    WIREGUARD_PORT: '0',
+    DEFAULT_ADMIN_EMAIL: 'a@b.test',
+    DATABASE_HOST: 'db.test',
+    WIREGUARD_IPV4_ADDRESS: '10.0.0.1',
+    WIREGUARD_IPV6_NETWORK: 'fd00::/127',
+  });
+  t.is(config, null);
+  const expected = [
+    /^WIREGUARD_PORT/,
+    /come together/,
+    /^WIREGUARD_IPV4_ADDRESS .* is not inside/,
+    /^WIREGUARD_IPV6_NETWORK .* has no room/,
+    /^DATABASE_ENCRYPTION_KEY is required/,
+  ];
+  t.is(faults.length, expected.length, faults.join('\n'));
+  for (const [i, pattern] of expected.entries()) t.regex(faults[i]!, pattern);
+});
+
+const skipped: [title: string, environment: Record<string, string>][] = [
+  ['an address', { WIREGUARD_IPV4_ADDRESS: 'here', WIREGUARD_IPV4_NETWORK: '10.0.0.0/31' }],
+  ['a key', { DATABASE_HOST: 'db.test', DATABASE_ENCRYPTION_KEY: 'short' }],
+  ['a key file', { DATABASE_HOST: 'db.test', DATABASE_ENCRYPTION_KEY_FILE: '/nowhere' }],
+  ['the settings file', { DATABASE_HOST: 'db.test', POSTERN_CONFIG: '/nowhere' }],
+  ['a flag', { WIREGUARD_IPV4_ENABLED: 'perhaps', WIREGUARD_IPV6_ENABLED: 'false' }],
+];
+for (const [title, environment] of skipped)
+  test(`where ${title} could not be read, what hangs on it is not guessed at`, (t) => {
+    const { faults } = parse(environment);
+    t.is(faults.length, 1, faults.join('\n'));
+  });
+
 test('a complaint never repeats a secret', (t) => {
   const { faults } = parse({ DATABASE_ENCRYPTION_KEY: 'hunter2hunter2' });
   t.false(faults.join().includes('hunter2'));
