@@ -51,6 +51,19 @@ const good: [title: string, environment: Record<string, string>, field: string, 
     ['a bootstrap token', { BOOTSTRAP_API_TOKEN: TOKEN }, 'bootstrapApiToken', TOKEN],
     ['the most devices', { MAX_DEVICES_PER_USER: '100' }, 'maxDevicesPerUser', 100],
     ['no devices', { MAX_DEVICES_PER_USER: '0' }, 'maxDevicesPerUser', 0],
+    [
+      'a database with port and escapes',
+      { DATABASE_URL: 'mysql://a:b%23c@[fd00::9]:3307/d', DATABASE_ENCRYPTION_KEY: KEY },
+      'databaseUrl',
+      'mysql://a:b%23c@[fd00::9]:3307/d',
+    ],
+    ['a database file', { DATABASE_URL: 'sqlite:/a#b' }, 'databaseUrl', 'sqlite:/a#b'],
+    [
+      'a password of 72 bytes when composed',
+      { DEFAULT_ADMIN_EMAIL: 'a@b.test', DEFAULT_ADMIN_PASSWORD: 'u\u0308'.repeat(32) },
+      'defaultAdminPassword',
+      'u\u0308'.repeat(32),
+    ],
     ['a large MTU', { WIREGUARD_MTU: '1420' }, 'wireguardMtu', 1420],
   ];
 for (const [title, environment, field, value] of good)
@@ -145,6 +158,46 @@ const bad: [title: string, environment: Record<string, string>, fault: RegExp][]
     'a token of another form',
     { BOOTSTRAP_API_TOKEN: 'secret' },
     /^BOOTSTRAP_API_TOKEN must be pst_/,
+  ],
+  [
+    'a port that no server has',
+    { DATABASE_URL: 'mysql://a:b@c:99999/d', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL has port 99999; ports go from 1 to 65535; got the given value \(hidden\)/,
+  ],
+  [
+    'port 0 of a server',
+    { DATABASE_URL: 'mysql://a:b@c:0/d', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL has port 0; ports go from 1 to 65535/,
+  ],
+  [
+    'a password that breaks its URL',
+    { DATABASE_URL: 'mysql://a:b#1@c/d', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL cannot be read as a URL; in user and password write # as %23/,
+  ],
+  [
+    'a broken escape',
+    { DATABASE_URL: 'mysql://a:100%@c/d', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL cannot be read as a URL; .* % as %25/,
+  ],
+  [
+    'a server without a name',
+    { DATABASE_URL: 'mysql:///a/b', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL must name a host and a database/,
+  ],
+  [
+    'a parameter of another client',
+    { DATABASE_URL: 'mariadb://a:b@c/d?ssl=1&x=hidden', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL takes no parameters; remove what follows the question mark \(ssl, x\)/,
+  ],
+  [
+    'a fragment',
+    { DATABASE_URL: 'mariadb://a:b@c/d#x', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL takes no fragment; remove what follows the #/,
+  ],
+  [
+    'a password that bcrypt would cut',
+    { DEFAULT_ADMIN_EMAIL: 'a@b.test', DEFAULT_ADMIN_PASSWORD: 'ü'.repeat(37) },
+    /^DEFAULT_ADMIN_PASSWORD must be at most 72 bytes in UTF-8; take a shorter one/,
   ],
   ['an MTU too small for IPv6', { WIREGUARD_MTU: '1279' }, /^WIREGUARD_MTU/],
 ];
