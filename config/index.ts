@@ -14,6 +14,8 @@ export interface ParsedConfig {
   config: Config | null;
   faults: string[];
   warnings: string[];
+  /** What whoever serves with these settings should know; other commands need not say it. */
+  advice: string[];
 }
 
 type Environment = Record<string, string | undefined>;
@@ -32,19 +34,24 @@ export function parseConfig(environment: Environment, readText: ReadText): Parse
   const file = readConfigFile(environment, readText, faults);
   const values: Record<string, unknown> = {};
   const unread = new Set<string>();
+  const absent = new Set<string>();
   for (const setting of settings as readonly Setting[]) {
     const field = fieldOf(setting.name);
     const faultsBefore = faults.length;
     const given = givenText(setting, environment, readText, file ?? {}, faults);
     values[field] = given === null ? setting.fallback : parseOne(setting, given, faults);
+    if (given === null) absent.add(field);
     // What is not given may stand in the file that could not be used.
     if (faults.length > faultsBefore || (given === null && file === null)) unread.add(field);
   }
   const config = values as unknown as Config;
+  for (const { name, derive } of settings as readonly Setting[])
+    if (derive !== undefined && absent.has(fieldOf(name))) values[fieldOf(name)] = derive(config);
   faults.push(...faultsBetween(config, unread));
   return {
     config: faults.length === 0 ? Object.freeze(config) : null,
     faults,
+    advice: faults.length === 0 ? adviceOn(config) : [],
     warnings: unknownNames([...Object.keys(environment), ...Object.keys(file ?? {})]),
   };
 }
@@ -162,6 +169,15 @@ function faultsBetween(config: Config, unread: ReadonlySet<string>): string[] {
   return checks
     .filter(({ of }) => !of.some((field) => unread.has(field)))
     .flatMap(({ faults }) => faults(config));
+}
+
+/** Devices are told to look for the gateway where EXTERNAL_URL points. */
+function adviceOn({ externalUrl, wireguardPort }: Config): string[] {
+  const { hostname } = new URL(externalUrl);
+  if (!/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return [];
+  return [
+    `EXTERNAL_URL is ${externalUrl}: devices will look for the gateway at ${hostname}:${wireguardPort}, which is this host itself; set EXTERNAL_URL, or default_client_endpoint in the configuration, to the host as clients reach it`,
+  ];
 }
 
 /** True when the database is a server that others may share. */

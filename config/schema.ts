@@ -56,6 +56,8 @@ export interface Setting {
   schema: Joi.Schema;
   /** Value when nothing is given; null means "none". */
   fallback: string | number | boolean | null;
+  /** Value when nothing is given, where other settings decide; `fallback` goes with theirs. */
+  derive?: (config: Config) => string;
   /** A good value, quoted in complaints. */
   example: string;
   /** What it does, in one sentence. */
@@ -152,8 +154,11 @@ export const settings = [
     name: 'EXTERNAL_URL',
     schema: externalUrl,
     fallback: 'http://127.0.0.1:13000/',
+    // Port 0 is a free one, known once the server listens.
+    derive: ({ httpPort }) => new URL(`http://127.0.0.1:${httpPort || 13000}/`).href,
     example: 'https://vpn.example.com/',
-    sentence: 'Public address of the API and the web pages; a path must end in `/`.',
+    sentence:
+      'Public address of the API and the web pages; a path must end in `/`. Its host is the endpoint of devices, its default has the port of `HTTP_PORT`.',
   },
   {
     name: 'HTTP_HOST',

@@ -24,14 +24,15 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if ('complaint' in parsed) return complain(parsed.complaint, EXIT_USAGE);
-  const { config, faults, warnings } = readConfig();
+  const { config, faults, warnings, advice } = readConfig();
   if (config === null)
     return complain(['Postern cannot start:', ...faults.map((fault) => `  ${fault}`)].join('\n'));
   const { command } = parsed;
-  if (command.words === 'check-config') return printConfig(config, warnings, command);
+  if (command.words === 'check-config')
+    return printConfig(config, [...warnings, ...advice], command);
   const isServing = command.words === 'serve';
   const log = createLog(config, isServing ? process.stdout : process.stderr);
-  for (const warning of warnings) log.warn({}, warning);
+  for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
   try {
     prepareDataDir(config);
     const database = await openDatabase(config, log);

@@ -162,7 +162,7 @@ const bad: [title: string, environment: Record<string, string>, fault: RegExp][]
   [
     'a port that no server has',
     { DATABASE_URL: 'mysql://a:b@c:99999/d', DATABASE_ENCRYPTION_KEY: KEY },
-    /^DATABASE_URL has port 99999; ports go from 1 to 65535; got the given value \(hidden\)/,
+    /^DATABASE_URL has port 99999; ports go from 1 to 65535.*; got the given value \(hidden\)/,
   ],
   [
     'port 0 of a server',
@@ -284,6 +284,41 @@ test('an unknown POSTERN_ name is a warning', (t) => {
   const { config, warnings } = parse({ POSTERN_COLOUR: 'blue' });
   t.not(config, null);
   t.deepEqual(warnings, ['POSTERN_COLOUR is not a setting of Postern and is ignored']);
+});
+
+for (const [environment, expected] of [
+  [{ HTTP_PORT: '14000' }, 'http://127.0.0.1:14000/'],
+  [{ PHOENIX_HTTP_PORT: '80' }, 'http://127.0.0.1/'],
+  [{ HTTP_PORT: '14000', EXTERNAL_URL: 'http://127.0.0.1:13000/' }, 'http://127.0.0.1:13000/'],
+] as const)
+  test(`the public address with ${JSON.stringify(environment)} is ${expected}`, (t) => {
+    t.is(parse(environment).config?.externalUrl, expected);
+  });
+
+for (const [url, isAdvised] of [
+  [null, true],
+  ['http://localhost:8080/', true],
+  ['http://127.9.9.9/', true],
+  ['http://[::1]/', true],
+  ['https://vpn.example.com/', false],
+  ['https://localhost.example.com/', false],
+  ['http://10.0.0.1/', false],
+] as const)
+  test(`${url ?? 'the default'} is ${isAdvised ? '' : 'not '}told as a host that no client reaches`, (t) => {
+    const { advice } = parse({
+      WIREGUARD_PORT: '51',
+      ...(url === null ? {} : { EXTERNAL_URL: url }),
+    });
+    t.is(advice.length, isAdvised ? 1 : 0);
+    if (isAdvised)
+      t.regex(
+        advice[0]!,
+        /^EXTERNAL_URL is http.*: devices will look for the gateway at .*:51, which is this host itself; set EXTERNAL_URL, or default_client_endpoint/,
+      );
+  });
+
+test('no advice is given where there are faults', (t) => {
+  t.deepEqual(parse({ EXTERNAL_URL: 'x' }).advice, []);
 });
 
 test('the description hides secrets and shows the rest', (t) => {

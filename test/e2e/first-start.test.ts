@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
+import { derivePublicKey } from '../../dataplane/index.ts';
 import { Network, stop } from '../support/namespaces.ts';
 import { until } from '../support/postern.ts';
-import { makeKeyPair } from '../support/wireguard-client.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -37,8 +37,11 @@ test.serial('nothing configured is enough', async (t) => {
 
     const token = /API token +(pst_[\w-]{43})/.exec(first.output())?.[1] ?? '';
     const commands = examplesOfReadme().join('\n').replace('TOKEN=pst_...', `TOKEN=${token}`);
-    const { publicKey } = makeKeyPair();
-    const { stdout } = await host.run('bash', '-ec', `PUBLIC_KEY=${publicKey}\n${commands}`);
+    // The examples leave client.key where they are run.
+    const folder = mkdtempSync(join(tmpdir(), 'postern-readme-'));
+    const { stdout } = await host.run('bash', '-ec', `cd ${folder}\n${commands}`);
+    const privateKey = Buffer.from(readFileSync(join(folder, 'client.key'), 'utf8'), 'base64');
+    const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
     const answers = stdout
       .trim()
       .split(/(?<=\})(?=\{)/)
