@@ -53,9 +53,11 @@ function addressFault(family: NetworkFamily, network: string, address: string): 
   const [first, last] = edgesOf(network);
   const edge = isSame(own, first) ? 'first' : isSame(own, last) ? 'last' : null;
   if (edge === null) return null;
-  const bytes = first.toByteArray();
-  bytes[bytes.length - 1]! += 1;
-  return `is the ${edge} address of ${named}, which is reserved; take another, for example ${ipaddr.fromByteArray(bytes).toString()}`;
+  // The last byte of a first address is even: a network has more than one.
+  const second = first
+    .toByteArray()
+    .map((byte, i, { length }) => (i === length - 1 ? byte + 1 : byte));
+  return `is the ${edge} address of ${named}, which is reserved; take another, for example ${ipaddr.fromByteArray(second).toString()}`;
 }
 
 /** Of two networks that share an address, one holds the first address of the other. */

@@ -7,6 +7,7 @@ import { type Config, describeConfig, readConfig } from '../config/index.ts';
 import { checkEncryptionKey, connectDatabase, type Database, migrate } from '../models/index.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands } from './commands.ts';
+import { sayFault } from './database-fault.ts';
 import { encryptionKey, prepareDataDir } from './first-start.ts';
 import { createLog } from './observe/log.ts';
 import { serve } from './serve.ts';
@@ -45,7 +46,7 @@ async function main(argv: readonly string[]): Promise<number> {
     }
   } catch (error) {
     log.debug({ err: error }, 'failed');
-    return complain(error instanceof Error ? error.message : String(error));
+    return complain(sayFault(error, config));
   }
 }
 

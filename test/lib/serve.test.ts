@@ -183,10 +183,33 @@ test.serial('commands share the database of the data folder; --json is for progr
   t.regex(again.stderr, /^there is no token/);
 });
 
+test.serial('a command that finds no database says which setting to look at', async (t) => {
+  const environment = { DATA_DIR: dataDir(t), DATABASE_URL: 'sqlite:/dev/null/x.sqlite' };
+  const { status, stderr } = await postern(['token', 'list'], environment);
+  t.is(status, 1);
+  t.regex(stderr, /look at DATABASE_URL \(\/dev\/null\/x\.sqlite\)\n$/);
+});
+
 interface CreatedToken {
   id: string;
   token: string;
 }
+
+test.serial(
+  'an address that no client reaches is told to whoever serves, not at each command',
+  async (t) => {
+    const check = await postern(['check-config'], settings);
+    t.regex(check.stderr, /^EXTERNAL_URL is http:.*set EXTERNAL_URL/);
+    const list = await postern(['token', 'list'], { DATA_DIR: dataDir(t) });
+    t.false(list.stderr.includes('EXTERNAL_URL'));
+  },
+);
+
+test.serial('an option that a command does not take is wrong usage', async (t) => {
+  const { status, stderr } = await postern(['migrate', '--name', 'foo'], { DATA_DIR: dataDir(t) });
+  t.is(status, 2);
+  t.regex(stderr, /^--name is not an option of migrate; usage: postern migrate/);
+});
 
 test.serial('check-config shows what is in force, and no secret', async (t) => {
   const { stdout, status } = await postern(['check-config', '--json'], settings);

@@ -28,8 +28,6 @@ function logOf(lines: Line[]) {
 async function printedBy(work: () => Promise<unknown>): Promise<string> {
   const real = process.stderr.write.bind(process.stderr);
   let printed = '';
-  const warn = console.warn;
-  console.warn = (...parts: unknown[]) => void (printed += parts.join(' '));
   process.stderr.write = (text: string | Uint8Array) => {
     printed += text.toString();
     return true;
@@ -38,7 +36,6 @@ async function printedBy(work: () => Promise<unknown>): Promise<string> {
     await work();
   } finally {
     process.stderr.write = real;
-    console.warn = warn;
   }
   return printed;
 }
