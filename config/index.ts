@@ -4,8 +4,8 @@
 
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
-import ipaddr from 'ipaddr.js';
 import { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
+import { networkFaults } from './networks.ts';
 import { type Config, fieldOf, type Setting, settings } from './schema.ts';
 
 export { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
@@ -18,6 +18,8 @@ export interface ParsedConfig {
   configurationTexts: Readonly<Record<string, string>>;
   faults: string[];
   warnings: string[];
+  /** What whoever serves with these settings should know; other commands need not say it. */
+  advice: string[];
 }
 
 type Environment = Record<string, string | undefined>;
@@ -35,19 +37,29 @@ export function parseConfig(environment: Environment, readText: ReadText): Parse
   const faults: string[] = [];
   const file = readConfigFile(environment, readText, faults);
   const values: Record<string, unknown> = {};
+  const unread = new Set<string>();
+  const absent = new Set<string>();
   for (const setting of settings as readonly Setting[]) {
-    const given = givenText(setting, environment, readText, file, faults);
-    if (given === null) values[fieldOf(setting.name)] = setting.fallback;
-    else values[fieldOf(setting.name)] = parseOne(setting, given, faults);
+    const field = fieldOf(setting.name);
+    const faultsBefore = faults.length;
+    const given = givenText(setting, environment, readText, file ?? {}, faults);
+    values[field] = given === null ? setting.fallback : parseOne(setting, given, faults);
+    if (given === null) absent.add(field);
+    // What is not given may stand in the file that could not be used.
+    if (faults.length > faultsBefore || (given === null && file === null)) unread.add(field);
   }
-  const configurationTexts = readConfigurationTexts(environment, readText, file, faults);
+  const configurationTexts = readConfigurationTexts(environment, readText, file ?? {}, faults);
   const config = { ...values, configurationTexts } as unknown as Config;
-  if (faults.length === 0) faults.push(...faultsBetween(config));
+  for (const { name, derive } of settings as readonly Setting[])
+    if (derive !== undefined && absent.has(fieldOf(name)))
+      Object.assign(config, { [fieldOf(name)]: derive(config) });
+  faults.push(...faultsBetween(config, unread));
   return {
     config: faults.length === 0 ? Object.freeze(config) : null,
     configurationTexts,
     faults,
-    warnings: unknownNames([...Object.keys(environment), ...Object.keys(file)]),
+    advice: faults.length === 0 ? adviceOn(config) : [],
+    warnings: unknownNames([...Object.keys(environment), ...Object.keys(file ?? {})]),
   };
 }
 
@@ -127,47 +139,73 @@ function parseOne(setting: Setting, given: Given, faults: string[]): unknown {
   return null;
 }
 
-/** Faults that only show when two settings are read together. */
-function faultsBetween(config: Config): string[] {
-  const faults: string[] = [];
-  if (!config.wireguardIpv4Enabled && !config.wireguardIpv6Enabled)
-    faults.push(
-      'WIREGUARD_IPV4_ENABLED and WIREGUARD_IPV6_ENABLED are both false; set one to true',
-    );
-  if ((config.defaultAdminEmail === null) !== (config.defaultAdminPassword === null))
-    faults.push('DEFAULT_ADMIN_EMAIL and DEFAULT_ADMIN_PASSWORD come together; set both or none');
-  if (config.databaseUrl !== null && config.databaseHost !== null)
-    faults.push('DATABASE_URL and DATABASE_HOST are both set; set one of them');
-  faults.push(...networkFaults(config));
-  if (usesServer(config) && config.databaseEncryptionKey === null)
-    faults.push(
-      'DATABASE_ENCRYPTION_KEY is required with a MySQL or MariaDB database; make one with: head -c32 /dev/urandom | base64',
-    );
-  return faults;
+/** A judgement of settings that must fit together; `of` names all that it looks at. */
+interface Check {
+  of: readonly (keyof Config)[];
+  faults: (config: Config) => string[];
 }
 
-/** A network must have room for devices, and the gateway's address must be one of its hosts. */
-function networkFaults(config: Config): string[] {
-  const families = [
-    ['IPV4', config.wireguardIpv4Enabled, config.wireguardIpv4Network, config.wireguardIpv4Address],
-    ['IPV6', config.wireguardIpv6Enabled, config.wireguardIpv6Network, config.wireguardIpv6Address],
-  ] as const;
-  return families
-    .filter(([, isEnabled]) => isEnabled)
-    .flatMap(([family, , network, address]) => {
-      const [base, prefixBits] = ipaddr.parseCIDR(network);
-      const hostBits = base.toByteArray().length * 8 - prefixBits;
-      if (hostBits < 2)
-        return [
-          `WIREGUARD_${family}_NETWORK ${network} has no room for devices; take a shorter prefix`,
-        ];
-      const gateway = ipaddr.parse(address);
-      return gateway.match(base, prefixBits)
+const checks: readonly Check[] = [
+  {
+    of: ['wireguardIpv4Enabled', 'wireguardIpv6Enabled'],
+    faults: (config) =>
+      config.wireguardIpv4Enabled || config.wireguardIpv6Enabled
+        ? []
+        : ['WIREGUARD_IPV4_ENABLED and WIREGUARD_IPV6_ENABLED are both false; set one to true'],
+  },
+  {
+    of: ['defaultAdminEmail', 'defaultAdminPassword'],
+    faults: (config) =>
+      (config.defaultAdminEmail === null) === (config.defaultAdminPassword === null)
+        ? []
+        : ['DEFAULT_ADMIN_EMAIL and DEFAULT_ADMIN_PASSWORD come together; set both or none'],
+  },
+  {
+    of: ['databaseUrl', 'databaseHost'],
+    faults: (config) =>
+      config.databaseUrl === null || config.databaseHost === null
+        ? []
+        : ['DATABASE_URL and DATABASE_HOST are both set; set one of them'],
+  },
+  {
+    of: ['wireguardIpv4Enabled', 'wireguardIpv4Network', 'wireguardIpv4Address'],
+    faults: (config) =>
+      config.wireguardIpv4Enabled
+        ? networkFaults('IPV4', config.wireguardIpv4Network, config.wireguardIpv4Address)
+        : [],
+  },
+  {
+    of: ['wireguardIpv6Enabled', 'wireguardIpv6Network', 'wireguardIpv6Address'],
+    faults: (config) =>
+      config.wireguardIpv6Enabled
+        ? networkFaults('IPV6', config.wireguardIpv6Network, config.wireguardIpv6Address)
+        : [],
+  },
+  {
+    of: ['databaseUrl', 'databaseHost', 'databaseEncryptionKey'],
+    faults: (config) =>
+      config.databaseEncryptionKey !== null || !usesServer(config)
         ? []
         : [
-            `WIREGUARD_${family}_ADDRESS ${address} is not inside WIREGUARD_${family}_NETWORK ${network}`,
-          ];
-    });
+            'DATABASE_ENCRYPTION_KEY is required with a MySQL or MariaDB database; make one with: head -c32 /dev/urandom | base64',
+          ],
+  },
+];
+
+/** Faults that only show when settings are read together; those that were unread decide nothing. */
+function faultsBetween(config: Config, unread: ReadonlySet<string>): string[] {
+  return checks
+    .filter(({ of }) => !of.some((field) => unread.has(field)))
+    .flatMap(({ faults }) => faults(config));
+}
+
+/** Devices are told to look for the gateway where EXTERNAL_URL points. */
+function adviceOn({ externalUrl, wireguardPort }: Config): string[] {
+  const { hostname } = new URL(externalUrl);
+  if (!/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return [];
+  return [
+    `EXTERNAL_URL is ${externalUrl}: devices will look for the gateway at ${hostname}:${wireguardPort}, which is this host itself; set EXTERNAL_URL, or default_client_endpoint in the configuration, to the host as clients reach it`,
+  ];
 }
 
 /** True when the database is a server that others may share. */
@@ -175,11 +213,12 @@ function usesServer(config: Config): boolean {
   return config.databaseHost !== null || !(config.databaseUrl ?? 'sqlite:').startsWith('sqlite:');
 }
 
+/** The settings of POSTERN_CONFIG as texts: empty where none is named, null when unusable. */
 function readConfigFile(
   environment: Environment,
   readText: ReadText,
   faults: string[],
-): Record<string, string> {
+): Record<string, string> | null {
   const path = environment['POSTERN_CONFIG'];
   if (path === undefined || path === '') return {};
   try {
@@ -193,7 +232,7 @@ function readConfigFile(
     );
   } catch (error) {
     faults.push(`POSTERN_CONFIG names ${path}, which cannot be used: ${messageOf(error)}`);
-    return {};
+    return null;
   }
 }
 

@@ -63,6 +63,8 @@ export interface Setting {
   schema: Joi.Schema;
   /** Value when nothing is given; null means "none". */
   fallback: string | number | boolean | null;
+  /** Value when nothing is given, where other settings decide; `fallback` goes with theirs. */
+  derive?: (config: Config) => string;
   /** A good value, quoted in complaints. */
   example: string;
   /** What it does, in one sentence. */
@@ -127,7 +129,46 @@ const databaseUrl = Joi.string()
   .pattern(/^(mysql|mariadb):\/\/.+\/.+|^sqlite:.+/)
   .messages({
     'string.pattern.base': 'must begin with mysql://, mariadb:// or sqlite: and name a database',
+  })
+  .custom((value: string, helpers) => {
+    const fault = value.startsWith('sqlite:') ? null : serverUrlFault(value);
+    return fault === null ? value : helpers.message({ custom: fault });
   });
+
+/** Why a server cannot be found by this URL, or not as it asks; quotes no secret of it. */
+function serverUrlFault(value: string): string | null {
+  const portFault = (given: string): string =>
+    `has port ${given}; ports go from 1 to 65535, without one it is 3306`;
+  let url: URL;
+  try {
+    url = new URL(value);
+    for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part);
+  } catch {
+    const given = /^\w+:\/\/(?:[^@/?#]*@)?[^@/?#]*:(\d+)\//.exec(value)?.[1];
+    return given !== undefined && Number(given) > 65535
+      ? portFault(given)
+      : 'cannot be read as a URL; in user and password write # as %23, / as %2F, ? as %3F, @ as %40, % as %25';
+  }
+  if (url.port === '0') return portFault(url.port);
+  if (url.hostname === '' || url.pathname === '/') return 'must name a host and a database';
+  if (url.search !== '')
+    return `takes no parameters; remove what follows the question mark (${[...url.searchParams.keys()].join(', ')})`;
+  return url.hash === '' ? null : 'takes no fragment; remove what follows the #';
+}
+
+/** What bcrypt looks at: more would be cut silently. lib/auth/passwords.ts says the same. */
+const PASSWORD_BYTES_MAX = 72;
+
+const password = Joi.string()
+  .min(12)
+  .max(64)
+  .custom((value: string, helpers) =>
+    new TextEncoder().encode(value.normalize('NFC')).length <= PASSWORD_BYTES_MAX
+      ? value
+      : helpers.message({
+          custom: `must be at most ${PASSWORD_BYTES_MAX} bytes in UTF-8; take a shorter one, or letters without accents`,
+        }),
+  );
 
 /** The settings, in the order in which the README and `check-config` list them. */
 export const settings = [
@@ -135,8 +176,11 @@ export const settings = [
     name: 'EXTERNAL_URL',
     schema: externalUrl,
     fallback: 'http://127.0.0.1:13000/',
+    // Port 0 is a free one, known once the server listens.
+    derive: ({ httpPort }) => new URL(`http://127.0.0.1:${httpPort || 13000}/`).href,
     example: 'https://vpn.example.com/',
-    sentence: 'Public address of the API and the web pages; a path must end in `/`.',
+    sentence:
+      'Public address of the API and the web pages; a path must end in `/`. Its host is the endpoint of devices, its default has the port of `HTTP_PORT`.',
   },
   {
     name: 'HTTP_HOST',
@@ -244,10 +288,10 @@ export const settings = [
   },
   {
     name: 'DEFAULT_ADMIN_PASSWORD',
-    schema: Joi.string().min(12).max(64),
+    schema: password,
     fallback: null,
     example: 'correct horse battery staple',
-    sentence: 'Password of that administrator, 12 to 64 characters.',
+    sentence: 'Password of that administrator, 12 to 64 characters and at most 72 bytes in UTF-8.',
     secret: true,
   },
   {
@@ -343,7 +387,7 @@ export const settings = [
     schema: Joi.number().integer().min(1280).max(65000),
     fallback: 1280,
     example: '1280',
-    sentence: 'MTU of the TUN interface in bytes; also the default for devices.',
+    sentence: 'MTU of the TUN interface in bytes; up to 1500 also the default for devices.',
   },
   {
     name: 'WIREGUARD_PRIVATE_KEY',

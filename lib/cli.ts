@@ -29,40 +29,62 @@ interface Entry {
   readonly usage: string;
   readonly sentence: string;
   readonly operand?: boolean;
+  /** Options that it takes besides `--help`. */
+  readonly takes: readonly OptionName[];
   readonly needs?: readonly ('email' | 'name')[];
 }
 
+type OptionName = Exclude<keyof typeof optionTypes, 'help'>;
+
 const commands = {
-  serve: { usage: '', sentence: 'Runs the gateway (the default).' },
-  migrate: { usage: '', sentence: 'Brings the database up to date and ends.' },
-  'check-config': { usage: '', sentence: 'Prints the effective settings, secrets hidden.' },
+  serve: { usage: '', sentence: 'Runs the gateway (the default).', takes: [] },
+  migrate: { usage: '', sentence: 'Brings the database up to date and ends.', takes: ['json'] },
+  'check-config': {
+    usage: '',
+    sentence: 'Prints the effective settings, secrets hidden.',
+    takes: ['json'],
+  },
   'admin create-or-reset': {
     usage: '--email E [--password-stdin]',
     sentence:
       'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input.',
+    takes: ['email', 'password-stdin', 'json'],
     needs: ['email'],
   },
-  'user enable': { usage: '--email E', sentence: 'Lets a user in again.', needs: ['email'] },
+  'user enable': {
+    usage: '--email E',
+    sentence: 'Lets a user in again.',
+    takes: ['email', 'json'],
+    needs: ['email'],
+  },
   'user disable': {
     usage: '--email E',
     sentence: 'Shuts a user out: devices pass no packet, tokens are void.',
+    takes: ['email', 'json'],
     needs: ['email'],
   },
   'token create': {
     usage: '--email E --name N [--days D]',
     sentence: 'Makes an API token of a user and prints it; 1 to 365 days, 90 by default.',
+    takes: ['email', 'name', 'days', 'json'],
     needs: ['email', 'name'],
   },
-  'token list': { usage: '[--email E]', sentence: 'Lists API tokens, never their secret.' },
+  'token list': {
+    usage: '[--email E]',
+    sentence: 'Lists API tokens, never their secret.',
+    takes: ['email', 'json'],
+  },
   'token revoke': {
     usage: 'ID',
     sentence: 'Makes an API token void at the next request.',
+    takes: ['json'],
     operand: true,
   },
   'audit list': {
     usage: '[--since T] [--limit N]',
     sentence:
       'Lists who changed what: the last 100 entries, or N (1 to 10000), or those since a time (2026-11-21, 2026-11-21T08:00:00Z).',
+    takes: ['since', 'limit', 'json'],
   },
 } as const satisfies Record<string, Entry>;
 
@@ -81,7 +103,8 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
     values = parsed.values;
     words = parsed.positionals;
   } catch (error) {
-    return { complaint: error instanceof Error ? error.message : String(error) };
+    const message = error instanceof Error ? error.message : String(error);
+    return { complaint: `${message.replace(/\.$/, '')}; see: postern help` };
   }
   if (values.help === true || words[0] === 'help') return { help: helpText() };
   const found = findCommand(words.length === 0 ? ['serve'] : words);
@@ -114,7 +137,9 @@ function findCommand(words: readonly string[]): { name: CommandName; rest: strin
 
 function judge(name: CommandName, rest: readonly string[], values: Values): Parsed {
   const entry: Entry = commands[name];
-  const usage = `usage: postern ${name} ${entry.usage}`.trimEnd();
+  const usage = `usage: ${['postern', name, usageOf(entry)].join(' ').trimEnd()}`;
+  const alien = Object.keys(values).find((option) => !entry.takes.includes(option as OptionName));
+  if (alien !== undefined) return { complaint: `--${alien} is not an option of ${name}; ${usage}` };
   for (const option of entry.needs ?? [])
     if (values[option] === undefined || values[option] === '')
       return { complaint: `--${option} is missing; ${usage}` };
@@ -153,14 +178,18 @@ function parseTime(text: string): Date | null {
   return Number.isNaN(time.getTime()) ? null : time;
 }
 
+function usageOf({ usage, takes }: Entry): string {
+  return `${usage} ${takes.includes('json') ? '[--json]' : ''}`.trim();
+}
+
 function helpText(): string {
   const lines = Object.entries(commands as Record<string, Entry>).map(
-    ([name, { usage, sentence }]) => `  ${`${name} ${usage}`.trimEnd()}\n      ${sentence}`,
+    ([name, entry]) => `  ${`${name} ${usageOf(entry)}`.trimEnd()}\n      ${entry.sentence}`,
   );
   return [
     'postern: a userspace VPN gateway',
     '',
-    'usage: npm run -s postern -- <command> [--json]',
+    'usage: npm run -s postern -- <command>',
     '',
     ...lines,
     '',

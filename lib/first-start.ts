@@ -21,6 +21,7 @@ import { makeFirstUser } from './auth/accounts.ts';
 import { createToken, ensureBootstrapToken } from './auth/tokens.ts';
 
 const KEY_BYTES = 32;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const FIRST_ADMINISTRATOR = 'admin@localhost';
 
 /** Makes the data folder, for its owner alone. */
@@ -50,7 +51,12 @@ export function encryptionKey(config: Config): Buffer {
 /** Which gateway this is, the same after a restart. */
 export function gatewayIdentity(config: Config): { id: string; name: string } {
   const path = join(config.dataDir, 'gateway.id');
-  return { id: readOrCreateFile(path, () => `${newId()}\n`).trim(), name: hostname() };
+  const id = readOrCreateFile(path, () => `${newId()}\n`).trim();
+  if (!UUID.test(id))
+    throw new Error(
+      `${path} does not hold the id of a gateway (a UUID); remove the file, a new id is made at the next start`,
+    );
+  return { id, name: hostname() };
 }
 
 /** Reads a small file, or makes it (0600), whoever else does the same at this moment. */

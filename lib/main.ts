@@ -15,6 +15,7 @@ import {
 import { readFixedSettings } from './api/v0/fixed-settings.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands } from './commands.ts';
+import { sayFault } from './database-fault.ts';
 import { encryptionKey, prepareDataDir } from './first-start.ts';
 import { createLog } from './observe/log.ts';
 import { serve } from './serve.ts';
@@ -32,7 +33,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if ('complaint' in parsed) return complain(parsed.complaint, EXIT_USAGE);
-  const { config, configurationTexts, faults, warnings } = readConfig();
+  const { config, configurationTexts, faults, warnings, advice } = readConfig();
   // Where EXTERNAL_URL has a fault, any other one serves to find those of the rest.
   const externalUrl = config?.externalUrl ?? '';
   const fixed = readFixedSettings({ externalUrl }, configurationTexts);
@@ -40,10 +41,11 @@ async function main(argv: readonly string[]): Promise<number> {
   if (config === null || all.length > 0)
     return complain(['Postern cannot start:', ...all.map((fault) => `  ${fault}`)].join('\n'));
   const { command } = parsed;
-  if (command.words === 'check-config') return printConfig(config, warnings, command);
+  if (command.words === 'check-config')
+    return printConfig(config, [...warnings, ...advice], command);
   const isServing = command.words === 'serve';
   const log = createLog(config, isServing ? process.stdout : process.stderr);
-  for (const warning of warnings) log.warn({}, warning);
+  for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
   try {
     prepareDataDir(config);
     const database = await openDatabase(config, log, isServing);
@@ -56,7 +58,7 @@ async function main(argv: readonly string[]): Promise<number> {
     }
   } catch (error) {
     log.debug({ err: error }, 'failed');
-    return complain(error instanceof Error ? error.message : String(error));
+    return complain(sayFault(error, config));
   }
 }
 
@@ -88,6 +90,7 @@ async function serveUntilStopped(config: Config, database: Database, log: Log): 
     process.exit(EXIT_FAILED);
   }, STOP_MS).unref();
   await running.stop();
+  log.info({}, 'Postern has stopped');
   return 0;
 }
 

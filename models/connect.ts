@@ -10,6 +10,7 @@ import { keepValuesOutOfErrors } from './storage/secrecy.ts';
 import { prepareFile, prepareMemoryFile, useSqliteConnections } from './storage/sqlite.ts';
 import { orderStatements } from './storage/statement-order.ts';
 import { refuseUntrackedWrites } from './storage/tracking.ts';
+import { endTransactionsQuietly } from './storage/transaction-end.ts';
 import { bindTables } from './tables.ts';
 
 /** Connections that one process opens at most. */
@@ -112,6 +113,7 @@ function assemble(parts: {
   orderStatements(sequelize);
   keepValuesOutOfErrors(sequelize);
   refuseUntrackedWrites(sequelize);
+  endTransactionsQuietly(sequelize, options.log ?? null);
   return new Database({
     kind,
     sequelize,

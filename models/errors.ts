@@ -1,8 +1,8 @@
 // What other rooms may ask about an error of the database, whichever database it is: which unique
-// column refused a value, and whether the database was out of reach.
+// column refused a value, whether the database was out of reach, and whether its disk is full.
 
 import { ConnectionAcquireTimeoutError, ConnectionError, UniqueConstraintError } from 'sequelize';
-import { driverError, isConflict } from './storage/rerun.ts';
+import { driverError, isConflict, isFull } from './storage/rerun.ts';
 
 /** Columns, or the deciding column of several, whose values are unique. */
 const UNIQUE_COLUMNS = {
@@ -31,6 +31,9 @@ const AWAY_CODES: ReadonlySet<string> = new Set([
   'PROTOCOL_CONNECTION_LOST',
 ]);
 
+/** A SQLite file that cannot be read or written, with all that SQLite may append to say why. */
+const FILE_AWAY = /^SQLITE_(IOERR|READONLY|CANTOPEN)(_|$)/;
+
 /** Tells which unique column refused a value; null when the error is of another kind. */
 export function uniqueColumn(error: unknown): UniqueColumn | null {
   if (!(error instanceof UniqueConstraintError)) return null;
@@ -40,12 +43,17 @@ export function uniqueColumn(error: unknown): UniqueColumn | null {
   return known === undefined ? 'id' : known[1];
 }
 
-/** True when the database was out of reach or too busy: trying again later may succeed. */
+/** True when the database was out of reach, full or too busy: trying again later may succeed. */
 export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof ConnectionAcquireTimeoutError || error instanceof ConnectionError)
     return true;
   const { code = '' } = driverError(error);
-  return AWAY_CODES.has(code) || isConflict(error);
+  return AWAY_CODES.has(code) || FILE_AWAY.test(code) || isFull(error) || isConflict(error);
+}
+
+/** True when the disk of the database is full. */
+export function isDatabaseFull(error: unknown): boolean {
+  return isFull(error);
 }
 
 /** The name of the index: MySQL says it, SQLite lists its columns instead. */

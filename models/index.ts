@@ -20,7 +20,7 @@ export {
 export { connectDatabase, type DatabaseOptions } from './connect.ts';
 export { Device } from './device.ts';
 export { DeviceStatus } from './device-status.ts';
-export { isDatabaseAway, type UniqueColumn, uniqueColumn } from './errors.ts';
+export { isDatabaseAway, isDatabaseFull, type UniqueColumn, uniqueColumn } from './errors.ts';
 export { readOrCreateConfiguration } from './first-row.ts';
 export { Gateway, type Heartbeat, recordHeartbeat, registerGateway } from './gateway.ts';
 export { type Resealed, resealSecrets } from './key-rotation.ts';

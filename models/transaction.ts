@@ -8,7 +8,7 @@ import { appendAuditEntries } from './audit-entry.ts';
 import { appendChanges, currentRevision } from './revision.ts';
 import { gatherAudit } from './storage/auditing.ts';
 import type { Database } from './storage/database.ts';
-import { rerunOnConflict, TransactionLostError } from './storage/rerun.ts';
+import { isDiskFault, rerunOnConflict, TransactionLostError } from './storage/rerun.ts';
 import { plainSelect } from './storage/select.ts';
 import { collectChanges, type Revision } from './storage/tracking.ts';
 
@@ -108,7 +108,8 @@ async function writeOnce<T>(
     try {
       result = await fn(transaction);
     } catch (cause) {
-      if (isLost(transaction)) throw lost(cause);
+      // A fault of the disk ends the transaction too, but is no conflict that a rerun may mend.
+      if (isLost(transaction) && !isDiskFault(cause)) throw lost(cause);
       throw cause;
     }
     if (isLost(transaction)) throw lost();
@@ -124,13 +125,13 @@ async function writeOnce<T>(
   });
 }
 
-/** True when a deadlock ended the transaction, whatever `fn` made of the error. */
+/** True when a deadlock or a full disk ended the transaction, whatever `fn` made of the error. */
 function isLost(transaction: Transaction): boolean {
   return (transaction as Transaction & { finished?: string }).finished !== undefined;
 }
 
 function lost(cause?: unknown): TransactionLostError {
-  return new TransactionLostError('The database ended the transaction to break a deadlock', {
+  return new TransactionLostError('The database ended the transaction by itself', {
     cause,
   });
 }

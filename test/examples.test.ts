@@ -15,7 +15,11 @@ test('the examples of README.md work as they stand', async (t) => {
   t.true(commands.includes('TOKEN=pst_...') && commands.includes(ADDRESS));
   const publicKey = newKey();
   const printed = await runShell(
-    commands.replace('pst_...', token).replaceAll(ADDRESS, server.info.uri),
+    commands
+      .replace('pst_...', token)
+      .replaceAll(ADDRESS, server.info.uri)
+      // A key pair takes WireGuard's tools, which not every machine has.
+      .replace(/^PUBLIC_KEY=.*$/m, ''),
     { PUBLIC_KEY: publicKey },
   );
   const answers = printed

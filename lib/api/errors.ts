@@ -119,7 +119,8 @@ function logFault(log: Services['log'], request: Request, error: ApiError): void
     route: request.route.path,
     err: describeError(error.cause ?? error),
   };
-  if (error.code === 'service_unavailable') log.warn(fields, 'the database was out of reach');
+  if (error.code === 'service_unavailable')
+    log.warn(fields, 'the database was out of reach, full or too busy');
   else log.error(fields, 'a request failed');
 }
 

@@ -31,8 +31,8 @@ export interface SettingValues {
 /** Flags and own values, as rows have them. */
 export type Settings = SettingValues & Record<`use_default_${SettingName}`, boolean>;
 
-/** The greatest MTU of a client; that of the TUN may be greater. */
-const MTU_MAX = 1_500;
+/** The greatest MTU that a device may have; the TUN interface may have more. */
+export const CLIENT_MTU_MAX = 1500;
 
 /** What devices show whose flags are true. */
 export function defaultSettings(
@@ -43,7 +43,7 @@ export function defaultSettings(
     allowed_ips: configuration.default_client_allowed_ips,
     dns: configuration.default_client_dns,
     endpoint: configuration.default_client_endpoint ?? defaultEndpoint(config),
-    mtu: configuration.default_client_mtu ?? Math.min(config.wireguardMtu, MTU_MAX),
+    mtu: configuration.default_client_mtu ?? Math.min(config.wireguardMtu, CLIENT_MTU_MAX),
     persistent_keepalive: configuration.default_client_persistent_keepalive,
   };
 }

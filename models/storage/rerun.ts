@@ -39,6 +39,22 @@ export function isConflict(error: unknown): boolean {
   return errno === ER_LOCK_DEADLOCK || errno === ER_LOCK_WAIT_TIMEOUT || code === 'SQLITE_BUSY';
 }
 
+/** MySQL's errors for a disk, or a table, that takes nothing more; others only quote the system. */
+const FULL_ERRNOS: ReadonlySet<number | undefined> = new Set([1021, 1114]);
+const FULL_CODES: ReadonlySet<string | undefined> = new Set(['SQLITE_FULL', 'ENOSPC']);
+const ENOSPC_QUOTED = /Errcode: 28\b|Got error 28\b/;
+
+/** True when there is no room on the disk: it passes when somebody makes some. */
+export function isFull(error: unknown): boolean {
+  const { code, errno, message } = driverError(error);
+  return FULL_CODES.has(code) || FULL_ERRNOS.has(errno) || ENOSPC_QUOTED.test(message);
+}
+
+/** True for errors at which SQLite may roll the whole transaction back (its lang_transaction). */
+export function isDiskFault(error: unknown): boolean {
+  return /^SQLITE_(FULL|IOERR|NOMEM)(_|$)/.test(driverError(error).code ?? '');
+}
+
 /** What the driver said, inside the error that Sequelize made of it. */
 export function driverError(error: unknown): { code?: string; errno?: number; message: string } {
   const cause =

@@ -3,13 +3,16 @@
 // together they cost more than the statement. The types are known from the tables' classes, and
 // an error made after an await knows its callers by itself.
 
-import type { Model, ModelStatic, Sequelize } from 'sequelize';
+import type { Model, ModelStatic, Sequelize, Transaction } from 'sequelize';
+import { isDiskFault } from './rerun.ts';
 import type { Method, SqliteConnection } from './sqlite-connection.ts';
+import { outermost } from './statement-order.ts';
 
 /** What is used of Sequelize's query for SQLite; version 6 is at its end and stays as it is. */
 interface DialectQuery {
   sql: string;
   connection: SqliteConnection;
+  options: { transaction?: Transaction | null; completesTransaction?: boolean };
   getDatabaseMethod(): Method;
   _handleQueryResponse(
     statement: object,
@@ -35,10 +38,22 @@ export function useSqliteQueries(sequelize: Sequelize): void {
       const { error, rows, statement } = await this.connection.execute(method, sql, parameters);
       // Sequelize rolls back what never began, or what SQLite ended by itself on a full disk.
       if (error !== null && /^ROLLBACK\b/.test(sql) && isNothingOpen(error)) return undefined;
+      const { transaction, completesTransaction } = this.options;
+      if (transaction && completesTransaction !== true && isDiskFault(error))
+        await endTransaction(transaction);
       return this._handleQueryResponse(statement, columnTypes, error, rows);
     }
   }
   dialect.Query = SqliteQuery;
+}
+
+/**
+ * Ends a transaction for Sequelize as well, as it does by itself on MySQL's deadlocks: statements
+ * that follow are refused, where outside any transaction they would stand for good.
+ */
+async function endTransaction(transaction: Transaction): Promise<void> {
+  const ending = outermost(transaction) as Transaction & { finished?: string };
+  if (ending.finished === undefined) await ending.rollback();
 }
 
 function isNothingOpen(error: Error): boolean {

@@ -58,6 +58,19 @@ const good: [title: string, environment: Record<string, string>, field: string, 
       '10.0.0.0/8, ::1',
     ],
     ['a year of the audit trail', {}, 'auditRetentionDays', 365],
+    [
+      'a database with port and escapes',
+      { DATABASE_URL: 'mysql://a:b%23c@[fd00::9]:3307/d', DATABASE_ENCRYPTION_KEY: KEY },
+      'databaseUrl',
+      'mysql://a:b%23c@[fd00::9]:3307/d',
+    ],
+    ['a database file', { DATABASE_URL: 'sqlite:/a#b' }, 'databaseUrl', 'sqlite:/a#b'],
+    [
+      'a password of 72 bytes when composed',
+      { DEFAULT_ADMIN_EMAIL: 'a@b.test', DEFAULT_ADMIN_PASSWORD: 'u\u0308'.repeat(32) },
+      'defaultAdminPassword',
+      'u\u0308'.repeat(32),
+    ],
     ['a large MTU', { WIREGUARD_MTU: '1420' }, 'wireguardMtu', 1420],
   ];
 for (const [title, environment, field, value] of good)
@@ -153,6 +166,46 @@ const bad: [title: string, environment: Record<string, string>, fault: RegExp][]
     { BOOTSTRAP_API_TOKEN: 'secret' },
     /^BOOTSTRAP_API_TOKEN must be pst_/,
   ],
+  [
+    'a port that no server has',
+    { DATABASE_URL: 'mysql://a:b@c:99999/d', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL has port 99999; ports go from 1 to 65535.*; got the given value \(hidden\)/,
+  ],
+  [
+    'port 0 of a server',
+    { DATABASE_URL: 'mysql://a:b@c:0/d', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL has port 0; ports go from 1 to 65535/,
+  ],
+  [
+    'a password that breaks its URL',
+    { DATABASE_URL: 'mysql://a:b#1@c/d', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL cannot be read as a URL; in user and password write # as %23/,
+  ],
+  [
+    'a broken escape',
+    { DATABASE_URL: 'mysql://a:100%@c/d', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL cannot be read as a URL; .* % as %25/,
+  ],
+  [
+    'a server without a name',
+    { DATABASE_URL: 'mysql:///a/b', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL must name a host and a database/,
+  ],
+  [
+    'a parameter of another client',
+    { DATABASE_URL: 'mariadb://a:b@c/d?ssl=1&x=hidden', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL takes no parameters; remove what follows the question mark \(ssl, x\)/,
+  ],
+  [
+    'a fragment',
+    { DATABASE_URL: 'mariadb://a:b@c/d#x', DATABASE_ENCRYPTION_KEY: KEY },
+    /^DATABASE_URL takes no fragment; remove what follows the #/,
+  ],
+  [
+    'a password that bcrypt would cut',
+    { DEFAULT_ADMIN_EMAIL: 'a@b.test', DEFAULT_ADMIN_PASSWORD: 'ü'.repeat(37) },
+    /^DEFAULT_ADMIN_PASSWORD must be at most 72 bytes in UTF-8; take a shorter one/,
+  ],
   ['an MTU too small for IPv6', { WIREGUARD_MTU: '1279' }, /^WIREGUARD_MTU/],
 ];
 for (const [title, environment, fault] of bad)
@@ -167,6 +220,39 @@ test('every fault is told at once', (t) => {
   const { faults } = parse({ HTTP_PORT: 'x', WIREGUARD_PORT: 'y', EXTERNAL_URL: 'z' });
   t.is(faults.length, 3);
 });
+
+test('faults between settings are told beside those of single ones', (t) => {
+  const { config, faults } = parse({
+    WIREGUARD_PORT: '0',
+    DEFAULT_ADMIN_EMAIL: 'a@b.test',
+    DATABASE_HOST: 'db.test',
+    WIREGUARD_IPV4_ADDRESS: '10.0.0.1',
+    WIREGUARD_IPV6_NETWORK: 'fd00::/127',
+  });
+  t.is(config, null);
+  const expected = [
+    /^WIREGUARD_PORT/,
+    /come together/,
+    /^WIREGUARD_IPV4_ADDRESS .* is not inside/,
+    /^WIREGUARD_IPV6_NETWORK .* has no room/,
+    /^DATABASE_ENCRYPTION_KEY is required/,
+  ];
+  t.is(faults.length, expected.length, faults.join('\n'));
+  for (const [i, pattern] of expected.entries()) t.regex(faults[i]!, pattern);
+});
+
+const skipped: [title: string, environment: Record<string, string>][] = [
+  ['an address', { WIREGUARD_IPV4_ADDRESS: 'here', WIREGUARD_IPV4_NETWORK: '10.0.0.0/31' }],
+  ['a key', { DATABASE_HOST: 'db.test', DATABASE_ENCRYPTION_KEY: 'short' }],
+  ['a key file', { DATABASE_HOST: 'db.test', DATABASE_ENCRYPTION_KEY_FILE: '/nowhere' }],
+  ['the settings file', { DATABASE_HOST: 'db.test', POSTERN_CONFIG: '/nowhere' }],
+  ['a flag', { WIREGUARD_IPV4_ENABLED: 'perhaps', WIREGUARD_IPV6_ENABLED: 'false' }],
+];
+for (const [title, environment] of skipped)
+  test(`where ${title} could not be read, what hangs on it is not guessed at`, (t) => {
+    const { faults } = parse(environment);
+    t.is(faults.length, 1, faults.join('\n'));
+  });
 
 test('a complaint never repeats a secret', (t) => {
   const { faults } = parse({ DATABASE_ENCRYPTION_KEY: 'hunter2hunter2' });
@@ -233,6 +319,41 @@ test('they are there beside faults of other settings, to be judged together', (t
   const { config, configurationTexts } = parse({ HTTP_PORT: 'x', LOCAL_AUTH_ENABLED: 'perhaps' });
   t.is(config, null);
   t.deepEqual(configurationTexts, { LOCAL_AUTH_ENABLED: 'perhaps' });
+});
+
+for (const [environment, expected] of [
+  [{ HTTP_PORT: '14000' }, 'http://127.0.0.1:14000/'],
+  [{ PHOENIX_HTTP_PORT: '80' }, 'http://127.0.0.1/'],
+  [{ HTTP_PORT: '14000', EXTERNAL_URL: 'http://127.0.0.1:13000/' }, 'http://127.0.0.1:13000/'],
+] as const)
+  test(`the public address with ${JSON.stringify(environment)} is ${expected}`, (t) => {
+    t.is(parse(environment).config?.externalUrl, expected);
+  });
+
+for (const [url, isAdvised] of [
+  [null, true],
+  ['http://localhost:8080/', true],
+  ['http://127.9.9.9/', true],
+  ['http://[::1]/', true],
+  ['https://vpn.example.com/', false],
+  ['https://localhost.example.com/', false],
+  ['http://10.0.0.1/', false],
+] as const)
+  test(`${url ?? 'the default'} is ${isAdvised ? '' : 'not '}told as a host that no client reaches`, (t) => {
+    const { advice } = parse({
+      WIREGUARD_PORT: '51',
+      ...(url === null ? {} : { EXTERNAL_URL: url }),
+    });
+    t.is(advice.length, isAdvised ? 1 : 0);
+    if (isAdvised)
+      t.regex(
+        advice[0]!,
+        /^EXTERNAL_URL is http.*: devices will look for the gateway at .*:51, which is this host itself; set EXTERNAL_URL, or default_client_endpoint/,
+      );
+  });
+
+test('no advice is given where there are faults', (t) => {
+  t.deepEqual(parse({ EXTERNAL_URL: 'x' }).advice, []);
 });
 
 test('the description hides secrets and shows the rest', (t) => {

@@ -1,14 +1,14 @@
 // The first start, with nothing configured: up within three seconds, a TUN, credentials printed
 // once, and the README's examples work as they stand.
 
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
+import { derivePublicKey } from '../../dataplane/index.ts';
 import { examplesOf } from '../support/examples.ts';
 import { Network, stop } from '../support/namespaces.ts';
 import { until } from '../support/postern.ts';
-import { makeKeyPair } from '../support/wireguard-client.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -40,8 +40,11 @@ test.serial('nothing configured is enough', async (t) => {
     const commands = examplesOf(join(ROOT, 'README.md'))
       .join('\n')
       .replace('TOKEN=pst_...', `TOKEN=${token}`);
-    const { publicKey } = makeKeyPair();
-    const { stdout } = await host.run('bash', '-ec', `PUBLIC_KEY=${publicKey}\n${commands}`);
+    // The examples leave client.key where they are run.
+    const folder = mkdtempSync(join(tmpdir(), 'postern-readme-'));
+    const { stdout } = await host.run('bash', '-ec', `cd ${folder}\n${commands}`);
+    const privateKey = Buffer.from(readFileSync(join(folder, 'client.key'), 'utf8'), 'base64');
+    const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
     const answers = stdout
       .trim()
       .split(/(?<=\})(?=\{)/)

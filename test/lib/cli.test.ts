@@ -66,6 +66,17 @@ const bad: [line: string, complaint: RegExp][] = [
   ['audit list --since 2026-13-01', /not "2026-13-01"/],
   ['token revoke', /something is missing; usage: postern token revoke ID/],
   ['token revoke a b', /"b" is too much/],
+  ['serve --email x@y', /^--email is not an option of serve; usage: postern serve$/],
+  ['--email x@y', /^--email is not an option of serve; usage: postern serve$/],
+  ['serve --json', /^--json is not an option of serve/],
+  ['migrate --name foo', /^--name is not an option of migrate; usage: postern migrate \[--json\]$/],
+  ['check-config --password-stdin', /^--password-stdin is not an option of check-config/],
+  ['user enable --email a@b --days 3', /^--days is not an option of user enable/],
+  [
+    'token revoke 0190 --email a@b',
+    /^--email is not an option of token revoke; usage: postern token revoke ID \[--json\]$/,
+  ],
+  ['token list --email', /^Option '--email <value>' argument missing.*; see: postern help$/],
   ['serve --colour', /Unknown option '--colour'/],
   ['constructor', /there is no command/],
 ];

@@ -83,6 +83,19 @@ test('a gateway is the same one after a restart', (t) => {
   t.not(gatewayIdentity(prepared(t)).id, id);
 });
 
+for (const text of ['', '\n', 'gateway-1', '0190a1b2-c3d4-7e5f-8a9b', `${'x'.repeat(36)}\n`])
+  test(`an id file that holds ${JSON.stringify(text)} is refused with what to do`, (t) => {
+    const config = prepared(t);
+    const path = join(config.dataDir, 'gateway.id');
+    writeFileSync(path, text);
+    t.throws(() => gatewayIdentity(config), {
+      message: /gateway\.id does not hold the id of a gateway \(a UUID\); remove the file/,
+    });
+    t.is(readFileSync(path, 'utf8'), text);
+    rmSync(path);
+    t.regex(gatewayIdentity(config).id, /^[0-9a-f-]{36}$/);
+  });
+
 for (const kind of databaseKinds()) {
   test(`${kind}: the server's key is made once for all processes, or is the one given`, async (t) => {
     const place = await makePlace(t, kind);

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { ConnectionAcquireTimeoutError, DatabaseError } from 'sequelize';
-import { isDatabaseAway, uniqueColumn } from '../../models/index.ts';
+import { isDatabaseAway, isDatabaseFull, uniqueColumn } from '../../models/index.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { addDevice, addToken, addUser, deviceValues, write } from './fixtures.ts';
 
@@ -55,6 +55,47 @@ test('another error is about no unique column', (t) => {
   for (const error of [new Error('UNIQUE constraint failed: users.email_key'), null, 'text'])
     t.is(uniqueColumn(error), null);
 });
+
+const full: [title: string, fields: object][] = [
+  ['a full disk under SQLite', { code: 'SQLITE_FULL' }],
+  ['a full disk under MySQL', { code: 'ER_DISK_FULL', errno: 1021 }],
+  ['a full table', { code: 'ER_RECORD_FILE_FULL', errno: 1114 }],
+  [
+    'a full disk under MySQL’s files',
+    { errno: 3, message: 'Error writing file \'/tmp/x\' (Errcode: 28 "No space left on device")' },
+  ],
+  [
+    'a full disk under MySQL’s engine',
+    { errno: 1030, message: 'Got error 28 "No space left on device" from storage engine InnoDB' },
+  ],
+];
+for (const [title, fields] of full)
+  test(`${title} is a database that is away, and full`, (t) => {
+    t.true(isDatabaseAway(driverFault(fields)));
+    t.true(isDatabaseFull(driverFault(fields)));
+  });
+
+for (const code of [
+  'SQLITE_IOERR',
+  'SQLITE_IOERR_WRITE',
+  'SQLITE_READONLY',
+  'SQLITE_READONLY_DBMOVED',
+  'SQLITE_CANTOPEN',
+])
+  test(`${code} is a database that is away, but not full`, (t) => {
+    t.true(isDatabaseAway(driverFault({ code })));
+    t.false(isDatabaseFull(driverFault({ code })));
+  });
+
+test('a file system that is full is told as well', (t) => {
+  t.true(isDatabaseFull(Object.assign(new Error('no'), { code: 'ENOSPC' })));
+  t.false(isDatabaseFull(driverFault({ code: 'SQLITE_CONSTRAINT', errno: 3 })));
+  t.false(isDatabaseAway(driverFault({ code: 'SQLITE_CONSTRAINT' })));
+});
+
+function driverFault(fields: object): Error {
+  return new DatabaseError(Object.assign(new Error('no'), { sql: '' }, fields));
+}
 
 test('a database that is away or busy is told from a mistake', (t) => {
   const driver = (fields: object): Error =>

@@ -50,6 +50,7 @@ export class Postern {
       HOME: process.env['HOME'] ?? '/root',
       DATA_DIR: mkdtempSync(join(tmpdir(), 'postern-data-')),
       HTTP_HOST: '0.0.0.0',
+      EXTERNAL_URL: 'http://gateway.example.test:13000/',
       BOOTSTRAP_API_TOKEN: this.token,
       DEFAULT_ADMIN_EMAIL: 'admin@example.test',
       DEFAULT_ADMIN_PASSWORD: 'correct horse battery',

@@ -15,6 +15,7 @@ import {
 } from '../../../models/index.ts';
 import { hasKeySize, isCanonicalBase64, isLowOrderKey } from '../../devices/keys.ts';
 import {
+  CLIENT_MTU_MAX,
   defaultSettings,
   type SettingValues,
   shownSettings,
@@ -60,7 +61,7 @@ export const settingFields = {
   allowed_ips: () => cidrList('AllowedIPs line of the client file, nothing else.'),
   dns: () => dnsList('DNS line of the client file.'),
   endpoint: () => endpoint('Endpoint line of the client file.'),
-  mtu: () => integer('MTU line of the client file, in bytes.', 576, 1500),
+  mtu: () => integer('MTU line of the client file, in bytes.', 576, CLIENT_MTU_MAX),
   persistent_keepalive: () =>
     integer('PersistentKeepalive line of the client file, in seconds.', 0, 120),
 };

@@ -69,6 +69,33 @@ test('a database that is out of reach is a 503 that says when to come again', as
   t.is(log[0]?.level, 'warn');
 });
 
+test('a full disk makes writes 503s with nothing half-written, and reads go on', async (t) => {
+  const { send, log, database } = await openServer(t, 'sqlite');
+  await database.sequelize.query('PRAGMA max_page_count = 1');
+  let [made, refused] = [0, 0];
+  for (let i = 0; refused < 3 && i < 1_000; i += 1) {
+    const user = { email: `user-${i}-${'x'.repeat(200)}@example.com` };
+    const answer = await send('POST', '/v0/users', { body: { user } });
+    if (answer.status === 201) made += 1;
+    else {
+      refused += 1;
+      t.is(answer.status, 503, answer.text);
+      t.deepEqual(answer.body, { error: 'service_unavailable' });
+      t.truthy(answer.headers['retry-after']);
+    }
+  }
+  t.is(refused, 3);
+  t.is((await send('GET', '/v0/users')).status, 200);
+  t.is(await database.models.User.count(), made + 1);
+  t.is(log.length, 3);
+  for (const { level, fields } of log) {
+    t.is(level, 'warn');
+    t.like(fields, { err: { message: 'SQLITE_FULL' } });
+  }
+  await database.sequelize.query('PRAGMA max_page_count = 1000000');
+  t.is((await send('POST', '/v0/users', { body: { user: { email: 'a@b.c' } } })).status, 201);
+});
+
 if (databaseKinds().includes('mariadb'))
   test('mariadb: a server that is gone makes 503s, for reads and for writes', async (t) => {
     const mariadb = await startMariadb();

@@ -9,7 +9,7 @@ import {
   shownSettings,
   storedSettings,
 } from '../../../lib/devices/settings.ts';
-import { configOf } from '../../support/server.ts';
+import { configOf, openServer } from '../../support/server.ts';
 import { defaultEndpoint } from '../../../lib/devices/settings.ts';
 
 const own: Settings = {
@@ -71,6 +71,20 @@ test('an empty list is kept as none', (t) => {
     mtu: null,
     use_default_dns: false,
   });
+});
+
+test('devices get the interface’s MTU as far as a device may have it', async (t) => {
+  for (const [mtu, expected] of [
+    ['1420', 1420],
+    ['1500', 1500],
+    ['9000', 1500],
+  ] as const) {
+    const { send } = await openServer(t, 'sqlite', { WIREGUARD_MTU: mtu });
+    const { default_client_mtu } = (await send('GET', '/v0/configuration')).body.data;
+    t.is(default_client_mtu, expected);
+    const echoed = { configuration: { default_client_mtu } };
+    t.is((await send('PATCH', '/v0/configuration', { body: echoed })).status, 200);
+  }
 });
 
 test('the endpoint is the host of EXTERNAL_URL until it is set', (t) => {

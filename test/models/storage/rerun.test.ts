@@ -13,6 +13,8 @@ import {
 import {
   driverError,
   isConflict,
+  isDiskFault,
+  isFull,
   rerunOnConflict,
   TransactionLostError,
 } from '../../../models/storage/rerun.ts';
@@ -75,6 +77,18 @@ test('conflicts are told by what the driver says', (t) => {
   t.false(of({ code: 'SQLITE_CONSTRAINT', errno: 19 }));
   t.false(isConflict(null));
   t.is(driverError('text').message, 'text');
+});
+
+test('faults of the disk are told from conflicts', (t) => {
+  const of = (code: string): Error =>
+    new DatabaseError(Object.assign(new Error('no'), { sql: '', code }));
+  for (const code of ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_IOERR_WRITE', 'SQLITE_NOMEM']) {
+    t.true(isDiskFault(of(code)), code);
+    t.false(isConflict(of(code)), code);
+  }
+  t.false(isDiskFault(of('SQLITE_BUSY')));
+  t.true(isFull(of('SQLITE_FULL')));
+  t.false(isFull(of('SQLITE_IOERR')));
 });
 
 test('a file that another process keeps busy is waited for, and then tried again', async (t) => {

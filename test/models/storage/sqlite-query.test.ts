@@ -2,8 +2,9 @@
 
 import test from 'ava';
 import { ForeignKeyConstraintError, UniqueConstraintError } from 'sequelize';
+import { type Database, isDatabaseFull, writeTransaction } from '../../../models/index.ts';
 import { openDatabase } from '../../support/databases.ts';
-import { addDevice, addUser, deviceValues, write } from '../fixtures.ts';
+import { addDevice, addUser, deviceValues, userValues, write } from '../fixtures.ts';
 
 test('dates and booleans come back as such, in an included table too', async (t) => {
   const database = await openDatabase(t, 'sqlite');
@@ -41,3 +42,54 @@ test('each kind of write says how many rows it touched', async (t) => {
   t.deepEqual(await DeviceStatus.update({ remote_port: 1 }, { where: { gateway_id: 'g' } }), [2]);
   t.is(await DeviceStatus.destroy({ where: { gateway_id: 'g' } }), 2);
 });
+
+test('a full disk ends the transaction: nothing stands, whatever its function does next', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const { User } = database.models;
+  const before = await addUser(database);
+  await fillUp(database);
+  let runs = 0;
+  const swallowed = writeTransaction(database, async (transaction) => {
+    runs += 1;
+    await before.update({ role: 'admin' }, { transaction });
+    const big = Array.from({ length: 200 }, () => userValues());
+    await User.bulkCreate(big, { transaction }).catch(() => undefined);
+    await User.update({ role: 'admin' }, { where: {}, transaction }).catch(() => undefined);
+  });
+  await t.throwsAsync(swallowed);
+  t.true(runs > 1, 'what became of it is not known to the function, so it was run again');
+  await t.throwsAsync(addUsers(database, 200), { message: /SQLITE_FULL/ });
+  await database.sequelize.query('PRAGMA max_page_count = 1000000');
+  t.is(await User.count(), 1);
+  t.is((await before.reload()).role, 'unprivileged');
+  await addUser(database);
+});
+
+test('a transaction that met a full disk is not run again', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  await fillUp(database);
+  let runs = 0;
+  const error = await t.throwsAsync(
+    writeTransaction(database, async (transaction) => {
+      runs += 1;
+      const users = Array.from({ length: 200 }, () => userValues());
+      await database.models.User.bulkCreate(users, { transaction });
+    }),
+  );
+  t.true(isDatabaseFull(error));
+  t.is(runs, 1);
+});
+
+/** Lets the file grow no further, as on a disk that is full. */
+async function fillUp(database: Database): Promise<void> {
+  await database.sequelize.query('PRAGMA max_page_count = 1');
+}
+
+function addUsers(database: Database, count: number): Promise<unknown> {
+  return write(database, (transaction) =>
+    database.models.User.bulkCreate(
+      Array.from({ length: count }, () => userValues()),
+      { transaction },
+    ),
+  );
+}

@@ -1,0 +1,69 @@
+// What is said of a database that cannot be used: the fault, and the setting to look at.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { sayFault } from '../../lib/database-fault.ts';
+import { connectDatabase } from '../../models/index.ts';
+import { configOf } from '../support/server.ts';
+
+const DATABASE_ENCRYPTION_KEY = Buffer.alloc(32).toString('base64');
+const encryptionKey = Buffer.alloc(32);
+const full = Object.assign(new Error('SQLITE_FULL: database or disk is full'), {
+  code: 'SQLITE_FULL',
+});
+const byUrl = { DATABASE_URL: 'mysql://me:hunter2@127.0.0.1:1/none', DATABASE_ENCRYPTION_KEY };
+const byHost = { DATABASE_HOST: 'db.test', DATABASE_ENCRYPTION_KEY };
+
+const rows: [error: unknown, environment: Record<string, string>, says: RegExp][] = [
+  [
+    full,
+    { DATA_DIR: '/d' },
+    /^no room is left \(SQLITE_FULL.*free space on the disk of DATA_DIR \(\/d\)$/,
+  ],
+  [full, { DATABASE_URL: 'sqlite:/e/f' }, /free space on the disk of DATABASE_URL \(\/e\/f\)$/],
+  [full, byUrl, /the disk of the database server, DATABASE_URL \(127\.0\.0\.1:1\)$/],
+  [full, byHost, /the disk of the database server, DATABASE_HOST \(db\.test\)$/],
+  [
+    Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
+    byHost,
+    /^the database cannot be used \(connect\); look at DATABASE_HOST \(db\.test\), DATABASE_PORT \(3306\)/,
+  ],
+  [
+    Object.assign(new Error('EACCES'), { code: 'EACCES', path: '/d/encryption.key' }),
+    { DATA_DIR: '/d' },
+    /look at DATA_DIR \(\/d\)$/,
+  ],
+  [
+    Object.assign(new Error('EACCES'), { code: 'EACCES', path: '/dev/x' }),
+    { DATA_DIR: '/d' },
+    /^EACCES$/,
+  ],
+  [new Error('there is no user a@b'), {}, /^there is no user a@b$/],
+  ['text', {}, /^text$/],
+  [null, {}, /^null$/],
+];
+for (const [i, [error, environment, says]] of rows.entries())
+  test(`a fault and where to look for its mend, row ${i + 1}`, (t) => {
+    t.regex(sayFault(error, configOf(environment)), says);
+  });
+
+test('a file that cannot be opened, and a server that is not there, name their setting', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-fault-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, 'folder'));
+  writeFileSync(join(folder, 'text'), 'this is no database, and long enough to be seen as none');
+  for (const [url, name] of [
+    ['sqlite:/dev/null/x.sqlite', '/dev/null/x.sqlite'],
+    [`sqlite:${folder}/folder`, `${folder}/folder`],
+    [`sqlite:${folder}/text`, `${folder}/text`],
+    [byUrl.DATABASE_URL, '127.0.0.1:1'],
+  ] as const) {
+    const error = await t.throwsAsync(connectDatabase({ url, encryptionKey }));
+    const said = sayFault(error, configOf({ ...byUrl, DATABASE_URL: url }));
+    t.true(said.startsWith('the database cannot be used ('), said);
+    t.true(said.endsWith(`; look at DATABASE_URL (${name})`), said);
+    t.false(said.includes('hunter2'));
+  }
+});
