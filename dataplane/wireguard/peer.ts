@@ -15,6 +15,8 @@ export interface StagedPacket {
   readonly bytes: Uint8Array;
   /** Bytes of the header before the packet. */
   readonly headerBytes: number;
+  /** Slot of the peer that it comes from, -1 for none. */
+  readonly from: number;
 }
 
 /** One peer of the tunnel. */
@@ -89,6 +91,16 @@ export class Peer implements NoisePeer {
   dropOldestStaged(): void {
     const oldest = this.staged.shift();
     if (oldest !== undefined) this.stagedBytes -= oldest.bytes.length;
+  }
+
+  /** Forgets the staged packets that come from another peer. */
+  dropStagedFrom(slot: number): void {
+    let kept = 0;
+    for (const packet of this.staged) {
+      if (packet.from === slot) this.stagedBytes -= packet.bytes.length;
+      else this.staged[kept++] = packet;
+    }
+    this.staged.length = kept;
   }
 
   /** Forgets all staged packets; returns how many there were. */

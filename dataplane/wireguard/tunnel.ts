@@ -116,6 +116,7 @@ export class Tunnel {
     if (peer.hasNews) this.#departed.push(this.#sampleOf(peer));
     this.forgetKeys(peer);
     this.dropStaged(peer, reasons.none);
+    this.#dropStagedFrom(peer.slot);
     this.timers.cancel(peer);
     this.#unroute(peer);
     peer.staticShared?.fill(0);
@@ -233,6 +234,17 @@ export class Tunnel {
     const count = peer.clearStaged();
     if (reason === reasons.none) return;
     for (let i = 0; i < count; i++) this.drop(reason);
+  }
+
+  /** What a peer that goes had sent to others, and still waits, goes with it. */
+  #dropStagedFrom(slot: number): void {
+    if (this.stagedBytes === 0) return;
+    for (const other of this.#peers.values()) {
+      if (other.stagedBytes === 0) continue;
+      this.stagedBytes -= other.stagedBytes;
+      other.dropStagedFrom(slot);
+      this.stagedBytes += other.stagedBytes;
+    }
   }
 
   /** Takes the news of every peer that has any. */

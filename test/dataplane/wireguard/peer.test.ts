@@ -12,7 +12,7 @@ function makePeer(): Peer {
 
 function stage(peer: Peer, count: number, length = 10): number[] {
   return Array.from({ length: count }, (_, i) =>
-    peer.stage({ bytes: counting(length, i), headerBytes: 0 }),
+    peer.stage({ bytes: counting(length, i), from: -1, headerBytes: 0 }),
   );
 }
 
