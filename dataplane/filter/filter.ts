@@ -44,6 +44,8 @@ export class Filter {
   readonly #defaultReason: number;
   readonly #scopes = new Map<string, Scope>();
   readonly #global: Scope;
+  /** In an array, because a number in a field, or handed on, may be allocated anew. */
+  readonly #wallMs = new Float64Array(1);
   #version = 0;
   #matched = NO_RULE;
   /** Hits of tables that were replaced since the last sample. */
@@ -76,6 +78,11 @@ export class Filter {
     this.#forgetUnused(scope);
   }
 
+  /** Sets the Unix time in ms at which what follows is hit. */
+  begin(wallMs: number): void {
+    this.#wallMs[0] = wallMs;
+  }
+
   /** Grows with every change that may change a verdict. */
   get version(): number {
     return this.#version;
@@ -92,9 +99,9 @@ export class Filter {
   }
 
   /** Judges a packet from a device; reasons.none accepts it. Never allocates. */
-  judge(packet: InnerPacket, scope: Scope, wallMs: number): number {
+  judge(packet: InnerPacket, scope: Scope): number {
     const reason = this.decide(packet, scope);
-    this.count(this.#matched, packet, scope, wallMs);
+    this.count(this.#matched, packet, scope);
     return reason;
   }
 
@@ -116,14 +123,14 @@ export class Filter {
   }
 
   /** Counts a packet for a rule that was `matched` under the version in force. */
-  count(matched: number, packet: InnerPacket, scope: Scope, wallMs: number): void {
+  count(matched: number, packet: InnerPacket, scope: Scope): void {
     if (matched === NO_RULE) return;
     const by = (matched & 1) === 1 ? this.#global : scope;
     const table = (packet.version === 4 ? by.ipv4 : by.ipv6)!;
     const rule = matched >> 1;
     table.packets[rule]! += 1;
     table.bytes[rule]! += packet.length;
-    table.lastHitMs[rule] = wallMs;
+    table.lastHitMs[rule] = this.#wallMs[0]!;
   }
 
   /** Takes the hits since the last sample. */

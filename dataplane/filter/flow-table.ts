@@ -64,6 +64,8 @@ export class FlowTable {
   readonly #quota: number;
   readonly #words: Int32Array;
   readonly #deadlines: Float64Array;
+  /** In an array, because a number in a field, or handed on, may be allocated anew. */
+  readonly #now = new Float64Array(1);
   /** Pairs of hash and flow; a flow of 0 is a free place. Twice as many as there are flows. */
   readonly #index: Int32Array;
   readonly #mask: number;
@@ -95,6 +97,11 @@ export class FlowTable {
     this.#seed1 = view.getInt32(4);
     this.#byOwner = new Chains(this.#words, FLOW_WORDS, OWNER_CHAIN, 2 * OWNERS);
     this.#common = new Chains(this.#words, FLOW_WORDS, COMMON_CHAIN, 2);
+  }
+
+  /** Says what time it is until the next call. */
+  begin(now: number): void {
+    this.#now[0] = now;
   }
 
   /** Flows in memory, among them such that have ended and were not met since. */
@@ -131,8 +138,14 @@ export class FlowTable {
     return this.#generations[owner]!;
   }
 
-  endAt(flow: number, deadline: number): void {
-    this.#deadlines[flow] = deadline;
+  /** A flow ends in so many milliseconds, if nothing more is said of it. */
+  endIn(flow: number, lifetimeMs: number): void {
+    this.#deadlines[flow] = this.#now[0]! + lifetimeMs;
+  }
+
+  /** A flow ends no sooner than that. */
+  endNotBefore(flow: number, lifetimeMs: number): void {
+    this.#deadlines[flow] = Math.max(this.#deadlines[flow]!, this.#now[0]! + lifetimeMs);
   }
 
   /** Fills in a packet as A sends it to B: what the rules judge. */
@@ -152,7 +165,7 @@ export class FlowTable {
   // ---- finding ----
 
   /** The flow that a packet belongs to, twice, plus 1 where the packet goes from B to A; or 0. */
-  find(packet: InnerPacket, sourcePort: number, destinationPort: number, now: number): number {
+  find(packet: InnerPacket, sourcePort: number, destinationPort: number): number {
     let flow = this.#latest;
     let way = flow === 0 ? -1 : this.#way(flow, packet, sourcePort, destinationPort);
     if (way === -1) {
@@ -169,7 +182,7 @@ export class FlowTable {
         at = (at + 1) & this.#mask;
       }
     }
-    if (this.#hasEnded(flow, now)) {
+    if (this.#hasEnded(flow)) {
       this.remove(flow);
       return 0;
     }
@@ -231,12 +244,12 @@ export class FlowTable {
     return mix((mix(source ^ this.#seed1) + mix(destination ^ this.#seed1)) ^ packet.protocol);
   }
 
-  #hasEnded(flow: number, now: number): boolean {
+  #hasEnded(flow: number): boolean {
     const words = this.#words;
     const at = flow * FLOW_WORDS;
     const generations = this.#generations;
     return (
-      this.#deadlines[flow]! <= now ||
+      this.#deadlines[flow]! <= this.#now[0]! ||
       generations[words[at + A_OWNER]!] !== words[at + A_GENERATION] ||
       generations[words[at + B_OWNER]!] !== words[at + B_GENERATION]
     );
@@ -251,7 +264,6 @@ export class FlowTable {
     destinationPort: number,
     opener: number,
     target: number,
-    now: number,
   ): number {
     const payer = opener === TUN_OWNER ? target : opener;
     if (this.#counts[payer]! >= this.#quota) this.#evictOf(payer);
@@ -280,7 +292,7 @@ export class FlowTable {
     this.#common.append(UNREPLIED_LIST, flow);
     this.#insert(flow, this.#hash(packet, sourcePort, destinationPort));
     this.#latest = flow;
-    this.sweep(now, FLOWS_SWEPT_PER_FLOW, flow);
+    this.sweep(FLOWS_SWEPT_PER_FLOW, flow);
     return flow;
   }
 
@@ -322,12 +334,12 @@ export class FlowTable {
   }
 
   /** Looks at some flows, in turn with those of the calls before, and removes what has ended. */
-  sweep(now: number, count: number, except = 0): void {
+  sweep(count: number, except = 0): void {
     for (let i = 0; i < count && this.#live > 0; i++) {
       this.#sweptTo = this.#sweptTo >= this.#used ? 1 : this.#sweptTo + 1;
       const flow = this.#sweptTo;
       if (flow === except || this.#words[flow * FLOW_WORDS + KIND] === 0) continue;
-      if (this.#hasEnded(flow, now)) this.remove(flow);
+      if (this.#hasEnded(flow)) this.remove(flow);
     }
   }
 
@@ -370,9 +382,9 @@ export class FlowTable {
     else this.remove(oneOf(this.#common, REPLIED_LIST, this));
   }
 
-  /** When a flow ends, if no packet of it comes. */
-  endOf(flow: number): number {
-    return this.#deadlines[flow]!;
+  /** Whether one flow would end before another. */
+  endsBefore(flow: number, other: number): boolean {
+    return this.#deadlines[flow]! < this.#deadlines[other]!;
   }
 
   // ---- the index ----
@@ -412,7 +424,7 @@ function oneOf(chains: Chains, list: number, table: FlowTable): number {
   let flow = chains.after(chosen);
   for (let i = 1; i < CANDIDATES && flow !== 0; i++) {
     const next = chains.after(flow);
-    const survivor = table.endOf(flow) < table.endOf(chosen) ? chosen : flow;
+    const survivor = table.endsBefore(flow, chosen) ? chosen : flow;
     if (survivor === chosen) chosen = flow;
     chains.remove(list, survivor);
     chains.append(list, survivor);

@@ -30,6 +30,8 @@ export const NO_FIRST = -1;
 export class FragmentTable {
   readonly #words = new Int32Array(MAX_FRAGMENTED * PLACE_WORDS);
   readonly #deadlines = new Float64Array(MAX_FRAGMENTED);
+  /** In an array, because a number in a field, or handed on, may be allocated anew. */
+  readonly #now = new Float64Array(1);
   readonly #seed: number;
 
   constructor(random: Random) {
@@ -38,12 +40,17 @@ export class FragmentTable {
     this.#seed = new DataView(seed.buffer).getInt32(0);
   }
 
+  /** Says what time it is until the next call. */
+  begin(now: number): void {
+    this.#now[0] = now;
+  }
+
   /**
    * Makes a place for a first fragment, of a sender in that generation. `isJudged` is 1 where rules
    * for the packet itself gave the verdict.
    */
-  keep(packet: InnerPacket, generation: number, isJudged: number, now: number): number {
-    let place = this.find(packet, generation, now);
+  keep(packet: InnerPacket, generation: number, isJudged: number): number {
+    let place = this.find(packet, generation);
     if (place === NO_FIRST) place = this.#choose(packet);
     const at = place * PLACE_WORDS;
     const words = this.#words;
@@ -61,7 +68,7 @@ export class FragmentTable {
     words[at + JUDGED] = isJudged;
     words[at + GENERATION] = generation;
     words[at + LEAST_OFFSET] = packet.upperOffset - packet.fragmentedAt + headerBytes(packet);
-    this.#deadlines[place] = now + FRAGMENTED_MS;
+    this.#deadlines[place] = this.#now[0]! + FRAGMENTED_MS;
     return place;
   }
 
@@ -74,10 +81,10 @@ export class FragmentTable {
   }
 
   /** The place of the first fragment that a packet follows, or NO_FIRST. */
-  find(packet: InnerPacket, generation: number, now: number): number {
+  find(packet: InnerPacket, generation: number): number {
     const first = this.#firstPlace(packet);
     for (let place = first; place < first + WAYS; place++) {
-      if (this.#deadlines[place]! <= now) continue;
+      if (this.#deadlines[place]! <= this.#now[0]!) continue;
       const at = place * PLACE_WORDS;
       if (this.#words[at + GENERATION] === generation && this.#holds(at, packet)) return place;
     }

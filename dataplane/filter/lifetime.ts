@@ -31,31 +31,19 @@ export function isClosed(flows: FlowTable, flow: number): boolean {
 }
 
 /** Takes note of a packet of a flow; `reply` is 1 where it goes from B to A. */
-export function notice(
-  flows: FlowTable,
-  flow: number,
-  packet: InnerPacket,
-  reply: number,
-  now: number,
-): void {
+export function notice(flows: FlowTable, flow: number, packet: InnerPacket, reply: number): void {
   if (reply === 1 && (flows.get(flow, STATE) & REPLIED) === 0) flows.markReplied(flow);
-  if (packet.protocol === PROTOCOL_TCP) noticeTcp(flows, flow, packet.flags, reply, now);
-  else flows.endAt(flow, now + lifetimeOf(packet));
+  if (packet.protocol === PROTOCOL_TCP) noticeTcp(flows, flow, packet.flags, reply);
+  else flows.endIn(flow, lifetimeOf(packet));
 }
 
 /** Keeps a flow that is refused in memory for as long as its packets come. */
-export function hold(flows: FlowTable, flow: number, packet: InnerPacket, now: number): void {
-  if (packet.protocol !== PROTOCOL_TCP) flows.endAt(flow, now + lifetimeOf(packet));
-  else flows.endAt(flow, Math.max(flows.endOf(flow), now + TCP_OPENING_MS));
+export function hold(flows: FlowTable, flow: number, packet: InnerPacket): void {
+  if (packet.protocol !== PROTOCOL_TCP) flows.endIn(flow, lifetimeOf(packet));
+  else flows.endNotBefore(flow, TCP_OPENING_MS);
 }
 
-function noticeTcp(
-  flows: FlowTable,
-  flow: number,
-  flags: number,
-  reply: number,
-  now: number,
-): void {
+function noticeTcp(flows: FlowTable, flow: number, flags: number, reply: number): void {
   let state = flows.get(flow, STATE);
   // Stragglers do not keep a connection that is over.
   if ((state & CLOSED) !== 0) return;
@@ -63,12 +51,12 @@ function noticeTcp(
   const bothEnded = (state & (A_ENDED | B_ENDED)) === (A_ENDED | B_ENDED);
   if (bothEnded || (flags & TCP_RST) !== 0) {
     flows.set(flow, STATE, state | CLOSED);
-    flows.endAt(flow, now + TCP_CLOSED_MS);
+    flows.endIn(flow, TCP_CLOSED_MS);
     return;
   }
   if (reply === 0 && (state & REPLIED) !== 0 && (flags & TCP_SYN) === 0) state |= ESTABLISHED;
   flows.set(flow, STATE, state);
-  flows.endAt(flow, now + ((state & ESTABLISHED) !== 0 ? TCP_ESTABLISHED_MS : TCP_OPENING_MS));
+  flows.endIn(flow, (state & ESTABLISHED) !== 0 ? TCP_ESTABLISHED_MS : TCP_OPENING_MS);
 }
 
 function lifetimeOf(packet: InnerPacket): number {

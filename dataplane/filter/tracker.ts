@@ -44,8 +44,6 @@ export class Tracker {
   readonly #filter: Filter;
   /** By peer slot: the rules of its owner. */
   readonly #scopes: (Scope | undefined)[] = [];
-  /** Now, and Unix time; in an array, because a number in a field may be allocated anew. */
-  readonly #clock = new Float64Array(2);
   readonly #quoted = new InnerPacket();
   readonly #opening = new InnerPacket();
   /** Ports by which the flow of the packet at hand is found. */
@@ -60,9 +58,10 @@ export class Tracker {
 
   /** Begins a turn: everything until the next one happens now. */
   begin(now: number, wallMs: number): void {
-    this.#clock[0] = now;
-    this.#clock[1] = wallMs;
-    this.flows.sweep(now, FLOWS_SWEPT_PER_BATCH);
+    this.#filter.begin(wallMs);
+    this.#fragments.begin(now);
+    this.flows.begin(now);
+    this.flows.sweep(FLOWS_SWEPT_PER_BATCH);
   }
 
   // ---- peers ---------------------------------------------------------------------------------
@@ -151,7 +150,7 @@ export class Tracker {
   /** By the rules alone. The verdict on a first fragment is kept for those that follow it. */
   judge(packet: InnerPacket, from: number): number {
     const filter = this.#filter;
-    const reason = filter.judge(packet, this.#scopes[from]!, this.#clock[1]!);
+    const reason = filter.judge(packet, this.#scopes[from]!);
     if (packet.fragment === FIRST_FRAGMENT)
       this.#keepFirst(packet, from, reason, filter.matched, 1);
     return reason;
@@ -161,10 +160,9 @@ export class Tracker {
   #open(packet: InnerPacket, from: number, receiver: number, part: number): number {
     const reason = this.judge(packet, from);
     if (reason !== reasons.none || part !== OPENS) return reason;
-    const now = this.#clock[0]!;
     const { flows } = this;
     // What stands in its place is over, or was made when the addresses were others'.
-    const before = flows.find(packet, this.#sourcePort, this.#destinationPort, now);
+    const before = flows.find(packet, this.#sourcePort, this.#destinationPort);
     if (before !== 0) flows.remove(before >> 1);
     this.#remember(packet, ownerOf(from, packet.version), receiver, this.#filter.matched);
     return reason;
@@ -175,7 +173,7 @@ export class Tracker {
     const flow = found >> 1;
     const reason = this.#verdictOn(flow);
     const rule = (found & 1) === 0 ? this.flows.get(flow, RULE) : NO_RULE;
-    this.#filter.count(rule, packet, this.#scopes[from]!, this.#clock[1]!);
+    this.#filter.count(rule, packet, this.#scopes[from]!);
     if (packet.fragment === FIRST_FRAGMENT)
       this.#keepFirst(packet, from, reason, rule, (found & 1) ^ 1);
     return reason;
@@ -209,7 +207,7 @@ export class Tracker {
   ): void {
     const generation = this.flows.generationOf(ownerOf(from, packet.version));
     const fragments = this.#fragments;
-    const place = fragments.keep(packet, generation, isJudged, this.#clock[0]!);
+    const place = fragments.keep(packet, generation, isJudged);
     fragments.setVerdict(place, this.#filter.version, reason, rule);
   }
 
@@ -218,15 +216,15 @@ export class Tracker {
     const fragments = this.#fragments;
     const scope = this.#scopes[from]!;
     const generation = this.flows.generationOf(ownerOf(from, packet.version));
-    const place = fragments.find(packet, generation, this.#clock[0]!);
-    if (place === NO_FIRST) return filter.judge(packet, scope, this.#clock[1]!);
+    const place = fragments.find(packet, generation);
+    if (place === NO_FIRST) return filter.judge(packet, scope);
     if (fragments.overlaps(place, packet)) return reasons.inner_fragment_unsafe;
     if (fragments.isOutdated(place, filter.version)) {
       fragments.describe(place, this.#opening, packet);
       const reason = filter.decide(this.#opening, scope);
       fragments.setVerdict(place, filter.version, reason, filter.matched);
     }
-    filter.count(fragments.ruleAt(place), packet, scope, this.#clock[1]!);
+    filter.count(fragments.ruleAt(place), packet, scope);
     return fragments.reasonAt(place);
   }
 
@@ -235,25 +233,23 @@ export class Tracker {
   /** The flow of a packet, or MISPLACED where it lies between others than it says. */
   #find(packet: InnerPacket, sender: number, receiver: number): number {
     const { flows } = this;
-    const found = flows.find(packet, this.#sourcePort, this.#destinationPort, this.#clock[0]!);
+    const found = flows.find(packet, this.#sourcePort, this.#destinationPort);
     if (found === 0 || flows.isBetween(found, sender, receiver)) return found;
     return MISPLACED;
   }
 
   #remember(packet: InnerPacket, opener: number, target: number, rule: number): void {
     const { flows } = this;
-    const now = this.#clock[0]!;
-    const flow = flows.add(packet, this.#sourcePort, this.#destinationPort, opener, target, now);
+    const flow = flows.add(packet, this.#sourcePort, this.#destinationPort, opener, target);
     flows.set(flow, VERSION, this.#filter.version);
     flows.set(flow, REASON, reasons.none);
     flows.set(flow, RULE, rule);
-    notice(flows, flow, packet, 0, now);
+    notice(flows, flow, packet, 0);
   }
 
   #note(found: number, packet: InnerPacket, reason: number): void {
-    const now = this.#clock[0]!;
-    if (reason === reasons.none) notice(this.flows, found >> 1, packet, found & 1, now);
-    else hold(this.flows, found >> 1, packet, now);
+    if (reason === reasons.none) notice(this.flows, found >> 1, packet, found & 1);
+    else hold(this.flows, found >> 1, packet);
   }
 
   /** Says what a packet may be to a flow, and reads by which ports the flow is found. */
