@@ -195,40 +195,20 @@ export class FlowTable {
     const at = flow * FLOW_WORDS;
     if (words[at + KIND] !== ((packet.version << 8) | packet.protocol)) return -1;
     if (
+      words[at + A] === packet.source0 &&
+      words[at + B] === packet.destination0 &&
       words[at + A_PORT] === sourcePort &&
       words[at + B_PORT] === destinationPort &&
-      this.#isAt(at + A, packet.source0, packet.source1, packet.source2, packet.source3) &&
-      this.#isAt(
-        at + B,
-        packet.destination0,
-        packet.destination1,
-        packet.destination2,
-        packet.destination3,
-      )
+      (packet.version === 4 || isRestAt(words, at + A, at + B, packet))
     )
       return 0;
-    return words[at + B_PORT] === sourcePort &&
+    return words[at + B] === packet.source0 &&
+      words[at + A] === packet.destination0 &&
+      words[at + B_PORT] === sourcePort &&
       words[at + A_PORT] === destinationPort &&
-      this.#isAt(at + B, packet.source0, packet.source1, packet.source2, packet.source3) &&
-      this.#isAt(
-        at + A,
-        packet.destination0,
-        packet.destination1,
-        packet.destination2,
-        packet.destination3,
-      )
+      (packet.version === 4 || isRestAt(words, at + B, at + A, packet))
       ? 1
       : -1;
-  }
-
-  #isAt(at: number, word0: number, word1: number, word2: number, word3: number): boolean {
-    const words = this.#words;
-    return (
-      words[at] === word0 &&
-      words[at + 3] === word3 &&
-      words[at + 1] === word1 &&
-      words[at + 2] === word2
-    );
   }
 
   /** The same for both ways of a flow; seeded, so that nobody can aim at one place. */
@@ -413,6 +393,23 @@ export class FlowTable {
     }
     index[2 * at + 1] = 0;
   }
+}
+
+/** Whether the words of a packet's IPv6 addresses behind the first stand in these two places. */
+function isRestAt(
+  words: Int32Array,
+  source: number,
+  destination: number,
+  packet: InnerPacket,
+): boolean {
+  return (
+    words[source + 3] === packet.source3 &&
+    words[destination + 3] === packet.destination3 &&
+    words[source + 2] === packet.source2 &&
+    words[destination + 2] === packet.destination2 &&
+    words[source + 1] === packet.source1 &&
+    words[destination + 1] === packet.destination1
+  );
 }
 
 /**
