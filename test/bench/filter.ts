@@ -126,5 +126,6 @@ const figures: [name: string, ns: number][] = [
   ['opening a flow, 10,000 rules', openings(many)],
 ];
 
-console.log(`${cpus()[0]?.model} ${arch()}, Node ${process.version}; ns per packet`);
-for (const [name, ns] of figures) console.log(`| ${name} | ${ns.toFixed(1)} |`);
+const machine = `${cpus()[0]?.model} ${arch()}, Node ${process.version}`;
+process.stdout.write(`${machine}; ns per packet\n`);
+for (const [name, ns] of figures) process.stdout.write(`| ${name} | ${ns.toFixed(1)} |\n`);

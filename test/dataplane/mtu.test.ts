@@ -2,7 +2,7 @@
 // path and with each engine; partial checksums as the TUN hands them out.
 
 import test, { type ExecutionContext } from 'ava';
-import { type PeerConfig, VERDICT_DROP } from '../../dataplane/contract.ts';
+import { type GatewayConfig, type PeerConfig, VERDICT_DROP } from '../../dataplane/contract.ts';
 import { diff, EMPTY_CONFIG } from '../../dataplane/diff.ts';
 import { Pipeline } from '../../dataplane/pipeline.ts';
 import { copyEndpoint } from '../../dataplane/wire/address.ts';
@@ -72,6 +72,17 @@ class Scene {
       // Initiation, response, and the packet that confirms the session.
       for (let step = 0; step < 3; step++) this.carry(i);
     }
+  }
+
+  /** Gives the first device another MTU. */
+  changeMtu(mtu: number | null): void {
+    const configOf = (peers: readonly PeerConfig[]): GatewayConfig => ({
+      peers: new Map(peers.map((config) => [config.publicKey, config])),
+      rules: new Map(),
+    });
+    const before = configOf(this.#peers);
+    this.#peers[0] = { ...this.#peers[0]!, mtu };
+    this.pipeline.apply(diff(before, configOf(this.#peers)), this.world.now, this.world.wallMs);
   }
 
   /** Carries what client `i` has sent to the gateway, and what leaves the gateway to the clients. */
@@ -185,6 +196,15 @@ for (const [name, open] of benches) {
     });
   }
 
+  inScene('a changed MTU holds from the next handshake on', [1_280], (t, scene) => {
+    const fields = families[0][1];
+    for (const mtu of [1_300, null, 9_000]) {
+      scene.changeMtu(mtu);
+      const fits = Math.min(mtu ?? MTU, MTU) - 40;
+      t.deepEqual(scene.up(handshake(fields, 1_460)), [handshake(fields, fits)]);
+    }
+  });
+
   inScene('between devices the smallest of all counts', [1_400, 1_300, null], (t, scene) => {
     const between = (from: number, to: number): TcpFields => ({
       source: `10.0.0.${2 + from}`,
@@ -224,7 +244,7 @@ for (const [name, open] of benches) {
       t.is(message.header[1], GSO_TCPV4);
       t.deepEqual(scene.down(message), []);
       const [answer] = scene.bench.packets();
-      t.deepEqual([...answer!.slice(20, 22)], [3, 4]);
+      t.deepEqual([...answer!.subarray(20, 22)], [3, 4]);
       t.is(viewOf(answer!).getUint16(26), 1_280);
       t.deepEqual(scene.drops(), { packet_too_big: 1 });
       const fits = segments.map((_, i) =>
@@ -244,7 +264,7 @@ for (const [name, open] of benches) {
     scene.up(big, 0, 0);
     const [answer] = scene.clients[0]!.delivered.splice(0);
     t.deepEqual(answer!.slice(12, 20), concat(address('10.0.0.1'), address('10.0.0.2')));
-    t.deepEqual([...answer!.slice(20, 22)], [3, 4]);
+    t.deepEqual([...answer!.subarray(20, 22)], [3, 4]);
     t.is(viewOf(answer!).getUint16(26), MTU);
     t.is(checksum(answer!.subarray(20)), 0);
     t.deepEqual(scene.drops(), { packet_too_big: 1 });

@@ -61,7 +61,6 @@ function exchange(
   return { up: taken(gateway), down: taken(client) };
 }
 
-// Appendix A, 20, and section 6: established flows and queued packets stop at once.
 test('a device that goes stops in both directions, in the middle of what it does', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const mine = between('10.0.0.2', host);
@@ -130,7 +129,6 @@ test('a device whose address changes is asked anew, and its other family is not'
   t.deepEqual(gateway.drops(), { default_drop: 1 });
 });
 
-// Appendix A, 19: changing one peer leaves all others' sessions, flows and counters alone.
 test('a hundred changes of others cost an established connection nothing', (t) => {
   const { world, gateway, clients, peers } = connected(3, { gateway: { defaultAction: 'drop' } });
   const asked = between('10.0.0.2', host);
@@ -179,7 +177,6 @@ test('an owner who is moved under a drop takes the connections of the device alo
 
 // ---- flows in the whole path -----------------------------------------------------------------
 
-// Appendix A, 18: return traffic, and rules for device to device.
 test('replies of a device pass where its rules drop all, also to another device', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const config = [peers[0]!, { ...peers[1]!, scope: 'free' }];

@@ -10,11 +10,11 @@ import {
 } from '../../../dataplane/filter/flow-table.ts';
 import { hold, isClosed, notice } from '../../../dataplane/filter/lifetime.ts';
 import { InnerPacket } from '../../../dataplane/wire/ip.ts';
+import { flagsOf } from '../../support/packets.ts';
 import { seededRandom } from '../../support/simulation.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-const flagOf: Record<string, number> = { S: 0x02, A: 0x10, F: 0x01, R: 0x04 };
 
 /** A flow and how long it lives from now on. */
 class Watched {
@@ -31,8 +31,7 @@ class Watched {
   /** "S>" is a SYN of who opened it, "<SA" an answer; "-" is a packet without flags. */
   say(words: string): this {
     for (const word of words.split(' ')) {
-      const letters = [...word].filter((letter) => letter in flagOf);
-      this.#packet.flags = letters.reduce((sum, letter) => sum | flagOf[letter]!, 0);
+      this.#packet.flags = flagsOf(word.replaceAll(/[<>-]/g, ''));
       notice(this.table, this.flow, this.#packet, word.startsWith('<') ? 1 : 0);
     }
     return this;

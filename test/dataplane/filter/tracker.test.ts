@@ -1,6 +1,5 @@
 // Conversations: who opened them, what that means after rules and addresses have changed, fragments
-// and ICMP errors; a slow twin for everything at once. Lines of the list of faults that others
-// shipped are named where a test is about one of them.
+// and ICMP errors; a slow twin for everything at once.
 
 import test from 'ava';
 import fc from 'fast-check';
@@ -16,6 +15,7 @@ import {
   address,
   concat,
   echoRequest,
+  flagsOf,
   fragmentHeader,
   ip,
   tcp,
@@ -151,7 +151,6 @@ const places = [
 ] as const;
 
 for (const [title, mine, theirs] of places) {
-  // Appendix A, 18: return traffic.
   test(`replies to a connection that ${title} opened pass whatever the rules say`, (t) => {
     const bench = new Bench({ default: 'drop' });
     bench.rules('1', rule('a4', 'accept', '0.0.0.0/0'), rule('a6', 'accept', '::/0'));
@@ -251,7 +250,6 @@ test('a packet that comes from another side than its flow is judged by itself', 
 // ---- change ----------------------------------------------------------------------------------
 
 for (const [title, mine, theirs] of places) {
-  // Appendix A, 20, and dataplane.md, 5: a new drop rule also ends established traffic.
   test(`a new drop rule ends what a device opened towards ${title}, both ways`, (t) => {
     const bench = new Bench();
     const { ask, answer } = connection(mine, theirs);
@@ -445,7 +443,6 @@ function laterFragment(identification = 9, offset = 2): Uint8Array {
   return ip({ ...fields, identification, fragment: offset });
 }
 
-// Appendix A, 18: the first fragment has the ports.
 test('later fragments follow their first, where ports decide', (t) => {
   const bench = new Bench({ default: 'drop' });
   bench.rules('0', rule('dns', 'accept', host, { type: 'udp', first: 53 }));
@@ -543,7 +540,6 @@ test('a later fragment may not overwrite what was judged in the first', (t) => {
 // ---- ICMP errors -----------------------------------------------------------------------------
 
 for (const [title, mine, theirs] of places) {
-  // Appendix A, 18: ICMP errors belong to their flow.
   test(`an error about what ${title} sent passes, whatever the rules say`, (t) => {
     const bench = new Bench({ default: 'drop' });
     bench.rules('1', rule('a4', 'accept', '0.0.0.0/0'), rule('a6', 'accept', '::/0'));
@@ -762,9 +758,7 @@ function bytesOf(packet: Described): Uint8Array {
   const ports = { sourcePort: packet.sourcePort, destinationPort: packet.destinationPort };
   switch (packet.protocol) {
     case 6: {
-      const flagOf: Record<string, number> = { S: SYN, A: ACK, F: FIN, R: RST };
-      const flags = [...packet.flags].reduce((sum, letter) => sum | flagOf[letter]!, 0);
-      return tcp({ ...fields, ...ports, flags });
+      return tcp({ ...fields, ...ports, flags: flagsOf(packet.flags) });
     }
     case 17:
       return udp({ ...fields, ...ports });

@@ -201,7 +201,7 @@ test('IPv4: fragmentation is needed, says the gateway, and quotes what it can', 
   t.is(answer.length, 576);
   t.is(viewOf(answer).getUint16(2), 576);
   t.deepEqual(answer.slice(12, 20), concat(address('10.0.0.1'), address('10.0.0.2')));
-  t.deepEqual([...answer.slice(20, 22)], [3, 4]);
+  t.deepEqual([...answer.subarray(20, 22)], [3, 4]);
   t.is(viewOf(answer).getUint16(26), 1_420);
   t.deepEqual(answer.slice(28), big.slice(0, 548));
   t.is(checksum(answer.subarray(0, 20)), 0);
