@@ -421,7 +421,9 @@ export class Pipeline {
   /** Takes the steps of a change between two batches: no packet sees half of it. */
   apply(change: Change, now: number, wallMs: number): void {
     this.#begin(now, wallMs);
-    for (const key of change.removed) this.#remove(key);
+    const gone = new Set<number>();
+    for (const key of change.removed) this.#remove(key, gone);
+    this.#tunnel.dropStagedFrom(gone);
     for (const config of change.updated) this.#update(config);
     let resumed = 0;
     for (const config of change.added) {
@@ -435,9 +437,10 @@ export class Pipeline {
     for (const { name, compiled } of change.scopes) this.#filter.swap(name, compiled);
   }
 
-  #remove(key: string): void {
+  #remove(key: string, gone: Set<number>): void {
     const peer = this.#tunnel.peers.get(key);
     if (peer === undefined) return;
+    gone.add(peer.slot);
     this.#tracker.removePeer(peer.slot);
     this.#tunnel.removePeer(peer);
   }

@@ -93,11 +93,11 @@ export class Peer implements NoisePeer {
     if (oldest !== undefined) this.stagedBytes -= oldest.bytes.length;
   }
 
-  /** Forgets the staged packets that come from another peer. */
-  dropStagedFrom(slot: number): void {
+  /** Forgets the staged packets that come from some other peers, named by their slots. */
+  dropStagedFrom(slots: ReadonlySet<number>): void {
     let kept = 0;
     for (const packet of this.staged) {
-      if (packet.from === slot) this.stagedBytes -= packet.bytes.length;
+      if (slots.has(packet.from)) this.stagedBytes -= packet.bytes.length;
       else this.staged[kept++] = packet;
     }
     this.staged.length = kept;

@@ -116,7 +116,6 @@ export class Tunnel {
     if (peer.hasNews) this.#departed.push(this.#sampleOf(peer));
     this.forgetKeys(peer);
     this.dropStaged(peer, reasons.none);
-    this.#dropStagedFrom(peer.slot);
     this.timers.cancel(peer);
     this.#unroute(peer);
     peer.staticShared?.fill(0);
@@ -236,14 +235,14 @@ export class Tunnel {
     for (let i = 0; i < count; i++) this.drop(reason);
   }
 
-  /** What a peer that goes had sent to others, and still waits, goes with it. */
-  #dropStagedFrom(slot: number): void {
-    if (this.stagedBytes === 0) return;
-    for (const other of this.#peers.values()) {
-      if (other.stagedBytes === 0) continue;
-      this.stagedBytes -= other.stagedBytes;
-      other.dropStagedFrom(slot);
-      this.stagedBytes += other.stagedBytes;
+  /** Forgets what peers that are gone, named by their slots, had sent to others and still waits. */
+  dropStagedFrom(gone: ReadonlySet<number>): void {
+    if (this.stagedBytes === 0 || gone.size === 0) return;
+    for (const peer of this.#peers.values()) {
+      if (peer.stagedBytes === 0) continue;
+      this.stagedBytes -= peer.stagedBytes;
+      peer.dropStagedFrom(gone);
+      this.stagedBytes += peer.stagedBytes;
     }
   }
 

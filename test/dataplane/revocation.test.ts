@@ -100,6 +100,27 @@ test('what a device sent to another one, and still waits, goes with it', (t) => 
   );
 });
 
+test('two thousand devices go at once in little time, also while packets wait', (t) => {
+  const scene = gatewayAndClients(1);
+  const many = Array.from({ length: 2_000 }, (_, i) =>
+    peer({
+      key: Buffer.from(
+        Uint8Array.from({ length: 32 }, (_, n) => (n < 2 ? i >> (8 * n) : 9)),
+      ).toString('base64'),
+      ipv4: `10.0.${1 + (i >> 8)}.${i & 255}`,
+      endpoint: { address: '203.0.113.1', port: 9 },
+    }),
+  );
+  scene.gateway.apply([...scene.peers, ...many]);
+  for (const { ipv4 } of many.slice(0, 500))
+    scene.gateway.send(udp({ source: host, destination: ipv4!.join('.') }));
+  const began = performance.now();
+  scene.gateway.apply(scene.peers);
+  // Generous, because machines differ: what grows with the square would take seconds.
+  t.true(performance.now() - began < 1_000);
+  t.is(scene.gateway.nextTimeout(), Number.POSITIVE_INFINITY);
+});
+
 test('whoever has the address of a device that went has nothing of what it had', (t) => {
   const { world, gateway, clients, peers } = connected(2, { gateway: { defaultAction: 'drop' } });
   const asked = between('10.0.0.2', host);

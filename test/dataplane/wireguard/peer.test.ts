@@ -74,3 +74,15 @@ test('dropping the oldest of none does nothing', (t) => {
   peer.dropOldestStaged();
   t.is(peer.stagedBytes, 0);
 });
+
+test('what waits from some peers is forgotten, the rest stays in order and is counted', (t) => {
+  const peer = makePeer();
+  for (const [i, from] of [3, 4, -1, 3, 5].entries())
+    peer.stage({ bytes: counting(10 + i), headerBytes: 0, from });
+  peer.dropStagedFrom(new Set([3, 5]));
+  t.deepEqual(
+    peer.staged.map(({ from }) => from),
+    [4, -1],
+  );
+  t.is(peer.stagedBytes, 11 + 12);
+});
