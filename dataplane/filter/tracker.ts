@@ -89,8 +89,6 @@ export class Tracker {
     this.forgetAddress(slot, 6);
     this.#filter.release(this.#scopes[slot]!);
     this.#scopes[slot] = undefined;
-    // A first fragment of a peer that is gone speaks for nobody who comes after it.
-    this.#filter.renew();
   }
 
   // ---- both ways -----------------------------------------------------------------------------

@@ -45,6 +45,8 @@ class Bench {
   readonly filter: Filter;
   readonly tracker: Tracker;
   now = 10_000;
+  /** Whether packets come in one batch with those before, or each in a turn of its own. */
+  keepsTurn = false;
 
   constructor(options: Options = {}) {
     const random = seededRandom(1);
@@ -68,7 +70,7 @@ class Bench {
     const [at, length] = isIpv4 ? [12, 4] : [8, 16];
     const textOf = (start: number): string => peerText(bytes.subarray(start, start + length));
     const [from, to] = [sideOf(textOf(at)), sideOf(textOf(at + length))];
-    this.tracker.begin(this.now, this.now);
+    if (!this.keepsTurn) this.tracker.begin(this.now, this.now);
     const reason =
       from === 'tun'
         ? this.tracker.toPeer(view, 0, packet, to as number)
@@ -902,6 +904,7 @@ class Pair {
   /** How often what happened. */
   readonly met = new Map<string, number>();
   #ruleNumber = 0;
+  #isBatch = false;
 
   constructor(defaultAction: 'accept' | 'drop') {
     this.bench = new Bench({ default: defaultAction });
@@ -912,6 +915,7 @@ class Pair {
   /** Takes a step with both; a text tells where they differ. */
   take(step: Step): string | null {
     const { bench, slow } = this;
+    if (!('about' in step) && step.type !== 'packet') this.#isBatch = false;
     const known = 'about' in step ? this.seen.at(-1 - step.about) : undefined;
     switch (step.type) {
       case 'packet':
@@ -989,6 +993,9 @@ class Pair {
   #judge(packet: Described): string | null {
     this.seen.push(packet);
     const { bench, slow } = this;
+    // Packets between which nothing else happens come in one batch.
+    bench.keepsTurn = this.#isBatch;
+    this.#isBatch = true;
     slow.now = bench.now;
     const reason = bench.judge(bytesOf(packet));
     const wanted = slow.judge(packet);
