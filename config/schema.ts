@@ -23,6 +23,7 @@ export interface Config {
   bootstrapApiToken: string | null;
   wireguardPort: number;
   wireguardInterface: string;
+  wireguardUapi: 'auto' | 'off';
   wireguardIpv4Enabled: boolean;
   wireguardIpv4Network: string;
   wireguardIpv4Address: string;
@@ -241,6 +242,14 @@ export const settings = [
     fallback: 'wg-postern',
     example: 'wg-postern',
     sentence: 'Name of the TUN interface.',
+  },
+  {
+    name: 'WIREGUARD_UAPI',
+    schema: choice('auto', 'off'),
+    fallback: 'auto',
+    example: 'off',
+    sentence:
+      '`auto` answers `wg show` at /var/run/wireguard/<interface>.sock, to root alone; nothing can be changed there.',
   },
   {
     name: 'WIREGUARD_IPV4_ENABLED',

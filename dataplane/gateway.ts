@@ -2,36 +2,33 @@
 // hands it to the worker, and carries configuration in and statistics out. Because the descriptors
 // are its own, a worker that dies of an exception is started again on the same interface and port.
 
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import {
+  MessageChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  Worker,
+} from 'node:worker_threads';
 import type { GatewayConfig, NetworkConfig, Sample } from './contract.ts';
+import {
+  closeDescriptors,
+  type Descriptors,
+  type GatewayOptions,
+  messageOf,
+  openDescriptors,
+  portFault,
+} from './descriptors.ts';
 import { type Change, diff, EMPTY_CONFIG, isEmpty } from './diff.ts';
 import { buffersOf } from './filter/compile.ts';
-import { enableForwarding, loadMasquerade, removeMasquerade } from './io/system.ts';
-import { type Addon, loadAddon } from './native/index.ts';
+import {
+  enableForwarding,
+  loadMasquerade,
+  readLocalAddresses,
+  removeMasquerade,
+} from './io/system.ts';
+import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
+import { Totals } from './totals.ts';
 import type { Command, Report, WorkerOptions } from './worker.ts';
-
-/** What a gateway is made of; fixed while it runs. */
-export interface GatewayOptions {
-  /** 32 bytes. */
-  readonly privateKey: Uint8Array;
-  /** UDP port; 0 takes a free one. */
-  readonly listenPort: number;
-  readonly interfaceName: string;
-  readonly mtu: number;
-  readonly tun: 'auto' | 'required' | 'off';
-  /** Null switches a family off. */
-  readonly ipv4: NetworkConfig | null;
-  readonly ipv6: NetworkConfig | null;
-  readonly masqueradeIpv4: boolean;
-  readonly masqueradeIpv6: boolean;
-  readonly egressInterface: string | null;
-  readonly forwarding: 'auto' | 'off';
-  readonly engine: 'auto' | 'native' | 'typescript';
-  readonly x25519: 'openssl' | 'tweetnacl';
-  readonly defaultAction: 'accept' | 'drop';
-  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
-}
 
 /** What runs, for people and for health. */
 export interface GatewayFacts {
@@ -40,7 +37,7 @@ export interface GatewayFacts {
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
   readonly masquerade: boolean;
-  /** False while the worker is being started again. */
+  /** False while the worker does not answer or is being started again, or without its TUN. */
   readonly alive: boolean;
 }
 
@@ -57,11 +54,13 @@ export interface Gateway {
 
 /** Starts a data plane; rejects with a message that names the mend. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const system = openSystem(options);
+  const system = openDescriptors(options);
   const shell = new Shell(options, system);
   try {
     await shell.start();
     await shell.openEgress();
+    await shell.openUapi();
+    shell.watch();
   } catch (error) {
     await shell.close();
     throw error;
@@ -69,176 +68,48 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   return shell;
 }
 
-// ---- what the operating system gives -------------------------------------------------------
-
-/** Descriptors by number, -1 where there is none. */
-interface System {
-  readonly addon: Addon | null;
-  readonly engine: 'native' | 'typescript';
-  readonly udp4: number;
-  readonly udp6: number;
-  readonly wake: number;
-  readonly tun: number;
-  readonly tunTakesUdp: boolean;
-  readonly listenPort: number;
-}
-
-function openSystem(options: GatewayOptions): System {
-  const loaded = options.engine === 'typescript' && options.tun === 'off' ? null : loadAddon();
-  const addon = loaded?.addon ?? null;
-  if (options.engine === 'native' && addon === null)
-    throw new Error(
-      'DATAPLANE_ENGINE=native, but the addon was not built; run: npm run build:native',
-    );
-  if (options.engine === 'auto' && addon === null)
-    options.log(
-      'warn',
-      'the native engine was not built, so the slow TypeScript engine runs; build it with: npm run build:native',
-    );
-  const engine = addon !== null && options.engine !== 'typescript' ? 'native' : 'typescript';
-  const tun = openTun(options, addon, engine === 'native');
-  const nothing = { udp4: -1, udp6: -1, wake: -1 };
-  // The twin opens its own sockets, in the worker.
-  if (engine === 'typescript' || addon === null)
-    return { addon, engine, ...nothing, ...tun, listenPort: options.listenPort };
-  try {
-    return { addon, engine, ...openSockets(options, addon), ...tun };
-  } catch (error) {
-    if (tun.tun >= 0) addon.closeFd(tun.tun);
-    throw error;
-  }
-}
-
-function openTun(
-  options: GatewayOptions,
-  addon: Addon | null,
-  virtioHeader: boolean,
-): { tun: number; tunTakesUdp: boolean } {
-  const none = { tun: -1, tunTakesUdp: false };
-  if (options.tun === 'off') return none;
-  const { interfaceName } = options;
-  let fd = -1;
-  try {
-    if (addon === null)
-      throw Object.assign(new Error('the addon was not built'), { code: 'NOT_BUILT' });
-    const opened = addon.openTun(interfaceName, virtioHeader);
-    fd = opened.fd;
-    addon.setLink(interfaceName, options.mtu);
-    addAddresses(options, addon);
-    return { tun: fd, tunTakesUdp: opened.takesUdp };
-  } catch (error) {
-    if (fd >= 0) addon?.closeFd(fd);
-    const complaint = `no TUN interface ${interfaceName}: ${tunMend(error)}`;
-    if (options.tun === 'required') throw new Error(`WIREGUARD_TUN=required, but ${complaint}`);
-    options.log(
-      'warn',
-      `${complaint}. Devices reach each other and the gateway's address, but no network beyond`,
-    );
-    return none;
-  }
-}
-
-function addAddresses(options: GatewayOptions, addon: Addon): void {
-  const { interfaceName, ipv4, ipv6 } = options;
-  if (ipv4 !== null) addon.addAddress(interfaceName, ipv4.address, ipv4.prefixBits);
-  if (ipv6 === null) return;
-  try {
-    addon.addAddress(interfaceName, ipv6.address, ipv6.prefixBits);
-  } catch (error) {
-    // The rest of the gateway does not depend on it: a host may have IPv6 switched off.
-    options.log(
-      'warn',
-      `${interfaceName} has no IPv6 address (${messageOf(error)}). Switch IPv6 on (sysctl -w net.ipv6.conf.all.disable_ipv6=0) or set WIREGUARD_IPV6_ENABLED=false`,
-    );
-  }
-}
-
-function tunMend(error: unknown): string {
-  const code = (error as { code?: string }).code;
-  switch (code ?? '') {
-    case 'NOT_BUILT':
-      return 'the addon was not built; install a C++ compiler and run: npm run build:native';
-    case 'EPERM':
-    case 'EACCES':
-      return 'no right to make one; run as root or with CAP_NET_ADMIN';
-    case 'ENOENT':
-    case 'ENODEV':
-      return '/dev/net/tun is missing; run: modprobe tun (in a container: --device /dev/net/tun)';
-    case 'EBUSY':
-      return 'another process uses that name; stop it or set WIREGUARD_INTERFACE';
-    default:
-      return messageOf(error);
-  }
-}
-
-function openSockets(
-  options: GatewayOptions,
-  addon: Addon,
-): { udp4: number; udp6: number; wake: number; listenPort: number } {
-  const opened: number[] = [];
-  try {
-    const udp4 = addon.openUdp(false, options.listenPort);
-    opened.push(udp4);
-    const listenPort = addon.boundPort(udp4);
-    const udp6 = openUdp6(addon, listenPort);
-    opened.push(udp6);
-    return { udp4, udp6, wake: addon.openWake(), listenPort };
-  } catch (error) {
-    for (const fd of opened) addon.closeFd(fd);
-    throw portFault(error, options.listenPort);
-  }
-}
-
-/** A host without IPv6 gets one socket. */
-function openUdp6(addon: Addon, port: number): number {
-  try {
-    return addon.openUdp(true, port);
-  } catch (error) {
-    if ((error as { code?: string }).code === 'EAFNOSUPPORT') return -1;
-    throw error;
-  }
-}
-
-function portFault(error: unknown, port: number): Error {
-  const text = messageOf(error);
-  return /EADDRINUSE|in use/.test(`${(error as { code?: string }).code} ${text}`)
-    ? new Error(
-        `UDP port ${port} is taken; stop what uses it (ss -lunp) or set WIREGUARD_PORT to another`,
-      )
-    : new Error(`UDP port ${port} cannot be opened: ${text}`);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 // ---- the shell -----------------------------------------------------------------------------
 
 const RESTART_MS = 100;
 const STOP_MS = 2_000;
 
+/** A worker that answers nothing for so long is not well, */
+const SILENT_MS = 3_000;
+/** and after so long it is ended, and another one started. */
+const HUNG_MS = 10_000;
+const WATCH_MS = 1_000;
+
 interface Pending {
+  /** Monotonic ms. */
+  readonly askedAt: number;
   readonly resolve: (report: Report) => void;
   readonly reject: (error: Error) => void;
 }
 
 class Shell implements Gateway {
   readonly #options: GatewayOptions;
-  readonly #system: System;
+  readonly #system: Descriptors;
+  readonly #startedAt = { wallMs: Date.now(), now: performance.now() };
   #listenPort: number;
   #worker: Worker | null = null;
   #port: MessagePort | null = null;
   #alive = false;
   #closing = false;
   #masquerade = false;
+  #isTunGone = false;
+  /** What the worker was told last of the addresses of this host. */
+  #localAddresses = '';
   /** What the worker obeys, or will once it has taken what was sent. */
   #config: GatewayConfig = EMPTY_CONFIG;
+  readonly #totals = new Totals();
+  #uapi: Uapi | null = null;
+  #watch: NodeJS.Timeout | undefined;
   readonly #pending = new Map<number, Pending>();
   /** Applies that a dead worker left unanswered: the next worker's first one answers them. */
   #orphaned: Pending[] = [];
   #lastId = 0;
 
-  constructor(options: GatewayOptions, system: System) {
+  constructor(options: GatewayOptions, system: Descriptors) {
     this.#options = options;
     this.#system = system;
     this.#listenPort = system.listenPort;
@@ -248,9 +119,9 @@ class Shell implements Gateway {
     return {
       engine: this.#system.engine,
       listenPort: this.#listenPort,
-      tun: this.#system.tun >= 0 ? this.#options.interfaceName : null,
+      tun: this.#system.tun >= 0 && !this.#isTunGone ? this.#options.interfaceName : null,
       masquerade: this.#masquerade,
-      alive: this.#alive,
+      alive: this.#alive && !this.#isTunGone && this.#silentMs() < SILENT_MS,
     };
   }
 
@@ -266,6 +137,7 @@ class Shell implements Gateway {
       engine,
       x25519,
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
+      timestampFloorMs: this.#timestampFloorMs(),
       ipv4,
       ipv6,
       defaultAction,
@@ -289,9 +161,11 @@ class Shell implements Gateway {
         if (report.type === 'ready') {
           this.#listenPort = report.listenPort;
           this.#alive = true;
+          this.#localAddresses = '';
+          this.#tellLocalAddresses();
           resolve();
         } else if (report.type === 'failed' && !this.#alive) {
-          reject(portFault(new Error(report.message), this.#listenPort));
+          reject(startFault(report.message, this.#listenPort));
         } else {
           this.#take(report);
         }
@@ -307,6 +181,12 @@ class Shell implements Gateway {
     });
   }
 
+  /** Where an earlier worker's timestamps may have come to, whatever became of the wall clock. */
+  #timestampFloorMs(): number {
+    const { wallMs, now } = this.#startedAt;
+    return Math.max(this.#options.timestampFloorMs, wallMs) + performance.now() - now;
+  }
+
   #take(report: Report): void {
     switch (report.type) {
       case 'applied':
@@ -319,6 +199,7 @@ class Shell implements Gateway {
       case 'failed':
         return this.#options.log('error', `the data plane failed: ${report.message}`);
       case 'tunGone':
+        this.#isTunGone = true;
         return this.#options.log(
           'error',
           `the interface ${this.#options.interfaceName} has vanished; restart Postern to make it again`,
@@ -331,13 +212,25 @@ class Shell implements Gateway {
   #onExit(worker: Worker): void {
     if (worker !== this.#worker) return;
     const wasAlive = this.#alive;
+    this.#takeLastWords();
     this.#alive = false;
-    this.#port?.close();
     if (this.#closing || !wasAlive) return;
     this.#options.log('warn', 'the data plane ended and is started again');
     this.#orphaned.push(...this.#pending.values());
     this.#pending.clear();
     setTimeout(() => void this.#restart(), RESTART_MS).unref();
+  }
+
+  /** The exit may be heard of before what the worker said at last, which says why. */
+  #takeLastWords(): void {
+    const port = this.#port;
+    if (port === null) return;
+    for (;;) {
+      const received = receiveMessageOnPort(port) as { message: Report } | undefined;
+      if (received === undefined) break;
+      this.#take(received.message);
+    }
+    port.close();
   }
 
   async #restart(): Promise<void> {
@@ -346,11 +239,9 @@ class Shell implements Gateway {
       await this.start();
       const orphaned = this.#orphaned;
       this.#orphaned = [];
-      const applied = await this.#request((id) => ({
-        type: 'apply',
-        id,
-        change: diff(EMPTY_CONFIG, this.#config),
-      }));
+      // Devices are found where they were heard last, which may be elsewhere than at the start.
+      const change = diff(EMPTY_CONFIG, this.#totals.resumed(this.#config));
+      const applied = await this.#request((id) => ({ type: 'apply', id, change }));
       for (const pending of orphaned) pending.resolve(applied);
       this.#options.log('info', 'the data plane serves again');
     } catch (error) {
@@ -369,7 +260,7 @@ class Shell implements Gateway {
   #request(command: (id: number) => Command): Promise<Report> {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
-      this.#pending.set(id, { resolve, reject });
+      this.#pending.set(id, { askedAt: performance.now(), resolve, reject });
       if (this.#alive) this.#send(command(id));
     });
   }
@@ -380,10 +271,13 @@ class Shell implements Gateway {
     if (this.#closing) throw closed();
     const change = diff(this.#config, config);
     this.#config = config;
+    this.#totals.forget(change.removed);
     if (isEmpty(change)) return;
     if (!this.#alive) {
       // The next worker begins with the whole configuration.
-      await new Promise<Report>((resolve, reject) => this.#orphaned.push({ resolve, reject }));
+      await new Promise<Report>((resolve, reject) =>
+        this.#orphaned.push({ askedAt: performance.now(), resolve, reject }),
+      );
       return;
     }
     await this.#request((id) => ({ type: 'apply', id, change }));
@@ -393,7 +287,53 @@ class Shell implements Gateway {
     const nothing: Sample = { peers: [], rules: [], drops: {} };
     if (!this.#alive) return nothing;
     const report = await this.#request((id) => ({ type: 'sample', id }));
-    return report.type === 'sample' ? report.sample : nothing;
+    if (report.type !== 'sample') return nothing;
+    this.#totals.add(report.sample.peers, this.#config, Date.now());
+    return report.sample;
+  }
+
+  /** How long the worker owes an answer. */
+  #silentMs(): number {
+    const [oldest] = this.#pending.values();
+    return oldest === undefined ? 0 : performance.now() - oldest.askedAt;
+  }
+
+  /** Looks after what nobody tells: that the worker hangs, that this host got an address. */
+  watch(): void {
+    this.#watch = setInterval(() => {
+      this.#endHungWorker();
+      if (this.#alive) this.#tellLocalAddresses();
+    }, WATCH_MS).unref();
+  }
+
+  #endHungWorker(): void {
+    if (this.#silentMs() < HUNG_MS) return;
+    this.#options.log('error', `the data plane has not answered for ${HUNG_MS / 1_000} s`);
+    void this.#worker?.terminate();
+  }
+
+  /** Packets for the gateway's own socket must not come through the tunnel, at any address. */
+  #tellLocalAddresses(): void {
+    const addresses = readLocalAddresses();
+    const text = addresses.join(' ');
+    if (text === this.#localAddresses) return;
+    this.#localAddresses = text;
+    this.#send({ type: 'localAddresses', addresses });
+  }
+
+  /** Where `wg show` asks; without rights to make a socket there it cannot. */
+  async openUapi(): Promise<void> {
+    const { interfaceName, privateKey, uapi, log } = this.#options;
+    if (uapi === 'off') return;
+    try {
+      this.#uapi = await openUapi(interfaceName, () => ({
+        privateKey,
+        listenPort: this.#listenPort,
+        peers: this.#totals.of(this.#config),
+      }));
+    } catch (error) {
+      log('info', `"wg show ${interfaceName}" cannot ask this gateway: ${messageOf(error)}`);
+    }
   }
 
   /** Forwarding and masquerading; what is missing is a warning, not a failure. */
@@ -422,11 +362,12 @@ class Shell implements Gateway {
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
+    clearInterval(this.#watch);
+    await this.#uapi?.close();
     if (this.#masquerade) await removeMasquerade(this.#options.interfaceName);
     for (const pending of [...this.#pending.values(), ...this.#orphaned]) pending.reject(closed());
     await this.#stopWorker();
-    const { addon, udp4, udp6, tun, wake } = this.#system;
-    for (const fd of [udp4, udp6, tun, wake]) if (fd >= 0) addon?.closeFd(fd);
+    closeDescriptors(this.#system);
   }
 
   async #stopWorker(): Promise<void> {
@@ -446,6 +387,13 @@ class Shell implements Gateway {
 
 function closed(): Error {
   return new Error('the gateway is closed');
+}
+
+/** Only the twin opens its sockets in the worker; whatever else fails there is said as it is. */
+function startFault(message: string, port: number): Error {
+  return /\bE(ADDRINUSE|ACCES)\b|\bbind\b/.test(message)
+    ? portFault(new Error(message), port)
+    : new Error(`the data plane cannot start: ${message}`);
 }
 
 function buffersIn(change: Change): ArrayBuffer[] {

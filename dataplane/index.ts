@@ -10,8 +10,9 @@ export type {
   Sample,
 } from './contract.ts';
 export { GLOBAL_SCOPE } from './contract.ts';
+export type { GatewayOptions } from './descriptors.ts';
 export { createGateway } from './gateway.ts';
-export type { Gateway, GatewayFacts, GatewayOptions } from './gateway.ts';
+export type { Gateway, GatewayFacts } from './gateway.ts';
 export { derivePublicKey, isLowOrder, makePrivateKey } from './noise/keys.ts';
 export { formatAddress, parseAddress } from './wire/address.ts';
 export type { Endpoint } from './wire/address.ts';

@@ -35,7 +35,6 @@ import { Pace } from './filter/pace.ts';
 import { NO_PEER, Tracker } from './filter/tracker.ts';
 import type { Identity, Random } from './noise/handshake.ts';
 import { type ReasonName, reasonNames, reasons } from './reasons.ts';
-import { endpoint, ENDPOINT_BYTES } from './wire/address.ts';
 import {
   isEchoRequest,
   mayBeAnsweredByError,
@@ -51,7 +50,7 @@ import {
   PROTOCOL_UDP,
   takeHop,
 } from './wire/ip.ts';
-import { OwnNetwork } from './wire/network.ts';
+import { OwnNetwork, wordsOf } from './wire/network.ts';
 import { clampSegmentSize, isHandshake } from './wire/tcp.ts';
 import { hasPartialChecksum, segmentBytes, VIRTIO_HEADER_BYTES } from './wire/virtio.ts';
 import type { Peer } from './wireguard/peer.ts';
@@ -75,6 +74,8 @@ export interface PipelineOptions {
   readonly engine: PacketEngine;
   readonly identity: Identity;
   readonly random: Random;
+  /** Unix time in ms before which no initiation is dated: what earlier runs may have come to. */
+  readonly timestampFloorMs?: number;
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
   readonly defaultAction: 'accept' | 'drop';
@@ -104,15 +105,17 @@ export class Pipeline {
   /** By descriptor of the batch at hand: for whom it is sealed. */
   readonly #targets: (Peer | null)[];
   readonly #drops = new Float64Array(reasonNames.length);
+  /** Where the socket can be reached, as words of the addresses. */
+  #localAddresses: readonly (readonly number[])[] = [];
   #hasTunWork = false;
   #hasSealWork = false;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.#engine = options.engine;
-    const { engine, identity, random } = options;
+    const { engine, identity, random, timestampFloorMs = 0 } = options;
     this.#tunnel = new Tunnel(
-      { engine, identity, random, drop: (reason) => this.drop(reason) },
+      { engine, identity, random, timestampFloorMs, drop: (reason) => this.drop(reason) },
       {
         initiate: (peer, isRetry, now) => this.#sender.initiate(peer, isRetry, now),
         keepalive: (peer, now) => this.#sender.keepalive(peer, now),
@@ -126,6 +129,7 @@ export class Pipeline {
     this.#tracker = new Tracker(this.#filter, random);
     this.#own4 = options.ipv4 === null ? null : new OwnNetwork(options.ipv4);
     this.#own6 = options.ipv6 === null ? null : new OwnNetwork(options.ipv6);
+    this.setLocalAddresses([]);
     this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
   }
 
@@ -166,7 +170,7 @@ export class Pipeline {
     if (hasReservedSource(packet)) return reasons.inner_source_reserved;
     if (this.#sourceOwner(packet) !== from) return reasons.inner_source_not_allowed;
     if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
-    if (this.#isOwnEndpoint(packet, from)) return reasons.inner_own_endpoint;
+    if (this.#isOwnEndpoint(packet)) return reasons.inner_own_endpoint;
     const own = packet.version === 4 ? this.#own4 : this.#own6;
     if (own === null || !own.contains(packet)) return this.#toTun(batch, i, from);
     if (own.isAddress(packet)) return this.#toGateway(batch, i, from, now);
@@ -192,20 +196,17 @@ export class Pipeline {
         );
   }
 
-  /** Whether a packet is bound for the socket it came through: a tunnel inside itself. */
-  #isOwnEndpoint(packet: InnerPacket, from: Peer): boolean {
+  /** Whether a packet is bound for the gateway's own socket: a tunnel inside itself. */
+  #isOwnEndpoint(packet: InnerPacket): boolean {
     if (packet.protocol !== PROTOCOL_UDP || packet.destinationPort !== this.#options.listenPort)
       return false;
-    const { bytes } = this.#engine.endpoints;
-    const at = from.endpointSlot * ENDPOINT_BYTES;
-    if (bytes[at + endpoint.family] !== packet.version) return false;
-    const view = new DataView(bytes.buffer, at + endpoint.local, 16);
-    if (view.getInt32(0) !== packet.destination0) return false;
-    return (
-      packet.version === 4 ||
-      (view.getInt32(4) === packet.destination1 &&
-        view.getInt32(8) === packet.destination2 &&
-        view.getInt32(12) === packet.destination3)
+    const { destination0, destination1, destination2, destination3 } = packet;
+    return this.#localAddresses.some(
+      ([word0, word1, word2, word3]) =>
+        word0 === destination0 &&
+        word1 === destination1 &&
+        word2 === destination2 &&
+        word3 === destination3,
     );
   }
 
@@ -458,6 +459,13 @@ export class Pipeline {
 
   #mtuOf(config: PeerConfig): number {
     return Math.min(config.mtu ?? this.#options.mtu, this.#options.mtu);
+  }
+
+  /** Says which addresses this host has (4 or 16 bytes each), beside those of the tunnel. */
+  setLocalAddresses(addresses: readonly Uint8Array[]): void {
+    const { ipv4, ipv6 } = this.#options;
+    const own = [ipv4, ipv6].flatMap((network) => (network === null ? [] : [network.address]));
+    this.#localAddresses = [...own, ...addresses].map(wordsOf);
   }
 
   /** Takes everything that moved since the last sample. */

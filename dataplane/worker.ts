@@ -33,6 +33,7 @@ export interface WorkerOptions {
   readonly engine: 'native' | 'typescript';
   readonly x25519: 'openssl' | 'tweetnacl';
   readonly identity: Identity;
+  readonly timestampFloorMs: number;
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
   readonly defaultAction: 'accept' | 'drop';
@@ -51,6 +52,7 @@ export interface WorkerOptions {
 export type Command =
   | { readonly type: 'apply'; readonly id: number; readonly change: Change }
   | { readonly type: 'sample'; readonly id: number }
+  | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
   | { readonly type: 'stop' };
 
 /** What the worker answers. */
@@ -105,6 +107,7 @@ class Loop {
       engine,
       identity: options.identity,
       random: systemRandom,
+      timestampFloorMs: options.timestampFloorMs,
       ipv4: options.ipv4,
       ipv6: options.ipv6,
       defaultAction: options.defaultAction,
@@ -186,6 +189,8 @@ class Loop {
         return this.#report({ type: 'applied', id: command.id });
       case 'sample':
         return this.#report({ type: 'sample', id: command.id, sample: this.#pipeline.sample() });
+      case 'localAddresses':
+        return this.#pipeline.setLocalAddresses(command.addresses);
       case 'stop':
         this.#stopping = true;
         return;

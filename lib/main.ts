@@ -15,7 +15,7 @@ import type { Log } from './services.ts';
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 /** A stop that takes longer is ended by force. */
-const STOP_MS = 5_000;
+const STOP_MS = 12_000;
 
 async function main(argv: readonly string[]): Promise<number> {
   const parsed = parseCommandLine(argv);
@@ -62,9 +62,11 @@ async function run(
 }
 
 async function serveUntilStopped(config: Config, database: Database, log: Log): Promise<number> {
-  // Heard from the beginning: a start that is interrupted is undone as well.
+  // Heard from the beginning: a start that is interrupted is undone as well. Heard to the end: a
+  // terminal and npm both hand on what a person typed once.
   const asked = new Promise<string>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name));
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+      process.on(name, () => resolve(name));
   });
   const running = await serve(config, database, log);
   const signal = await asked;

@@ -11,7 +11,7 @@ import {
   type NetworkConfig,
   parseAddress,
 } from '../dataplane/index.ts';
-import { type Database, readOrCreateConfiguration } from '../models/index.ts';
+import { type Database, readOrCreateConfiguration, registerGateway } from '../models/index.ts';
 import {
   type FirstCredentials,
   gatewayIdentity,
@@ -32,12 +32,14 @@ export interface Running {
 
 /** How long requests under way may go on when the gateway stops. */
 const DRAIN_MS = 2_000;
+/** How long any step of a stop may take. */
+const STEP_MS = 2_500;
 
 /** Starts everything on an open, migrated database; rejects, with all undone, if a step fails. */
 export async function serve(config: Config, database: Database, log: Log): Promise<Running> {
   const undo: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
-    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await inTime(step, log);
   };
   try {
     return await climb(config, database, log, undo, stop);
@@ -45,6 +47,23 @@ export async function serve(config: Config, database: Database, log: Log): Promi
     await stop();
     throw error;
   }
+}
+
+/**
+ * A step that does not end, say because the database hangs, must not keep the next from its turn.
+ */
+async function inTime(step: () => Promise<void>, log: Log): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve('it took too long'), STEP_MS);
+  });
+  const fault = await Promise.race([step().then(() => null, messageOf), late]);
+  clearTimeout(timer);
+  if (fault !== null) log.warn({ fault }, 'a step of the stop was given up');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function climb(
@@ -55,19 +74,28 @@ async function climb(
   stop: () => Promise<void>,
 ): Promise<Running> {
   await readOrCreateConfiguration(database);
-  const credentials = await makeFirstAdministrator(config, database);
   const privateKey = await serverPrivateKey(config, database);
   const identity = gatewayIdentity(config);
   const networks = networksOf(config);
+  const clockFloorMs = await enterGateway(database, identity);
 
-  const gateway = await createGateway(gatewayOptions(config, networks, privateKey, log));
+  const gateway = await createGateway({
+    ...gatewayOptions(config, networks, log),
+    privateKey,
+    timestampFloorMs: clockFloorMs,
+  });
   undo.push(() => gateway.close());
 
   const reconciler = new Reconciler({
     database,
     gateway,
-    settings: { ...networks, requireSignIn: config.vpnSessionRequireSignIn },
-    identity,
+    settings: {
+      ...networks,
+      requireSignIn: config.vpnSessionRequireSignIn,
+      gatewayId: identity.id,
+    },
+    gatewayId: identity.id,
+    clockFloorMs,
     log,
     wallMs: () => Date.now(),
   });
@@ -93,13 +121,28 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  await listen(server, config);
-  undo.push(async () => {
-    state.isDraining = true;
-    await server.stop({ timeout: DRAIN_MS });
-  });
-  announce(server, gateway, config, log, credentials);
+  // As late as can be: a start that fails before this leaves nobody with a password unseen.
+  const credentials = await makeFirstAdministrator(config, database);
+  try {
+    await listen(server, config);
+    undo.push(async () => {
+      state.isDraining = true;
+      await server.stop({ timeout: DRAIN_MS });
+    });
+    announce(server, gateway, log);
+  } finally {
+    if (credentials !== null) tellOnce(credentials, config);
+  }
   return { address: server.info.uri, stop };
+}
+
+/** Enters this start; returns the time before which no initiation may be dated. */
+async function enterGateway(
+  database: Database,
+  identity: { id: string; name: string },
+): Promise<number> {
+  const row = await registerGateway(database, { ...identity, startedAt: new Date() });
+  return row.clock_floor?.getTime() ?? 0;
 }
 
 async function listen(server: Server, config: Config): Promise<void> {
@@ -123,7 +166,7 @@ function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boole
     ? 'draining'
     : !alive
       ? 'data_plane_down'
-      : reconciler.error !== null
+      : reconciler.error !== null || reconciler.isStuck
         ? 'database_unavailable'
         : reconciler.appliedRevision < 0
           ? 'starting'
@@ -163,11 +206,9 @@ function bytesOf(address: string): Uint8Array {
 function gatewayOptions(
   config: Config,
   networks: Networks,
-  privateKey: Uint8Array,
   log: Log,
-): Parameters<typeof createGateway>[0] {
+): Omit<Parameters<typeof createGateway>[0], 'privateKey' | 'timestampFloorMs'> {
   return {
-    privateKey,
     listenPort: config.wireguardPort,
     interfaceName: config.wireguardInterface,
     mtu: config.wireguardMtu,
@@ -177,6 +218,7 @@ function gatewayOptions(
     masqueradeIpv6: config.wireguardIpv6Masquerade,
     egressInterface: config.gatewayEgressInterface,
     forwarding: config.gatewayForwarding,
+    uapi: config.wireguardUapi,
     engine: config.dataplaneEngine,
     x25519: config.dataplaneX25519,
     defaultAction: config.defaultAction,
@@ -186,32 +228,28 @@ function gatewayOptions(
 
 // ---- what a person is told -------------------------------------------------------------------
 
-function announce(
-  server: Server,
-  gateway: Gateway,
-  config: Config,
-  log: Log,
-  credentials: FirstCredentials | null,
-): void {
+function announce(server: Server, gateway: Gateway, log: Log): void {
   const { engine, listenPort, tun, masquerade } = gateway.facts;
   log.info(
     { api: server.info.uri, wireguard_port: listenPort, engine, tun, masquerade },
     'Postern serves',
   );
-  if (credentials === null) return;
-  // Not through the log: this is for the person at the console and must not be collected.
+}
+
+/** Not through the log: this is for the person at the console and must not be collected. */
+function tellOnce({ email, password, token }: FirstCredentials, config: Config): void {
   process.stdout.write(
     [
       '',
       'This is the first start. These are shown once and kept nowhere:',
       '',
-      `  e-mail     ${credentials.email}`,
-      `  password   ${credentials.password}`,
-      `  API token  ${credentials.token}`,
+      `  e-mail     ${email}`,
+      `  password   ${password}`,
+      `  API token  ${token}`,
       '',
       'Try:',
       '',
-      `  curl -H 'Authorization: Bearer ${credentials.token}' ${config.externalUrl}v0/configuration`,
+      `  curl -H 'Authorization: Bearer ${token}' ${config.externalUrl}v0/configuration`,
       '',
       '',
     ].join('\n'),

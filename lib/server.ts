@@ -4,10 +4,13 @@
 
 import Hapi, { type Server } from '@hapi/hapi';
 import { conventions } from './api/conventions.ts';
+import { docs } from './api/docs.ts';
 import { errorAnswers } from './api/errors.ts';
 import { health } from './api/health.ts';
 import { inForce } from './api/in-force.ts';
+import { openApi } from './api/openapi/index.ts';
 import { Recall } from './api/recall.ts';
+import { outsidePath } from './api/routes.ts';
 import { v0 } from './api/v0/index.ts';
 import { Writes } from './api/writes.ts';
 import { bearer } from './auth/index.ts';
@@ -38,6 +41,9 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({ plugin: health, options: services });
+  const outside = outsidePath(services);
+  void server.register({ plugin: openApi, options: { outside } });
+  void server.register({ plugin: docs, options: { outside } });
   void server.register({ plugin: v0, options: { services, recall, writes } });
   return server;
 }

@@ -15,6 +15,8 @@ import { bindTables } from './tables.ts';
 const POOL_SIZE = 10;
 /** How long a statement may wait for a free connection. */
 const ACQUIRE_TIMEOUT_MS = 30_000;
+/** How long a server may be silent while a statement waits for it. */
+const SILENCE_MS = 10_000;
 /** How long an unused connection to a server stays open. */
 const IDLE_MS = 60_000;
 
@@ -30,6 +32,8 @@ export interface DatabaseOptions {
   password?: string | null;
   /** Connections to the server; readers of a SQLite file. */
   poolSize?: number;
+  /** How long a server may be silent before a connection to it is given up; ms, 10,000. */
+  silenceMs?: number;
   /** 32 bytes: DATABASE_ENCRYPTION_KEY. */
   encryptionKey: Uint8Array;
   /** Earlier keys, while values sealed under them are left. */
@@ -82,7 +86,7 @@ function openMysql(server: Server, options: DatabaseOptions, keyring: Keyring): 
     pool: { max: options.poolSize ?? POOL_SIZE, acquire: ACQUIRE_TIMEOUT_MS, idle: IDLE_MS },
     ...shared,
   });
-  const collation = useMysqlSessions(sequelize);
+  const collation = useMysqlSessions(sequelize, options.silenceMs ?? SILENCE_MS);
   return assemble({ kind: 'mysql', sequelize, options, keyring, collation });
 }
 

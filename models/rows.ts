@@ -20,6 +20,8 @@ export interface Selection {
   ids?: readonly string[];
   /** Of this owner; null means rules that are everyone's. Not for users. */
   userId?: string | null;
+  /** Of this `emailKey`; only for users. */
+  emailKey?: string;
   /** Beyond this row, in the order of lists (`inserted_at`, then `id`). */
   after?: { inserted_at: Date; id: string };
   /** At most so many. */
@@ -200,23 +202,25 @@ function readPart<Row>(
   selection: Selection,
 ): Promise<Row[]> {
   const { table } = source;
-  const { ids, userId, after, limit } = selection;
+  const { ids, userId, emailKey, after, limit } = selection;
   const conditions: string[] = [];
   if (ids !== undefined) conditions.push(`${table}.id IN (:ids)`);
   if (userId !== undefined)
     conditions.push(userId === null ? 'user_id IS NULL' : 'user_id = :userId');
+  if (emailKey !== undefined) conditions.push('email_key = :emailKey');
   if (after !== undefined)
     conditions.push(
       `inserted_at >= :afterTime AND (inserted_at > :afterTime OR ${table}.id > :afterId)`,
     );
   return selectRows(database, source, {
-    paged: limit !== undefined && ids === undefined && userId === undefined,
+    paged: limit !== undefined && [ids, userId, emailKey].every((narrow) => narrow === undefined),
     where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`,
     order: `ORDER BY ${table}.inserted_at, ${table}.id`,
     limit: limit === undefined ? '' : 'LIMIT :limit',
     replacements: {
       ids,
       userId,
+      emailKey,
       limit,
       afterTime: after && sqlTime(database.kind, after.inserted_at),
       afterId: after?.id,

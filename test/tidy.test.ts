@@ -19,9 +19,12 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'config/schema.ts': 'test/config/index.test.ts',
   'config/table.ts': 'test/tidy.test.ts',
   'config/write-readme.ts': 'test/tidy.test.ts',
+  'dataplane/descriptors.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/worker.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/native/build.ts': 'test/dataplane/native/index.test.ts',
+  'lib/api/openapi/answers.ts': 'test/lib/api/openapi/document.test.ts',
+  'lib/api/openapi/operations.ts': 'test/lib/api/openapi/document.test.ts',
   'lib/main.ts': 'test/lib/serve.test.ts',
   'lib/services.ts': 'test/lib/server.test.ts',
 };
@@ -188,11 +191,11 @@ const DATAPLANE_FLOORS: [RegExp, number][] = [
   [/^dataplane\/noise\//, 2],
   [/^dataplane\/contract\.ts$/, 2],
   [/^dataplane\/(wireguard|filter)\//, 3],
-  [/^dataplane\/diff\.ts$/, 4],
+  [/^dataplane\/(diff|totals)\.ts$/, 4],
   [/^dataplane\/pipeline\.ts$/, 5],
   [/^dataplane\/native\//, 5],
   [/^dataplane\/io\//, 6],
-  [/^dataplane\/(gateway|worker|index)\.ts$/, 7],
+  [/^dataplane\/(descriptors|gateway|worker|index)\.ts$/, 7],
 ];
 
 function importFault(path: string, target: string): string | null {

@@ -4,8 +4,9 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { formatAddress } from '../wire/address.ts';
+import { formatAddress, parseAddress } from '../wire/address.ts';
 import type { NetworkConfig } from '../contract.ts';
 
 /** Which networks leave with the gateway's address, and where. */
@@ -127,4 +128,12 @@ function writeSysctl(file: string, name: string, value: string): string[] {
       `${name} could not be set (${code}); devices reach only the gateway. Run: sysctl -w ${name}=${value}`,
     ];
   }
+}
+
+/** The addresses of this host, 4 or 16 bytes each. */
+export function readLocalAddresses(): Uint8Array[] {
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address }) => parseAddress(address))
+    .filter((address) => address !== null);
 }

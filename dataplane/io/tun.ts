@@ -5,16 +5,24 @@
 import { readSync, writeSync } from 'node:fs';
 
 const PACKET_BYTES_MAX = 65_535;
+/** EBADFD, EBADF, ENODEV: the interface was removed, and will not come back. */
+const GONE = new Set([-77, -9, -19]);
 
 /** One TUN interface. */
 export class TunFile {
   readonly #fd: number;
   readonly #buffer = new Uint8Array(PACKET_BYTES_MAX);
   readonly #onFault: () => void;
+  #isGone = false;
 
   constructor(fd: number, onFault: () => void) {
     this.#fd = fd;
     this.#onFault = onFault;
+  }
+
+  /** True once the interface has vanished. */
+  get isGone(): boolean {
+    return this.#isGone;
   }
 
   /** The next packet, valid until the next call; null when there is none. */
@@ -22,7 +30,10 @@ export class TunFile {
     try {
       return this.#buffer.subarray(0, readSync(this.#fd, this.#buffer));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') this.#onFault();
+      const { code, errno = 0 } = error as NodeJS.ErrnoException;
+      if (code === 'EAGAIN') return null;
+      this.#onFault();
+      this.#isGone = GONE.has(errno);
       return null;
     }
   }

@@ -2,7 +2,7 @@
 // TUN. It never blocks: `poll` tells what has arrived, `rest` waits for more on the event loop.
 
 import { FAULT_TUN_READ, FAULT_UDP_RECEIVE, FAULT_UDP_SEND } from '../contract.ts';
-import { EVENT_TUN, EVENT_UDP } from '../native/index.ts';
+import { EVENT_TUN, EVENT_TUN_GONE, EVENT_UDP } from '../native/index.ts';
 import type { Primitives } from '../noise/primitives.ts';
 import type { EndpointTable } from '../wire/address.ts';
 import { TypeScriptEngine } from './engine.ts';
@@ -25,6 +25,7 @@ export class TwinEngine extends TypeScriptEngine {
   readonly #udp: () => UdpSockets;
   readonly #tun: TunFile | null;
   #tunLookMs = TUN_LOOK_MS_MIN;
+  #isGoneTold = false;
   #rouse: (() => void) | null = null;
 
   private constructor(
@@ -68,7 +69,10 @@ export class TwinEngine extends TypeScriptEngine {
 
   poll(): number {
     const arrived = this.#udp().hasArrivals ? EVENT_UDP : 0;
-    return this.#tun === null ? arrived : arrived | EVENT_TUN;
+    if (this.#tun === null || this.#isGoneTold) return arrived;
+    if (!this.#tun.isGone) return arrived | EVENT_TUN;
+    this.#isGoneTold = true;
+    return arrived | EVENT_TUN_GONE;
   }
 
   /** Moves what arrived at the sockets into `datagrams`. */

@@ -1,7 +1,8 @@
 // A call from JavaScript: its arguments as checked bytes and numbers, and what it gives back or
 // throws. After a refusal nothing more is read.
 
-#pragma once
+#ifndef POSTERN_CALL_H
+#define POSTERN_CALL_H
 
 #include <node_api.h>
 
@@ -140,3 +141,5 @@ void define_primitives(napi_env env, napi_value exports);
 void define_engine(napi_env env, napi_value exports);
 
 }  // namespace postern
+
+#endif

@@ -103,6 +103,7 @@ struct Engine {
   int tun = -1;
   int wake = -1;
   bool tun_gone = false;
+  bool tun_gone_told = false;
   bool tun_takes_udp = false;
   bool udp_segments = true;
   size_t mtu = 1420;

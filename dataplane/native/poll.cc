@@ -39,13 +39,17 @@ int poll_events(Engine& engine, double timeout_ms) {
     if (bits[i] == EVENT_TUN && (fds[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0 &&
         (fds[i].revents & POLLIN) == 0) {
       engine.tun_gone = true;
-      events |= EVENT_TUN_GONE;
     }
     if (bits[i] == EVENT_WAKE) {
       uint64_t drained;
       // An eventfd that is read is reset; that it may have been rung many times does not matter.
       if (read(engine.wake, &drained, sizeof drained) < 0) continue;
     }
+  }
+  // A read may have found it first.
+  if (engine.tun_gone && !engine.tun_gone_told) {
+    engine.tun_gone_told = true;
+    events |= EVENT_TUN_GONE;
   }
   return events;
 }

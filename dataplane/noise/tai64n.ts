@@ -8,30 +8,33 @@ import { TIMESTAMP_BYTES } from '../constants.ts';
 const TAI64_EPOCH_SECONDS = 2n ** 62n + 10n;
 const STEP_NANOSECONDS = 2 ** 24;
 
-/** Makes timestamps that only ever grow, whatever the wall clock does. */
+/** Makes each peer's timestamps grow, whatever the wall clock does, also over a restart. */
 export class TimestampSource {
-  #lastSeconds = 0;
-  #lastNanoseconds = 0;
+  #greatestMs: number;
+  readonly #next = new Uint8Array(TIMESTAMP_BYTES);
 
-  /** Writes max(wall clock, last timestamp + one step); `wallMs` is Unix time. */
-  write(out: Uint8Array, wallMs: number): void {
-    let seconds = Math.floor(wallMs / 1000);
-    let nanoseconds = Math.floor((wallMs - seconds * 1000) * 1e6);
-    nanoseconds -= nanoseconds % STEP_NANOSECONDS;
-    const isLater =
-      seconds > this.#lastSeconds ||
-      (seconds === this.#lastSeconds && nanoseconds > this.#lastNanoseconds);
-    if (!isLater) {
-      seconds = this.#lastSeconds;
-      nanoseconds = this.#lastNanoseconds + STEP_NANOSECONDS;
-      if (nanoseconds >= 1e9) {
-        seconds += 1;
-        nanoseconds = 0;
-      }
+  /** `floorMs` is Unix time: what earlier runs may have come to. */
+  constructor(floorMs = Number.NEGATIVE_INFINITY) {
+    this.#greatestMs = floorMs;
+  }
+
+  /**
+   * Replaces the last timestamp that a peer was sent (12 bytes; zeros before the first) with
+   * max(wall clock, the greatest time ever used, last + one step); `wallMs` is Unix time.
+   */
+  renew(last: Uint8Array, wallMs: number): void {
+    this.#greatestMs = Math.max(this.#greatestMs, wallMs);
+    const next = this.#next;
+    let seconds = Math.floor(this.#greatestMs / 1000);
+    let nanoseconds = Math.floor((this.#greatestMs - seconds * 1000) * 1e6);
+    writeTai64n(next, seconds, nanoseconds - (nanoseconds % STEP_NANOSECONDS));
+    if (!isLaterTimestamp(next, last)) {
+      ({ seconds, nanoseconds } = readTai64n(last));
+      nanoseconds += STEP_NANOSECONDS;
+      const carries = nanoseconds >= 1e9;
+      writeTai64n(next, carries ? seconds + 1 : seconds, carries ? 0 : nanoseconds);
     }
-    this.#lastSeconds = seconds;
-    this.#lastNanoseconds = nanoseconds;
-    writeTai64n(out, seconds, nanoseconds);
+    last.set(next);
   }
 }
 
@@ -39,6 +42,12 @@ function writeTai64n(out: Uint8Array, seconds: number, nanoseconds: number): voi
   const view = new DataView(out.buffer, out.byteOffset, TIMESTAMP_BYTES);
   view.setBigUint64(0, TAI64_EPOCH_SECONDS + BigInt(seconds));
   view.setUint32(8, nanoseconds);
+}
+
+function readTai64n(bytes: Uint8Array): { seconds: number; nanoseconds: number } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, TIMESTAMP_BYTES);
+  const seconds = Number(view.getBigUint64(0) - TAI64_EPOCH_SECONDS);
+  return { seconds, nanoseconds: view.getUint32(8) };
 }
 
 /** Whether timestamp `a` is later than `b`; both are 12 bytes. */

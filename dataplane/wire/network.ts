@@ -38,7 +38,8 @@ export class OwnNetwork {
   }
 }
 
-function wordsOf(address: Uint8Array): number[] {
+/** An address as four words, most significant first; IPv4 fills the first. */
+export function wordsOf(address: Uint8Array): number[] {
   const view = new DataView(address.buffer, address.byteOffset, address.byteLength);
   return [0, 1, 2, 3].map((i) => (4 * i < address.length ? view.getInt32(4 * i) : 0));
 }

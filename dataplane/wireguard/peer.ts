@@ -44,6 +44,8 @@ export class Peer implements NoisePeer {
   lastInitiationSentAt = Number.NEGATIVE_INFINITY;
   /** Greatest timestamp among the initiations taken from it. */
   readonly greatestTimestamp = new Uint8Array(TIMESTAMP_BYTES);
+  /** The timestamp of our last initiation to it. */
+  readonly sentTimestamp = new Uint8Array(TIMESTAMP_BYTES);
   lastInitiationTakenAt = Number.NEGATIVE_INFINITY;
   /** Made with the first handshake message to it. */
   cookieMaker: CookieMaker | null = null;

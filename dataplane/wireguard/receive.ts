@@ -266,12 +266,12 @@ export class Receiver {
     peer.greatestTimestamp.set(timestamp);
     peer.lastInitiationTakenAt = now;
     peer.countReceived(initiation.bytes);
-    this.#follow(peer, from);
-    tunnel.timers.anyAuthenticatedPacketReceived(peer);
-    return this.#respond(peer, readIndex(message, initiation.sender), now);
+    // The answer goes where the message came from. The endpoint follows with the first packet that
+    // proves that the device is there: after a restart this may be a recorded message.
+    return this.#respond(peer, readIndex(message, initiation.sender), from, now);
   }
 
-  #respond(peer: Peer, remoteIndex: number, now: number): number {
+  #respond(peer: Peer, remoteIndex: number, to: number, now: number): number {
     const tunnel = this.#tunnel;
     const keys = tunnel.transportKeys;
     const message = this.#response;
@@ -290,7 +290,7 @@ export class Receiver {
     keypair.localIndex = reserved;
     tunnel.indices.promote(reserved, keypair);
     tunnel.useResponderKeypair(peer, keypair);
-    this.#sender.sendResponse(peer, message, now);
+    this.#sender.sendResponse(peer, message, to, now);
     return reasons.none;
   }
 

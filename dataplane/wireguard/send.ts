@@ -8,7 +8,6 @@ import {
   REKEY_TIMEOUT_MS,
   SLOT_BYTES,
   SLOT_HEADROOM_BYTES,
-  TIMESTAMP_BYTES,
 } from '../constants.ts';
 import {
   ADDRESS,
@@ -39,7 +38,6 @@ import type { Tunnel } from './tunnel.ts';
 export class Sender {
   readonly #tunnel: Tunnel;
   readonly #initiation = new Uint8Array(initiation.bytes);
-  readonly #timestamp = new Uint8Array(TIMESTAMP_BYTES);
 
   constructor(tunnel: Tunnel) {
     this.#tunnel = tunnel;
@@ -132,7 +130,8 @@ export class Sender {
     const at = i * DESCRIPTOR_WORDS;
     d[at + VERDICT] = VERDICT_DROP;
     const tunnel = this.#tunnel;
-    if (!hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot))
+    // Who was answered will be heard, and then it is known where.
+    if (peer.next === null && !hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot))
       return tunnel.drop(reasons.peer_no_endpoint);
     const start = d[at + OFFSET]! - headerBytes;
     const bytes = batch.bytes.slice(start, d[at + OFFSET]! + d[at + LENGTH]!);
@@ -188,31 +187,37 @@ export class Sender {
     const index = tunnel.indices.addHandshake(peer);
     if (index === null) return tunnel.drop(reasons.index_table_full);
     const state = new InitiatorState(tunnel.engine.primitives);
-    tunnel.timestamps.write(this.#timestamp, tunnel.wallMs);
+    tunnel.timestamps.renew(peer.sentTimestamp, tunnel.wallMs);
     const message = this.#initiation;
-    if (!tunnel.handshake.createInitiation(message, peer, state, index, this.#timestamp)) {
+    if (!tunnel.handshake.createInitiation(message, peer, state, index, peer.sentTimestamp)) {
       tunnel.indices.remove(index);
       return;
     }
     peer.initiator = state;
     peer.initiatorIndex = index;
     peer.lastInitiationSentAt = now;
-    this.#sendHandshakeMessage(peer, message, initiation.mac1, now);
+    this.#sendHandshakeMessage(peer, message, initiation.mac1, peer.endpointSlot, now);
     tunnel.timers.handshakeInitiated(peer, now);
   }
 
-  /** Sends the response that made the peer's next keypair. */
-  sendResponse(peer: Peer, message: Uint8Array, now: number): void {
+  /** Sends the response that made the peer's next keypair to the endpoint in slot `to`. */
+  sendResponse(peer: Peer, message: Uint8Array, to: number, now: number): void {
     peer.lastInitiationSentAt = now;
     this.#tunnel.timers.sessionDerived(peer, now);
-    this.#sendHandshakeMessage(peer, message, response.mac1, now);
+    this.#sendHandshakeMessage(peer, message, response.mac1, to, now);
   }
 
-  #sendHandshakeMessage(peer: Peer, message: Uint8Array, mac1At: number, now: number): void {
+  #sendHandshakeMessage(
+    peer: Peer,
+    message: Uint8Array,
+    mac1At: number,
+    to: number,
+    now: number,
+  ): void {
     const tunnel = this.#tunnel;
     tunnel.cookieMakerOf(peer).addMacs(message, mac1At, now);
     tunnel.timers.anyAuthenticatedPacketSent(peer);
-    tunnel.engine.send(message, peer.endpointSlot);
+    tunnel.engine.send(message, to);
     peer.countSent(message.length);
   }
 }

@@ -34,6 +34,8 @@ export interface TunnelOptions {
   readonly engine: PacketEngine;
   readonly identity: Identity;
   readonly random: Random;
+  /** Unix time in ms before which no initiation is dated. */
+  readonly timestampFloorMs: number;
   /** Counts a refusal. */
   readonly drop: (reason: number) => void;
 }
@@ -46,7 +48,7 @@ export class Tunnel {
   readonly drop: (reason: number) => void;
   readonly handshake: Handshake;
   readonly cookieChecker: CookieChecker;
-  readonly timestamps = new TimestampSource();
+  readonly timestamps: TimestampSource;
   readonly indices: IndexTable<Peer, Keypair<Peer>>;
   readonly allowedIps = new AllowedIps<Peer>();
   readonly rateLimiter = new RateLimiter();
@@ -67,6 +69,7 @@ export class Tunnel {
     this.identity = options.identity;
     this.random = options.random;
     this.drop = options.drop;
+    this.timestamps = new TimestampSource(options.timestampFloorMs);
     const { primitives } = options.engine;
     this.handshake = new Handshake(primitives, options.identity, options.random);
     this.cookieChecker = new CookieChecker(primitives, options.identity.publicKey, options.random);

@@ -18,6 +18,12 @@ export interface FieldMeta {
   createOnly?: true;
   /** On create, null is no way to leave it out. */
   nullIsBlank?: true;
+  /** Never null in answers, though an update may say null. */
+  neverNull?: true;
+  /** What JSON Schema says of it and Joi does not. */
+  json?: Readonly<Record<string, unknown>>;
+  /** The same for answers alone, where those have another form than requests. */
+  shown?: Readonly<Record<string, unknown>>;
 }
 
 /** A schema of text with rules that count code points. */
@@ -134,7 +140,8 @@ export function integer(description: string, min: number, max: number): Joi.Numb
 
 /** A point in time, only ever answered. */
 export function timestamp(description: string): Joi.Schema {
-  return mark(text(description).isoDate(), { readOnly: true });
+  const pattern = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{6}Z$';
+  return mark(text(description).isoDate(), { readOnly: true, json: { pattern } });
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -151,10 +158,11 @@ export function isReadableId(value: string): boolean {
 
 /** The id of another record; in lower case, as ids are kept. */
 export function reference(description: string): TextSchema {
-  return text(description).custom(
+  const schema = text(description).custom(
     (id: string, helpers) => (isUuid(id) ? id.toLowerCase() : helpers.error('record.absent')),
     'UUID',
   ) as TextSchema;
+  return mark(schema, { json: { format: 'uuid' } });
 }
 
 /** The id of the record itself. */
@@ -199,10 +207,11 @@ export function endpoint(description: string): TextSchema {
 
 /** An address of one family, without prefix; in its canonical form. */
 export function address(description: string, family: 4 | 6): TextSchema {
-  return trimmed(description).custom((value: string, helpers) => {
+  const schema = trimmed(description).custom((value: string, helpers) => {
     const read = readAddress(value);
     return read?.family === family ? read.text : helpers.error('address.bad');
   }, `IPv${family} address`) as TextSchema;
+  return mark(schema, { json: { format: `ipv${family}` } });
 }
 
 /** An address or a CIDR, host bits and prefix as given. */
@@ -215,10 +224,11 @@ export function cidr(description: string): TextSchema {
 
 /** An address of the web: http or https. */
 export function url(description: string): TextSchema {
-  return trimmed(description).custom((value: string, helpers) => {
+  const schema = trimmed(description).custom((value: string, helpers) => {
     const fault = urlFault(value);
     return fault === null ? value : helpers.error(fault);
   }, 'URL') as TextSchema;
+  return mark(schema, { json: { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } });
 }
 
 /** What is wrong with an address of the web; null when nothing is. */

@@ -6,11 +6,11 @@ import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
 import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
 import type { Judge, Judged } from './judge.ts';
-import type { Recall, Source } from './recall.ts';
+import { answerList, type Listed, type Shown } from './lists.ts';
+import type { Recall } from './recall.ts';
 import type { Writes } from './writes.ts';
 
-/** Longer lists, in characters, are read anew for each request. */
-const REMEMBERED_LIST_MAX = 4_000_000;
+export type { Shown } from './lists.ts';
 
 /** What the resources of one server share. */
 export interface ApiContext {
@@ -19,21 +19,11 @@ export interface ApiContext {
   readonly writes: Writes;
 }
 
-/** A record as it is shown. */
-export type Shown = Record<string, unknown>;
-
 /** A kind of records, and what happens to them. An unknown id is an ApiError, `not_found`. */
-export interface Collection<Values> {
-  /** In paths: `users`. */
-  readonly name: string;
+export interface Collection<Values> extends Listed {
   /** In bodies: `user`. */
   readonly wrapper: string;
   readonly judge: Judge<Values>;
-  /** The tables that a list is made of. */
-  readonly sources: readonly Source[];
-  /** How long a list may be remembered, where it shows what leaves no changes. */
-  readonly keepMs?: number;
-  list(): Promise<Shown[]>;
   show(id: string): Promise<Shown>;
   create(request: Request, input: Judged<Values>): Promise<Shown>;
   update(request: Request, id: string, input: Judged<Values>): Promise<Shown>;
@@ -49,13 +39,12 @@ export function collectionRoutes<Values>(
   const all = `/v0/${name}`;
   const one = `/v0/${name}/{id}`;
   // Where EXTERNAL_URL has a path, `Location` begins with it.
-  const outside = new URL(services.config.externalUrl).pathname.replace(/\/$/, '');
+  const outside = outsidePath(services);
+  const lists = { recall, log: services.log, outside };
   const creates = takesBody({ wrapper, judge, mode: 'create' });
   const updates = takesBody({ wrapper, judge, mode: 'update' });
   return [
-    route('GET', all, {}, async (_request, h) =>
-      h.response(await listText(recall, collection)).type('application/json'),
-    ),
+    route('GET', all, {}, (request, h) => answerList(lists, collection, request, h)),
     route('POST', all, creates, async (request, h) => {
       const shown = await collection.create(request, judgedBody<Values>(request));
       return h.response({ data: shown }).created(`${outside}${all}/${String(shown['id'])}`);
@@ -71,14 +60,9 @@ export function collectionRoutes<Values>(
   ];
 }
 
-/** A list as JSON: writing it out takes as long as reading it, so the text is remembered. */
-async function listText<Values>(recall: Recall, collection: Collection<Values>): Promise<string> {
-  const { name, sources, keepMs = Number.POSITIVE_INFINITY } = collection;
-  const text = await recall.read(`list of ${name}`, async () => {
-    const value = JSON.stringify({ data: await collection.list() });
-    return { value, sources, keepMs: value.length > REMEMBERED_LIST_MAX ? 0 : keepMs };
-  });
-  return text ?? '';
+/** The path of EXTERNAL_URL, without its last slash. */
+export function outsidePath({ config }: Pick<Services, 'config'>): string {
+  return new URL(config.externalUrl).pathname.replace(/\/$/, '');
 }
 
 /** A point in time as it is shown: UTC, always six digits. */

@@ -31,13 +31,16 @@ export interface SettingValues {
 /** Flags and own values, as rows have them. */
 export type Settings = SettingValues & Record<`use_default_${SettingName}`, boolean>;
 
+/** The greatest MTU of a client; that of the TUN may be greater. */
+const MTU_MAX = 1_500;
+
 /** What devices show whose flags are true. */
 export function defaultSettings(configuration: Configuration, config: Config): SettingValues {
   return {
     allowed_ips: configuration.default_client_allowed_ips,
     dns: configuration.default_client_dns,
     endpoint: configuration.default_client_endpoint ?? defaultEndpoint(config),
-    mtu: configuration.default_client_mtu ?? config.wireguardMtu,
+    mtu: configuration.default_client_mtu ?? Math.min(config.wireguardMtu, MTU_MAX),
     persistent_keepalive: configuration.default_client_persistent_keepalive,
   };
 }

@@ -4,12 +4,7 @@
 // picked up by the next turn. On an error the last good state stands, and health says so.
 
 import type { Gateway, GatewayConfig } from '../../dataplane/index.ts';
-import {
-  type Database,
-  pruneChanges,
-  recordHeartbeat,
-  registerGateway,
-} from '../../models/index.ts';
+import { type Database, pruneChanges, recordHeartbeat } from '../../models/index.ts';
 import type { Log } from '../services.ts';
 import { readAll, readSince, type Rows } from './read.ts';
 import { type Problem, translate, type TranslateSettings } from './translate.ts';
@@ -17,6 +12,10 @@ import { type Problem, translate, type TranslateSettings } from './translate.ts'
 const POLL_MS = 1_000;
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;
+/** How far ahead of the time that was used the floor of the next start is. */
+const CLOCK_FLOOR_MS = 120_000;
+/** No turn takes so long unless something hangs. */
+const STUCK_MS = 3_000;
 const HEARTBEAT_MS = 5_000;
 const PRUNE_MS = 60_000;
 /** Revisions whose changes are kept for gateways that lag behind. */
@@ -29,7 +28,9 @@ export interface ReconcilerOptions {
   readonly database: Database;
   readonly gateway: Pick<Gateway, 'apply'>;
   readonly settings: TranslateSettings;
-  readonly identity: { readonly id: string; readonly name: string };
+  readonly gatewayId: string;
+  /** What this gateway's timestamps may have come to before, Unix time in ms. */
+  readonly clockFloorMs: number;
   readonly log: Log;
   /** Unix time in ms. */
   readonly wallMs: () => number;
@@ -48,6 +49,8 @@ export class Reconciler {
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
   #problems: readonly Problem[] = [];
   #error: Error | null = null;
+  /** When the turn that runs began, monotonic ms; null between turns. */
+  #turnBeganAt: number | null = null;
   #deviceIds: ReadonlyMap<string, string> = new Map();
   readonly #formerKeys = new Map<string, string>();
   readonly #waiters = new Set<Waiter>();
@@ -60,15 +63,17 @@ export class Reconciler {
   #beatAtMs = 0;
   #prunedAtMs = 0;
 
+  /** The greatest time that initiations may be dated with. */
+  #greatestMs: number;
+
   constructor(options: ReconcilerOptions) {
     this.#options = options;
+    this.#greatestMs = options.clockFloorMs;
   }
 
   /** Brings the data plane up to the present rows, once, then keeps it there. */
   async start(): Promise<void> {
-    const { database, identity, wallMs } = this.#options;
-    this.#silenceBell = database.onCommit(() => this.#ring());
-    await registerGateway(database, { ...identity, startedAt: new Date(wallMs()) });
+    this.#silenceBell = this.#options.database.onCommit(() => this.#ring());
     await this.#turn();
     this.#loop = this.#run();
   }
@@ -78,8 +83,8 @@ export class Reconciler {
     this.#stopping = true;
     this.#silenceBell?.();
     this.#ring();
-    await this.#loop;
     for (const waiter of this.#waiters) waiter.resolve(false);
+    await this.#loop;
   }
 
   // ---- what others ask ----
@@ -97,6 +102,11 @@ export class Reconciler {
   /** Why the last turn failed; null when it did not. */
   get error(): Error | null {
     return this.#error;
+  }
+
+  /** True while a turn hangs, on a database that accepts and does not answer say. */
+  get isStuck(): boolean {
+    return this.#turnBeganAt !== null && performance.now() - this.#turnBeganAt > STUCK_MS;
   }
 
   /** The device that a public key belongs to, or belonged to until lately. */
@@ -134,6 +144,7 @@ export class Reconciler {
       await this.#rest();
       if (this.#stopping) return;
       this.#rung = false;
+      this.#turnBeganAt = performance.now();
       try {
         await this.#turn();
         this.#onSuccess();
@@ -141,6 +152,7 @@ export class Reconciler {
       } catch (error) {
         this.#onFailure(error);
       }
+      this.#turnBeganAt = null;
     }
   }
 
@@ -218,13 +230,15 @@ export class Reconciler {
   }
 
   async #housekeeping(): Promise<void> {
-    const { database, identity, wallMs } = this.#options;
+    const { database, gatewayId, wallMs } = this.#options;
     const nowMs = wallMs();
     if (this.#rows !== null && Math.abs(nowMs - this.#beatAtMs) >= HEARTBEAT_MS) {
       this.#beatAtMs = nowMs;
-      await recordHeartbeat(database, identity.id, {
+      this.#greatestMs = Math.max(this.#greatestMs, nowMs);
+      await recordHeartbeat(database, gatewayId, {
         seenAt: new Date(nowMs),
         appliedRevision: this.#rows.revision,
+        clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),
       });
     }
     if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_MS) {

@@ -20,6 +20,8 @@ export interface TranslateSettings {
   readonly ipv6: NetworkConfig | null;
   /** Whether a user who never signed in counts as expired when sessions end. */
   readonly requireSignIn: boolean;
+  /** This gateway: it calls only devices that it was the last to hear. */
+  readonly gatewayId: string;
 }
 
 /** A row that could not be obeyed as it stands. */
@@ -127,7 +129,7 @@ function translateDevice(device: DeviceRow, settings: TranslateSettings): PeerCo
     ipv6,
     scope: device.user_id,
     ...(mtu === null ? {} : { mtu }),
-    resume: resumeOf(device),
+    resume: resumeOf(device, settings.gatewayId),
   };
 }
 
@@ -147,9 +149,13 @@ function mtuOf(device: DeviceRow): number | null {
   return Number.isInteger(mtu) && mtu >= MTU_MIN && mtu <= MTU_MAX ? mtu : null;
 }
 
-/** Where the device was heard last, so that the gateway can call it after a restart. */
-function resumeOf(device: DeviceRow): PeerConfig['resume'] {
+/**
+ * Where the device was heard last, so that the gateway can call it after a restart. A device that
+ * another gateway heard last is that one's: it would follow whoever calls it.
+ */
+function resumeOf(device: DeviceRow, gatewayId: string): PeerConfig['resume'] {
   const { latest_handshake, remote_ip, remote_port } = device;
+  if (device.gateway_id !== gatewayId) return null;
   if (latest_handshake === null || remote_ip === null || remote_port === null) return null;
   return {
     endpoint: { address: remote_ip, port: remote_port },

@@ -2,6 +2,7 @@
 // start. Text is compared by code point, trailing spaces included (api.md, section 2), so the
 // collation is the binary one without padding where the server has one.
 
+import type { Socket } from 'node:net';
 import type { Sequelize } from 'sequelize';
 
 /** How long a statement waits for a row lock before error 1205; the transaction then reruns. */
@@ -27,16 +28,26 @@ export const mysqlDialectOptions = {
   multipleStatements: false,
 };
 
-/** The one call that is needed of a mysql2 connection. */
+/** What is needed of a mysql2 connection. */
 interface MysqlConnection {
+  readonly stream: Socket;
   query(sql: string, done: (error: Error | null, rows: unknown) => void): void;
 }
 
-/** Lets every new connection begin with our modes; returns the collation that tables get. */
-export function useMysqlSessions(sequelize: Sequelize): () => string {
+/**
+ * Lets every new connection begin with our modes, and end when the server is silent for so long: a
+ * server that hangs takes statements and never answers. Returns the collation that tables get.
+ */
+export function useMysqlSessions(sequelize: Sequelize, silenceMs: number): () => string {
   let collation = 'utf8mb4_bin';
   sequelize.addHook('afterConnect', async (opened) => {
     const connection = opened as MysqlConnection;
+    const { stream } = connection;
+    // An unused connection ends as well; the pool opens another one.
+    stream.setTimeout(silenceMs, () => {
+      const error = new Error(`the database did not answer for ${silenceMs} ms`);
+      stream.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
+    });
     collation = await bestCollation(connection);
     await run(
       connection,

@@ -40,6 +40,7 @@ async function open(t: ExecutionContext, options: Partial<GatewayOptions> = {}):
   const log: string[] = [];
   const gateway = await createGateway({
     privateKey,
+    timestampFloorMs: 0,
     listenPort: 0,
     interfaceName: 'postern-test',
     mtu: 1_420,
@@ -50,6 +51,7 @@ async function open(t: ExecutionContext, options: Partial<GatewayOptions> = {}):
     masqueradeIpv6: true,
     egressInterface: null,
     forwarding: 'off',
+    uapi: 'off',
     engine: 'auto',
     x25519: 'openssl',
     defaultAction: 'accept',
@@ -433,10 +435,26 @@ for (const engine of engines) {
       t.true(await settles(Promise.all([poisoned, good])), 'the changes are answered');
       t.true(gateway.facts.alive);
       t.is(gateway.facts.listenPort, listenPort);
-      // The first device notices by itself after 15 s; another need not wait.
       t.true(await canPing(await Device.open(t, gateway, 4), 4));
     },
   );
+
+  gatewayTest('after a failure devices are found where they were heard last', async (t, bench) => {
+    const { gateway } = bench;
+    await gateway.apply(config([configOf(2)]));
+    const device = await Device.open(t, gateway, 2);
+    t.true(await canPing(device, 2));
+    await gateway.sample();
+    const before = device.client.peer.current;
+    const poisoned = gateway.apply(config([configOf(2), poison])).catch(() => undefined);
+    await pause(50);
+    await gateway.apply(config([configOf(2)]));
+    await poisoned;
+    // Nobody sends anything: it is the gateway that comes to the device.
+    await until(() => device.client.peer.current !== before, 3_000);
+    t.not(device.client.peer.current, before);
+    t.true(await canPing(device, 2));
+  });
 
   gatewayTest('a worker that goes on failing is started again and again', async (t, bench) => {
     const { gateway, log } = bench;

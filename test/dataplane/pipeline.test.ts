@@ -10,8 +10,6 @@ import {
   VERDICT_TRUNCATED,
 } from '../../dataplane/contract.ts';
 import type { ReasonName } from '../../dataplane/reasons.ts';
-import { endpoint, ENDPOINT_BYTES } from '../../dataplane/wire/address.ts';
-import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';
 import { implementations } from '../support/native.ts';
 import {
   address,
@@ -320,32 +318,26 @@ test('a device speaks for its own addresses alone, whatever its own file says', 
   t.deepEqual(gateway.delivered, [udp(from)]);
 });
 
-test('the tunnel is not led through itself', (t) => {
+test('the tunnel is not led through itself, at any address of this host', (t) => {
   const { world, gateway, client } = connected();
-  const local = address('192.0.2.1');
-  gateway.engine.endpoints.bytes.set(local, endpointLayout.peers * ENDPOINT_BYTES + endpoint.local);
+  gateway.pipeline.setLocalAddresses([address('192.0.2.1'), address('2001:db8::1')]);
   gateway.delivered.length = 0;
-  // Any packet that arrives moves the endpoint: it must arrive with the same local address.
-  const arrive = (bytes: Uint8Array): void => {
-    world.loses = () => true;
-    client.send(bytes);
-    gateway.engine.acceptDatagram(
-      world.wire.at(-1)!.bytes,
-      address(client.endpoint.address),
-      client.endpoint.port,
-    );
-    gateway.engine.endpoints.bytes.set(local, endpoint.local);
-    gateway.pipeline.inbound(world.now, world.wallMs);
-    gateway.engine.datagrams.count = 0;
-  };
-  arrive(udp({ ...from, destination: '192.0.2.1', destinationPort: 51_820 }));
-  t.deepEqual(gateway.drops(), { inner_own_endpoint: 1 });
+  const from6 = { source: 'fd00::2', destinationPort: 51_820 };
+  client.send(
+    udp({ ...from, destination: '192.0.2.1', destinationPort: 51_820 }),
+    udp({ ...from, destination: '10.0.0.1', destinationPort: 51_820 }),
+    udp({ ...from6, destination: '2001:db8::1' }),
+    udp({ ...from6, destination: 'fd00::1' }),
+  );
   const others = [
     udp({ ...from, destination: '192.0.2.1', destinationPort: 51_821 }),
     udp({ ...from, destination: '192.0.2.2', destinationPort: 51_820 }),
+    udp({ ...from6, destination: '2001:db8::2' }),
     tcp({ ...from, destination: '192.0.2.1', destinationPort: 51_820 }),
   ];
-  for (const other of others) arrive(other);
+  client.send(...others);
+  world.run(100);
+  t.deepEqual(gateway.drops(), { inner_own_endpoint: 4 });
   t.deepEqual(gateway.delivered, others);
 });
 
@@ -1116,7 +1108,52 @@ test('an initiation that is replayed after a restart yields only an unconfirmed 
   t.true(client.delivered.length <= 1);
 });
 
+test('nor does it take a device away that is back already', (t) => {
+  const { world, gateway, client, recorded } = restarted(30 * SECOND);
+  world.run(100);
+  gateway.send(toClient);
+  world.run(100);
+  t.deepEqual(client.delivered, [toClient]);
+  const heard = gateway.sample().peers[0];
+  gateway.receive(recorded, elsewhere);
+  t.is(world.sent(RESPONSE, gateway).at(-1)?.to.port, elsewhere.port);
+  world.wire.length = 0;
+  for (let i = 0; i < 10; i++) gateway.send(down(i));
+  world.run(SECOND);
+  t.is(client.delivered.length, 11);
+  t.true(world.sent(0, gateway).every(({ to }) => to.port === client.endpoint.port));
+  const [after] = gateway.sample().peers;
+  t.deepEqual(after?.endpoint ?? heard?.endpoint, client.endpoint);
+});
+
 // ---- clocks ----------------------------------------------------------------------------------
+
+for (const [title, floorMs, isAnswered] of [
+  ['mutes a gateway that does not know what it sent', 0, false],
+  ['does not mute a gateway that begins at its floor', 120 * SECOND, true],
+] as const) {
+  test(`a clock set back before a restart ${title}`, (t) => {
+    const { world, gateway: first, client } = restarted(30 * SECOND);
+    world.run(100);
+    t.is(world.sent(RESPONSE, client).length, 1);
+    const usedMs = world.wallMs;
+    world.remove(first);
+    world.run(10 * SECOND);
+    client.delivered.length = 0;
+    world.epochMs -= 60 * MINUTE;
+    const gateway = world.addNode({
+      endpoint: GATEWAY_ENDPOINT,
+      privateKey: first.privateKey,
+      timestampFloorMs: floorMs === 0 ? 0 : usedMs + floorMs,
+    });
+    const { key, endpoint: at } = client;
+    gateway.apply([peer({ key, ipv4: '10.0.0.2', endpoint: at, heardAtMs: world.wallMs })]);
+    gateway.send(toClient);
+    world.run(SECOND);
+    t.deepEqual(client.delivered, isAnswered ? [toClient] : []);
+    t.is(client.drops()['initiation_replayed'] ?? 0, isAnswered ? 0 : 1);
+  });
+}
 
 for (const [title, stepMs] of [
   ['back by an hour', -60 * MINUTE],

@@ -1,10 +1,11 @@
 // The first start, with nothing configured: up within three seconds, a TUN, credentials printed
 // once, and the README's examples work as they stand.
 
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
+import { examplesOf } from '../support/examples.ts';
 import { Network, stop } from '../support/namespaces.ts';
 import { until } from '../support/postern.ts';
 import { makeKeyPair } from '../support/wireguard-client.ts';
@@ -36,14 +37,16 @@ test.serial('nothing configured is enough', async (t) => {
     t.true(await host.succeeds('ip', 'link', 'show', 'wg-postern'));
 
     const token = /API token +(pst_[\w-]{43})/.exec(first.output())?.[1] ?? '';
-    const commands = examplesOfReadme().join('\n').replace('TOKEN=pst_...', `TOKEN=${token}`);
+    const commands = examplesOf(join(ROOT, 'README.md'))
+      .join('\n')
+      .replace('TOKEN=pst_...', `TOKEN=${token}`);
     const { publicKey } = makeKeyPair();
     const { stdout } = await host.run('bash', '-ec', `PUBLIC_KEY=${publicKey}\n${commands}`);
     const answers = stdout
       .trim()
       .split(/(?<=\})(?=\{)/)
       .map((text) => JSON.parse(text) as Answer);
-    t.is(answers.length, 3);
+    t.is(answers.length, 4);
     t.is(answers[0]?.data['default_client_mtu'], 1280);
     t.is(answers[1]?.data['public_key'], publicKey);
     t.is(answers[2]?.data['destination'], '10.0.0.0/8');
@@ -60,12 +63,4 @@ test.serial('nothing configured is enough', async (t) => {
 
 interface Answer {
   readonly data: Record<string, unknown>;
-}
-
-/** The shell blocks of README.md that are marked as examples. */
-function examplesOfReadme(): string[] {
-  const text = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  return [...text.matchAll(/<!-- example: .* -->\n```sh\n([\s\S]*?)```/g)].map(
-    (match) => match[1]!,
-  );
 }

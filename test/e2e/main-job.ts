@@ -84,6 +84,7 @@ export function mainJob(options: MainJobOptions): void {
   declare('handshake and ping to the gateway, both families, over IPv4 and IPv6', pings);
   declare('the lan answers, both families', pingsToLan);
   declare('the API shows handshake, endpoint and bytes within a second', showsStatus);
+  declare('"wg show" tells of interface and peers, and cannot change them', showsInterface);
   declare('a large TCP transfer each way arrives unchanged', (t, w) =>
     transfers(t, w, options.transferBytes),
   );
@@ -120,6 +121,24 @@ async function begin(topology: Topology, options: MainJobOptions): Promise<World
 }
 
 // ---- what must work --------------------------------------------------------------------------
+
+async function showsInterface(t: ExecutionContext, { topology, alice }: World): Promise<void> {
+  const { gateway } = topology;
+  const { stdout } = await gateway.run('wg', 'show', 'wg-postern', 'dump');
+  const [self = [], ...peers] = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t'));
+  t.is(self[1], String(alice.device['server_public_key']));
+  t.is(self[2], '51820');
+  const peer = peers.find(([publicKey]) => publicKey === alice.device['public_key']) ?? [];
+  t.is(peer[1], String(alice.device['preshared_key']));
+  t.is(peer[3], `${String(alice.device['ipv4'])}/32,${String(alice.device['ipv6'])}/128`);
+  t.true(Number(peer[4]) > 0, 'a handshake was seen');
+  t.true(Number(peer[5]) > 0 && Number(peer[6]) > 0, 'bytes were counted');
+  const key = String(alice.device['public_key']);
+  t.false(await gateway.succeeds('wg', 'set', 'wg-postern', 'peer', key, 'remove'));
+}
 
 async function pings(t: ExecutionContext, { alice, bob }: World): Promise<void> {
   for (const { client } of [alice, bob]) {

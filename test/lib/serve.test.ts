@@ -49,7 +49,11 @@ interface Served {
   call: (method: string, path: string, body?: object) => Promise<Response>;
 }
 
-async function start(t: ExecutionContext, changes: Record<string, string> = {}): Promise<Served> {
+async function start(
+  t: ExecutionContext,
+  changes: Record<string, string> = {},
+  { hang = false } = {},
+): Promise<Served> {
   const database = await openDatabase(t, 'sqlite');
   const log: LogLine[] = [];
   const config = configOf({
@@ -60,6 +64,8 @@ async function start(t: ExecutionContext, changes: Record<string, string> = {}):
   });
   const running = await serve(config, database, logInto(log));
   t.teardown(() => running.stop());
+  // From now on the database takes statements and answers none, as one that hangs does.
+  if (hang) database.sequelize.query = () => new Promise<never>(() => undefined);
   const call = (method: string, path: string, body?: object): Promise<Response> =>
     fetch(`${running.address}${path}`, {
       method,
@@ -197,7 +203,7 @@ test.serial('check-config shows what is in force, and no secret', async (t) => {
 });
 
 test.serial('a signal stops the process cleanly', async (t) => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
       cwd: ROOT,
       env: { ...settings, DATA_DIR: dataDir(t), WIREGUARD_PORT: String(await freePort()) },
@@ -205,9 +211,42 @@ test.serial('a signal stops the process cleanly', async (t) => {
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     while (!output.includes('Postern serves')) await once(child.stdout, 'data');
+    // What a person types once may come twice: from the terminal and from npm.
+    child.kill(signal);
+    await new Promise((resolve) => setTimeout(resolve, 20));
     child.kill(signal);
     await once(child, 'exit');
     t.is(child.exitCode, 0, output);
     t.true(output.includes('Postern stops'));
   }
+});
+
+test.serial('a first start that fails keeps nobody’s password', async (t) => {
+  const taken = createTcpServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  const udp = createSocket('udp4').bind(0);
+  await once(udp, 'listening');
+  const common = { DATA_DIR: dataDir(t), WIREGUARD_TUN: 'off', HTTP_HOST: '127.0.0.1' };
+  // The UDP port is taken: nothing was told, so nobody may be there.
+  const early = { ...common, HTTP_PORT: '0', WIREGUARD_PORT: String(udp.address().port) };
+  const refused = await postern(['serve'], early);
+  t.is(refused.status, 1, refused.stderr);
+  t.notRegex(refused.stdout, /API token/);
+  udp.close();
+  // The HTTP port is taken: the administrator is there already, and so is told.
+  const late = { ...common, HTTP_PORT: String(port), WIREGUARD_PORT: String(await freePort()) };
+  const told = await postern(['serve'], late);
+  t.is(told.status, 1, told.stderr);
+  t.regex(told.stderr, /TCP 127\.0\.0\.1:\d+ is taken/);
+  t.regex(told.stdout, /API token {2}pst_/);
+  taken.close();
+});
+
+test.serial('a stop ends in time though the data plane cannot be told anything', async (t) => {
+  const { running, log } = await start(t, { HTTP_PORT: '0' }, { hang: true });
+  const begun = performance.now();
+  await running.stop();
+  t.true(performance.now() - begun < 12_000);
+  t.true(log.some(({ message }) => message === 'a step of the stop was given up'));
 });

@@ -3,8 +3,15 @@
 
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { databaseKinds } from '../support/databases.ts';
-import { type Answer, answers, newKey, openServer, refused, type Row } from '../support/server.ts';
+import {
+  type Answer,
+  answers,
+  newKey,
+  openServer,
+  refused,
+  type Row,
+  surfaces,
+} from '../support/server.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const notFound = { error: 'not_found' };
@@ -14,7 +21,7 @@ const noUser = refused({ user: ["can't be blank"] });
 const badJson = refused({ body: ['is not valid JSON'] });
 const big = 'x'.repeat(1_048_577);
 
-for (const kind of databaseKinds()) {
+for (const kind of surfaces()) {
   test(`${kind}: a request is judged in one order, and the first failure answers`, async (t) => {
     const server = await openServer(t, kind);
     const { token: weak } = await unprivileged(server);
@@ -232,7 +239,7 @@ for (const kind of databaseKinds()) {
         ['POST', '/v0/users?_method=GET', { body: { user: {}, _method: 'GET' } }],
         422,
       ),
-      row('cookies are ignored', ['GET', '/v0/users', { headers: { cookie: 'a=\0b;;; =' } }], 200),
+      row('cookies are ignored', ['GET', '/v0/users', { headers: { cookie: 'a="b;;; =' } }], 200),
       ...[
         '/',
         '/v0',

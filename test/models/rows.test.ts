@@ -128,7 +128,7 @@ for (const kind of databaseKinds()) {
     );
   });
 
-  test(`${kind}: devices and rules are read of one owner, rules of nobody too`, async (t) => {
+  test(`${kind}: devices and rules are read of one owner, rules of nobody too, users by e-mail`, async (t) => {
     const database = await openDatabase(t, kind);
     const [ann, bob] = [await addUser(database), await addUser(database)];
     const device = await addDevice(database, ann);
@@ -140,6 +140,9 @@ for (const kind of databaseKinds()) {
     t.deepEqual(idsOf(await readRules(database, { userId: ann.id })), [own.id]);
     t.deepEqual(idsOf(await readRules(database, { userId: null })), [global.id]);
     t.deepEqual(await readDevices(database, { userId: 'nobody' }), []);
+    const emails = await readUsers(database, { emailKey: ann.email.toLowerCase(), limit: 5 });
+    t.deepEqual(idsOf(emails), [ann.id]);
+    t.deepEqual(await readUsers(database, { emailKey: 'nobody' }), []);
   });
 
   test(`${kind}: a preshared key that does not open is null, and no other row suffers`, async (t) => {

@@ -1,9 +1,7 @@
 // What tests ask of the machine itself: the heap, the addon, and engines whose ends are in reach.
 
 import { readSync, writeSync } from 'node:fs';
-import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
-import test, { type ExecutionContext } from 'ava';
 import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../../dataplane/constants.ts';
 import {
   ADDRESS,
@@ -39,21 +37,6 @@ export const implementations: readonly (readonly [name: string, primitives: Prim
   ['portable', portablePrimitives] as const,
   ...(addon === null ? [] : [['native', choosePrimitives(addon, 'openssl')] as const]),
 ];
-
-/**
- * A test of the addon. On a machine without it the test says so and passes, but not where CI must
- * have tried everything.
- */
-export function nativeTest(
-  title: string,
-  body: (t: ExecutionContext, native: Addon) => void | Promise<void>,
-): void {
-  test(title, async (t) => {
-    if (addon !== null) return body(t, addon);
-    t.log('the addon was not built');
-    t.not(process.env['CI'], 'true');
-  });
-}
 
 // ---- the heap --------------------------------------------------------------------------------
 

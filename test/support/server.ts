@@ -3,13 +3,18 @@
 
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { Server, ServerInjectResponse } from '@hapi/hapi';
+import type { Server } from '@hapi/hapi';
 import { type Config, parseConfig } from '../../config/index.ts';
 import { createToken } from '../../lib/auth/tokens.ts';
 import { createServer } from '../../lib/server.ts';
 import type { Log, Services } from '../../lib/services.ts';
 import { type Database, readOrCreateConfiguration, writeTransaction } from '../../models/index.ts';
-import { openDatabase, type TestDatabaseKind } from './databases.ts';
+import { databaseKinds, openDatabase, type TestDatabaseKind } from './databases.ts';
+import { judgeAnswer } from './openapi.ts';
+import { type Answer, answerOf, requestOf, type Sent } from './requests.ts';
+import { sendOverSocket } from './socket.ts';
+
+export type { Answer, Sent } from './requests.ts';
 
 /** A line of the log. */
 export interface LogLine {
@@ -18,24 +23,8 @@ export interface LogLine {
   message: string;
 }
 
-/** What a test sends. */
-export interface Sent {
-  /** JSON, or text and bytes that go as they are. */
-  body?: unknown;
-  /** Null sends none. */
-  token?: string | null;
-  headers?: Record<string, string>;
-}
-
-/** What came back; `body` is parsed, null when there was none. */
-export interface Answer {
-  status: number;
-  // Tests reach into bodies without a type for each.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  body: any;
-  headers: ServerInjectResponse['headers'];
-  text: string;
-}
+/** A database, and whether requests are injected or go over a socket. */
+export type Surface = TestDatabaseKind | `${TestDatabaseKind} over a socket`;
 
 /** A server under test. */
 export interface TestServer {
@@ -59,20 +48,42 @@ export function configOf(environment: Record<string, string> = {}): Config {
   return config;
 }
 
+/** The same settings, for a server that listens on a free port of this machine. */
+export function listen(config: Config): Config {
+  return { ...config, httpHost: '127.0.0.1', httpPort: 0 };
+}
+
 /** A public key that no other call gave. */
 export function newKey(): string {
   return randomBytes(32).toString('base64');
 }
 
+/** Every database that this run asks for, without and with a socket. */
+export function surfaces(): Surface[] {
+  return databaseKinds().flatMap((kind) => [kind, `${kind} over a socket` as const]);
+}
+
 /** Makes a server on a fresh database; `settings` are environment variables. */
 export async function openServer(
   t: ExecutionContext,
-  kind: TestDatabaseKind,
+  surface: Surface,
   settings: Record<string, string> = {},
   services: Partial<Services> = {},
 ): Promise<TestServer> {
+  const [kind] = surface.split(' ') as [TestDatabaseKind];
   const database = await openDatabase(t, kind);
-  return serverOn(database, settings, services);
+  if (kind === surface) return serverOn(database, settings, services);
+  const config = listen(services.config ?? configOf(settings));
+  const opened = await serverOn(database, settings, { ...services, config });
+  const { server, token } = opened;
+  await server.start();
+  t.teardown(() => server.stop({ timeout: 0 }));
+  const socket = { host: '127.0.0.1', port: Number(server.info.port) };
+  return {
+    ...opened,
+    send: async (method, path, sent = {}) =>
+      conforming(method, path, await sendOverSocket(socket, method, path, { token, ...sent })),
+  };
 }
 
 /** Makes a server on a database; several on one are several processes. */
@@ -103,7 +114,8 @@ export async function serverOn(
     log,
     adminId,
     token,
-    send: (method, path, sent = {}) => send(server, method, path, { token, ...sent }),
+    send: async (method, path, sent = {}) =>
+      conforming(method, path, await send(server, method, path, { token, ...sent })),
   };
 }
 
@@ -117,26 +129,22 @@ async function ensureAdmin(database: Database): Promise<string> {
   return result.id;
 }
 
+/** Whatever a test asks, the answer is one that the OpenAPI document describes. */
+function conforming(method: string, path: string, answer: Answer): Answer {
+  const fault = judgeAnswer(method, path, answer);
+  if (fault !== null) throw new Error(`${method} ${path} ${answer.status}: ${fault}`);
+  return answer;
+}
+
 async function send(server: Server, method: string, path: string, sent: Sent): Promise<Answer> {
-  const { body, token = null, headers = {} } = sent;
-  const isRaw = typeof body === 'string' || body instanceof Buffer;
+  const { headers, payload } = requestOf(sent);
   const response = await server.inject({
     method,
     url: path,
-    headers: {
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined || isRaw ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { payload: isRaw ? body : JSON.stringify(body) }),
+    headers,
+    ...(payload === null ? {} : { payload }),
   });
-  const text = response.payload;
-  return {
-    status: response.statusCode,
-    body: text === '' ? null : JSON.parse(text),
-    headers: response.headers,
-    text,
-  };
+  return answerOf(response.statusCode, response.headers, response.payload);
 }
 
 /** A log that keeps its lines. */

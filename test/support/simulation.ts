@@ -224,6 +224,7 @@ export interface NodeOptions {
   defaultAction?: 'accept' | 'drop';
   primitives?: Primitives;
   privateKey?: Uint8Array;
+  timestampFloorMs?: number;
 }
 
 /** A gateway: a pipeline on the TypeScript engine. */
@@ -257,6 +258,7 @@ export class Node implements Participant {
       engine: this.engine,
       identity: { privateKey: this.privateKey, publicKey: this.publicKey },
       random: world.random,
+      timestampFloorMs: options.timestampFloorMs ?? 0,
       ipv4: ipv4 === null ? null : network(ipv4, 24),
       ipv6: ipv6 === null ? null : network(ipv6, 64),
       defaultAction: options.defaultAction ?? 'accept',
@@ -360,7 +362,7 @@ export class Client implements Participant {
     const identity = { privateKey: this.privateKey, publicKey: this.publicKey };
     const drop = (reason: number): void => this.#countDrop(reason);
     this.tunnel = new Tunnel(
-      { engine: this.engine, identity, random: world.random, drop },
+      { engine: this.engine, identity, random: world.random, timestampFloorMs: 0, drop },
       {
         initiate: (peer, isRetry, now) => this.sender.initiate(peer, isRetry, now),
         keepalive: (peer, now) => this.sender.keepalive(peer, now),

@@ -11,7 +11,7 @@ import type {
 } from '../../../models/index.ts';
 import { defaultSettings } from '../../devices/settings.ts';
 import { CONFIGURATION_BYTES_MAX, judgedBody, takesBody } from '../body.ts';
-import { entryList, flag, integer, recordId, resource, timestamp } from '../fields.ts';
+import { entryList, flag, integer, mark, recordId, resource, timestamp } from '../fields.ts';
 import { type Judged, judgeOf } from '../judge.ts';
 import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
 import { refuseFaults, saveChanges } from '../writes.ts';
@@ -33,13 +33,15 @@ export const configurationFields = resource({
   default_client_allowed_ips: settingFields.allowed_ips(),
   default_client_dns: settingFields.dns(),
   // Null goes back to what EXTERNAL_URL and WIREGUARD_PORT say.
-  default_client_endpoint: settingFields.endpoint().allow(null),
+  default_client_endpoint: mark(settingFields.endpoint().allow(null), { neverNull: true }),
   default_client_mtu: settingFields.mtu(),
   default_client_persistent_keepalive: settingFields.persistent_keepalive(),
   disable_vpn_on_oidc_error: flag('Whether a refused refresh at the provider shuts a user out.'),
   local_auth_enabled: flag('Sign-in by password; API tokens are untouched by it.'),
   vpn_session_duration: integer('Seconds since the last sign-in; 0 never ends.', 0, INTEGER_MAX),
-  logo: logo('`{}`, a `url`, or `data` with its `type`.').allow(null),
+  logo: mark(logo('`{}`, a `url`, or `data` with its `type`.').allow(null), {
+    neverNull: true,
+  }),
   openid_connect_providers: entryList('Replaced whole.', openidConnectFields),
   saml_identity_providers: entryList('Replaced whole.', samlFields),
   inserted_at: timestamp('When the configuration was made.'),

@@ -10,6 +10,7 @@ import {
   newId,
   readDevices,
   removeDevices,
+  type Selection,
   type Transaction,
 } from '../../../models/index.ts';
 import { hasKeySize, isCanonicalBase64, isLowOrderKey } from '../../devices/keys.ts';
@@ -38,6 +39,7 @@ import {
   trimmed,
 } from '../fields.ts';
 import { type Judged, judgeOf } from '../judge.ts';
+import { selectOwner } from '../lists.ts';
 import {
   type ApiContext,
   type Collection,
@@ -83,9 +85,9 @@ export const deviceFields = resource({
   use_default_endpoint: settingFlag('endpoint'),
   use_default_mtu: settingFlag('mtu'),
   use_default_persistent_keepalive: settingFlag('persistent_keepalive'),
-  allowed_ips: settingFields.allowed_ips().allow(null),
-  dns: settingFields.dns().allow(null),
-  endpoint: settingFields.endpoint().allow(null),
+  allowed_ips: mark(settingFields.allowed_ips().allow(null), { neverNull: true }),
+  dns: mark(settingFields.dns().allow(null), { neverNull: true }),
+  endpoint: mark(settingFields.endpoint().allow(null), { neverNull: true }),
   mtu: settingFields.mtu().allow(null),
   persistent_keepalive: settingFields.persistent_keepalive().allow(null),
   latest_handshake: timestamp('Null until the first.').allow(null),
@@ -95,6 +97,11 @@ export const deviceFields = resource({
   inserted_at: timestamp('When the device was made.'),
   updated_at: timestamp('When the device was changed last; status does not count.'),
 });
+
+/** By what a list of devices can be narrowed. */
+export const deviceFilters = {
+  user_id: { schema: text('Only devices of this user.'), select: selectOwner },
+};
 
 /** What a device was seen to do; nothing yet, when it is made. */
 const UNSEEN = {
@@ -112,6 +119,7 @@ export class Devices implements Collection<DeviceValues> {
   readonly wrapper = 'device';
   readonly sources = [{ table: 'devices' }, { table: 'configurations' }] as const;
   readonly keepMs = STATUS_KEEP_MS;
+  readonly filters = deviceFilters;
   readonly judge = judgeOf<DeviceValues>(deviceFields);
   readonly #context: ApiContext;
   readonly #judge: DeviceJudge;
@@ -121,9 +129,9 @@ export class Devices implements Collection<DeviceValues> {
     this.#judge = new DeviceJudge(context.services);
   }
 
-  async list(): Promise<Shown[]> {
+  async list(selection: Selection): Promise<Shown[]> {
     const defaults = await this.#defaults();
-    const devices = await readDevices(this.#database);
+    const devices = await readDevices(this.#database, selection);
     return devices.map((device) => this.#show(device, defaults));
   }
 
@@ -275,7 +283,7 @@ function plainRow(device: Device): Omit<DeviceRow, keyof typeof UNSEEN> {
 
 /** A key as text: first its form; its bytes only when the form is right. */
 function key(description: string): TextSchema {
-  return text(description)
+  const schema = text(description)
     .exactly(KEY_CHARACTERS)
     .custom(
       (value: string, helpers) => (isCanonicalBase64(value) ? value : helpers.error('key.base64')),
@@ -285,6 +293,7 @@ function key(description: string): TextSchema {
       refuse((value) => !hasKeySize(value)),
       '32 bytes',
     ) as TextSchema;
+  return mark(schema, { json: { pattern: '^[A-Za-z0-9+/]{43}=$' } });
 }
 
 /** Refuses a key for its bytes; a key of the wrong form is judged no further. */
@@ -305,5 +314,7 @@ function readOnly(description: string): TextSchema {
 }
 
 function readOnlyCount(description: string): Joi.Schema {
-  return mark(Joi.number().integer().description(description).allow(null), { readOnly: true });
+  return mark(Joi.number().integer().min(0).description(description).allow(null), {
+    readOnly: true,
+  });
 }

@@ -3,7 +3,18 @@
 
 import type Joi from 'joi';
 import { isCanonicalBase64 } from '../../devices/keys.ts';
-import { flag, isReadableId, joi, resource, text, trimmed, url, urlFault } from '../fields.ts';
+import {
+  choice,
+  flag,
+  isReadableId,
+  joi,
+  mark,
+  resource,
+  text,
+  trimmed,
+  url,
+  urlFault,
+} from '../fields.ts';
 import { isObject } from '../judge.ts';
 
 const PROVIDER_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -24,7 +35,7 @@ export const openidConnectFields = resource({
     .custom(holdsScope('openid'), 'holds openid')
     .custom(holdsScope('email'), 'holds email')
     .default('openid email profile'),
-  response_type: text('Only `code`.').valid('code').default('code'),
+  response_type: choice('Only `code`.', 'code').default('code'),
   redirect_uri: url('Null: `{EXTERNAL_URL}auth/oidc/{id}/callback/`.').allow(null).default(null),
 });
 
@@ -43,10 +54,12 @@ export const samlFields = resource({
 
 /** Nothing, or an address, or data with its type; members that are null do not count. */
 export function logo(description: string): Joi.ObjectSchema {
-  return joi
+  const member = { type: ['string', 'null'] };
+  const schema = joi
     .object()
     .custom((value: object, helpers) => readLogo(value) ?? helpers.error('logo.bad'), 'logo')
     .description(description);
+  return mark(schema, { json: { properties: { url: member, data: member, type: member } } });
 }
 
 /** Reads a logo into the members that it is kept with; null when it is none. */
@@ -79,12 +92,13 @@ function isImage(data: unknown, type: unknown): boolean {
 }
 
 function providerId(): Joi.Schema {
-  return trimmed('Chosen; part of the sign-in address.')
+  const schema = trimmed('Chosen; part of the sign-in address.')
     .custom((id: string, helpers) => {
       if (!PROVIDER_ID.test(id) || id === '.' || id === '..') return helpers.error('provider.id');
       return RESERVED_IDS.has(id) ? helpers.error('provider.reserved') : id;
     }, 'A-Z a-z 0-9 . _ -')
     .required();
+  return mark(schema, { json: { pattern: PROVIDER_ID.source } });
 }
 
 function autoCreateUsers(): Joi.Schema {

@@ -10,6 +10,7 @@ import {
   type RuleAction,
   type RuleRow,
   type RuleScope,
+  type Selection,
   type Transaction,
 } from '../../../models/index.ts';
 import { ApiError } from '../errors.ts';
@@ -23,9 +24,11 @@ import {
   recordId,
   reference,
   resource,
+  text,
   timestamp,
 } from '../fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge.ts';
+import { selectOwner } from '../lists.ts';
 import { messages } from '../messages.ts';
 import { type ApiContext, type Collection, type Shown, showTime } from '../routes.ts';
 import { refuseFaults, saveChanges } from '../writes.ts';
@@ -57,15 +60,34 @@ export const ruleFields = resource({
   }),
   destination: cidr('An address or a CIDR; host bits and prefix are kept as sent.').required(),
   port_type: choice('Null: all traffic; else with `port_range`.', 'tcp', 'udp').allow(null),
-  port_range: joi
-    .any()
-    .custom(judgePortRange, 'N or N - M')
-    .description('`N` or `N - M`; with `port_type`.')
-    .allow(null),
+  port_range: mark(
+    joi
+      .any()
+      .custom(judgePortRange, 'N or N - M')
+      .description('`N` or `N - M`; with `port_type`.')
+      .allow(null),
+    {
+      json: {
+        type: ['string', 'integer'],
+        pattern: '^\\d{1,5}(\\s*-\\s*\\d{1,5})?$',
+        minimum: 1,
+        maximum: PORT_MAX,
+      },
+      shown: { type: 'string', pattern: '^\\d{1,5}( - \\d{1,5})?$' },
+    },
+  ),
   user_id: reference('Whose packets; null means everyone.').allow(null),
   inserted_at: timestamp('When the rule was made.'),
   updated_at: timestamp('When the rule was changed last.'),
 });
+
+/** By what a list of rules can be narrowed. */
+export const ruleFilters = {
+  user_id: {
+    schema: text('Only rules of this user; empty: those for everyone.').allow(''),
+    select: (id: string) => (id === '' ? { userId: null } : selectOwner(id)),
+  },
+};
 
 /** A rule as it is shown. */
 export function showRule(rule: RuleRow | Rule): Shown {
@@ -87,6 +109,7 @@ export class Rules implements Collection<RuleValues> {
   readonly name = 'rules';
   readonly wrapper = 'rule';
   readonly sources = [{ table: 'rules' }] as const;
+  readonly filters = ruleFilters;
   readonly judge = judgeOf<RuleValues>(ruleFields);
   readonly #context: ApiContext;
 
@@ -94,8 +117,8 @@ export class Rules implements Collection<RuleValues> {
     this.#context = context;
   }
 
-  async list(): Promise<Shown[]> {
-    return (await readRules(this.#database)).map(showRule);
+  async list(selection: Selection): Promise<Shown[]> {
+    return (await readRules(this.#database, selection)).map(showRule);
   }
 
   async show(id: string): Promise<Shown> {

@@ -8,6 +8,7 @@ import {
   readUsers,
   removeUser,
   type Role,
+  type Selection,
   type Transaction,
   type User,
   type UserRow,
@@ -46,10 +47,13 @@ import { refuseFaults, saveChanges } from '../writes.ts';
 /** The fields of a user. */
 export const userFields = resource({
   id: recordId('Names the user; never changes.'),
-  email: trimmed('Unique without regard to case; case is kept.')
-    .atMost(255)
-    .custom(judgeEmail, 'e-mail')
-    .required(),
+  email: mark(
+    trimmed('Unique without regard to case; case is kept.')
+      .atMost(255)
+      .custom(judgeEmail, 'e-mail')
+      .required(),
+    { json: { pattern: '^[^@]+@[^@]+$' } },
+  ),
   role: choice('What the user may do.', 'admin', 'unprivileged').default('unprivileged'),
   password: mark(
     text('For signing in; null or empty leaves it as it is.')
@@ -68,6 +72,14 @@ export const userFields = resource({
   inserted_at: timestamp('When the user was made.'),
   updated_at: timestamp('When the user was changed last.'),
 });
+
+/** By what a list of users can be narrowed. */
+export const userFilters = {
+  email: {
+    schema: text('Only the user with this e-mail, in any case.'),
+    select: (email: string) => (isReadableId(email) ? { emailKey: emailKey(email) } : null),
+  },
+};
 
 /** What the fields of a user yield. */
 interface UserValues {
@@ -103,6 +115,7 @@ export class Users implements Collection<UserValues> {
   readonly name = 'users';
   readonly wrapper = 'user';
   readonly sources = [{ table: 'users' }] as const;
+  readonly filters = userFilters;
   readonly judge = judgeOf<UserValues>(userFields);
   readonly #context: ApiContext;
 
@@ -110,8 +123,8 @@ export class Users implements Collection<UserValues> {
     this.#context = context;
   }
 
-  async list(): Promise<Shown[]> {
-    return (await readUsers(this.#database)).map(showUser);
+  async list(selection: Selection): Promise<Shown[]> {
+    return (await readUsers(this.#database, selection)).map(showUser);
   }
 
   async show(id: string): Promise<Shown> {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { systemClock } from '../../../dataplane/io/clock.ts';
-import { nativeTest } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 
 test('without the addon, now only goes forward', (t) => {
   const clock = systemClock(null);

@@ -4,7 +4,7 @@ import { readSync, writeSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import { TunFile } from '../../../dataplane/io/tun.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import { nativeTest } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 import { counting } from '../../support/packets.ts';
 
 function open(
@@ -25,6 +25,7 @@ nativeTest('nothing to read is no fault', (t, native) => {
   const { tun, faults } = open(t, native);
   t.is(tun.read(), null);
   t.is(faults(), 0);
+  t.false(tun.isGone);
 });
 
 nativeTest('packets are read one by one, whole', (t, native) => {
@@ -50,6 +51,7 @@ nativeTest('a TUN that has vanished is a fault when read, and an exception when 
   });
   t.is(tun.read(), null);
   t.is(faults, 1);
+  t.true(tun.isGone);
   t.throws(() => tun.write(counting(28)), { code: 'EBADF' });
 });
 

@@ -17,7 +17,8 @@ import {
   readEndpoint,
   writeEndpoint,
 } from '../../../dataplane/wire/address.ts';
-import { contentOf, mark, nativeTest, place, TARGET, verdictOf } from '../../support/native.ts';
+import { contentOf, mark, place, TARGET, verdictOf } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 import { address, counting, udp } from '../../support/packets.ts';
 
 const KEY = counting(32, 1);

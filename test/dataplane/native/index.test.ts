@@ -27,14 +27,8 @@ import {
 import { type Addon, loadAddon, NativeEngine } from '../../../dataplane/native/index.ts';
 import { portablePrimitives } from '../../../dataplane/noise/primitives.ts';
 import { createEndpointTable } from '../../../dataplane/wire/address.ts';
-import {
-  mark,
-  NativeBench,
-  nativeTest,
-  openNative,
-  TARGET,
-  verdictOf,
-} from '../../support/native.ts';
+import { mark, NativeBench, openNative, TARGET, verdictOf } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 import { counting } from '../../support/packets.ts';
 import { SEEDED } from '../../support/simulation.ts';
 

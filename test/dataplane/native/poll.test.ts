@@ -11,7 +11,8 @@ import {
   type NativeEngine,
 } from '../../../dataplane/native/index.ts';
 import { FAULT_TUN_READ } from '../../../dataplane/contract.ts';
-import { NativeBench, nativeTest, openNative, TARGET } from '../../support/native.ts';
+import { NativeBench, openNative, TARGET } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 import { counting } from '../../support/packets.ts';
 
 function elapsed(work: () => void): number {
@@ -86,6 +87,7 @@ nativeTest('reading a TUN that has vanished is a fault, not an exception', (t, n
   engine.readTun();
   t.is(engine.packets.count, 0);
   t.is(engine.faults[FAULT_TUN_READ], 1);
+  t.is(engine.poll(0), EVENT_TUN_GONE, 'a read that finds it first does not keep it to itself');
   t.is(engine.poll(0), 0);
   engine.close();
 });

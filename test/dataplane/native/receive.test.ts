@@ -26,11 +26,11 @@ import {
   contentOf,
   NativeBench,
   type NativeBenchOptions,
-  nativeTest,
   openNative,
   place,
   TARGET,
 } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 import { address, counting, join, tcp } from '../../support/packets.ts';
 
 const KEY = counting(32, 3);

@@ -19,11 +19,11 @@ import {
   mark,
   NativeBench,
   type NativeBenchOptions,
-  nativeTest,
   place,
   TARGET,
   verdictOf,
 } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 import {
   checksum,
   counting,

@@ -9,11 +9,11 @@ import type { Addon } from '../../../dataplane/native/index.ts';
 import {
   NativeBench,
   type NativeBenchOptions,
-  nativeTest,
   openNative,
   place,
   verdictOf,
 } from '../../support/native.ts';
+import { nativeTest } from '../../support/native-test.ts';
 import {
   checksum,
   counting,

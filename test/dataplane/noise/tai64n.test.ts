@@ -8,10 +8,23 @@ import { SEEDED } from '../../support/simulation.ts';
 
 const STEP_NANOSECONDS = 2 ** 24;
 
-function stamp(source: TimestampSource, wallMs: number): Uint8Array {
-  const out = new Uint8Array(12);
-  source.write(out, wallMs);
-  return out;
+/** A source and one peer's last timestamp. */
+class Stamper {
+  readonly #source: TimestampSource;
+  readonly #last = new Uint8Array(12);
+
+  constructor(source = new TimestampSource()) {
+    this.#source = source;
+  }
+
+  at(wallMs: number): Uint8Array {
+    this.#source.renew(this.#last, wallMs);
+    return this.#last.slice();
+  }
+}
+
+function stamp(stamper: Stamper, wallMs: number): Uint8Array {
+  return stamper.at(wallMs);
 }
 
 function hex(bytes: Uint8Array): string {
@@ -29,24 +42,24 @@ const table: readonly [wallMs: number, wanted: string][] = [
 
 for (const [wallMs, wanted] of table) {
   test(`${wallMs} ms of Unix time are ${wanted}`, (t) => {
-    t.is(hex(stamp(new TimestampSource(), wallMs)), wanted);
+    t.is(hex(stamp(new Stamper(), wallMs)), wanted);
   });
 }
 
 test('two timestamps of the same moment are one step apart', (t) => {
-  const source = new TimestampSource();
+  const source = new Stamper();
   const first = viewOf(stamp(source, 5_000)).getUint32(8);
   t.is(viewOf(stamp(source, 5_000)).getUint32(8), first + STEP_NANOSECONDS);
 });
 
 test('a step over the end of a second begins the next one', (t) => {
-  const source = new TimestampSource();
+  const source = new Stamper();
   stamp(source, 5_999);
-  t.is(hex(stamp(source, 5_999)), hex(stamp(new TimestampSource(), 6_000)));
+  t.is(hex(stamp(source, 5_999)), hex(stamp(new Stamper(), 6_000)));
 });
 
 test('a clock that is set back an hour does not take timestamps back', (t) => {
-  const source = new TimestampSource();
+  const source = new Stamper();
   const before = stamp(source, 7_200_000);
   const after = stamp(source, 3_600_000);
   t.true(isLaterTimestamp(after, before));
@@ -54,14 +67,14 @@ test('a clock that is set back an hour does not take timestamps back', (t) => {
 });
 
 test('a clock that catches up again is followed', (t) => {
-  const source = new TimestampSource();
+  const source = new Stamper();
   stamp(source, 10_000);
   stamp(source, 5_000);
-  t.is(hex(stamp(source, 20_000)), hex(stamp(new TimestampSource(), 20_000)));
+  t.is(hex(stamp(source, 20_000)), hex(stamp(new Stamper(), 20_000)));
 });
 
 test('a clock before the epoch stops nothing', (t) => {
-  const source = new TimestampSource();
+  const source = new Stamper();
   const first = stamp(source, -5_000);
   t.true(isLaterTimestamp(stamp(source, -5_000), first));
 });
@@ -73,7 +86,7 @@ test('whatever the clock does, each timestamp is later than the one before', (t)
   );
   fc.assert(
     fc.property(fc.array(wall, { minLength: 2, size: '+1' }), (clock) => {
-      const source = new TimestampSource();
+      const source = new Stamper();
       const stamps = clock.map((wallMs) => stamp(source, wallMs));
       for (let i = 1; i < stamps.length; i++) {
         t.true(isLaterTimestamp(stamps[i]!, stamps[i - 1]!));
@@ -83,6 +96,22 @@ test('whatever the clock does, each timestamp is later than the one before', (t)
     }),
     SEEDED,
   );
+});
+
+test('peers may be sent the same time, and none of them holds up another', (t) => {
+  const source = new TimestampSource();
+  const stamps = Array.from({ length: 10_000 }, () => new Stamper(source).at(5_000));
+  t.is(new Set(stamps.map(hex)).size, 1);
+});
+
+test('a clock that was set back before a restart starts at the floor, for every peer', (t) => {
+  const source = new TimestampSource(7_200_000);
+  const [a, b] = [new Stamper(source), new Stamper(source)];
+  const floor = new Stamper().at(7_200_000);
+  t.deepEqual(a.at(3_600_000), floor);
+  t.deepEqual(b.at(3_600_001), floor);
+  t.true(isLaterTimestamp(a.at(3_600_002), floor));
+  t.deepEqual(a.at(7_300_000), new Stamper().at(7_300_000));
 });
 
 test('later means greater in the first byte that differs', (t) => {
@@ -98,5 +127,5 @@ test('later means greater in the first byte that differs', (t) => {
 });
 
 test('every timestamp is later than none', (t) => {
-  t.true(isLaterTimestamp(stamp(new TimestampSource(), 0), new Uint8Array(12)));
+  t.true(isLaterTimestamp(stamp(new Stamper(), 0), new Uint8Array(12)));
 });

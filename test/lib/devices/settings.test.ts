@@ -1,7 +1,9 @@
 // The five settings and their flags.
 
 import test from 'ava';
+import type { Configuration } from '../../../models/index.ts';
 import {
+  defaultSettings,
   judgeSettings,
   type Settings,
   shownSettings,
@@ -80,4 +82,12 @@ test('the endpoint is the host of EXTERNAL_URL until it is set', (t) => {
     defaultEndpoint(configOf({ EXTERNAL_URL: 'http://[fd00::9]:8080/', WIREGUARD_PORT: '5' })),
     '[fd00::9]:5',
   );
+});
+
+test('the MTU of the TUN is the default, as far as a client may have it', (t) => {
+  const unset = { default_client_mtu: null } as Configuration;
+  const mtuAt = (WIREGUARD_MTU: string): number | null =>
+    defaultSettings(unset, configOf({ WIREGUARD_MTU })).mtu;
+  t.is(mtuAt('1420'), 1420);
+  t.is(mtuAt('9000'), 1500);
 });

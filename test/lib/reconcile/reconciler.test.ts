@@ -12,6 +12,7 @@ import { translate, type TranslateSettings } from '../../../lib/reconcile/transl
 import type { Log } from '../../../lib/services.ts';
 import {
   type Database,
+  registerGateway,
   removeDevices,
   removeUser,
   writeTransaction,
@@ -24,6 +25,7 @@ const settings: TranslateSettings = {
   ipv4: { network: address('100.64.0.0'), prefixBits: 10, address: address('100.64.0.1') },
   ipv6: { network: address('fd00::'), prefixBits: 106, address: address('fd00::1') },
   requireSignIn: false,
+  gatewayId: 'test',
 };
 
 /** A data plane that remembers. `failNext` makes applications fail. */
@@ -51,17 +53,26 @@ async function start(
   options: { gateway?: Memory; wallMs?: () => number; log?: Log } = {},
 ): Promise<{ reconciler: Reconciler; gateway: Memory }> {
   const gateway = options.gateway ?? new Memory();
+  const gatewayId = crypto.randomUUID();
+  await registerGateway(database, { id: gatewayId, name: 'test', startedAt: new Date() });
   const reconciler = new Reconciler({
     database,
     gateway,
     settings,
-    identity: { id: crypto.randomUUID(), name: 'test' },
+    gatewayId,
+    clockFloorMs: 0,
     log: options.log ?? silent,
     wallMs: options.wallMs ?? (() => Date.now()),
   });
   await reconciler.start();
   t.teardown(() => reconciler.stop());
   return { reconciler, gateway };
+}
+
+/** Waits until something holds, 12 s at most. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 600 && !(await holds()); i++)
+    await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /** Whether the data plane obeys exactly what the rows mean. */
@@ -71,6 +82,26 @@ async function obeys(database: Database, gateway: Memory, nowMs = Date.now()): P
 }
 
 for (const kind of databaseKinds()) {
+  test(`${kind}: a beat says from when on the next start may date its initiations`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const floorOf = async (): Promise<number> => {
+      const row = await database.models.Gateway.findOne({ rejectOnEmpty: true });
+      return row.clock_floor?.getTime() ?? 0;
+    };
+    let nowMs = Date.parse('2026-11-20T10:00:00Z');
+    await start(t, database, { wallMs: () => nowMs });
+    const first = nowMs + 120_000;
+    await until(async () => (await floorOf()) === first);
+    t.is(await floorOf(), first);
+    // The clock is set back: what was used before still counts.
+    nowMs -= 3_600_000;
+    await until(async () => {
+      const row = await database.models.Gateway.findOne({ rejectOnEmpty: true });
+      return row.seen_at.getTime() === nowMs;
+    });
+    t.is(await floorOf(), first);
+  });
+
   test(`${kind}: a start puts everything in force`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);

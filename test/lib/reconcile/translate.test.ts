@@ -14,6 +14,7 @@ const settings: TranslateSettings = {
   ipv4: network('100.64.0.0', 10, '100.64.0.1'),
   ipv6: network('fd00::', 106, 'fd00::1'),
   requireSignIn: false,
+  gatewayId: 'g1',
 };
 
 function network(base: string, prefixBits: number, address: string): TranslateSettings['ipv4'] {
@@ -132,6 +133,7 @@ test('the same row is the same peer, so that nothing is compared byte by byte', 
 
 test('where a device was heard last goes along, for the time after a restart', (t) => {
   const heard = device({
+    gateway_id: 'g1',
     latest_handshake: new Date(NOW - 1_000),
     remote_ip: '192.0.2.9',
     remote_port: 4711,
@@ -141,6 +143,17 @@ test('where a device was heard last goes along, for the time after a restart', (
     endpoint: { address: '192.0.2.9', port: 4711 },
     heardAtMs: NOW - 1_000,
   });
+});
+
+test('a device that another gateway heard last is not called', (t) => {
+  const heard = device({
+    gateway_id: 'g2',
+    latest_handshake: new Date(NOW - 1_000),
+    remote_ip: '192.0.2.9',
+    remote_port: 4711,
+  });
+  const { config } = translate(rows({ devices: [heard] }), settings, NOW);
+  t.is(config.peers.get(KEY)?.resume, null);
 });
 
 const HOUR = 3_600;

@@ -1,9 +1,18 @@
 // MySQL and MariaDB: what every connection is given, whatever the server's own settings are.
 
-import test from 'ava';
-import { readTransaction, type Transaction, writeTransaction } from '../../../models/index.ts';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import process from 'node:process';
+import test, { type ExecutionContext } from 'ava';
+import {
+  isDatabaseAway,
+  migrate,
+  readTransaction,
+  type Transaction,
+  writeTransaction,
+} from '../../../models/index.ts';
 import { mysqlDialectOptions } from '../../../models/storage/mysql.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
 import { addUser, write } from '../fixtures.ts';
 
 test('the driver sends one statement at a time and waits a bounded time', (t) => {
@@ -11,7 +20,46 @@ test('the driver sends one statement at a time and waits a bounded time', (t) =>
   t.true(mysqlDialectOptions.connectTimeout <= 10_000);
 });
 
+/** A way to the test server that can be blocked: it takes bytes and hands on nothing. */
+async function valve(t: ExecutionContext): Promise<{ port: number; block: () => void }> {
+  const server = new URL(process.env['TEST_MARIADB_URL'] ?? '');
+  const pairs: Socket[] = [];
+  const proxy = createServer((near) => {
+    const far = connect(Number(server.port), server.hostname);
+    pairs.push(near, far);
+    near.on('error', () => far.destroy()).on('close', () => far.destroy());
+    far.on('error', () => near.destroy()).on('close', () => near.destroy());
+    near.pipe(far);
+    far.pipe(near);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.teardown(() => {
+    for (const socket of pairs) socket.destroy();
+    proxy.close();
+  });
+  const block = (): void => {
+    for (const socket of pairs) socket.unpipe().pause();
+  };
+  return { port: (proxy.address() as AddressInfo).port, block };
+}
+
 if (databaseKinds().includes('mariadb')) {
+  test('a server that takes statements and never answers is given up', async (t) => {
+    const place = await makePlace(t, 'mariadb');
+    const { port, block } = await valve(t);
+    const url = new URL(place.url);
+    url.port = String(port);
+    const options = { silenceMs: 300, poolSize: 1 };
+    const database = await openAt(t, { ...place, url: url.href }, options);
+    await migrate(database);
+    block();
+    const error = await t.throwsAsync(database.models.User.count());
+    t.true(isDatabaseAway(error), String(error));
+    // The way is free again for what connects anew.
+    t.is(await database.models.User.count(), 0);
+  });
+
   test('every connection is strict, in UTC and in utf8mb4', async (t) => {
     const database = await openDatabase(t, 'mariadb', { poolSize: 3 });
     const read = async (transaction: Transaction): Promise<Record<string, unknown>> => {

@@ -3,7 +3,6 @@
 
 import test from 'ava';
 import fc from 'fast-check';
-import { databaseKinds } from '../../../support/databases.ts';
 import {
   answers,
   newKey,
@@ -11,6 +10,7 @@ import {
   refused,
   type Row,
   serverOn,
+  surfaces,
 } from '../../../support/server.ts';
 
 const path = '/v0/configuration';
@@ -18,7 +18,7 @@ const blank = ["can't be blank"];
 const invalid = ['is invalid'];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
-for (const kind of databaseKinds()) {
+for (const kind of surfaces()) {
   test(`${kind}: a fresh configuration has its defaults`, async (t) => {
     const { send } = await openServer(t, kind, { EXTERNAL_URL: 'https://vpn.example.com:8443/' });
     const { body, status } = await send('GET', path);

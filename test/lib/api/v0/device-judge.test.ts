@@ -1,7 +1,6 @@
 // Addresses, limits, and many devices at once: api.md, section 5.
 
 import test from 'ava';
-import { databaseKinds } from '../../../support/databases.ts';
 import {
   type Answer,
   answers,
@@ -10,6 +9,7 @@ import {
   refused,
   type Row,
   serverOn,
+  surfaces,
 } from '../../../support/server.ts';
 
 const blank = ["can't be blank"];
@@ -23,7 +23,7 @@ type Send = Awaited<ReturnType<typeof openServer>>['send'];
 const create = (send: Send, user_id: string, fields: object = {}): Promise<Answer> =>
   send('POST', '/v0/devices', { body: { device: { user_id, public_key: newKey(), ...fields } } });
 
-for (const kind of databaseKinds()) {
+for (const kind of surfaces()) {
   test(`${kind}: an address lies in its network and is free`, async (t) => {
     const { send, adminId } = await openServer(t, kind);
     const first = await create(send, adminId, { ipv4: '100.64.0.50', ipv6: 'fd00::50' });

@@ -4,8 +4,14 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { recordStatus, registerGateway } from '../../../../models/index.ts';
-import { databaseKinds } from '../../../support/databases.ts';
-import { answers, newKey, openServer, refused, type Row } from '../../../support/server.ts';
+import {
+  answers,
+  newKey,
+  openServer,
+  refused,
+  type Row,
+  surfaces,
+} from '../../../support/server.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const blank = ["can't be blank"];
@@ -14,7 +20,7 @@ const taken = ['has already been taken'];
 const notPresent = ['must not be present'];
 const KEY = /^[A-Za-z0-9+/]{43}=$/;
 
-for (const kind of databaseKinds()) {
+for (const kind of surfaces()) {
   test(`${kind}: a device is made of an owner and a key`, async (t) => {
     const { send, adminId, services } = await openServer(t, kind);
     const device = { user_id: adminId.toUpperCase(), public_key: newKey() };

@@ -21,6 +21,7 @@ test('the routes are those of api.md', async (t) => {
       'get /v0/configuration',
       'patch /v0/configuration',
       'put /v0/configuration',
+      'get /v0/openapi.json',
     ].sort(),
   );
 });

@@ -2,8 +2,7 @@
 // 7.
 
 import test from 'ava';
-import { databaseKinds } from '../../../support/databases.ts';
-import { type Answer, openServer, refused } from '../../../support/server.ts';
+import { type Answer, openServer, refused, surfaces } from '../../../support/server.ts';
 
 const path = '/v0/configuration';
 const blank = ["can't be blank"];
@@ -36,7 +35,7 @@ const samlShown = {
   signed_envelopes_in_resp: true,
 };
 
-for (const kind of databaseKinds()) {
+for (const kind of surfaces()) {
   test(`${kind}: providers are replaced whole and shown with their defaults`, async (t) => {
     const settings = { EXTERNAL_URL: 'https://vpn.example.com/gate/' };
     const { send, database } = await openServer(t, kind, settings);

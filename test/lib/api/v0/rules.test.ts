@@ -2,15 +2,21 @@
 
 import test from 'ava';
 import fc from 'fast-check';
-import { databaseKinds } from '../../../support/databases.ts';
-import { answers, openServer, refused, type Row, serverOn } from '../../../support/server.ts';
+import {
+  answers,
+  openServer,
+  refused,
+  type Row,
+  serverOn,
+  surfaces,
+} from '../../../support/server.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const blank = ["can't be blank"];
 const invalid = ['is invalid'];
 const overlaps = refused({ destination: ['destination overlaps with an existing rule'] });
 
-for (const kind of databaseKinds()) {
+for (const kind of surfaces()) {
   test(`${kind}: a rule is made, read, changed and deleted`, async (t) => {
     const { send } = await openServer(t, kind);
     const rule = { destination: ' 10.1.2.3/8 ' };

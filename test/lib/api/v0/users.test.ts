@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { verifyPassword } from '../../../../lib/auth/passwords.ts';
 import { createToken } from '../../../../lib/auth/tokens.ts';
 import { readUsers, writeTransaction } from '../../../../models/index.ts';
-import { databaseKinds } from '../../../support/databases.ts';
 import {
   ADMIN_EMAIL,
   answers,
@@ -14,6 +13,7 @@ import {
   refused,
   type Row,
   serverOn,
+  surfaces,
 } from '../../../support/server.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
@@ -23,7 +23,7 @@ const blank = ["can't be blank"];
 const invalid = ['is invalid'];
 const good = 'correct horse battery';
 
-for (const kind of databaseKinds()) {
+for (const kind of surfaces()) {
   test(`${kind}: a user is made, read, changed and deleted`, async (t) => {
     const { send } = await openServer(t, kind);
     const made = await send('POST', '/v0/users', {
@@ -74,6 +74,8 @@ for (const kind of databaseKinds()) {
       const { body } = await send('POST', '/v0/users', { body: { user: { email } } });
       const { id } = body.data;
       const raw = Buffer.from(email, 'utf8').toString('latin1');
+      // Node's parser refuses other bytes than ASCII in a path, before anyone sees the request.
+      const canBeRaw = !email.includes('/') && (!kind.endsWith('socket') || /^[!-~]+$/.test(raw));
       const spellings = [
         id,
         id.toUpperCase(),
@@ -81,7 +83,7 @@ for (const kind of databaseKinds()) {
         encodeURIComponent(email.toUpperCase().replace('SS', 'ß')),
         encodeURIComponent(email.normalize('NFD')),
         encodeURIComponent(email).replaceAll('%2B', '+').replaceAll('%40', '@'),
-        ...(email.includes('/') ? [] : [raw]),
+        ...(canBeRaw ? [raw] : []),
       ];
       for (const spelling of spellings)
         t.is((await send('GET', `/v0/users/${spelling}`)).body.data?.id, id, spelling);

@@ -1,0 +1,125 @@
+// `GET /docs`: the OpenAPI document as pages, rendered in the browser by Swagger UI from the files
+// of its package. Open to everyone, as the document is; nothing comes from another address, and no
+// script or style stands in the page. api.md, section 9; decisions/2026-11-21-swagger-ui.md.
+
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { Plugin, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+
+/** What the page may load: its own origin's files, and pictures that stand in the style sheet. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const SCRIPT = 'text/javascript; charset=utf-8';
+const STYLE = 'text/css; charset=utf-8';
+
+/** The files of the package that the page needs, and their types. */
+const packaged: Readonly<Record<string, string>> = {
+  'swagger-ui-bundle.js': SCRIPT,
+  'swagger-ui.css': STYLE,
+};
+
+/** Starts Swagger UI; asks no validator on the Internet, reads no settings from the address. */
+const START = `const place = document.getElementById('document');
+SwaggerUIBundle({
+  url: place.dataset.url,
+  domNode: place,
+  deepLinking: true,
+  validatorUrl: null,
+  queryConfigEnabled: false,
+  docExpansion: 'list',
+  supportedSubmitMethods: ['get', 'post', 'put', 'patch', 'delete'],
+});
+`;
+
+/** A file as it is served. */
+interface Served {
+  readonly bytes: Buffer | string;
+  readonly type: string;
+  /** Changes when the file does. */
+  readonly tag: string;
+}
+
+/** Serves the pages; `outside` as for `openApiDocument`. */
+export const docs: Plugin<{ outside: string }> = {
+  name: 'docs',
+  register(server, { outside }) {
+    const page = served(pageAt(outside), 'text/html; charset=utf-8');
+    const start = served(START, SCRIPT);
+    server.route([
+      get('/docs', async () => page),
+      get('/docs/start.js', async () => start),
+      ...Object.entries(packaged).map(([name, type]) =>
+        get(`/docs/${name}`, () => open(name, type)),
+      ),
+    ]);
+  },
+};
+
+function get(path: string, read: () => Promise<Served>): ServerRoute {
+  return {
+    method: 'GET',
+    path,
+    options: { auth: false },
+    handler: async (_request, h: ResponseToolkit) => {
+      const { bytes, type, tag } = await read();
+      return (
+        h
+          .response(bytes)
+          .type(type)
+          .etag(tag)
+          // Asked for again at each visit, and sent again only after an update.
+          .header('cache-control', 'no-cache')
+          .header('content-security-policy', POLICY)
+          .header('x-content-type-options', 'nosniff')
+          .header('referrer-policy', 'no-referrer')
+      );
+    },
+  };
+}
+
+function pageAt(outside: string): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width" />
+    <title>Postern administration API</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="${outside}/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="document" data-url="${outside}/v0/openapi.json"></div>
+    <script src="${outside}/docs/swagger-ui-bundle.js"></script>
+    <script src="${outside}/docs/start.js"></script>
+  </body>
+</html>
+`;
+}
+
+const opened = new Map<string, Promise<Served>>();
+
+/** A file of the package, read when somebody asks for it first. */
+function open(name: string, type: string): Promise<Served> {
+  const present = opened.get(name);
+  if (present !== undefined) return present;
+  const path = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
+  const reading = readFile(path).then((bytes) => served(bytes, type));
+  opened.set(name, reading);
+  // One that cannot be read is tried again.
+  reading.catch(() => opened.delete(name));
+  return reading;
+}
+
+function served(bytes: Buffer | string, type: string): Served {
+  return { bytes, type, tag: createHash('sha256').update(bytes).digest('base64url').slice(0, 22) };
+}

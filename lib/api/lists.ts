@@ -1,0 +1,149 @@
+// Lists as they are answered: a page of records with the address of the next one, or all of them.
+// The text of a short list is remembered, because writing it out takes as long as reading it. A
+// long one is never whole in memory: pages are read while the answer is sent, as fast as the client
+// takes it. Pages follow one another by time and id, so no record comes twice, and none that was
+// there throughout is missing. api.md, section 2, "Lists".
+
+import { Readable } from 'node:stream';
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Selection } from '../../models/index.ts';
+import type { Log } from '../services.ts';
+import { describeError } from './errors.ts';
+import { isUuid } from './fields.ts';
+import { type Filters, nextPage, type Position, readListQuery } from './paging.ts';
+import type { Recall, Source } from './recall.ts';
+
+/** Longer lists, in characters, are sent while they are read. */
+export const SHORT_LIST_MAX = 4_000_000;
+/** Records that are read at once for a list that is sent whole. */
+const RECORDS_AT_ONCE = 500;
+/** How long a list is believed to be a long one; sending a short one so is slower, not wrong. */
+const LONG_KEEP_MS = 60_000;
+
+/** A record as it is shown. */
+export type Shown = Record<string, unknown>;
+
+/** What a filter may say of the records to read. */
+export type Narrow = Pick<Selection, 'userId' | 'emailKey'>;
+
+/** Records that can be listed. */
+export interface Listed {
+  /** In paths: `users`. */
+  readonly name: string;
+  readonly filters: Filters<Narrow>;
+  /** The tables that a list is made of. */
+  readonly sources: readonly Source[];
+  /** How long a list may be remembered, where it shows what leaves no changes. */
+  readonly keepMs?: number;
+  /** Oldest first, by `inserted_at`, then `id`. */
+  list(selection: Selection): Promise<Shown[]>;
+}
+
+/** What listing needs of the server. */
+export interface ListContext {
+  readonly recall: Recall;
+  readonly log: Log;
+  /** The path that stands before ours in the addresses of the outside. */
+  readonly outside: string;
+}
+
+/** What the filter `user_id` selects; nobody has an id that is none. */
+export function selectOwner(id: string): Narrow | null {
+  return isUuid(id) ? { userId: id.toLowerCase() } : null;
+}
+
+/** Answers the list that a request asks for. */
+export async function answerList(
+  context: ListContext,
+  listed: Listed,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const query = readListQuery(request.url.search, listed.filters);
+  if (query.narrow === null) return h.response({ data: [] });
+  if (query.page === null) return answerAll(context, listed, query.narrow, h);
+  const { limit } = query.page;
+  // One more record than asked for tells whether there is a next page.
+  const records = await listed.list({ ...query.narrow, ...query.page, limit: limit + 1 });
+  const data = records.slice(0, limit);
+  const response = h.response({ data });
+  const last = data.at(-1);
+  if (records.length > limit && last !== undefined) {
+    const address = `${context.outside}/v0/${listed.name}?${nextPage(query, positionOf(last))}`;
+    response.header('link', `<${address}>; rel="next"`);
+  }
+  return response;
+}
+
+async function answerAll(
+  { recall, log }: ListContext,
+  listed: Listed,
+  narrow: Narrow,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const isWhole = Object.keys(narrow).length === 0;
+  const text = isWhole ? await recallText(recall, listed) : await shortText(listed, narrow);
+  const body = text ?? (await longText(log, listed, narrow));
+  return h.response(body).type('application/json; charset=utf-8');
+}
+
+/** The text of the whole list; null for a long one. */
+async function recallText(recall: Recall, listed: Listed): Promise<string | null> {
+  const { name, sources, keepMs = Number.POSITIVE_INFINITY } = listed;
+  const remembered = await recall.read<{ text: string | null }>(`list of ${name}`, async () => {
+    const text = await shortText(listed, {});
+    return text === null
+      ? { value: { text }, sources: [], keepMs: LONG_KEEP_MS }
+      : { value: { text }, sources, keepMs };
+  });
+  return remembered?.text ?? null;
+}
+
+/** The text of a list; null, and read no further, when it is a long one. */
+async function shortText(listed: Listed, narrow: Narrow): Promise<string | null> {
+  let text = '';
+  for await (const piece of pieces(listed, narrow)) {
+    text += piece;
+    if (text.length > SHORT_LIST_MAX) return null;
+  }
+  return text;
+}
+
+/** A list that is read while it is sent; what fails before the first byte fails the request. */
+async function longText(log: Log, listed: Listed, narrow: Narrow): Promise<Readable> {
+  const rest = pieces(listed, narrow);
+  const first = await rest.next();
+  async function* all(): AsyncGenerator<string> {
+    if (first.done !== true) yield first.value;
+    try {
+      yield* rest;
+    } catch (error) {
+      // The client sees the connection break: what it got is no JSON.
+      log.error({ list: listed.name, err: describeError(error) }, 'a list broke off');
+      throw error;
+    }
+  }
+  return Readable.from(all(), { objectMode: false, highWaterMark: 1 });
+}
+
+/** The JSON of a list, piece by piece; nothing is read before it is asked for. */
+async function* pieces(listed: Listed, narrow: Narrow): AsyncGenerator<string> {
+  let before = '{"data":[';
+  let after: Position | null = null;
+  for (;;) {
+    const selection: Selection = { ...narrow, limit: RECORDS_AT_ONCE, ...(after && { after }) };
+    const records: Shown[] = await listed.list(selection);
+    const last = records.at(-1);
+    if (last !== undefined) {
+      yield before + JSON.stringify(records).slice(1, -1);
+      before = ',';
+      after = positionOf(last);
+    }
+    if (records.length < RECORDS_AT_ONCE) break;
+  }
+  yield `${before === ',' ? '' : before}]}`;
+}
+
+function positionOf({ inserted_at, id }: Shown): Position {
+  return { inserted_at: new Date(String(inserted_at)), id: String(id) };
+}

@@ -1,0 +1,121 @@
+// What every operation answers alike: the bodies of errors and the headers, as components of the
+// document. api.md, section 2.
+
+import type { Json } from './schemas.ts';
+
+const messages: Json = { type: 'array', minItems: 1, items: { type: 'string' } };
+
+/** Bodies of errors. */
+export const errorSchemas: Json = {
+  Faults: {
+    description:
+      'Messages by field; `base` holds those that are about no single field. For a list of ' +
+      'providers: the messages of each entry, aligned with what was sent.',
+    type: 'object',
+    required: ['errors'],
+    additionalProperties: false,
+    properties: {
+      errors: {
+        type: 'object',
+        minProperties: 1,
+        additionalProperties: {
+          anyOf: [
+            messages,
+            { type: 'array', items: { type: 'object', additionalProperties: messages } },
+          ],
+        },
+      },
+    },
+  },
+  AuthError: {
+    type: 'object',
+    required: ['errors'],
+    additionalProperties: false,
+    properties: {
+      errors: {
+        type: 'object',
+        required: ['auth'],
+        additionalProperties: false,
+        properties: { auth: { type: 'string', enum: ['unauthenticated', 'invalid_token'] } },
+      },
+    },
+  },
+  Error: {
+    type: 'object',
+    required: ['error'],
+    additionalProperties: false,
+    properties: {
+      error: { type: 'string' },
+      request_id: { type: 'string', description: 'On 500: as in `x-request-id`.' },
+    },
+  },
+};
+
+/** Headers of answers. */
+export const headers: Json = {
+  RequestId: header('Names the request in the log of the gateway.', { type: 'string' }, true),
+  Revision: header(
+    'The revision of the database that holds the write.',
+    { type: 'string', pattern: '^[0-9]+$' },
+    true,
+  ),
+  Applied: header(
+    'Whether this gateway obeys the write already; waited for up to two seconds.',
+    { type: 'string', enum: ['true', 'false'] },
+    true,
+  ),
+  Location: header('The path of the record.', { type: 'string' }, true),
+  Link: header('The next page: `<path>; rel="next"`. Missing on the last one.', { type: 'string' }),
+  RetryAfter: header(
+    'Seconds after which it is worth trying again.',
+    { type: 'string', pattern: '^[0-9]+$' },
+    true,
+  ),
+  Challenge: header('How to authenticate.', { type: 'string' }, true),
+};
+
+/** Answers to requests that fail, by status. */
+export const errorAnswers: Json = {
+  400: fault('The body is no JSON, or its wrapper is missing.', 'Faults'),
+  401: fault('No token, or one that is unknown, revoked or expired.', 'AuthError', {
+    'WWW-Authenticate': 'Challenge',
+  }),
+  403: fault('The token is that of a user who is no administrator.', 'Error'),
+  404: fault('There is no such record.', 'Error'),
+  408: fault('The body did not come in time.', 'Error'),
+  413: fault('The body is too large.', 'Error'),
+  415: fault('The body is declared as something else than JSON.', 'Error'),
+  422: fault('What was sent is not acceptable; every fault of every field is named.', 'Faults'),
+  429: fault('Too many requests.', 'Error', { 'Retry-After': 'RetryAfter' }),
+  500: fault('A fault of the gateway; its log has more under the request id.', 'Error'),
+  503: fault('The database is out of reach.', 'Error', { 'Retry-After': 'RetryAfter' }),
+};
+
+/** References to headers, by their names on the wire; every answer has its request id. */
+export function headerRefs(names: Readonly<Record<string, string>> = {}): Json {
+  const all = { 'x-request-id': 'RequestId', ...names };
+  return Object.fromEntries(
+    Object.entries(all).map(([name, component]) => [
+      name,
+      { $ref: `#/components/headers/${component}` },
+    ]),
+  );
+}
+
+/** A body of JSON. */
+export function jsonContent(schema: Json): Json {
+  return { 'application/json': { schema } };
+}
+
+/** A reference to a schema among the components. */
+export function schemaRef(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function header(description: string, schema: Json, required = false): Json {
+  return { description, ...(required ? { required } : {}), schema };
+}
+
+function fault(description: string, schema: string, names: Record<string, string> = {}): Json {
+  return { description, headers: headerRefs(names), content: jsonContent(schemaRef(schema)) };
+}

@@ -1,0 +1,125 @@
+// The OpenAPI document of the API, made of what the API itself uses: the schemas that judge
+// requests, the filters of lists, the limits of bodies. api.md, section 9.
+
+import type Joi from 'joi';
+import { configurationFields } from '../v0/configuration.ts';
+import { deviceFields, deviceFilters } from '../v0/devices.ts';
+import { ruleFields, ruleFilters } from '../v0/rules.ts';
+import { userFields, userFilters } from '../v0/users.ts';
+import { errorAnswers, errorSchemas, headers } from './answers.ts';
+import { collectionPaths, configurationPaths, type Described } from './operations.ts';
+import { answerSchema, type Json, requestSchema } from './schemas.ts';
+
+const uuid: Json = { description: 'In any case.', schema: { type: 'string', format: 'uuid' } };
+const uuidOrEmail: Json = {
+  description: 'The UUID in any case, or the e-mail, percent-encoded or not, in any case.',
+  schema: { type: 'string', minLength: 1 },
+};
+
+const devices: Described = {
+  name: 'devices',
+  wrapper: 'device',
+  title: 'Device',
+  fields: deviceFields,
+  filters: deviceFilters,
+  id: uuid,
+};
+const users: Described = {
+  name: 'users',
+  wrapper: 'user',
+  title: 'User',
+  fields: userFields,
+  filters: userFilters,
+  id: uuidOrEmail,
+};
+const rules: Described = {
+  name: 'rules',
+  wrapper: 'rule',
+  title: 'Rule',
+  fields: ruleFields,
+  filters: ruleFilters,
+  id: uuid,
+};
+const configuration: Described = {
+  name: 'configuration',
+  wrapper: 'configuration',
+  title: 'Configuration',
+  fields: configurationFields,
+  filters: {},
+  id: {},
+};
+
+const description = [
+  'Administers a gateway: users, their devices, the rules that packets obey, one configuration.',
+  "Every request carries `Authorization: Bearer <token>` with an administrator's API token.",
+  'Requests and answers are JSON; every field of a record is in every answer. A request may leave',
+  'out what is not required; unknown and read-only fields are ignored, `""` counts as null, texts',
+  'stand for numbers (`"1280"`) and booleans (`"true"`, `"1"`). A write is answered once it is in',
+  'force: `postern-applied: true` means that packets obey it already. `HEAD` works wherever `GET`',
+  'does.',
+].join('\n');
+
+/** The document; `outside` is the path that stands before ours in the addresses of the outside. */
+export function openApiDocument(outside: string): Json {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Postern administration API',
+      version: 'v0',
+      description,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: outside === '' ? '/' : outside }],
+    security: [{ token: [] }],
+    tags: [devices, users, rules, configuration].map(({ name }) => ({ name })),
+    paths: {
+      ...collectionPaths(devices),
+      ...collectionPaths(users),
+      ...collectionPaths(rules),
+      ...configurationPaths(configuration),
+      ...documentPath,
+    },
+    components: {
+      schemas: {
+        ...schemasOf(devices),
+        ...schemasOf(users),
+        ...schemasOf(rules),
+        Configuration: answerSchema(configurationFields),
+        ConfigurationUpdate: requestSchema(configurationFields, 'update'),
+        ...errorSchemas,
+      },
+      headers,
+      responses: errorAnswers,
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: "An administrator's API token." },
+      },
+    },
+  };
+}
+
+function schemasOf({ title, fields }: { title: string; fields: Joi.ObjectSchema }): Json {
+  return {
+    [title]: answerSchema(fields),
+    [`${title}Create`]: requestSchema(fields, 'create'),
+    [`${title}Update`]: requestSchema(fields, 'update'),
+  };
+}
+
+const documentPath: Json = {
+  '/v0/openapi.json': {
+    get: {
+      operationId: 'showDocument',
+      summary: 'Show this document',
+      security: [],
+      responses: {
+        200: {
+          description: 'This document.',
+          headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' } },
+          content: { 'application/json': { schema: { type: 'object' } } },
+        },
+        429: { $ref: '#/components/responses/429' },
+        500: { $ref: '#/components/responses/500' },
+      },
+    },
+  },
+};

@@ -1,0 +1,33 @@
+// Examples of requests, as they stand in the document. The tests send every one of them; ids are
+// those of records that the examples before made.
+
+/** A record that an example refers to; whoever sends it puts a real one here. */
+export const EXAMPLE_ID = '0193a0c0-0000-7000-8000-000000000001';
+
+/** What is sent in the wrapper, by wrapper. */
+export const examples: Readonly<Record<string, { create?: object; update: object }>> = {
+  device: {
+    create: {
+      user_id: EXAMPLE_ID,
+      name: 'laptop',
+      public_key: 'hSDwCYkwp1R0i33ctD73Wg2/Og0mOBr066SpjqqbTmo=',
+    },
+    update: { description: 'in the office', use_default_mtu: false, mtu: 1400 },
+  },
+  user: {
+    create: { email: 'alice@example.com', role: 'unprivileged' },
+    update: { email: 'alice@example.org' },
+  },
+  rule: {
+    create: {
+      action: 'accept',
+      destination: '10.0.0.0/8',
+      port_type: 'tcp',
+      port_range: '80 - 90',
+    },
+    update: { port_range: '443' },
+  },
+  configuration: {
+    update: { default_client_dns: ['9.9.9.9'], vpn_session_duration: 86_400 },
+  },
+};

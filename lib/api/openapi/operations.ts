@@ -1,0 +1,164 @@
+// The operations, as paths of the document: those of a collection, which are alike for users,
+// devices and rules, and those of the configuration. api.md, section 1.
+
+import type Joi from 'joi';
+import { CONFIGURATION_BYTES_MAX, BODY_BYTES_MAX } from '../body.ts';
+import { type Filters, pageFields } from '../paging.ts';
+import { headerRefs, jsonContent, schemaRef } from './answers.ts';
+import { examples } from './examples.ts';
+import { type Json, parameterSchema } from './schemas.ts';
+
+/** Records of one kind, as the document speaks of them. */
+export interface Described {
+  /** In paths: `users`. */
+  readonly name: string;
+  /** In bodies: `user`. */
+  readonly wrapper: string;
+  /** Of the schemas: `User`. */
+  readonly title: string;
+  readonly fields: Joi.ObjectSchema;
+  readonly filters: Filters<object>;
+  /** What `{id}` may be. */
+  readonly id: Json;
+}
+
+type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
+
+const READ = [401, 403, 429, 500, 503];
+const WRITE = [...READ, 400, 408, 413, 415, 422];
+const written = { 'postern-revision': 'Revision', 'postern-applied': 'Applied' };
+
+/** The paths of a collection. */
+export function collectionPaths(described: Described): Json {
+  const { name, title, wrapper, id } = described;
+  const parameters = [{ name: 'id', in: 'path', required: true, ...id }];
+  const one = { data: schemaRef(title) };
+  const update = (method: Method): Json =>
+    operation(described, `${method === 'put' ? 'put' : 'update'}${title}`, {
+      summary: `Change a ${wrapper}`,
+      description: 'What is not sent stays as it is. PATCH and PUT are one operation.',
+      ...body(described, 'update', BODY_BYTES_MAX),
+      responses: answersOf({ 200: answer('The whole record.', one, written) }, [404, ...WRITE]),
+    });
+  return {
+    [`/v0/${name}`]: {
+      get: listOperation(described),
+      post: operation(described, `create${title}`, {
+        summary: `Make a ${wrapper}`,
+        ...body(described, 'create', BODY_BYTES_MAX),
+        responses: answersOf(
+          { 201: answer('The record.', one, { Location: 'Location', ...written }) },
+          WRITE,
+        ),
+      }),
+    },
+    [`/v0/${name}/{id}`]: {
+      parameters,
+      get: operation(described, `show${title}`, {
+        summary: `Show a ${wrapper}`,
+        responses: answersOf({ 200: answer('The record.', one) }, [404, ...READ]),
+      }),
+      patch: update('patch'),
+      put: update('put'),
+      delete: operation(described, `delete${title}`, {
+        summary: `Delete a ${wrapper}`,
+        responses: answersOf(
+          { 204: { description: 'It is gone.', headers: headerRefs(written) } },
+          [404, 408, 413, 422, ...READ],
+        ),
+      }),
+    },
+  };
+}
+
+/** The path of the one configuration. */
+export function configurationPaths(described: Described): Json {
+  const one = { data: schemaRef(described.title) };
+  const update = (method: Method): Json =>
+    operation(described, `${method === 'put' ? 'put' : 'update'}Configuration`, {
+      summary: 'Change the configuration',
+      description: 'What is not sent stays as it is. PATCH and PUT are one operation.',
+      ...body(described, 'update', CONFIGURATION_BYTES_MAX),
+      responses: answersOf({ 200: answer('The whole configuration.', one, written) }, WRITE),
+    });
+  return {
+    '/v0/configuration': {
+      get: operation(described, 'showConfiguration', {
+        summary: 'Show the configuration',
+        responses: answersOf({ 200: answer('The configuration.', one) }, READ),
+      }),
+      patch: update('patch'),
+      put: update('put'),
+    },
+  };
+}
+
+function listOperation(described: Described): Json {
+  const { name, title, filters } = described;
+  const { keys = {} } = pageFields.describe() as { keys?: Record<string, Joi.Description> };
+  const schemas = [
+    ...Object.keys(keys).map((key) => [key, pageFields.extract(key)] as const),
+    ...Object.entries(filters).map(([key, { schema }]) => [key, schema] as const),
+  ];
+  const parameters = schemas.map(([key, schema]) => ({
+    name: key,
+    in: 'query',
+    required: false,
+    description: (schema.describe().flags as { description: string }).description,
+    schema: parameterSchema(schema),
+  }));
+  return operation(described, `list${title}s`, {
+    summary: `List ${name}`,
+    description:
+      'Oldest first. Without `limit` and `cursor`: every record. Unknown parameters are ignored.',
+    parameters,
+    responses: answersOf(
+      {
+        200: answer(
+          'The records.',
+          { data: { type: 'array', items: schemaRef(title) } },
+          { Link: 'Link' },
+        ),
+      },
+      [422, ...READ],
+    ),
+  });
+}
+
+function operation({ name }: Described, operationId: string, rest: Json): Json {
+  return { tags: [name], operationId, ...rest };
+}
+
+function body({ wrapper, title }: Described, mode: 'create' | 'update', bytes: number): Json {
+  const schema = {
+    type: 'object',
+    required: [wrapper],
+    properties: { [wrapper]: schemaRef(`${title}${mode === 'create' ? 'Create' : 'Update'}`) },
+  };
+  const example = { [wrapper]: examples[wrapper]?.[mode] };
+  return {
+    requestBody: {
+      description: `At most ${bytes} bytes.`,
+      required: true,
+      content: { 'application/json': { schema, example } },
+    },
+  };
+}
+
+function answer(description: string, properties: Json, names: Record<string, string> = {}): Json {
+  const schema = {
+    type: 'object',
+    required: ['data'],
+    additionalProperties: false,
+    properties,
+  };
+  return { description, headers: headerRefs(names), content: jsonContent(schema) };
+}
+
+function answersOf(success: Json, statuses: readonly number[]): Json {
+  const faults = statuses.map((status) => [
+    String(status),
+    { $ref: `#/components/responses/${status}` },
+  ]);
+  return { ...success, ...(Object.fromEntries(faults) as Json) };
+}

@@ -1,0 +1,179 @@
+// The socket for `wg show`: what it tells, to whom, and that nothing can be changed there.
+
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { answerTo, openUapi, type UapiDevice } from '../../../dataplane/io/uapi.ts';
+import { counting } from '../../support/packets.ts';
+import { peer } from '../../support/simulation.ts';
+
+const key = Buffer.from(counting(32, 1));
+const device: UapiDevice = {
+  privateKey: counting(32, 9),
+  listenPort: 51_820,
+  peers: [
+    {
+      config: peer({ key: key.toString('base64'), ipv4: '10.0.0.2', ipv6: 'fd00::2' }),
+      rxBytes: 10,
+      txBytes: 2 ** 40,
+      latestHandshakeMs: 1_700_000_000_250,
+      endpoint: { address: '2001:db8::1', port: 7 },
+    },
+    {
+      config: peer({ key: key.toString('base64') }),
+      rxBytes: 0,
+      txBytes: 0,
+      latestHandshakeMs: null,
+      endpoint: null,
+    },
+  ],
+};
+
+const wanted = [
+  `private_key=${Buffer.from(counting(32, 9)).toString('hex')}`,
+  'listen_port=51820',
+  `public_key=${key.toString('hex')}`,
+  `preshared_key=${'00'.repeat(32)}`,
+  'protocol_version=1',
+  'endpoint=[2001:db8::1]:7',
+  'last_handshake_time_sec=1700000000',
+  'last_handshake_time_nsec=250000000',
+  'tx_bytes=1099511627776',
+  'rx_bytes=10',
+  'persistent_keepalive_interval=0',
+  'allowed_ip=10.0.0.2/32',
+  'allowed_ip=fd00::2/128',
+  `public_key=${key.toString('hex')}`,
+  `preshared_key=${'00'.repeat(32)}`,
+  'protocol_version=1',
+  'last_handshake_time_sec=0',
+  'last_handshake_time_nsec=0',
+  'tx_bytes=0',
+  'rx_bytes=0',
+  'persistent_keepalive_interval=0',
+  'errno=0',
+  '',
+  '',
+].join('\n');
+
+function folder(t: ExecutionContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'postern-uapi-'));
+  t.teardown(() => rmSync(path, { recursive: true, force: true }));
+  return join(path, 'wireguard');
+}
+
+async function open(t: ExecutionContext, path = folder(t)): Promise<string> {
+  const uapi = await openUapi('wg-test', () => device, path);
+  t.teardown(() => uapi.close());
+  return join(path, 'wg-test.sock');
+}
+
+async function dial(t: ExecutionContext, path: string): Promise<Socket> {
+  const socket = connect(path).setEncoding('utf8');
+  t.teardown(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Sends text and reads until as many answers are there. */
+async function ask(t: ExecutionContext, path: string, text: string, answers = 1): Promise<string> {
+  const socket = await dial(t, path);
+  socket.write(text);
+  let read = '';
+  while (read.split('\n\n').length <= answers) read += String((await once(socket, 'data'))[0]);
+  return read;
+}
+
+test('an interface and its peers are told, keys in hex', (t) => {
+  t.is(
+    answerTo('get=1', () => device),
+    wanted,
+  );
+});
+
+for (const [operation, errno] of [
+  ['set=1\nprivate_key=00', 1],
+  ['set=1', 1],
+  ['get=2', 71],
+  ['', 71],
+  ['GET / HTTP/1.1', 71],
+] as const)
+  test(`"${operation.replace('\n', ' ')}" is answered with errno ${errno}`, (t) => {
+    t.is(
+      answerTo(operation, () => device),
+      `errno=${errno}\n\n`,
+    );
+  });
+
+test('the socket answers its owner alone, one operation after the other', async (t) => {
+  const path = await open(t);
+  t.is(statSync(path).mode & 0o777, 0o600);
+  t.is(await ask(t, path, 'get=1\n\n'), wanted);
+  t.is(await ask(t, path, 'get=1\n\nset=1\nlisten_port=1\n\n', 2), `${wanted}errno=1\n\n`);
+});
+
+test('an operation may come in pieces', async (t) => {
+  const path = await open(t);
+  const socket = await dial(t, path);
+  for (const piece of ['ge', 't=1', '\n', '\n']) {
+    socket.write(piece);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  t.true(String((await once(socket, 'data'))[0]).startsWith('private_key='));
+});
+
+test('who never ends an operation is cut off', async (t) => {
+  const socket = await dial(t, await open(t));
+  socket.on('error', () => undefined);
+  socket.write('x'.repeat(100_000));
+  await once(socket, 'close');
+  t.pass();
+});
+
+test('closing ends conversations and removes the socket', async (t) => {
+  const path = folder(t);
+  const uapi = await openUapi('wg-test', () => device, path);
+  const socket = await dial(t, join(path, 'wg-test.sock'));
+  const closed = once(socket, 'close');
+  await uapi.close();
+  await closed;
+  t.false(existsSync(join(path, 'wg-test.sock')));
+});
+
+test('a socket that a crash left behind is replaced', async (t) => {
+  const path = folder(t);
+  const first = await openUapi('wg-test', () => device, path);
+  const left = join(path, 'wg-test.sock');
+  await first.close();
+  // A bound socket whose process is gone: the path stays, nobody answers.
+  const script = `require('net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`;
+  spawnSync(process.execPath, ['-e', script]);
+  t.true(existsSync(left));
+  t.is(await ask(t, await open(t, path), 'get=1\n\n'), wanted);
+});
+
+test('where another process answers, it is left alone', async (t) => {
+  const path = folder(t);
+  await open(t, path);
+  await t.throwsAsync(
+    openUapi('wg-test', () => device, path),
+    { message: /^another process answers at / },
+  );
+  t.is(await ask(t, join(path, 'wg-test.sock'), 'get=1\n\n'), wanted);
+});
+
+test('a folder that is none is a fault with its path', async (t) => {
+  const path = folder(t);
+  const server = createServer().listen(path);
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  chmodSync(path, 0o600);
+  await t.throwsAsync(
+    openUapi('wg-test', () => device, path),
+    { message: new RegExp(path) },
+  );
+});

@@ -1,0 +1,18 @@
+// The fuzz targets, by name. A target takes any bytes and throws when something is wrong; it may
+// return text that says what came of them, which counts as a way of its own.
+
+import { addresses } from './addresses.ts';
+import { descriptors } from './descriptors.ts';
+import { handshake } from './handshake.ts';
+import { inner } from './inner.ts';
+import { tunnel } from './tunnel.ts';
+import { uapi } from './uapi.ts';
+
+export const targets: Readonly<Record<string, (input: Uint8Array) => string | void>> = {
+  addresses,
+  descriptors,
+  handshake,
+  inner,
+  tunnel,
+  uapi,
+};

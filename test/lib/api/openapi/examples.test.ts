@@ -1,0 +1,43 @@
+// The examples of the document are sent as they stand, over a real connection; only the ids of
+// other records are put in.
+
+import test from 'ava';
+import { EXAMPLE_ID, examples } from '../../../../lib/api/openapi/examples.ts';
+import { operations, type Part, schemaFault } from '../../../support/openapi.ts';
+import { openServer, surfaces } from '../../../support/server.ts';
+
+for (const kind of surfaces())
+  test(`${kind}: every example of the document works`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const ids: Record<string, string> = {};
+    const bodyOf = ({ requestBody }: Part): string =>
+      JSON.stringify(requestBody.content['application/json'].example).replaceAll(
+        EXAMPLE_ID,
+        ids['users'] ?? '',
+      );
+    const creates = operations.filter(({ method }) => method === 'POST');
+    // Devices have owners, so users are made first.
+    for (const { path, part } of creates.toSorted((a, b) => b.path.localeCompare(a.path))) {
+      const answer = await send('POST', path, { body: bodyOf(part) });
+      t.is(answer.status, 201, answer.text);
+      ids[path.replace('/v0/', '')] = answer.body.data.id;
+    }
+    const updates = operations.filter(({ method }) => method === 'PATCH' || method === 'PUT');
+    for (const { method, path, part } of updates) {
+      const id = ids[path.split('/')[2] ?? ''] ?? '';
+      const answer = await send(method, path.replace('{id}', id), { body: bodyOf(part) });
+      t.is(answer.status, 200, answer.text);
+      const [sent] = Object.values(JSON.parse(bodyOf(part)) as Record<string, object>);
+      t.like(answer.body.data, sent as Record<string, unknown>);
+    }
+    t.is(creates.length + updates.length, 11);
+  });
+
+test('every example is what its operation takes', (t) => {
+  for (const { part, method, path } of operations)
+    if (part.requestBody !== undefined) {
+      const { schema, example } = part.requestBody.content['application/json'];
+      t.is(schemaFault(schema as object, example), null, `${method} ${path}`);
+    }
+  t.deepEqual(Object.keys(examples).toSorted(), ['configuration', 'device', 'rule', 'user']);
+});

@@ -1,0 +1,61 @@
+// A crowd of devices, written in bulk past the tables' classes, which would take minutes: for tests
+// and benchmarks of long lists. Leaves no changes, so it must be there before a gateway reads.
+
+import { randomBytes } from 'node:crypto';
+import { type Database, newId } from '../../models/index.ts';
+import { sqlTime } from '../../models/storage/time.ts';
+
+const ROWS_PER_STATEMENT = 1_000;
+/** Devices made in one millisecond, so that ids must decide between them. */
+const ROWS_PER_MS = 7;
+/** The first host of 100.64.0.0/10 behind the gateway's. */
+const FIRST_IPV4 = 0x64_40_00_02;
+
+/** Makes devices of one owner, each with keys and addresses of its own; returns their ids. */
+export async function addCrowd(
+  database: Database,
+  userId: string,
+  count: number,
+): Promise<string[]> {
+  const beganMs = Date.now() - count;
+  const ids: string[] = [];
+  for (let first = 0; first < count; first += ROWS_PER_STATEMENT) {
+    const rows = Array.from({ length: Math.min(ROWS_PER_STATEMENT, count - first) }, (_, i) => {
+      const id = newId();
+      ids.push(id);
+      return rowOf(database, userId, { id, number: first + i, beganMs });
+    });
+    await database.sequelize.query(
+      `INSERT INTO devices (id, user_id, name, public_key, preshared_key, ipv4, ipv4_key, ipv6,
+         ipv6_key, use_default_allowed_ips, use_default_dns, use_default_endpoint, use_default_mtu,
+         use_default_persistent_keepalive, inserted_at, updated_at) VALUES ${rows.join(', ')}`,
+    );
+  }
+  return ids;
+}
+
+function rowOf(
+  database: Database,
+  userId: string,
+  { id, number, beganMs }: { id: string; number: number; beganMs: number },
+): string {
+  const key = (): string => randomBytes(32).toString('base64');
+  const place = { table: 'devices', column: 'preshared_key', id };
+  const ipv4 = (FIRST_IPV4 + number).toString(16).padStart(8, '0');
+  const suffix = (number + 2).toString(16).padStart(8, '0');
+  const at = new Date(beganMs + Math.floor(number / ROWS_PER_MS));
+  const time = sqlTime(database.kind, at);
+  const texts = [
+    id,
+    userId,
+    `crowd-${number}`,
+    key(),
+    database.keyring.seal(key(), place),
+    Buffer.from(ipv4, 'hex').join('.'),
+    ipv4,
+    `fd00::${suffix.slice(0, 4).replace(/^0+(?=.)/, '')}:${suffix.slice(4).replace(/^0+(?=.)/, '')}`,
+    `fd00${'0'.repeat(20)}${suffix}`,
+  ];
+  // None of these texts holds a quote.
+  return `(${texts.map((text) => `'${text}'`).join(', ')}, 1, 1, 1, 1, 1, '${time}', '${time}')`;
+}
