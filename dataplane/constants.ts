@@ -68,6 +68,31 @@ export const MAX_RATE_LIMITED_SOURCES = 8_192;
 /** IPv6 extension headers that are walked before a packet is given up. */
 export const MAX_EXTENSION_HEADERS = 8;
 
+/** Flows that the filter remembers; a power of two. */
+export const MAX_FLOWS = 262_144;
+/** Flows that it remembers of one peer and family; a new one costs the peer an old one. */
+export const MAX_FLOWS_PER_PEER = 4_096;
+/** Fragmented datagrams whose first fragment the filter remembers; a power of two. */
+export const MAX_FRAGMENTED = 4_096;
+/** How long an established TCP connection is remembered without a packet (RFC 5382, 5). */
+export const TCP_ESTABLISHED_MS = (2 * 60 + 4) * 60_000;
+/** The same before both sides have spoken (the kernel's SYN_SENT). */
+export const TCP_OPENING_MS = 120_000;
+/** How long a connection is remembered after a reset, or after both sides have ended it. */
+export const TCP_CLOSED_MS = 10_000;
+/** How long datagrams of UDP, and of protocols that the filter does not know, are remembered. */
+export const UDP_FLOW_MS = 180_000;
+/** How long an echo request waits for its reply. */
+export const ICMP_FLOW_MS = 30_000;
+/** How long later fragments may follow their first one (the kernel's reassembly). */
+export const FRAGMENTED_MS = 30_000;
+/** Flows that are looked at for their end with each batch, and with each new flow. */
+export const FLOWS_SWEPT_PER_BATCH = 64;
+export const FLOWS_SWEPT_PER_FLOW = 4;
+/** "Too big" messages that a peer may cause in a row, and how fast it may cause more. */
+export const TOO_BIG_BURST = 10;
+export const TOO_BIG_INTERVAL_MS = 100;
+
 /** Messages taken from the UDP sockets in one batch. */
 export const DATAGRAM_SLOTS = 64;
 /** Datagrams that the kernel joins into one message at most (UDP_GRO). */

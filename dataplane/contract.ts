@@ -19,6 +19,8 @@ export interface PeerConfig {
   readonly ipv6: Uint8Array | null;
   /** Name of the scope whose rules are asked before the global ones: the owner. */
   readonly scope: string;
+  /** The largest packet that it takes, where it is known to be less than the tunnel's MTU. */
+  readonly mtu?: number | null;
   /** Where it was last heard; read only when the peer is added, so that tunnels come back. */
   readonly resume: { readonly endpoint: Endpoint; readonly heardAtMs: number } | null;
 }

@@ -52,13 +52,15 @@ export function isEmpty(change: Change): boolean {
 function samePeer(a: PeerConfig, b: PeerConfig): boolean {
   return (
     a.scope === b.scope &&
+    (a.mtu ?? null) === (b.mtu ?? null) &&
     sameBytes(a.presharedKey, b.presharedKey) &&
     sameBytes(a.ipv4, b.ipv4) &&
     sameBytes(a.ipv6, b.ipv6)
   );
 }
 
-function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
+/** Whether two addresses or keys are equal, or both absent. */
+export function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
   if (a === null || b === null) return a === b;
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

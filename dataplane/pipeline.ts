@@ -3,14 +3,17 @@
 // enough to be their documentation:
 //
 //     inbound   classify -> open -> accept -> sanity -> source -> filter -> TUN or peer
-//     outbound  destination -> peer -> seal, or stage and begin a handshake
+//     outbound  destination -> peer -> its flow -> seal, or stage and begin a handshake
 
 import {
   DATAGRAM_SLOTS,
   DATAGRAMS_PER_SLOT,
   INITIATIONS_PER_TURN,
+  MAX_PEERS,
   REJECT_AFTER_TIME_MS,
   TIMERS_PER_TURN,
+  TOO_BIG_BURST,
+  TOO_BIG_INTERVAL_MS,
 } from './constants.ts';
 import {
   type Batch,
@@ -26,11 +29,19 @@ import {
   VERDICT_TRUNCATED,
   VERDICT_TUN,
 } from './contract.ts';
-import type { Change } from './diff.ts';
-import { Filter, type Scope } from './filter/filter.ts';
+import { type Change, sameBytes } from './diff.ts';
+import { Filter } from './filter/filter.ts';
+import { Pace } from './filter/pace.ts';
+import { NO_PEER, Tracker } from './filter/tracker.ts';
 import type { Identity, Random } from './noise/handshake.ts';
 import { type ReasonName, reasonNames, reasons } from './reasons.ts';
-import { isEchoRequest, turnIntoEchoReply } from './wire/icmp.ts';
+import {
+  isEchoRequest,
+  mayBeAnsweredByError,
+  mayNotFragment,
+  turnIntoEchoReply,
+  turnIntoTooBig,
+} from './wire/icmp.ts';
 import {
   hasReservedDestination,
   hasReservedSource,
@@ -39,9 +50,12 @@ import {
   PROTOCOL_UDP,
   takeHop,
 } from './wire/ip.ts';
+import { OwnNetwork, wordsOf } from './wire/network.ts';
+import { clampSegmentSize, isHandshake } from './wire/tcp.ts';
+import { hasPartialChecksum, segmentBytes, VIRTIO_HEADER_BYTES } from './wire/virtio.ts';
 import type { Peer } from './wireguard/peer.ts';
 import { Receiver } from './wireguard/receive.ts';
-import { Sender, VIRTIO_HEADER_BYTES } from './wireguard/send.ts';
+import { Sender } from './wireguard/send.ts';
 import { Tunnel } from './wireguard/tunnel.ts';
 
 /** Distance at which peers that were heard before a restart are sent an initiation. */
@@ -67,6 +81,8 @@ export interface PipelineOptions {
   readonly defaultAction: 'accept' | 'drop';
   /** UDP port of the tunnel, for packets that would go around in circles. */
   readonly listenPort: number;
+  /** MTU of the tunnel. */
+  readonly mtu: number;
   /** False: only peers and the gateway's own address can be reached. */
   readonly hasTun: boolean;
 }
@@ -79,17 +95,18 @@ export class Pipeline {
   readonly #sender: Sender;
   readonly #receiver: Receiver;
   readonly #filter: Filter;
+  readonly #tracker: Tracker;
   readonly #own4: OwnNetwork | null;
   readonly #own6: OwnNetwork | null;
   readonly #packet = new InnerPacket();
-  /** By peer slot: the rules of its owner. */
-  readonly #scopes: (Scope | undefined)[] = [];
+  /** By peer slot: the largest packet that it takes. */
+  readonly #mtus = new Uint16Array(MAX_PEERS);
+  readonly #tooBigPace = new Pace(MAX_PEERS, TOO_BIG_BURST, TOO_BIG_INTERVAL_MS);
   /** By descriptor of the batch at hand: for whom it is sealed. */
   readonly #targets: (Peer | null)[];
   readonly #drops = new Float64Array(reasonNames.length);
   /** Where the socket can be reached, as words of the addresses. */
   #localAddresses: readonly (readonly number[])[] = [];
-  #wallMs = 0;
   #hasTunWork = false;
   #hasSealWork = false;
 
@@ -109,6 +126,7 @@ export class Pipeline {
     this.#sender = new Sender(this.#tunnel);
     this.#receiver = new Receiver(this.#tunnel, this.#sender);
     this.#filter = new Filter(options.defaultAction);
+    this.#tracker = new Tracker(this.#filter, random);
     this.#own4 = options.ipv4 === null ? null : new OwnNetwork(options.ipv4);
     this.#own6 = options.ipv6 === null ? null : new OwnNetwork(options.ipv6);
     this.setLocalAddresses([]);
@@ -124,7 +142,7 @@ export class Pipeline {
 
   /** Takes the batch `engine.datagrams`. */
   inbound(now: number, wallMs: number): void {
-    this.#begin(wallMs);
+    this.#begin(now, wallMs);
     const batch = this.#engine.datagrams;
     const { count } = batch;
     for (let i = 0; i < count; i++) this.#receiver.classify(batch, i, now);
@@ -153,14 +171,10 @@ export class Pipeline {
     if (this.#sourceOwner(packet) !== from) return reasons.inner_source_not_allowed;
     if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
     if (this.#isOwnEndpoint(packet)) return reasons.inner_own_endpoint;
-    const refused = this.#filter.judge(packet, this.#scopes[from.slot]!, this.#wallMs);
-    if (refused !== reasons.none) return refused;
     const own = packet.version === 4 ? this.#own4 : this.#own6;
-    if (own !== null && own.contains(packet)) {
-      if (own.isAddress(packet)) return this.#toGateway(batch, i, from, now);
-      return this.#toPeer(batch, i, now);
-    }
-    return this.#toTun(batch, i);
+    if (own === null || !own.contains(packet)) return this.#toTun(batch, i, from);
+    if (own.isAddress(packet)) return this.#toGateway(batch, i, from, now);
+    return this.#toPeer(batch, i, from, now);
   }
 
   #sourceOwner(packet: InnerPacket): Peer | null {
@@ -196,8 +210,18 @@ export class Pipeline {
     );
   }
 
+  #toTun(batch: Batch, i: number, from: Peer): number {
+    const refused = this.#judge(batch, i, from, null);
+    if (refused !== reasons.none) return refused;
+    if (!this.#options.hasTun) return reasons.no_tun;
+    this.#writeToTun(batch, i);
+    return reasons.none;
+  }
+
   #toGateway(batch: Batch, i: number, from: Peer, now: number): number {
-    if (this.#options.hasTun) return this.#toTun(batch, i);
+    if (this.#options.hasTun) return this.#toTun(batch, i, from);
+    const refused = this.#judge(batch, i, from, null);
+    if (refused !== reasons.none) return refused;
     const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
     if (!isEchoRequest(batch.view, offset, this.#packet)) return reasons.no_tun;
     turnIntoEchoReply(batch.view, offset, this.#packet);
@@ -205,32 +229,78 @@ export class Pipeline {
     return reasons.none;
   }
 
-  #toPeer(batch: Batch, i: number, now: number): number {
-    const peer = this.#destinationOwner(this.#packet);
-    if (peer === null) return reasons.no_peer;
+  #toPeer(batch: Batch, i: number, from: Peer, now: number): number {
+    const packet = this.#packet;
+    const peer = this.#destinationOwner(packet);
+    if (peer === null) {
+      const refused = this.#tracker.judge(packet, from.slot);
+      return refused === reasons.none ? reasons.no_peer : refused;
+    }
+    const refused = this.#judge(batch, i, from, peer);
+    if (refused !== reasons.none) return refused;
     const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
-    if (!takeHop(batch.view, offset, this.#packet)) return reasons.hop_limit_exceeded;
-    this.#seal(batch, i, peer, 0, now);
+    if (!takeHop(batch.view, offset, packet)) return reasons.hop_limit_exceeded;
+    const mtu = this.#mtus[peer.slot]!;
+    if (packet.length > mtu && mayNotFragment(batch.view, offset, packet)) {
+      const { ipv4, ipv6 } = this.#options;
+      const own = (packet.version === 4 ? ipv4 : ipv6)!.address;
+      if (this.#answerTooBig(batch, i, from.slot, own, mtu, now))
+        this.#seal(batch, i, from, 0, now);
+      return reasons.packet_too_big;
+    }
+    this.#seal(batch, i, peer, 0, now, from.slot);
     return reasons.none;
   }
 
-  #toTun(batch: Batch, i: number): number {
-    if (!this.#options.hasTun) return reasons.no_tun;
+  /** Asks the filter about the packet at hand; one that passes is clamped if it is a handshake. */
+  #judge(batch: Batch, i: number, from: Peer, to: Peer | null): number {
+    const packet = this.#packet;
+    const { view } = batch;
+    const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
+    const slot = to === null ? NO_PEER : to.slot;
+    const refused = this.#tracker.fromPeer(view, offset, packet, from.slot, slot);
+    if (refused === reasons.none && isHandshake(packet)) {
+      const mtu = to === null ? this.#options.mtu : this.#mtus[to.slot]!;
+      clampSegmentSize(view, offset, packet, Math.min(mtu, this.#mtus[from.slot]!), false);
+    }
+    return refused;
+  }
+
+  #writeToTun(batch: Batch, i: number): void {
     batch.descriptors[i * DESCRIPTOR_WORDS + VERDICT] = VERDICT_TUN;
     this.#hasTunWork = true;
-    return reasons.none;
+  }
+
+  /** Makes of the packet at hand the answer that it is too big; false when that was said enough. */
+  #answerTooBig(
+    batch: Batch,
+    i: number,
+    payer: number,
+    from: Uint8Array,
+    mtu: number,
+    now: number,
+  ): boolean {
+    const at = i * DESCRIPTOR_WORDS;
+    const offset = batch.descriptors[at + OFFSET]!;
+    const packet = this.#packet;
+    if (!mayBeAnsweredByError(batch.view, offset, packet)) return false;
+    if (!this.#tooBigPace.allows(payer, now)) return false;
+    const length = turnIntoTooBig(batch.bytes, batch.view, offset, packet, from, mtu);
+    batch.descriptors[at + LENGTH] = length;
+    return true;
   }
 
   // ---- packets out ----
 
   /** Takes the batch `engine.packets`. */
   outbound(now: number, wallMs: number): void {
-    this.#begin(wallMs);
+    this.#begin(now, wallMs);
     const batch = this.#engine.packets;
     for (let i = 0; i < batch.count; i++) {
       const reason = this.#outward(batch, i, now);
       if (reason !== reasons.none) this.drop(reason);
     }
+    if (this.#hasTunWork) this.#engine.writeTun(batch);
     this.#sealTargets(batch, now);
     batch.count = 0;
   }
@@ -240,8 +310,17 @@ export class Pipeline {
     const wasTruncated = batch.descriptors[at + VERDICT] === VERDICT_TRUNCATED;
     batch.descriptors[at + VERDICT] = VERDICT_DROP;
     if (wasTruncated) return reasons.oversized;
-    const peer = this.#peerBehind(batch, batch.descriptors[at + OFFSET]!, at);
+    const offset = batch.descriptors[at + OFFSET]!;
+    const peer = this.#peerBehind(batch, offset, at);
     if (typeof peer === 'number') return peer;
+    const packet = this.#packet;
+    // What cannot be read belongs to no flow; no rule is for it.
+    if (parseInner(batch.view, offset, batch.descriptors[at + LENGTH]!, packet) === reasons.none) {
+      const refused = this.#tracker.toPeer(batch.view, offset, packet, peer.slot);
+      if (refused !== reasons.none) return refused;
+      if (this.#doesNotFit(batch.view, offset, peer))
+        return this.#refuseTooBig(batch, i, peer, now);
+    }
     this.#seal(batch, i, peer, VIRTIO_HEADER_BYTES, now);
     return reasons.none;
   }
@@ -264,19 +343,53 @@ export class Pipeline {
     );
   }
 
+  /** Clamps a handshake. Says whether anything else is too big for its peer, and may not be cut. */
+  #doesNotFit(view: DataView, offset: number, peer: Peer): boolean {
+    const packet = this.#packet;
+    const mtu = this.#mtus[peer.slot]!;
+    if (isHandshake(packet))
+      clampSegmentSize(view, offset, packet, mtu, hasPartialChecksum(view, offset));
+    return (
+      packet.length > mtu &&
+      segmentBytes(view, offset, packet) > mtu &&
+      mayNotFragment(view, offset, packet)
+    );
+  }
+
+  /**
+   * Answers a packet from the TUN in the name of its destination: the host refuses packets from
+   * outside that bear its own address.
+   */
+  #refuseTooBig(batch: Batch, i: number, peer: Peer, now: number): number {
+    const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
+    const isIpv4 = this.#packet.version === 4;
+    const start = offset + (isIpv4 ? 16 : 24);
+    const destination = batch.bytes.slice(start, start + (isIpv4 ? 4 : 16));
+    if (this.#answerTooBig(batch, i, peer.slot, destination, this.#mtus[peer.slot]!, now))
+      this.#writeToTun(batch, i);
+    return reasons.packet_too_big;
+  }
+
   // ---- what both ways use ----
 
-  #begin(wallMs: number): void {
-    this.#wallMs = wallMs;
+  #begin(now: number, wallMs: number): void {
+    this.#tracker.begin(now, wallMs);
     this.#tunnel.wallMs = wallMs;
     this.#hasTunWork = false;
     this.#hasSealWork = false;
   }
 
-  #seal(batch: Batch, i: number, peer: Peer, headerBytes: number, now: number): void {
+  #seal(
+    batch: Batch,
+    i: number,
+    peer: Peer,
+    headerBytes: number,
+    now: number,
+    from = NO_PEER,
+  ): void {
     this.#targets[i] = peer;
     this.#hasSealWork = true;
-    this.#sender.sendPacket(peer, batch, i, headerBytes, now);
+    this.#sender.sendPacket(peer, batch, i, headerBytes, now, from);
   }
 
   #sealTargets(batch: Batch, now: number): void {
@@ -294,7 +407,7 @@ export class Pipeline {
 
   /** Fires the timers that are due and takes initiations that wait. */
   expire(now: number, wallMs: number): void {
-    this.#begin(wallMs);
+    this.#begin(now, wallMs);
     this.#tunnel.timers.expire(now, TIMERS_PER_TURN);
     this.#receiver.takeInitiations(INITIATIONS_PER_TURN, now);
   }
@@ -308,36 +421,44 @@ export class Pipeline {
 
   /** Takes the steps of a change between two batches: no packet sees half of it. */
   apply(change: Change, now: number, wallMs: number): void {
-    this.#begin(wallMs);
-    for (const key of change.removed) this.#remove(key);
+    this.#begin(now, wallMs);
+    const gone = new Set<number>();
+    for (const key of change.removed) this.#remove(key, gone);
+    this.#tunnel.dropStagedFrom(gone);
     for (const config of change.updated) this.#update(config);
     let resumed = 0;
     for (const config of change.added) {
       const peer = this.#tunnel.addPeer(config);
       if (peer === null) continue;
-      this.#scopes[peer.slot] = this.#filter.hold(config.scope);
+      this.#tracker.addPeer(peer.slot, config.scope);
+      this.#mtus[peer.slot] = this.#mtuOf(config);
       if (wasHeardLately(config, wallMs))
         this.#tunnel.timers.initiateAt(peer, now + resumed++ * RESUME_PACE_MS);
     }
     for (const { name, compiled } of change.scopes) this.#filter.swap(name, compiled);
   }
 
-  #remove(key: string): void {
+  #remove(key: string, gone: Set<number>): void {
     const peer = this.#tunnel.peers.get(key);
     if (peer === undefined) return;
-    this.#filter.release(this.#scopes[peer.slot]!);
-    this.#scopes[peer.slot] = undefined;
+    gone.add(peer.slot);
+    this.#tracker.removePeer(peer.slot);
     this.#tunnel.removePeer(peer);
   }
 
   #update(config: PeerConfig): void {
     const peer = this.#tunnel.peers.get(config.publicKey);
     if (peer === undefined) return;
+    const { ipv4, ipv6 } = peer.config;
     this.#tunnel.updatePeer(peer, config);
-    const before = this.#scopes[peer.slot]!;
-    if (before.name === config.scope) return;
-    this.#scopes[peer.slot] = this.#filter.hold(config.scope);
-    this.#filter.release(before);
+    if (!sameBytes(ipv4, config.ipv4)) this.#tracker.forgetAddress(peer.slot, 4);
+    if (!sameBytes(ipv6, config.ipv6)) this.#tracker.forgetAddress(peer.slot, 6);
+    this.#tracker.moveToScope(peer.slot, config.scope);
+    this.#mtus[peer.slot] = this.#mtuOf(config);
+  }
+
+  #mtuOf(config: PeerConfig): number {
+    return Math.min(config.mtu ?? this.#options.mtu, this.#options.mtu);
   }
 
   /** Says which addresses this host has (4 or 16 bytes each), beside those of the tunnel. */
@@ -363,44 +484,4 @@ export class Pipeline {
 
 function wasHeardLately(config: PeerConfig, wallMs: number): boolean {
   return config.resume !== null && wallMs - config.resume.heardAtMs < REJECT_AFTER_TIME_MS;
-}
-
-/** A tunnel network and the gateway's own address in it, as words. */
-class OwnNetwork {
-  readonly #network: readonly number[];
-  readonly #masks: readonly number[];
-  readonly #address: readonly number[];
-
-  constructor(config: NetworkConfig) {
-    this.#masks = [0, 1, 2, 3].map((i) => {
-      const bits = Math.min(32, Math.max(0, config.prefixBits - 32 * i));
-      return bits === 0 ? 0 : -1 << (32 - bits);
-    });
-    this.#network = wordsOf(config.network).map((word, i) => word & this.#masks[i]!);
-    this.#address = wordsOf(config.address);
-  }
-
-  contains(packet: InnerPacket): boolean {
-    const [mask0, mask1, mask2, mask3] = this.#masks as [number, number, number, number];
-    return (
-      (packet.destination0 & mask0) === this.#network[0] &&
-      (packet.destination1 & mask1) === this.#network[1] &&
-      (packet.destination2 & mask2) === this.#network[2] &&
-      (packet.destination3 & mask3) === this.#network[3]
-    );
-  }
-
-  isAddress(packet: InnerPacket): boolean {
-    return (
-      packet.destination0 === this.#address[0] &&
-      packet.destination1 === this.#address[1] &&
-      packet.destination2 === this.#address[2] &&
-      packet.destination3 === this.#address[3]
-    );
-  }
-}
-
-function wordsOf(address: Uint8Array): number[] {
-  const view = new DataView(address.buffer, address.byteOffset, address.byteLength);
-  return [0, 1, 2, 3].map((i) => (4 * i < address.length ? view.getInt32(4 * i) : 0));
 }

@@ -36,6 +36,7 @@ const names = [
   'inner_headers_unparsable',
   'inner_fragment_unsafe',
   'hop_limit_exceeded',
+  'packet_too_big',
   'rule_drop',
   'default_drop',
   'no_peer',

@@ -112,6 +112,7 @@ class Loop {
       ipv6: options.ipv6,
       defaultAction: options.defaultAction,
       listenPort: options.listenPort,
+      mtu: options.mtu,
       hasTun: options.tun >= 0,
     });
   }

@@ -18,6 +18,9 @@ import {
 const KINDS = 4;
 const NO_MATCH = -1;
 
+/** In the place of a rule: none did it. */
+export const NO_RULE = -1;
+
 /** A table in force, with the hits of its rules. */
 interface LiveTable {
   readonly compiled: CompiledTable;
@@ -41,6 +44,10 @@ export class Filter {
   readonly #defaultReason: number;
   readonly #scopes = new Map<string, Scope>();
   readonly #global: Scope;
+  /** In an array, because a number in a field, or handed on, may be allocated anew. */
+  readonly #wallMs = new Float64Array(1);
+  #version = 0;
+  #matched = NO_RULE;
   /** Hits of tables that were replaced since the last sample. */
   #retired: RuleSample[] = [];
 
@@ -67,26 +74,63 @@ export class Filter {
     this.#retired.push(...samplesOf(scope));
     scope.ipv4 = compiled?.ipv4 ? liveTable(compiled.ipv4) : null;
     scope.ipv6 = compiled?.ipv6 ? liveTable(compiled.ipv6) : null;
+    this.renew();
     this.#forgetUnused(scope);
   }
 
+  /** Sets the Unix time in ms at which what follows is hit. */
+  begin(wallMs: number): void {
+    this.#wallMs[0] = wallMs;
+  }
+
+  /** Grows with every change that may change a verdict. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The rule that the last decision was made by, to be counted under that version; or NO_RULE. */
+  get matched(): number {
+    return this.#matched;
+  }
+
+  /** Makes all verdicts so far those of an older version. */
+  renew(): void {
+    this.#version = (this.#version + 1) | 0;
+  }
+
   /** Judges a packet from a device; reasons.none accepts it. Never allocates. */
-  judge(packet: InnerPacket, scope: Scope, wallMs: number): number {
+  judge(packet: InnerPacket, scope: Scope): number {
+    const reason = this.decide(packet, scope);
+    this.count(this.#matched, packet, scope);
+    return reason;
+  }
+
+  /** The same, counting nothing. */
+  decide(packet: InnerPacket, scope: Scope): number {
+    this.#matched = NO_RULE;
     const own = packet.version === 4 ? scope.ipv4 : scope.ipv6;
     const global = packet.version === 4 ? this.#global.ipv4 : this.#global.ipv6;
-    let table = own;
+    let isGlobal = 0;
     let match = own === null ? NO_MATCH : decide(own.compiled, packet);
     if (match === NO_MATCH && global !== null) {
-      table = global;
+      isGlobal = 1;
       match = decide(global.compiled, packet);
     }
-    if (match === NO_MATCH || table === null) return this.#defaultReason;
+    if (match === NO_MATCH) return this.#defaultReason;
     if (match === UNSAFE_FRAGMENT) return reasons.inner_fragment_unsafe;
-    const rule = match >> 1;
+    this.#matched = (match & ~1) | isGlobal;
+    return (match & 1) === 0 ? reasons.none : reasons.rule_drop;
+  }
+
+  /** Counts a packet for a rule that was `matched` under the version in force. */
+  count(matched: number, packet: InnerPacket, scope: Scope): void {
+    if (matched === NO_RULE) return;
+    const by = (matched & 1) === 1 ? this.#global : scope;
+    const table = (packet.version === 4 ? by.ipv4 : by.ipv6)!;
+    const rule = matched >> 1;
     table.packets[rule]! += 1;
     table.bytes[rule]! += packet.length;
-    table.lastHitMs[rule] = wallMs;
-    return (match & 1) === 0 ? reasons.none : reasons.rule_drop;
+    table.lastHitMs[rule] = this.#wallMs[0]!;
   }
 
   /** Takes the hits since the last sample. */

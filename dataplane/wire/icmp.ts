@@ -1,13 +1,66 @@
-// The one thing that the gateway answers itself when there is no TUN: an echo request to its own
-// tunnel address becomes, in place, the reply (RFC 792, RFC 4443).
+// ICMP of both families (RFC 792, RFC 4443): what a message is to a conversation, and the two that
+// the gateway makes itself, each in place of the packet that asks for it. Without a TUN an echo
+// request to its own address becomes the reply; a packet too big for where it goes becomes the
+// message that says so.
 
-import { type InnerPacket, PROTOCOL_ICMP, PROTOCOL_ICMPV6, WHOLE } from './ip.ts';
+import {
+  type InnerPacket,
+  isIcmp,
+  LATER_FRAGMENT,
+  PROTOCOL_ICMP,
+  PROTOCOL_ICMPV6,
+  WHOLE,
+} from './ip.ts';
 
 const ECHO_REPLY = 0;
 const ECHO_REQUEST = 8;
 const ECHO_REQUEST_V6 = 128;
 const ECHO_REPLY_V6 = 129;
-const REPLY_HOP_LIMIT = 64;
+const UNREACHABLE = 3;
+const FRAGMENTATION_NEEDED = 4;
+const SOURCE_QUENCH = 4;
+const TIME_EXCEEDED = 11;
+const PARAMETER_PROBLEM = 12;
+const TOO_BIG_V6 = 2;
+const HOP_LIMIT = 64;
+/** Precedence "internetwork control" (RFC 1812, 4.3.2.5). */
+const CONTROL_CLASS = 0xc0;
+/** How large an error may be (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c). */
+const ERROR_BYTES_MAX_V4 = 576;
+const ERROR_BYTES_MAX_V6 = 1_280;
+const DONT_FRAGMENT = 0x40;
+
+/** What a message is to a conversation of echoes. */
+export const ECHO_NONE = 0;
+export const ECHO_QUESTION = 1;
+export const ECHO_ANSWER = 2;
+
+/** Which part of an exchange of echoes a packet with ICMP of its family is, if it shows it. */
+export function echoPart(view: DataView, offset: number, packet: InnerPacket): number {
+  if (packet.length - packet.upperOffset < 8) return ECHO_NONE;
+  switch (view.getUint8(offset + packet.upperOffset)) {
+    case packet.version === 4 ? ECHO_REQUEST : ECHO_REQUEST_V6:
+      return ECHO_QUESTION;
+    case packet.version === 4 ? ECHO_REPLY : ECHO_REPLY_V6:
+      return ECHO_ANSWER;
+    default:
+      return ECHO_NONE;
+  }
+}
+
+/** Whether a packet is an error that quotes another one. A redirect is none. */
+export function isIcmpError(view: DataView, offset: number, packet: InnerPacket): boolean {
+  if (!isIcmp(packet) || packet.fragment === LATER_FRAGMENT) return false;
+  if (packet.length - packet.upperOffset < 8) return false;
+  const type = view.getUint8(offset + packet.upperOffset);
+  if (packet.version === 6) return type < ECHO_REQUEST_V6;
+  return (
+    type === UNREACHABLE ||
+    type === SOURCE_QUENCH ||
+    type === TIME_EXCEEDED ||
+    type === PARAMETER_PROBLEM
+  );
+}
 
 /** Whether a packet is a whole echo request. */
 export function isEchoRequest(view: DataView, offset: number, packet: InnerPacket): boolean {
@@ -35,10 +88,10 @@ export function turnIntoEchoReply(view: DataView, offset: number, packet: InnerP
   if (isIpv4) {
     // The IPv4 header sums 16-bit words; the hop limit is the upper half of the fifth.
     const oldWord = view.getUint16(offset + 8);
-    view.setUint8(offset + 8, REPLY_HOP_LIMIT);
+    view.setUint8(offset + 8, HOP_LIMIT);
     adjustChecksum(view, offset + 10, oldWord, view.getUint16(offset + 8));
   } else {
-    view.setUint8(offset + 7, REPLY_HOP_LIMIT);
+    view.setUint8(offset + 7, HOP_LIMIT);
   }
 }
 
@@ -48,4 +101,97 @@ function adjustChecksum(view: DataView, at: number, oldWord: number, newWord: nu
   sum = (sum & 0xffff) + (sum >>> 16);
   sum = (sum & 0xffff) + (sum >>> 16);
   view.setUint16(at, ~sum & 0xffff);
+}
+
+// ---- too big -------------------------------------------------------------------------------
+
+/** Whether a packet may not be cut on its way, so that its sender must hear that it is too big. */
+export function mayNotFragment(view: DataView, offset: number, packet: InnerPacket): boolean {
+  return packet.version === 6 || (view.getUint8(offset + 6) & DONT_FRAGMENT) !== 0;
+}
+
+/** Whether an error may answer a packet: not another error, not a later fragment (RFC 1122). */
+export function mayBeAnsweredByError(view: DataView, offset: number, packet: InnerPacket): boolean {
+  return packet.fragment !== LATER_FRAGMENT && !isIcmpError(view, offset, packet);
+}
+
+/**
+ * Turns the packet at `offset` into the error that tells its sender that at most `mtu` bytes go
+ * where it was bound. `from` says so, 4 or 16 bytes. Returns the length; there is room for it,
+ * because the packet is larger than `mtu`, and no error than what every path carries.
+ */
+export function turnIntoTooBig(
+  bytes: Uint8Array,
+  view: DataView,
+  offset: number,
+  packet: InnerPacket,
+  from: Uint8Array,
+  mtu: number,
+): number {
+  return packet.version === 4
+    ? turnIntoFragmentationNeeded(bytes, view, offset, packet, from, mtu)
+    : turnIntoPacketTooBig(bytes, view, offset, packet, from, mtu);
+}
+
+function turnIntoFragmentationNeeded(
+  bytes: Uint8Array,
+  view: DataView,
+  offset: number,
+  packet: InnerPacket,
+  from: Uint8Array,
+  mtu: number,
+): number {
+  const length = Math.min(28 + packet.length, ERROR_BYTES_MAX_V4, mtu);
+  bytes.copyWithin(offset + 28, offset, offset + length - 28);
+  bytes.fill(0, offset, offset + 28);
+  view.setUint8(offset, 0x45);
+  view.setUint8(offset + 1, CONTROL_CLASS);
+  view.setUint16(offset + 2, length);
+  view.setUint8(offset + 8, HOP_LIMIT);
+  view.setUint8(offset + 9, PROTOCOL_ICMP);
+  bytes.set(from, offset + 12);
+  view.setInt32(offset + 16, packet.source0);
+  view.setUint16(offset + 10, checksum(view, offset, 20, 0));
+  view.setUint8(offset + 20, UNREACHABLE);
+  view.setUint8(offset + 21, FRAGMENTATION_NEEDED);
+  view.setUint16(offset + 26, mtu);
+  view.setUint16(offset + 22, checksum(view, offset + 20, length - 20, 0));
+  return length;
+}
+
+function turnIntoPacketTooBig(
+  bytes: Uint8Array,
+  view: DataView,
+  offset: number,
+  packet: InnerPacket,
+  from: Uint8Array,
+  mtu: number,
+): number {
+  const length = Math.min(48 + packet.length, ERROR_BYTES_MAX_V6);
+  bytes.copyWithin(offset + 48, offset, offset + length - 48);
+  bytes.fill(0, offset, offset + 48);
+  view.setUint8(offset, 0x60);
+  view.setUint16(offset + 4, length - 40);
+  view.setUint8(offset + 6, PROTOCOL_ICMPV6);
+  view.setUint8(offset + 7, HOP_LIMIT);
+  bytes.set(from, offset + 8);
+  view.setInt32(offset + 24, packet.source0);
+  view.setInt32(offset + 28, packet.source1);
+  view.setInt32(offset + 32, packet.source2);
+  view.setInt32(offset + 36, packet.source3);
+  view.setUint8(offset + 40, TOO_BIG_V6);
+  view.setUint32(offset + 44, mtu);
+  // The pseudo header: both addresses, the length of the upper layer, its protocol.
+  const pseudo = length - 40 + PROTOCOL_ICMPV6;
+  view.setUint16(offset + 42, checksum(view, offset + 8, length - 8, pseudo));
+  return length;
+}
+
+/** RFC 1071, over bytes that may be odd in number, begun with `sum`. */
+function checksum(view: DataView, offset: number, length: number, sum: number): number {
+  let total = sum;
+  for (let i = 0; i + 1 < length; i += 2) total += view.getUint16(offset + i);
+  if ((length & 1) === 1) total += view.getUint8(offset + length - 1) << 8;
+  while (total > 0xffff) total = (total & 0xffff) + (total >>> 16);
+  return ~total & 0xffff;
 }

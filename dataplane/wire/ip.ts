@@ -11,6 +11,12 @@ export const PROTOCOL_TCP = 6;
 export const PROTOCOL_UDP = 17;
 export const PROTOCOL_ICMPV6 = 58;
 
+/** TCP flags (RFC 9293, 3.1). */
+export const TCP_FIN = 0x01;
+export const TCP_SYN = 0x02;
+export const TCP_RST = 0x04;
+export const TCP_ACK = 0x10;
+
 const HOP_BY_HOP = 0;
 const ROUTING = 43;
 const FRAGMENT = 44;
@@ -41,6 +47,10 @@ export class InnerPacket {
   fragment = WHOLE;
   /** 8-byte units; valid for fragments. */
   fragmentOffset = 0;
+  /** Names the datagram that a fragment is of; valid for fragments. */
+  identification = 0;
+  /** Where the fragmentable part begins, relative to the start of the packet; as above. */
+  fragmentedAt = 0;
   source0 = 0;
   source1 = 0;
   source2 = 0;
@@ -51,6 +61,8 @@ export class InnerPacket {
   destination3 = 0;
   sourcePort = -1;
   destinationPort = -1;
+  /** TCP flags; 0 where there are none or they are not shown. */
+  flags = 0;
 }
 
 /**
@@ -66,6 +78,7 @@ export function parseInner(
   if (available < 20) return reasons.inner_malformed;
   packet.sourcePort = -1;
   packet.destinationPort = -1;
+  packet.flags = 0;
   packet.fragment = WHOLE;
   packet.fragmentOffset = 0;
   const version = view.getUint8(offset) >> 4;
@@ -84,17 +97,12 @@ function parseIpv4(view: DataView, offset: number, available: number, packet: In
   packet.hopLimit = view.getUint8(offset + 8);
   packet.protocol = view.getUint8(offset + 9);
   packet.upperOffset = headerBytes;
-  packet.source0 = view.getInt32(offset + 12);
-  packet.source1 = 0;
-  packet.source2 = 0;
-  packet.source3 = 0;
-  packet.destination0 = view.getInt32(offset + 16);
-  packet.destination1 = 0;
-  packet.destination2 = 0;
-  packet.destination3 = 0;
+  readIpv4Addresses(view, offset, packet);
   const fragmentField = view.getUint16(offset + 6) & 0x3fff;
   if (fragmentField !== 0) {
     packet.fragmentOffset = fragmentField & 0x1fff;
+    packet.identification = view.getUint16(offset + 4);
+    packet.fragmentedAt = headerBytes;
     packet.fragment = packet.fragmentOffset === 0 ? FIRST_FRAGMENT : LATER_FRAGMENT;
   }
   return parseUpper(view, offset, packet);
@@ -105,14 +113,7 @@ function parseIpv6(view: DataView, offset: number, available: number, packet: In
   if (available < 40 || length > available) return reasons.inner_malformed;
   packet.length = length;
   packet.hopLimit = view.getUint8(offset + 7);
-  packet.source0 = view.getInt32(offset + 8);
-  packet.source1 = view.getInt32(offset + 12);
-  packet.source2 = view.getInt32(offset + 16);
-  packet.source3 = view.getInt32(offset + 20);
-  packet.destination0 = view.getInt32(offset + 24);
-  packet.destination1 = view.getInt32(offset + 28);
-  packet.destination2 = view.getInt32(offset + 32);
-  packet.destination3 = view.getInt32(offset + 36);
+  readIpv6Addresses(view, offset, packet);
   packet.protocol = view.getUint8(offset + 6);
   packet.upperOffset = 40;
   if (isExtensionHeader(packet.protocol)) {
@@ -149,7 +150,9 @@ function walkExtensionHeaders(view: DataView, offset: number, packet: InnerPacke
       const more = (view.getUint16(offset + at + 2) & 1) === 1;
       if (packet.fragmentOffset !== 0) packet.fragment = LATER_FRAGMENT;
       else if (more) packet.fragment = FIRST_FRAGMENT;
+      packet.identification = view.getInt32(offset + at + 4);
       at += 8;
+      packet.fragmentedAt = at;
       // Behind the header of a later fragment stand bytes from the middle of something.
       if (packet.fragment === LATER_FRAGMENT) {
         protocol = next;
@@ -187,7 +190,76 @@ function parseUpper(view: DataView, offset: number, packet: InnerPacket): number
   }
   packet.sourcePort = view.getUint16(offset + packet.upperOffset);
   packet.destinationPort = view.getUint16(offset + packet.upperOffset + 2);
+  if (protocol === PROTOCOL_TCP) packet.flags = view.getUint8(offset + packet.upperOffset + 13);
   return reasons.none;
+}
+
+/** Whether a packet is the first of a TCP handshake, which nothing else answers or continues. */
+export function isConnectionRequest(packet: InnerPacket): boolean {
+  return packet.protocol === PROTOCOL_TCP && (packet.flags & (TCP_SYN | TCP_ACK)) === TCP_SYN;
+}
+
+/** Whether a packet is ICMP of its own family. */
+export function isIcmp(packet: InnerPacket): boolean {
+  return packet.protocol === (packet.version === 4 ? PROTOCOL_ICMP : PROTOCOL_ICMPV6);
+}
+
+/**
+ * Decodes as much of a packet as an ICMP error quotes of it: `available` bytes from the start, of
+ * which the upper layer may have only eight. False where no ports can be read and it should have
+ * some. Of the packet's own length nothing is known.
+ */
+export function parseQuoted(
+  view: DataView,
+  offset: number,
+  available: number,
+  packet: InnerPacket,
+): boolean {
+  if (available < 28) return false;
+  const version = view.getUint8(offset) >> 4;
+  packet.version = version;
+  packet.length = available;
+  packet.fragment = WHOLE;
+  packet.flags = 0;
+  if (version === 4) {
+    packet.upperOffset = (view.getUint8(offset) & 0x0f) << 2;
+    if (packet.upperOffset < 20 || (view.getUint16(offset + 6) & 0x1fff) !== 0) return false;
+    packet.protocol = view.getUint8(offset + 9);
+    readIpv4Addresses(view, offset, packet);
+  } else {
+    if (version !== 6 || available < 48) return false;
+    readIpv6Addresses(view, offset, packet);
+    packet.protocol = view.getUint8(offset + 6);
+    packet.upperOffset = 40;
+    if (walkExtensionHeaders(view, offset, packet) !== reasons.none) return false;
+    if (packet.fragment === LATER_FRAGMENT) return false;
+  }
+  if (available - packet.upperOffset < 8) return false;
+  packet.sourcePort = view.getUint16(offset + packet.upperOffset);
+  packet.destinationPort = view.getUint16(offset + packet.upperOffset + 2);
+  return true;
+}
+
+function readIpv4Addresses(view: DataView, offset: number, packet: InnerPacket): void {
+  packet.source0 = view.getInt32(offset + 12);
+  packet.source1 = 0;
+  packet.source2 = 0;
+  packet.source3 = 0;
+  packet.destination0 = view.getInt32(offset + 16);
+  packet.destination1 = 0;
+  packet.destination2 = 0;
+  packet.destination3 = 0;
+}
+
+function readIpv6Addresses(view: DataView, offset: number, packet: InnerPacket): void {
+  packet.source0 = view.getInt32(offset + 8);
+  packet.source1 = view.getInt32(offset + 12);
+  packet.source2 = view.getInt32(offset + 16);
+  packet.source3 = view.getInt32(offset + 20);
+  packet.destination0 = view.getInt32(offset + 24);
+  packet.destination1 = view.getInt32(offset + 28);
+  packet.destination2 = view.getInt32(offset + 32);
+  packet.destination3 = view.getInt32(offset + 36);
 }
 
 /** Whether a packet's source may not appear inside a tunnel. */

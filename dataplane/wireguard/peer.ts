@@ -15,6 +15,8 @@ export interface StagedPacket {
   readonly bytes: Uint8Array;
   /** Bytes of the header before the packet. */
   readonly headerBytes: number;
+  /** Slot of the peer that it comes from, -1 for none. */
+  readonly from: number;
 }
 
 /** One peer of the tunnel. */
@@ -91,6 +93,16 @@ export class Peer implements NoisePeer {
   dropOldestStaged(): void {
     const oldest = this.staged.shift();
     if (oldest !== undefined) this.stagedBytes -= oldest.bytes.length;
+  }
+
+  /** Forgets the staged packets that come from some other peers, named by their slots. */
+  dropStagedFrom(slots: ReadonlySet<number>): void {
+    let kept = 0;
+    for (const packet of this.staged) {
+      if (slots.has(packet.from)) this.stagedBytes -= packet.bytes.length;
+      else this.staged[kept++] = packet;
+    }
+    this.staged.length = kept;
   }
 
   /** Forgets all staged packets; returns how many there were. */

@@ -29,12 +29,10 @@ import { InitiatorState } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
 import { hasEndpoint } from '../wire/address.ts';
 import { initiation, response } from '../wire/messages.ts';
+import { VIRTIO_HEADER_BYTES } from '../wire/virtio.ts';
 import type { Keypair } from './keypair.ts';
 import type { Peer } from './peer.ts';
 import type { Tunnel } from './tunnel.ts';
-
-/** Bytes of the virtio_net_hdr that stands before each packet of the TUN. */
-export const VIRTIO_HEADER_BYTES = 10;
 
 /** Sends to peers. */
 export class Sender {
@@ -47,12 +45,20 @@ export class Sender {
 
   /**
    * Marks descriptor `i` for sealing to `peer`, or stages a copy of it. `headerBytes` of virtio
-   * header stand before the packet (0 where the batch has none).
+   * header stand before the packet (0 where the batch has none); `from` is the slot of the peer
+   * that it comes from, -1 for none.
    */
-  sendPacket(peer: Peer, batch: Batch, i: number, headerBytes: number, now: number): void {
+  sendPacket(
+    peer: Peer,
+    batch: Batch,
+    i: number,
+    headerBytes: number,
+    now: number,
+    from = -1,
+  ): void {
     const keypair = peer.current;
     if (keypair === null || keypair.isExpired(now)) {
-      this.#stage(peer, batch, i, headerBytes);
+      this.#stage(peer, batch, i, headerBytes, from);
       this.initiate(peer, false, now);
       return;
     }
@@ -119,7 +125,7 @@ export class Sender {
     this.#sealFor(peer, batch, now);
   }
 
-  #stage(peer: Peer, batch: Batch, i: number, headerBytes: number): void {
+  #stage(peer: Peer, batch: Batch, i: number, headerBytes: number, from: number): void {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     d[at + VERDICT] = VERDICT_DROP;
@@ -132,7 +138,7 @@ export class Sender {
     if (tunnel.stagedBytes + bytes.length > MAX_STAGED_BYTES)
       return tunnel.drop(reasons.staged_overflow);
     const before = peer.stagedBytes;
-    const dropped = peer.stage({ bytes, headerBytes });
+    const dropped = peer.stage({ bytes, headerBytes, from });
     tunnel.stagedBytes += peer.stagedBytes - before;
     for (let n = 0; n < dropped; n++) tunnel.drop(reasons.staged_overflow);
   }

@@ -238,6 +238,17 @@ export class Tunnel {
     for (let i = 0; i < count; i++) this.drop(reason);
   }
 
+  /** Forgets what peers that are gone, named by their slots, had sent to others and still waits. */
+  dropStagedFrom(gone: ReadonlySet<number>): void {
+    if (this.stagedBytes === 0 || gone.size === 0) return;
+    for (const peer of this.#peers.values()) {
+      if (peer.stagedBytes === 0) continue;
+      this.stagedBytes -= peer.stagedBytes;
+      peer.dropStagedFrom(gone);
+      this.stagedBytes += peer.stagedBytes;
+    }
+  }
+
   /** Takes the news of every peer that has any. */
   samplePeers(): PeerSample[] {
     const samples = this.#departed;

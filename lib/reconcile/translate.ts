@@ -47,6 +47,9 @@ export interface Translation {
 const FOREVER_SECONDS = 2_147_483_647;
 const KEY_BYTES = 32;
 const PORT_MAX = 65_535;
+/** What the API takes as a device's MTU; the lower end is what every IPv4 host takes. */
+const MTU_MIN = 576;
+const MTU_MAX = 1_500;
 
 /** Says what the rows mean at `nowMs` (Unix time). */
 export function translate(rows: Rows, settings: TranslateSettings, nowMs: number): Translation {
@@ -121,12 +124,14 @@ function translateDevice(device: DeviceRow, settings: TranslateSettings): PeerCo
   const ipv6 = addressIn(device.ipv6, settings.ipv6);
   if (ipv4 === null && ipv6 === null)
     return { message: 'it has no address inside the networks of the gateway' };
+  const mtu = mtuOf(device);
   return {
     publicKey: device.public_key,
     presharedKey,
     ipv4,
     ipv6,
     scope: device.user_id,
+    ...(mtu === null ? {} : { mtu }),
     resume: resumeOf(device, settings.gatewayId),
   };
 }
@@ -138,6 +143,13 @@ function addressIn(text: string | null, network: NetworkConfig | null): Uint8Arr
   const base = ipaddr.fromByteArray([...network.network]);
   if (address.kind() !== base.kind() || !address.match(base, network.prefixBits)) return null;
   return new Uint8Array(address.toByteArray());
+}
+
+/** The device's own MTU; null where it has none, or one that no interface can have. */
+function mtuOf(device: DeviceRow): number | null {
+  const { mtu, use_default_mtu } = device;
+  if (use_default_mtu || mtu === null) return null;
+  return Number.isInteger(mtu) && mtu >= MTU_MIN && mtu <= MTU_MAX ? mtu : null;
 }
 
 /**

@@ -55,6 +55,8 @@ const cases: readonly [string, GatewayConfig, GatewayConfig, Record<string, stri
     { updated: ['A'] },
   ],
   ['its owner changes', config([a]), config([{ ...a, scope: 'other' }]), { updated: ['A'] }],
+  ['its MTU comes', config([a]), config([{ ...a, mtu: 1_280 }]), { updated: ['A'] }],
+  ['its MTU is unknown, said twice', config([a]), config([{ ...a, mtu: null }]), {}],
   [
     'only where it was last heard changes',
     config([a]),

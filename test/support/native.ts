@@ -129,15 +129,20 @@ export interface EngineBench {
 }
 
 /** Every engine that is here, by name; tests of the contract run with each. */
-export const benches: readonly (readonly [name: string, open: () => EngineBench])[] = [
+export const benches: readonly (readonly [
+  name: string,
+  open: (endpoints?: number) => EngineBench,
+])[] = [
   ['typescript', openTypeScriptBench] as const,
-  ...(addon === null ? [] : [['native', () => new NativeBench(addon)] as const]),
+  ...(addon === null
+    ? []
+    : [['native', (endpoints?: number) => new NativeBench(addon, { endpoints })] as const]),
 ];
 
-function openTypeScriptBench(): EngineBench {
+function openTypeScriptBench(count = ENDPOINTS): EngineBench {
   const sent: Uint8Array[] = [];
   const written: Uint8Array[] = [];
-  const endpoints = createEndpointTable(ENDPOINTS);
+  const endpoints = createEndpointTable(count);
   writeEndpoint(endpoints, TARGET, address('127.0.0.1'), 9);
   const engine = new TypeScriptEngine(portablePrimitives, endpoints, MTU, {
     sendDatagram: (bytes) => sent.push(bytes),
@@ -156,6 +161,8 @@ export interface NativeBenchOptions {
   mtu?: number;
   tunTakesUdp?: boolean;
   isIpv6?: boolean;
+  /** Records in its endpoint table. */
+  endpoints?: number | undefined;
 }
 
 /**
@@ -184,7 +191,11 @@ export class NativeBench implements EngineBench {
     const sockets = (fd: number): Pick<NativeEngineOptions, 'udp4' | 'udp6'> =>
       isIpv6 ? { udp4: -1, udp6: fd } : { udp4: fd, udp6: -1 };
     const common = { wake: -1, tunTakesUdp, mtu };
-    this.engine = openNative(native, { ...common, ...sockets(socket), tun: near });
+    this.engine = openNative(
+      native,
+      { ...common, ...sockets(socket), tun: near },
+      options.endpoints,
+    );
     this.listener = openNative(native, { ...common, ...sockets(listening), tun: -1 });
     this.aim(TARGET, native.boundPort(listening), isIpv6 ? '::1' : '127.0.0.1');
   }
@@ -242,12 +253,16 @@ export class NativeBench implements EngineBench {
 }
 
 /** A native engine with its own endpoint table. */
-export function openNative(native: Addon, options: NativeEngineOptions): NativeEngine {
+export function openNative(
+  native: Addon,
+  options: NativeEngineOptions,
+  endpoints = ENDPOINTS,
+): NativeEngine {
   return new NativeEngine(
     native,
     portablePrimitives,
-    createEndpointTable(ENDPOINTS),
-    ENDPOINTS,
+    createEndpointTable(endpoints),
+    endpoints,
     options,
   );
 }

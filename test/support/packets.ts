@@ -168,6 +168,13 @@ export interface TcpFields extends UdpFields {
   options?: Uint8Array;
 }
 
+const FLAGS: Readonly<Record<string, number>> = { F: 0x01, S: 0x02, R: 0x04, P: 0x08, A: 0x10 };
+
+/** TCP flags by their letters: "SA" is SYN with ACK. */
+export function flagsOf(letters: string): number {
+  return letters.split('').reduce((sum, letter) => sum | FLAGS[letter]!, 0);
+}
+
 /** A TCP segment inside IP. */
 export function tcp(fields: TcpFields): Uint8Array {
   const { sourcePort, destinationPort, data, checksum: wanted, ...others } = fields;

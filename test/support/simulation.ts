@@ -24,7 +24,8 @@ import { createEndpointTable, type Endpoint } from '../../dataplane/wire/address
 import { InnerPacket, parseInner } from '../../dataplane/wire/ip.ts';
 import type { Peer } from '../../dataplane/wireguard/peer.ts';
 import { Receiver } from '../../dataplane/wireguard/receive.ts';
-import { Sender, VIRTIO_HEADER_BYTES } from '../../dataplane/wireguard/send.ts';
+import { VIRTIO_HEADER_BYTES } from '../../dataplane/wire/virtio.ts';
+import { Sender } from '../../dataplane/wireguard/send.ts';
 import { endpointLayout, Tunnel } from '../../dataplane/wireguard/tunnel.ts';
 import { address } from './packets.ts';
 
@@ -262,6 +263,7 @@ export class Node implements Participant {
       ipv6: ipv6 === null ? null : network(ipv6, 64),
       defaultAction: options.defaultAction ?? 'accept',
       listenPort: options.endpoint.port,
+      mtu: 1420,
       hasTun: options.hasTun ?? true,
     });
   }

@@ -1,7 +1,18 @@
 // The gateway's own answer to a ping.
 
 import test from 'ava';
-import { isEchoRequest, turnIntoEchoReply } from '../../../dataplane/wire/icmp.ts';
+import {
+  ECHO_ANSWER,
+  ECHO_NONE,
+  ECHO_QUESTION,
+  echoPart,
+  isEchoRequest,
+  isIcmpError,
+  mayBeAnsweredByError,
+  mayNotFragment,
+  turnIntoEchoReply,
+  turnIntoTooBig,
+} from '../../../dataplane/wire/icmp.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import {
   address,
@@ -142,4 +153,90 @@ test('a request in the middle of an arena is answered there, and nothing around 
   t.true(arena.subarray(0, 101).every((byte) => byte === 0xaa));
   t.true(arena.subarray(101 + request.length).every((byte) => byte === 0xaa));
   t.is(arena[121], 0);
+});
+
+// ---- parts of a conversation -----------------------------------------------------------------
+
+test('an echo is asked or answered, in the words of its family', (t) => {
+  const part = (bytes: Uint8Array): number => echoPart(viewOf(bytes), 0, parsed(bytes));
+  t.is(part(icmp('10.0.0.2', 8)), ECHO_QUESTION);
+  t.is(part(icmp('10.0.0.2', 0)), ECHO_ANSWER);
+  t.is(part(icmp('fd00::2', 128)), ECHO_QUESTION);
+  t.is(part(icmp('fd00::2', 129)), ECHO_ANSWER);
+  for (const type of [3, 13, 128, 129]) t.is(part(icmp('10.0.0.2', type)), ECHO_NONE);
+  for (const type of [0, 1, 8, 135]) t.is(part(icmp('fd00::2', type)), ECHO_NONE);
+  t.is(part(icmp('10.0.0.2', 8, { payload: Uint8Array.from([8, 0, 0, 0, 0, 0, 0]) })), ECHO_NONE);
+});
+
+test('errors are those messages that quote what they are about', (t) => {
+  const errors = (source: string): number[] =>
+    Array.from({ length: 256 }, (_, type) => type).filter((type) => {
+      const bytes = icmp(source, type);
+      return isIcmpError(viewOf(bytes), 0, parsed(bytes));
+    });
+  t.deepEqual(errors('10.0.0.2'), [3, 4, 11, 12]);
+  t.deepEqual(
+    errors('fd00::2'),
+    Array.from({ length: 128 }, (_, type) => type),
+  );
+  const udpPacket = udp({ source: '10.0.0.2', destination: '10.0.0.1', sourcePort: 0x0303 });
+  t.false(isIcmpError(viewOf(udpPacket), 0, parsed(udpPacket)));
+});
+
+// ---- too big ---------------------------------------------------------------------------------
+
+/** A packet, in a larger arena, after it was turned into the answer that it is too big. */
+function tooBig(bytes: Uint8Array, from: string, mtu: number): Uint8Array {
+  const arena = concat(new Uint8Array(64).fill(9), bytes, new Uint8Array(64).fill(9));
+  const packet = new InnerPacket();
+  parseInner(viewOf(arena), 64, bytes.length, packet);
+  const length = turnIntoTooBig(arena, viewOf(arena), 64, packet, address(from), mtu);
+  if (arena.subarray(0, 64).some((byte) => byte !== 9)) throw new Error('wrote before the packet');
+  return arena.slice(64, 64 + length);
+}
+
+test('IPv4: fragmentation is needed, says the gateway, and quotes what it can', (t) => {
+  const big = udp({ source: '10.0.0.2', destination: '10.0.0.3', data: new Uint8Array(1_473) });
+  const answer = tooBig(big, '10.0.0.1', 1_420);
+  t.is(answer.length, 576);
+  t.is(viewOf(answer).getUint16(2), 576);
+  t.deepEqual(answer.slice(12, 20), concat(address('10.0.0.1'), address('10.0.0.2')));
+  t.deepEqual([...answer.subarray(20, 22)], [3, 4]);
+  t.is(viewOf(answer).getUint16(26), 1_420);
+  t.deepEqual(answer.slice(28), big.slice(0, 548));
+  t.is(checksum(answer.subarray(0, 20)), 0);
+  t.is(checksum(answer.subarray(20)), 0);
+});
+
+test('IPv6: the packet is too big, says the gateway, and quotes what it can', (t) => {
+  const big = udp({ source: 'fd00::2', destination: 'fd00::3', data: new Uint8Array(1_453) });
+  const answer = tooBig(big, 'fd00::1', 1_280);
+  t.is(answer.length, 1_280);
+  t.is(viewOf(answer).getUint16(4), 1_240);
+  t.deepEqual(answer.slice(8, 40), concat(address('fd00::1'), address('fd00::2')));
+  t.deepEqual([answer[6], answer[40], answer[41]], [58, 2, 0]);
+  t.is(viewOf(answer).getUint32(44), 1_280);
+  t.deepEqual(answer.slice(48), big.slice(0, 1_232));
+  const pseudo = concat(
+    answer.slice(8, 40),
+    Uint8Array.from([0, 0, 1_240 >> 8, 1_240 & 255, 0, 0, 0, 58]),
+  );
+  t.is(checksum(pseudo, answer.subarray(40)), 0);
+});
+
+test('what may be cut need not be refused', (t) => {
+  const may = (bytes: Uint8Array): boolean => !mayNotFragment(viewOf(bytes), 0, parsed(bytes));
+  const four = { source: '10.0.0.2', destination: '10.0.0.3' };
+  t.true(may(udp({ ...four, fragment: 0 })));
+  t.false(may(udp({ ...four, fragment: 0x4000 })));
+  t.false(may(udp({ source: 'fd00::2', destination: 'fd00::3' })));
+});
+
+test('no error answers an error or a later fragment', (t) => {
+  const may = (bytes: Uint8Array): boolean => mayBeAnsweredByError(viewOf(bytes), 0, parsed(bytes));
+  t.true(may(udp({ source: '10.0.0.2', destination: '10.0.0.3' })));
+  t.true(may(icmp('10.0.0.2', 8)));
+  t.false(may(icmp('10.0.0.2', 3)));
+  t.false(may(icmp('fd00::2', 2)));
+  t.false(may(icmp('10.0.0.2', 8, { fragment: 5 })));
 });

@@ -8,8 +8,10 @@ import {
   hasReservedDestination,
   hasReservedSource,
   InnerPacket,
+  isConnectionRequest,
   LATER_FRAGMENT,
   parseInner,
+  parseQuoted,
   takeHop,
   WHOLE,
 } from '../../../dataplane/wire/ip.ts';
@@ -596,4 +598,78 @@ test('an address is one value, so that words can be compared as numbers', (t) =>
   );
   t.is(packet.source0, viewOf(address('255.255.255.254')).getInt32(0));
   t.is(packet.destination0, -2_147_483_648);
+});
+
+// ---- what flows are made of ------------------------------------------------------------------
+
+test('a fragment tells which datagram it is of, and where that begins', (t) => {
+  const four = parse(udp({ ...v4, identification: 0xfedc, fragment: 0x2000, data: 'x' })).packet;
+  t.deepEqual([four.identification, four.fragmentedAt], [0xfedc, 20]);
+  const six = parse(
+    udp({ ...v6, extensions: [extension(0), fragmentHeader(0, true, 0x7654_3210), extension(60)] }),
+  ).packet;
+  t.deepEqual([six.identification, six.fragmentedAt, six.upperOffset], [0x7654_3210, 56, 64]);
+});
+
+test('flags are those of TCP, and of nothing else', (t) => {
+  t.is(parse(tcp({ ...v4, flags: 0xc2 })).packet.flags, 0xc2);
+  t.is(parse(udp(v4)).packet.flags, 0);
+  t.is(
+    parse(ip({ ...v4, protocol: 6, payload: new Uint8Array(40).fill(2), fragment: 4 })).packet
+      .flags,
+    0,
+  );
+});
+
+test('a connection is requested by SYN without ACK', (t) => {
+  const requests = (flags: number): boolean =>
+    isConnectionRequest(parse(tcp({ ...v4, flags })).packet);
+  t.deepEqual([0x02, 0xc2, 0x12, 0x10, 0x04].map(requests), [true, true, false, false, false]);
+  t.false(isConnectionRequest(parse(udp(v4)).packet));
+});
+
+/** What is read of the first bytes of a packet, as an error quotes them. */
+function quote(bytes: Uint8Array, available: number): InnerPacket | null {
+  const packet = new InnerPacket();
+  const quoted = bytes.slice(0, available);
+  return parseQuoted(viewOf(quoted), 0, quoted.length, packet) ? packet : null;
+}
+
+test('a quoted packet shows addresses and ports in its first eight bytes', (t) => {
+  const four = quote(tcp({ ...v4, sourcePort: 7, destinationPort: 9, data: 'much more' }), 28)!;
+  t.deepEqual([four.sourcePort, four.destinationPort, four.protocol], [7, 9, 6]);
+  t.is(four.destination0, 0xc0000201 | 0);
+  const six = quote(udp({ ...v6, sourcePort: 7, destinationPort: 9, data: 'much more' }), 48)!;
+  t.deepEqual([six.sourcePort, six.destinationPort, six.protocol], [7, 9, 17]);
+  t.deepEqual([six.source0 >>> 0, six.source3], [0xfd000000, 2]);
+  t.truthy(quote(udp({ ...v6, extensions: [fragmentHeader(0, true)] }), 56));
+});
+
+test('a quote that shows too little is none', (t) => {
+  t.is(quote(tcp(v4), 27), null);
+  t.is(quote(tcp({ ...v4, ipOptions: new Uint8Array(4) }), 31), null);
+  t.is(quote(udp(v6), 47), null);
+  t.is(quote(udp({ ...v6, extensions: [extension(60)] }), 55), null);
+  t.is(quote(udp({ ...v4, fragment: 3, data: 'x' }), 28), null, 'a later fragment');
+  t.is(
+    quote(udp({ ...v6, data: 'xxxxxxxxxxxxxxxx', extensions: [fragmentHeader(3, true)] }), 64),
+    null,
+  );
+  const version = udp(v4);
+  version[0] = 0x55;
+  t.is(quote(version, 28), null);
+  const header = udp(v4);
+  header[0] = 0x44;
+  t.is(quote(header, 28), null, 'a header that is shorter than a header');
+});
+
+test('quotes of random bytes are read or refused, and nothing past them is touched', (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 80 }), fc.constantFrom(0x45, 0x60), (bytes, first) => {
+      if (bytes.length > 0) bytes[0] = first;
+      quote(bytes, bytes.length);
+    }),
+    SEEDED,
+  );
+  t.pass();
 });

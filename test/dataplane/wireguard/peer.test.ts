@@ -12,7 +12,7 @@ function makePeer(): Peer {
 
 function stage(peer: Peer, count: number, length = 10): number[] {
   return Array.from({ length: count }, (_, i) =>
-    peer.stage({ bytes: counting(length, i), headerBytes: 0 }),
+    peer.stage({ bytes: counting(length, i), from: -1, headerBytes: 0 }),
   );
 }
 
@@ -73,4 +73,16 @@ test('dropping the oldest of none does nothing', (t) => {
   const peer = makePeer();
   peer.dropOldestStaged();
   t.is(peer.stagedBytes, 0);
+});
+
+test('what waits from some peers is forgotten, the rest stays in order and is counted', (t) => {
+  const peer = makePeer();
+  for (const [i, from] of [3, 4, -1, 3, 5].entries())
+    peer.stage({ bytes: counting(10 + i), headerBytes: 0, from });
+  peer.dropStagedFrom(new Set([3, 5]));
+  t.deepEqual(
+    peer.staged.map(({ from }) => from),
+    [4, -1],
+  );
+  t.is(peer.stagedBytes, 11 + 12);
 });

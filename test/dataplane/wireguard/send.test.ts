@@ -20,7 +20,7 @@ import {
   VERDICT_SEALED_REKEY,
 } from '../../../dataplane/contract.ts';
 import { response } from '../../../dataplane/wire/messages.ts';
-import { VIRTIO_HEADER_BYTES } from '../../../dataplane/wireguard/send.ts';
+import { VIRTIO_HEADER_BYTES } from '../../../dataplane/wire/virtio.ts';
 import { counting, udp, viewOf } from '../../support/packets.ts';
 import {
   type Client,

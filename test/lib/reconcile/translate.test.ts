@@ -115,6 +115,16 @@ test('a device becomes a peer whose allowed IPs are exactly its addresses', (t) 
   t.deepEqual([...deviceIds], [[KEY, 'd1']]);
 });
 
+test('a device that has an MTU of its own is known by it, if an interface can have it', (t) => {
+  const mtuOf = (fields: Partial<DeviceRow>): unknown =>
+    translate(rows({ devices: [device(fields)] }), settings, NOW).config.peers.get(KEY)?.mtu;
+  t.is(mtuOf({ use_default_mtu: false, mtu: 1_280 }), 1_280);
+  t.is(mtuOf({ use_default_mtu: false, mtu: 576 }), 576);
+  t.is(mtuOf({ use_default_mtu: true, mtu: 1_280 }), undefined);
+  for (const mtu of [null, 0, -1, 575, 1_501, 1_300.5])
+    t.is(mtuOf({ use_default_mtu: false, mtu }), undefined, `${mtu}`);
+});
+
 test('the same row is the same peer, so that nothing is compared byte by byte', (t) => {
   const state = rows({});
   const first = translate(state, settings, NOW).config.peers.get(KEY);

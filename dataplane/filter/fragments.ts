@@ -1,0 +1,163 @@
+// The verdicts on first fragments, for the later ones that show no ports. A fixed number of places,
+// four for each datagram to choose from; the one that would end first gives way. Only datagrams
+// from peers are kept: what comes from the TUN is not judged.
+
+import { FRAGMENTED_MS, MAX_FRAGMENTED } from '../constants.ts';
+import type { Random } from '../noise/handshake.ts';
+import { FIRST_FRAGMENT, type InnerPacket, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
+
+/** Words of a place. */
+const PLACE_WORDS = 17;
+const KIND = 0;
+const IDENTIFICATION = 1;
+const SOURCE = 2;
+const DESTINATION = 6;
+const VERSION = 10;
+const REASON = 11;
+const RULE = 12;
+const LEAST_OFFSET = 13;
+const PORT = 14;
+const JUDGED = 15;
+const GENERATION = 16;
+const WAYS = 4;
+const TCP_HEADER_BYTES = 20;
+const UDP_HEADER_BYTES = 8;
+
+/** In the place of a place: no first fragment is known. */
+export const NO_FIRST = -1;
+
+/** What is remembered of first fragments. */
+export class FragmentTable {
+  readonly #words = new Int32Array(MAX_FRAGMENTED * PLACE_WORDS);
+  readonly #deadlines = new Float64Array(MAX_FRAGMENTED);
+  /** In an array, because a number in a field, or handed on, may be allocated anew. */
+  readonly #now = new Float64Array(1);
+  readonly #seed: number;
+
+  constructor(random: Random) {
+    const seed = new Uint8Array(4);
+    random(seed);
+    this.#seed = new DataView(seed.buffer).getInt32(0);
+  }
+
+  /** Says what time it is until the next call. */
+  begin(now: number): void {
+    this.#now[0] = now;
+  }
+
+  /**
+   * Makes a place for a first fragment, of a sender in that generation. `isJudged` is 1 where rules
+   * for the packet itself gave the verdict.
+   */
+  keep(packet: InnerPacket, generation: number, isJudged: number): number {
+    let place = this.find(packet, generation);
+    if (place === NO_FIRST) place = this.#choose(packet);
+    const at = place * PLACE_WORDS;
+    const words = this.#words;
+    words[at + KIND] = (packet.version << 8) | packet.protocol;
+    words[at + IDENTIFICATION] = packet.identification;
+    words[at + SOURCE] = packet.source0;
+    words[at + SOURCE + 1] = packet.source1;
+    words[at + SOURCE + 2] = packet.source2;
+    words[at + SOURCE + 3] = packet.source3;
+    words[at + DESTINATION] = packet.destination0;
+    words[at + DESTINATION + 1] = packet.destination1;
+    words[at + DESTINATION + 2] = packet.destination2;
+    words[at + DESTINATION + 3] = packet.destination3;
+    words[at + PORT] = packet.destinationPort;
+    words[at + JUDGED] = isJudged;
+    words[at + GENERATION] = generation;
+    words[at + LEAST_OFFSET] = packet.upperOffset - packet.fragmentedAt + headerBytes(packet);
+    this.#deadlines[place] = this.#now[0]! + FRAGMENTED_MS;
+    return place;
+  }
+
+  /** Writes down the verdict of a place, and by which rule, under a version of the rules. */
+  setVerdict(place: number, version: number, reason: number, rule: number): void {
+    const at = place * PLACE_WORDS;
+    this.#words[at + VERSION] = version;
+    this.#words[at + REASON] = reason;
+    this.#words[at + RULE] = rule;
+  }
+
+  /** The place of the first fragment that a packet follows, or NO_FIRST. */
+  find(packet: InnerPacket, generation: number): number {
+    const first = this.#firstPlace(packet);
+    for (let place = first; place < first + WAYS; place++) {
+      if (this.#deadlines[place]! <= this.#now[0]!) continue;
+      const at = place * PLACE_WORDS;
+      if (this.#words[at + GENERATION] === generation && this.#holds(at, packet)) return place;
+    }
+    return NO_FIRST;
+  }
+
+  /** Whether a later fragment would overwrite what was judged in the first one (RFC 3128). */
+  overlaps(place: number, packet: InnerPacket): boolean {
+    return packet.fragmentOffset * 8 < this.#words[place * PLACE_WORDS + LEAST_OFFSET]!;
+  }
+
+  /** Whether the verdict of a place was given by rules that have changed. */
+  isOutdated(place: number, version: number): boolean {
+    const at = place * PLACE_WORDS;
+    return this.#words[at + JUDGED] === 1 && this.#words[at + VERSION] !== version;
+  }
+
+  /** Fills in what the rules would judge of the first fragment that `later` follows. */
+  describe(place: number, first: InnerPacket, later: InnerPacket): void {
+    first.version = later.version;
+    first.protocol = later.protocol;
+    first.fragment = FIRST_FRAGMENT;
+    first.destination0 = later.destination0;
+    first.destination1 = later.destination1;
+    first.destination2 = later.destination2;
+    first.destination3 = later.destination3;
+    first.destinationPort = this.#words[place * PLACE_WORDS + PORT]!;
+  }
+
+  reasonAt(place: number): number {
+    return this.#words[place * PLACE_WORDS + REASON]!;
+  }
+
+  ruleAt(place: number): number {
+    return this.#words[place * PLACE_WORDS + RULE]!;
+  }
+
+  #holds(at: number, packet: InnerPacket): boolean {
+    const words = this.#words;
+    return (
+      words[at + IDENTIFICATION] === packet.identification &&
+      words[at + KIND] === ((packet.version << 8) | packet.protocol) &&
+      words[at + SOURCE] === packet.source0 &&
+      words[at + SOURCE + 1] === packet.source1 &&
+      words[at + SOURCE + 2] === packet.source2 &&
+      words[at + SOURCE + 3] === packet.source3 &&
+      words[at + DESTINATION] === packet.destination0 &&
+      words[at + DESTINATION + 1] === packet.destination1 &&
+      words[at + DESTINATION + 2] === packet.destination2 &&
+      words[at + DESTINATION + 3] === packet.destination3
+    );
+  }
+
+  /** The place, of those that a datagram may take, that is free for longest or soonest. */
+  #choose(packet: InnerPacket): number {
+    const first = this.#firstPlace(packet);
+    let chosen = first;
+    for (let place = first + 1; place < first + WAYS; place++)
+      if (this.#deadlines[place]! < this.#deadlines[chosen]!) chosen = place;
+    return chosen;
+  }
+
+  #firstPlace(packet: InnerPacket): number {
+    let hash = Math.imul(packet.source0 ^ packet.source3 ^ this.#seed, 0x9e3779b1);
+    hash ^= packet.destination0 ^ packet.destination3;
+    hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) ^ packet.identification;
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+    return ((hash ^ (hash >>> 16)) & (MAX_FRAGMENTED / WAYS - 1)) * WAYS;
+  }
+}
+
+/** Bytes of the upper layer that were judged. */
+function headerBytes(packet: InnerPacket): number {
+  if (packet.protocol === PROTOCOL_TCP) return TCP_HEADER_BYTES;
+  return packet.protocol === PROTOCOL_UDP ? UDP_HEADER_BYTES : 0;
+}

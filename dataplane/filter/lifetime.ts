@@ -1,0 +1,65 @@
+// How long a flow is remembered: until a while after its last packet, and for TCP according to what
+// both sides have said. No windows and sequence numbers: whoever can forge them is past the tunnel.
+
+import {
+  ICMP_FLOW_MS,
+  TCP_CLOSED_MS,
+  TCP_ESTABLISHED_MS,
+  TCP_OPENING_MS,
+  UDP_FLOW_MS,
+} from '../constants.ts';
+import {
+  type InnerPacket,
+  PROTOCOL_ICMP,
+  PROTOCOL_ICMPV6,
+  PROTOCOL_TCP,
+  TCP_FIN,
+  TCP_RST,
+  TCP_SYN,
+} from '../wire/ip.ts';
+import { type FlowTable, REPLIED, STATE } from './flow-table.ts';
+
+/** Bits of a TCP flow's state, beside REPLIED: A has acknowledged the answer; who has ended. */
+const ESTABLISHED = 2;
+const A_ENDED = 4;
+const B_ENDED = 8;
+const CLOSED = 16;
+
+/** Whether a connection is over, by a reset or by both sides. */
+export function isClosed(flows: FlowTable, flow: number): boolean {
+  return (flows.get(flow, STATE) & CLOSED) !== 0;
+}
+
+/** Takes note of a packet of a flow; `reply` is 1 where it goes from B to A. */
+export function notice(flows: FlowTable, flow: number, packet: InnerPacket, reply: number): void {
+  if (reply === 1 && (flows.get(flow, STATE) & REPLIED) === 0) flows.markReplied(flow);
+  if (packet.protocol === PROTOCOL_TCP) noticeTcp(flows, flow, packet.flags, reply);
+  else flows.endIn(flow, lifetimeOf(packet));
+}
+
+/** Keeps a flow that is refused in memory for as long as its packets come. */
+export function hold(flows: FlowTable, flow: number, packet: InnerPacket): void {
+  if (packet.protocol !== PROTOCOL_TCP) flows.endIn(flow, lifetimeOf(packet));
+  else flows.endNotBefore(flow, TCP_OPENING_MS);
+}
+
+function noticeTcp(flows: FlowTable, flow: number, flags: number, reply: number): void {
+  let state = flows.get(flow, STATE);
+  // Stragglers do not keep a connection that is over.
+  if ((state & CLOSED) !== 0) return;
+  if ((flags & TCP_FIN) !== 0) state |= reply === 0 ? A_ENDED : B_ENDED;
+  const bothEnded = (state & (A_ENDED | B_ENDED)) === (A_ENDED | B_ENDED);
+  if (bothEnded || (flags & TCP_RST) !== 0) {
+    flows.set(flow, STATE, state | CLOSED);
+    flows.endIn(flow, TCP_CLOSED_MS);
+    return;
+  }
+  if (reply === 0 && (state & REPLIED) !== 0 && (flags & TCP_SYN) === 0) state |= ESTABLISHED;
+  flows.set(flow, STATE, state);
+  flows.endIn(flow, (state & ESTABLISHED) !== 0 ? TCP_ESTABLISHED_MS : TCP_OPENING_MS);
+}
+
+function lifetimeOf(packet: InnerPacket): number {
+  const { protocol } = packet;
+  return protocol === PROTOCOL_ICMP || protocol === PROTOCOL_ICMPV6 ? ICMP_FLOW_MS : UDP_FLOW_MS;
+}

@@ -1,0 +1,24 @@
+// How often the gateway may speak of its own accord to each peer: some in a row, then one in a
+// while. A number per peer, no list.
+
+/** Paces by peer slot. */
+export class Pace {
+  /** By slot: when as much would have been said as may be, at the pace alone. */
+  readonly #spentUntil: Float64Array;
+  readonly #intervalMs: number;
+  readonly #burstMs: number;
+
+  constructor(slots: number, burst: number, intervalMs: number) {
+    this.#spentUntil = new Float64Array(slots);
+    this.#intervalMs = intervalMs;
+    this.#burstMs = (burst - 1) * intervalMs;
+  }
+
+  /** Whether one more may be said now; if so, it is counted. */
+  allows(slot: number, now: number): boolean {
+    const spentUntil = Math.max(this.#spentUntil[slot]!, now);
+    if (spentUntil - now > this.#burstMs) return false;
+    this.#spentUntil[slot] = spentUntil + this.#intervalMs;
+    return true;
+  }
+}

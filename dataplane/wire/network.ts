@@ -1,0 +1,45 @@
+// A network of the tunnel, as the packet path asks for it: does a packet's destination lie in it,
+// and is it the gateway's own address?
+
+import type { InnerPacket } from './ip.ts';
+
+/** A tunnel network and the gateway's own address in it, as words. */
+export class OwnNetwork {
+  readonly #network: readonly number[];
+  readonly #masks: readonly number[];
+  readonly #address: readonly number[];
+
+  constructor(config: { network: Uint8Array; prefixBits: number; address: Uint8Array }) {
+    this.#masks = [0, 1, 2, 3].map((i) => {
+      const bits = Math.min(32, Math.max(0, config.prefixBits - 32 * i));
+      return bits === 0 ? 0 : -1 << (32 - bits);
+    });
+    this.#network = wordsOf(config.network).map((word, i) => word & this.#masks[i]!);
+    this.#address = wordsOf(config.address);
+  }
+
+  contains(packet: InnerPacket): boolean {
+    const [mask0, mask1, mask2, mask3] = this.#masks as [number, number, number, number];
+    return (
+      (packet.destination0 & mask0) === this.#network[0] &&
+      (packet.destination1 & mask1) === this.#network[1] &&
+      (packet.destination2 & mask2) === this.#network[2] &&
+      (packet.destination3 & mask3) === this.#network[3]
+    );
+  }
+
+  isAddress(packet: InnerPacket): boolean {
+    return (
+      packet.destination0 === this.#address[0] &&
+      packet.destination1 === this.#address[1] &&
+      packet.destination2 === this.#address[2] &&
+      packet.destination3 === this.#address[3]
+    );
+  }
+}
+
+/** An address as four words, most significant first; IPv4 fills the first. */
+export function wordsOf(address: Uint8Array): number[] {
+  const view = new DataView(address.buffer, address.byteOffset, address.byteLength);
+  return [0, 1, 2, 3].map((i) => (4 * i < address.length ? view.getInt32(4 * i) : 0));
+}

@@ -1,0 +1,28 @@
+// The virtio_net_hdr that stands before each packet of a TUN (VIRTIO 1.2, section 5.1.6), as far as
+// TypeScript reads it; in the byte order of the machines that Postern runs on, little-endian.
+
+import { type InnerPacket, PROTOCOL_TCP } from './ip.ts';
+
+/** Bytes of the header. */
+export const VIRTIO_HEADER_BYTES = 10;
+
+const FLAGS = 0;
+const GSO_TYPE = 1;
+const GSO_SIZE = 4;
+const NEEDS_CHECKSUM = 1;
+const UDP_HEADER_BYTES = 8;
+
+/** Whether the checksum of the packet at `offset` covers only its pseudo header so far. */
+export function hasPartialChecksum(view: DataView, offset: number): boolean {
+  return (view.getUint8(offset - VIRTIO_HEADER_BYTES + FLAGS) & NEEDS_CHECKSUM) !== 0;
+}
+
+/** Bytes of the largest packet that becomes of the (super-)packet at `offset`. */
+export function segmentBytes(view: DataView, offset: number, packet: InnerPacket): number {
+  const header = offset - VIRTIO_HEADER_BYTES;
+  if (view.getUint8(header + GSO_TYPE) === 0) return packet.length;
+  const upper = offset + packet.upperOffset;
+  const upperBytes =
+    packet.protocol === PROTOCOL_TCP ? (view.getUint8(upper + 12) >> 4) * 4 : UDP_HEADER_BYTES;
+  return packet.upperOffset + upperBytes + view.getUint16(header + GSO_SIZE, true);
+}

@@ -1,0 +1,186 @@
+// Faults of the filter, of fragments and of revocation that other gateways shipped, one test each,
+// with where it was reported. In the whole packet path; the finer cases are in filter/.
+
+import test from 'ava';
+import type { RuleConfig } from '../../dataplane/contract.ts';
+import {
+  address,
+  concat,
+  echoRequest,
+  flagsOf,
+  fragmentHeader,
+  ip,
+  tcp,
+  udp,
+} from '../support/packets.ts';
+import {
+  type Client,
+  gatewayAndClients,
+  INITIATION,
+  type Node,
+  rule,
+  type World,
+} from '../support/simulation.ts';
+
+const host = '192.0.2.1';
+const host6 = '2001:db8::1';
+const dropAll = [rule('4', 'drop', '0.0.0.0/0'), rule('6', 'drop', '::/0')];
+
+/** Clients with a session each, under rules of their common owner. */
+function connected(
+  count: number,
+  rules: Record<string, readonly RuleConfig[]> = {},
+): ReturnType<typeof gatewayAndClients> {
+  const scene = gatewayAndClients(count);
+  for (const client of scene.clients) client.sender.initiate(client.peer, false, scene.world.now);
+  scene.world.run(100);
+  scene.gateway.apply(scene.peers, rules);
+  return scene;
+}
+
+/** Sends, lets it travel, and takes what came out on the other side. */
+function pass(world: World, from: Client | Node, to: Client | Node, bytes: Uint8Array): number {
+  to.delivered.length = 0;
+  from.send(bytes);
+  world.run(20);
+  return to.delivered.length;
+}
+
+test('defguard #1868: rules for IPv4 leave IPv6 alone, and the reverse', (t) => {
+  const four = udp({ source: '10.0.0.2', destination: host });
+  const six = udp({ source: 'fd00::2', destination: host6 });
+  for (const [range, wanted] of [
+    ['0.0.0.0/0', [0, 1]],
+    ['::/0', [1, 0]],
+  ] as const) {
+    const { world, gateway, clients } = connected(1, { '': [rule('x', 'drop', range)] });
+    t.deepEqual(
+      [four, six].map((packet) => pass(world, clients[0]!, gateway, packet)),
+      [...wanted],
+      range,
+    );
+  }
+});
+
+test('defguard #1162: rules hold for devices that are made after them', (t) => {
+  const { world, gateway, clients, peers } = connected(2, { owner: dropAll });
+  gateway.apply([peers[0]!], { owner: dropAll });
+  gateway.apply(peers, { owner: dropAll });
+  clients[1]!.sender.initiate(clients[1]!.peer, false, world.now + 10_000);
+  world.run(100);
+  const packet = udp({ source: '10.0.0.3', destination: host });
+  t.is(pass(world, clients[1]!, gateway, packet), 0);
+});
+
+test('wg-easy #2769: a device answers what was opened towards it', (t) => {
+  const { world, gateway, clients } = connected(1, { owner: dropAll });
+  const lan = { source: host, destination: '10.0.0.2', sourcePort: 40, destinationPort: 22 };
+  const own = { source: '10.0.0.2', destination: host, sourcePort: 22, destinationPort: 40 };
+  t.is(pass(world, gateway, clients[0]!, tcp({ ...lan, flags: flagsOf('S') })), 1);
+  t.is(pass(world, clients[0]!, gateway, tcp({ ...own, flags: flagsOf('SA') })), 1);
+  t.is(pass(world, gateway, clients[0]!, tcp({ ...lan, flags: flagsOf('A') })), 1);
+  t.is(pass(world, clients[0]!, gateway, tcp({ ...own, flags: flagsOf('PA'), data: 'x' })), 1);
+  t.is(pass(world, clients[0]!, gateway, tcp({ ...own, flags: flagsOf('S') })), 0);
+});
+
+test('wg-easy: while rules change there is no moment without them', (t) => {
+  const { world, gateway, clients, peers } = connected(1, { owner: dropAll });
+  for (let i = 0; i < 50; i++) {
+    const others = Array.from({ length: i }, (_, n) => rule(`${n}`, 'drop', `198.51.100.${n}`));
+    gateway.apply(peers, { owner: [...dropAll, ...others] });
+    t.is(pass(world, clients[0]!, gateway, udp({ source: '10.0.0.2', destination: host })), 0);
+  }
+  t.deepEqual(gateway.drops(), { rule_drop: 50 });
+});
+
+test('fragments: ports are in the first one, and the others are let pass or dropped with it', (t) => {
+  const { world, gateway, clients } = connected(1, {
+    owner: [rule('dns', 'accept', host, { type: 'udp', first: 53 }), ...dropAll],
+  });
+  const fragment = (destinationPort: number, identification: number): Uint8Array[] => {
+    const whole = { source: '10.0.0.2', destination: host, identification };
+    return [
+      udp({ ...whole, destinationPort, data: new Uint8Array(8), fragment: 0x2000 }),
+      ip({ ...whole, protocol: 17, payload: new Uint8Array(16), fragment: 2 }),
+    ];
+  };
+  const results = [...fragment(53, 1), ...fragment(54, 2), fragment(53, 3)[1]!].map((bytes) =>
+    pass(world, clients[0]!, gateway, bytes),
+  );
+  t.deepEqual(results, [1, 1, 0, 0, 0]);
+  t.deepEqual(gateway.drops(), { rule_drop: 2, inner_fragment_unsafe: 1 });
+});
+
+test('RFC 1858, RFC 3128: fragments that hide or overwrite ports and flags are dropped', (t) => {
+  const { world, gateway, clients } = connected(1);
+  const four = { source: '10.0.0.2', destination: host };
+  const six = { source: 'fd00::2', destination: host6 };
+  const extensions = [fragmentHeader(1, false)];
+  const packets = [
+    ip({ ...four, protocol: 17, payload: new Uint8Array(4), fragment: 0x2000 }),
+    ip({ ...four, protocol: 6, payload: new Uint8Array(16), fragment: 0x2000 }),
+    ip({ ...four, protocol: 6, payload: new Uint8Array(24), fragment: 1 }),
+    ip({ ...six, protocol: 6, payload: new Uint8Array(24), extensions }),
+  ];
+  for (const packet of packets) t.is(pass(world, clients[0]!, gateway, packet), 0);
+  t.deepEqual(gateway.drops(), { inner_fragment_unsafe: packets.length });
+});
+
+test('an ICMP error belongs to the conversation that it quotes, and to no other', (t) => {
+  const { world, gateway, clients } = connected(1, { owner: dropAll });
+  const asked = udp({ source: host, destination: '10.0.0.2', sourcePort: 40 });
+  const errorAbout = (quoted: Uint8Array): Uint8Array => {
+    const payload = concat(Uint8Array.from([3, 3, 0, 0, 0, 0, 0, 0]), quoted.subarray(0, 28));
+    return ip({ source: '10.0.0.2', destination: host, protocol: 1, payload });
+  };
+  t.is(pass(world, clients[0]!, gateway, errorAbout(asked)), 0, 'before anything was asked');
+  t.is(pass(world, gateway, clients[0]!, asked), 1);
+  t.is(pass(world, clients[0]!, gateway, errorAbout(asked)), 1);
+  const other = udp({ source: host, destination: '10.0.0.2', sourcePort: 41 });
+  t.is(pass(world, clients[0]!, gateway, errorAbout(other)), 0);
+});
+
+test('what a device sends to another one is judged too', (t) => {
+  const { world, clients } = connected(2, { '': [rule('x', 'drop', '10.0.0.0/24')] });
+  const ping = echoRequest('10.0.0.2', '10.0.0.3');
+  t.is(pass(world, clients[0]!, clients[1]!, ping), 0);
+  t.is(pass(world, clients[0]!, clients[1]!, echoRequest('fd00::2', 'fd00::3')), 1);
+});
+
+test('defguard gateway #225: changing one device leaves the sessions and counters of the others alone', (t) => {
+  const { world, gateway, clients, peers } = connected(2);
+  const packet = udp({ source: '10.0.0.2', destination: host });
+  pass(world, clients[0]!, gateway, packet);
+  const before = world.sent(INITIATION).length;
+  gateway.apply([peers[0]!, { ...peers[1]!, ipv4: address('10.0.0.9'), mtu: 1_280 }]);
+  gateway.apply([peers[0]!]);
+  t.is(pass(world, clients[0]!, gateway, packet), 1);
+  t.is(world.sent(INITIATION).length, before);
+  const sample = gateway.sample().peers.find(({ publicKey }) => publicKey === clients[0]!.key);
+  // The handshake, the packet that confirmed it, and two of 28 bytes, padded to 32.
+  t.is(sample?.rxBytes, 148 + 32 + 2 * (32 + 32));
+});
+
+test('Firezone 0.7 #1578: who is disabled is cut off in the middle of a connection', (t) => {
+  const { world, gateway, clients, peers } = connected(2);
+  const up = { source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 };
+  const down = { source: host, destination: '10.0.0.2', sourcePort: 80, destinationPort: 9 };
+  t.is(pass(world, clients[0]!, gateway, tcp({ ...up, flags: flagsOf('S') })), 1);
+  t.is(pass(world, gateway, clients[0]!, tcp({ ...down, flags: flagsOf('SA') })), 1);
+  gateway.apply([peers[1]!]);
+  t.is(pass(world, clients[0]!, gateway, tcp({ ...up, flags: flagsOf('A') })), 0);
+  t.is(pass(world, gateway, clients[0]!, tcp({ ...down, flags: flagsOf('A') })), 0);
+  const other = udp({ source: '10.0.0.3', destination: host });
+  t.is(pass(world, clients[1]!, gateway, other), 1);
+});
+
+test('a new drop rule ends what is established, not only what is new', (t) => {
+  const { world, gateway, clients, peers } = connected(1);
+  const up = udp({ source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 });
+  const down = udp({ source: host, destination: '10.0.0.2', sourcePort: 80, destinationPort: 9 });
+  t.is(pass(world, clients[0]!, gateway, up), 1);
+  t.is(pass(world, gateway, clients[0]!, down), 1);
+  gateway.apply(peers, { owner: dropAll });
+  t.is(pass(world, gateway, clients[0]!, down), 0, 'else the host would open it again');
+  t.is(pass(world, clients[0]!, gateway, up), 0);
+});

@@ -1,0 +1,259 @@
+// The table of flows: found from both sides, bounded, and who goes when there is no room.
+
+import test from 'ava';
+import fc from 'fast-check';
+import {
+  FlowTable,
+  type FlowTableOptions,
+  ownerOf,
+  peerOf,
+  TUN_OWNER,
+} from '../../../dataplane/filter/flow-table.ts';
+import { InnerPacket, PROTOCOL_UDP } from '../../../dataplane/wire/ip.ts';
+import { SEEDED, seededRandom } from '../../support/simulation.ts';
+
+const PEER = ownerOf(0, 4);
+const OTHER = ownerOf(1, 4);
+
+function tableOf(options: Partial<FlowTableOptions> = {}): FlowTable {
+  const table = new FlowTable({ random: seededRandom(3), capacity: 64, quota: 16, ...options });
+  table.begin(1_000);
+  return table;
+}
+
+/** A packet between two numbers. */
+function packetOf(source: number, destination: number, version = 4): InnerPacket {
+  const packet = new InnerPacket();
+  packet.version = version;
+  packet.protocol = PROTOCOL_UDP;
+  packet.source0 = source;
+  packet.destination0 = destination;
+  if (version === 6) {
+    packet.source3 = source;
+    packet.destination3 = destination;
+  }
+  return packet;
+}
+
+/** Opens a flow that lives for a minute. */
+function open(table: FlowTable, source: number, owner = PEER, destination = 9): number {
+  const flow = table.add(packetOf(source, destination), 1, 2, owner, TUN_OWNER);
+  table.endIn(flow, 60_000);
+  return flow;
+}
+
+function has(table: FlowTable, source: number, destination = 9): boolean {
+  return table.find(packetOf(source, destination), 1, 2) !== 0;
+}
+
+test('an owner is a peer and a family, and never the TUN', (t) => {
+  t.deepEqual(
+    [ownerOf(0, 4), ownerOf(0, 6), ownerOf(65_535, 4), ownerOf(65_535, 6)].map(peerOf),
+    [0, 0, 65_535, 65_535],
+  );
+  t.is(new Set([TUN_OWNER, PEER, OTHER, ownerOf(0, 6)]).size, 4);
+});
+
+test('a flow is found from both sides, and told which', (t) => {
+  for (const version of [4, 6]) {
+    const table = tableOf();
+    const flow = table.add(packetOf(5, 6, version), 10, 20, PEER, TUN_OWNER);
+    table.endIn(flow, 1);
+    t.is(table.find(packetOf(5, 6, version), 10, 20), 2 * flow);
+    t.is(table.find(packetOf(6, 5, version), 20, 10), 2 * flow + 1);
+    t.is(table.find(packetOf(5, 6, version), 20, 10), 0);
+    t.is(table.find(packetOf(6, 5, version), 10, 20), 0);
+    t.is(table.find(packetOf(5, 6, 10 - version), 10, 20), 0);
+    t.true(table.isBetween(2 * flow, PEER, TUN_OWNER));
+    t.true(table.isBetween(2 * flow + 1, TUN_OWNER, PEER));
+    t.false(table.isBetween(2 * flow, TUN_OWNER, PEER));
+    t.false(table.isBetween(2 * flow, PEER, OTHER));
+  }
+});
+
+test('every word of an IPv6 address counts', (t) => {
+  const words = [
+    'source0',
+    'source1',
+    'source2',
+    'source3',
+    'destination0',
+    'destination1',
+  ] as const;
+  for (const word of [...words, 'destination2', 'destination3'] as const) {
+    const table = tableOf();
+    table.endIn(table.add(packetOf(5, 6, 6), 1, 2, PEER, TUN_OWNER), 1);
+    const packet = packetOf(5, 6, 6);
+    packet[word] ^= 1 << 31;
+    t.is(table.find(packet, 1, 2), 0, word);
+  }
+});
+
+test('a flow describes the packet that opened it', (t) => {
+  const table = tableOf();
+  const flow = table.add(packetOf(5, 6, 6), 10, 20, PEER, TUN_OWNER);
+  const packet = new InnerPacket();
+  table.describe(flow, packet);
+  const { version, protocol, destination0, destination3, destinationPort } = packet;
+  t.deepEqual([version, protocol, destination0, destination3, destinationPort], [6, 17, 6, 6, 20]);
+});
+
+test('a flow that has ended is not found', (t) => {
+  const table = tableOf();
+  open(table, 5);
+  table.begin(60_999);
+  t.true(has(table, 5));
+  table.begin(61_000);
+  t.false(has(table, 5));
+  t.is(table.live, 0);
+});
+
+test('what a forgotten owner had, or was in, is not found', (t) => {
+  const table = tableOf();
+  open(table, 5, PEER);
+  const between = table.add(packetOf(6, 7), 1, 2, OTHER, PEER);
+  table.endIn(between, 60_000);
+  open(table, 8, OTHER);
+  table.forget(PEER);
+  t.false(has(table, 5));
+  t.false(has(table, 6, 7));
+  t.true(has(table, 8));
+  t.is(table.generationOf(PEER), 1);
+});
+
+// ---- bounds ----------------------------------------------------------------------------------
+
+test('a peer at its quota loses its oldest flow that was not answered', (t) => {
+  const table = tableOf({ quota: 4 });
+  const flows = [1, 2, 3, 4].map((source) => open(table, source));
+  open(table, 50, OTHER);
+  table.markReplied(flows[0]!);
+  open(table, 5);
+  t.deepEqual(
+    [1, 2, 3, 4, 5, 50].filter((source) => has(table, source)),
+    [1, 3, 4, 5, 50],
+  );
+});
+
+test('a peer at its quota whose flows were all answered loses the one that would end first', (t) => {
+  const table = tableOf({ quota: 4 });
+  for (const source of [1, 2, 3, 4]) {
+    const flow = open(table, source);
+    table.markReplied(flow);
+    if (source === 3) table.endIn(flow, 10);
+  }
+  open(table, 5);
+  t.deepEqual(
+    [1, 2, 3, 4, 5].filter((source) => has(table, source)),
+    [1, 2, 4, 5],
+  );
+});
+
+test('a full table loses the oldest flow that was not answered, whose ever it is', (t) => {
+  const table = tableOf({ capacity: 4 });
+  table.markReplied(open(table, 1, OTHER));
+  for (const source of [2, 3, 4]) open(table, source, OTHER);
+  open(table, 5, PEER);
+  t.deepEqual(
+    [1, 2, 3, 4, 5].filter((source) => has(table, source)),
+    [1, 3, 4, 5],
+  );
+});
+
+test('where all were answered, who opens one more pays, if it has any', (t) => {
+  const table = tableOf({ capacity: 4 });
+  for (const source of [1, 2, 3]) table.markReplied(open(table, source, OTHER));
+  table.markReplied(open(table, 4, PEER));
+  open(table, 5, PEER);
+  t.deepEqual(
+    [1, 2, 3, 4, 5].filter((source) => has(table, source)),
+    [1, 2, 3, 5],
+  );
+  table.markReplied(table.find(packetOf(5, 9), 1, 2) >> 1);
+  open(table, 6, ownerOf(2, 4));
+  t.is([1, 2, 3, 5].filter((source) => has(table, source)).length, 3);
+  t.true(has(table, 6));
+});
+
+test('a flow that was opened to a peer is charged to it', (t) => {
+  const table = tableOf({ quota: 2 });
+  for (const source of [1, 2, 3])
+    table.endIn(table.add(packetOf(source, 9), 1, 2, TUN_OWNER, PEER), 60_000);
+  open(table, 4, OTHER);
+  t.deepEqual(
+    [1, 2, 3, 4].filter((source) => has(table, source)),
+    [2, 3, 4],
+  );
+});
+
+test('an owner that was forgotten begins with its whole quota', (t) => {
+  const table = tableOf({ quota: 4 });
+  for (const source of [1, 2, 3, 4]) open(table, source);
+  table.forget(PEER);
+  for (const source of [5, 6, 7, 8]) open(table, source);
+  t.deepEqual(
+    [1, 2, 3, 4, 5, 6, 7, 8].filter((source) => has(table, source)),
+    [5, 6, 7, 8],
+  );
+});
+
+test('a sweep looks at no more flows than it was told, and gets round', (t) => {
+  const table = tableOf({ capacity: 64, quota: 64 });
+  for (let source = 1; source <= 40; source++) open(table, source);
+  table.begin(100_000);
+  table.sweep(10);
+  t.is(table.live, 30);
+  table.sweep(30);
+  t.is(table.live, 0);
+  table.sweep(1_000_000_000);
+  t.is(table.live, 0);
+});
+
+test('new flows sweep out old ones', (t) => {
+  const table = tableOf({ capacity: 64, quota: 64 });
+  for (let source = 1; source <= 60; source++) open(table, source);
+  table.begin(100_000);
+  for (let source = 101; source <= 130; source++) open(table, source);
+  t.is(table.live, 30);
+});
+
+test('whatever is opened, answered, ended and forgotten, the table has what a map has', (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(5), fc.integer({ min: 1, max: 90 }), fc.nat(2)), {
+        minLength: 300,
+        maxLength: 300,
+      }),
+      (steps) => {
+        const table = tableOf({ capacity: 128, quota: 128 });
+        const slow = new Map<number, { owner: number; endsAt: number }>();
+        let now = 1_000;
+        for (const [what, source, peer] of steps) {
+          const owner = ownerOf(peer, 4);
+          const known = slow.get(source);
+          const isLive = known !== undefined && known.endsAt > now;
+          if (has(table, source) !== isLive) return false;
+          if (what === 0) {
+            now += 20_000;
+            table.begin(now);
+          } else if (what === 1) {
+            table.forget(owner);
+            for (const [key, flow] of slow) if (flow.owner === owner) slow.delete(key);
+          } else if (what === 2 && isLive) {
+            table.remove(table.find(packetOf(source, 9), 1, 2) >> 1);
+            slow.delete(source);
+          } else if (what === 3 && isLive) {
+            const flow = table.find(packetOf(9, source), 2, 1) >> 1;
+            if (table.get(flow, 12) === 0) table.markReplied(flow);
+          } else if (!isLive) {
+            open(table, source, owner);
+            slow.set(source, { owner, endsAt: now + 60_000 });
+          }
+        }
+        return true;
+      },
+    ),
+    { ...SEEDED, numRuns: 200 },
+  );
+  t.pass();
+});

@@ -1,0 +1,56 @@
+// Networks of the tunnel: what lies in them, and the gateway's own address.
+
+import test from 'ava';
+import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
+import { OwnNetwork } from '../../../dataplane/wire/network.ts';
+import { address, udp, viewOf } from '../../support/packets.ts';
+
+function to(destination: string): InnerPacket {
+  const source = destination.includes(':') ? 'fd00::9' : '10.0.0.9';
+  const bytes = udp({ source, destination });
+  const packet = new InnerPacket();
+  parseInner(viewOf(bytes), 0, bytes.length, packet);
+  return packet;
+}
+
+const rows: readonly (readonly [
+  network: string,
+  bits: number,
+  inside: string[],
+  outside: string[],
+])[] = [
+  ['10.0.0.0', 24, ['10.0.0.0', '10.0.0.255'], ['10.0.1.0', '9.255.255.255']],
+  ['10.0.0.0', 32, ['10.0.0.0'], ['10.0.0.1']],
+  ['0.0.0.0', 0, ['1.2.3.4', '255.0.0.1'], []],
+  ['10.3.2.0', 22, ['10.3.0.1', '10.3.3.255'], ['10.3.4.0']],
+  ['fd00::', 64, ['fd00::', 'fd00::ffff:ffff:ffff:ffff'], ['fd00:0:0:1::', 'fd01::']],
+  ['fd00::', 106, ['fd00::3f:ffff'], ['fd00::40:0']],
+  ['fd00::5', 128, ['fd00::5'], ['fd00::4', '2001:db8::5']],
+];
+
+for (const [network, prefixBits, inside, outside] of rows) {
+  test(`${network}/${prefixBits}`, (t) => {
+    const bytes = address(network);
+    const own = new OwnNetwork({ network: bytes, prefixBits, address: bytes });
+    for (const text of inside) t.true(own.contains(to(text)), text);
+    for (const text of outside) t.false(own.contains(to(text)), text);
+  });
+}
+
+test("the gateway's address is that one and no other", (t) => {
+  const six = new OwnNetwork({
+    network: address('fd00::'),
+    prefixBits: 64,
+    address: address('fd00::1:0:0:1'),
+  });
+  t.true(six.isAddress(to('fd00::1:0:0:1')));
+  for (const text of ['fd00::1', 'fd00::1:0:0:2', 'fd00:0:0:1:1::1', 'fd01::1:0:0:1'])
+    t.false(six.isAddress(to(text)), text);
+  const four = new OwnNetwork({
+    network: address('10.0.0.0'),
+    prefixBits: 24,
+    address: address('10.0.0.1'),
+  });
+  t.true(four.isAddress(to('10.0.0.1')));
+  t.false(four.isAddress(to('10.0.0.2')));
+});

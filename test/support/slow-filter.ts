@@ -1,0 +1,365 @@
+// The filter once more, slow and obvious: what the law says, with lists, strings and objects. Random
+// tests compare the real one with it.
+
+import type { RuleConfig } from '../../dataplane/contract.ts';
+import type { ReasonName } from '../../dataplane/reasons.ts';
+import { LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP, WHOLE } from '../../dataplane/wire/ip.ts';
+import { address } from './packets.ts';
+
+// ---- rules -----------------------------------------------------------------------------------
+
+export interface SlowPacket {
+  version: 4 | 6;
+  destination: bigint;
+  protocol: number;
+  port: number;
+  fragment: number;
+}
+
+export interface SlowVerdict {
+  reason: ReasonName;
+  /** Ids of the rules of the kind that decided. */
+  rules: string[];
+}
+
+export function addressValue(bytes: Uint8Array): bigint {
+  return BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+}
+
+function covers(one: RuleConfig, packet: SlowPacket): boolean {
+  const bits = packet.version === 4 ? 32 : 128;
+  if (one.address.length * 8 !== bits) return false;
+  const hostBits = BigInt(bits - one.prefixBits);
+  return addressValue(one.address) >> hostBits === packet.destination >> hostBits;
+}
+
+/** One scope, as the law words it: accept with ports, drop with ports, accept, drop. */
+function slowScope(rules: readonly RuleConfig[], packet: SlowPacket): SlowVerdict | null {
+  const covering = rules.filter((one) => covers(one, packet));
+  const hasPorts = packet.protocol === PROTOCOL_TCP || packet.protocol === PROTOCOL_UDP;
+  const withPorts = hasPorts ? covering.filter((one) => one.portType !== null) : [];
+  if (withPorts.length > 0 && packet.fragment === LATER_FRAGMENT)
+    return { reason: 'inner_fragment_unsafe', rules: [] };
+  const type = packet.protocol === PROTOCOL_TCP ? 'tcp' : 'udp';
+  const matching = withPorts.filter(
+    (one) => one.portType === type && one.portFirst <= packet.port && packet.port <= one.portLast,
+  );
+  const plain = covering.filter((one) => one.portType === null);
+  for (const candidates of [matching, plain]) {
+    for (const action of ['accept', 'drop'] as const) {
+      const deciding = candidates.filter((one) => one.action === action);
+      if (deciding.length > 0)
+        return {
+          reason: action === 'accept' ? 'none' : 'rule_drop',
+          rules: deciding.map((one) => one.id),
+        };
+    }
+  }
+  return null;
+}
+
+export function slowJudge(
+  own: readonly RuleConfig[],
+  global: readonly RuleConfig[],
+  defaultAction: 'accept' | 'drop',
+  packet: SlowPacket,
+): SlowVerdict {
+  return (
+    slowScope(own, packet) ??
+    slowScope(global, packet) ?? {
+      reason: defaultAction === 'accept' ? 'none' : 'default_drop',
+      rules: [],
+    }
+  );
+}
+
+// ---- conversations ---------------------------------------------------------------------------
+
+/** Where something comes from or goes to: the number of a peer, or what is behind the TUN. */
+export type Side = number | 'tun';
+
+/** A packet, as one would describe it. */
+export interface Described {
+  from: Side;
+  to: Side;
+  source: string;
+  destination: string;
+  protocol: number;
+  sourcePort: number;
+  destinationPort: number;
+  /** TCP: letters of its flags. */
+  flags: string;
+  echo: 'request' | 'reply' | null;
+  fragment: 'whole' | 'first' | 'later';
+  identification: number;
+  /** 8-byte units. */
+  fragmentOffset: number;
+  /** An ICMP error quotes another packet. */
+  quotes: Described | null;
+}
+
+interface SlowFlow {
+  packet: Described;
+  opener: Side;
+  target: Side;
+  replied: boolean;
+  established: boolean;
+  ended: Set<'opener' | 'target'>;
+  closed: boolean;
+  endsAt: number;
+  version: number;
+  verdict: SlowVerdict;
+}
+
+interface SlowFirst {
+  packet: Described;
+  verdict: SlowVerdict;
+  version: number;
+  isJudged: boolean;
+  endsAt: number;
+}
+
+const SECOND = 1_000;
+const FREE: SlowVerdict = { reason: 'none', rules: [] };
+
+/** Judges packets in the words of the law. */
+export class SlowTracker {
+  readonly defaultAction: 'accept' | 'drop';
+  global: readonly RuleConfig[] = [];
+  readonly rules = new Map<string, readonly RuleConfig[]>();
+  /** By peer: whose rules are for it. */
+  readonly scopes = new Map<number, string>();
+  flows: SlowFlow[] = [];
+  firsts: SlowFirst[] = [];
+  version = 0;
+  now = 0;
+
+  constructor(defaultAction: 'accept' | 'drop') {
+    this.defaultAction = defaultAction;
+  }
+
+  /** What is to become of a packet, and which rules might count it. */
+  judge(packet: Described): SlowVerdict {
+    this.flows = this.flows.filter((flow) => flow.endsAt > this.now);
+    this.firsts = this.firsts.filter((first) => first.endsAt > this.now);
+    return packet.from === 'tun' ? this.#fromTun(packet) : this.#fromPeer(packet, packet.from);
+  }
+
+  /** What the rules alone would say. */
+  byRules(packet: Described): ReasonName {
+    return packet.from === 'tun' ? 'none' : this.#byRules(packet, packet.from).reason;
+  }
+
+  /** A peer, or its address, is gone. `family` is 4 or 6. */
+  forget(peer: number, family: number): void {
+    const isOf = (side: Side, packet: Described): boolean =>
+      side === peer && familyOf(packet) === family;
+    this.flows = this.flows.filter(
+      ({ opener, target, packet }) => !isOf(opener, packet) && !isOf(target, packet),
+    );
+    this.firsts = this.firsts.filter(({ packet }) => !isOf(packet.from, packet));
+  }
+
+  #fromPeer(packet: Described, peer: number): SlowVerdict {
+    if (packet.fragment === 'later') return this.#later(packet, peer);
+    const verdict = this.#whole(packet, peer);
+    if (packet.fragment === 'first') {
+      const known = this.firsts.findIndex((first) => isSameDatagram(first.packet, packet));
+      if (known !== -1) this.firsts.splice(known, 1);
+      this.firsts.push({
+        packet,
+        verdict: { reason: verdict.reason, rules: verdict.rules },
+        version: this.version,
+        isJudged: verdict.isJudged,
+        endsAt: this.now + 30 * SECOND,
+      });
+    }
+    return verdict;
+  }
+
+  #whole(packet: Described, peer: number): SlowVerdict & { isJudged: boolean } {
+    const byRules = (): SlowVerdict & { isJudged: boolean } => ({
+      ...this.#byRules(packet, peer),
+      isJudged: true,
+    });
+    if (packet.quotes !== null) {
+      const flow = this.#flowOf(packet.quotes);
+      if (flow === undefined || !isReturned(packet.quotes, packet)) return byRules();
+      return this.#inFlow(flow, !isAlong(flow, packet.quotes));
+    }
+    if (packet.protocol === 58 || packet.protocol === 1) if (packet.echo === null) return byRules();
+    const flow = this.#flowOf(packet);
+    if (flow === undefined || (isRequest(packet) && flow.closed)) {
+      const verdict = byRules();
+      if (verdict.reason === 'none' && packet.echo !== 'reply') {
+        if (flow !== undefined) this.flows.splice(this.flows.indexOf(flow), 1);
+        this.#open(packet, verdict);
+      }
+      return verdict;
+    }
+    if (isRequest(packet) && !isAlong(flow, packet)) return byRules();
+    const verdict = this.#inFlow(flow, isAlong(flow, packet));
+    this.#note(flow, packet);
+    return verdict;
+  }
+
+  /** What an opener sends stands under its rules and counts for them; what it is sent does not. */
+  #inFlow(flow: SlowFlow, along: boolean): SlowVerdict & { isJudged: boolean } {
+    const { reason, rules } = this.#verdictOn(flow);
+    return { reason, rules: along ? rules : [], isJudged: along };
+  }
+
+  #verdictOn(flow: SlowFlow): SlowVerdict {
+    if (flow.opener !== 'tun' && flow.version !== this.version) {
+      flow.verdict = this.#byRules({ ...flow.packet, fragment: 'whole' }, flow.opener);
+      flow.version = this.version;
+    }
+    return flow.verdict;
+  }
+
+  #later(packet: Described, peer: number): SlowVerdict {
+    const first = this.firsts.find((one) => isSameDatagram(one.packet, packet));
+    if (first === undefined) return this.#byRules(packet, peer);
+    const judgedBytes = packet.protocol === PROTOCOL_TCP ? 20 : packet.protocol === 17 ? 8 : 0;
+    if (packet.fragmentOffset * 8 < judgedBytes)
+      return { reason: 'inner_fragment_unsafe', rules: [] };
+    if (first.isJudged && first.version !== this.version) {
+      first.verdict = this.#byRules(first.packet, peer);
+      first.version = this.version;
+    }
+    return first.verdict;
+  }
+
+  #fromTun(packet: Described): SlowVerdict {
+    if (packet.fragment === 'later') return FREE;
+    if (packet.quotes !== null) {
+      const flow = this.#flowOf(packet.quotes);
+      if (flow === undefined || !isReturned(packet.quotes, packet)) return FREE;
+      return { reason: this.#verdictOn(flow).reason, rules: [] };
+    }
+    if (packet.protocol === 58 || packet.protocol === 1) if (packet.echo === null) return FREE;
+    const flow = this.#flowOf(packet);
+    const opens =
+      isRequest(packet) || (packet.protocol !== PROTOCOL_TCP && packet.echo !== 'reply');
+    if (flow === undefined) {
+      if (opens) this.#open(packet, FREE);
+      return FREE;
+    }
+    const { reason } = this.#verdictOn(flow);
+    if (isRequest(packet) && (reason !== 'none' || flow.closed)) {
+      this.flows.splice(this.flows.indexOf(flow), 1);
+      this.#open(packet, FREE);
+      return FREE;
+    }
+    this.#note(flow, packet);
+    return { reason, rules: [] };
+  }
+
+  #byRules(packet: Described, peer: number): SlowVerdict {
+    const own = this.rules.get(this.scopes.get(peer)!) ?? [];
+    return slowJudge(own, this.global, this.defaultAction, {
+      version: familyOf(packet),
+      destination: addressValue(address(packet.destination)),
+      protocol: packet.protocol,
+      port: packet.destinationPort,
+      fragment: packet.fragment === 'later' ? LATER_FRAGMENT : WHOLE,
+    });
+  }
+
+  /** The flow between these two sides that a packet belongs to, either way. */
+  #flowOf(packet: Described): SlowFlow | undefined {
+    const flow = this.flows.find((one) => isAlong(one, packet) || isAgainst(one.packet, packet));
+    return flow;
+  }
+
+  #open(packet: Described, verdict: SlowVerdict): void {
+    const flow: SlowFlow = {
+      packet,
+      opener: packet.from,
+      target: packet.to,
+      replied: false,
+      established: false,
+      ended: new Set(),
+      closed: false,
+      endsAt: 0,
+      version: this.version,
+      verdict: { reason: 'none', rules: verdict.rules },
+    };
+    this.flows.push(flow);
+    this.#note(flow, packet);
+  }
+
+  #note(flow: SlowFlow, packet: Described): void {
+    const isTcp = packet.protocol === PROTOCOL_TCP;
+    if (flow.verdict.reason !== 'none') {
+      const lifetime = isTcp ? 120 * SECOND : lifetimeOf(packet);
+      flow.endsAt = isTcp ? Math.max(flow.endsAt, this.now + lifetime) : this.now + lifetime;
+      return;
+    }
+    const along = isAlong(flow, packet);
+    if (!along) flow.replied = true;
+    if (!isTcp) {
+      flow.endsAt = this.now + lifetimeOf(packet);
+      return;
+    }
+    if (flow.closed) return;
+    if (packet.flags.includes('F')) flow.ended.add(along ? 'opener' : 'target');
+    if (packet.flags.includes('R') || flow.ended.size === 2) {
+      flow.closed = true;
+      flow.endsAt = this.now + 10 * SECOND;
+      return;
+    }
+    if (along && flow.replied && !packet.flags.includes('S')) flow.established = true;
+    flow.endsAt = this.now + (flow.established ? (2 * 60 + 4) * 60 * SECOND : 120 * SECOND);
+  }
+}
+
+function familyOf(packet: Described): 4 | 6 {
+  return packet.source.includes(':') ? 6 : 4;
+}
+
+function isRequest(packet: Described): boolean {
+  return (
+    packet.protocol === PROTOCOL_TCP && packet.flags.includes('S') && !packet.flags.includes('A')
+  );
+}
+
+function lifetimeOf(packet: Described): number {
+  return packet.echo === null ? 180 * SECOND : 30 * SECOND;
+}
+
+/** Both ends of a packet, the asking end of an echo told from the answering one. */
+function ends(packet: Described): [string, string, string] {
+  const asks = packet.echo === null ? '' : packet.echo === 'request' ? 'asks' : 'answers';
+  const other = asks === '' ? '' : asks === 'asks' ? 'answers' : 'asks';
+  return [
+    `${packet.source} ${packet.sourcePort} ${asks}`,
+    `${packet.destination} ${packet.destinationPort} ${other}`,
+    `${packet.protocol}`,
+  ];
+}
+
+function isAlong(flow: { packet: Described }, packet: Described): boolean {
+  return ends(flow.packet).join() === ends(packet).join();
+}
+
+function isAgainst(opening: Described, packet: Described): boolean {
+  const [a, b, protocol] = ends(packet);
+  return ends(opening).join() === [b, a, protocol].join();
+}
+
+/** Whether an error goes to who sent what it quotes, from the side to which that was sent. */
+function isReturned(quoted: Described, error: Described): boolean {
+  return (
+    quoted.source === error.destination && quoted.from === error.to && quoted.to === error.from
+  );
+}
+
+function isSameDatagram(a: Described, b: Described): boolean {
+  return (
+    a.source === b.source &&
+    a.destination === b.destination &&
+    a.protocol === b.protocol &&
+    a.identification === b.identification
+  );
+}
