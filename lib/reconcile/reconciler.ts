@@ -147,8 +147,9 @@ export class Reconciler {
       this.#turnBeganAt = performance.now();
       try {
         await this.#turn();
-        this.#onSuccess();
+        // A database that can be read and not written, on a full disk say, is no success.
         await this.#housekeeping();
+        this.#onSuccess();
       } catch (error) {
         this.#onFailure(error);
       }
@@ -233,17 +234,17 @@ export class Reconciler {
     const { database, gatewayId, wallMs } = this.#options;
     const nowMs = wallMs();
     if (this.#rows !== null && Math.abs(nowMs - this.#beatAtMs) >= HEARTBEAT_MS) {
-      this.#beatAtMs = nowMs;
       this.#greatestMs = Math.max(this.#greatestMs, nowMs);
       await recordHeartbeat(database, gatewayId, {
         seenAt: new Date(nowMs),
         appliedRevision: this.#rows.revision,
         clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),
       });
+      this.#beatAtMs = nowMs;
     }
     if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_MS) {
-      this.#prunedAtMs = nowMs;
       await pruneChanges(database, CHANGES_KEPT);
+      this.#prunedAtMs = nowMs;
     }
   }
 }

@@ -82,6 +82,21 @@ async function obeys(database: Database, gateway: Memory, nowMs = Date.now()): P
 }
 
 for (const kind of databaseKinds()) {
+  test(`${kind}: a database that is read and not written is a fault, until it is mended`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { Gateway } = database.models;
+    Object.assign(Gateway, { update: () => Promise.reject(new Error('the disk is full')) });
+    const { reconciler } = await start(t, database);
+    await until(async () => reconciler.error !== null);
+    for (let i = 0; i < 20; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      t.is(reconciler.error?.message, 'the disk is full');
+    }
+    Reflect.deleteProperty(Gateway, 'update');
+    await until(async () => reconciler.error === null);
+    t.is(reconciler.error, null);
+  });
+
   test(`${kind}: a beat says from when on the next start may date its initiations`, async (t) => {
     const database = await openDatabase(t, kind);
     const floorOf = async (): Promise<number> => {
