@@ -15,7 +15,7 @@ export function configurationTable(): string {
 /** All settings, a row each. */
 export function settingsTable(): string {
   const rows = (settings as readonly Setting[]).map((setting) => {
-    const names = [setting.name, ...(setting.aliases ?? []).map((alias) => `${alias}`)];
+    const names = [setting.name, ...(setting.aliases ?? [])];
     if (setting.secret) names.push(`${setting.name}_FILE`);
     const fallback = setting.fallback === null ? 'none' : `\`${String(setting.fallback)}\``;
     const shown = names.map((name) => `\`${name}\``).join(', ');

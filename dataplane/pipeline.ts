@@ -75,7 +75,7 @@ export interface PipelineOptions {
   readonly identity: Identity;
   readonly random: Random;
   /** Unix time in ms before which no initiation is dated: what earlier runs may have come to. */
-  readonly timestampFloorMs?: number;
+  readonly timestampFloorMs: number;
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
   readonly defaultAction: 'accept' | 'drop';
@@ -113,7 +113,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.#engine = options.engine;
-    const { engine, identity, random, timestampFloorMs = 0 } = options;
+    const { engine, identity, random, timestampFloorMs } = options;
     this.#tunnel = new Tunnel(
       { engine, identity, random, timestampFloorMs, drop: (reason) => this.drop(reason) },
       {

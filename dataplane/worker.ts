@@ -10,6 +10,7 @@ import {
   workerData,
 } from 'node:worker_threads';
 import type { NetworkConfig, PacketEngine, Sample } from './contract.ts';
+import { messageOf } from './descriptors.ts';
 import type { Change } from './diff.ts';
 import { systemClock } from './io/clock.ts';
 import { choosePrimitives, systemRandom } from './io/crypto.ts';
@@ -243,8 +244,7 @@ async function main(options: WorkerOptions): Promise<void> {
     port.postMessage({ type: 'ready', listenPort } satisfies Report);
     await new Loop({ ...options, listenPort }, engine, clock).run();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    port.postMessage({ type: 'failed', message } satisfies Report);
+    port.postMessage({ type: 'failed', message: messageOf(error) } satisfies Report);
   } finally {
     port.close();
     parentPort?.close();

@@ -2,6 +2,7 @@
 // or a complaint and knows what help says; what a command does is in commands.ts and serve.ts.
 
 import { parseArgs } from 'node:util';
+import { messageOf } from './observe/log.ts';
 
 /** Options that a command may take; each has a value but `json`, `help` and `password-stdin`. */
 export interface Options {
@@ -103,7 +104,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
     values = parsed.values;
     words = parsed.positionals;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     return { complaint: `${message.replace(/\.$/, '')}; see: postern help` };
   }
   if (values.help === true || words[0] === 'help') return { help: helpText() };

@@ -4,10 +4,11 @@
 import { dirname, relative, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { isDatabaseAway, isDatabaseFull } from '../models/index.ts';
+import { messageOf } from './observe/log.ts';
 
 /** The message of any error; where it is about the database, with the mend. */
 export function sayFault(error: unknown, config: Config): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const { setting, disk, folder } = placeOf(config);
   if (isDatabaseFull(error)) return `no room is left (${message}); free space on ${disk}`;
   if (isDatabaseAway(error) || isAboutFileIn(folder, error))

@@ -17,11 +17,12 @@ import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { makePrivateKey } from '../dataplane/index.ts';
 import { type Database, newId, readOrCreateSecret } from '../models/index.ts';
+import { isUuid } from './api/fields.ts';
 import { makeFirstUser } from './auth/accounts.ts';
 import { createToken, ensureBootstrapToken } from './auth/tokens.ts';
+import { KEY_BYTES } from './devices/keys.ts';
+import { messageOf } from './observe/log.ts';
 
-const KEY_BYTES = 32;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const FIRST_ADMINISTRATOR = 'admin@localhost';
 
 /** Makes the data folder, for its owner alone. */
@@ -52,7 +53,7 @@ export function encryptionKey(config: Config): Buffer {
 export function gatewayIdentity(config: Config): { id: string; name: string } {
   const path = join(config.dataDir, 'gateway.id');
   const id = readOrCreateFile(path, () => `${newId()}\n`).trim();
-  if (!UUID.test(id))
+  if (!isUuid(id))
     throw new Error(
       `${path} does not hold the id of a gateway (a UUID); remove the file, a new id is made at the next start`,
     );
@@ -115,8 +116,4 @@ export async function makeFirstAdministrator(
   if (!isFirst) return null;
   const { token } = await createToken(database, { email, name: 'first start' });
   return { email, password, token };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

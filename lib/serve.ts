@@ -21,6 +21,7 @@ import {
 } from './first-start.ts';
 import { startForgetting } from './observe/audit.ts';
 import { Counters } from './observe/counters.ts';
+import { messageOf } from './observe/log.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
@@ -66,10 +67,6 @@ async function inTime(step: () => Promise<void>, log: Log): Promise<void> {
   if (fault !== null) log.warn({ fault }, 'a step of the stop was given up');
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 async function climb(
   config: Config,
   database: Database,
@@ -94,7 +91,6 @@ async function climb(
     database,
     gateway,
     settings: { ...networks, ...sessionSettings(config), gatewayId: identity.id },
-    gatewayId: identity.id,
     clockFloorMs,
     log,
     wallMs: () => Date.now(),

@@ -10,10 +10,10 @@ import { errorAnswers } from './api/errors.ts';
 import { health } from './api/health.ts';
 import { inForce } from './api/in-force.ts';
 import { answerClientErrors, createListener, HTTP_LIMITS } from './api/listener.ts';
-import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { openApi } from './api/openapi/index.ts';
 import { Recall } from './api/recall.ts';
 import { outsidePath } from './api/routes.ts';
+import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { v0 } from './api/v0/index.ts';
 import { Writes } from './api/writes.ts';
 import { bearer } from './auth/index.ts';
@@ -44,6 +44,7 @@ export function createServer(services: Services): Server {
   const fixed = fixedSettingsOf(config);
   const recall = new Recall(database, fixed);
   const writes = new Writes(database);
+  const outside = outsidePath(services);
   // A plugin whose `register` is synchronous is registered when the call returns.
   void server.register({ plugin: errorAnswers, options: { log, counters } });
   answerClientErrors(listener, counters);
@@ -52,7 +53,6 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({ plugin: health, options: services });
-  const outside = outsidePath(services);
   void server.register({ plugin: openApi, options: { outside } });
   void server.register({ plugin: docs, options: { outside } });
   void server.register({ plugin: v0, options: { services, recall, writes, fixed } });

@@ -67,33 +67,14 @@ napi_value on_read_tun(napi_env env, napi_callback_info info) {
   return make_integer(env, engine->tun < 0 ? 0 : read_tun(*engine));
 }
 
-napi_value on_open(napi_env env, napi_callback_info info) {
+// `open`, `seal` and `writeTun` take the same: a batch and how many of its descriptors count.
+template <void (*operation)(Engine&, Batch&, int)>
+napi_value on_batch(napi_env env, napi_callback_info info) {
   Call call(env, info);
   Engine* engine = engine_of(call);
   Batch* batch;
   int count;
-  if (!call.failed && batch_of(call, engine, batch, count))
-    open_datagrams(*engine, *batch, count);
-  return nullptr;
-}
-
-napi_value on_seal(napi_env env, napi_callback_info info) {
-  Call call(env, info);
-  Engine* engine = engine_of(call);
-  Batch* batch;
-  int count;
-  if (!call.failed && batch_of(call, engine, batch, count))
-    seal_packets(*engine, *batch, count);
-  return nullptr;
-}
-
-napi_value on_write_tun(napi_env env, napi_callback_info info) {
-  Call call(env, info);
-  Engine* engine = engine_of(call);
-  Batch* batch;
-  int count;
-  if (!call.failed && batch_of(call, engine, batch, count) && engine->tun >= 0)
-    write_tun(*engine, *batch, count);
+  if (!call.failed && batch_of(call, engine, batch, count)) operation(*engine, *batch, count);
   return nullptr;
 }
 
@@ -244,9 +225,9 @@ napi_value on_create_engine(napi_env env, napi_callback_info info) {
   define(env, engine, "poll", on_poll, holder);
   define(env, engine, "receive", on_receive, holder);
   define(env, engine, "readTun", on_read_tun, holder);
-  define(env, engine, "open", on_open, holder);
-  define(env, engine, "seal", on_seal, holder);
-  define(env, engine, "writeTun", on_write_tun, holder);
+  define(env, engine, "open", on_batch<open_datagrams>, holder);
+  define(env, engine, "seal", on_batch<seal_packets>, holder);
+  define(env, engine, "writeTun", on_batch<write_tun>, holder);
   define(env, engine, "send", on_send, holder);
   define(env, engine, "flush", on_flush, holder);
   define(env, engine, "installKey", on_install_key, holder);

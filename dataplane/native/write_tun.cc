@@ -256,6 +256,7 @@ void write_item(Engine& engine, Workspace& w, Item& item) {
 }  // namespace
 
 void write_tun(Engine& engine, Batch& batch, int count) {
+  if (engine.tun < 0) return;
   static thread_local const std::unique_ptr<Workspace> workspace(new Workspace);
   Workspace& w = *workspace;
   w.item_count = 0;

@@ -6,9 +6,9 @@ import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
 import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
 import type { Judge, Judged } from './judge.ts';
-import type { FixedSettings } from './v0/effective-configuration.ts';
 import { answerList, type Listed, type Shown } from './lists.ts';
 import type { Recall } from './recall.ts';
+import type { FixedSettings } from './v0/effective-configuration.ts';
 import type { Writes } from './writes.ts';
 
 export type { Shown } from './lists.ts';

@@ -1,6 +1,7 @@
 // Keys of devices as text: base64 of 32 bytes, in its one canonical form. api.md, section 5.
 
-const KEY_BYTES = 32;
+/** Bytes of every key. */
+export const KEY_BYTES = 32;
 
 // The points of low order on Curve25519, little-endian, the unused top bit cleared: with one of
 // them every shared secret is zero. These seven are all encodings (RFC 7748, section 7;

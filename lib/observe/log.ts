@@ -27,6 +27,11 @@ export function createLog(
     : pino(options, textStream(out));
 }
 
+/** What there is to say, in a sentence, of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Turns JSON lines into `time level message field=value`. */
 export function textStream(out: NodeJS.WritableStream): Writable {
   return new Writable({

@@ -28,7 +28,6 @@ export interface ReconcilerOptions {
   readonly database: Database;
   readonly gateway: Pick<Gateway, 'apply'>;
   readonly settings: TranslateSettings;
-  readonly gatewayId: string;
   /** What this gateway's timestamps may have come to before, Unix time in ms. */
   readonly clockFloorMs: number;
   readonly log: Log;
@@ -231,11 +230,11 @@ export class Reconciler {
   }
 
   async #housekeeping(): Promise<void> {
-    const { database, gatewayId, wallMs } = this.#options;
+    const { database, settings, wallMs } = this.#options;
     const nowMs = wallMs();
     if (this.#rows !== null && Math.abs(nowMs - this.#beatAtMs) >= HEARTBEAT_MS) {
       this.#greatestMs = Math.max(this.#greatestMs, nowMs);
-      await recordHeartbeat(database, gatewayId, {
+      await recordHeartbeat(database, settings.gatewayId, {
         seenAt: new Date(nowMs),
         appliedRevision: this.#rows.revision,
         clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),

@@ -12,6 +12,7 @@ import {
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
+import { hasKeySize, KEY_BYTES } from '../devices/keys.ts';
 import type { Rows } from './read.ts';
 
 /** Settings that decide what rows mean. */
@@ -45,7 +46,6 @@ export interface Translation {
 
 /** A session duration that never ends, as 0 does. */
 const FOREVER_SECONDS = 2_147_483_647;
-const KEY_BYTES = 32;
 const PORT_MAX = 65_535;
 /** What the API takes as a device's MTU; the lower end is what every IPv4 host takes. */
 const MTU_MIN = 576;
@@ -114,7 +114,7 @@ function peerOf(device: DeviceRow, settings: TranslateSettings): PeerConfig | Re
 }
 
 function translateDevice(device: DeviceRow, settings: TranslateSettings): PeerConfig | Refusal {
-  if (Buffer.from(device.public_key, 'base64').length !== KEY_BYTES)
+  if (!hasKeySize(device.public_key))
     return { message: 'its public key is not 32 bytes in base64' };
   if (device.preshared_key === null) return { message: 'its preshared key does not open' };
   const presharedKey = new Uint8Array(Buffer.from(device.preshared_key, 'base64'));

@@ -46,6 +46,7 @@ class Scene {
       address: address(text),
     });
     this.pipeline = new Pipeline({
+      timestampFloorMs: 0,
       engine: this.bench.engine,
       identity: { privateKey, publicKey },
       random: world.random,

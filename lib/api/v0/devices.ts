@@ -13,7 +13,7 @@ import {
   type Selection,
   type Transaction,
 } from '../../../models/index.ts';
-import { hasKeySize, isCanonicalBase64, isLowOrderKey } from '../../devices/keys.ts';
+import { hasKeySize, isCanonicalBase64, isLowOrderKey, KEY_BYTES } from '../../devices/keys.ts';
 import {
   CLIENT_MTU_MAX,
   defaultSettings,
@@ -53,7 +53,6 @@ import { DeviceJudge, type DeviceValues } from './device-judge.ts';
 
 /** Status may be a second old; gateways report it twice a second. */
 const STATUS_KEEP_MS = 200;
-const KEY_BYTES = 32;
 const KEY_CHARACTERS = 44;
 
 /** Limits of the settings, which the configuration's defaults obey too. */

@@ -58,8 +58,7 @@ async function start(
   const reconciler = new Reconciler({
     database,
     gateway,
-    settings,
-    gatewayId,
+    settings: { ...settings, gatewayId },
     clockFloorMs: 0,
     log: options.log ?? silent,
     wallMs: options.wallMs ?? (() => Date.now()),
