@@ -26,6 +26,7 @@ export { Gateway, type Heartbeat, recordHeartbeat, registerGateway } from './gat
 export { type Resealed, resealSecrets } from './key-rotation.ts';
 export { DatabaseTooNewError, migrate, pendingMigrations } from './migrations/index.ts';
 export { removeDevices, removeUser } from './removal.ts';
+export { readRivalDevices, readRivalRules, readUserIds, type RivalDevice } from './rivals.ts';
 export { type ChangesSince, currentRevision, pruneChanges, readChanges } from './revision.ts';
 export {
   type DeviceRow,
@@ -38,10 +39,12 @@ export {
   type UserRow,
 } from './rows.ts';
 export {
-  findOverlappingRule,
+  extentOf,
+  overlaps,
   type PortType,
   Rule,
   type RuleAction,
+  type RuleExtent,
   type RuleScope,
 } from './rule.ts';
 export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';

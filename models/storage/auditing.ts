@@ -42,7 +42,7 @@ export interface AuditedTable {
 }
 
 interface Gathering {
-  origin: Origin;
+  origins: readonly Origin[];
   readonly drafts: AuditDraft[];
 }
 
@@ -53,15 +53,18 @@ const gatherings = new WeakMap<Transaction, Gathering>();
 /** Begins to gather for a transaction; the list fills as rows are written. */
 export function gatherAudit(transaction: Transaction, origin: Origin): readonly AuditDraft[] {
   const drafts: AuditDraft[] = [];
-  gatherings.set(transaction, { origin, drafts });
+  gatherings.set(transaction, { origins: [origin], drafts });
   return drafts;
 }
 
-/** Names who writes from here on; several requests may share one transaction. */
-export function actAs(transaction: Transaction, origin: Origin): void {
+/**
+ * Names who writes from here on; several requests may share one transaction. One origin is that of
+ * every row; several are those of the rows that the next bulk creation makes, in their order.
+ */
+export function actAs(transaction: Transaction, ...origins: readonly Origin[]): void {
   const gathering = gatherings.get(outermost(transaction));
   if (gathering === undefined) throw new Error('actAs outside writeTransaction');
-  gathering.origin = origin;
+  gathering.origins = origins;
 }
 
 /** Records every write of one table; called once, when the table is bound to its database. */
@@ -71,23 +74,26 @@ export function auditTable(model: ModelStatic<Model>, table: AuditedTable): void
     row: Model,
     changes: FieldChanges,
     options: Options,
+    index = 0,
   ): void => {
     const gathering = options.transaction && gatherings.get(outermost(options.transaction));
     // Writes outside writeTransaction are refused by tracking.ts.
     if (!gathering) return;
-    const { origin, drafts } = gathering;
+    const { origins, drafts } = gathering;
+    const origin = origins.length === 1 ? origins[0] : origins[index];
+    if (origin === undefined) throw new Error(`nobody is named who writes ${table.kind} ${index}`);
     const recordId = String(row.get(model.primaryKeyAttribute));
     const { kind } = table;
     const happenedAt = new Date();
     drafts.push({ id: newId(), happenedAt, origin, action, kind, recordId, changes });
   };
-  const created = (row: Model, options: Options): void =>
-    record('create', row, changesBetween(table, null, row), options);
+  const created = (row: Model, options: Options, index = 0): void =>
+    record('create', row, changesBetween(table, null, row), options, index);
   const deleted = (row: Model, options: Options): void =>
     record('delete', row, changesBetween(table, row, null), options);
   model.addHook('afterCreate', created);
   model.addHook('afterBulkCreate', (rows, options) => {
-    for (const row of rows) created(row, options);
+    for (const [index, row] of rows.entries()) created(row, options, index);
   });
   model.addHook('afterUpdate', (row, options) => {
     const changes = changesBetween(table, previousRow(model, row), row);
