@@ -78,7 +78,8 @@ export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
   if (a.user_id !== b.user_id || a.action !== b.action) return false;
   if (a.family !== b.family || a.start > b.end || a.end < b.start) return false;
   if (a.port_type !== b.port_type) return false;
-  return a.port_type === null || (a.port_start! <= b.port_end! && a.port_end! >= b.port_start!);
+  // Without a protocol there are no ports.
+  return (a.port_start ?? 0) <= (b.port_end ?? 0) && (a.port_end ?? 0) >= (b.port_start ?? 0);
 }
 
 /** Binds the table to one database. */

@@ -16,9 +16,9 @@ export class Binds {
    * length make few texts.
    */
   list(values: readonly (string | number)[]): string {
+    const last = values.at(-1);
+    if (last === undefined) throw new RangeError('a list for IN has at least one value');
     const count = 2 ** Math.ceil(Math.log2(values.length));
-    return Array.from({ length: count }, (_, i) => this.one(values[i] ?? values.at(-1)!)).join(
-      ', ',
-    );
+    return Array.from({ length: count }, (_, i) => this.one(values[i] ?? last)).join(', ');
   }
 }

@@ -181,13 +181,16 @@ export class Rules implements Collection<RuleValues> {
     rules: readonly NewRule[],
     transaction: Transaction,
   ): Promise<(RuleScope | ApiError)[]> {
-    const faultsOf = await this.#judgeFields(rules, null, transaction);
-    const extents = rules.map(({ row }, i) => (isFaultless(faultsOf[i]!) ? extentOf(row) : null));
-    const wanted = extents.filter((extent) => extent !== null);
-    const rivals: RuleExtent[] = await readRivalRules(this.#database, wanted, transaction);
-    return rules.map(({ row }, i) => {
-      const [faults, extent] = [faultsOf[i]!, extents[i]];
-      if (!extent) return refusalFor(faults);
+    const judged = await this.#judgeFields(rules, null, transaction);
+    const wanted = judged.filter(({ faults }) => isFaultless(faults));
+    const rivals: RuleExtent[] = await readRivalRules(
+      this.#database,
+      wanted.map(({ row }) => extentOf(row)),
+      transaction,
+    );
+    return judged.map(({ faults, row }) => {
+      if (!isFaultless(faults)) return refusalFor(faults);
+      const extent = extentOf(row);
       if (rivals.some((rival) => overlaps(rival, extent)))
         return refusalFor({ destination: [messages.overlap] });
       rivals.push(extent);
@@ -197,7 +200,7 @@ export class Rules implements Collection<RuleValues> {
 
   /** All faults of an update, on what the rule would be. */
   async #judgeUpdate(rule: NewRule, present: Rule, transaction: Transaction): Promise<Faults> {
-    const [faults = {}] = await this.#judgeFields([rule], present, transaction);
+    const [{ faults } = { faults: {} }] = await this.#judgeFields([rule], present, transaction);
     if (!isFaultless(faults) || !movesRule(rule.row, present)) return faults;
     const extent = extentOf(rule.row);
     const rivals = await readRivalRules(this.#database, [extent], transaction);
@@ -211,7 +214,7 @@ export class Rules implements Collection<RuleValues> {
     rules: readonly NewRule[],
     present: Rule | null,
     transaction: Transaction,
-  ): Promise<Faults[]> {
+  ): Promise<{ faults: Faults; row: RuleScope }[]> {
     const owners = rules
       .filter(({ input }) => input.faults['user_id'] === undefined)
       .map(({ row }) => row.user_id)
@@ -223,7 +226,7 @@ export class Rules implements Collection<RuleValues> {
       judgePorts(input.values, present, faults);
       if (row.user_id !== null && faults['user_id'] === undefined && !existing.has(row.user_id))
         addFault(faults, 'user_id', messages.absent);
-      return faults;
+      return { faults, row };
     });
   }
 }

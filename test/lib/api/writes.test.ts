@@ -1,5 +1,6 @@
 // Writes that wait together share a transaction, and stay strangers to one another.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request } from '@hapi/hapi';
 import test from 'ava';
 import { ApiError } from '../../../lib/api/errors.ts';
@@ -33,6 +34,22 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Rule.count(), 50);
     const steps = (await currentRevision(database)) - before;
     t.true(steps >= 2 && steps <= 4, String(steps));
+  });
+
+  test(`${kind}: programs that write side by side go on sharing transactions`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const writes = new Writes(database);
+    const before = await currentRevision(database);
+    const program = async (name: number): Promise<void> => {
+      for (let i = 0; i < 20; i += 1) {
+        await make(writes, database, `10.${name}.0.${i}`);
+        // Each has something else to do in between, another while long.
+        for (let turns = 0; turns < name; turns += 1) await nextTurn();
+      }
+    };
+    await Promise.all([1, 2, 3, 4].map(program));
+    const steps = (await currentRevision(database)) - before;
+    t.true(steps >= 20 && steps < 40, `${steps} transactions for 80 writes`);
   });
 
   test(`${kind}: the request learns the revision that covers its write`, async (t) => {

@@ -11,6 +11,7 @@ test('a value gets the next place', (t) => {
 
 test('a list is filled up to a power of two with what it holds', (t) => {
   const textOf = (values: string[]): string => new Binds().list(values);
+  t.throws(() => textOf([]), { instanceOf: RangeError });
   t.is(textOf(['a']), '$1');
   t.is(textOf(['a', 'b']), '$1, $2');
   t.is(textOf(['a', 'b', 'c']), '$1, $2, $3, $4');
