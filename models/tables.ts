@@ -11,7 +11,15 @@ import { type Device, initDevice } from './device.ts';
 import { type DeviceStatus, initDeviceStatus } from './device-status.ts';
 import { type Gateway, initGateway } from './gateway.ts';
 import { initRule, type Rule } from './rule.ts';
+import {
+  initRecoveryCode,
+  initSecondFactor,
+  type RecoveryCode,
+  type SecondFactor,
+} from './second-factor.ts';
 import { initSecret, type Secret } from './secret.ts';
+import { endSessionsOfChangedUsers, initSession, type Session } from './session.ts';
+import { initSignInAttempt, type SignInAttempt } from './sign-in-attempt.ts';
 import { auditTable } from './storage/auditing.ts';
 import { keepOutOfJson } from './storage/secrecy.ts';
 import { trackTable } from './storage/tracking.ts';
@@ -28,6 +36,10 @@ export interface Models {
   readonly DeviceStatus: typeof DeviceStatus;
   readonly Gateway: typeof Gateway;
   readonly AuditEntry: typeof AuditEntry;
+  readonly Session: typeof Session;
+  readonly SecondFactor: typeof SecondFactor;
+  readonly RecoveryCode: typeof RecoveryCode;
+  readonly SignInAttempt: typeof SignInAttempt;
 }
 
 /** Binds all tables to one database. */
@@ -42,6 +54,10 @@ export function bindTables(context: TableContext): Models {
     DeviceStatus: initDeviceStatus(context),
     Gateway: initGateway(context),
     AuditEntry: initAuditEntry(context),
+    Session: initSession(context),
+    SecondFactor: initSecondFactor(context),
+    RecoveryCode: initRecoveryCode(context),
+    SignInAttempt: initSignInAttempt(context),
   };
   associate(models);
   hideSecrets(models);
@@ -51,20 +67,26 @@ export function bindTables(context: TableContext): Models {
     trackTable(model);
     auditTable(model, table);
   }
+  endSessionsOfChangedUsers(models.User, models.Session);
   return models;
 }
 
 /** What no log and no answer may show because somebody forgot to pick fields. */
-function hideSecrets({ User, Device, Configuration, ApiToken, Secret }: Models): void {
+function hideSecrets(models: Models): void {
+  const { User, Device, Configuration, ApiToken, Secret, Session, SecondFactor, RecoveryCode } =
+    models;
   keepOutOfJson(User, ['password_hash']);
   keepOutOfJson(Device, ['preshared_key']);
   keepOutOfJson(Configuration, ['openid_connect_providers']);
   keepOutOfJson(ApiToken, ['sha256']);
   keepOutOfJson(Secret, ['value']);
+  keepOutOfJson(Session, ['sha256']);
+  keepOutOfJson(SecondFactor, ['secret']);
+  keepOutOfJson(RecoveryCode, ['sha256']);
 }
 
 /** Foreign keys are the migrations' business; here they only serve `include`. */
-function associate({ User, Device, Rule, ApiToken, DeviceStatus }: Models): void {
+function associate({ User, Device, Rule, ApiToken, DeviceStatus, Session }: Models): void {
   const silent = { constraints: false };
   User.hasMany(Device, { ...silent, foreignKey: 'user_id', as: 'devices' });
   User.hasMany(Rule, { ...silent, foreignKey: 'user_id', as: 'rules' });
@@ -73,4 +95,5 @@ function associate({ User, Device, Rule, ApiToken, DeviceStatus }: Models): void
   Device.hasOne(DeviceStatus, { ...silent, foreignKey: 'device_id', as: 'status' });
   Rule.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
   ApiToken.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
+  Session.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
 }
