@@ -9,14 +9,23 @@ import { judgeForms } from './forms.ts';
 import { guardPages } from './headers.ts';
 import { logoRoute } from './logo.ts';
 import { accountPages } from './pages/account.ts';
+import { deviceFilePages } from './pages/device-file.ts';
+import { renewalPages } from './pages/renewal.ts';
 import { signInPages } from './pages/sign-in.ts';
+import { userDevicePages } from './pages/user-devices.ts';
 import type { Web } from './web.ts';
 
 /** Makes the pages of one concern. */
 type PageRoutes = (web: Web) => ServerRoute[];
 
 /** All pages. */
-const pageRoutes: readonly PageRoutes[] = [signInPages, accountPages];
+const pageRoutes: readonly PageRoutes[] = [
+  signInPages,
+  userDevicePages,
+  deviceFilePages,
+  renewalPages,
+  accountPages,
+];
 
 /** Serves the web interface. */
 export const webPages: Plugin<Web> = {
@@ -26,6 +35,8 @@ export const webPages: Plugin<Web> = {
     web.sessions.register(server, web.outside);
     judgeForms(server, web);
     guardPages(server, web);
+    // Streams that go on would keep the server from its end.
+    server.ext('onPreStop', () => web.live.close());
     server.route([...assetRoutes(web.pages.assets), logoRoute(web.recall)]);
     for (const routes of pageRoutes) server.route(routes(web));
   },
