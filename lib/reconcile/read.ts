@@ -25,6 +25,8 @@ export interface Rows {
   readonly rules: ReadonlyMap<string, RuleRow>;
   /** Seconds; 0 means that sessions do not end. */
   readonly vpnSessionDuration: number;
+  /** The MTU of devices that have none of their own; null: the tunnel's. */
+  readonly defaultClientMtu: number | null;
 }
 
 /** Reads everything. */
@@ -49,9 +51,9 @@ export function readSince(database: Database, rows: Rows): Promise<Rows> {
       users: replaced(rows.users, ids.users, await some(readUsers, ids.users)),
       devices: replaced(rows.devices, ids.devices, await some(readDevices, ids.devices)),
       rules: replaced(rows.rules, ids.rules, await some(readRules, ids.rules)),
-      vpnSessionDuration: since.changes.some((change) => change.table === 'configurations')
-        ? await readSessionDuration(database, transaction)
-        : rows.vpnSessionDuration,
+      ...(since.changes.some((change) => change.table === 'configurations')
+        ? await readSettings(database, transaction)
+        : { vpnSessionDuration: rows.vpnSessionDuration, defaultClientMtu: rows.defaultClientMtu }),
     };
 
     async function some<Row>(
@@ -77,13 +79,20 @@ async function readEverything(database: Database, transaction: Transaction): Pro
     users: byId(users),
     devices: byId(devices),
     rules: byId(rules),
-    vpnSessionDuration: await readSessionDuration(database, transaction),
+    ...(await readSettings(database, transaction)),
   };
 }
 
-async function readSessionDuration(database: Database, transaction: Transaction): Promise<number> {
+/** What the configuration says to the data plane. */
+async function readSettings(
+  database: Database,
+  transaction: Transaction,
+): Promise<Pick<Rows, 'vpnSessionDuration' | 'defaultClientMtu'>> {
   const configuration = await readConfiguration(database, transaction);
-  return configuration?.vpn_session_duration ?? 0;
+  return {
+    vpnSessionDuration: configuration?.vpn_session_duration ?? 0,
+    defaultClientMtu: configuration?.default_client_mtu ?? null,
+  };
 }
 
 function byId<Row extends { id: string }>(rows: readonly Row[]): Map<string, Row> {

@@ -23,8 +23,9 @@ export interface TranslateSettings {
   readonly requireSignIn: boolean;
   /** This gateway: it calls only devices that it was the last to hear. */
   readonly gatewayId: string;
-  /** Seconds; what the environment fixes, instead of what the rows say. */
+  /** What the environment fixes, instead of what the rows say. */
   readonly vpnSessionDuration?: number;
+  readonly defaultClientMtu?: number | null;
 }
 
 /** A row that could not be obeyed as it stands. */
@@ -57,12 +58,13 @@ export function translate(rows: Rows, settings: TranslateSettings, nowMs: number
   const peers = new Map<string, PeerConfig>();
   const deviceIds = new Map<string, string>();
   const ends = sessionEnds(rows, settings);
+  const defaultMtu = defaultMtuOf(rows, settings);
   let nextChangeAtMs = Number.POSITIVE_INFINITY;
   for (const device of rows.devices.values()) {
     const end = ends.get(device.user_id) ?? Number.NEGATIVE_INFINITY;
     if (end <= nowMs) continue;
     nextChangeAtMs = Math.min(nextChangeAtMs, end);
-    const peer = peerOf(device, settings);
+    const peer = peerOf(device, settings, defaultMtu);
     if ('message' in peer) {
       problems.push({ table: 'devices', id: device.id, message: peer.message });
     } else {
@@ -102,18 +104,27 @@ type Refusal = { readonly message: string };
 /** What a device's row became; the same object for the same row, so that equal means unchanged. */
 const translatedDevices = new WeakMap<
   DeviceRow,
-  { settings: TranslateSettings; peer: PeerConfig | Refusal }
+  { settings: TranslateSettings; defaultMtu: number; peer: PeerConfig | Refusal }
 >();
 
-function peerOf(device: DeviceRow, settings: TranslateSettings): PeerConfig | Refusal {
+function peerOf(
+  device: DeviceRow,
+  settings: TranslateSettings,
+  defaultMtu: number,
+): PeerConfig | Refusal {
   const known = translatedDevices.get(device);
-  if (known?.settings === settings) return known.peer;
-  const peer = translateDevice(device, settings);
-  translatedDevices.set(device, { settings, peer });
+  if (known?.settings === settings && (known.defaultMtu === defaultMtu || !device.use_default_mtu))
+    return known.peer;
+  const peer = translateDevice(device, settings, defaultMtu);
+  translatedDevices.set(device, { settings, defaultMtu, peer });
   return peer;
 }
 
-function translateDevice(device: DeviceRow, settings: TranslateSettings): PeerConfig | Refusal {
+function translateDevice(
+  device: DeviceRow,
+  settings: TranslateSettings,
+  defaultMtu: number,
+): PeerConfig | Refusal {
   if (!hasKeySize(device.public_key))
     return { message: 'its public key is not 32 bytes in base64' };
   if (device.preshared_key === null) return { message: 'its preshared key does not open' };
@@ -124,7 +135,7 @@ function translateDevice(device: DeviceRow, settings: TranslateSettings): PeerCo
   const ipv6 = addressIn(device.ipv6, settings.ipv6);
   if (ipv4 === null && ipv6 === null)
     return { message: 'it has no address inside the networks of the gateway' };
-  const mtu = mtuOf(device);
+  const mtu = device.use_default_mtu ? defaultMtu : checkedMtu(device.mtu);
   return {
     publicKey: device.public_key,
     presharedKey,
@@ -145,11 +156,15 @@ function addressIn(text: string | null, network: NetworkConfig | null): Uint8Arr
   return new Uint8Array(address.toByteArray());
 }
 
-/** The device's own MTU; null where it has none, or one that no interface can have. */
-function mtuOf(device: DeviceRow): number | null {
-  const { mtu, use_default_mtu } = device;
-  if (use_default_mtu || mtu === null) return null;
-  return Number.isInteger(mtu) && mtu >= MTU_MIN && mtu <= MTU_MAX ? mtu : null;
+/** The MTU that devices without one of their own are told; the tunnel may take less. */
+function defaultMtuOf(rows: Rows, settings: TranslateSettings): number {
+  const { defaultClientMtu = rows.defaultClientMtu } = settings;
+  return checkedMtu(defaultClientMtu) ?? MTU_MAX;
+}
+
+/** Null where there is none, or one that no interface can have. */
+function checkedMtu(mtu: number | null): number | null {
+  return mtu !== null && Number.isInteger(mtu) && mtu >= MTU_MIN && mtu <= MTU_MAX ? mtu : null;
 }
 
 /**

@@ -41,13 +41,19 @@ for (const kind of databaseKinds()) {
     t.true(after.users.has(id));
   });
 
-  test(`${kind}: a changed session duration is read`, async (t) => {
+  test(`${kind}: changed settings of the configuration are read`, async (t) => {
     const database = await openDatabase(t, kind);
     const before = await readAll(database);
-    t.is(before.vpnSessionDuration, 0);
+    t.like(before, { vpnSessionDuration: 0, defaultClientMtu: null });
     await writeTransaction(database, (transaction) =>
-      database.models.Configuration.create({ vpn_session_duration: 60 }, { transaction }),
+      database.models.Configuration.create(
+        { vpn_session_duration: 60, default_client_mtu: 1_280 },
+        { transaction },
+      ),
     );
-    t.is((await readSince(database, before)).vpnSessionDuration, 60);
+    const after = await readSince(database, before);
+    t.like(after, { vpnSessionDuration: 60, defaultClientMtu: 1_280 });
+    await addUser(database);
+    t.like(await readSince(database, after), { vpnSessionDuration: 60, defaultClientMtu: 1_280 });
   });
 }

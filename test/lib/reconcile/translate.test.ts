@@ -89,6 +89,7 @@ function rows(parts: {
   devices?: DeviceRow[];
   rules?: RuleRow[];
   vpnSessionDuration?: number;
+  defaultClientMtu?: number | null;
 }): Rows {
   const byId = <R extends { id: string }>(list: R[]): Map<string, R> =>
     new Map(list.map((row) => [row.id, row]));
@@ -98,6 +99,7 @@ function rows(parts: {
     devices: byId(parts.devices ?? [device()]),
     rules: byId(parts.rules ?? []),
     vpnSessionDuration: parts.vpnSessionDuration ?? 0,
+    defaultClientMtu: parts.defaultClientMtu ?? null,
   };
 }
 
@@ -110,6 +112,7 @@ test('a device becomes a peer whose allowed IPs are exactly its addresses', (t) 
     ipv4: parseAddress('100.64.0.2'),
     ipv6: parseAddress('fd00::2'),
     scope: 'u1',
+    mtu: 1_500,
     resume: null,
   });
   t.deepEqual([...deviceIds], [[KEY, 'd1']]);
@@ -120,9 +123,37 @@ test('a device that has an MTU of its own is known by it, if an interface can ha
     translate(rows({ devices: [device(fields)] }), settings, NOW).config.peers.get(KEY)?.mtu;
   t.is(mtuOf({ use_default_mtu: false, mtu: 1_280 }), 1_280);
   t.is(mtuOf({ use_default_mtu: false, mtu: 576 }), 576);
-  t.is(mtuOf({ use_default_mtu: true, mtu: 1_280 }), undefined);
   for (const mtu of [null, 0, -1, 575, 1_501, 1_300.5])
     t.is(mtuOf({ use_default_mtu: false, mtu }), undefined, `${mtu}`);
+});
+
+test('a device that has none is known by the default that its file shows', (t) => {
+  const own = device({ use_default_mtu: false, mtu: 1_400 });
+  const shared = device({ id: 'd2', public_key: OTHER_KEY, mtu: 1_400 });
+  const devices = [own, shared];
+  const mtus = (defaultClientMtu: number | null, fixed: Partial<TranslateSettings> = settings) => {
+    const state = rows({ devices, defaultClientMtu });
+    const { peers } = translate(state, { ...settings, ...fixed }, NOW).config;
+    return [KEY, OTHER_KEY].map((key) => peers.get(key)?.mtu);
+  };
+  t.deepEqual(mtus(1_280), [1_400, 1_280]);
+  // The same rows under another default.
+  t.deepEqual(mtus(1_300), [1_400, 1_300]);
+  t.deepEqual(mtus(null), [1_400, 1_500]);
+  t.deepEqual(mtus(1_300, { defaultClientMtu: 1_350 }), [1_400, 1_350]);
+  t.deepEqual(mtus(1_300, { defaultClientMtu: null }), [1_400, 1_500]);
+});
+
+test('another default changes the devices that use it, and no others', (t) => {
+  const own = device({ use_default_mtu: false, mtu: 1_400 });
+  const shared = device({ id: 'd2', public_key: OTHER_KEY });
+  const devices = [own, shared];
+  const [first, second] = [1_280, 1_300].map(
+    (defaultClientMtu) =>
+      translate(rows({ devices, defaultClientMtu }), settings, NOW).config.peers,
+  );
+  t.is(first?.get(KEY), second?.get(KEY));
+  t.not(first?.get(OTHER_KEY), second?.get(OTHER_KEY));
 });
 
 test('the same row is the same peer, so that nothing is compared byte by byte', (t) => {
