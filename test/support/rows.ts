@@ -94,7 +94,7 @@ export function changesOf(parts: Partial<RowChanges>): RowChanges {
     users: new Map(),
     devices: new Map(),
     rules: new Map(),
-    vpnSessionDuration: null,
+    settings: null,
     ...parts,
   };
 }
@@ -105,6 +105,7 @@ export function everything(parts: {
   devices?: DeviceRow[];
   rules?: RuleRow[];
   vpnSessionDuration?: number;
+  defaultClientMtu?: number | null;
 }): RowChanges {
   const byId = <R extends { id: string }>(list: R[]): Map<string, R> =>
     new Map(list.map((row) => [row.id, row]));
@@ -113,7 +114,10 @@ export function everything(parts: {
     users: byId(parts.users ?? [userRow()]),
     devices: byId(parts.devices ?? [deviceRow()]),
     rules: byId(parts.rules ?? []),
-    vpnSessionDuration: parts.vpnSessionDuration ?? 0,
+    settings: {
+      vpnSessionDuration: parts.vpnSessionDuration ?? 0,
+      defaultClientMtu: parts.defaultClientMtu ?? null,
+    },
   });
 }
 
