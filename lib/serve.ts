@@ -90,7 +90,7 @@ async function climb(
   const reconciler = new Reconciler({
     database,
     gateway,
-    settings: { ...networks, ...sessionSettings(config), gatewayId: identity.id },
+    settings: { ...networks, ...rowSettings(config), gatewayId: identity.id },
     clockFloorMs,
     log,
     wallMs: () => Date.now(),
@@ -174,13 +174,15 @@ function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boole
   return { status, tun, masquerade };
 }
 
-function sessionSettings(
+/** What decides, beside the networks, how rows are read. */
+function rowSettings(
   config: Config,
-): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration'> {
-  const { vpn_session_duration: fixed } = fixedSettingsOf(config);
+): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration' | 'defaultClientMtu'> {
+  const { vpn_session_duration: duration, default_client_mtu: mtu } = fixedSettingsOf(config);
   return {
     requireSignIn: config.vpnSessionRequireSignIn,
-    ...(fixed === undefined ? {} : { vpnSessionDuration: fixed }),
+    ...(duration === undefined ? {} : { vpnSessionDuration: duration }),
+    ...(mtu === undefined ? {} : { defaultClientMtu: mtu }),
   };
 }
 
