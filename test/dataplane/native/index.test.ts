@@ -610,6 +610,9 @@ nativeTest('a key that is removed stands nowhere in memory, nor in a cipher', (t
   t.false(isInMemory(inverted.subarray(8)));
 });
 
+/** No memory of ours is mapped in one piece of this size; a sanitizer's notes are. */
+const LARGE_MAPPING_BYTES = 2 ** 30;
+
 /** Whether words, which are given inverted so as not to be found themselves, stand in memory. */
 function isInMemory(inverted: Int32Array): boolean {
   const memory = openSync('/proc/self/mem', 'r');
@@ -618,8 +621,9 @@ function isInMemory(inverted: Int32Array): boolean {
     for (const line of readFileSync('/proc/self/maps', 'latin1').split('\n')) {
       const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line) ?? [];
       if (from === undefined || to === undefined) continue;
-      const end = Number.parseInt(to, 16);
-      for (let at = Number.parseInt(from, 16); at < end; at += chunk.byteLength - 32) {
+      const [start, end] = [Number.parseInt(from, 16), Number.parseInt(to, 16)];
+      if (end - start > LARGE_MAPPING_BYTES) continue;
+      for (let at = start; at < end; at += chunk.byteLength - 32) {
         const read = readQuietly(memory, chunk, Math.min(chunk.byteLength, end - at), at);
         if (holds(chunk, read >> 2, inverted)) return true;
       }
