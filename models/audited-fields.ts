@@ -10,10 +10,12 @@ import type { Models } from './tables.ts';
 /** Stands for a client secret. */
 const HIDDEN = '(hidden)';
 
+/** Tables about what is seen, or under way. */
+type Observed =
+  'AuditEntry' | 'DeviceStatus' | 'Gateway' | 'IdentityTokens' | 'SignInRequest' | 'UsedAssertion';
+
 /** The audited tables; all that are tracked. */
-export const auditedTables: Readonly<
-  Record<Exclude<keyof Models, 'AuditEntry' | 'DeviceStatus' | 'Gateway'>, AuditedTable>
-> = {
+export const auditedTables: Readonly<Record<Exclude<keyof Models, Observed>, AuditedTable>> = {
   User: {
     kind: 'user',
     fields: {
@@ -52,6 +54,14 @@ export const auditedTables: Readonly<
   },
   ApiToken: { kind: 'token', fields: plain('user_id', 'name', 'expires_at') },
   Secret: { kind: 'secret', fields: { value: stored('value') } },
+  Identity: {
+    kind: 'identity',
+    fields: plain('user_id', 'kind', 'provider_id', 'issuer', 'subject', 'refused_at'),
+  },
+  TrustedProvider: {
+    kind: 'trusted_provider',
+    fields: plain('kind', 'provider_id', 'authority'),
+  },
 };
 
 function plain(...names: string[]): Record<string, FieldReader> {

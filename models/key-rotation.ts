@@ -16,6 +16,8 @@ const ENCRYPTED = [
   { table: 'devices', key: 'id', column: 'preshared_key' },
   { table: 'configurations', key: 'id', column: 'openid_connect_providers' },
   { table: 'secrets', key: 'name', column: 'value' },
+  { table: 'identity_tokens', key: 'identity_id', column: 'tokens' },
+  { table: 'sign_in_requests', key: 'id', column: 'secrets' },
 ] as const;
 
 /** What a rotation came to. */

@@ -5,7 +5,7 @@ import type { Transaction } from 'sequelize';
 import type { Database } from './storage/database.ts';
 import { lockScopes } from './transaction.ts';
 
-/** Deletes a user with their devices, rules and tokens; false when there is no such user. */
+/** Deletes a user with their devices, rules, tokens and identities; false when there is no such user. */
 export async function removeUser(
   database: Database,
   userId: string,
@@ -28,8 +28,26 @@ export async function removeUser(
   );
   await Rule.destroy({ where: { user_id: userId }, transaction });
   await ApiToken.destroy({ where: { user_id: userId }, transaction });
+  await removeIdentities(database, userId, transaction);
   await user.destroy({ transaction });
   return true;
+}
+
+async function removeIdentities(
+  database: Database,
+  userId: string,
+  transaction: Transaction,
+): Promise<void> {
+  const { Identity, IdentityTokens } = database.models;
+  const identities = await Identity.findAll({
+    attributes: ['id'],
+    where: { user_id: userId },
+    transaction,
+    lock: true,
+  });
+  const ids = identities.map(({ id }) => id);
+  await IdentityTokens.destroy({ where: { identity_id: ids }, transaction });
+  await Identity.destroy({ where: { id: ids }, transaction });
 }
 
 /** Deletes devices with their statuses; returns how many there were. */

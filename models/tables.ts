@@ -10,11 +10,16 @@ import { type Configuration, initConfiguration } from './configuration.ts';
 import { type Device, initDevice } from './device.ts';
 import { type DeviceStatus, initDeviceStatus } from './device-status.ts';
 import { type Gateway, initGateway } from './gateway.ts';
+import { type Identity, initIdentity } from './identity.ts';
+import { type IdentityTokens, initIdentityTokens } from './identity-tokens.ts';
 import { initRule, type Rule } from './rule.ts';
 import { initSecret, type Secret } from './secret.ts';
+import { initSignInRequest, type SignInRequest } from './sign-in-request.ts';
 import { auditTable } from './storage/auditing.ts';
 import { keepOutOfJson } from './storage/secrecy.ts';
 import { trackTable } from './storage/tracking.ts';
+import { initTrustedProvider, type TrustedProvider } from './trusted-provider.ts';
+import { initUsedAssertion, type UsedAssertion } from './used-assertion.ts';
 import { initUser, type User } from './user.ts';
 
 /** The tables of one database. */
@@ -25,9 +30,14 @@ export interface Models {
   readonly Configuration: typeof Configuration;
   readonly ApiToken: typeof ApiToken;
   readonly Secret: typeof Secret;
+  readonly Identity: typeof Identity;
+  readonly TrustedProvider: typeof TrustedProvider;
   readonly DeviceStatus: typeof DeviceStatus;
   readonly Gateway: typeof Gateway;
   readonly AuditEntry: typeof AuditEntry;
+  readonly IdentityTokens: typeof IdentityTokens;
+  readonly SignInRequest: typeof SignInRequest;
+  readonly UsedAssertion: typeof UsedAssertion;
 }
 
 /** Binds all tables to one database. */
@@ -39,9 +49,14 @@ export function bindTables(context: TableContext): Models {
     Configuration: initConfiguration(context),
     ApiToken: initApiToken(context),
     Secret: initSecret(context),
+    Identity: initIdentity(context),
+    TrustedProvider: initTrustedProvider(context),
     DeviceStatus: initDeviceStatus(context),
     Gateway: initGateway(context),
     AuditEntry: initAuditEntry(context),
+    IdentityTokens: initIdentityTokens(context),
+    SignInRequest: initSignInRequest(context),
+    UsedAssertion: initUsedAssertion(context),
   };
   associate(models);
   hideSecrets(models);
@@ -55,16 +70,20 @@ export function bindTables(context: TableContext): Models {
 }
 
 /** What no log and no answer may show because somebody forgot to pick fields. */
-function hideSecrets({ User, Device, Configuration, ApiToken, Secret }: Models): void {
+function hideSecrets(models: Models): void {
+  const { User, Device, Configuration, ApiToken, Secret } = models;
   keepOutOfJson(User, ['password_hash']);
   keepOutOfJson(Device, ['preshared_key']);
   keepOutOfJson(Configuration, ['openid_connect_providers']);
   keepOutOfJson(ApiToken, ['sha256']);
   keepOutOfJson(Secret, ['value']);
+  keepOutOfJson(models.IdentityTokens, ['tokens']);
+  keepOutOfJson(models.SignInRequest, ['secrets']);
 }
 
 /** Foreign keys are the migrations' business; here they only serve `include`. */
-function associate({ User, Device, Rule, ApiToken, DeviceStatus }: Models): void {
+function associate(models: Models): void {
+  const { User, Device, Rule, ApiToken, DeviceStatus, Identity } = models;
   const silent = { constraints: false };
   User.hasMany(Device, { ...silent, foreignKey: 'user_id', as: 'devices' });
   User.hasMany(Rule, { ...silent, foreignKey: 'user_id', as: 'rules' });
@@ -73,4 +92,6 @@ function associate({ User, Device, Rule, ApiToken, DeviceStatus }: Models): void
   Device.hasOne(DeviceStatus, { ...silent, foreignKey: 'device_id', as: 'status' });
   Rule.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
   ApiToken.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
+  User.hasMany(Identity, { ...silent, foreignKey: 'user_id', as: 'identities' });
+  Identity.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
 }

@@ -9,6 +9,7 @@ import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
 import { up as firstTables } from './0001-first-tables.ts';
 import { up as auditEntries } from './0002-audit-entries.ts';
+import { up as identities } from './0004-identities.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -22,6 +23,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { name: '0001-first-tables', up: firstTables },
   { name: '0002-audit-entries', up: auditEntries },
+  { name: '0004-identities', up: identities },
 ];
 
 /** Thrown when the database was migrated by later code than this. */
