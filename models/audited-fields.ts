@@ -56,7 +56,7 @@ export const auditedTables: Readonly<Record<Exclude<keyof Models, Observed>, Aud
   Secret: { kind: 'secret', fields: { value: stored('value') } },
   Identity: {
     kind: 'identity',
-    fields: plain('user_id', 'kind', 'provider_id', 'issuer', 'subject', 'refused_at'),
+    fields: plain('user_id', 'kind', 'provider_id', 'issuer', 'subject'),
   },
   TrustedProvider: {
     kind: 'trusted_provider',

@@ -10,13 +10,7 @@ import {
   type InferCreationAttributes,
   Model,
 } from 'sequelize';
-import {
-  idColumn,
-  type TableContext,
-  timeColumn,
-  timestampColumns,
-  timestamps,
-} from './columns.ts';
+import { idColumn, type TableContext, timestampColumns, timestamps } from './columns.ts';
 
 /** Which protocol a provider speaks; ids of providers are unique within one. */
 export type ProviderKind = 'oidc' | 'saml';
@@ -42,8 +36,6 @@ export class Identity extends Model<InferAttributes<Identity>, InferCreationAttr
   declare subject: string;
   /** See `identityKey`; unique. */
   declare account_key: string;
-  /** When the provider last refused the account; counts while the user is disabled by it. */
-  declare refused_at: CreationOptional<Date | null>;
   declare inserted_at: CreationOptional<Date>;
   declare updated_at: CreationOptional<Date>;
 }
@@ -65,7 +57,6 @@ export function initIdentity({ sequelize }: TableContext): typeof Identity {
       issuer: { type: DataTypes.TEXT, allowNull: false },
       subject: { type: DataTypes.TEXT, allowNull: false },
       account_key: { type: DataTypes.CHAR(64), allowNull: false },
-      refused_at: timeColumn(),
       ...timestampColumns(),
     },
     { sequelize, modelName: 'identity', tableName: 'identities', ...timestamps },

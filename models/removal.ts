@@ -5,7 +5,7 @@ import type { Transaction } from 'sequelize';
 import type { Database } from './storage/database.ts';
 import { lockScopes } from './transaction.ts';
 
-/** Deletes a user with their devices, rules, tokens and identities; false when there is no such user. */
+/** Deletes a user with all that is theirs; false when there is no such user. */
 export async function removeUser(
   database: Database,
   userId: string,

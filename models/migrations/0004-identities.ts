@@ -38,7 +38,6 @@ async function createIdentities(database: Database): Promise<void> {
       issuer: { type: TEXT, allowNull: false },
       subject: { type: TEXT, allowNull: false },
       account_key: { type: CHAR(64), allowNull: false },
-      refused_at: { type: DATE(6), allowNull: true },
       ...timestamps(),
     },
     unique: [['account_key']],
