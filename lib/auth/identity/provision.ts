@@ -1,5 +1,5 @@
-// From an account at a provider to a user. An account that is bound to a user is that user, whatever
-// e-mail it has today. Any other is matched by e-mail, once, and bound; where much could be taken
+// From an account at a provider to a user. An account that is bound to a user is that user,
+// whatever e-mail it has by now. Any other is matched by e-mail, once, and bound; where much could be taken
 // over by whoever may write an e-mail claim (an administrator, a user with a password or with
 // another identity) the provider must vouch for the address, or an administrator for the provider.
 // api.md, section 8.
