@@ -1,6 +1,8 @@
 // The HTTP server. A request passes these steps in their order, most of them hapi's own: id and
 // path (conventions) → route → who asks (bearer) → body (body.ts, judge.ts) → handler (v0) → wait
-// until a write is in force → errors (errors.ts) → headers of the answer (conventions).
+// until a write is in force → errors (errors.ts) → headers of the answer (conventions). A page
+// takes the same way: its session (auth/sessions.ts) in place of the token, its form
+// (web/forms.ts) in place of the body.
 
 import Hapi, { type Server } from '@hapi/hapi';
 import { clientAddress, parseRanges, standsForMany } from './api/client-address.ts';
@@ -17,7 +19,11 @@ import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { v0 } from './api/v0/index.ts';
 import { Writes } from './api/writes.ts';
 import { bearer } from './auth/index.ts';
+import { Sessions } from './auth/sessions.ts';
 import type { Services } from './services.ts';
+import { answerPerson } from './web/error-page.ts';
+import { webPages } from './web/index.ts';
+import { Pages } from './web/pages.ts';
 
 /** Makes the server; it does not listen yet, and requests can be injected. */
 export function createServer(services: Services): Server {
@@ -45,8 +51,13 @@ export function createServer(services: Services): Server {
   const recall = new Recall(database, fixed);
   const writes = new Writes(database);
   const outside = outsidePath(services);
+  const sessions = new Sessions(services);
+  const pages = new Pages(server, { database, recall, sessions, outside });
   // A plugin whose `register` is synchronous is registered when the call returns.
-  void server.register({ plugin: errorAnswers, options: { log, counters } });
+  void server.register({
+    plugin: errorAnswers,
+    options: { log, counters, answerPerson: (...asked) => answerPerson(pages, ...asked) },
+  });
   answerClientErrors(listener, counters);
   void server.register({ plugin: conventions });
   void server.register({ plugin: clientAddress, options: services });
@@ -55,6 +66,8 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: health, options: services });
   void server.register({ plugin: openApi, options: { outside } });
   void server.register({ plugin: docs, options: { outside } });
-  void server.register({ plugin: v0, options: { services, recall, writes, fixed } });
+  const api = { services, recall, writes, fixed };
+  void server.register({ plugin: v0, options: api });
+  void server.register({ plugin: webPages, options: { ...api, sessions, pages, outside } });
   return server;
 }

@@ -44,9 +44,9 @@ export class AuditEntry extends Model<
   /** That user's, as it was then. */
   declare email: CreationOptional<string | null>;
   declare token_id: CreationOptional<string | null>;
-  /** `create`, `update` or `delete`. */
+  /** An AuditAction. */
   declare action: string;
-  /** `user`, `device`, `rule`, `configuration`, `token` or `secret`. */
+  /** `user`, `device`, `rule`, `configuration`, `token`, `secret`, `session` or `second factor`. */
   declare kind: string;
   declare record_id: string;
   /** Fields by name, from what to what; of secrets only that they changed. */

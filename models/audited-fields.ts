@@ -10,16 +10,25 @@ import type { Models } from './tables.ts';
 /** Stands for a client secret. */
 const HIDDEN = '(hidden)';
 
-/** Tables about what is seen, or under way. */
-type Observed =
-  'AuditEntry' | 'DeviceStatus' | 'Gateway' | 'IdentityTokens' | 'SignInRequest' | 'UsedAssertion';
+/** Tables that are not tracked: what is seen or was done, and what only signing in needs. */
+type Untracked =
+  | 'AuditEntry'
+  | 'DeviceStatus'
+  | 'Gateway'
+  | 'Session'
+  | 'SecondFactor'
+  | 'RecoveryCode'
+  | 'SignInAttempt'
+  | 'IdentityTokens'
+  | 'SignInRequest'
+  | 'UsedAssertion';
 
 /** The audited tables; all that are tracked. */
-export const auditedTables: Readonly<Record<Exclude<keyof Models, Observed>, AuditedTable>> = {
+export const auditedTables: Readonly<Record<Exclude<keyof Models, Untracked>, AuditedTable>> = {
   User: {
     kind: 'user',
     fields: {
-      ...plain('email', 'role', 'disabled_at', 'disabled_by'),
+      ...plain('email', 'role', 'disabled_at', 'disabled_by', 'disabled_provider'),
       password: stored('password_hash'),
     },
   },

@@ -54,7 +54,10 @@ export {
   type RuleAction,
   type RuleScope,
 } from './rule.ts';
+export { RecoveryCode, SecondFactor } from './second-factor.ts';
 export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
+export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';
+export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';
 export {
   beginSignInRequest,
   forgetSignInRequests,
@@ -65,7 +68,13 @@ export {
   takeSignInRequest,
 } from './sign-in-request.ts';
 export { recordStatus, type StatusReport, touchToken } from './status.ts';
-export { actAs, type FieldChange, type FieldChanges } from './storage/auditing.ts';
+export {
+  actAs,
+  type AuditAction,
+  type FieldChange,
+  type FieldChanges,
+  noteAction,
+} from './storage/auditing.ts';
 export type { CommitListener, Database, DatabaseLog } from './storage/database.ts';
 export { CiphertextError, EncryptionKeyError } from './storage/encryption.ts';
 export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
@@ -87,4 +96,4 @@ export {
 } from './transaction.ts';
 export { type Authority, isTrusted, markTrusted, TrustedProvider } from './trusted-provider.ts';
 export { useAssertion, UsedAssertion } from './used-assertion.ts';
-export { type DisabledBy, emailKey, type Role, User } from './user.ts';
+export { type DisabledBy, emailKey, ENABLED, type Role, User } from './user.ts';

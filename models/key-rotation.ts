@@ -15,6 +15,7 @@ const PAGE_ROWS = 500;
 const ENCRYPTED = [
   { table: 'devices', key: 'id', column: 'preshared_key' },
   { table: 'configurations', key: 'id', column: 'openid_connect_providers' },
+  { table: 'second_factors', key: 'id', column: 'secret' },
   { table: 'secrets', key: 'name', column: 'value' },
   { table: 'identity_tokens', key: 'identity_id', column: 'tokens' },
   { table: 'sign_in_requests', key: 'id', column: 'secrets' },

@@ -11,7 +11,7 @@ export async function removeUser(
   userId: string,
   transaction: Transaction,
 ): Promise<boolean> {
-  const { User, Device, Rule, ApiToken } = database.models;
+  const { User, Device, Rule, ApiToken, Session, SecondFactor, RecoveryCode } = database.models;
   await lockScopes(database, transaction, { userId });
   const user = await User.findByPk(userId, { transaction });
   if (user === null) return false;
@@ -28,6 +28,8 @@ export async function removeUser(
   );
   await Rule.destroy({ where: { user_id: userId }, transaction });
   await ApiToken.destroy({ where: { user_id: userId }, transaction });
+  for (const table of [Session, SecondFactor, RecoveryCode] as (typeof Session)[])
+    await table.destroy({ where: { user_id: userId }, transaction });
   await removeIdentities(database, userId, transaction);
   await user.destroy({ transaction });
   return true;

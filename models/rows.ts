@@ -37,6 +37,7 @@ export interface UserRow {
   role: Role;
   disabled_at: Date | null;
   disabled_by: DisabledBy | null;
+  disabled_provider: string | null;
   last_signed_in_at: Date | null;
   last_signed_in_method: string | null;
   inserted_at: Date;
@@ -125,6 +126,7 @@ const USERS: RowSource<UserRow> = {
     role: 'plain',
     disabled_at: 'time',
     disabled_by: 'plain',
+    disabled_provider: 'plain',
     last_signed_in_at: 'time',
     last_signed_in_method: 'plain',
     inserted_at: 'time',

@@ -13,7 +13,15 @@ import { type Gateway, initGateway } from './gateway.ts';
 import { type Identity, initIdentity } from './identity.ts';
 import { type IdentityTokens, initIdentityTokens } from './identity-tokens.ts';
 import { initRule, type Rule } from './rule.ts';
+import {
+  initRecoveryCode,
+  initSecondFactor,
+  type RecoveryCode,
+  type SecondFactor,
+} from './second-factor.ts';
 import { initSecret, type Secret } from './secret.ts';
+import { endSessionsOfChangedUsers, initSession, type Session } from './session.ts';
+import { initSignInAttempt, type SignInAttempt } from './sign-in-attempt.ts';
 import { initSignInRequest, type SignInRequest } from './sign-in-request.ts';
 import { auditTable } from './storage/auditing.ts';
 import { keepOutOfJson } from './storage/secrecy.ts';
@@ -35,6 +43,10 @@ export interface Models {
   readonly DeviceStatus: typeof DeviceStatus;
   readonly Gateway: typeof Gateway;
   readonly AuditEntry: typeof AuditEntry;
+  readonly Session: typeof Session;
+  readonly SecondFactor: typeof SecondFactor;
+  readonly RecoveryCode: typeof RecoveryCode;
+  readonly SignInAttempt: typeof SignInAttempt;
   readonly IdentityTokens: typeof IdentityTokens;
   readonly SignInRequest: typeof SignInRequest;
   readonly UsedAssertion: typeof UsedAssertion;
@@ -54,6 +66,10 @@ export function bindTables(context: TableContext): Models {
     DeviceStatus: initDeviceStatus(context),
     Gateway: initGateway(context),
     AuditEntry: initAuditEntry(context),
+    Session: initSession(context),
+    SecondFactor: initSecondFactor(context),
+    RecoveryCode: initRecoveryCode(context),
+    SignInAttempt: initSignInAttempt(context),
     IdentityTokens: initIdentityTokens(context),
     SignInRequest: initSignInRequest(context),
     UsedAssertion: initUsedAssertion(context),
@@ -66,24 +82,29 @@ export function bindTables(context: TableContext): Models {
     trackTable(model);
     auditTable(model, table);
   }
+  endSessionsOfChangedUsers(models.User, models.Session);
   return models;
 }
 
 /** What no log and no answer may show because somebody forgot to pick fields. */
 function hideSecrets(models: Models): void {
-  const { User, Device, Configuration, ApiToken, Secret } = models;
+  const { User, Device, Configuration, ApiToken, Secret, Session, SecondFactor, RecoveryCode } =
+    models;
   keepOutOfJson(User, ['password_hash']);
   keepOutOfJson(Device, ['preshared_key']);
   keepOutOfJson(Configuration, ['openid_connect_providers']);
   keepOutOfJson(ApiToken, ['sha256']);
   keepOutOfJson(Secret, ['value']);
+  keepOutOfJson(Session, ['sha256']);
+  keepOutOfJson(SecondFactor, ['secret']);
+  keepOutOfJson(RecoveryCode, ['sha256']);
   keepOutOfJson(models.IdentityTokens, ['tokens']);
   keepOutOfJson(models.SignInRequest, ['secrets']);
 }
 
 /** Foreign keys are the migrations' business; here they only serve `include`. */
 function associate(models: Models): void {
-  const { User, Device, Rule, ApiToken, DeviceStatus, Identity } = models;
+  const { User, Device, Rule, ApiToken, DeviceStatus, Session, Identity } = models;
   const silent = { constraints: false };
   User.hasMany(Device, { ...silent, foreignKey: 'user_id', as: 'devices' });
   User.hasMany(Rule, { ...silent, foreignKey: 'user_id', as: 'rules' });
@@ -92,6 +113,7 @@ function associate(models: Models): void {
   Device.hasOne(DeviceStatus, { ...silent, foreignKey: 'device_id', as: 'status' });
   Rule.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
   ApiToken.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
+  Session.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
   User.hasMany(Identity, { ...silent, foreignKey: 'user_id', as: 'identities' });
   Identity.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
 }

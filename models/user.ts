@@ -23,6 +23,9 @@ export type Role = 'admin' | 'unprivileged';
 /** Who disabled a user; only the same cause can enable them again (api.md, section 8). */
 export type DisabledBy = 'administrator' | 'provider';
 
+/** What a user has who is not disabled. */
+export const ENABLED = { disabled_at: null, disabled_by: null, disabled_provider: null } as const;
+
 /** One user. */
 export class User extends Model<InferAttributes<User>, InferCreationAttributes<User>> {
   declare id: CreationOptional<string>;
@@ -37,6 +40,8 @@ export class User extends Model<InferAttributes<User>, InferCreationAttributes<U
   declare disabled_at: CreationOptional<Date | null>;
   /** Null exactly when `disabled_at` is. */
   declare disabled_by: CreationOptional<DisabledBy | null>;
+  /** The provider whose error disabled the user; null unless `disabled_by` is `provider`. */
+  declare disabled_provider: CreationOptional<string | null>;
   declare last_signed_in_at: CreationOptional<Date | null>;
   /** `email` for a password, else the provider's id; null before the first sign-in. */
   declare last_signed_in_method: CreationOptional<string | null>;
@@ -67,6 +72,7 @@ export function initUser({ sequelize }: TableContext): typeof User {
       password_hash: nullable(DataTypes.STRING(255)),
       disabled_at: timeColumn(),
       disabled_by: nullable(DataTypes.STRING(16)),
+      disabled_provider: nullable(DataTypes.STRING(64)),
       last_signed_in_at: timeColumn(),
       last_signed_in_method: nullable(DataTypes.STRING(64)),
       ...timestampColumns(),

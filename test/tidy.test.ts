@@ -31,6 +31,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/storage/origin.ts': 'test/models/storage/auditing.test.ts',
   'lib/main.ts': 'test/lib/serve.test.ts',
   'lib/services.ts': 'test/lib/server.test.ts',
+  'lib/web/web.ts': 'test/lib/web/index.test.ts',
 };
 
 /** Files that may read the environment: they run before, or outside, the process that serves. */
@@ -93,7 +94,7 @@ test('only the packages of its floor are imported by a room', (t) => {
     config: /^(joi|ipaddr\.js|node:(fs|process))$/,
     models: /^(sequelize|sqlite3|mysql2|umzug|ipaddr\.js|node:.*)/,
     dataplane: /^(tweetnacl|@noble\/(hashes|ciphers)\/.*|node:.*)$/,
-    lib: /^(@hapi\/.*|@node-saml\/node-saml(\/.*)?|@xmldom\/xmldom|openid-client|joi|bcrypt|pino|ipaddr\.js|tweetnacl|node:.*)$/,
+    lib: /^(@hapi\/.*|@node-saml\/node-saml(\/.*)?|@xmldom\/xmldom|joi|bcrypt|eta|openid-client|otpauth|pino|ipaddr\.js|tweetnacl|uqr|node:.*)$/,
   };
   for (const path of scripts)
     for (const name of packageImports(path))

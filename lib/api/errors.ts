@@ -29,6 +29,7 @@ const answers = {
   },
   invalid_token: { status: 401, body: { errors: { auth: 'invalid_token' } }, headers: CHALLENGE },
   forbidden: { status: 403, body: { error: 'forbidden' } },
+  stale_form: { status: 403, body: { error: 'stale_form' } },
   not_found: { status: 404, body: { error: 'not_found' } },
   request_timeout: { status: 408, body: { error: 'request_timeout' } },
   payload_too_large: { status: 413, body: { error: 'payload_too_large' } },
@@ -41,6 +42,7 @@ const answers = {
     headers: { 'retry-after': '1' },
   },
   internal_server_error: { status: 500, body: { error: 'internal_server_error' } },
+  bad_gateway: { status: 502, body: { error: 'bad_gateway' } },
   service_unavailable: {
     status: 503,
     body: { error: 'service_unavailable' },
@@ -73,20 +75,35 @@ export class ApiError extends Error {
   }
 }
 
+/** What `errorAnswers` needs. */
+export interface ErrorAnswers extends Pick<Services, 'log' | 'counters'> {
+  /** Answers a browser with a page; null where the asker is a program. */
+  readonly answerPerson: (
+    request: Request,
+    h: ResponseToolkit,
+    error: ApiError,
+  ) => Promise<ResponseObject | null>;
+}
+
 /** Turns every error into the answer of its code, and logs those that are ours. */
-export const errorAnswers: Plugin<Pick<Services, 'log' | 'counters'>> = {
+export const errorAnswers: Plugin<ErrorAnswers> = {
   name: 'error-answers',
-  register(server, { log, counters }) {
-    server.ext('onPreResponse', (request, h) => {
+  register(server, { log, counters, answerPerson }) {
+    server.ext('onPreResponse', async (request, h) => {
       const { response } = request;
       if (!(response instanceof Error)) return h.continue;
       const error = toApiError(request, response);
       counters.add('requests_refused', error.code);
       if (answers[error.code].status >= 500) logFault(log, request, error);
-      return answerTo(request, h, error);
+      return (await answerPerson(request, h, error)) ?? answerTo(request, h, error);
     });
   },
 };
+
+/** The status with which an error is answered. */
+export function statusOf({ code }: ApiError): number {
+  return answers[code].status;
+}
 
 function answerTo(request: Request, h: ResponseToolkit, error: ApiError): ResponseObject {
   const { status, body, headers = {} }: Answer = answers[error.code];

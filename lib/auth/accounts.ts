@@ -5,6 +5,7 @@
 import {
   type Database,
   emailKey,
+  ENABLED,
   lockScopes,
   type Transaction,
   type User,
@@ -73,8 +74,7 @@ async function administratorValues({ email, password }: Administrator, cost: num
     email: email.trim(),
     role: 'admin',
     password_hash,
-    disabled_at: null,
-    disabled_by: null,
+    ...ENABLED,
   } as const;
 }
 
@@ -97,10 +97,14 @@ export async function setUserEnabled(
     await lockScopes(database, transaction, { configuration: true });
     const user = await findByEmail(database, email, transaction);
     if (user === null) throw new Error(`there is no user ${email}`);
-    if (isEnabled) await user.update({ disabled_at: null, disabled_by: null }, { transaction });
+    if (isEnabled) await user.update({ ...ENABLED }, { transaction });
     else if (user.disabled_by !== 'administrator')
       await user.update(
-        { disabled_at: user.disabled_at ?? new Date(), disabled_by: 'administrator' },
+        {
+          disabled_at: user.disabled_at ?? new Date(),
+          disabled_by: 'administrator',
+          disabled_provider: null,
+        },
         { transaction },
       );
   });

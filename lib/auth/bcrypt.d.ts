@@ -5,6 +5,9 @@ declare module 'bcrypt' {
   export function hash(data: string, cost: number): Promise<string>;
   /** Compares on a thread of libuv's pool. */
   export function compare(data: string, hash: string): Promise<boolean>;
-  const bcrypt: { hash: typeof hash; compare: typeof compare };
+  /** The cost of a hash. */
+  export function getRounds(hash: string): number;
+
+  const bcrypt: { hash: typeof hash; compare: typeof compare; getRounds: typeof getRounds };
   export default bcrypt;
 }

@@ -4,7 +4,7 @@
 // is read. api.md, sections 2 and 3.
 
 import type { Plugin, Request } from '@hapi/hapi';
-import { touchToken } from '../../models/index.ts';
+import { type Role, touchToken } from '../../models/index.ts';
 import { ApiError, describeError } from '../api/errors.ts';
 import type { Recall } from '../api/recall.ts';
 import type { Services } from '../services.ts';
@@ -16,8 +16,10 @@ declare module '@hapi/hapi' {
     /** The user in whose name the request acts. */
     id: string;
     email: string;
-    /** The token that let the request in. */
-    tokenId: string;
+    /** The token that let the request in; a browser has a session in its place. */
+    tokenId?: string;
+    sessionId?: string;
+    role?: Role;
   }
 }
 

@@ -31,7 +31,8 @@ export function originOf({ app, auth }: Pick<Request, 'app' | 'auth'>): Origin {
     ...(app.address === undefined ? {} : { address: app.address }),
   };
   if (user === undefined) return { ...GATEWAY, ...asked };
-  return { actor: 'user', userId: user.id, email: user.email, tokenId: user.tokenId, ...asked };
+  const { id: userId, email, tokenId } = user;
+  return { actor: 'user', userId, email, ...(tokenId === undefined ? {} : { tokenId }), ...asked };
 }
 
 /** An entry as programs get it. */

@@ -2,7 +2,12 @@
 // that a step can run again after a crash at any statement. Released migrations rest on these
 // functions; their meaning stays as it is.
 
-import { DataTypes, type ModelAttributes, QueryTypes } from 'sequelize';
+import {
+  DataTypes,
+  type ModelAttributeColumnOptions,
+  type ModelAttributes,
+  QueryTypes,
+} from 'sequelize';
 import type { Database } from '../storage/database.ts';
 
 /** A table to be made: its columns, and what must be unique or quickly found in it. */
@@ -41,6 +46,18 @@ export async function createTable(
     const name = indexName(table, fields);
     if (!present.has(name)) await queries.addIndex(table, [...fields], { name });
   }
+}
+
+/** Adds a column to a table that stands, unless it is there. */
+export async function addColumn(
+  database: Database,
+  table: string,
+  column: string,
+  options: ModelAttributeColumnOptions,
+): Promise<void> {
+  const queries = database.sequelize.getQueryInterface();
+  const present = await queries.describeTable(table);
+  if (!Object.hasOwn(present, column)) await queries.addColumn(table, column, options);
 }
 
 /** Inserts a row unless one with its key is there. */

@@ -19,12 +19,16 @@ export type FieldChange =
 /** Fields that differ, by name. */
 export type FieldChanges = Record<string, FieldChange>;
 
+/** What happened to a record; people sign in and out, or fail to. */
+export type AuditAction =
+  'create' | 'update' | 'delete' | 'sign in' | 'sign out' | 'sign-in refused' | 'lock';
+
 /** An entry that is not yet written. */
 export interface AuditDraft {
   readonly id: string;
   readonly happenedAt: Date;
   readonly origin: Origin;
-  readonly action: 'create' | 'update' | 'delete';
+  readonly action: AuditAction;
   readonly kind: string;
   readonly recordId: string;
   readonly changes: FieldChanges;
@@ -62,6 +66,18 @@ export function actAs(transaction: Transaction, origin: Origin): void {
   const gathering = gatherings.get(outermost(transaction));
   if (gathering === undefined) throw new Error('actAs outside writeTransaction');
   gathering.origin = origin;
+}
+
+/** Adds an entry that no write of a table tells, such as a sign-in. */
+export function noteAction(
+  transaction: Transaction,
+  entry: Pick<AuditDraft, 'action' | 'kind' | 'recordId'> & { changes?: FieldChanges },
+): void {
+  const gathering = gatherings.get(outermost(transaction));
+  if (gathering === undefined) throw new Error('noteAction outside writeTransaction');
+  const { origin, drafts } = gathering;
+  const { changes = {} } = entry;
+  drafts.push({ ...entry, changes, id: newId(), happenedAt: new Date(), origin });
 }
 
 /** Records every write of one table; called once, when the table is bound to its database. */

@@ -28,6 +28,7 @@ function user(fields: Partial<UserRow> = {}): UserRow {
     role: 'unprivileged',
     disabled_at: null,
     disabled_by: null,
+    disabled_provider: null,
     last_signed_in_at: null,
     last_signed_in_method: null,
     inserted_at: new Date(0),

@@ -1,0 +1,120 @@
+// How often one may try to sign in: five failures within 15 minutes, for an account and for an
+// address, then neither gets further for 15 minutes. An attempt is counted before it is judged and
+// given back when it was good, so that many at once are not more than five. The counts are rows, so
+// all gateways agree; names that nobody has are counted like those that somebody has.
+// design.md, section 7.
+
+import { createHash } from 'node:crypto';
+import {
+  type AttemptKind,
+  type Database,
+  type Transaction,
+  UniqueConstraintError,
+  writeTransaction,
+} from '../../models/index.ts';
+import { addressScope } from '../api/client-address.ts';
+
+/** Failures after which it is enough. */
+export const ATTEMPTS_MAX = 5;
+/** Within which they count, and for which it then is enough. */
+export const ATTEMPTS_MS = 15 * 60_000;
+
+/** By what one attempt is counted: an account's `emailKey`, an address, the codes of a user. */
+export interface Counted {
+  readonly kind: AttemptKind;
+  readonly subject: string;
+}
+
+/** What an attempt is counted by, where the address is known as `request.app.address`. */
+export function fromAddress(address: string | undefined): Counted {
+  return { kind: 'address', subject: addressScope(address ?? '') };
+}
+
+/** What became of an attempt: it may go on, or it was one too many of this kind. */
+export type Taken = { readonly refusedBy: AttemptKind | null };
+
+/** Counts an attempt; where any count is full already, none moves and the attempt is refused. */
+export async function takeAttempt(
+  database: Database,
+  counted: readonly Counted[],
+  now: Date = new Date(),
+): Promise<Taken> {
+  // Whoever counts the same first at the same instant makes the other's insert fail, once.
+  for (let run = 1; ; run += 1) {
+    try {
+      const { result } = await writeTransaction(database, (transaction) =>
+        take(database, counted, now, transaction),
+      );
+      return { refusedBy: result };
+    } catch (error) {
+      if (!(error instanceof UniqueConstraintError) || run > ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+/**
+ * Gives a good attempt back. An account begins anew; an address only loses this one attempt, or
+ * whoever has an account of their own could try others for ever.
+ */
+export async function forgiveAttempt(
+  database: Database,
+  counted: readonly Counted[],
+  transaction: Transaction,
+): Promise<void> {
+  const { SignInAttempt } = database.models;
+  for (const one of ordered(counted)) {
+    const row = await SignInAttempt.findByPk(hashOf(one), { transaction, lock: true });
+    if (row === null) continue;
+    if (one.kind === 'address' && row.count > 1)
+      await row.update({ count: row.count - 1 }, { transaction });
+    else await row.destroy({ transaction });
+  }
+}
+
+/** Lets an account try again at once, and with it every address. */
+export async function forgetAttempts(
+  database: Database,
+  counted: readonly Counted[],
+  transaction: Transaction,
+): Promise<void> {
+  const { SignInAttempt } = database.models;
+  await SignInAttempt.destroy({ where: { sha256: counted.map(hashOf) }, transaction });
+  await SignInAttempt.destroy({ where: { kind: 'address' }, transaction });
+}
+
+async function take(
+  database: Database,
+  counted: readonly Counted[],
+  now: Date,
+  transaction: Transaction,
+): Promise<AttemptKind | null> {
+  const { SignInAttempt } = database.models;
+  const found = [];
+  for (const one of ordered(counted)) {
+    const row = await SignInAttempt.findByPk(hashOf(one), { transaction, lock: true });
+    const isRunning = row !== null && row.expires_at > now;
+    if (isRunning && row.count >= ATTEMPTS_MAX) return one.kind;
+    found.push({ one, row, count: isRunning ? row.count + 1 : 1 });
+  }
+  const later = new Date(now.getTime() + ATTEMPTS_MS);
+  for (const { one, row, count } of found) {
+    // The last of them begins the wait.
+    const expires_at = count === 1 || count === ATTEMPTS_MAX ? later : (row?.expires_at ?? later);
+    if (row !== null) await row.update({ count, expires_at }, { transaction });
+    else
+      await SignInAttempt.create(
+        { sha256: hashOf(one), kind: one.kind, count, expires_at },
+        { transaction },
+      );
+  }
+  return null;
+}
+
+/** Everybody locks in one order. */
+function ordered(counted: readonly Counted[]): Counted[] {
+  return counted.toSorted((a, b) => (hashOf(a) < hashOf(b) ? -1 : 1));
+}
+
+function hashOf({ kind, subject }: Counted): string {
+  return createHash('sha256').update(`${kind}\0${subject}`).digest('hex');
+}

@@ -1,0 +1,80 @@
+// Signing in with e-mail and password. Whatever the fault (nobody has the e-mail, no password is
+// set, a wrong one, a disabled user, too many attempts) the answer is the same and takes the same
+// work, so that nobody learns who has an account. api.md, section 8.
+
+import type { Request } from '@hapi/hapi';
+import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../models/index.ts';
+import { originOf } from '../observe/audit.ts';
+import type { Services } from '../services.ts';
+import { type Counted, forgiveAttempt, fromAddress, takeAttempt } from './attempts.ts';
+import {
+  DEFAULT_COST,
+  hashPassword,
+  PASSWORD_BYTES_MAX,
+  passwordBytes,
+  verifyPassword,
+} from './passwords.ts';
+import { maySignIn } from './sessions.ts';
+
+/** What `last_signed_in_method` says of a password. */
+export const LOCAL_METHOD = 'email';
+
+/** Longest e-mail that anybody has. */
+const EMAIL_CHARACTERS_MAX = 255;
+
+/** What a password is compared with where there is none: as much work, by cost. */
+const standIns = new Map<number, Promise<string>>();
+
+/** How an account is counted. */
+export function accountOf(email: string): Counted {
+  return { kind: 'account', subject: emailKey(email) };
+}
+
+/** The id of the user whose e-mail and password these are; null, and nothing more, otherwise. */
+export async function judgePassword(
+  { database, counters, passwordCost = DEFAULT_COST }: Services,
+  request: Request,
+  email: string,
+  password: string,
+): Promise<string | null> {
+  const counted = [accountOf(email), fromAddress(request.app.address)];
+  const { refusedBy } = await takeAttempt(database, counted);
+  // That an address tried too often tells nothing about anybody, and must cost little.
+  if (refusedBy === 'address') {
+    counters.add('sign_ins', 'too_many_from_address');
+    return null;
+  }
+  const user = await findUser(database, email);
+  const hash = user?.password_hash ?? (await standIn(passwordCost));
+  // bcrypt reads no further: two passwords with one beginning would be one.
+  const isWhole = passwordBytes(password) <= PASSWORD_BYTES_MAX;
+  const isSame = await verifyPassword(password, hash);
+  const isGood =
+    user !== null &&
+    user.password_hash !== null &&
+    isSame &&
+    isWhole &&
+    refusedBy === null &&
+    maySignIn(user, LOCAL_METHOD);
+  await writeTransaction(database, async (transaction) => {
+    if (isGood) return forgiveAttempt(database, counted, transaction);
+    actAs(transaction, originOf(request));
+    const recordId = user?.id ?? 'unknown';
+    return noteAction(transaction, { action: 'sign-in refused', kind: 'user', recordId });
+  });
+  if (!isGood) counters.add('sign_ins', refusedBy === null ? 'refused' : 'too_many_for_account');
+  return isGood ? user.id : null;
+}
+
+async function findUser(database: Services['database'], email: string): Promise<User | null> {
+  // What no account can have is looked for as something that none has.
+  const isPossible = email.length <= EMAIL_CHARACTERS_MAX && email.isWellFormed();
+  const key = isPossible && !email.includes('\0') ? emailKey(email) : '';
+  return database.models.User.findOne({ where: { email_key: key } });
+}
+
+function standIn(cost: number): Promise<string> {
+  const present = standIns.get(cost) ?? hashPassword('a password that nobody has', cost);
+  standIns.set(cost, present);
+  return present;
+}

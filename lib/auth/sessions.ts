@@ -1,0 +1,212 @@
+// Sessions of browsers: a row of the database and a cookie whose secret is kept as a hash only.
+// Each request reads its row and its user, so a session that was revoked, or whose user was shut
+// out, by any process, ends at the next request. api.md, section 8.
+
+import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
+import {
+  type Database,
+  Op,
+  type Session,
+  type SessionState,
+  touchSession,
+  type Transaction,
+  type User,
+} from '../../models/index.ts';
+import { describeError } from '../api/errors.ts';
+import type { Services } from '../services.ts';
+import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';
+import { localPath } from './local-path.ts';
+
+/** A session that nobody uses for so long ends. */
+export const IDLE_MS = 8 * 3_600_000;
+/** How long a second factor is waited for. */
+const SECOND_FACTOR_MS = 10 * 60_000;
+/** Sessions of one user; the one that was used least recently makes room. */
+export const SESSIONS_MAX = 20;
+const USER_AGENT_CHARACTERS_MAX = 255;
+
+/** A session with its user. */
+export type LiveSession = Session & { user: User };
+
+declare module '@hapi/hapi' {
+  interface RequestApplicationState {
+    /** The session of this request's browser, once it was looked for. */
+    session?: LiveSession | null;
+  }
+}
+
+/** What a session begins with. */
+export interface Beginning {
+  readonly user: User;
+  /** `email`, or the provider's id. */
+  readonly method: string;
+  readonly state: SessionState;
+  /** A local path. */
+  readonly returnTo?: string | null;
+}
+
+/** The sessions of one server. */
+export class Sessions {
+  readonly cookies: BrowserCookies;
+  readonly #database: Database;
+  readonly #log: Services['log'];
+
+  constructor({ config, database, log }: Pick<Services, 'config' | 'database' | 'log'>) {
+    this.cookies = new BrowserCookies(config);
+    this.#database = database;
+    this.#log = log;
+  }
+
+  /**
+   * Makes the strategies of the web's routes: `session` lets in who is signed in, `second factor`
+   * who still has to show one. Whoever is not is sent to sign in, and comes back afterwards.
+   */
+  register(server: Server, outside: string): void {
+    this.cookies.register(server);
+    for (const [strategy, state] of [
+      ['session', 'open'],
+      ['second factor', 'second factor'],
+    ] as const) {
+      server.auth.scheme(strategy, () => ({
+        authenticate: async (request, h) => {
+          const session = await this.find(request);
+          if (session !== null && session.state === state)
+            return h.authenticated({ credentials: credentialsOf(session) });
+          if (request.auth.mode === 'try') return h.unauthenticated(new Error('not signed in'));
+          return h.redirect(outside + placeToSignIn(request, session)).takeover();
+        },
+      }));
+      server.auth.strategy(strategy, strategy);
+    }
+  }
+
+  /** The session of a request's browser, whatever its state; null when there is none that lives. */
+  async find(request: Request): Promise<LiveSession | null> {
+    if (request.app.session !== undefined) return request.app.session;
+    const secret = this.cookies.secretOf(request, 'session');
+    const session = secret === null ? null : await this.#findBySecret(secret);
+    request.app.session = session;
+    if (session?.state === 'open') this.#touch(session);
+    return session;
+  }
+
+  /**
+   * Begins a session in a transaction; ends the one that the browser had, so that its id is never
+   * kept over a sign-in. Returns the secret: `setSecret` gives it to the browser after the commit.
+   */
+  async begin(
+    request: Request,
+    { user, method, state, returnTo = null }: Beginning,
+    transaction: Transaction,
+  ): Promise<string> {
+    const { Session: sessions } = this.#database.models;
+    const former = this.cookies.secretOf(request, 'session');
+    if (former !== null)
+      await sessions.destroy({ where: { sha256: hashSecret(former) }, transaction });
+    await this.#makeRoom(user.id, transaction);
+    const secret = newSecret();
+    const now = new Date();
+    await sessions.create(
+      {
+        user_id: user.id,
+        sha256: hashSecret(secret),
+        state,
+        method,
+        return_to: localPath(returnTo),
+        address: request.app.address ?? null,
+        user_agent: userAgentOf(request),
+        inserted_at: now,
+        seen_at: now,
+      },
+      { transaction },
+    );
+    return secret;
+  }
+
+  /** Gives the browser the secret of a session that `begin` made and a commit made true. */
+  setSecret(h: ResponseToolkit, secret: string): void {
+    this.cookies.set(h, 'session', secret);
+    // The forms of before belong to nobody who is signed in.
+    this.cookies.clear(h, 'visitor');
+  }
+
+  /** Takes the secret from the browser; the row is the caller's business. */
+  clearSecret(h: ResponseToolkit): void {
+    this.cookies.clear(h, 'session');
+  }
+
+  async #findBySecret(secret: string): Promise<LiveSession | null> {
+    const found = (await this.#database.models.Session.findOne({
+      where: { sha256: hashSecret(secret) },
+      include: [{ association: 'user', required: true }],
+    })) as LiveSession | null;
+    return found !== null && isAlive(found, Date.now()) ? found : null;
+  }
+
+  async #makeRoom(userId: string, transaction: Transaction): Promise<void> {
+    const { Session: sessions } = this.#database.models;
+    const kept = await sessions.findAll({
+      attributes: ['id'],
+      where: { user_id: userId },
+      order: [
+        ['seen_at', 'DESC'],
+        ['id', 'DESC'],
+      ],
+      limit: SESSIONS_MAX - 1,
+      transaction,
+    });
+    const ids = kept.map(({ id }) => id);
+    await sessions.destroy({
+      where: { user_id: userId, id: { [Op.notIn]: ids } },
+      transaction,
+    });
+  }
+
+  /** Never fails and is not waited for, as the use of a token is noted. */
+  #touch(session: LiveSession): void {
+    touchSession(this.#database, session).catch((error: unknown) => {
+      this.#log.warn({ err: describeError(error) }, 'the use of a session was not noted');
+    });
+  }
+}
+
+/** True while a session serves: neither idle nor late, and its user may be signed in. */
+export function isAlive(session: LiveSession, nowMs: number): boolean {
+  const { user } = session;
+  if (session.state === 'second factor')
+    return (
+      nowMs - session.inserted_at.getTime() < SECOND_FACTOR_MS && maySignIn(user, session.method)
+    );
+  return nowMs - session.seen_at.getTime() < IDLE_MS && user.disabled_at === null;
+}
+
+/**
+ * Whether a user may sign in this way. A provider's error shuts out of everything but signing in
+ * through that provider; an administrator's switch, or a cause that is not known, of everything.
+ */
+export function maySignIn(
+  user: Pick<User, 'disabled_at' | 'disabled_by' | 'disabled_provider'>,
+  method: string,
+): boolean {
+  if (user.disabled_at === null) return true;
+  return user.disabled_by === 'provider' && user.disabled_provider === method;
+}
+
+function credentialsOf({ id: sessionId, user }: LiveSession) {
+  const { id, email, role } = user;
+  return { user: { id, email, role, sessionId }, scope: [role] };
+}
+
+/** A session that waits for a second factor goes there; a page that was asked for is kept. */
+function placeToSignIn(request: Request, session: LiveSession | null): string {
+  if (session?.state === 'second factor') return '/mfa/auth';
+  if (session?.state === 'open') return '/';
+  const isPage = request.method === 'get' && request.path !== '/';
+  const wanted = isPage ? localPath(request.path + request.url.search) : null;
+  return wanted === null ? '/' : `/?${new URLSearchParams({ return_to: wanted }).toString()}`;
+}
+
+function userAgentOf({ headers }: Request): string | null {
+  const text: unknown = headers['user-agent'];
+  return typeof text === 'string' ? text.slice(0, USER_AGENT_CHARACTERS_MAX) : null;
+}

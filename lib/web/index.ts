@@ -1,0 +1,32 @@
+// The web interface: sign-in, the pages of users and those of administrators. What holds for all of
+// them is registered here, then the pages, each in a file of its own. README.md says how one is
+// made.
+
+import type { Plugin, ServerRoute } from '@hapi/hapi';
+import inert from '@hapi/inert';
+import { assetRoutes } from './assets.ts';
+import { judgeForms } from './forms.ts';
+import { guardPages } from './headers.ts';
+import { logoRoute } from './logo.ts';
+import { accountPages } from './pages/account.ts';
+import { signInPages } from './pages/sign-in.ts';
+import type { Web } from './web.ts';
+
+/** Makes the pages of one concern. */
+type PageRoutes = (web: Web) => ServerRoute[];
+
+/** All pages. */
+const pageRoutes: readonly PageRoutes[] = [signInPages, accountPages];
+
+/** Serves the web interface. */
+export const webPages: Plugin<Web> = {
+  name: 'web',
+  register(server, web) {
+    void server.register(inert);
+    web.sessions.register(server, web.outside);
+    judgeForms(server, web);
+    guardPages(server, web);
+    server.route([...assetRoutes(web.pages.assets), logoRoute(web.recall)]);
+    for (const routes of pageRoutes) server.route(routes(web));
+  },
+};

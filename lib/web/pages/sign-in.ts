@@ -1,0 +1,114 @@
+// Signing in and out: `/` offers what the configuration allows, a form for e-mail and password and
+// a link for each identity provider. api.md, section 8.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { judgePassword, LOCAL_METHOD } from '../../auth/local.ts';
+import { localPath } from '../../auth/local-path.ts';
+import { completeSignIn, SignInRefusal, signOut } from '../../auth/sign-in.ts';
+import { wantsPage } from '../error-page.ts';
+import { textOf } from '../forms.ts';
+import { homeOf } from '../navigation.ts';
+import { openPage } from '../route.ts';
+import type { Web } from '../web.ts';
+
+const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
+const LOCAL_OFF = 'Local auth disabled';
+
+/** A way to sign in that is not a password. */
+interface Provider {
+  readonly label: string;
+  readonly path: string;
+}
+
+/** The routes of signing in and out. */
+export function signInPages(web: Web): ServerRoute[] {
+  const begin = (request: Request, h: ResponseToolkit) => showSignIn(web, request, h);
+  const signIn = (request: Request, h: ResponseToolkit) => signInLocally(web, request, h);
+  const leave = async (request: Request, h: ResponseToolkit) => {
+    await signOut(web, request, h);
+    return web.pages.redirect(h, '/');
+  };
+  return [
+    openPage('GET', '/', begin),
+    openPage('GET', '/auth/identity', async (request, h) =>
+      (await isLocalOn(web)) ? showSignIn(web, request, h) : answerLocalOff(web, request, h),
+    ),
+    openPage('GET', '/auth/identity/callback', (_request, h) => web.pages.redirect(h, '/')),
+    openPage('POST', '/auth/identity', signIn),
+    openPage('POST', '/auth/identity/callback', signIn),
+    openPage('POST', '/sign_out', leave),
+    openPage('DELETE', '/sign_out', leave),
+  ];
+}
+
+async function showSignIn(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const session = await web.sessions.find(request);
+  if (session?.state === 'open') return web.pages.redirect(h, homeOf(session.user.role));
+  if (session?.state === 'second factor') return web.pages.redirect(h, '/mfa/auth');
+  return signInPage(web, request, h, { returnTo: localPath(request.query['return_to']) });
+}
+
+async function signInLocally(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  if (!(await isLocalOn(web))) return answerLocalOff(web, request, h);
+  const email = textOf(request, 'email').trim();
+  const returnTo = localPath(textOf(request, 'return_to'));
+  const userId = await judgePassword(web.services, request, email, textOf(request, 'password'));
+  try {
+    if (userId !== null)
+      return await completeSignIn(web, request, h, { userId, method: LOCAL_METHOD, returnTo });
+  } catch (error) {
+    // Shut out or removed in this very moment: no other words than before.
+    if (!(error instanceof SignInRefusal)) throw error;
+  }
+  const response = await signInPage(web, request, h, { returnTo, email, fault: REFUSED });
+  return response.code(401);
+}
+
+async function signInPage(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  values: { returnTo: string | null; email?: string; fault?: string },
+): Promise<ResponseObject> {
+  const { email = '', fault = null, returnTo } = values;
+  return web.pages.show(request, h, 'sign-in', {
+    title: 'Sign in',
+    isLocalOn: await isLocalOn(web),
+    providers: await providersOf(web, returnTo),
+    email,
+    fault,
+    returnTo,
+  });
+}
+
+/** In the words of the API, for people as for programs. */
+async function answerLocalOff(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  if (!wantsPage(request)) return h.response(LOCAL_OFF).type('text/plain; charset=utf-8').code(404);
+  const text = 'Signing in with e-mail and password is switched off here.';
+  const values = { title: LOCAL_OFF, text, status: 404 };
+  return (await web.pages.show(request, h, 'error', values)).code(404);
+}
+
+async function isLocalOn({ recall }: Web): Promise<boolean> {
+  await recall.refresh();
+  return (await recall.configuration()).local_auth_enabled;
+}
+
+async function providersOf({ recall }: Web, returnTo: string | null): Promise<Provider[]> {
+  const { openid_connect_providers: openid, saml_identity_providers: saml } =
+    await recall.configuration();
+  const query =
+    returnTo === null ? '' : `?${new URLSearchParams({ return_to: returnTo }).toString()}`;
+  return [
+    ...openid.map(({ id, label }) => ({ id, label, base: '/auth/oidc/' })),
+    ...saml.map(({ id, label }) => ({ id, label, base: '/auth/saml/auth/signin/' })),
+  ].map(({ id, label, base }) => ({ label, path: base + encodeURIComponent(id) + query }));
+}

@@ -1,0 +1,14 @@
+// What every page of the web interface is given: the server's services and the means to show pages,
+// to redirect, and to tell something on the next page. One object, made once for a server.
+
+import type { ApiContext } from '../api/routes.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import type { Pages } from './pages.ts';
+
+/** The web interface of one server. */
+export interface Web extends ApiContext {
+  readonly sessions: Sessions;
+  readonly pages: Pages;
+  /** The path of EXTERNAL_URL, without its last slash; links and redirects begin with it. */
+  readonly outside: string;
+}

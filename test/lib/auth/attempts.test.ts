@@ -1,0 +1,95 @@
+// Counting attempts to sign in: how many, for how long, however many come at once.
+
+import test from 'ava';
+import {
+  ATTEMPTS_MAX,
+  ATTEMPTS_MS,
+  type Counted,
+  forgetAttempts,
+  forgiveAttempt,
+  fromAddress,
+  takeAttempt,
+} from '../../../lib/auth/attempts.ts';
+import { writeTransaction } from '../../../models/index.ts';
+import { databaseKinds, openAt, makePlace, openDatabase } from '../../support/databases.ts';
+import { migrate } from '../../../models/index.ts';
+
+const account: Counted = { kind: 'account', subject: 'ann@example.com' };
+const START = new Date('2026-11-21T08:00:00Z');
+const after = (ms: number): Date => new Date(START.getTime() + ms);
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: five attempts are free, the sixth has to wait for 15 minutes`, async (t) => {
+    const database = await openDatabase(t, kind);
+    for (let n = 0; n < ATTEMPTS_MAX; n += 1)
+      t.is((await takeAttempt(database, [account], after(n * 60_000))).refusedBy, null);
+    // From the fifth on, not from the first.
+    const last = 4 * 60_000;
+    for (const ms of [last + 1, last + ATTEMPTS_MS - 1])
+      t.is((await takeAttempt(database, [account], after(ms))).refusedBy, 'account');
+    t.is((await takeAttempt(database, [account], after(last + ATTEMPTS_MS))).refusedBy, null);
+    t.is(await database.models.SignInAttempt.count(), 1);
+  });
+
+  test(`${kind}: attempts that are 15 minutes old count no more`, async (t) => {
+    const database = await openDatabase(t, kind);
+    for (let n = 0; n < ATTEMPTS_MAX - 1; n += 1) await takeAttempt(database, [account], START);
+    for (let n = 0; n < ATTEMPTS_MAX; n += 1)
+      t.is((await takeAttempt(database, [account], after(ATTEMPTS_MS))).refusedBy, null);
+    t.is((await takeAttempt(database, [account], after(ATTEMPTS_MS))).refusedBy, 'account');
+  });
+
+  test(`${kind}: a refused attempt moves no other count`, async (t) => {
+    const database = await openDatabase(t, kind);
+    for (let n = 0; n < ATTEMPTS_MAX; n += 1) await takeAttempt(database, [account], START);
+    const address = fromAddress('192.0.2.7');
+    for (let n = 0; n < 9; n += 1)
+      t.is((await takeAttempt(database, [account, address], START)).refusedBy, 'account');
+    t.is((await takeAttempt(database, [address], START)).refusedBy, null);
+  });
+
+  test(`${kind}: many at once, in two processes, are five and no more`, async (t) => {
+    const place = await makePlace(t, kind);
+    const [one, other] = [await openAt(t, place), await openAt(t, place)];
+    await migrate(one);
+    const taken = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        takeAttempt(i % 2 === 0 ? one : other, [account, fromAddress(`192.0.2.${i}`)], START),
+      ),
+    );
+    t.is(taken.filter(({ refusedBy }) => refusedBy === null).length, ATTEMPTS_MAX);
+  });
+
+  test(`${kind}: a good attempt clears its account, and takes one from its address`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const both = [account, fromAddress('192.0.2.7')];
+    for (let n = 0; n < 4; n += 1) await takeAttempt(database, both, START);
+    await writeTransaction(database, (transaction) => forgiveAttempt(database, both, transaction));
+    const rows = await database.models.SignInAttempt.findAll({ raw: true });
+    t.deepEqual(
+      rows.map(({ kind: by, count }) => [by, count]),
+      [['address', 3]],
+    );
+  });
+
+  test(`${kind}: whoever resets an account lets it, and every address, try again`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const other: Counted = { kind: 'account', subject: 'ben@example.com' };
+    for (const counted of [account, other, fromAddress('192.0.2.7')])
+      await takeAttempt(database, [counted], START);
+    await writeTransaction(database, (transaction) =>
+      forgetAttempts(database, [account], transaction),
+    );
+    const left = await database.models.SignInAttempt.findAll({ raw: true });
+    t.deepEqual(
+      left.map(({ kind: by }) => by),
+      ['account'],
+    );
+  });
+}
+
+test('addresses of one IPv6 customer count as one', (t) => {
+  t.deepEqual(fromAddress('2001:db8::1'), fromAddress('2001:db8::ffff'));
+  t.notDeepEqual(fromAddress('2001:db8::1'), fromAddress('2001:db8:0:1::1'));
+  t.notDeepEqual(fromAddress('192.0.2.1'), fromAddress('192.0.2.2'));
+});

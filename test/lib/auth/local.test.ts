@@ -1,0 +1,150 @@
+// E-mail and password: who gets in, and that nobody learns from a refusal who has an account.
+
+import bcrypt from 'bcrypt';
+import test from 'ava';
+import { accountOf } from '../../../lib/auth/local.ts';
+import { hashPassword } from '../../../lib/auth/passwords.ts';
+import { readAuditEntries, writeTransaction } from '../../../models/index.ts';
+import { databaseKinds } from '../../support/databases.ts';
+import { openServer } from '../../support/server.ts';
+import { addPerson, PASSWORD, Visitor } from '../../support/visitor.ts';
+
+const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
+
+/** The page of a refusal without what is each request's own. */
+function bare(text: string): string {
+  return text
+    .replaceAll(/value="[^"]*"/g, '')
+    .replaceAll(/content="[^"]*"/g, '')
+    .replaceAll(' autofocus', '');
+}
+
+for (const kind of databaseKinds()) {
+  // Alone, since it listens to every comparison of this process.
+  test.serial(`${kind}: every refusal reads the same and does the same work`, async (t) => {
+    const server = await openServer(t, kind);
+    const { database } = server;
+    await addPerson(database, 'ann@example.com');
+    await addPerson(database, 'none@example.com', { password_hash: null });
+    const disabled_at = new Date();
+    await addPerson(database, 'out@example.com', { disabled_at, disabled_by: 'administrator' });
+    await addPerson(database, 'sso@example.com', {
+      disabled_at,
+      disabled_by: 'provider',
+      disabled_provider: 'okta',
+    });
+    await addPerson(database, 'long@example.com', {
+      password_hash: await hashPassword('x'.repeat(72), 4),
+    });
+    await new Visitor(server).signIn('nobody@example.com', 'warms the stand-in up');
+    const compared: number[] = [];
+    const { compare } = bcrypt;
+    t.teardown(() => void (bcrypt.compare = compare));
+    bcrypt.compare = (data, hash) => {
+      compared.push(bcrypt.getRounds(hash));
+      return compare(data, hash);
+    };
+    const rows: [email: string, password: string][] = [
+      ['ann@example.com', 'wrong password x'],
+      ['ann@example.com', `${PASSWORD} `],
+      ['nobody@example.com', PASSWORD],
+      ['none@example.com', ''],
+      ['none@example.com', PASSWORD],
+      ['out@example.com', PASSWORD],
+      ['sso@example.com', PASSWORD],
+      ['long@example.com', `${'x'.repeat(72)}y`],
+      ['', ''],
+      ['\u0000', PASSWORD],
+      ['ann@example.com\u0000', PASSWORD],
+      ['\ud800', PASSWORD],
+      ["' OR 1=1 --", PASSWORD],
+      [`${'a'.repeat(300)}@example.com`, PASSWORD],
+    ];
+    const texts = new Set<string>();
+    for (const [i, [email, password]] of rows.entries()) {
+      const visitor = new Visitor(server);
+      visitor.headers['x-forwarded-for'] = `192.0.2.${i}`;
+      const before = compared.length;
+      const shown = await visitor.signIn(email, password);
+      t.is(shown.status, 401, email);
+      t.true(shown.text.includes(REFUSED), email);
+      t.false(visitor.cookies.has('postern-session'), email);
+      t.is(compared.length - before, 1, `${email}: one comparison`);
+      texts.add(bare(shown.text));
+      await writeTransaction(database, async (transaction) => {
+        await database.models.SignInAttempt.destroy({ where: {}, transaction });
+      });
+    }
+    t.is(texts.size, 1);
+    t.deepEqual([...new Set(compared)], [4]);
+  });
+
+  test(`${kind}: an account rests after five failures, known or not, also from elsewhere`, async (t) => {
+    const server = await openServer(t, kind, { TRUSTED_PROXIES: '127.0.0.1' });
+    await addPerson(server.database, 'ann@example.com');
+    const from = (address: string): Visitor => {
+      const visitor = new Visitor(server);
+      visitor.headers['x-forwarded-for'] = address;
+      return visitor;
+    };
+    for (const email of ['ann@example.com', 'nobody@example.com'])
+      for (let n = 0; n < 5; n += 1)
+        t.is((await from(`192.0.2.${n}`).signIn(email, 'wrong password x')).status, 401);
+    const refused = await from('198.51.100.1').signIn('ann@example.com');
+    t.is(refused.status, 401);
+    t.true(refused.text.includes(REFUSED));
+    t.is(server.services.counters.of('sign_ins', 'too_many_for_account'), 1);
+    await writeTransaction(server.database, async (transaction) => {
+      await server.database.models.SignInAttempt.update(
+        { expires_at: new Date(0) },
+        { where: {}, transaction },
+      );
+    });
+    t.is((await from('198.51.100.1').signIn('ann@example.com')).status, 303);
+  });
+
+  test(`${kind}: an address rests after five failures, whoever it tries`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, 'ann@example.com');
+    for (let n = 0; n < 5; n += 1)
+      await new Visitor(server).signIn(`user${n}@example.com`, 'wrong password x');
+    t.is((await new Visitor(server).signIn('ann@example.com')).status, 401);
+    t.is(server.services.counters.of('sign_ins', 'too_many_from_address'), 1);
+  });
+
+  test(`${kind}: twenty guesses at once are five guesses`, async (t) => {
+    const server = await openServer(t, kind, { TRUSTED_PROXIES: '127.0.0.1' });
+    await addPerson(server.database, 'ann@example.com');
+    const shown = await Promise.all(
+      Array.from({ length: 20 }, async (_, i) => {
+        const visitor = new Visitor(server);
+        visitor.headers['x-forwarded-for'] = `192.0.2.${i}`;
+        return visitor.signIn('ann@example.com', 'wrong password x');
+      }),
+    );
+    t.true(shown.every(({ status }) => status === 401));
+    t.is(server.services.counters.of('sign_ins', 'refused'), 5);
+    t.is(server.services.counters.of('sign_ins', 'too_many_for_account'), 15);
+  });
+
+  test(`${kind}: a refusal stands in the audit trail, without what was typed`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await addPerson(server.database, 'ann@example.com');
+    await new Visitor(server).signIn('ann@example.com', 'mistyped secret');
+    await new Visitor(server).signIn('nobody@example.com', 'mistyped secret');
+    const entries = await readAuditEntries(server.database, { limit: 2 });
+    t.deepEqual(
+      entries.map(({ action, record_id, address }) => [action, record_id, address]),
+      [
+        ['sign-in refused', ann.id, '127.0.0.1'],
+        ['sign-in refused', 'unknown', '127.0.0.1'],
+      ],
+    );
+    t.false(JSON.stringify(entries).includes('mistyped'));
+    t.false(JSON.stringify(entries).includes('nobody'));
+  });
+}
+
+test('an account is counted as one, however its e-mail is written', (t) => {
+  t.deepEqual(accountOf('Ann@Example.com'), accountOf('ann@example.com'));
+});

@@ -1,0 +1,154 @@
+// Sessions: how long they live, what ends them, and that a browser cannot bring one of its own.
+
+import test from 'ava';
+import { IDLE_MS, maySignIn, SESSIONS_MAX } from '../../../lib/auth/sessions.ts';
+import { hashSecret, newSecret } from '../../../lib/auth/browser-cookies.ts';
+import { removeUser, type User, writeTransaction } from '../../../models/index.ts';
+import { databaseKinds } from '../../support/databases.ts';
+import { openServer, serverOn, type TestServer } from '../../support/server.ts';
+import { addPerson, PASSWORD, personOf, Visitor } from '../../support/visitor.ts';
+
+const COOKIE = 'postern-session';
+const EMAIL = 'ann@example.com';
+
+async function signedIn(server: TestServer): Promise<Visitor> {
+  const visitor = new Visitor(server);
+  await visitor.signIn(EMAIL);
+  return visitor;
+}
+
+/** Whether a page of one's own is shown. */
+async function isIn(visitor: Visitor): Promise<boolean> {
+  return (await visitor.get('/user_account')).status === 200;
+}
+
+async function change(server: TestServer, values: Partial<User>): Promise<void> {
+  const user = await personOf(server.database, EMAIL);
+  await writeTransaction(server.database, async (transaction) => {
+    await user.update(values, { transaction });
+  });
+}
+
+async function age(server: TestServer, ms: number): Promise<void> {
+  const seen_at = new Date(Date.now() - ms);
+  await server.database.models.Session.update({ seen_at }, { where: {} });
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: the database holds no secret of a cookie, only its hash`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const secret = visitor.cookies.get(COOKIE) ?? '';
+    const [row] = await server.database.models.Session.findAll();
+    t.is(row?.sha256, hashSecret(secret));
+    t.is(row?.address, '127.0.0.1');
+    t.false(JSON.stringify(row).includes(hashSecret(secret)));
+  });
+
+  test(`${kind}: eight idle hours end a session, use keeps it, to the minute`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    await age(server, IDLE_MS - 5_000);
+    t.true(await isIn(visitor));
+    // The use is noted beside the answer.
+    for (let n = 0; n < 100; n += 1) {
+      const [row] = await server.database.models.Session.findAll();
+      if (Date.now() - (row?.seen_at.getTime() ?? 0) < 60_000) break;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    t.true(await isIn(visitor));
+    await age(server, IDLE_MS);
+    t.false(await isIn(visitor));
+  });
+
+  test(`${kind}: what takes rights away, in any process, ends sessions at once`, async (t) => {
+    const server = await openServer(t, kind);
+    const elsewhere = await serverOn(server.database);
+    await addPerson(server.database, EMAIL);
+    const ends: [string, () => Promise<unknown>][] = [
+      ['role', () => change(elsewhere, { role: 'admin' })],
+      ['password', () => change(elsewhere, { password_hash: 'x' })],
+      ['disabled', () => change(elsewhere, { disabled_at: new Date(), disabled_by: 'provider' })],
+      [
+        'deleted',
+        async () => {
+          const { id } = await personOf(server.database, EMAIL);
+          await writeTransaction(server.database, (transaction) =>
+            removeUser(server.database, id, transaction),
+          );
+        },
+      ],
+    ];
+    const good = (await personOf(server.database, EMAIL)).password_hash;
+    for (const [why, end] of ends) {
+      await change(server, { password_hash: good, disabled_at: null, disabled_by: null });
+      const visitor = await signedIn(server);
+      t.true(await isIn(visitor), why);
+      await end();
+      t.false(await isIn(visitor), why);
+      t.is(await server.database.models.Session.count(), 0, why);
+    }
+  });
+
+  test(`${kind}: a change of nothing that matters leaves sessions alone`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    await change(server, { last_signed_in_at: new Date() });
+    await change(server, { role: 'unprivileged' });
+    t.true(await isIn(visitor));
+  });
+
+  test(`${kind}: a user has ${SESSIONS_MAX} sessions at most, the idlest makes room`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const first = await signedIn(server);
+    await age(server, 120_000);
+    for (let n = 0; n < SESSIONS_MAX; n += 1) await signedIn(server);
+    t.is(await server.database.models.Session.count(), SESSIONS_MAX);
+    t.false(await isIn(first));
+  });
+
+  test(`${kind}: an id that a browser was given before signing in opens nothing`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const fixed = newSecret();
+    const visitor = new Visitor(server);
+    visitor.cookies.set(COOKIE, fixed);
+    await visitor.signIn(EMAIL);
+    const after = visitor.cookies.get(COOKIE);
+    t.not(after, fixed);
+    const attacker = new Visitor(server);
+    attacker.cookies.set(COOKIE, fixed);
+    t.false(await isIn(attacker));
+    t.true(await isIn(visitor));
+  });
+
+  test(`${kind}: signing in again ends the session of before`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const stolen = new Visitor(server);
+    stolen.cookies.set(COOKIE, visitor.cookies.get(COOKIE) ?? '');
+    await visitor.get('/user_account');
+    const form = { email: EMAIL, password: PASSWORD };
+    t.is((await visitor.post('/auth/identity/callback', form)).status, 303);
+    t.true(await isIn(visitor));
+    t.false(await isIn(stolen));
+  });
+}
+
+test('who was shut out may sign in only by what shut them out, and only if that was no person', (t) => {
+  const disabled_at = new Date();
+  const rows: [boolean, Parameters<typeof maySignIn>[0]][] = [
+    [true, { disabled_at: null, disabled_by: null, disabled_provider: null }],
+    [true, { disabled_at, disabled_by: 'provider', disabled_provider: 'okta' }],
+    [false, { disabled_at, disabled_by: 'provider', disabled_provider: 'other' }],
+    [false, { disabled_at, disabled_by: 'provider', disabled_provider: null }],
+    [false, { disabled_at, disabled_by: 'administrator', disabled_provider: 'okta' }],
+    [false, { disabled_at, disabled_by: null, disabled_provider: null }],
+  ];
+  for (const [may, user] of rows) t.is(maySignIn(user, 'okta'), may, JSON.stringify(user));
+});

@@ -1,0 +1,70 @@
+// The web interface as a whole: what every answer has, and that nothing is open by an oversight.
+
+import test from 'ava';
+import { surfaces } from '../../support/server.ts';
+import { openServer } from '../../support/server.ts';
+import { addPerson, Visitor } from '../../support/visitor.ts';
+
+/** What everybody may open. */
+const OPEN = new Set([
+  'get /',
+  'get /auth/identity',
+  'get /auth/identity/callback',
+  'post /auth/identity',
+  'post /auth/identity/callback',
+  'post /sign_out',
+  'delete /sign_out',
+  'get /assets/{version}/{name*}',
+  'get /favicon.ico',
+  'get /logo',
+  'get /docs',
+  'get /docs/start.js',
+  'get /docs/swagger-ui-bundle.js',
+  'get /docs/swagger-ui.css',
+  'get /healthz',
+  'get /readyz',
+  'get /v0/openapi.json',
+]);
+
+test('every route asks who is there, but those that are meant for everybody', async (t) => {
+  const { server } = await openServer(t, 'sqlite');
+  const open = server
+    .table()
+    .filter(({ settings }) => {
+      const auth = settings.auth as false | undefined | { mode: string; strategies: string[] };
+      if (auth === false) return true;
+      return auth !== undefined && auth.mode !== 'required';
+    })
+    .map(({ method, path }) => `${method} ${path}`);
+  t.deepEqual(open.toSorted(), [...OPEN].toSorted());
+});
+
+test('what does not name its strategy belongs to the API, and asks for a token', async (t) => {
+  const { server } = await openServer(t, 'sqlite');
+  for (const { path, settings } of server.table())
+    if (settings.auth === undefined) t.regex(path, /^\/v0(\/|$)/);
+});
+
+for (const kind of surfaces().filter((one) => !one.includes('socket'))) {
+  test(`${kind}: an administrator, a user and a stranger see what is theirs`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, 'user@example.com');
+    const stranger = await new Visitor(server).get('/user_account?x=1');
+    t.is(stranger.status, 302);
+    t.is(stranger.location, `/?return_to=${encodeURIComponent('/user_account?x=1')}`);
+    const user = new Visitor(server);
+    await user.signIn('user@example.com');
+    const shown = await user.get('/user_account');
+    t.is(shown.status, 200);
+    t.false(shown.text.includes('>Console<'));
+  });
+
+  test(`${kind}: the API takes no session for a token`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, 'boss@example.com', { role: 'admin' });
+    const visitor = new Visitor(server);
+    await visitor.signIn('boss@example.com');
+    t.is((await visitor.get('/v0/users')).status, 401);
+    t.regex((await visitor.get('/v0/users')).text, /^\{"errors":\{"auth":"unauthenticated"\}\}$/);
+  });
+}
