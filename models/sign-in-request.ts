@@ -24,6 +24,8 @@ const BOUND_LOOKED_AT_EVERY = 50;
 
 /** What only the two ends of a sign-in know; each protocol has its own part. */
 export interface SignInSecrets {
+  /** The page that was asked for before signing in. */
+  returnTo?: string;
   /** OpenID. */
   nonce?: string;
   /** OpenID, PKCE. */

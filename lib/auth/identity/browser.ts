@@ -3,10 +3,8 @@
 // posts: with https the cookie goes along there too (SameSite=None needs Secure); without, it comes
 // with the page that ends the sign-in. design.md, section 7.
 
-import { createHash, randomBytes } from 'node:crypto';
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
-
-const SECRET = /^[A-Za-z0-9_-]{43}$/;
+import { hashSecret, isSecret, newSecret, readCookie } from '../browser-cookies.ts';
 
 /** How long a sign-in may take. */
 export const SIGN_IN_MS = 10 * 60_000;
@@ -37,24 +35,19 @@ export class BrowserBinding {
 
   /** Gives the browser its cookie, the one that it has where it has one: tabs share it. */
   begin(request: Request, h: ResponseToolkit): string {
-    const secret = this.#secretOf(request) ?? randomBytes(32).toString('base64url');
+    const secret = this.#secretOf(request) ?? newSecret();
     h.state(this.#name, secret);
-    return hash(secret);
+    return hashSecret(secret);
   }
 
   /** The hash of the browser's cookie; null without one. */
   of(request: Request): string | null {
     const secret = this.#secretOf(request);
-    return secret === null ? null : hash(secret);
+    return secret === null ? null : hashSecret(secret);
   }
 
   #secretOf(request: Request): string | null {
-    const cookies = request.state as Record<string, unknown> | null;
-    const value = cookies?.[this.#name];
-    return typeof value === 'string' && SECRET.test(value) ? value : null;
+    const value = readCookie(request, this.#name);
+    return value !== null && isSecret(value) ? value : null;
   }
-}
-
-function hash(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
 }

@@ -1,7 +1,7 @@
 // The two ends of a sign-in through a provider: the row that is written when it begins, and taken
 // once when it ends, by the browser that began it. The same for OpenID and SAML.
 
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import {
   beginSignInRequest,
   type Database,
@@ -9,6 +9,7 @@ import {
   type SignInRequest,
   takeSignInRequest,
 } from '../../../models/index.ts';
+import { newSecret } from '../browser-cookies.ts';
 import { SIGN_IN_MS } from './browser.ts';
 import { ProviderRefusal } from './refusal.ts';
 
@@ -21,21 +22,27 @@ export interface Beginner {
   readonly browserSha256: string;
   /** Who is signed in already and does it again; null otherwise. */
   readonly userId: string | null;
+  /** The page that was asked for before; a path of this gateway. */
+  readonly returnTo?: string | null;
 }
 
 /** Text that nobody guesses: 32 random bytes. */
 export function newState(): string {
-  return randomBytes(32).toString('base64url');
+  return newSecret();
 }
+
+/** A sign-in that begins. */
+type KeptRequest = Omit<NewSignInRequest, 'now' | 'expiresAt' | keyof Beginner> & Beginner;
 
 /** Keeps a sign-in that begins, for ten minutes. */
 export async function keepRequest(
   database: Database,
-  request: Omit<NewSignInRequest, 'now' | 'expiresAt' | keyof Beginner> & Beginner,
+  { returnTo = null, secrets, ...request }: KeptRequest,
 ): Promise<void> {
   const now = new Date();
   const expiresAt = new Date(now.getTime() + SIGN_IN_MS);
-  await beginSignInRequest(database, { ...request, now, expiresAt });
+  const kept = returnTo === null ? secrets : { ...secrets, returnTo };
+  await beginSignInRequest(database, { ...request, secrets: kept, now, expiresAt });
 }
 
 /** What must agree for a sign-in to end. */

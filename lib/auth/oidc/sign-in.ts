@@ -41,8 +41,8 @@ export interface OidcContext {
 export interface OidcProof {
   readonly account: ProvenAccount;
   readonly tokens: ProviderTokens;
-  /** Who was signed in when it began. */
-  readonly begunBy: string | null;
+  /** The page that was asked for before. */
+  readonly returnTo: string | null;
 }
 
 /** The address that a provider knows of us. */
@@ -111,7 +111,7 @@ export async function finishOidc(
     return {
       account: accountOf(provider.id, idClaims, claims),
       tokens: tokensOf(answer.refresh_token, answer.id_token),
-      begunBy: request.user_id,
+      returnTo: request.secrets.returnTo ?? null,
     };
   } catch (error) {
     throw refusalOf(error);

@@ -115,6 +115,7 @@ export async function consumeSaml(
     providerId: provider.id,
     browserSha256: request.browser_sha256,
     userId: request.user_id,
+    returnTo: request.secrets.returnTo ?? null,
     secrets: { proven: provenBy(provider.id, assertion) },
   });
   return { kind: 'proven', ticket };
@@ -139,9 +140,10 @@ export async function completeSaml(
   { database, provider }: Pick<SamlContext, 'database' | 'provider'>,
   ticket: string | null,
   browserSha256: string | null,
-): Promise<ProvenAccount> {
+): Promise<{ account: ProvenAccount; returnTo: string | null }> {
   const ending = { state: ticket, kind: 'saml', providerId: provider.id, browserSha256 } as const;
   const { secrets } = await takeRequest(database, ending);
   if (secrets.proven === undefined) throw new ProviderRefusal('request_unknown');
-  return { ...secrets.proven, isEmailVerified: null };
+  const account = { ...secrets.proven, isEmailVerified: null };
+  return { account, returnTo: secrets.returnTo ?? null };
 }

@@ -21,7 +21,7 @@ import {
 } from '../../../support/bad-openid-provider.ts';
 import { oidcEntry } from '../../../support/providers.ts';
 
-const beginner = { browserSha256: 'b'.repeat(64), userId: null };
+const beginner = { browserSha256: 'b'.repeat(64), userId: null, returnTo: '/devices' };
 const limits = { timeoutMs: 2_000, bytesMax: 50_000 };
 
 interface World {
@@ -53,7 +53,7 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<str
 for (const kind of databaseKinds())
   test(`${kind}: a sign-in yields the account and what to keep`, async (t) => {
     const { context, idp, signIn } = await open(t, kind);
-    const { account, tokens, begunBy } = await signIn();
+    const { account, tokens, returnTo } = await signIn();
     t.deepEqual(account, {
       kind: 'oidc',
       provider_id: 'okta',
@@ -65,7 +65,7 @@ for (const kind of databaseKinds())
     });
     t.is(tokens.refreshToken, 'refresh-1');
     t.regex(tokens.idToken ?? '', /^ey/);
-    t.is(begunBy, null);
+    t.is(returnTo, '/devices');
     t.is(await context.database.models.SignInRequest.count(), 0, 'used up');
   });
 

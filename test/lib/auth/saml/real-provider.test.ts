@@ -43,7 +43,7 @@ async function signIn(t: ExecutionContext, context: SamlContext) {
 
 test('a person signs in', async (t) => {
   const { idp, context } = await open(t);
-  const account = await signIn(t, context);
+  const { account } = await signIn(t, context);
   t.is(account.issuer, `${idp.origin}/metadata`);
   t.is(account.email, 'person@example.com');
   t.true(account.isBindable);

@@ -27,7 +27,7 @@ import { signOnService } from '../../../support/identity-provider.ts';
 import { samlEntry } from '../../../support/providers.ts';
 import { configOf } from '../../../support/server.ts';
 
-const beginner = { browserSha256: 'b'.repeat(64), userId: null };
+const beginner = { browserSha256: 'b'.repeat(64), userId: null, returnTo: '/devices' };
 
 interface World {
   context: SamlContext;
@@ -75,7 +75,9 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a sign-in yields the account, to the browser that began`, async (t) => {
     const { context, answer } = await open(t, kind);
     const ticket = await ticketOf(consumeSaml(context, await answer()));
-    t.deepEqual(await completeSaml(context, ticket, beginner.browserSha256), {
+    const { account, returnTo } = await completeSaml(context, ticket, beginner.browserSha256);
+    t.is(returnTo, '/devices');
+    t.deepEqual(account, {
       kind: 'saml',
       provider_id: 'saml-idp',
       issuer: ENTITY_ID,
