@@ -125,12 +125,32 @@ export class Refresher {
         for (let row = claimed.shift(); row !== undefined; row = claimed.shift()) {
           // The claims that are left run out by themselves.
           if (this.#stop.signal.aborted) return;
-          await this.#refresh(row, providers, isShuttingOut);
+          await this.#refreshOne(row, providers, isShuttingOut);
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE_MAX }, lane));
     } catch (error) {
       log.warn({ error: (error as Error).name }, 'accounts at providers were not asked for');
+    }
+  }
+
+  /** One account with a fault of ours, a token that does not open say, must not stop the others. */
+  async #refreshOne(
+    row: IdentityTokens,
+    providers: readonly OpenidConnectProvider[],
+    isShuttingOut: boolean,
+  ): Promise<void> {
+    const { database, log, counters } = this.#context;
+    try {
+      await this.#refresh(row, providers, isShuttingOut);
+    } catch (error) {
+      counters.add('refreshes', 'internal');
+      const { name } = error as Error;
+      log.warn({ identity: row.identity_id, error: name }, 'an account was not asked for');
+      const settlement = { refreshAt: nextRefresh(this.#now()), error: 'internal' };
+      await writeTransaction(database, (transaction) =>
+        settleTokens(database, row, this.#owner, settlement, transaction),
+      );
     }
   }
 

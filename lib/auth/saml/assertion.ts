@@ -4,15 +4,14 @@
 // section 2; SAML profiles, section 4.1.4.
 
 import type { Element } from '@xmldom/xmldom';
-import { ProviderRefusal } from '../identity/refusal.ts';
 import { addressesOf, CLOCK_SKEW_MS, type SamlSetup } from './service-provider.ts';
-import { childrenOf, isNamed, parseXml, textOf, XmlError } from './xml.ts';
+import { parseMessage, refuse } from './shape.ts';
+import { childrenOf, isNamed, textOf } from './xml.ts';
 
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 const EMAIL_FORMAT = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
-const ASSERTION_CHARACTERS_MAX = 524_288;
 const NAME_CHARACTERS_MAX = 1_024;
 
 /** Attributes in which providers tell an e-mail address, lower case, the surest first. */
@@ -45,7 +44,7 @@ export interface Assertion {
 /** Reads and judges a signed assertion; throws ProviderRefusal. */
 export function readAssertion(xml: string, setup: SamlSetup, now: Date): Assertion {
   const { metadata } = setup;
-  const assertion = parse(xml);
+  const assertion = parseMessage(xml);
   if (!isNamed(assertion, ASSERTION, 'Assertion')) refuse('not an assertion');
   if (assertion.getAttribute('Version') !== '2.0') refuse('not version 2.0');
   const id = assertion.getAttribute('ID') ?? '';
@@ -64,19 +63,6 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
     sessionIndex,
     expiresAt: new Date(Math.max(...ends) + CLOCK_SKEW_MS),
   };
-}
-
-function refuse(detail: string, cause?: unknown): never {
-  throw new ProviderRefusal('answer_invalid', detail, { cause });
-}
-
-function parse(xml: string): Element {
-  try {
-    return parseXml(xml, ASSERTION_CHARACTERS_MAX);
-  } catch (error) {
-    if (error instanceof XmlError) return refuse(error.message);
-    throw error;
-  }
 }
 
 function only(parent: Element, name: string): Element {

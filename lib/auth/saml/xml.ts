@@ -2,7 +2,7 @@
 // are no entities, external or other; size, depth and the number of tags are bounded; what is not
 // well-formed is refused. Nothing is fetched.
 
-import { DOMParser, type Element, onErrorStopParsing } from '@xmldom/xmldom';
+import { DOMParser, type Element, type Node, onErrorStopParsing } from '@xmldom/xmldom';
 
 /** Deepest element: more is no SAML, and costs a parser its stack. */
 const DEPTH_MAX = 64;
@@ -45,6 +45,16 @@ export function childrenOf(parent: Element, namespace: string, name: string): El
     if (found.length === ELEMENTS_MAX) break;
   }
   return found;
+}
+
+/** An element and all that stands in it, in the order in which it is written. */
+export function* everything(root: Element): Generator<Node> {
+  const waiting: Node[] = [root];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    yield node;
+    for (let child = node.lastChild; child !== null; child = child.previousSibling)
+      waiting.push(child);
+  }
 }
 
 /** The text of an element that holds one text and nothing else; null for any other. */
