@@ -4,11 +4,14 @@
 
 import type { Plugin, ServerRoute } from '@hapi/hapi';
 import inert from '@hapi/inert';
+import { BrowserBinding } from '../auth/identity/browser.ts';
 import { assetRoutes } from './assets.ts';
 import { judgeForms } from './forms.ts';
 import { guardPages } from './headers.ts';
 import { logoRoute } from './logo.ts';
 import { accountPages } from './pages/account.ts';
+import { openidPages } from './pages/openid-sign-in.ts';
+import { samlPages } from './pages/saml-sign-in.ts';
 import { signInPages } from './pages/sign-in.ts';
 import type { Web } from './web.ts';
 
@@ -16,7 +19,7 @@ import type { Web } from './web.ts';
 type PageRoutes = (web: Web) => ServerRoute[];
 
 /** All pages. */
-const pageRoutes: readonly PageRoutes[] = [signInPages, accountPages];
+const pageRoutes: readonly PageRoutes[] = [signInPages, openidPages, samlPages, accountPages];
 
 /** Serves the web interface. */
 export const webPages: Plugin<Web> = {
@@ -24,6 +27,7 @@ export const webPages: Plugin<Web> = {
   register(server, web) {
     void server.register(inert);
     web.sessions.register(server, web.outside);
+    new BrowserBinding(web.services.config.externalUrl).register(server);
     judgeForms(server, web);
     guardPages(server, web);
     server.route([...assetRoutes(web.pages.assets), logoRoute(web.recall)]);
