@@ -4,13 +4,16 @@
 
 import type { Plugin, ServerRoute } from '@hapi/hapi';
 import inert from '@hapi/inert';
+import { BrowserBinding } from '../auth/identity/browser.ts';
 import { assetRoutes } from './assets.ts';
 import { judgeForms } from './forms.ts';
 import { guardPages } from './headers.ts';
 import { logoRoute } from './logo.ts';
 import { accountPages } from './pages/account.ts';
 import { deviceFilePages } from './pages/device-file.ts';
+import { openidPages } from './pages/openid-sign-in.ts';
 import { renewalPages } from './pages/renewal.ts';
+import { samlPages } from './pages/saml-sign-in.ts';
 import { signInPages } from './pages/sign-in.ts';
 import { userDevicePages } from './pages/user-devices.ts';
 import type { Web } from './web.ts';
@@ -21,6 +24,8 @@ type PageRoutes = (web: Web) => ServerRoute[];
 /** All pages. */
 const pageRoutes: readonly PageRoutes[] = [
   signInPages,
+  openidPages,
+  samlPages,
   userDevicePages,
   deviceFilePages,
   renewalPages,
@@ -33,6 +38,7 @@ export const webPages: Plugin<Web> = {
   register(server, web) {
     void server.register(inert);
     web.sessions.register(server, web.outside);
+    new BrowserBinding(web.services.config.externalUrl).register(server);
     judgeForms(server, web);
     guardPages(server, web);
     // Streams that go on would keep the server from its end.
