@@ -16,6 +16,7 @@ import {
 } from '../../../models/index.ts';
 import { newSecret } from '../../auth/browser-cookies.ts';
 import { noteRevision } from '../../api/in-force.ts';
+import { samlAuthority } from '../../auth/identity/authority.ts';
 import { disableByProvider } from '../../auth/identity/disable.ts';
 import { methodOf, shownMethod } from '../../auth/identity/method.ts';
 import { ProviderRefusal } from '../../auth/identity/refusal.ts';
@@ -111,7 +112,7 @@ class SamlPages {
     );
     const rules = {
       autoCreateUsers: provider.auto_create_users,
-      authority: metadataOf(provider).entityId,
+      authority: samlAuthority(provider).authority,
     };
     return this.#signIn.complete(request, h, { account, rules, returnTo });
   }
