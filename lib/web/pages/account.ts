@@ -4,8 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { noteAction, Op, type Session, type User } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
-import type { Faults } from '../../api/judge.ts';
-import { isFaultless } from '../../api/judge.ts';
+import { type Faults, isFaultless } from '../../api/judge.ts';
 import { messages } from '../../api/messages.ts';
 import { judgePasswordFields } from '../../api/v0/users.ts';
 import { saveChanges } from '../../api/writes.ts';
@@ -14,6 +13,7 @@ import { actorId } from '../../auth/index.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
 import { IDLE_MS } from '../../auth/sessions.ts';
+import { browserName } from '../browser-name.ts';
 import { textOf } from '../forms.ts';
 import { page } from '../route.ts';
 import type { Web } from '../web.ts';
@@ -154,7 +154,7 @@ function shownSession(session: Session, own: string) {
   return {
     id: session.id,
     isOwn: session.id === own,
-    browser: session.user_agent ?? 'unknown browser',
+    browser: browserName(session.user_agent),
     address: session.address ?? 'unknown',
     method: methodName(session.method),
     seenAt: session.seen_at.toISOString(),

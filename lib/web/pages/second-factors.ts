@@ -125,7 +125,7 @@ async function renew(web: Web, request: Request, h: ResponseToolkit): Promise<Re
     : showCodes(web, request, h, codes);
 }
 
-/** Does something if the form's code is good, which it then serves no more; null where it is not. */
+/** Does something if the form's code is good, which then serves no more; null where it is not. */
 async function withCode<T>(
   web: Web,
   request: Request,
