@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util';
 import { messageOf } from './observe/log.ts';
 
-/** Options that a command may take; each has a value but `json`, `help` and `password-stdin`. */
+/** Options that a command may take; those that are booleans here, and `help`, take no value. */
 export interface Options {
   readonly email?: string;
   readonly name?: string;
@@ -15,6 +15,7 @@ export interface Options {
   readonly limit?: number;
   readonly json: boolean;
   readonly passwordStdin: boolean;
+  readonly resetMfa: boolean;
 }
 
 /** What was asked for. */
@@ -46,10 +47,10 @@ const commands = {
     takes: ['json'],
   },
   'admin create-or-reset': {
-    usage: '--email E [--password-stdin]',
+    usage: '--email E [--password-stdin] [--reset-mfa]',
     sentence:
-      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input.',
-    takes: ['email', 'password-stdin', 'json'],
+      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input. Ends the wait after failed sign-ins; --reset-mfa also takes their second factors away.',
+    takes: ['email', 'password-stdin', 'reset-mfa', 'json'],
     needs: ['email'],
   },
   'user enable': {
@@ -61,6 +62,12 @@ const commands = {
   'user disable': {
     usage: '--email E',
     sentence: 'Shuts a user out: devices pass no packet, tokens are void.',
+    takes: ['email', 'json'],
+    needs: ['email'],
+  },
+  'user reset-mfa': {
+    usage: '--email E',
+    sentence: 'Takes all second factors from a user who lost them, and signs them out.',
     takes: ['email', 'json'],
     needs: ['email'],
   },
@@ -123,6 +130,7 @@ const optionTypes = {
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   'password-stdin': { type: 'boolean' },
+  'reset-mfa': { type: 'boolean' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];
@@ -166,6 +174,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ...(limit === undefined ? {} : { limit }),
     json: values.json === true,
     passwordStdin: values['password-stdin'] === true,
+    resetMfa: values['reset-mfa'] === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, options } };
 }

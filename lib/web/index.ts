@@ -12,6 +12,8 @@ import { logoRoute } from './logo.ts';
 import { accountPages } from './pages/account.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
 import { samlPages } from './pages/saml-sign-in.ts';
+import { secondFactorPages } from './pages/second-factor.ts';
+import { secondFactorsPages } from './pages/second-factors.ts';
 import { signInPages } from './pages/sign-in.ts';
 import type { Web } from './web.ts';
 
@@ -19,7 +21,14 @@ import type { Web } from './web.ts';
 type PageRoutes = (web: Web) => ServerRoute[];
 
 /** All pages. */
-const pageRoutes: readonly PageRoutes[] = [signInPages, openidPages, samlPages, accountPages];
+const pageRoutes: readonly PageRoutes[] = [
+  signInPages,
+  openidPages,
+  samlPages,
+  secondFactorPages,
+  accountPages,
+  secondFactorsPages,
+];
 
 /** Serves the web interface. */
 export const webPages: Plugin<Web> = {
