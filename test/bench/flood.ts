@@ -361,7 +361,7 @@ const cpu = cpus();
 const report = `
 ### ${new Date().toISOString().slice(0, 10)}, ${commit}: a paced tunnel under a flood, and beside the API
 
-\`npm run bench:flood -- --seconds ${seconds} --flood ${floodPerSecond}${values.masquerade ? '' : ' --no-masquerade'}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; client, flood and lan on the same cores; load average ${load} before the run. Bars: loss < ${LOSS_MAX} %, ping p99 5 ms more at most, worker 20 % of a core more at most, API p99 < 50 ms and 3 times that without traffic.
+\`npm run bench:flood -- ${Number(values.rate) > 0 ? `--rate ${values.rate} ` : ''}--seconds ${seconds} --flood ${floodPerSecond}${values.masquerade ? '' : ' --no-masquerade'}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; client, flood and lan on the same cores; load average ${load} before the run. Bars: loss < ${LOSS_MAX} %, ping p99 5 ms more at most, worker 20 % of a core more at most, API p99 < 50 ms and 3 times that without traffic.
 
 | | Mbit/s | loss % | ping median / p99 ms | pings lost | API p99 ms | worker % | main thread % | MiB | machine idle % | datagrams without room, gateway / ends | |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|
