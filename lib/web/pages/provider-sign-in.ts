@@ -1,6 +1,6 @@
-// What signing in through OpenID and through SAML have in common on the web: how a refusal is shown,
-// counted and logged, how often an address may try, and how a proven account becomes a session.
-// api.md, section 8.
+// What signing in through OpenID and through SAML have in common on the web: how a refusal is
+// shown, counted and logged, how often an address may try, and how a proven account becomes a
+// session. api.md, section 8.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { addressScope } from '../../api/client-address.ts';
