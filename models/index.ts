@@ -23,9 +23,20 @@ export { DeviceStatus } from './device-status.ts';
 export { isDatabaseAway, isDatabaseFull, type UniqueColumn, uniqueColumn } from './errors.ts';
 export { readOrCreateConfiguration } from './first-row.ts';
 export { Gateway, type Heartbeat, recordHeartbeat, registerGateway } from './gateway.ts';
+export { Identity, identityKey, type ProviderAccount, type ProviderKind } from './identity.ts';
+export {
+  type Claim,
+  claimDueTokens,
+  IdentityTokens,
+  keepTokens,
+  type ProviderTokens,
+  type Settlement,
+  settleTokens,
+} from './identity-tokens.ts';
 export { type Resealed, resealSecrets } from './key-rotation.ts';
 export { DatabaseTooNewError, migrate, pendingMigrations } from './migrations/index.ts';
 export { removeDevices, removeUser } from './removal.ts';
+export { readRivalDevices, readRivalRules, readUserIds, type RivalDevice } from './rivals.ts';
 export { type ChangesSince, currentRevision, pruneChanges, readChanges } from './revision.ts';
 export {
   type DeviceRow,
@@ -38,16 +49,27 @@ export {
   type UserRow,
 } from './rows.ts';
 export {
-  findOverlappingRule,
+  extentOf,
+  overlaps,
   type PortType,
   Rule,
   type RuleAction,
+  type RuleExtent,
   type RuleScope,
 } from './rule.ts';
 export { RecoveryCode, SecondFactor } from './second-factor.ts';
 export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
 export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';
 export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';
+export {
+  beginSignInRequest,
+  forgetSignInRequests,
+  type NewSignInRequest,
+  SIGN_IN_REQUESTS_MAX,
+  SignInRequest,
+  type SignInSecrets,
+  takeSignInRequest,
+} from './sign-in-request.ts';
 export { recordStatus, type StatusReport, touchToken } from './status.ts';
 export {
   actAs,
@@ -75,4 +97,6 @@ export {
   writeTransaction,
   type Written,
 } from './transaction.ts';
+export { type Authority, isTrusted, markTrusted, TrustedProvider } from './trusted-provider.ts';
+export { useAssertion, UsedAssertion } from './used-assertion.ts';
 export { type DisabledBy, emailKey, ENABLED, type Role, User } from './user.ts';
