@@ -49,6 +49,14 @@ export interface GatewayConfig {
   readonly rules: ReadonlyMap<string, readonly RuleConfig[]>;
 }
 
+/** What some entries of a configuration should be; of all others nothing is said. */
+export interface Amendment {
+  /** By public key; null: there should be no such peer. */
+  readonly peers: ReadonlyMap<string, PeerConfig | null>;
+  /** By scope, then by rule id; an empty list: there should be no such rule. */
+  readonly rules: ReadonlyMap<string, ReadonlyMap<string, readonly RuleConfig[]>>;
+}
+
 /** One tunnel network and the gateway's own address in it, as bytes. */
 export interface NetworkConfig {
   readonly network: Uint8Array;

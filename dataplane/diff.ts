@@ -1,9 +1,9 @@
-// What must change so that a gateway that obeys one configuration obeys another. It walks what is
-// for removals, then what should be for changes and additions, so that nothing can be left behind;
-// rules are compiled here, scope by scope, and only where they changed.
+// What must change so that a gateway that obeys one configuration obeys another. What it obeys is
+// held here, so that an amendment costs what it names and not what there is. A whole configuration
+// is an amendment that also names all that is and should not be, so that nothing is left behind.
 
-import type { GatewayConfig, PeerConfig, RuleConfig } from './contract.ts';
-import { type CompiledScope, compileScope } from './filter/compile.ts';
+import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from './contract.ts';
+import { type CompiledScope, ScopeRules } from './filter/compile.ts';
 
 /** The steps from one configuration to another, in the order in which they are taken. */
 export interface Change {
@@ -18,24 +18,83 @@ export interface Change {
 /** A configuration without peers and rules: what a worker that has just begun obeys. */
 export const EMPTY_CONFIG: GatewayConfig = Object.freeze({ peers: new Map(), rules: new Map() });
 
+/** The configuration that a gateway obeys. */
+export class Standing {
+  readonly #peers = new Map<string, PeerConfig>();
+  readonly #scopes = new Map<string, ScopeRules>();
+
+  /** By public key. */
+  get peers(): ReadonlyMap<string, PeerConfig> {
+    return this.#peers;
+  }
+
+  /** Makes a configuration the one that stands. */
+  replace(desired: GatewayConfig): Change {
+    return this.amend(this.#amendmentTo(desired));
+  }
+
+  /** Makes some entries what they should be. */
+  amend(amendment: Amendment): Change {
+    return { ...this.#amendPeers(amendment), scopes: this.#amendScopes(amendment) };
+  }
+
+  /** The steps from nothing to what stands. */
+  fromNothing(): Change {
+    const scopes = [...this.#scopes].map(([name, rules]) => ({ name, compiled: rules.compile() }));
+    return { removed: [], updated: [], added: [...this.#peers.values()], scopes };
+  }
+
+  #amendPeers({ peers }: Amendment): Omit<Change, 'scopes'> {
+    const removed: string[] = [];
+    const updated: PeerConfig[] = [];
+    const added: PeerConfig[] = [];
+    for (const [key, peer] of peers) {
+      const present = this.#peers.get(key);
+      if (peer === null) {
+        if (this.#peers.delete(key)) removed.push(key);
+        continue;
+      }
+      if (present === undefined) added.push(peer);
+      else if (!samePeer(present, peer)) updated.push(peer);
+      this.#peers.set(key, peer);
+    }
+    return { removed, updated, added };
+  }
+
+  #amendScopes({ rules }: Amendment): Change['scopes'] {
+    const changed: { name: string; compiled: CompiledScope | null }[] = [];
+    for (const [name, ofScope] of rules) {
+      const scope = this.#scopes.get(name) ?? new ScopeRules();
+      let hasChanged = false;
+      for (const [id, ofId] of ofScope) hasChanged = scope.set(id, ofId) || hasChanged;
+      if (!hasChanged) continue;
+      if (scope.isEmpty) this.#scopes.delete(name);
+      else this.#scopes.set(name, scope);
+      changed.push({ name, compiled: scope.isEmpty ? null : scope.compile() });
+    }
+    return changed;
+  }
+
+  #amendmentTo({ peers, rules }: GatewayConfig): Amendment {
+    const namedPeers = new Map<string, PeerConfig | null>(peers);
+    for (const key of this.#peers.keys()) if (!peers.has(key)) namedPeers.set(key, null);
+    const namedRules = new Map<string, Map<string, RuleConfig[]>>();
+    for (const [name, ofScope] of rules)
+      namedRules.set(name, new Map(Map.groupBy(ofScope, (rule) => rule.id)));
+    for (const [name, scope] of this.#scopes) {
+      const named = namedRules.get(name) ?? new Map<string, RuleConfig[]>();
+      for (const id of scope.ids) if (!named.has(id)) named.set(id, []);
+      namedRules.set(name, named);
+    }
+    return { peers: namedPeers, rules: namedRules };
+  }
+}
+
 /** Computes the steps from `current` to `desired`. */
 export function diff(current: GatewayConfig, desired: GatewayConfig): Change {
-  const removed = [...current.peers.keys()].filter((key) => !desired.peers.has(key));
-  const updated: PeerConfig[] = [];
-  const added: PeerConfig[] = [];
-  for (const [key, peer] of desired.peers) {
-    const present = current.peers.get(key);
-    if (present === undefined) added.push(peer);
-    else if (present !== peer && !samePeer(present, peer)) updated.push(peer);
-  }
-  const names = new Set([...current.rules.keys(), ...desired.rules.keys()]);
-  const scopes = [...names]
-    .filter((name) => !sameRules(current.rules.get(name), desired.rules.get(name)))
-    .map((name) => {
-      const rules = desired.rules.get(name) ?? [];
-      return { name, compiled: rules.length === 0 ? null : compileScope(rules) };
-    });
-  return { removed, updated, added, scopes };
+  const standing = new Standing();
+  standing.replace(current);
+  return standing.replace(desired);
 }
 
 /** Whether a change changes anything. */
@@ -51,11 +110,12 @@ export function isEmpty(change: Change): boolean {
 /** `resume` is left out: it matters only when a peer is added. */
 function samePeer(a: PeerConfig, b: PeerConfig): boolean {
   return (
-    a.scope === b.scope &&
-    (a.mtu ?? null) === (b.mtu ?? null) &&
-    sameBytes(a.presharedKey, b.presharedKey) &&
-    sameBytes(a.ipv4, b.ipv4) &&
-    sameBytes(a.ipv6, b.ipv6)
+    a === b ||
+    (a.scope === b.scope &&
+      (a.mtu ?? null) === (b.mtu ?? null) &&
+      sameBytes(a.presharedKey, b.presharedKey) &&
+      sameBytes(a.ipv4, b.ipv4) &&
+      sameBytes(a.ipv6, b.ipv6))
   );
 }
 
@@ -63,27 +123,4 @@ function samePeer(a: PeerConfig, b: PeerConfig): boolean {
 export function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
   if (a === null || b === null) return a === b;
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
-}
-
-function sameRules(
-  a: readonly RuleConfig[] | undefined,
-  b: readonly RuleConfig[] | undefined,
-): boolean {
-  if (a === b) return true;
-  if ((a?.length ?? 0) !== (b?.length ?? 0)) return false;
-  return (a ?? []).every((rule, i) => sameRule(rule, b?.[i]));
-}
-
-function sameRule(a: RuleConfig, b: RuleConfig | undefined): boolean {
-  if (a === b) return true;
-  return (
-    b !== undefined &&
-    a.id === b.id &&
-    a.action === b.action &&
-    a.prefixBits === b.prefixBits &&
-    a.portType === b.portType &&
-    a.portFirst === b.portFirst &&
-    a.portLast === b.portLast &&
-    sameBytes(a.address, b.address)
-  );
 }

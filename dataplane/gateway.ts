@@ -8,7 +8,7 @@ import {
   receiveMessageOnPort,
   Worker,
 } from 'node:worker_threads';
-import type { GatewayConfig, NetworkConfig, Sample } from './contract.ts';
+import type { Amendment, GatewayConfig, NetworkConfig, Sample } from './contract.ts';
 import {
   closeDescriptors,
   type Descriptors,
@@ -17,7 +17,7 @@ import {
   openDescriptors,
   portFault,
 } from './descriptors.ts';
-import { type Change, diff, EMPTY_CONFIG, isEmpty } from './diff.ts';
+import { type Change, isEmpty, Standing } from './diff.ts';
 import { buffersOf } from './filter/compile.ts';
 import {
   enableForwarding,
@@ -46,6 +46,8 @@ export interface Gateway {
   readonly facts: GatewayFacts;
   /** Makes a configuration the one in force; resolves when every further packet obeys it. */
   apply(config: GatewayConfig): Promise<void>;
+  /** The same for some entries alone, at the cost of those. */
+  amend(amendment: Amendment): Promise<void>;
   /** Takes what moved since the last sample. */
   sample(): Promise<Sample>;
   /** Stops: keys are wiped, the TUN and the nft table go. */
@@ -71,6 +73,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 // ---- the shell -----------------------------------------------------------------------------
 
 const RESTART_MS = 100;
+/** Packets allocate nothing in the worker, handshakes little: what is young there stays small. */
+const WORKER_YOUNG_MB = 12;
 const STOP_MS = 2_000;
 
 /** A worker that answers nothing for so long is not well, */
@@ -93,14 +97,16 @@ class Shell implements Gateway {
   #listenPort: number;
   #worker: Worker | null = null;
   #port: MessagePort | null = null;
+  /** Whether there is a worker that hears, and whether it obeys what stands. */
   #alive = false;
+  #obeysAll = false;
   #closing = false;
   #masquerade = false;
   #isTunGone = false;
   /** What the worker was told last of the addresses of this host. */
   #localAddresses = '';
   /** What the worker obeys, or will once it has taken what was sent. */
-  #config: GatewayConfig = EMPTY_CONFIG;
+  readonly #standing = new Standing();
   readonly #totals = new Totals();
   #uapi: Uapi | null = null;
   #watch: NodeJS.Timeout | undefined;
@@ -121,7 +127,7 @@ class Shell implements Gateway {
       listenPort: this.#listenPort,
       tun: this.#system.tun >= 0 && !this.#isTunGone ? this.#options.interfaceName : null,
       masquerade: this.#masquerade,
-      alive: this.#alive && !this.#isTunGone && this.#silentMs() < SILENT_MS,
+      alive: this.#alive && this.#obeysAll && !this.#isTunGone && this.#silentMs() < SILENT_MS,
     };
   }
 
@@ -153,6 +159,7 @@ class Shell implements Gateway {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData,
       transferList: [port2],
+      resourceLimits: { maxYoungGenerationSizeMb: WORKER_YOUNG_MB },
     });
     this.#worker = worker;
     this.#port = port1;
@@ -163,6 +170,7 @@ class Shell implements Gateway {
           this.#alive = true;
           this.#localAddresses = '';
           this.#tellLocalAddresses();
+          void this.#tellAll();
           resolve();
         } else if (report.type === 'failed' && !this.#alive) {
           reject(startFault(report.message, this.#listenPort));
@@ -179,6 +187,24 @@ class Shell implements Gateway {
         this.#onExit(worker);
       });
     });
+  }
+
+  /** Tells a worker all that stands, before it hears of any change. */
+  async #tellAll(): Promise<void> {
+    const orphaned = this.#orphaned;
+    this.#orphaned = [];
+    const all = this.#standing.fromNothing();
+    // Devices are found where they were heard last, which may be elsewhere than at the start.
+    const change = { ...all, added: all.added.map((peer) => this.#totals.resumed(peer)) };
+    this.#obeysAll = isEmpty(change);
+    if (this.#obeysAll && orphaned.length === 0) return;
+    try {
+      const applied = await this.#request((id) => ({ type: 'apply', id, change }));
+      this.#obeysAll = true;
+      for (const pending of orphaned) pending.resolve(applied);
+    } catch (error) {
+      for (const pending of orphaned) pending.reject(error as Error);
+    }
   }
 
   /** Where an earlier worker's timestamps may have come to, whatever became of the wall clock. */
@@ -214,6 +240,7 @@ class Shell implements Gateway {
     const wasAlive = this.#alive;
     this.#takeLastWords();
     this.#alive = false;
+    this.#obeysAll = false;
     if (this.#closing || !wasAlive) return;
     this.#options.log('warn', 'the data plane ended and is started again');
     this.#orphaned.push(...this.#pending.values());
@@ -237,12 +264,6 @@ class Shell implements Gateway {
     if (this.#closing) return;
     try {
       await this.start();
-      const orphaned = this.#orphaned;
-      this.#orphaned = [];
-      // Devices are found where they were heard last, which may be elsewhere than at the start.
-      const change = diff(EMPTY_CONFIG, this.#totals.resumed(this.#config));
-      const applied = await this.#request((id) => ({ type: 'apply', id, change }));
-      for (const pending of orphaned) pending.resolve(applied);
       this.#options.log('info', 'the data plane serves again');
     } catch (error) {
       this.#options.log('error', `the data plane could not be started again: ${messageOf(error)}`);
@@ -269,8 +290,15 @@ class Shell implements Gateway {
 
   async apply(config: GatewayConfig): Promise<void> {
     if (this.#closing) throw closed();
-    const change = diff(this.#config, config);
-    this.#config = config;
+    await this.#obey(this.#standing.replace(config));
+  }
+
+  async amend(amendment: Amendment): Promise<void> {
+    if (this.#closing) throw closed();
+    await this.#obey(this.#standing.amend(amendment));
+  }
+
+  async #obey(change: Change): Promise<void> {
     this.#totals.forget(change.removed);
     if (isEmpty(change)) return;
     if (!this.#alive) {
@@ -288,7 +316,7 @@ class Shell implements Gateway {
     if (!this.#alive) return nothing;
     const report = await this.#request((id) => ({ type: 'sample', id }));
     if (report.type !== 'sample') return nothing;
-    this.#totals.add(report.sample.peers, this.#config, Date.now());
+    this.#totals.add(report.sample.peers, this.#standing.peers, Date.now());
     return report.sample;
   }
 
@@ -329,7 +357,7 @@ class Shell implements Gateway {
       this.#uapi = await openUapi(interfaceName, () => ({
         privateKey,
         listenPort: this.#listenPort,
-        peers: this.#totals.of(this.#config),
+        peers: this.#totals.of(this.#standing.peers),
       }));
     } catch (error) {
       log('info', `"wg show ${interfaceName}" cannot ask this gateway: ${messageOf(error)}`);

@@ -1,6 +1,7 @@
 // The only door of the data plane.
 
 export type {
+  Amendment,
   GatewayConfig,
   NetworkConfig,
   PeerConfig,

@@ -1,7 +1,7 @@
 // What each peer has done since the gateway began, added up from samples, for those who ask for
 // totals rather than for what moved.
 
-import type { GatewayConfig, PeerConfig, PeerSample } from './contract.ts';
+import type { PeerConfig, PeerSample } from './contract.ts';
 import type { Endpoint } from './wire/address.ts';
 
 /** A peer and what it was seen to do. */
@@ -15,12 +15,14 @@ export interface PeerTotals {
   readonly endpoint: Endpoint | null;
 }
 
+type PeersByKey = ReadonlyMap<string, PeerConfig>;
+
 /** The totals of one gateway; as old as the last sample. */
 export class Totals {
   readonly #seen = new Map<string, PeerSample & { readonly heardAtMs: number | null }>();
 
   /** Adds what moved of the peers that are there; `wallMs` is Unix time. */
-  add(samples: readonly PeerSample[], { peers }: GatewayConfig, wallMs: number): void {
+  add(samples: readonly PeerSample[], peers: PeersByKey, wallMs: number): void {
     for (const sample of samples) {
       const { publicKey } = sample;
       if (!peers.has(publicKey)) continue;
@@ -41,20 +43,15 @@ export class Totals {
     for (const publicKey of publicKeys) this.#seen.delete(publicKey);
   }
 
-  /** The configuration with its peers resumed from where, and when, they were heard last. */
-  resumed(config: GatewayConfig): GatewayConfig {
-    const peers = new Map(config.peers);
-    for (const [publicKey, peer] of peers) {
-      const seen = this.#seen.get(publicKey);
-      const { endpoint = null, heardAtMs = null } = seen ?? {};
-      if (endpoint !== null && heardAtMs !== null)
-        peers.set(publicKey, { ...peer, resume: { endpoint, heardAtMs } });
-    }
-    return { ...config, peers };
+  /** A peer that is resumed from where, and when, it was heard last. */
+  resumed(peer: PeerConfig): PeerConfig {
+    const { endpoint = null, heardAtMs = null } = this.#seen.get(peer.publicKey) ?? {};
+    if (endpoint === null || heardAtMs === null) return peer;
+    return { ...peer, resume: { endpoint, heardAtMs } };
   }
 
-  /** All peers of a configuration, in its order. */
-  *of({ peers }: GatewayConfig): Generator<PeerTotals> {
+  /** All of these peers, in their order. */
+  *of(peers: PeersByKey): Generator<PeerTotals> {
     for (const [publicKey, config] of peers) {
       const seen = this.#seen.get(publicKey);
       yield {

@@ -95,18 +95,17 @@ async function climb(
   const reconciler = new Reconciler({
     database,
     gateway,
-    settings: { ...networks, ...sessionSettings(config), gatewayId: identity.id },
+    settings: { ...networks, ...rowSettings(config), gatewayId: identity.id },
     clockFloorMs,
     log,
     wallMs: () => Date.now(),
   });
   const state = { isDraining: false };
   const counters = new Counters();
+  const shared = { database, log, counters };
   const server = createServer({
+    ...shared,
     config,
-    database,
-    log,
-    counters,
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
@@ -124,7 +123,7 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  const chores = startChores(config, { database, log, counters });
+  const chores = startChores(config, shared);
   undo.push(() => chores.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.
@@ -200,13 +199,15 @@ function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boole
   return { status, tun, masquerade };
 }
 
-function sessionSettings(
+/** What decides, beside the networks, how rows are read. */
+function rowSettings(
   config: Config,
-): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration'> {
-  const { vpn_session_duration: fixed } = fixedSettingsOf(config);
+): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration' | 'defaultClientMtu'> {
+  const { vpn_session_duration: duration, default_client_mtu: mtu } = fixedSettingsOf(config);
   return {
     requireSignIn: config.vpnSessionRequireSignIn,
-    ...(fixed === undefined ? {} : { vpnSessionDuration: fixed }),
+    ...(duration === undefined ? {} : { vpnSessionDuration: duration }),
+    ...(mtu === undefined ? {} : { defaultClientMtu: mtu }),
   };
 }
 

@@ -36,6 +36,7 @@ export {
 export { type Resealed, resealSecrets } from './key-rotation.ts';
 export { DatabaseTooNewError, migrate, pendingMigrations } from './migrations/index.ts';
 export { removeDevices, removeUser } from './removal.ts';
+export { readRivalDevices, readRivalRules, readUserIds, type RivalDevice } from './rivals.ts';
 export { type ChangesSince, currentRevision, pruneChanges, readChanges } from './revision.ts';
 export {
   type DeviceRow,
@@ -48,10 +49,12 @@ export {
   type UserRow,
 } from './rows.ts';
 export {
-  findOverlappingRule,
+  extentOf,
+  overlaps,
   type PortType,
   Rule,
   type RuleAction,
+  type RuleExtent,
   type RuleScope,
 } from './rule.ts';
 export { RecoveryCode, SecondFactor } from './second-factor.ts';

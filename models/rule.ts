@@ -7,9 +7,6 @@ import {
   type InferAttributes,
   type InferCreationAttributes,
   Model,
-  Op,
-  type Transaction,
-  type WhereOptions,
 } from 'sequelize';
 import {
   type AddressRange,
@@ -60,33 +57,29 @@ export interface RuleScope {
   user_id: string | null;
 }
 
-/**
- * Finds a rule that overlaps the given one: same owner, action and protocol, a common address and
- * a common port. `exceptId` names the rule itself in an update. The scope must be locked before
- * (`lockScopes`: the user's, or the configuration for global rules), or two writers both win.
- */
-export async function findOverlappingRule(
-  model: typeof Rule,
-  rule: RuleScope,
-  options: { transaction: Transaction; exceptId?: string },
-): Promise<Rule | null> {
-  const range = parseRange(rule.destination);
+/** The packets that a rule means, in the form in which two rules are compared. */
+export interface RuleExtent extends AddressRange {
+  user_id: string | null;
+  action: RuleAction;
+  port_type: PortType | null;
+  port_start: number | null;
+  port_end: number | null;
+}
+
+/** The extent of a rule that is, or would be; a destination that cannot be read is an error. */
+export function extentOf({ destination, ...scope }: RuleScope): RuleExtent {
+  const range = parseRange(destination);
   if (range === null) throw new TypeError('The destination is neither an address nor a CIDR');
-  const where: WhereOptions<InferAttributes<Rule>> = {
-    user_id: rule.user_id,
-    action: rule.action,
-    family: range.family,
-    port_type: rule.port_type,
-    [Op.or]: [
-      { range_start: { [Op.between]: [range.start, range.end] } },
-      { range_start: { [Op.in]: enclosingStarts(range) }, range_end: { [Op.gte]: range.end } },
-    ],
-    ...(rule.port_type === null
-      ? {}
-      : { port_start: { [Op.lte]: rule.port_end }, port_end: { [Op.gte]: rule.port_start } }),
-    ...(options.exceptId === undefined ? {} : { id: { [Op.ne]: options.exceptId } }),
-  };
-  return model.findOne({ where, transaction: options.transaction });
+  return { ...scope, ...range };
+}
+
+/** True when two rules overlap: same owner, action and protocol, a common address and port. */
+export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
+  if (a.user_id !== b.user_id || a.action !== b.action) return false;
+  if (a.family !== b.family || a.start > b.end || a.end < b.start) return false;
+  if (a.port_type !== b.port_type) return false;
+  // Without a protocol there are no ports.
+  return (a.port_start ?? 0) <= (b.port_end ?? 0) && (a.port_end ?? 0) >= (b.port_start ?? 0);
 }
 
 /** Binds the table to one database. */
@@ -118,18 +111,4 @@ export function initRule({ sequelize }: TableContext): typeof Rule {
     },
     { sequelize, modelName: 'rule', tableName: 'rules', ...timestamps },
   );
-}
-
-/**
- * First addresses of all networks around a range. Networks either contain one another or are
- * apart, so these few starts (33 or 129 at most) find every enclosing rule through the index,
- * where comparing both ends would walk all rules of the scope.
- */
-function enclosingStarts(range: AddressRange): string[] {
-  const width = range.start.length;
-  const start = BigInt(`0x${range.start}`);
-  const starts = new Set<string>();
-  for (let hostBits = 0n; hostBits <= BigInt(width * 4); hostBits += 1n)
-    starts.add(((start >> hostBits) << hostBits).toString(16).padStart(width, '0'));
-  return [...starts];
 }

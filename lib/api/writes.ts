@@ -24,6 +24,8 @@ import { type Faults, isFaultless } from './judge.ts';
 
 /** Works that share a transaction at most; it bounds how long others are kept waiting. */
 const TOGETHER_MAX = 32;
+/** How long a transaction waits at most for writes that are likely to come. */
+const GATHER_MS = 8;
 /** Runs of a work that another writer overtakes between its judgement and its write. */
 const RUNS_MAX = 5;
 
@@ -37,11 +39,25 @@ export interface Work<Plan, Result> {
   write(transaction: Transaction, plan: Plan): Promise<Result>;
 }
 
+/** Works of one kind, which are judged and written at once where they meet in a transaction. */
+export interface JointWork<Input, Plan, Result> {
+  /** As in `Work`. */
+  scopes?(input: Input): Pick<Scopes, 'configuration' | 'addressPool'>;
+  /**
+   * Loads, and judges the first of the inputs, at least one: each as if those before it were
+   * written. An ApiError in the place of a plan refuses. Never writes.
+   */
+  judge(transaction: Transaction, inputs: readonly Input[]): Promise<readonly (Plan | ApiError)[]>;
+  /** Writes what was judged; a result for each plan, and no other rows made than theirs. */
+  write(transaction: Transaction, plans: readonly Plan[]): Promise<readonly Result[]>;
+}
+
 /** What a work came to, once the transaction is committed. */
 type Outcome = { readonly result: unknown } | { readonly refusal: ApiError };
 
 interface Waiting {
-  readonly work: Work<unknown, unknown>;
+  readonly work: JointWork<unknown, unknown, unknown>;
+  readonly input: unknown;
   /** Who writes, for the audit trail. */
   readonly origin: Origin;
   readonly resolve: (written: { result: unknown; revision: Revision }) => void;
@@ -53,18 +69,32 @@ export class Writes {
   readonly #database: Database;
   #waiting: Waiting[] = [];
   #isRunning = false;
+  /** How many writes the next transaction waits for, and what is called once they are there. */
+  #expected = 0;
+  #gathered: () => void = () => undefined;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
   /** Runs a write for a request, and notes the revision that covers it. */
-  async run<Plan, Result>(request: Request, work: Work<Plan, Result>): Promise<Result> {
+  run<Plan, Result>(request: Request, work: Work<Plan, Result>): Promise<Result> {
+    return this.join(request, alone(work), null);
+  }
+
+  /** As `run`, for one input of a kind of works; those that wait with it are done at once. */
+  async join<Input, Plan, Result>(
+    request: Request,
+    work: JointWork<Input, Plan, Result>,
+    input: Input,
+  ): Promise<Result> {
     const { result, revision } = await new Promise<{ result: unknown; revision: Revision }>(
       (resolve, reject) => {
+        const joint = work as JointWork<unknown, unknown, unknown>;
         const origin = originOf(request);
-        this.#waiting.push({ work: work as Work<unknown, unknown>, origin, resolve, reject });
+        this.#waiting.push({ work: joint, input, origin, resolve, reject });
         if (!this.#isRunning) void this.#runAll();
+        else if (this.#waiting.length >= this.#expected) this.#gathered();
       },
     );
     noteRevision(request, revision);
@@ -74,16 +104,32 @@ export class Writes {
   async #runAll(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.length > 0) {
-      // Requests that came with this one are read first, and their writes come along.
-      await nextTurn();
+      await this.#gather();
       const together = this.#waiting.splice(0, TOGETHER_MAX);
       try {
         await this.#runTogether(together);
       } catch (error) {
         await this.#afterFailure(together, error);
       }
+      this.#expected = Math.min(TOGETHER_MAX, together.length + this.#waiting.length);
     }
     this.#isRunning = false;
+  }
+
+  /**
+   * Waits for those who were served last to come again: programs that write send the next request
+   * once they are answered. Without it, halves of them take turns for good, in transactions half
+   * as large. Whoever writes alone waits for nobody.
+   */
+  async #gather(): Promise<void> {
+    // Requests that came with the first are read now.
+    await nextTurn();
+    if (this.#waiting.length >= this.#expected) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, GATHER_MS);
+    this.#gathered = resolve;
+    await promise;
+    clearTimeout(timer);
   }
 
   async #runTogether(together: readonly Waiting[]): Promise<void> {
@@ -91,16 +137,17 @@ export class Writes {
       this.#database,
       async (transaction) => {
         await lockScopes(this.#database, transaction, scopesOf(together));
-        const results: Outcome[] = [];
-        for (const { work, origin } of together) {
-          actAs(transaction, origin);
-          results.push(await outcomeOf(work, transaction));
-        }
-        return results;
+        const found = new Map<Waiting, Outcome>();
+        for (const [work, waiting] of Map.groupBy(together, (one) => one.work))
+          while (waiting.length > 0)
+            for (const outcome of await outcomesOf(work, waiting, transaction))
+              found.set(waiting.shift() as Waiting, outcome);
+        return found;
       },
     );
-    for (const [index, { resolve, reject }] of together.entries()) {
-      const outcome = outcomes[index] as Outcome;
+    for (const waiting of together) {
+      const { resolve, reject } = waiting;
+      const outcome = outcomes.get(waiting) as Outcome;
       if ('refusal' in outcome) reject(outcome.refusal);
       else resolve({ result: outcome.result, revision });
     }
@@ -143,24 +190,56 @@ export async function saveChanges<Row extends Savable>(
 
 /** Refuses a write whose input has faults. */
 export function refuseFaults(faults: Faults): void {
-  if (!isFaultless(faults)) throw new ApiError('unprocessable', { faults });
+  if (!isFaultless(faults)) throw refusalFor(faults);
 }
 
-async function outcomeOf(work: Work<unknown, unknown>, transaction: Transaction): Promise<Outcome> {
-  let plan: unknown;
-  try {
-    plan = await work.judge(transaction);
-  } catch (error) {
-    if (error instanceof ApiError) return { refusal: error };
-    throw error;
-  }
-  return { result: await work.write(transaction, plan) };
+/** The refusal of an input that has faults. */
+export function refusalFor(faults: Faults): ApiError {
+  return new ApiError('unprocessable', { faults });
+}
+
+/** A single work as one that none can join. */
+function alone<Plan, Result>(work: Work<Plan, Result>): JointWork<null, Plan, Result> {
+  return {
+    scopes: () => work.scopes ?? {},
+    async judge(transaction) {
+      try {
+        return [await work.judge(transaction)];
+      } catch (error) {
+        if (error instanceof ApiError) return [error];
+        throw error;
+      }
+    },
+    write: async (transaction, [plan]) => [await work.write(transaction, plan as Plan)],
+  };
+}
+
+/** Does the first of the works that wait, as many as are judged at once. */
+async function outcomesOf(
+  work: JointWork<unknown, unknown, unknown>,
+  waiting: readonly Waiting[],
+  transaction: Transaction,
+): Promise<Outcome[]> {
+  const judged = await work.judge(
+    transaction,
+    waiting.map(({ input }) => input),
+  );
+  if (judged.length === 0) throw new Error('a work was not judged');
+  const isPlan = (plan: unknown): boolean => !(plan instanceof ApiError);
+  const plans = judged.filter(isPlan);
+  const admitted = waiting.slice(0, judged.length).filter((_, i) => isPlan(judged[i]));
+  actAs(transaction, ...admitted.map(({ origin }) => origin));
+  const results = (plans.length === 0 ? [] : await work.write(transaction, plans)).values();
+  return judged.map((plan) =>
+    plan instanceof ApiError ? { refusal: plan } : { result: results.next().value },
+  );
 }
 
 function scopesOf(together: readonly Waiting[]): Scopes {
+  const scopes = together.map(({ work, input }) => work.scopes?.(input) ?? {});
   return {
-    configuration: together.some(({ work }) => work.scopes?.configuration === true),
-    addressPool: together.some(({ work }) => work.scopes?.addressPool === true),
+    configuration: scopes.some(({ configuration }) => configuration === true),
+    addressPool: scopes.some(({ addressPool }) => addressPool === true),
   };
 }
 

@@ -72,9 +72,12 @@ export class AddressPool {
     return isReserved ? 'reserved' : null;
   }
 
-  /** The key of the address to try next without a look; null when nothing is known yet. */
-  get candidate(): string | null {
-    return this.#next === null ? null : this.#keyOf(this.#next);
+  /** The keys of the addresses to try next without a look; none when nothing is known yet. */
+  candidates(count: number): string[] {
+    const keys: string[] = [];
+    for (let next = this.#next; next !== null && keys.length < count; next = this.#after(next))
+      keys.push(this.#keyOf(next));
+    return keys;
   }
 
   /** Finds the key of a free address; null when the network is exhausted. The pool is locked. */
@@ -88,7 +91,7 @@ export class AddressPool {
 
   /** Goes on behind an address that was given out. */
   advance(key: string): void {
-    this.#next = this.#usable(numberOf(key) + 1n);
+    this.#next = this.#after(numberOf(key));
   }
 
   /** The text of the address that a key stands for. */
@@ -141,6 +144,10 @@ export class AddressPool {
       transaction,
     });
     return this.#usable(highest === null ? this.#first + 1n : numberOf(highest) + 1n);
+  }
+
+  #after(address: bigint): bigint {
+    return this.#usable(address + 1n);
   }
 
   /** The address itself, or where the round goes on from there. */

@@ -1,5 +1,5 @@
-// What the database says, held in memory and brought up to date by the rows that a change names.
-// One consistent state each time: the revision first, then the rows, in one transaction.
+// What the database says: all of it, or the rows that changed since a revision. One consistent
+// state each time: the revision first, then the rows, in one transaction.
 
 import {
   currentRevision,
@@ -17,56 +17,65 @@ import {
   type UserRow,
 } from '../../models/index.ts';
 
-/** The rows that the data plane obeys, by id, as of one revision. */
-export interface Rows {
+/** Rows that the data plane obeys, by id, as of one revision; null for a row that is gone. */
+export interface RowChanges {
   readonly revision: Revision;
-  readonly users: ReadonlyMap<string, UserRow>;
-  readonly devices: ReadonlyMap<string, DeviceRow>;
-  readonly rules: ReadonlyMap<string, RuleRow>;
+  /** True: there are no other rows than these. */
+  readonly isEverything: boolean;
+  readonly users: ReadonlyMap<string, UserRow | null>;
+  readonly devices: ReadonlyMap<string, DeviceRow | null>;
+  readonly rules: ReadonlyMap<string, RuleRow | null>;
+  /** Null: as before. */
+  readonly settings: RowSettings | null;
+}
+
+/** What the configuration says to the data plane. */
+export interface RowSettings {
   /** Seconds; 0 means that sessions do not end. */
   readonly vpnSessionDuration: number;
+  /** The MTU of devices that have none of their own; null: the tunnel's. */
+  readonly defaultClientMtu: number | null;
 }
 
 /** Reads everything. */
-export function readAll(database: Database): Promise<Rows> {
+export function readAll(database: Database): Promise<RowChanges> {
   return readTransaction(database, (transaction) => readEverything(database, transaction));
 }
 
-/**
- * Reads what changed since `rows`, or everything where the changes are not known any more. Rows
- * that did not change are the same objects as before.
- */
-export function readSince(database: Database, rows: Rows): Promise<Rows> {
+/** Reads what changed after a revision, or everything where the changes are not known any more. */
+export function readSince(database: Database, revision: Revision): Promise<RowChanges> {
   return readTransaction(database, async (transaction) => {
-    const since = await readChanges(database, rows.revision, transaction);
+    const since = await readChanges(database, revision, transaction);
     if (since.full === true) return readEverything(database, transaction);
-    if (since.revision === rows.revision) return rows;
-    const idsOf = (table: string): string[] =>
+    const changedIn = (table: string): string[] =>
       since.changes.filter((change) => change.table === table).map((change) => change.id);
-    const ids = { users: idsOf('users'), devices: idsOf('devices'), rules: idsOf('rules') };
+    const namesConfiguration = changedIn('configurations').length > 0;
     return {
       revision: since.revision,
-      users: replaced(rows.users, ids.users, await some(readUsers, ids.users)),
-      devices: replaced(rows.devices, ids.devices, await some(readDevices, ids.devices)),
-      rules: replaced(rows.rules, ids.rules, await some(readRules, ids.rules)),
-      vpnSessionDuration: since.changes.some((change) => change.table === 'configurations')
-        ? await readSessionDuration(database, transaction)
-        : rows.vpnSessionDuration,
+      isEverything: false,
+      users: await named(readUsers, changedIn('users')),
+      devices: await named(readDevices, changedIn('devices')),
+      rules: await named(readRules, changedIn('rules')),
+      settings: namesConfiguration ? await readSettings(database, transaction) : null,
     };
 
-    async function some<Row>(
+    /** The rows of some ids; one that is not found was removed. */
+    async function named<Row extends { id: string }>(
       read: (
         database: Database,
         selection: { ids: string[]; transaction: Transaction },
       ) => Promise<Row[]>,
-      wanted: string[],
-    ): Promise<Row[]> {
-      return wanted.length === 0 ? [] : read(database, { ids: wanted, transaction });
+      ids: string[],
+    ): Promise<Map<string, Row | null>> {
+      const rows = new Map<string, Row | null>(ids.map((id) => [id, null]));
+      if (ids.length === 0) return rows;
+      for (const row of await read(database, { ids, transaction })) rows.set(row.id, row);
+      return rows;
     }
   });
 }
 
-async function readEverything(database: Database, transaction: Transaction): Promise<Rows> {
+async function readEverything(database: Database, transaction: Transaction): Promise<RowChanges> {
   // The first statement fixes the state that all the others see.
   const revision = await currentRevision(database, transaction);
   const users = await readUsers(database, { transaction });
@@ -74,31 +83,22 @@ async function readEverything(database: Database, transaction: Transaction): Pro
   const rules = await readRules(database, { transaction });
   return {
     revision,
+    isEverything: true,
     users: byId(users),
     devices: byId(devices),
     rules: byId(rules),
-    vpnSessionDuration: await readSessionDuration(database, transaction),
+    settings: await readSettings(database, transaction),
   };
 }
 
-async function readSessionDuration(database: Database, transaction: Transaction): Promise<number> {
+async function readSettings(database: Database, transaction: Transaction): Promise<RowSettings> {
   const configuration = await readConfiguration(database, transaction);
-  return configuration?.vpn_session_duration ?? 0;
+  return {
+    vpnSessionDuration: configuration?.vpn_session_duration ?? 0,
+    defaultClientMtu: configuration?.default_client_mtu ?? null,
+  };
 }
 
 function byId<Row extends { id: string }>(rows: readonly Row[]): Map<string, Row> {
   return new Map(rows.map((row) => [row.id, row]));
-}
-
-/** A map with the rows of `ids` as they were read; one that was not found is a removal. */
-function replaced<Row extends { id: string }>(
-  present: ReadonlyMap<string, Row>,
-  ids: readonly string[],
-  rows: readonly Row[],
-): ReadonlyMap<string, Row> {
-  if (ids.length === 0) return present;
-  const next = new Map(present);
-  for (const id of ids) next.delete(id);
-  for (const row of rows) next.set(row.id, row);
-  return next;
 }

@@ -3,11 +3,12 @@
 // level-triggered: a lost bell, a crash between commit and bell, another process's write are all
 // picked up by the next turn. On an error the last good state stands, and health says so.
 
-import type { Gateway, GatewayConfig } from '../../dataplane/index.ts';
-import { type Database, pruneChanges, recordHeartbeat } from '../../models/index.ts';
+import type { Gateway } from '../../dataplane/index.ts';
+import { type Database, pruneChanges, recordHeartbeat, type Revision } from '../../models/index.ts';
 import type { Log } from '../services.ts';
-import { readAll, readSince, type Rows } from './read.ts';
-import { type Problem, translate, type TranslateSettings } from './translate.ts';
+import { readAll, readSince } from './read.ts';
+import type { TranslateSettings } from './translate.ts';
+import { type Problem, Translation } from './translation.ts';
 
 const POLL_MS = 1_000;
 const RETRY_MS_MIN = 100;
@@ -20,13 +21,11 @@ const HEARTBEAT_MS = 5_000;
 const PRUNE_MS = 60_000;
 /** Revisions whose changes are kept for gateways that lag behind. */
 const CHANGES_KEPT = 10_000;
-/** Replaced keys whose last bytes may still have to be credited to their device. */
-const FORMER_KEYS_MAX = 1_000;
 
 /** What a reconciler is made of. */
 export interface ReconcilerOptions {
   readonly database: Database;
-  readonly gateway: Pick<Gateway, 'apply'>;
+  readonly gateway: Pick<Gateway, 'amend'>;
   readonly settings: TranslateSettings;
   /** What this gateway's timestamps may have come to before, Unix time in ms. */
   readonly clockFloorMs: number;
@@ -43,15 +42,14 @@ interface Waiter {
 /** The reconciler of one gateway. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  #rows: Rows | null = null;
-  #appliedConfig: GatewayConfig | null = null;
-  #nextChangeAtMs = Number.POSITIVE_INFINITY;
+  readonly #translation: Translation;
+  /** What `#translation` knows, and what the data plane obeys; null before the first. */
+  #readRevision: Revision | null = null;
+  #appliedRevision: Revision | null = null;
   #problems: readonly Problem[] = [];
   #error: Error | null = null;
   /** When the turn that runs began, monotonic ms; null between turns. */
   #turnBeganAt: number | null = null;
-  #deviceIds: ReadonlyMap<string, string> = new Map();
-  readonly #formerKeys = new Map<string, string>();
   readonly #waiters = new Set<Waiter>();
   #rung = false;
   #rouse: (() => void) | null = null;
@@ -67,6 +65,7 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
+    this.#translation = new Translation(options.settings);
     this.#greatestMs = options.clockFloorMs;
   }
 
@@ -90,7 +89,7 @@ export class Reconciler {
 
   /** The revision that the data plane obeys, -1 before the first. */
   get appliedRevision(): number {
-    return this.#rows?.revision ?? -1;
+    return this.#appliedRevision ?? -1;
   }
 
   /** Rows that could not be obeyed as they stand. */
@@ -110,7 +109,7 @@ export class Reconciler {
 
   /** The device that a public key belongs to, or belonged to until lately. */
   deviceIdOf(publicKey: string): string | null {
-    return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
+    return this.#translation.deviceIdOf(publicKey);
   }
 
   /** Waits until a revision is in force; false when `timeoutMs` pass first. */
@@ -159,7 +158,7 @@ export class Reconciler {
   /** Waits for the bell, the poll or the next change, whichever is first. */
   async #rest(): Promise<void> {
     if (this.#rung && this.#error === null) return;
-    const untilChange = this.#nextChangeAtMs - this.#options.wallMs();
+    const untilChange = this.#translation.nextChangeAtMs - this.#options.wallMs();
     const limit =
       this.#error === null ? Math.min(POLL_MS, Math.max(0, untilChange)) : this.#retryMs;
     await new Promise<void>((resolve) => {
@@ -176,31 +175,23 @@ export class Reconciler {
 
   /** One turn: read what changed, say what it means now, put it in force. */
   async #turn(): Promise<void> {
-    const { database, gateway, settings, wallMs } = this.#options;
-    const before = this.#rows;
-    const rows = before === null ? await readAll(database) : await readSince(database, before);
-    const nowMs = wallMs();
-    if (rows !== before || nowMs >= this.#nextChangeAtMs || this.#appliedConfig === null) {
-      const { config, deviceIds, problems, nextChangeAtMs } = translate(rows, settings, nowMs);
-      await gateway.apply(config);
-      this.#rememberKeys(deviceIds, rows);
-      this.#report(problems);
-      this.#appliedConfig = config;
-      this.#nextChangeAtMs = nextChangeAtMs;
+    const { database, gateway, wallMs } = this.#options;
+    const translation = this.#translation;
+    const changes =
+      this.#readRevision === null
+        ? await readAll(database)
+        : await readSince(database, this.#readRevision);
+    translation.take(changes, wallMs());
+    this.#readRevision = changes.revision;
+    const amendment = translation.untold();
+    if (amendment !== null) {
+      await gateway.amend(amendment);
+      translation.told();
+      this.#report(translation.problems);
     }
-    this.#rows = rows;
-    for (const waiter of this.#waiters) if (waiter.revision <= rows.revision) waiter.resolve(true);
-  }
-
-  /** Bytes under a key that was replaced may be sampled after the key is gone. */
-  #rememberKeys(deviceIds: ReadonlyMap<string, string>, rows: Rows): void {
-    for (const [key, id] of this.#deviceIds)
-      if (!deviceIds.has(key) && rows.devices.has(id)) this.#formerKeys.set(key, id);
-    for (const key of this.#formerKeys.keys()) {
-      if (this.#formerKeys.size <= FORMER_KEYS_MAX) break;
-      this.#formerKeys.delete(key);
-    }
-    this.#deviceIds = deviceIds;
+    this.#appliedRevision = changes.revision;
+    for (const waiter of this.#waiters)
+      if (waiter.revision <= changes.revision) waiter.resolve(true);
   }
 
   #report(problems: readonly Problem[]): void {
@@ -232,11 +223,11 @@ export class Reconciler {
   async #housekeeping(): Promise<void> {
     const { database, settings, wallMs } = this.#options;
     const nowMs = wallMs();
-    if (this.#rows !== null && Math.abs(nowMs - this.#beatAtMs) >= HEARTBEAT_MS) {
+    if (this.#appliedRevision !== null && Math.abs(nowMs - this.#beatAtMs) >= HEARTBEAT_MS) {
       this.#greatestMs = Math.max(this.#greatestMs, nowMs);
       await recordHeartbeat(database, settings.gatewayId, {
         seenAt: new Date(nowMs),
-        appliedRevision: this.#rows.revision,
+        appliedRevision: this.#appliedRevision,
         clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),
       });
       this.#beatAtMs = nowMs;

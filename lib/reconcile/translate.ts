@@ -1,19 +1,12 @@
-// Where the words change: devices of allowed users become peers, rules of the database become rules
-// of the filter. Pure: rows, settings and the time go in; configuration, problems and the time of
-// the next change come out. A bad row never widens access and never blocks another row: a bad
-// device is absent, a bad accept is ignored, a bad drop drops the widest that it could mean.
+// Where the words change, row by row: a device becomes a peer, a rule of the database becomes rules
+// of the filter, a user's sign-in becomes the end of a session. A bad row never widens access and
+// never blocks another row: a bad device is absent, a bad accept is ignored, a bad drop drops the
+// widest that it could mean.
 
 import ipaddr from 'ipaddr.js';
-import {
-  GLOBAL_SCOPE,
-  type GatewayConfig,
-  type NetworkConfig,
-  type PeerConfig,
-  type RuleConfig,
-} from '../../dataplane/index.ts';
+import type { NetworkConfig, PeerConfig, RuleConfig } from '../../dataplane/index.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
 import { hasKeySize, KEY_BYTES } from '../devices/keys.ts';
-import type { Rows } from './read.ts';
 
 /** Settings that decide what rows mean. */
 export interface TranslateSettings {
@@ -23,25 +16,9 @@ export interface TranslateSettings {
   readonly requireSignIn: boolean;
   /** This gateway: it calls only devices that it was the last to hear. */
   readonly gatewayId: string;
-  /** Seconds; what the environment fixes, instead of what the rows say. */
+  /** What the environment fixes, instead of what the rows say. */
   readonly vpnSessionDuration?: number;
-}
-
-/** A row that could not be obeyed as it stands. */
-export interface Problem {
-  readonly table: 'devices' | 'rules';
-  readonly id: string;
-  readonly message: string;
-}
-
-/** What the rows mean at one moment. */
-export interface Translation {
-  readonly config: GatewayConfig;
-  /** Ids of the devices by public key, of those that are served. */
-  readonly deviceIds: ReadonlyMap<string, string>;
-  readonly problems: readonly Problem[];
-  /** Unix time in ms at which the same rows mean something else; infinite when never. */
-  readonly nextChangeAtMs: number;
+  readonly defaultClientMtu?: number | null;
 }
 
 /** A session duration that never ends, as 0 does. */
@@ -51,43 +28,10 @@ const PORT_MAX = 65_535;
 const MTU_MIN = 576;
 const MTU_MAX = 1_500;
 
-/** Says what the rows mean at `nowMs` (Unix time). */
-export function translate(rows: Rows, settings: TranslateSettings, nowMs: number): Translation {
-  const problems: Problem[] = [];
-  const peers = new Map<string, PeerConfig>();
-  const deviceIds = new Map<string, string>();
-  const ends = sessionEnds(rows, settings);
-  let nextChangeAtMs = Number.POSITIVE_INFINITY;
-  for (const device of rows.devices.values()) {
-    const end = ends.get(device.user_id) ?? Number.NEGATIVE_INFINITY;
-    if (end <= nowMs) continue;
-    nextChangeAtMs = Math.min(nextChangeAtMs, end);
-    const peer = peerOf(device, settings);
-    if ('message' in peer) {
-      problems.push({ table: 'devices', id: device.id, message: peer.message });
-    } else {
-      peers.set(peer.publicKey, peer);
-      deviceIds.set(peer.publicKey, device.id);
-    }
-  }
-  return {
-    config: { peers, rules: ruleScopes(rows, problems) },
-    deviceIds,
-    problems,
-    nextChangeAtMs,
-  };
-}
+// ---- users ---------------------------------------------------------------------------------
 
-/** By user: until when their devices are served (Unix ms); the past for users who are disabled. */
-function sessionEnds(rows: Rows, settings: TranslateSettings): Map<string, number> {
-  const ends = new Map<string, number>();
-  const duration = settings.vpnSessionDuration ?? rows.vpnSessionDuration;
-  for (const user of rows.users.values())
-    ends.set(user.id, sessionEnd(user, duration, settings.requireSignIn));
-  return ends;
-}
-
-function sessionEnd(user: UserRow, durationSeconds: number, requireSignIn: boolean): number {
+/** Until when a user's devices are served (Unix ms); the past for one who is disabled. */
+export function sessionEnd(user: UserRow, durationSeconds: number, requireSignIn: boolean): number {
   if (user.disabled_at !== null) return Number.NEGATIVE_INFINITY;
   if (durationSeconds === 0 || durationSeconds === FOREVER_SECONDS) return Number.POSITIVE_INFINITY;
   if (user.last_signed_in_at === null)
@@ -97,23 +41,16 @@ function sessionEnd(user: UserRow, durationSeconds: number, requireSignIn: boole
 
 // ---- devices -------------------------------------------------------------------------------
 
-type Refusal = { readonly message: string };
-
-/** What a device's row became; the same object for the same row, so that equal means unchanged. */
-const translatedDevices = new WeakMap<
-  DeviceRow,
-  { settings: TranslateSettings; peer: PeerConfig | Refusal }
->();
-
-function peerOf(device: DeviceRow, settings: TranslateSettings): PeerConfig | Refusal {
-  const known = translatedDevices.get(device);
-  if (known?.settings === settings) return known.peer;
-  const peer = translateDevice(device, settings);
-  translatedDevices.set(device, { settings, peer });
-  return peer;
+/** Why a row cannot be obeyed. */
+export interface Refusal {
+  readonly message: string;
 }
 
-function translateDevice(device: DeviceRow, settings: TranslateSettings): PeerConfig | Refusal {
+/** The peer that a device is, whoever owns it; without the default MTU, where it has that. */
+export function translateDevice(
+  device: DeviceRow,
+  settings: TranslateSettings,
+): PeerConfig | Refusal {
   if (!hasKeySize(device.public_key))
     return { message: 'its public key is not 32 bytes in base64' };
   if (device.preshared_key === null) return { message: 'its preshared key does not open' };
@@ -124,7 +61,7 @@ function translateDevice(device: DeviceRow, settings: TranslateSettings): PeerCo
   const ipv6 = addressIn(device.ipv6, settings.ipv6);
   if (ipv4 === null && ipv6 === null)
     return { message: 'it has no address inside the networks of the gateway' };
-  const mtu = mtuOf(device);
+  const mtu = device.use_default_mtu ? null : checkedMtu(device.mtu);
   return {
     publicKey: device.public_key,
     presharedKey,
@@ -145,11 +82,15 @@ function addressIn(text: string | null, network: NetworkConfig | null): Uint8Arr
   return new Uint8Array(address.toByteArray());
 }
 
-/** The device's own MTU; null where it has none, or one that no interface can have. */
-function mtuOf(device: DeviceRow): number | null {
-  const { mtu, use_default_mtu } = device;
-  if (use_default_mtu || mtu === null) return null;
-  return Number.isInteger(mtu) && mtu >= MTU_MIN && mtu <= MTU_MAX ? mtu : null;
+/** The MTU that devices without one of their own are told; the tunnel may take less. */
+export function defaultMtu(inRows: number | null, settings: TranslateSettings): number {
+  const { defaultClientMtu = inRows } = settings;
+  return checkedMtu(defaultClientMtu) ?? MTU_MAX;
+}
+
+/** Null where there is none, or one that no interface can have. */
+function checkedMtu(mtu: number | null): number | null {
+  return mtu !== null && Number.isInteger(mtu) && mtu >= MTU_MIN && mtu <= MTU_MAX ? mtu : null;
 }
 
 /**
@@ -168,36 +109,15 @@ function resumeOf(device: DeviceRow, gatewayId: string): PeerConfig['resume'] {
 
 // ---- rules ---------------------------------------------------------------------------------
 
-interface TranslatedRule {
+/** The rules that a row means: none, one, or one for each family. */
+export interface TranslatedRule {
   readonly rules: readonly RuleConfig[];
+  /** Why it cannot be obeyed as it stands; null where it can. */
   readonly message: string | null;
 }
 
-const translatedRules = new WeakMap<RuleRow, TranslatedRule>();
-
-function ruleScopes(rows: Rows, problems: Problem[]): Map<string, RuleConfig[]> {
-  const scopes = new Map<string, RuleConfig[]>();
-  for (const row of rows.rules.values()) {
-    const { rules, message } = rulesOf(row);
-    if (message !== null) problems.push({ table: 'rules', id: row.id, message });
-    const name = row.user_id ?? GLOBAL_SCOPE;
-    const scope = scopes.get(name);
-    if (scope === undefined) scopes.set(name, [...rules]);
-    else scope.push(...rules);
-  }
-  return scopes;
-}
-
-function rulesOf(row: RuleRow): TranslatedRule {
-  let translated = translatedRules.get(row);
-  if (translated === undefined) {
-    translated = translateRule(row);
-    translatedRules.set(row, translated);
-  }
-  return translated;
-}
-
-function translateRule(row: RuleRow): TranslatedRule {
+/** What a rule means. */
+export function translateRule(row: RuleRow): TranslatedRule {
   const destination = parseDestination(row.destination);
   const hasPorts = row.port_type !== null;
   const portsAreGood =

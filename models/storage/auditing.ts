@@ -46,7 +46,7 @@ export interface AuditedTable {
 }
 
 interface Gathering {
-  origin: Origin;
+  origins: readonly Origin[];
   readonly drafts: AuditDraft[];
 }
 
@@ -57,15 +57,18 @@ const gatherings = new WeakMap<Transaction, Gathering>();
 /** Begins to gather for a transaction; the list fills as rows are written. */
 export function gatherAudit(transaction: Transaction, origin: Origin): readonly AuditDraft[] {
   const drafts: AuditDraft[] = [];
-  gatherings.set(transaction, { origin, drafts });
+  gatherings.set(transaction, { origins: [origin], drafts });
   return drafts;
 }
 
-/** Names who writes from here on; several requests may share one transaction. */
-export function actAs(transaction: Transaction, origin: Origin): void {
+/**
+ * Names who writes from here on; several requests may share one transaction. One origin is that of
+ * every row; several are those of the rows that the next bulk creation makes, in their order.
+ */
+export function actAs(transaction: Transaction, ...origins: readonly Origin[]): void {
   const gathering = gatherings.get(outermost(transaction));
   if (gathering === undefined) throw new Error('actAs outside writeTransaction');
-  gathering.origin = origin;
+  gathering.origins = origins;
 }
 
 /** Adds an entry that no write of a table tells, such as a sign-in. */
@@ -75,9 +78,8 @@ export function noteAction(
 ): void {
   const gathering = gatherings.get(outermost(transaction));
   if (gathering === undefined) throw new Error('noteAction outside writeTransaction');
-  const { origin, drafts } = gathering;
   const { changes = {} } = entry;
-  drafts.push({ ...entry, changes, id: newId(), happenedAt: new Date(), origin });
+  addDraft(gathering, { ...entry, changes });
 }
 
 /** Records every write of one table; called once, when the table is bound to its database. */
@@ -87,23 +89,21 @@ export function auditTable(model: ModelStatic<Model>, table: AuditedTable): void
     row: Model,
     changes: FieldChanges,
     options: Options,
+    index = 0,
   ): void => {
     const gathering = options.transaction && gatherings.get(outermost(options.transaction));
     // Writes outside writeTransaction are refused by tracking.ts.
     if (!gathering) return;
-    const { origin, drafts } = gathering;
     const recordId = String(row.get(model.primaryKeyAttribute));
-    const { kind } = table;
-    const happenedAt = new Date();
-    drafts.push({ id: newId(), happenedAt, origin, action, kind, recordId, changes });
+    addDraft(gathering, { action, kind: table.kind, recordId, changes }, index);
   };
-  const created = (row: Model, options: Options): void =>
-    record('create', row, changesBetween(table, null, row), options);
+  const created = (row: Model, options: Options, index = 0): void =>
+    record('create', row, changesBetween(table, null, row), options, index);
   const deleted = (row: Model, options: Options): void =>
     record('delete', row, changesBetween(table, row, null), options);
   model.addHook('afterCreate', created);
   model.addHook('afterBulkCreate', (rows, options) => {
-    for (const row of rows) created(row, options);
+    for (const [index, row] of rows.entries()) created(row, options, index);
   });
   model.addHook('afterUpdate', (row, options) => {
     const changes = changesBetween(table, previousRow(model, row), row);
@@ -113,6 +113,17 @@ export function auditTable(model: ModelStatic<Model>, table: AuditedTable): void
   model.addHook('beforeBulkDestroy', async (options) => {
     for (const row of await rowsToDestroy(model, options)) deleted(row, options);
   });
+}
+
+/** Adds a draft in the name of whoever writes; `index` is the row's in a bulk creation. */
+function addDraft(
+  { origins, drafts }: Gathering,
+  draft: Omit<AuditDraft, 'id' | 'happenedAt' | 'origin'>,
+  index = 0,
+): void {
+  const origin = origins.length === 1 ? origins[0] : origins[index];
+  if (origin === undefined) throw new Error(`nobody is named who writes ${draft.kind} ${index}`);
+  drafts.push({ ...draft, id: newId(), happenedAt: new Date(), origin });
 }
 
 /** The row as it was before its changes; its readers see what they would have seen then. */

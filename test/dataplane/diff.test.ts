@@ -3,7 +3,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/contract.ts';
-import { type Change, diff, EMPTY_CONFIG, isEmpty } from '../../dataplane/diff.ts';
+import { type Change, diff, EMPTY_CONFIG, isEmpty, Standing } from '../../dataplane/diff.ts';
+import { compileScope } from '../../dataplane/filter/compile.ts';
 import { peer, rule, SEEDED } from '../support/simulation.ts';
 
 function config(
@@ -111,6 +112,38 @@ for (const [what, variation] of variations) {
     t.is(change.scopes.length, 1);
   });
 }
+
+test('an amendment takes the steps that it names, and no others', (t) => {
+  const standing = new Standing();
+  const b = { ...a, publicKey: 'B' };
+  standing.replace(config([a, b], { s: [drop], u: [drop] }));
+  const other = rule('2', 'accept', 'fd00::/8');
+  const change = standing.amend({
+    peers: new Map([
+      ['A', null],
+      ['B', { ...b }],
+      ['C', { ...a, publicKey: 'C' }],
+      ['D', null],
+    ]),
+    rules: new Map([
+      ['s', new Map([['2', [other]]])],
+      ['u', new Map([['1', [{ ...drop }]]])],
+      ['v', new Map([['3', []]])],
+    ]),
+  });
+  t.deepEqual(named(change), { ...nothing, removed: ['A'], added: ['C'], scopes: ['s'] });
+  t.deepEqual(change.scopes[0]!.compiled, compileScope([drop, other]));
+  t.deepEqual([...standing.peers.keys()], ['B', 'C']);
+});
+
+test('what stands can be said to one who knows nothing', (t) => {
+  const standing = new Standing();
+  standing.replace(config([a], { s: [drop] }));
+  standing.amend({ peers: new Map(), rules: new Map([['s', new Map([['1', []]])]]) });
+  t.deepEqual(named(standing.fromNothing()), { ...nothing, added: ['A'] });
+  standing.amend({ peers: new Map(), rules: new Map([['u', new Map([['1', [drop]]])]]) });
+  t.deepEqual(standing.fromNothing().scopes, [{ name: 'u', compiled: compileScope([drop]) }]);
+});
 
 test('a change without steps is empty, and one with any is not', (t) => {
   t.true(isEmpty(diff(EMPTY_CONFIG, config([]))));

@@ -1,13 +1,21 @@
-// Judges what only the database knows of a device: whether its owner exists and may have another
-// one, whether name, key and addresses are free. One statement looks at all that could stand in the
-// way; a network is searched only when the next address in its round is taken. api.md, section 5.
+// Judges what only the database knows of devices: whether an owner exists and may have another one,
+// whether name, key and addresses are free. One statement looks at all that could stand in the way
+// of all devices that are made together; a network is searched only when the next address in its
+// round is taken. api.md, section 5.
 
-import { type Device, Op, parseAddress, type Transaction } from '../../../models/index.ts';
+import {
+  type Device,
+  parseAddress,
+  readRivalDevices,
+  readUserIds,
+  type RivalDevice,
+  type Transaction,
+} from '../../../models/index.ts';
 import { AddressPool } from '../../devices/addresses.ts';
 import { generateName } from '../../devices/names.ts';
 import { judgeSettings, type Settings } from '../../devices/settings.ts';
 import type { Services } from '../../services.ts';
-import { addFault, type Faults, isFaultless, type Judged, type Mode } from '../judge.ts';
+import { addFault, type Faults, isFaultless, type Judged } from '../judge.ts';
 import { exhausted, messages, notInNetwork } from '../messages.ts';
 
 /** What the fields of a device yield. */
@@ -29,13 +37,35 @@ export interface FoundRow {
   ipv6: string | null;
 }
 
-/** A device that may stand in the way. */
-type Neighbour = Pick<Device, 'id' | 'user_id' | 'name' | 'public_key' | 'ipv4_key' | 'ipv6_key'>;
+/** What judging a device that is to be made comes to; the row counts where there is no fault. */
+export interface Judgement {
+  readonly faults: Faults;
+  readonly row: FoundRow;
+}
 
 type Family = 'ipv4' | 'ipv6';
+/** By family: an address, or its sortable key. */
 type Addresses = Partial<Record<Family, string>>;
 
 const families = ['ipv4', 'ipv6'] as const;
+
+/** What is asked for, and what can be said of it without a look at the database. */
+interface Wish {
+  readonly values: DeviceValues;
+  readonly faults: Faults;
+  /** Undefined where none was named, or it has faults. */
+  readonly owner: string | undefined;
+  /** Of the addresses that were sent. */
+  readonly keys: Addresses;
+}
+
+/** What stands around devices that are to be made. */
+interface Surroundings {
+  readonly rivals: readonly RivalDevice[];
+  /** Ids of the users who exist. */
+  readonly owners: ReadonlySet<string>;
+  readonly transaction: Transaction;
+}
 
 /** The judge of one server; it knows the networks and who has what in them. */
 export class DeviceJudge {
@@ -65,28 +95,27 @@ export class DeviceJudge {
   }
 
   /**
-   * Judges a device that is to be made, and finds what was left out. The address pool is locked.
+   * Judges devices that are to be made, and finds what was left out. Of the inputs it judges the
+   * first, at least one: as many as need no search for an address. Each is judged as if those
+   * before it were made. The address pool is locked.
    */
   async forCreate(
-    input: Judged<DeviceValues>,
+    inputs: readonly Judged<DeviceValues>[],
     transaction: Transaction,
-  ): Promise<{ faults: Faults; row: FoundRow }> {
-    const { values } = input;
-    const faults = { ...input.faults };
-    judgeSettings(values, null, faults);
-    const wanted = this.#wantedKeys(values, faults, 'create');
-    const owner = faults['user_id'] === undefined ? values.user_id : undefined;
-    const neighbours = await this.#readNeighbours(owner, values.public_key, wanted, transaction);
-    const siblings = neighbours.filter((neighbour) => neighbour.user_id === owner);
-    if (owner !== undefined) await this.#judgeOwner(owner, siblings.length, faults, transaction);
-    const taken = this.#judgeTaken(values, wanted, neighbours, siblings, faults);
-    const row = {
-      user_id: owner ?? '',
-      name: values.name ?? generateName(new Set(siblings.map(({ name }) => name))),
-      ipv4: await this.#addressOf('ipv4', values, wanted, taken, faults, transaction),
-      ipv6: await this.#addressOf('ipv6', values, wanted, taken, faults, transaction),
-    };
-    return { faults, row };
+  ): Promise<Judgement[]> {
+    const wishes = inputs.map((input) => this.#wishOf(input));
+    const rivals = await this.#readRivals(wishes, transaction);
+    const owners = await this.#readOwners(wishes, rivals, transaction);
+    const judgements: Judgement[] = [];
+    for (const wish of wishes) {
+      const searched = families.filter((field) => this.#needsSearch(field, wish, rivals));
+      // A search sees what is written, not what was judged.
+      if (searched.length > 0 && judgements.length > 0) break;
+      const judgement = await this.#judgeCreate(wish, searched, { rivals, owners, transaction });
+      judgements.push(judgement);
+      if (isFaultless(judgement.faults)) rivals.push(rivalOf(judgement.row, wish.values));
+    }
+    return judgements;
   }
 
   /** Judges changes of a device. The address pool is locked if they move it. */
@@ -98,12 +127,17 @@ export class DeviceJudge {
     const { values } = input;
     const faults = { ...input.faults };
     judgeSettings(values, present, faults);
-    const wanted = this.#wantedKeys(values, faults, 'update');
+    const keys = this.#keysOf(values, faults);
+    for (const field of families)
+      if (values[field] === null && this.#pools[field] !== null)
+        addFault(faults, field, messages.blank);
     const owner = values.name === undefined ? undefined : present.user_id;
-    const found = await this.#readNeighbours(owner, values.public_key, wanted, transaction);
-    const neighbours = found.filter((neighbour) => neighbour.id !== present.id);
-    const siblings = neighbours.filter((neighbour) => neighbour.user_id === owner);
-    this.#judgeTaken(values, wanted, neighbours, siblings, faults);
+    const wish = { values, faults, owner, keys };
+    const found = await this.#readRivals([wish], transaction);
+    this.#judgeTaken(
+      wish,
+      found.filter(({ id }) => id !== present.id),
+    );
     return faults;
   }
 
@@ -117,116 +151,153 @@ export class DeviceJudge {
     return addresses;
   }
 
-  /** Judges whether the owner exists and may have another device. */
-  async #judgeOwner(
-    owner: string,
-    deviceCount: number,
-    faults: Faults,
-    transaction: Transaction,
-  ): Promise<void> {
-    const { database, config } = this.#services;
-    const options = { attributes: ['id'], raw: true, transaction };
-    // Whoever has a device exists.
-    const exists =
-      deviceCount > 0 || (await database.models.User.findByPk(owner, options)) !== null;
-    if (!exists) addFault(faults, 'user_id', messages.absent);
-    else if (deviceCount >= config.maxDevicesPerUser)
-      addFault(faults, 'base', messages.deviceLimit);
+  #wishOf({ values, faults: present }: Judged<DeviceValues>): Wish {
+    const faults = { ...present };
+    judgeSettings(values, null, faults);
+    const keys = this.#keysOf(values, faults);
+    return { values, faults, owner: faults['user_id'] ? undefined : values.user_id, keys };
   }
 
-  /** The keys to look for: of the addresses that were sent, or of the next ones in the round. */
-  #wantedKeys(values: DeviceValues, faults: Faults, mode: Mode): Addresses {
-    const wanted: Addresses = {};
+  /** The keys of the addresses that were sent, of those that a device may have. */
+  #keysOf(values: DeviceValues, faults: Faults): Addresses {
+    const keys: Addresses = {};
     for (const field of families) {
       const pool = this.#pools[field];
       const value = values[field] ?? null;
-      if (faults[field] !== undefined) continue;
-      if (pool === null) {
-        if (value !== null) addFault(faults, field, messages.invalid);
-      } else if (value === null) {
-        if (mode === 'create' && pool.candidate !== null) wanted[field] = pool.candidate;
-        if (mode === 'update' && values[field] === null) addFault(faults, field, messages.blank);
+      if (value === null || faults[field] !== undefined) continue;
+      const key = parseAddress(value)?.key ?? '';
+      if (pool === null) addFault(faults, field, messages.invalid);
+      else if (pool.judge(key) === 'reserved') addFault(faults, field, messages.reserved);
+      else if (pool.judge(key) === 'outside') addFault(faults, field, notInNetwork(pool.network));
+      else keys[field] = key;
+    }
+    return keys;
+  }
+
+  /** Reads the devices of the owners, and those that have a key or an address in question. */
+  #readRivals(wishes: readonly Wish[], transaction: Transaction): Promise<RivalDevice[]> {
+    const keysOf = (field: Family): string[] => {
+      const chosen = wishes.filter((wish) => this.#isChosen(field, wish)).length;
+      const sent = wishes.map(({ keys }) => keys[field]).filter(isGiven);
+      return [...sent, ...(this.#pools[field]?.candidates(chosen) ?? [])];
+    };
+    return readRivalDevices(
+      this.#services.database,
+      {
+        user_id: wishes.map(({ owner }) => owner).filter(isGiven),
+        public_key: wishes.map(({ values }) => values.public_key).filter(isGiven),
+        ipv4_key: keysOf('ipv4'),
+        ipv6_key: keysOf('ipv6'),
+      },
+      transaction,
+    );
+  }
+
+  /** Those of the owners who exist; whoever has a device does. */
+  async #readOwners(
+    wishes: readonly Wish[],
+    rivals: readonly RivalDevice[],
+    transaction: Transaction,
+  ): Promise<ReadonlySet<string>> {
+    const known = new Set(rivals.map(({ user_id }) => user_id));
+    const others = wishes.map(({ owner }) => owner).filter(isGiven);
+    const unknown = others.filter((id) => !known.has(id));
+    const found = await readUserIds(this.#services.database, unknown, { transaction });
+    return new Set([...known, ...found]);
+  }
+
+  /** True for an address that was left out and is ours to choose. */
+  #isChosen(field: Family, { values, faults }: Wish): boolean {
+    return (values[field] ?? null) === null && !faults[field] && this.#pools[field] !== null;
+  }
+
+  /** True where the next address of the round is taken, or not known. */
+  #needsSearch(field: Family, wish: Wish, rivals: readonly RivalDevice[]): boolean {
+    if (!this.#isChosen(field, wish)) return false;
+    const [next] = this.#pools[field]?.candidates(1) ?? [];
+    return next === undefined || rivals.some((rival) => rival[`${field}_key`] === next);
+  }
+
+  async #judgeCreate(
+    wish: Wish,
+    searched: readonly Family[],
+    { rivals, owners, transaction }: Surroundings,
+  ): Promise<Judgement> {
+    const { values, faults, owner } = wish;
+    const siblings = rivals.filter(({ user_id }) => user_id === owner);
+    if (owner !== undefined && !owners.has(owner)) addFault(faults, 'user_id', messages.absent);
+    else if (siblings.length >= this.#services.config.maxDevicesPerUser && owner !== undefined)
+      addFault(faults, 'base', messages.deviceLimit);
+    this.#judgeTaken(wish, rivals);
+    const chosen = await this.#choose(wish, searched, transaction);
+    const row = {
+      user_id: owner ?? '',
+      name: values.name ?? generateName(new Set(siblings.map(({ name }) => name))),
+      ipv4: values.ipv4 ?? chosen.ipv4 ?? null,
+      ipv6: values.ipv6 ?? chosen.ipv6 ?? null,
+    };
+    return { faults, row };
+  }
+
+  /** Chooses the addresses that were left out: the next ones of the round, or any that are free. */
+  async #choose(
+    wish: Wish,
+    searched: readonly Family[],
+    transaction: Transaction,
+  ): Promise<Addresses> {
+    const chosen: Addresses = {};
+    for (const field of families) {
+      const pool = this.#pools[field];
+      if (pool === null || !this.#isChosen(field, wish)) continue;
+      const key = searched.includes(field)
+        ? await pool.find(this.#services.database, transaction)
+        : (pool.candidates(1)[0] ?? null);
+      if (key === null) {
+        addFault(wish.faults, 'base', exhausted(pool.network));
       } else {
-        const key = parseAddress(value)?.key ?? '';
-        const fault = pool.judge(key);
-        if (fault === null) wanted[field] = key;
-        else
-          addFault(
-            faults,
-            field,
-            fault === 'reserved' ? messages.reserved : notInNetwork(pool.network),
-          );
+        chosen[field] = pool.textOf(key);
+        if (isFaultless(wish.faults)) pool.advance(key);
       }
     }
-    return wanted;
+    return chosen;
   }
 
-  /** Reads, in one statement, the devices of an owner and those that have a key or an address. */
-  async #readNeighbours(
-    owner: string | undefined,
-    publicKey: string | undefined,
-    { ipv4, ipv6 }: Addresses,
-    transaction: Transaction,
-  ): Promise<Neighbour[]> {
-    const conditions: Partial<Neighbour>[] = [];
-    if (owner !== undefined) conditions.push({ user_id: owner });
-    if (publicKey !== undefined) conditions.push({ public_key: publicKey });
-    if (ipv4 !== undefined) conditions.push({ ipv4_key: ipv4 });
-    if (ipv6 !== undefined) conditions.push({ ipv6_key: ipv6 });
-    if (conditions.length === 0) return [];
-    return this.#services.database.models.Device.findAll({
-      attributes: ['id', 'user_id', 'name', 'public_key', 'ipv4_key', 'ipv6_key'],
-      where: { [Op.or]: conditions },
-      raw: true,
-      transaction,
-    });
-  }
-
-  /** Complains of what was sent and is taken; returns the families whose wanted address is. */
-  #judgeTaken(
-    values: DeviceValues,
-    wanted: Addresses,
-    neighbours: readonly Neighbour[],
-    siblings: readonly Neighbour[],
-    faults: Faults,
-  ): ReadonlySet<Family> {
+  /** Complains of what was sent and is taken. */
+  #judgeTaken({ values, faults, owner, keys }: Wish, rivals: readonly RivalDevice[]): void {
     const { name, public_key } = values;
-    if (name !== undefined && siblings.some((sibling) => sibling.name === name))
+    if (
+      name !== undefined &&
+      rivals.some((rival) => rival.user_id === owner && rival.name === name)
+    )
       addFault(faults, 'name', messages.taken);
     const isOwnKey = public_key === this.#services.serverPublicKey;
-    if (isOwnKey || neighbours.some((other) => other.public_key === public_key))
+    if (isOwnKey || rivals.some((rival) => rival.public_key === public_key))
       addFault(faults, 'public_key', messages.taken);
-    const taken = families.filter((field) => {
-      const key = wanted[field];
-      return key !== undefined && neighbours.some((other) => other[`${field}_key`] === key);
-    });
-    // An address that was not sent is simply another one.
-    for (const field of taken)
-      if (typeof values[field] === 'string') addFault(faults, field, messages.taken);
-    return new Set(taken);
-  }
-
-  /**
-   * The address that a new device gets: the one that was sent, the next one, or any that is free.
-   */
-  async #addressOf(
-    field: Family,
-    values: DeviceValues,
-    wanted: Addresses,
-    taken: ReadonlySet<Family>,
-    faults: Faults,
-    transaction: Transaction,
-  ): Promise<string | null> {
-    const pool = this.#pools[field];
-    const given = values[field] ?? null;
-    if (pool === null || given !== null || faults[field] !== undefined) return given;
-    const next = taken.has(field) ? undefined : wanted[field];
-    const key = next ?? (await pool.find(this.#services.database, transaction));
-    if (key === null) {
-      addFault(faults, 'base', exhausted(pool.network));
-      return null;
+    for (const field of families) {
+      const key = keys[field];
+      if (key !== undefined && rivals.some((rival) => rival[`${field}_key`] === key))
+        addFault(faults, field, messages.taken);
     }
-    if (isFaultless(faults)) pool.advance(key);
-    return pool.textOf(key);
   }
+}
+
+/** A device that is to be made, as one that stands in the way of the next. */
+function rivalOf(
+  { user_id, name, ipv4, ipv6 }: FoundRow,
+  { public_key }: DeviceValues,
+): RivalDevice {
+  const keyOf = (text: string | null): string | null =>
+    text === null ? null : (parseAddress(text)?.key ?? null);
+  return {
+    id: '',
+    user_id,
+    name,
+    public_key: public_key ?? '',
+    ipv4_key: keyOf(ipv4),
+    ipv6_key: keyOf(ipv6),
+  };
+}
+
+function isGiven<T>(value: T | undefined): value is T {
+  return value !== undefined;
 }

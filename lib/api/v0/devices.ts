@@ -39,7 +39,7 @@ import {
   timestamp,
   trimmed,
 } from '../fields.ts';
-import { type Judged, judgeOf } from '../judge.ts';
+import { isFaultless, type Judged, judgeOf } from '../judge.ts';
 import { selectOwner } from '../lists.ts';
 import {
   type ApiContext,
@@ -48,8 +48,8 @@ import {
   showTime,
   showTimeOrNull,
 } from '../routes.ts';
-import { refuseFaults, saveChanges } from '../writes.ts';
-import { DeviceJudge, type DeviceValues } from './device-judge.ts';
+import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../writes.ts';
+import { DeviceJudge, type DeviceValues, type FoundRow } from './device-judge.ts';
 
 /** Status may be a second old; gateways report it twice a second. */
 const STATUS_KEEP_MS = 200;
@@ -103,6 +103,9 @@ export const deviceFilters = {
   user_id: { schema: text('Only devices of this user.'), select: selectOwner },
 };
 
+/** What a device is made of. */
+type NewDevice = FoundRow & Pick<Device, 'id' | 'public_key' | 'preshared_key' | 'description'>;
+
 /** What a device was seen to do; nothing yet, when it is made. */
 const UNSEEN = {
   gateway_id: null,
@@ -123,10 +126,22 @@ export class Devices implements Collection<DeviceValues> {
   readonly judge = judgeOf<DeviceValues>(deviceFields);
   readonly #context: ApiContext;
   readonly #judge: DeviceJudge;
+  readonly #creation: JointWork<Judged<DeviceValues>, NewDevice, Device>;
 
   constructor(context: ApiContext) {
     this.#context = context;
     this.#judge = new DeviceJudge(context.services);
+    this.#creation = {
+      scopes: () => ({ addressPool: true }),
+      judge: async (transaction, inputs) => {
+        const judgements = await this.#judge.forCreate(inputs, transaction);
+        return judgements.map(({ faults, row }, i) =>
+          isFaultless(faults) ? newRow(row, inputs[i]?.values ?? {}) : refusalFor(faults),
+        );
+      },
+      write: (transaction, rows) =>
+        this.#database.models.Device.bulkCreate(rows, { transaction, validate: false }),
+    };
   }
 
   async list(selection: Selection): Promise<Shown[]> {
@@ -145,15 +160,7 @@ export class Devices implements Collection<DeviceValues> {
   }
 
   async create(request: Request, input: Judged<DeviceValues>): Promise<Shown> {
-    const device = await this.#context.writes.run(request, {
-      scopes: { addressPool: true },
-      judge: async (transaction) => {
-        const { faults, row } = await this.#judge.forCreate(input, transaction);
-        refuseFaults(faults);
-        return row;
-      },
-      write: (transaction, row) => this.#insert(row, input.values, transaction),
-    });
+    const device = await this.#context.writes.join(request, this.#creation, input);
     return this.#show({ ...plainRow(device), ...UNSEEN }, await this.#defaults());
   }
 
@@ -198,23 +205,6 @@ export class Devices implements Collection<DeviceValues> {
     return device;
   }
 
-  #insert(row: object, values: DeviceValues, transaction: Transaction): Promise<Device> {
-    const { public_key, description = null } = values;
-    const preshared_key = values.preshared_key ?? randomBytes(KEY_BYTES).toString('base64');
-    return this.#database.models.Device.create(
-      {
-        // The id comes first: the preshared key is sealed for it.
-        id: newId(),
-        ...(row as { user_id: string; name: string }),
-        public_key: public_key ?? '',
-        preshared_key,
-        description,
-        ...storedSettings(values),
-      },
-      { transaction, validate: false },
-    );
-  }
-
   #save(present: Device, values: DeviceValues, transaction: Transaction): Promise<Device> {
     const { name, description, public_key, preshared_key } = values;
     const { ipv4, ipv6 } = this.#judge.addressesOf(values);
@@ -253,6 +243,21 @@ export class Devices implements Collection<DeviceValues> {
       updated_at: showTime(device.updated_at),
     };
   }
+}
+
+/** The columns of a device that is to be made. */
+function newRow(row: FoundRow, values: DeviceValues): NewDevice {
+  const { public_key = '', description = null } = values;
+  const preshared_key = values.preshared_key ?? randomBytes(KEY_BYTES).toString('base64');
+  return {
+    // The id comes first: the preshared key is sealed for it.
+    id: newId(),
+    ...row,
+    public_key,
+    preshared_key,
+    description,
+    ...storedSettings(values),
+  };
 }
 
 /** The columns of a row; reading them one by one opens what is encrypted. */

@@ -3,11 +3,15 @@
 import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
 import {
-  findOverlappingRule,
+  extentOf,
+  overlaps,
   type PortType,
+  readRivalRules,
   readRules,
+  readUserIds,
   type Rule,
   type RuleAction,
+  type RuleExtent,
   type RuleRow,
   type RuleScope,
   type Selection,
@@ -31,7 +35,7 @@ import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../jud
 import { selectOwner } from '../lists.ts';
 import { messages } from '../messages.ts';
 import { type ApiContext, type Collection, type Shown, showTime } from '../routes.ts';
-import { refuseFaults, saveChanges } from '../writes.ts';
+import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../writes.ts';
 
 const PORT_MAX = 65_535;
 /** A number may be negative when it is alone; it is out of range then, not badly written. */
@@ -112,6 +116,12 @@ export class Rules implements Collection<RuleValues> {
   readonly filters = ruleFilters;
   readonly judge = judgeOf<RuleValues>(ruleFields);
   readonly #context: ApiContext;
+  readonly #creation: JointWork<NewRule, RuleScope, Rule> = {
+    scopes: ({ row }) => ({ configuration: row.user_id === null }),
+    judge: (transaction, rules) => this.#judgeCreate(rules, transaction),
+    write: (transaction, rows) =>
+      this.#database.models.Rule.bulkCreate(rows, { transaction, validate: false }),
+  };
 
   constructor(context: ApiContext) {
     this.#context = context;
@@ -129,13 +139,7 @@ export class Rules implements Collection<RuleValues> {
 
   async create(request: Request, input: Judged<RuleValues>): Promise<Shown> {
     const row = merge(input.values, null);
-    const rule = await this.#context.writes.run(request, {
-      scopes: { configuration: row.user_id === null },
-      judge: async (transaction) => refuseFaults(await this.#judge(input, row, null, transaction)),
-      write: (transaction) =>
-        this.#database.models.Rule.create(row, { transaction, validate: false }),
-    });
-    return showRule(rule);
+    return showRule(await this.#context.writes.join(request, this.#creation, { input, row }));
   }
 
   async update(request: Request, id: string, input: Judged<RuleValues>): Promise<Shown> {
@@ -145,7 +149,7 @@ export class Rules implements Collection<RuleValues> {
       judge: async (transaction) => {
         const present = await this.#find(id, transaction);
         const row = merge(input.values, present);
-        refuseFaults(await this.#judge(input, row, present, transaction));
+        refuseFaults(await this.#judgeUpdate({ input, row }, present, transaction));
         return { present, row };
       },
       write: (transaction, { present, row }) => saveChanges(present, row, transaction),
@@ -172,30 +176,65 @@ export class Rules implements Collection<RuleValues> {
     return rule;
   }
 
-  /** All faults of the input, on what the rule would be. */
-  async #judge(
-    input: Judged<RuleValues>,
-    row: RuleScope,
-    present: Rule | null,
+  /** Judges rules that are to be made, each as if those before it were. */
+  async #judgeCreate(
+    rules: readonly NewRule[],
     transaction: Transaction,
-  ): Promise<Faults> {
-    const faults = { ...input.faults };
-    judgePorts(input.values, present, faults);
-    if (row.user_id !== null && faults['user_id'] === undefined)
-      if (!(await this.#lockOwner(row.user_id, transaction)))
-        addFault(faults, 'user_id', messages.absent);
-    if (!isFaultless(faults) || !movesRule(row, present)) return faults;
-    const options = { transaction, ...(present === null ? {} : { exceptId: present.id }) };
-    if ((await findOverlappingRule(this.#database.models.Rule, row, options)) !== null)
+  ): Promise<(RuleScope | ApiError)[]> {
+    const judged = await this.#judgeFields(rules, null, transaction);
+    const wanted = judged.filter(({ faults }) => isFaultless(faults));
+    const rivals: RuleExtent[] = await readRivalRules(
+      this.#database,
+      wanted.map(({ row }) => extentOf(row)),
+      transaction,
+    );
+    return judged.map(({ faults, row }) => {
+      if (!isFaultless(faults)) return refusalFor(faults);
+      const extent = extentOf(row);
+      if (rivals.some((rival) => overlaps(rival, extent)))
+        return refusalFor({ destination: [messages.overlap] });
+      rivals.push(extent);
+      return row;
+    });
+  }
+
+  /** All faults of an update, on what the rule would be. */
+  async #judgeUpdate(rule: NewRule, present: Rule, transaction: Transaction): Promise<Faults> {
+    const [{ faults } = { faults: {} }] = await this.#judgeFields([rule], present, transaction);
+    if (!isFaultless(faults) || !movesRule(rule.row, present)) return faults;
+    const extent = extentOf(rule.row);
+    const rivals = await readRivalRules(this.#database, [extent], transaction);
+    if (rivals.some((rival) => rival.id !== present.id && overlaps(rival, extent)))
       addFault(faults, 'destination', messages.overlap);
     return faults;
   }
 
-  /** Locks the rules of a user against other writers; false when there is no such user. */
-  async #lockOwner(userId: string, transaction: Transaction): Promise<boolean> {
-    const options = { attributes: ['id'], raw: true, transaction, lock: true };
-    return (await this.#database.models.User.findByPk(userId, options)) !== null;
+  /** The faults of each rule by itself; locks the rules of the owners against other writers. */
+  async #judgeFields(
+    rules: readonly NewRule[],
+    present: Rule | null,
+    transaction: Transaction,
+  ): Promise<{ faults: Faults; row: RuleScope }[]> {
+    const owners = rules
+      .filter(({ input }) => input.faults['user_id'] === undefined)
+      .map(({ row }) => row.user_id)
+      .filter((id) => id !== null);
+    const lock = { transaction, lock: true };
+    const existing = await readUserIds(this.#database, [...new Set(owners)], lock);
+    return rules.map(({ input, row }) => {
+      const faults = { ...input.faults };
+      judgePorts(input.values, present, faults);
+      if (row.user_id !== null && faults['user_id'] === undefined && !existing.has(row.user_id))
+        addFault(faults, 'user_id', messages.absent);
+      return { faults, row };
+    });
   }
+}
+
+/** A rule that was sent, and what it would be. */
+interface NewRule {
+  readonly input: Judged<RuleValues>;
+  readonly row: RuleScope;
 }
 
 /** What a rule would be: what was sent, else what it is, else the defaults. */

@@ -1,13 +1,15 @@
 // Writes that wait together share a transaction, and stay strangers to one another.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request } from '@hapi/hapi';
 import test from 'ava';
 import { ApiError } from '../../../lib/api/errors.ts';
-import { refuseFaults, saveChanges, Writes } from '../../../lib/api/writes.ts';
-import { currentRevision, type Database } from '../../../models/index.ts';
+import { type JointWork, refuseFaults, saveChanges, Writes } from '../../../lib/api/writes.ts';
+import { currentRevision, type Database, readAuditEntries } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 
-const request = (): Request => ({ app: {}, auth: {} }) as Request;
+const requestOf = (id?: string): Request => ({ app: { id }, auth: {} }) as Request;
+const request = (): Request => requestOf();
 
 const make = (writes: Writes, database: Database, destination: string, before = noop) =>
   writes.run(request(), {
@@ -32,6 +34,22 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Rule.count(), 50);
     const steps = (await currentRevision(database)) - before;
     t.true(steps >= 2 && steps <= 4, String(steps));
+  });
+
+  test(`${kind}: programs that write side by side go on sharing transactions`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const writes = new Writes(database);
+    const before = await currentRevision(database);
+    const program = async (name: number): Promise<void> => {
+      for (let i = 0; i < 20; i += 1) {
+        await make(writes, database, `10.${name}.0.${i}`);
+        // Each has something else to do in between, another while long.
+        for (let turns = 0; turns < name; turns += 1) await nextTurn();
+      }
+    };
+    await Promise.all([1, 2, 3, 4].map(program));
+    const steps = (await currentRevision(database)) - before;
+    t.true(steps >= 20 && steps < 40, `${steps} transactions for 80 writes`);
   });
 
   test(`${kind}: the request learns the revision that covers its write`, async (t) => {
@@ -121,6 +139,56 @@ for (const kind of databaseKinds()) {
     t.is(await currentRevision(database), before);
     t.is((await save({ destination: '10.0.0.2' })).destination, '10.0.0.2');
     t.true((await currentRevision(database)) > before);
+  });
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: works of a kind that meet are judged and written at once`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const writes = new Writes(database);
+    const log: string[] = [];
+    const work: JointWork<string, string, string> = {
+      judge: async (_transaction, inputs) => {
+        log.push(`judge ${inputs.join(' ')}`);
+        // Three at a time, and odd ones are refused.
+        return inputs
+          .slice(0, 3)
+          .map((input) => (/[13579]$/.test(input) ? new ApiError('not_found') : input));
+      },
+      write: async (transaction, plans) => {
+        log.push(`write ${plans.join(' ')}`);
+        const rows = plans.map((destination) => ({ destination }));
+        const made = await database.models.Rule.bulkCreate(rows, { transaction });
+        return made.map(({ destination }) => destination);
+      },
+    };
+    const destinations = Array.from({ length: 6 }, (_, i) => `10.0.0.${i}`);
+    const first = make(writes, database, '10.1.0.0');
+    const joint = destinations.map((one, i) => writes.join(requestOf(`r${i}`), work, one));
+    const between = make(writes, database, '10.1.0.1');
+    const results = await Promise.allSettled([...joint, first, between]);
+    t.deepEqual(
+      results.map((result) => (result.status === 'fulfilled' ? result.value : null)),
+      ['10.0.0.0', null, '10.0.0.2', null, '10.0.0.4', null, '10.1.0.0', '10.1.0.1'],
+    );
+    t.deepEqual(log, [
+      `judge ${destinations.join(' ')}`,
+      'write 10.0.0.0 10.0.0.2',
+      'judge 10.0.0.3 10.0.0.4 10.0.0.5',
+      'write 10.0.0.4',
+    ]);
+    const entries = await readAuditEntries(database, { limit: 100 });
+    const writers = entries.flatMap(({ changes, request_id }) => {
+      const { to } = (changes['destination'] ?? {}) as { to?: string };
+      return to === undefined ? [] : [`${to} ${request_id}`];
+    });
+    t.deepEqual(writers.sort(), [
+      '10.0.0.0 r0',
+      '10.0.0.2 r2',
+      '10.0.0.4 r4',
+      '10.1.0.0 null',
+      '10.1.0.1 null',
+    ]);
   });
 }
 

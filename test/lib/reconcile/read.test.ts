@@ -1,4 +1,4 @@
-// Reading what changed: the same as reading everything, and what did not change is the same object.
+// Reading what changed: those rows and no others, and with what was there the same as reading all.
 
 import test from 'ava';
 import { readAll, readSince } from '../../../lib/reconcile/read.ts';
@@ -17,17 +17,29 @@ for (const kind of databaseKinds()) {
     await addDevice(database, bob.id);
     await addRule(database, { destination: '10.0.0.0/8' });
     await writeTransaction(database, (tx) => removeUser(database, alice.id, tx));
-    const after = await readSince(database, before);
-    t.deepEqual(after, await readAll(database));
-    t.is(after.devices.size, 2);
-    t.is(after.devices.get(kept.id), before.devices.get(kept.id));
+    const changes = await readSince(database, before.revision);
+    const after = await readAll(database);
+    t.false(changes.isEverything);
+    t.is(changes.revision, after.revision);
+    t.is(changes.devices.size, 2, 'one came, one went with its owner');
+    t.false(changes.devices.has(kept.id));
+    for (const table of ['users', 'devices', 'rules'] as const) {
+      const rows = new Map<string, object>([...before[table]].map(([id, row]) => [id, row!]));
+      for (const [id, row] of changes[table])
+        if (row === null) rows.delete(id);
+        else rows.set(id, row);
+      t.deepEqual(rows, after[table], table);
+    }
   });
 
-  test(`${kind}: nothing changed is the same object`, async (t) => {
+  test(`${kind}: nothing changed is nothing read`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database);
     const before = await readAll(database);
-    t.is(await readSince(database, before), before);
+    const changes = await readSince(database, before.revision);
+    t.is(changes.revision, before.revision);
+    t.is(changes.users.size + changes.devices.size + changes.rules.size, 0);
+    t.is(changes.settings, null);
   });
 
   test(`${kind}: changes that are not known any more mean a full read`, async (t) => {
@@ -36,18 +48,23 @@ for (const kind of databaseKinds()) {
     const { id } = await addUser(database);
     for (let i = 0; i < 3; i++) await addUser(database);
     await pruneChanges(database, 1);
-    const after = await readSince(database, before);
+    const after = await readSince(database, before.revision);
+    t.true(after.isEverything);
     t.is(after.users.size, 4);
     t.true(after.users.has(id));
   });
 
-  test(`${kind}: a changed session duration is read`, async (t) => {
+  test(`${kind}: changed settings of the configuration are read`, async (t) => {
     const database = await openDatabase(t, kind);
     const before = await readAll(database);
-    t.is(before.vpnSessionDuration, 0);
+    t.deepEqual(before.settings, { vpnSessionDuration: 0, defaultClientMtu: null });
     await writeTransaction(database, (transaction) =>
-      database.models.Configuration.create({ vpn_session_duration: 60 }, { transaction }),
+      database.models.Configuration.create(
+        { vpn_session_duration: 60, default_client_mtu: 1_280 },
+        { transaction },
+      ),
     );
-    t.is((await readSince(database, before)).vpnSessionDuration, 60);
+    const { settings } = await readSince(database, before.revision);
+    t.deepEqual(settings, { vpnSessionDuration: 60, defaultClientMtu: 1_280 });
   });
 }

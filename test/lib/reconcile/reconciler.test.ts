@@ -4,11 +4,11 @@
 
 import fc from 'fast-check';
 import test, { type ExecutionContext } from 'ava';
-import { diff, EMPTY_CONFIG, isEmpty } from '../../../dataplane/diff.ts';
-import type { GatewayConfig } from '../../../dataplane/index.ts';
+import { isEmpty, Standing } from '../../../dataplane/diff.ts';
+import type { Amendment, PeerConfig, RuleConfig } from '../../../dataplane/index.ts';
 import { readAll } from '../../../lib/reconcile/read.ts';
 import { Reconciler } from '../../../lib/reconcile/reconciler.ts';
-import { translate, type TranslateSettings } from '../../../lib/reconcile/translate.ts';
+import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import type { Log } from '../../../lib/services.ts';
 import {
   type Database,
@@ -20,6 +20,7 @@ import {
 import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/records.ts';
 import { address } from '../../support/packets.ts';
+import { rowsOf, slowTranslate } from '../../support/slow-translate.ts';
 
 const settings: TranslateSettings = {
   ipv4: { network: address('100.64.0.0'), prefixBits: 10, address: address('100.64.0.1') },
@@ -30,18 +31,28 @@ const settings: TranslateSettings = {
 
 /** A data plane that remembers. `failNext` makes applications fail. */
 class Memory {
-  config: GatewayConfig = EMPTY_CONFIG;
-  applied = 0;
+  readonly peers = new Map<string, PeerConfig>();
+  readonly rules = new Map<string, Map<string, readonly RuleConfig[]>>();
+  /** What was said, in order. */
+  readonly amendments: Amendment[] = [];
   failNext = 0;
 
-  async apply(config: GatewayConfig): Promise<void> {
+  async amend(amendment: Amendment): Promise<void> {
     await Promise.resolve();
     if (this.failNext > 0) {
       this.failNext--;
       throw new Error('the data plane is down');
     }
-    this.applied++;
-    this.config = config;
+    this.amendments.push(amendment);
+    for (const [key, peer] of amendment.peers)
+      if (peer === null) this.peers.delete(key);
+      else this.peers.set(key, peer);
+    for (const [scope, rules] of amendment.rules)
+      this.rules.set(scope, new Map([...(this.rules.get(scope) ?? []), ...rules]));
+  }
+
+  rulesOf(scope: string): RuleConfig[] {
+    return [...(this.rules.get(scope)?.values() ?? [])].flat();
   }
 }
 
@@ -76,8 +87,11 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 /** Whether the data plane obeys exactly what the rows mean. */
 async function obeys(database: Database, gateway: Memory, nowMs = Date.now()): Promise<boolean> {
-  const { config } = translate(await readAll(database), settings, nowMs);
-  return isEmpty(diff(gateway.config, config)) && isEmpty(diff(config, gateway.config));
+  const { config } = slowTranslate(rowsOf(await readAll(database)), settings, nowMs);
+  const standing = new Standing();
+  const rules = new Map([...gateway.rules.keys()].map((name) => [name, gateway.rulesOf(name)]));
+  standing.replace({ peers: gateway.peers, rules });
+  return isEmpty(standing.replace(config));
 }
 
 for (const kind of databaseKinds()) {
@@ -122,8 +136,8 @@ for (const kind of databaseKinds()) {
     const device = await addDevice(database, user.id);
     await addRule(database, { destination: '10.0.0.0/8' });
     const { gateway, reconciler } = await start(t, database);
-    t.deepEqual([...gateway.config.peers.keys()], [device.public_key]);
-    t.is(gateway.config.rules.get('')?.length, 1);
+    t.deepEqual([...gateway.peers.keys()], [device.public_key]);
+    t.is(gateway.rulesOf('').length, 1);
     t.true(reconciler.appliedRevision > 0);
     t.is(reconciler.deviceIdOf(device.public_key), device.id);
   });
@@ -134,12 +148,12 @@ for (const kind of databaseKinds()) {
     const user = await addUser(database);
     const device = await addDevice(database, user.id);
     t.true(await reconciler.whenApplied(device.revision, 2_000));
-    t.true(gateway.config.peers.has(device.public_key));
+    t.true(gateway.peers.has(device.public_key));
     const { revision } = await writeTransaction(database, (transaction) =>
       removeDevices(database, [device.id], transaction),
     );
     t.true(await reconciler.whenApplied(revision, 2_000));
-    t.false(gateway.config.peers.has(device.public_key));
+    t.false(gateway.peers.has(device.public_key));
   });
 
   test(`${kind}: a write of another process is picked up within a second`, async (t) => {
@@ -152,7 +166,7 @@ for (const kind of databaseKinds()) {
     const user = await addUser(other);
     const device = await addDevice(other, user.id);
     t.true(await reconciler.whenApplied(device.revision, 1_500));
-    t.true(gateway.config.peers.has(device.public_key));
+    t.true(gateway.peers.has(device.public_key));
   });
 
   test(`${kind}: a revision that does not come is answered with false, in time`, async (t) => {
@@ -168,16 +182,16 @@ for (const kind of databaseKinds()) {
     const errors: string[] = [];
     const log: Log = { ...silent, error: (_fields, message) => void errors.push(message) };
     const { gateway, reconciler } = await start(t, database, { log });
-    const before = gateway.config;
     gateway.failNext = 2;
     const user = await addUser(database);
     const device = await addDevice(database, user.id);
-    t.false(await reconciler.whenApplied(device.revision, 50));
-    t.is(gateway.config, before);
+    await until(async () => reconciler.error !== null);
     t.not(reconciler.error, null);
+    t.true(reconciler.appliedRevision < device.revision);
+    t.is(gateway.peers.size, 0);
     t.true(await reconciler.whenApplied(device.revision, 5_000));
     t.is(errors.length, 1, 'told once');
-    t.true(gateway.config.peers.has(device.public_key));
+    t.true(gateway.peers.has(device.public_key));
   });
 
   test(`${kind}: a session ends without any write`, async (t) => {
@@ -190,7 +204,7 @@ for (const kind of databaseKinds()) {
       database.models.Configuration.create({ vpn_session_duration: 1 }, { transaction }),
     );
     const { gateway } = await start(t, database);
-    const isServed = (): boolean => gateway.config.peers.has(device.public_key);
+    const isServed = (): boolean => gateway.peers.has(device.public_key);
     t.true(isServed());
     for (let i = 0; i < 400 && isServed(); i += 1)
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -209,9 +223,36 @@ for (const kind of databaseKinds()) {
         await row?.update({ disabled_at }, { transaction });
       });
     t.true(await reconciler.whenApplied((await set(new Date())).revision, 2_000));
-    t.is(gateway.config.peers.size, 0);
+    t.is(gateway.peers.size, 0);
     t.true(await reconciler.whenApplied((await set(null)).revision, 2_000));
-    t.true(gateway.config.peers.has(device.public_key));
+    t.true(gateway.peers.has(device.public_key));
+  });
+
+  test(`${kind}: a change tells the data plane of what it touched, and of nothing else`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const owners = [await addUser(database), await addUser(database)];
+    for (const owner of owners) for (let i = 0; i < 5; i++) await addDevice(database, owner.id);
+    for (let i = 0; i < 5; i++) await addRule(database, { destination: `10.${i}.0.0/16` });
+    const { gateway, reconciler } = await start(t, database);
+    t.is(gateway.amendments.length, 1);
+    t.is(gateway.amendments[0]!.peers.size, 10);
+
+    const device = await addDevice(database, owners[0]!.id);
+    t.true(await reconciler.whenApplied(device.revision, 2_000));
+    t.deepEqual([...gateway.amendments[1]!.peers.keys()], [device.public_key]);
+    t.is(gateway.amendments[1]!.rules.size, 0);
+
+    const rule = await addRule(database, { destination: '10.9.0.0/16' });
+    t.true(await reconciler.whenApplied(rule.revision, 2_000));
+    t.is(gateway.amendments[2]!.peers.size, 0);
+    t.deepEqual([...gateway.amendments[2]!.rules.get('')!.keys()], [rule.id]);
+
+    const { revision } = await writeTransaction(database, async (transaction) => {
+      const row = await database.models.User.findByPk(owners[1]!.id, { transaction });
+      await row?.update({ disabled_at: new Date() }, { transaction });
+    });
+    t.true(await reconciler.whenApplied(revision, 2_000));
+    t.is(gateway.amendments[3]!.peers.size, 5);
   });
 
   test(`${kind}: a key that was replaced still names its device for the last bytes`, async (t) => {

@@ -1,0 +1,263 @@
+// What all rows mean together, kept up to date by the rows that change: who is served, under which
+// rules, until when. A change costs what it touches; time costs something only when it ends a
+// session. What the data plane has not been told yet is remembered until it has been, so that a
+// failure on the way loses nothing.
+
+import {
+  type Amendment,
+  GLOBAL_SCOPE,
+  type PeerConfig,
+  type RuleConfig,
+} from '../../dataplane/index.ts';
+import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
+import type { RowChanges, RowSettings } from './read.ts';
+import {
+  defaultMtu,
+  type Refusal,
+  sessionEnd,
+  translateDevice,
+  type TranslatedRule,
+  translateRule,
+  type TranslateSettings,
+} from './translate.ts';
+
+/** A row that could not be obeyed as it stands. */
+export interface Problem {
+  readonly table: 'devices' | 'rules';
+  readonly id: string;
+  readonly message: string;
+}
+
+/** Replaced keys whose last bytes may still have to be credited to their device. */
+const FORMER_KEYS_MAX = 1_000;
+
+interface Owner {
+  /** Null for one whose devices are there and who is not. */
+  row: UserRow | null;
+  isServed: boolean;
+  readonly devices: Set<Device>;
+}
+
+interface Device {
+  readonly ownerId: string;
+  readonly publicKey: string;
+  readonly usesDefaultMtu: boolean;
+  readonly peer: PeerConfig | Refusal;
+}
+
+interface Rule extends TranslatedRule {
+  readonly scope: string;
+}
+
+/** The meaning of the rows. */
+export class Translation {
+  readonly #settings: TranslateSettings;
+  readonly #owners = new Map<string, Owner>();
+  readonly #devices = new Map<string, Device>();
+  readonly #deviceIds = new Map<string, string>();
+  readonly #formerKeys = new Map<string, string>();
+  readonly #rules = new Map<string, Rule>();
+  /** By id: why a row cannot be obeyed. */
+  readonly #refusedRules = new Map<string, string>();
+  readonly #refusedDevices = new Map<string, { ownerId: string; message: string }>();
+  /** Public keys of which the data plane has to be told, and rules by their scope. */
+  readonly #untoldKeys = new Set<string>();
+  readonly #untoldRules = new Map<string, Set<string>>();
+  #rowSettings: RowSettings = { vpnSessionDuration: 0, defaultClientMtu: null };
+  #judgedAtMs = Number.NEGATIVE_INFINITY;
+  #nextChangeAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(settings: TranslateSettings) {
+    this.#settings = settings;
+  }
+
+  /** Takes rows that changed, at `nowMs` (Unix time). */
+  take(changes: RowChanges, nowMs: number): void {
+    const { isEverything, users, devices, rules } = changes;
+    if (isEverything) this.#takeGone(changes);
+    if (changes.settings !== null) this.#takeSettings(changes.settings);
+    for (const [id, row] of users) this.#takeUser(id, row, nowMs);
+    for (const [id, row] of devices) this.#takeDevice(id, row);
+    for (const [id, row] of rules) this.#takeRule(id, row);
+    this.passTo(nowMs);
+  }
+
+  /** Lets time pass, or go back where the clock was set: sessions end, or have not ended yet. */
+  passTo(nowMs: number): void {
+    if (nowMs >= this.#nextChangeAtMs || nowMs < this.#judgedAtMs) {
+      this.#nextChangeAtMs = Number.POSITIVE_INFINITY;
+      for (const owner of this.#owners.values()) this.#judge(owner, nowMs);
+    }
+    this.#judgedAtMs = nowMs;
+  }
+
+  /** What the data plane has to be told; null when it knows everything. */
+  untold(): Amendment | null {
+    if (this.#untoldKeys.size === 0 && this.#untoldRules.size === 0) return null;
+    const peers = new Map<string, PeerConfig | null>();
+    for (const key of this.#untoldKeys) peers.set(key, this.#peerOf(key));
+    const rules = new Map<string, Map<string, readonly RuleConfig[]>>();
+    for (const [scope, ids] of this.#untoldRules)
+      rules.set(scope, new Map([...ids].map((id) => [id, this.#rulesOf(id, scope)])));
+    return { peers, rules };
+  }
+
+  /** Notes that the data plane obeys what `untold` said last. */
+  told(): void {
+    this.#untoldKeys.clear();
+    this.#untoldRules.clear();
+  }
+
+  /** The device that a public key belongs to, or belonged to until lately. */
+  deviceIdOf(publicKey: string): string | null {
+    return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
+  }
+
+  /** Rows of users who are served, and rules, that cannot be obeyed as they stand. */
+  get problems(): Problem[] {
+    const problems: Problem[] = [];
+    for (const [id, { ownerId, message }] of this.#refusedDevices)
+      if (this.#isServed(ownerId)) problems.push({ table: 'devices', id, message });
+    for (const [id, message] of this.#refusedRules) problems.push({ table: 'rules', id, message });
+    return problems;
+  }
+
+  /** Unix time in ms at which the same rows may mean something else; infinite when never. */
+  get nextChangeAtMs(): number {
+    return this.#nextChangeAtMs;
+  }
+
+  // ---- rows ----
+
+  /** What is here and not among all the rows is gone. */
+  #takeGone({ users, devices, rules }: RowChanges): void {
+    for (const id of this.#devices.keys()) if (!devices.has(id)) this.#takeDevice(id, null);
+    for (const id of this.#rules.keys()) if (!rules.has(id)) this.#takeRule(id, null);
+    for (const [id, owner] of this.#owners) {
+      if (users.has(id)) continue;
+      owner.row = null;
+      this.#judge(owner, this.#judgedAtMs);
+      this.#forgetUnused(id, owner);
+    }
+  }
+
+  #takeSettings(settings: RowSettings): void {
+    const before = this.#rowSettings;
+    this.#rowSettings = settings;
+    // All sessions are judged anew.
+    if (settings.vpnSessionDuration !== before.vpnSessionDuration)
+      this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
+    if (settings.defaultClientMtu === before.defaultClientMtu) return;
+    for (const { publicKey, usesDefaultMtu } of this.#devices.values())
+      if (usesDefaultMtu) this.#untoldKeys.add(publicKey);
+  }
+
+  #takeUser(id: string, row: UserRow | null, nowMs: number): void {
+    const owner = this.#owner(id);
+    owner.row = row;
+    this.#judge(owner, nowMs);
+    this.#forgetUnused(id, owner);
+  }
+
+  #takeDevice(id: string, row: DeviceRow | null): void {
+    this.#removeDevice(id, row);
+    if (row === null) return;
+    const { user_id: ownerId, public_key: publicKey } = row;
+    const peer = translateDevice(row, this.#settings);
+    const device = { ownerId, publicKey, usesDefaultMtu: row.use_default_mtu, peer };
+    this.#devices.set(id, device);
+    this.#deviceIds.set(publicKey, id);
+    this.#owner(ownerId).devices.add(device);
+    if ('message' in peer) this.#refusedDevices.set(id, { ownerId, message: peer.message });
+    this.#untoldKeys.add(publicKey);
+  }
+
+  /** Forgets what a device was before it became `next`. */
+  #removeDevice(id: string, next: DeviceRow | null): void {
+    const device = this.#devices.get(id);
+    if (device === undefined) return;
+    const { ownerId, publicKey } = device;
+    this.#devices.delete(id);
+    this.#refusedDevices.delete(id);
+    // Its key may be another's by now.
+    if (this.#deviceIds.get(publicKey) === id) this.#deviceIds.delete(publicKey);
+    if (next !== null && next.public_key !== publicKey) this.#keepFormer(publicKey, id);
+    const owner = this.#owner(ownerId);
+    owner.devices.delete(device);
+    this.#forgetUnused(ownerId, owner);
+    this.#untoldKeys.add(publicKey);
+  }
+
+  /** Bytes under a key that was replaced may be sampled after the key is gone. */
+  #keepFormer(publicKey: string, id: string): void {
+    this.#formerKeys.set(publicKey, id);
+    if (this.#formerKeys.size <= FORMER_KEYS_MAX) return;
+    const [oldest = ''] = this.#formerKeys.keys();
+    this.#formerKeys.delete(oldest);
+  }
+
+  #takeRule(id: string, row: RuleRow | null): void {
+    const before = this.#rules.get(id);
+    if (before !== undefined) this.#markRule(before.scope, id);
+    this.#rules.delete(id);
+    this.#refusedRules.delete(id);
+    if (row === null) return;
+    const rule = { scope: row.user_id ?? GLOBAL_SCOPE, ...translateRule(row) };
+    this.#rules.set(id, rule);
+    if (rule.message !== null) this.#refusedRules.set(id, rule.message);
+    this.#markRule(rule.scope, id);
+  }
+
+  #markRule(scope: string, id: string): void {
+    const ids = this.#untoldRules.get(scope);
+    if (ids === undefined) this.#untoldRules.set(scope, new Set([id]));
+    else ids.add(id);
+  }
+
+  // ---- what they mean ----
+
+  #owner(id: string): Owner {
+    let owner = this.#owners.get(id);
+    if (owner === undefined) {
+      owner = { row: null, isServed: false, devices: new Set() };
+      this.#owners.set(id, owner);
+    }
+    return owner;
+  }
+
+  #forgetUnused(id: string, owner: Owner): void {
+    if (owner.row === null && owner.devices.size === 0) this.#owners.delete(id);
+  }
+
+  /** Says whether an owner's devices are served, and from when on that may be different. */
+  #judge(owner: Owner, nowMs: number): void {
+    const { requireSignIn, vpnSessionDuration = this.#rowSettings.vpnSessionDuration } =
+      this.#settings;
+    const end =
+      owner.row === null
+        ? Number.NEGATIVE_INFINITY
+        : sessionEnd(owner.row, vpnSessionDuration, requireSignIn);
+    const isServed = end > nowMs;
+    if (isServed) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, end);
+    if (isServed === owner.isServed) return;
+    owner.isServed = isServed;
+    for (const { publicKey } of owner.devices) this.#untoldKeys.add(publicKey);
+  }
+
+  #isServed(ownerId: string): boolean {
+    return this.#owners.get(ownerId)?.isServed ?? false;
+  }
+
+  #peerOf(publicKey: string): PeerConfig | null {
+    const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
+    if (device === undefined || !this.#isServed(device.ownerId)) return null;
+    if ('message' in device.peer) return null;
+    if (!device.usesDefaultMtu) return device.peer;
+    return { ...device.peer, mtu: defaultMtu(this.#rowSettings.defaultClientMtu, this.#settings) };
+  }
+
+  #rulesOf(id: string, scope: string): readonly RuleConfig[] {
+    const rule = this.#rules.get(id);
+    return rule?.scope === scope ? rule.rules : [];
+  }
+}

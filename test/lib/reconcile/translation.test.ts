@@ -1,0 +1,311 @@
+// What all rows mean, kept up to date: the same as saying it anew of all of them, whatever happened
+// in whichever order; and a change is told of what it touched alone.
+
+import test from 'ava';
+import fc from 'fast-check';
+import { type GatewayConfig, GLOBAL_SCOPE } from '../../../dataplane/index.ts';
+import { isEmpty, Standing } from '../../../dataplane/diff.ts';
+import type { RowSettings } from '../../../lib/reconcile/read.ts';
+import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
+import { Translation } from '../../../lib/reconcile/translation.ts';
+import type { DeviceRow, RuleRow, UserRow } from '../../../models/index.ts';
+import {
+  changesOf,
+  deviceRow,
+  everything,
+  KEY,
+  OTHER_KEY,
+  ruleRow,
+  settings,
+  told,
+  userRow,
+} from '../../support/rows.ts';
+import { SEEDED } from '../../support/simulation.ts';
+import { type Rows, slowTranslate } from '../../support/slow-translate.ts';
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+const DAY = 86_400_000;
+
+/** A translation that knows some rows, and has told of them. */
+function knowing(rows: Parameters<typeof everything>[0], chosen = settings): Translation {
+  const translation = new Translation(chosen);
+  translation.take(everything(rows), NOW);
+  translation.told();
+  return translation;
+}
+
+const one = <Row extends { id: string }>(row: Row): Map<string, Row> => new Map([[row.id, row]]);
+
+test('what nobody has to be told is nothing', (t) => {
+  t.is(new Translation(settings).untold(), null);
+  const translation = knowing({});
+  t.is(translation.untold(), null);
+  translation.take(changesOf({}), NOW + 1);
+  t.is(translation.untold(), null);
+});
+
+test('what was not taken is told again', (t) => {
+  const translation = knowing({});
+  translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);
+  t.deepEqual([...translation.untold()!.peers], [[KEY, null]]);
+  translation.take(changesOf({ rules: one(ruleRow()) }), NOW);
+  const { peers, rules } = translation.untold()!;
+  t.deepEqual([...peers], [[KEY, null]]);
+  t.deepEqual([...rules.get(GLOBAL_SCOPE)!.keys()], ['r1']);
+  translation.told();
+  t.is(translation.untold(), null);
+});
+
+test('a device that changes is told of by its key, and by the one that it had', (t) => {
+  const other = deviceRow({ id: 'd2', public_key: OTHER_KEY });
+  const third = Buffer.alloc(32, 3).toString('base64');
+  const translation = knowing({ devices: [deviceRow(), other] });
+  translation.take(changesOf({ devices: one(deviceRow({ public_key: third })) }), NOW);
+  t.deepEqual([...translation.untold()!.peers.keys()].sort(), [KEY, third].sort());
+  t.is(translation.untold()!.peers.get(KEY), null);
+  t.is(translation.deviceIdOf(KEY), 'd1', 'for the last bytes under it');
+  t.is(translation.deviceIdOf(third), 'd1');
+});
+
+test('two devices may exchange their keys in one change', (t) => {
+  const a = deviceRow({ id: 'a', public_key: KEY, ipv4: '100.64.0.2' });
+  const b = deviceRow({ id: 'b', public_key: OTHER_KEY, ipv4: '100.64.0.3' });
+  const translation = knowing({ devices: [a, b] });
+  const devices = new Map([
+    ['a', { ...a, public_key: OTHER_KEY }],
+    ['b', { ...b, public_key: KEY }],
+  ]);
+  translation.take(changesOf({ devices }), NOW);
+  const { peers } = translation.untold()!;
+  t.deepEqual(peers.get(KEY)?.ipv4, new Uint8Array([100, 64, 0, 3]));
+  t.deepEqual(peers.get(OTHER_KEY)?.ipv4, new Uint8Array([100, 64, 0, 2]));
+  t.is(translation.deviceIdOf(KEY), 'b');
+});
+
+test('a rule that moves to another owner leaves the one that it had', (t) => {
+  const translation = knowing({ rules: [ruleRow()] });
+  translation.take(changesOf({ rules: one(ruleRow({ user_id: 'u1' })) }), NOW);
+  const { rules } = translation.untold()!;
+  t.deepEqual(rules.get(GLOBAL_SCOPE)?.get('r1'), []);
+  t.is(rules.get('u1')?.get('r1')?.length, 1);
+});
+
+test('a session that ends, and one that has not after all, are told of by time alone', (t) => {
+  const users = [userRow({ last_signed_in_at: new Date(NOW) })];
+  const translation = knowing({ users, vpnSessionDuration: 60 });
+  t.is(translation.nextChangeAtMs, NOW + 60_000);
+  translation.passTo(NOW + 59_999);
+  t.is(translation.untold(), null);
+  translation.passTo(NOW + 60_000);
+  t.deepEqual([...translation.untold()!.peers], [[KEY, null]]);
+  t.is(translation.nextChangeAtMs, Number.POSITIVE_INFINITY);
+  translation.told();
+  translation.passTo(NOW + 30_000);
+  t.not(translation.untold()!.peers.get(KEY), null, 'the clock was set back');
+  t.is(translation.nextChangeAtMs, NOW + 60_000);
+});
+
+test('another default MTU is told of the devices that use it, and of no others', (t) => {
+  const own = deviceRow({ use_default_mtu: false, mtu: 1_400 });
+  const shared = deviceRow({ id: 'd2', public_key: OTHER_KEY });
+  const translation = knowing({ devices: [own, shared] });
+  translation.take(
+    changesOf({ settings: { vpnSessionDuration: 0, defaultClientMtu: 1_300 } }),
+    NOW,
+  );
+  t.deepEqual([...translation.untold()!.peers.keys()], [OTHER_KEY]);
+  t.is(translation.untold()!.peers.get(OTHER_KEY)?.mtu, 1_300);
+});
+
+test('a problem goes when its row is mended', (t) => {
+  const translation = knowing({ devices: [deviceRow({ preshared_key: null })] });
+  t.is(translation.problems.length, 1);
+  translation.take(changesOf({ devices: one(deviceRow()) }), NOW);
+  t.deepEqual(translation.problems, []);
+});
+
+test('of the keys that were replaced only the latest are remembered', (t) => {
+  const translation = knowing({});
+  const keyOf = (i: number): string => Buffer.alloc(32, `key ${i} `).toString('base64');
+  for (let i = 0; i < 1_010; i++)
+    translation.take(changesOf({ devices: one(deviceRow({ public_key: keyOf(i) })) }), NOW);
+  t.is(translation.deviceIdOf(KEY), null);
+  t.is(translation.deviceIdOf(keyOf(5)), null);
+  t.is(translation.deviceIdOf(keyOf(500)), 'd1');
+});
+
+// ---- random administrators -------------------------------------------------------------------
+
+type Step =
+  | { table: 'users'; id: string; row: UserRow | null }
+  | { table: 'devices'; id: string; row: DeviceRow | null }
+  | { table: 'rules'; id: string; row: RuleRow | null }
+  | { duration: number }
+  | { mtu: number | null }
+  | { passMs: number }
+  | { readAll: true }
+  | { tell: true };
+
+const userIds = fc.constantFrom('u1', 'u2', 'u3');
+const orGone = <T>(row: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(row, { freq: 3 });
+
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  userIds.chain((id) =>
+    fc.record({
+      table: fc.constant('users' as const),
+      id: fc.constant(id),
+      row: orGone(
+        fc.record({
+          disabled_at: fc.constantFrom(null, null, new Date(NOW)),
+          last_signed_in_at: fc.constantFrom(null, new Date(NOW), new Date(NOW - DAY)),
+        }),
+      ).map((fields) => (fields === null ? null : userRow({ id, ...fields }))),
+    }),
+  ),
+  fc.constantFrom('d1', 'd2', 'd3', 'd4').chain((id) =>
+    fc.record({
+      table: fc.constant('devices' as const),
+      id: fc.constant(id),
+      row: orGone(
+        fc.record({
+          user_id: userIds,
+          // Of its own: no two devices have one key.
+          public_key: fc.constantFrom('x', 'y').map((one) => keyOf(`${id}${one}`)),
+          preshared_key: fc.constantFrom(null, OTHER_KEY, OTHER_KEY, OTHER_KEY),
+          ipv4: fc.constantFrom('100.64.0.2', '100.64.0.3', '10.0.0.1', null),
+          ipv6: fc.constantFrom('fd00::2', null),
+          use_default_mtu: fc.boolean(),
+          mtu: fc.constantFrom(null, 1_280),
+        }),
+      ).map((fields) => (fields === null ? null : deviceRow({ id, ...fields }))),
+    }),
+  ),
+  fc.constantFrom('r1', 'r2', 'r3').chain((id) =>
+    fc.record({
+      table: fc.constant('rules' as const),
+      id: fc.constant(id),
+      row: orGone(
+        fc.record({
+          user_id: fc.option(userIds),
+          action: fc.constantFrom('accept' as const, 'drop' as const),
+          destination: fc.constantFrom('10.0.0.0/8', 'fd00::/8', 'nowhere'),
+        }),
+      ).map((fields) => (fields === null ? null : ruleRow({ id, ...fields }))),
+    }),
+  ),
+  fc.constantFrom(0, 3_600, 100_000).map((duration) => ({ duration })),
+  fc.constantFrom(null, 1_300, 99_999).map((mtu) => ({ mtu })),
+  fc.constantFrom(1, 3_600_000, DAY, -DAY / 2).map((passMs) => ({ passMs })),
+  fc.constant({ readAll: true as const }),
+  fc.constant({ tell: true as const }),
+);
+
+function keyOf(name: string): string {
+  return Buffer.alloc(32, name).toString('base64');
+}
+
+const choices: fc.Arbitrary<TranslateSettings> = fc.record({
+  ipv4: fc.constant(settings.ipv4),
+  ipv6: fc.constantFrom(settings.ipv6, null),
+  requireSignIn: fc.boolean(),
+  gatewayId: fc.constant('g1'),
+});
+
+/** A database, and a translation with a data plane that follow it. */
+class Follower {
+  readonly rows = {
+    users: new Map<string, UserRow>(),
+    devices: new Map<string, DeviceRow>(),
+    rules: new Map<string, RuleRow>(),
+    settings: { vpnSessionDuration: 0, defaultClientMtu: null as number | null },
+  };
+  readonly translation: Translation;
+  config: GatewayConfig = { peers: new Map(), rules: new Map() };
+  nowMs = NOW;
+
+  constructor(chosen: TranslateSettings) {
+    this.translation = new Translation(chosen);
+    this.#readAll();
+  }
+
+  take(step: Step): void {
+    if ('tell' in step) this.config = told(this.translation, this.config);
+    else if ('readAll' in step) this.#readAll();
+    else if ('passMs' in step) this.translation.passTo((this.nowMs += step.passMs));
+    else if ('duration' in step) this.#set({ vpnSessionDuration: step.duration });
+    else if ('mtu' in step) this.#set({ defaultClientMtu: step.mtu });
+    else {
+      const table = this.rows[step.table] as Map<string, unknown>;
+      if (step.row === null) table.delete(step.id);
+      else table.set(step.id, step.row);
+      const changes = changesOf({ [step.table]: new Map([[step.id, step.row]]) });
+      this.translation.take(changes, this.nowMs);
+    }
+  }
+
+  #set(settings: Partial<RowSettings>): void {
+    this.rows.settings = { ...this.rows.settings, ...settings };
+    this.translation.take(changesOf({ settings: this.rows.settings }), this.nowMs);
+  }
+
+  /** As after changes that were forgotten: rows came and went, and nobody says which. */
+  #readAll(): void {
+    const { users, devices, rules } = this.rows;
+    this.translation.take(
+      changesOf({
+        isEverything: true,
+        users: new Map(users),
+        devices: new Map(devices),
+        rules: new Map(rules),
+        settings: this.rows.settings,
+      }),
+      this.nowMs,
+    );
+  }
+}
+
+function isSame(a: GatewayConfig, b: GatewayConfig): boolean {
+  const standing = new Standing();
+  standing.replace(a);
+  return isEmpty(standing.replace(b));
+}
+
+test('after any changes in any order it says what the slow way says', (t) => {
+  fc.assert(
+    fc.property(choices, fc.array(steps, { maxLength: 40 }), (chosen, list) => {
+      const follower = new Follower(chosen);
+      for (const step of list) follower.take(step);
+      follower.take({ tell: true });
+      const slow = slowTranslate(follower.rows as Rows, chosen, follower.nowMs);
+      t.true(isSame(follower.config, slow.config));
+      const names = (problems: typeof slow.problems): string[] =>
+        problems.map(({ table, id, message }) => `${table} ${id} ${message}`).sort();
+      t.deepEqual(names(follower.translation.problems), names(slow.problems));
+      for (const [key, peer] of slow.config.peers)
+        t.is(
+          follower.rows.devices.get(follower.translation.deviceIdOf(key)!)?.public_key,
+          peer.publicKey,
+        );
+    }),
+    { ...SEEDED, numRuns: 400 },
+  );
+});
+
+test('rows that are forgotten and read anew come to the same', (t) => {
+  fc.assert(
+    fc.property(fc.array(steps, { maxLength: 20 }), fc.array(steps, { maxLength: 20 }), (a, b) => {
+      const follower = new Follower(settings);
+      for (const step of [...a, { tell: true } as const]) follower.take(step);
+      // These happen while nobody looks.
+      const blind = new Follower(settings);
+      for (const step of [...a, ...b]) blind.take(step);
+      Object.assign(follower.rows, blind.rows);
+      follower.nowMs = blind.nowMs;
+      follower.take({ readAll: true });
+      follower.take({ tell: true });
+      const slow = slowTranslate(follower.rows as Rows, settings, follower.nowMs);
+      t.true(isSame(follower.config, slow.config));
+    }),
+    { ...SEEDED, numRuns: 200 },
+  );
+});

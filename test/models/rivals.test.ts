@@ -1,0 +1,115 @@
+// What stands in the way: devices by owner, key, name and address, owners who exist; of rules,
+// rule.test.ts speaks.
+
+import test from 'ava';
+import {
+  type Database,
+  readRivalDevices,
+  readRivalRules,
+  readUserIds,
+} from '../../models/index.ts';
+import { extentOf, newId } from '../../models/index.ts';
+import { databaseKinds, openDatabase } from '../support/databases.ts';
+import { addDevice, addRule, addUser, randomKey, write } from './fixtures.ts';
+
+const nothing = { user_id: [], public_key: [], ipv4_key: [], ipv6_key: [] };
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: devices are found by any of what they have, each once`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const [ann, bob, eve] = [
+      await addUser(database),
+      await addUser(database),
+      await addUser(database),
+    ];
+    const first = await addDevice(database, ann, { ipv4: '10.0.0.1', ipv6: 'fd00::1' });
+    const second = await addDevice(database, ann, { ipv4: '10.0.0.2' });
+    const third = await addDevice(database, bob, { ipv4: '10.0.0.3' });
+    await addDevice(database, eve, { ipv4: '10.0.0.4' });
+    const find = async (wish: Partial<typeof nothing>): Promise<string[]> => {
+      const rows = await write(database, (transaction) =>
+        readRivalDevices(database, { ...nothing, ...wish } as never, transaction),
+      );
+      return rows.map(({ id }) => id).toSorted();
+    };
+    const keys = [first, second, third].map(({ ipv4_key }) => String(ipv4_key));
+    const cases: [wish: object, found: string[]][] = [
+      [{}, []],
+      [{ user_id: [ann.id] }, [first.id, second.id]],
+      [{ user_id: [ann.id, bob.id, newId()] }, [first.id, second.id, third.id]],
+      [{ public_key: [third.public_key, randomKey(), randomKey()] }, [third.id]],
+      [{ ipv4_key: keys.slice(1) }, [second.id, third.id]],
+      [{ ipv6_key: [String(first.ipv6_key)], user_id: [ann.id] }, [first.id, second.id]],
+      [{ ipv4_key: ["' OR 1=1 --"] }, []],
+    ];
+    for (const [wish, found] of cases)
+      t.deepEqual(await find(wish), found.toSorted(), JSON.stringify(wish));
+  });
+
+  test(`${kind}: those of the users are told who exist`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ids = [(await addUser(database)).id, (await addUser(database)).id];
+    const find = (asked: string[], lock: boolean): Promise<ReadonlySet<string>> =>
+      write(database, (transaction) => readUserIds(database, asked, { transaction, lock }));
+    for (const lock of [false, true]) {
+      t.deepEqual(await find([], lock), new Set());
+      t.deepEqual(await find([newId()], lock), new Set());
+      t.deepEqual(await find([...ids, newId()], lock), new Set(ids.toSorted()));
+    }
+  });
+
+  test(`${kind}: the rules of several extents are found through the index`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database);
+    const rules = [
+      await addRule(database, { destination: '10.0.0.0/8' }),
+      await addRule(database, { destination: '10.1.2.3', user_id: ann.id }),
+      await addRule(database, { destination: 'fd00::/8' }),
+    ];
+    const wanted = (destination: string, user_id: string | null = null) =>
+      extentOf({
+        action: 'drop',
+        destination,
+        port_type: null,
+        port_start: null,
+        port_end: null,
+        user_id,
+      });
+    const all = [wanted('10.1.2.3'), wanted('10.0.0.0/9', ann.id), wanted('fd12::/16')];
+    const found = await write(database, (transaction) =>
+      readRivalRules(database, all, transaction),
+    );
+    t.deepEqual(found.map(({ id }) => id).toSorted(), rules.map(({ id }) => id).toSorted());
+    t.deepEqual(await write(database, (tx) => readRivalRules(database, [], tx)), []);
+    const plan = await explain(database, ann.id);
+    t.regex(plan, /rules_user_id_action_family_range_start_range_end/);
+    t.notRegex(plan, /SCAN/);
+  });
+}
+
+/** How the database looks for rivals of two rules. */
+async function explain(database: Database, userId: string): Promise<string> {
+  const texts: string[] = [];
+  const watched = Object.create(database) as Database;
+  Object.assign(watched, {
+    sequelize: {
+      query: async (sql: string, options: object) => {
+        const explained = database.kind === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
+        texts.push(JSON.stringify(await database.sequelize.query(`${explained} ${sql}`, options)));
+        return [];
+      },
+    },
+  });
+  const rule = { action: 'drop', port_type: null, port_start: null, port_end: null } as const;
+  await write(database, (transaction) =>
+    readRivalRules(
+      watched,
+      [
+        extentOf({ ...rule, destination: '10.1.0.0/16', user_id: userId }),
+        extentOf({ ...rule, destination: 'fd00::/64', user_id: null }),
+      ],
+      transaction,
+    ),
+  );
+  return texts.join(' ');
+}
