@@ -102,11 +102,10 @@ async function climb(
   });
   const state = { isDraining: false };
   const counters = new Counters();
+  const shared = { database, log, counters };
   const server = createServer({
+    ...shared,
     config,
-    database,
-    log,
-    counters,
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
@@ -124,7 +123,7 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  const chores = startChores(config, { database, log, counters });
+  const chores = startChores(config, shared);
   undo.push(() => chores.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.

@@ -1,7 +1,7 @@
-// Signing out that a SAML provider begins (single logout, SAML core, section 3.7): a request that the
-// provider signed, in an address or in a form, ends the sessions that the person began through it.
-// Nothing of an unsigned request is believed, and node-saml's own reading of addresses is not used: it
-// takes those without a signature.
+// Signing out that a SAML provider begins (single logout, SAML core, section 3.7): a request that
+// the provider signed, in an address or in a form, ends the sessions that the person began through
+// it. Nothing of an unsigned request is believed, and node-saml's own reading of addresses is not
+// used: it takes those without a signature.
 
 import { constants, createVerify } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -83,7 +83,7 @@ async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
   }
 }
 
-/** The signature covers these three fields as they were written (SAML bindings, section 3.4.4.1). */
+/** The signature covers three fields as they were written (SAML bindings, section 3.4.4.1). */
 function judgeQuerySignature(query: string, { signingCertificates }: SamlMetadata): void {
   const signed = ['SAMLRequest', 'RelayState', 'SigAlg']
     .map((name) => partOf(query, name))

@@ -9,6 +9,7 @@ import { messages } from '../../api/messages.ts';
 import { judgePasswordFields } from '../../api/v0/users.ts';
 import { saveChanges } from '../../api/writes.ts';
 import { accountOf, forgiveAttempt, fromAddress, takeAttempt } from '../../auth/attempts.ts';
+import { shownMethod } from '../../auth/identity/method.ts';
 import { actorId } from '../../auth/index.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
@@ -162,8 +163,8 @@ function shownSession(session: Session, own: string) {
   };
 }
 
-function methodName(method: string | null): string | null {
-  return method === LOCAL_METHOD ? 'password' : method;
+function methodName(method: string | null): string {
+  return method === LOCAL_METHOD || method === null ? 'password' : shownMethod(method);
 }
 
 function ownSession({ auth }: Request): string {

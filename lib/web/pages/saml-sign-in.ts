@@ -152,7 +152,7 @@ class SamlPages {
     return { database, provider, ours: await serviceProvider(config, database) };
   }
 
-  /** A denial shuts out whom it was asked about, if that is how they sign in and the setting is on. */
+  /** A denial shuts out whom it was asked about, if they sign in that way and the setting is on. */
   async #shutOut(request: Request, userId: string, providerId: string): Promise<void> {
     const { database } = this.#web.services;
     const { disable_vpn_on_oidc_error: isOn } = await this.#web.recall.configuration();

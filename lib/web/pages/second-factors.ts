@@ -8,6 +8,7 @@ import { ApiError } from '../../api/errors.ts';
 import { messages } from '../../api/messages.ts';
 import { forgiveAttempt, takeAttempt } from '../../auth/attempts.ts';
 import { actorId } from '../../auth/index.ts';
+import { LOCAL_METHOD } from '../../auth/local.ts';
 import {
   addSecondFactor,
   beginEnrolment,
@@ -153,7 +154,7 @@ async function changeFactors<T>(
   write: (user: User, transaction: Transaction) => Promise<T | null>,
 ): Promise<T | null> {
   const { models } = web.services.database;
-  const { method = 'email' } = request.app.session ?? {};
+  const { method = LOCAL_METHOD } = request.app.session ?? {};
   const done = await web.writes.run(request, {
     judge: async (transaction) => {
       const id = actorId(request);
