@@ -4,17 +4,21 @@
 import { parseArgs } from 'node:util';
 import { messageOf } from './observe/log.ts';
 
-/** Options that a command may take; each has a value but `json`, `help` and `password-stdin`. */
+/** Options that a command may take; those that are booleans here, and `help`, take no value. */
 export interface Options {
   readonly email?: string;
   readonly name?: string;
+  /** Of a record. */
+  readonly id?: string;
   readonly days?: number;
   /** From this time on. */
   readonly since?: Date;
   /** As many at most. */
   readonly limit?: number;
   readonly json: boolean;
+  readonly qr: boolean;
   readonly passwordStdin: boolean;
+  readonly resetMfa: boolean;
 }
 
 /** What was asked for. */
@@ -32,7 +36,7 @@ interface Entry {
   readonly operand?: boolean;
   /** Options that it takes besides `--help`. */
   readonly takes: readonly OptionName[];
-  readonly needs?: readonly ('email' | 'name')[];
+  readonly needs?: readonly ('email' | 'name' | 'id')[];
 }
 
 type OptionName = Exclude<keyof typeof optionTypes, 'help'>;
@@ -46,10 +50,10 @@ const commands = {
     takes: ['json'],
   },
   'admin create-or-reset': {
-    usage: '--email E [--password-stdin]',
+    usage: '--email E [--password-stdin] [--reset-mfa]',
     sentence:
-      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input.',
-    takes: ['email', 'password-stdin', 'json'],
+      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input. Ends the wait after failed sign-ins; --reset-mfa also takes their second factors away.',
+    takes: ['email', 'password-stdin', 'reset-mfa', 'json'],
     needs: ['email'],
   },
   'user enable': {
@@ -63,6 +67,30 @@ const commands = {
     sentence: 'Shuts a user out: devices pass no packet, tokens are void.',
     takes: ['email', 'json'],
     needs: ['email'],
+  },
+  'user reset-mfa': {
+    usage: '--email E',
+    sentence: 'Takes all second factors from a user who lost them, and signs them out.',
+    takes: ['email', 'json'],
+    needs: ['email'],
+  },
+  'device create': {
+    usage: '--email E --name N [--qr]',
+    sentence:
+      'Makes a device of a user and prints its WireGuard file, with --qr a code to scan too. The private key is in it and nowhere else.',
+    takes: ['email', 'name', 'qr', 'json'],
+    needs: ['email', 'name'],
+  },
+  'device list': {
+    usage: '[--email E]',
+    sentence: 'Lists devices: id, owner, name, addresses and the latest handshake.',
+    takes: ['email', 'json'],
+  },
+  'device config': {
+    usage: '--id ID',
+    sentence: 'Prints the WireGuard file of a device, with a line to paste its private key into.',
+    takes: ['id', 'json'],
+    needs: ['id'],
   },
   'token create': {
     usage: '--email E --name N [--days D]',
@@ -117,12 +145,15 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
 const optionTypes = {
   email: { type: 'string' },
   name: { type: 'string' },
+  id: { type: 'string' },
+  qr: { type: 'boolean' },
   days: { type: 'string' },
   since: { type: 'string' },
   limit: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   'password-stdin': { type: 'boolean' },
+  'reset-mfa': { type: 'boolean' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];
@@ -161,11 +192,14 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   const options: Options = {
     ...(values.email === undefined ? {} : { email: values.email }),
     ...(values.name === undefined ? {} : { name: values.name }),
+    ...(values.id === undefined ? {} : { id: values.id }),
     ...(days === undefined ? {} : { days }),
     ...(since === undefined ? {} : { since }),
     ...(limit === undefined ? {} : { limit }),
     json: values.json === true,
+    qr: values.qr === true,
     passwordStdin: values['password-stdin'] === true,
+    resetMfa: values['reset-mfa'] === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, options } };
 }

@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { type Database, readAuditEntries } from '../models/index.ts';
-import { ensureAdministrator, setUserEnabled } from './auth/accounts.ts';
+import { ensureAdministrator, resetSecondFactorsOf, setUserEnabled } from './auth/accounts.ts';
 import { createToken, listTokens, revokeToken } from './auth/tokens.ts';
 import type { Command, CommandName } from './cli.ts';
 import { entryLine, showEntry } from './observe/audit.ts';
@@ -29,6 +29,7 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'admin create-or-reset': createOrResetAdministrator,
   'user enable': (database, command) => switchUser(database, command, true),
   'user disable': (database, command) => switchUser(database, command, false),
+  'user reset-mfa': resetMfa,
   'token create': createTokenFor,
   'token list': listAllTokens,
   'token revoke': revokeOneToken,
@@ -44,7 +45,8 @@ async function createOrResetAdministrator(
   const password = options.passwordStdin
     ? (await readStdin()).replace(/\r?\n$/, '')
     : randomBytes(15).toString('base64url');
-  await ensureAdministrator(database, { email, password });
+  const { resetMfa: resetFactors } = options;
+  await ensureAdministrator(database, { email, password }, { resetFactors });
   const shown = options.passwordStdin ? {} : { password };
   return {
     text: options.passwordStdin ? `${email} is an administrator.` : password,
@@ -62,6 +64,16 @@ async function switchUser(
   return {
     text: `${email} is ${isEnabled ? 'enabled' : 'disabled'}.`,
     data: { email, enabled: isEnabled },
+  };
+}
+
+async function resetMfa(database: Database, { options }: Command): Promise<Outcome> {
+  const email = options.email ?? '';
+  const count = await resetSecondFactorsOf(database, email);
+  const factors = count === 1 ? 'One second factor' : `${count} second factors`;
+  return {
+    text: `${factors} of ${email} removed; the user is signed out.`,
+    data: { email, removed: count },
   };
 }
 

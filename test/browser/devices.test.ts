@@ -209,7 +209,7 @@ test('a device shows what it does, is changed and removed', async (t) => {
   }
   await page.locator('.badge', { hasText: 'Online' }).waitFor();
   await page.getByText('192.0.2.7:4711').waitFor();
-  t.regex(await page.locator('[data-value=uploaded]').innerText(), /^1\.1 MB$/);
+  await page.locator('[data-value=uploaded]', { hasText: /^1\.1 MB$/ }).waitFor();
   await inspect(t, page, 'device');
   await page.goto('/user_devices');
   await inspect(t, page, 'devices');

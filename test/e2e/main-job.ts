@@ -35,7 +35,8 @@ export interface MainJobOptions {
   readonly engine: 'native' | 'typescript';
   /** Bytes of the large TCP transfers. */
   readonly transferBytes: number;
-  readonly settings?: Record<string, string>;
+  /** Further settings; asked for once the network is there. */
+  readonly settings?: () => Promise<Record<string, string>>;
 }
 
 interface World {
@@ -112,7 +113,7 @@ async function begin(topology: Topology, options: MainJobOptions): Promise<World
   const postern = new Postern(topology.gateway, API_ADDRESS, {
     DATAPLANE_ENGINE: options.engine,
     WIREGUARD_TUN: 'required',
-    ...options.settings,
+    ...(await options.settings?.()),
   });
   await postern.start();
   const alice = await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`);
