@@ -1,6 +1,6 @@
 // The device commands of the command line: they make a device with its key pair, list devices, and
-// print the file of one. They need the settings too, unlike those of commands.ts. The private key is
-// printed and kept nowhere.
+// print the file of one. They need the settings too, unlike those of commands.ts. The private key
+// is printed and kept nowhere.
 
 import { randomBytes } from 'node:crypto';
 import { encode } from 'uqr';

@@ -239,6 +239,18 @@ test('a device shows what it does, is changed and removed', async (t) => {
   await inspect(t, page, 'devices-session-ended');
 });
 
+test('whoever is signed out meanwhile is led to sign in, and nothing is made', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.goto('/user_devices/new');
+  await page.context().clearCookies();
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  t.is(await page.locator('nav').count(), 0, 'it is the whole page');
+  t.is((await devicesOf(stage)).length, 0);
+});
+
 test('without scripts a person brings a key of their own, and is told how', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person({ javaScriptEnabled: false });

@@ -52,6 +52,9 @@ async function send(form, pair) {
   const response = await fetch(form.action, { method: 'POST', body: fields, headers });
   const answer = new DOMParser().parseFromString(await response.text(), 'text/html');
   const main = document.adoptNode(answer.querySelector('main'));
+  // Whoever is not signed in any more was led elsewhere.
+  if (response.redirected && main.querySelector('[data-client-file]') === null)
+    return location.assign(response.url);
   document.querySelector('main').replaceWith(main);
   document.title = answer.title;
   if (response.redirected) history.pushState(null, '', response.url);
