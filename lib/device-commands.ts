@@ -153,7 +153,7 @@ function textOfKey(bytes: Uint8Array): string {
 function faultsInWords(faults: Faults): string {
   return Object.entries(faults)
     .flatMap(([field, texts]) =>
-      texts.map((text) => (field === 'base' ? String(text) : `${field} ${String(text)}`)),
+      (texts as string[]).map((text) => (field === 'base' ? text : `${field} ${text}`)),
     )
     .join('; ');
 }

@@ -4,7 +4,13 @@
 // picked up by the next turn. On an error the last good state stands, and health says so.
 
 import type { Gateway } from '../../dataplane/index.ts';
-import { type Database, pruneChanges, recordHeartbeat, type Revision } from '../../models/index.ts';
+import {
+  type Database,
+  pruneChanges,
+  readDevices,
+  recordHeartbeat,
+  type Revision,
+} from '../../models/index.ts';
 import type { Log } from '../services.ts';
 import { readAll, readSince } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
@@ -183,6 +189,8 @@ export class Reconciler {
         : await readSince(database, this.#readRevision);
     translation.take(changes, wallMs());
     this.#readRevision = changes.revision;
+    const { returning } = translation;
+    if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
     const amendment = translation.untold();
     if (amendment !== null) {
       await gateway.amend(amendment);

@@ -97,7 +97,7 @@ function checkedMtu(mtu: number | null): number | null {
  * Where the device was heard last, so that the gateway can call it after a restart. A device that
  * another gateway heard last is that one's: it would follow whoever calls it.
  */
-function resumeOf(device: DeviceRow, gatewayId: string): PeerConfig['resume'] {
+export function resumeOf(device: DeviceRow, gatewayId: string): PeerConfig['resume'] {
   const { latest_handshake, remote_ip, remote_port } = device;
   if (device.gateway_id !== gatewayId) return null;
   if (latest_handshake === null || remote_ip === null || remote_port === null) return null;

@@ -14,6 +14,7 @@ import type { RowChanges, RowSettings } from './read.ts';
 import {
   defaultMtu,
   type Refusal,
+  resumeOf,
   sessionEnd,
   translateDevice,
   type TranslatedRule,
@@ -42,7 +43,7 @@ interface Device {
   readonly ownerId: string;
   readonly publicKey: string;
   readonly usesDefaultMtu: boolean;
-  readonly peer: PeerConfig | Refusal;
+  peer: PeerConfig | Refusal;
 }
 
 interface Rule extends TranslatedRule {
@@ -63,6 +64,8 @@ export class Translation {
   /** Public keys of which the data plane has to be told, and rules by their scope. */
   readonly #untoldKeys = new Set<string>();
   readonly #untoldRules = new Map<string, Set<string>>();
+  /** Public keys of devices that are served again, and may have been heard since their row came. */
+  readonly #returning = new Set<string>();
   #rowSettings: RowSettings = { vpnSessionDuration: 0, defaultClientMtu: null };
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
@@ -80,6 +83,23 @@ export class Translation {
     for (const [id, row] of devices) this.#takeDevice(id, row);
     for (const [id, row] of rules) this.#takeRule(id, row);
     this.passTo(nowMs);
+    // Then every row came just now.
+    if (isEverything) this.#returning.clear();
+  }
+
+  /** Ids of devices that are served again: where they were heard last must be read anew. */
+  get returning(): string[] {
+    return [...this.#returning].map((key) => this.#deviceIds.get(key)).filter((id) => id != null);
+  }
+
+  /** Takes where devices were heard last; status alone leaves no change by which rows would come. */
+  hear(rows: readonly DeviceRow[]): void {
+    for (const row of rows) {
+      const device = this.#devices.get(row.id);
+      if (device === undefined || 'message' in device.peer) continue;
+      device.peer = { ...device.peer, resume: resumeOf(row, this.#settings.gatewayId) };
+    }
+    this.#returning.clear();
   }
 
   /** Lets time pass, or go back where the clock was set: sessions end, or have not ended yet. */
@@ -241,7 +261,10 @@ export class Translation {
     if (isServed) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, end);
     if (isServed === owner.isServed) return;
     owner.isServed = isServed;
-    for (const { publicKey } of owner.devices) this.#untoldKeys.add(publicKey);
+    for (const { publicKey } of owner.devices) {
+      this.#untoldKeys.add(publicKey);
+      if (isServed) this.#returning.add(publicKey);
+    }
   }
 
   #isServed(ownerId: string): boolean {

@@ -64,8 +64,8 @@ export function typedDevice(request: Pick<Request, 'payload'>): TypedDevice {
 /** What the form of a device begins with. */
 export function typedFrom(device: Shown): TypedDevice {
   return {
-    name: String(device['name']),
-    description: String(device['description'] ?? ''),
+    name: textOfValue(device['name']),
+    description: textOfValue(device['description']),
     settings: settingsOf((name) => {
       const usesDefault = device[`use_default_${name}`] === true;
       return { usesDefault, text: usesDefault ? '' : textOfValue(device[name]) };

@@ -12,6 +12,7 @@ import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import type { Log } from '../../../lib/services.ts';
 import {
   type Database,
+  recordStatus,
   registerGateway,
   removeDevices,
   removeUser,
@@ -108,6 +109,34 @@ for (const kind of databaseKinds()) {
     Reflect.deleteProperty(Gateway, 'update');
     await until(async () => reconciler.error === null);
     t.is(reconciler.error, null);
+  });
+
+  test(`${kind}: a device that is served again is called where it was heard last`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const { gateway } = await start(t, database);
+    // Made while the gateway runs: its row is read before it was ever heard.
+    const device = await addDevice(database, user.id, { ipv4: '100.64.0.2' });
+    const peer = (): PeerConfig | undefined => gateway.peers.get(device.public_key);
+    await until(async () => peer() !== undefined);
+    t.is(peer()?.resume, null);
+    const row = await database.models.Gateway.findOne({ rejectOnEmpty: true });
+    const latestHandshake = new Date();
+    const report = { deviceId: device.id, latestHandshake, rxBytes: 1, txBytes: 1 };
+    await recordStatus(database, row.id, [{ ...report, remoteIp: '192.0.2.7', remotePort: 4_711 }]);
+    const disable = (values: object) =>
+      writeTransaction(database, (transaction) =>
+        database.models.User.update(values, { where: { id: user.id }, transaction }),
+      );
+    await disable({ disabled_at: new Date(), disabled_by: 'administrator' });
+    await until(async () => peer() === undefined);
+    t.is(peer(), undefined);
+    await disable({ disabled_at: null, disabled_by: null });
+    await until(async () => peer() !== undefined);
+    t.deepEqual(peer()?.resume, {
+      endpoint: { address: '192.0.2.7', port: 4_711 },
+      heardAtMs: latestHandshake.getTime(),
+    });
   });
 
   test(`${kind}: a beat says from when on the next start may date its initiations`, async (t) => {
