@@ -2,6 +2,7 @@
 //
 //   traffic.ts receive PORT                 takes one TCP stream; prints {"bytes","sha256"}
 //   traffic.ts send HOST PORT BYTES         sends one; prints the same
+//   traffic.ts trickle HOST PORT EVERY_MS COUNT   sends a stream in so many pieces; prints the same
 //   traffic.ts echo PORT ADDRESS...         answers every UDP datagram with itself
 //   traffic.ts ask HOST PORT SIZE COUNT     sends datagrams to an echo; prints {"answered"}
 //   traffic.ts watch PORT ADDRESS...        prints {"to","from","number","at"} for each datagram
@@ -28,6 +29,7 @@ const LATE_MS = 20;
 const programs: Record<string, (args: string[]) => Promise<void>> = {
   receive,
   send,
+  trickle,
   echo,
   ask,
   watch,
@@ -78,6 +80,22 @@ async function send([host, port, size]: string[]): Promise<void> {
   socket.end();
   await once(socket, 'close');
   print({ bytes, sha256: hash.digest('hex') });
+}
+
+async function trickle([host, port, everyMs, count]: string[]): Promise<void> {
+  const socket = connect(Number(port), host ?? '');
+  await once(socket, 'connect');
+  const hash = createHash('sha256');
+  const chunk = Buffer.alloc(1_000);
+  for (let number = 0; number < Number(count); number += 1) {
+    chunk.writeUInt32BE(number);
+    hash.update(chunk);
+    socket.write(Buffer.from(chunk));
+    await sleep(Number(everyMs));
+  }
+  socket.end();
+  await once(socket, 'close');
+  print({ bytes: Number(count) * chunk.length, sha256: hash.digest('hex') });
 }
 
 async function echo([port, ...addresses]: string[]): Promise<void> {

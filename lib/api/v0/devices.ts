@@ -136,7 +136,7 @@ export class Devices implements Collection<DeviceValues> {
       judge: async (transaction, inputs) => {
         const judgements = await this.#judge.forCreate(inputs, transaction);
         return judgements.map(({ faults, row }, i) =>
-          isFaultless(faults) ? newRow(row, inputs[i]?.values ?? {}) : refusalFor(faults),
+          isFaultless(faults) ? newDeviceRow(row, inputs[i]?.values ?? {}) : refusalFor(faults),
         );
       },
       write: (transaction, rows) =>
@@ -246,7 +246,7 @@ export class Devices implements Collection<DeviceValues> {
 }
 
 /** The columns of a device that is to be made. */
-function newRow(row: FoundRow, values: DeviceValues): NewDevice {
+export function newDeviceRow(row: FoundRow, values: DeviceValues): NewDevice {
   const { public_key = '', description = null } = values;
   const preshared_key = values.preshared_key ?? randomBytes(KEY_BYTES).toString('base64');
   return {

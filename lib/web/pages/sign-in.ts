@@ -20,6 +20,7 @@ const LOCAL_OFF = 'Local auth disabled';
 
 /** A way to sign in that is not a password. */
 interface Provider {
+  readonly id: string;
   readonly label: string;
   readonly path: string;
 }
@@ -123,12 +124,14 @@ async function answerLocalOff(
   return (await web.pages.show(request, h, 'error', values)).code(404);
 }
 
-async function isLocalOn({ recall }: Web): Promise<boolean> {
+/** Whether passwords serve at present. */
+export async function isLocalOn({ recall }: Web): Promise<boolean> {
   await recall.refresh();
   return (await recall.configuration()).local_auth_enabled;
 }
 
-async function providersOf({ recall }: Web, returnTo: string | null): Promise<Provider[]> {
+/** The providers at present; their paths lead back to where somebody was. */
+export async function providersOf({ recall }: Web, returnTo: string | null): Promise<Provider[]> {
   const { openid_connect_providers: openid, saml_identity_providers: saml } =
     await recall.configuration();
   const query =
@@ -136,5 +139,5 @@ async function providersOf({ recall }: Web, returnTo: string | null): Promise<Pr
   return [
     ...openid.map(({ id, label }) => ({ id, label, base: '/auth/oidc/' })),
     ...saml.map(({ id, label }) => ({ id, label, base: '/auth/saml/auth/signin/' })),
-  ].map(({ id, label, base }) => ({ label, path: base + encodeURIComponent(id) + query }));
+  ].map(({ id, label, base }) => ({ id, label, path: base + encodeURIComponent(id) + query }));
 }
