@@ -18,6 +18,7 @@ test('an address is read in its canonical form, anything else is none', (t) => {
     ['FD00:0:0::0001', 'fd00::1'],
     ['::', '::'],
     ['::ffff:1.2.3.4', '::ffff:102:304'],
+    ['::1.2.3.4', '::102:304'],
     ['2001:db8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
     ['10.0.0', null],
     ['10', null],
