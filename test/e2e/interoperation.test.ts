@@ -45,7 +45,7 @@ async function tellsTheSame(
   before: Moved = { sent: 0, received: 0 },
 ): Promise<Moved> {
   // Totals are as old as the last sample.
-  await sleep(1_000);
+  await sleep(2_000);
   const { client, device, keys } = person;
   const [, atClient = []] = await dumpOf(client.host, client.interfaceName);
   const [self = [], ...peers] = await dumpOf(w.gateway, INTERFACE);

@@ -51,7 +51,7 @@ import {
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../writes.ts';
 import { DeviceJudge, type DeviceValues, type FoundRow } from './device-judge.ts';
 
-/** Status may be a second old; gateways report it twice a second. */
+/** Gateways report status once a second; it may be little older than that. */
 const STATUS_KEEP_MS = 200;
 const KEY_CHARACTERS = 44;
 
