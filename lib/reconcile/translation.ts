@@ -92,7 +92,7 @@ export class Translation {
     return [...this.#returning].map((key) => this.#deviceIds.get(key)).filter((id) => id != null);
   }
 
-  /** Takes where devices were heard last; status alone leaves no change by which rows would come. */
+  /** Takes where devices were heard last: status leaves no change by which rows would come. */
   hear(rows: readonly DeviceRow[]): void {
     for (const row of rows) {
       const device = this.#devices.get(row.id);
