@@ -8,12 +8,15 @@ import { messageOf } from './observe/log.ts';
 export interface Options {
   readonly email?: string;
   readonly name?: string;
+  /** Of a record. */
+  readonly id?: string;
   readonly days?: number;
   /** From this time on. */
   readonly since?: Date;
   /** As many at most. */
   readonly limit?: number;
   readonly json: boolean;
+  readonly qr: boolean;
   readonly passwordStdin: boolean;
   readonly resetMfa: boolean;
 }
@@ -33,7 +36,7 @@ interface Entry {
   readonly operand?: boolean;
   /** Options that it takes besides `--help`. */
   readonly takes: readonly OptionName[];
-  readonly needs?: readonly ('email' | 'name')[];
+  readonly needs?: readonly ('email' | 'name' | 'id')[];
 }
 
 type OptionName = Exclude<keyof typeof optionTypes, 'help'>;
@@ -70,6 +73,24 @@ const commands = {
     sentence: 'Takes all second factors from a user who lost them, and signs them out.',
     takes: ['email', 'json'],
     needs: ['email'],
+  },
+  'device create': {
+    usage: '--email E --name N [--qr]',
+    sentence:
+      'Makes a device of a user and prints its WireGuard file, with --qr a code to scan too. The private key is in it and nowhere else.',
+    takes: ['email', 'name', 'qr', 'json'],
+    needs: ['email', 'name'],
+  },
+  'device list': {
+    usage: '[--email E]',
+    sentence: 'Lists devices: id, owner, name, addresses and the latest handshake.',
+    takes: ['email', 'json'],
+  },
+  'device config': {
+    usage: '--id ID',
+    sentence: 'Prints the WireGuard file of a device, with a line to paste its private key into.',
+    takes: ['id', 'json'],
+    needs: ['id'],
   },
   'token create': {
     usage: '--email E --name N [--days D]',
@@ -124,6 +145,8 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
 const optionTypes = {
   email: { type: 'string' },
   name: { type: 'string' },
+  id: { type: 'string' },
+  qr: { type: 'boolean' },
   days: { type: 'string' },
   since: { type: 'string' },
   limit: { type: 'string' },
@@ -169,10 +192,12 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   const options: Options = {
     ...(values.email === undefined ? {} : { email: values.email }),
     ...(values.name === undefined ? {} : { name: values.name }),
+    ...(values.id === undefined ? {} : { id: values.id }),
     ...(days === undefined ? {} : { days }),
     ...(since === undefined ? {} : { since }),
     ...(limit === undefined ? {} : { limit }),
     json: values.json === true,
+    qr: values.qr === true,
     passwordStdin: values['password-stdin'] === true,
     resetMfa: values['reset-mfa'] === true,
   };

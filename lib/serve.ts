@@ -20,6 +20,7 @@ import {
   makeFirstAdministrator,
   serverPrivateKey,
 } from './first-start.ts';
+import { forgetRequests } from './auth/identity/request.ts';
 import { startRefreshing } from './auth/oidc/refresh.ts';
 import { forgetSessions } from './auth/sessions.ts';
 import { startHourly } from './hourly.ts';
@@ -122,10 +123,8 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  const refreshing = startAsking(config, shared);
-  undo.push(() => refreshing.stop());
-  const forgetting = startForgetting(config, database, log);
-  undo.push(() => forgetting.stop());
+  const chores = startChores(config, shared);
+  undo.push(() => chores.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.
   const credentials = await makeFirstAdministrator(config, database);
@@ -142,21 +141,24 @@ async function climb(
   return { address: server.info.uri, stop };
 }
 
-/** Asks OpenID providers after accounts, by the settings as they serve. */
-function startAsking(
+/** What goes on beside requests: old rows are forgotten, OpenID providers asked after accounts. */
+function startChores(
   config: Config,
   context: { database: Database; log: Log; counters: Counters },
 ): { stop(): Promise<void> } {
+  const { database, log } = context;
   const fixed = fixedSettingsOf(config);
   const settings = async () =>
-    effectiveConfiguration(await readOrCreateConfiguration(context.database), fixed);
-  return startRefreshing({ ...context, settings });
-}
-
-/** Forgets what is old: audit entries, sessions, attempts to sign in. */
-function startForgetting(config: Config, database: Database, log: Log): { stop(): Promise<void> } {
+    effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
+  const refreshing = startRefreshing({ ...context, settings });
   const entries = forgetEntries(database, config.auditRetentionDays, log);
-  return startHourly([entries, forgetSessions(database)], log);
+  const chores = [entries, forgetSessions(database), forgetRequests(database)];
+  const forgetting = startHourly(chores, log);
+  return {
+    stop: async () => {
+      await Promise.all([forgetting.stop(), refreshing.stop()]);
+    },
+  };
 }
 
 /** Enters this start; returns the time before which no initiation may be dated. */

@@ -5,6 +5,7 @@
 // (web/forms.ts) in place of the body.
 
 import Hapi, { type Server } from '@hapi/hapi';
+import { undeclaredLengths } from './api/body.ts';
 import { clientAddress, parseRanges, standsForMany } from './api/client-address.ts';
 import { conventions } from './api/conventions.ts';
 import { docs } from './api/docs.ts';
@@ -23,6 +24,7 @@ import { Sessions } from './auth/sessions.ts';
 import type { Services } from './services.ts';
 import { answerPerson } from './web/error-page.ts';
 import { webPages } from './web/index.ts';
+import { LiveStatus } from './web/live-status.ts';
 import { Pages } from './web/pages.ts';
 
 /** Makes the server; it does not listen yet, and requests can be injected. */
@@ -60,6 +62,7 @@ export function createServer(services: Services): Server {
   });
   answerClientErrors(listener, counters);
   void server.register({ plugin: conventions });
+  void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: clientAddress, options: services });
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
@@ -68,6 +71,8 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: docs, options: { outside } });
   const api = { services, recall, writes, fixed };
   void server.register({ plugin: v0, options: api });
-  void server.register({ plugin: webPages, options: { ...api, sessions, pages, outside } });
+  const live = new LiveStatus(services);
+  const web = { ...api, sessions, pages, live, outside };
+  void server.register({ plugin: webPages, options: web });
   return server;
 }

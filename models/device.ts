@@ -58,6 +58,8 @@ export class Device extends Model<InferAttributes<Device>, InferCreationAttribut
   declare mtu: CreationOptional<number | null>;
   /** As `allowed_ips`; seconds. */
   declare persistent_keepalive: CreationOptional<number | null>;
+  /** What the client's file was made with, 64 hex digits; written by `noteClientFile` alone. */
+  declare client_file_sha256: CreationOptional<string | null>;
   declare inserted_at: CreationOptional<Date>;
   declare updated_at: CreationOptional<Date>;
   /** Present when the query included it. */
@@ -90,6 +92,7 @@ export function initDevice({ sequelize, keyring }: TableContext): typeof Device 
       endpoint: nullable(DataTypes.TEXT),
       mtu: nullable(DataTypes.INTEGER),
       persistent_keepalive: nullable(DataTypes.INTEGER),
+      client_file_sha256: nullable(DataTypes.CHAR(64)),
       ...timestampColumns(),
     },
     { sequelize, modelName: 'device', tableName: 'devices', ...timestamps },

@@ -10,6 +10,7 @@ export {
   pruneAuditEntries,
   readAuditEntries,
 } from './audit-entry.ts';
+export { noteClientFile, readClientFiles } from './client-file.ts';
 export { type AddressRange, type Family, parseAddress, parseRange } from './columns.ts';
 export {
   Configuration,

@@ -11,11 +11,14 @@ import { judgeForms } from './forms.ts';
 import { guardPages } from './headers.ts';
 import { logoRoute } from './logo.ts';
 import { accountPages } from './pages/account.ts';
+import { deviceFilePages } from './pages/device-file.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
+import { renewalPages } from './pages/renewal.ts';
 import { samlPages } from './pages/saml-sign-in.ts';
 import { secondFactorPages } from './pages/second-factor.ts';
 import { secondFactorsPages } from './pages/second-factors.ts';
 import { signInPages } from './pages/sign-in.ts';
+import { userDevicePages } from './pages/user-devices.ts';
 import type { Web } from './web.ts';
 
 /** Makes the pages of one concern. */
@@ -27,6 +30,9 @@ const pageRoutes: readonly PageRoutes[] = [
   openidPages,
   samlPages,
   secondFactorPages,
+  userDevicePages,
+  deviceFilePages,
+  renewalPages,
   accountPages,
   secondFactorsPages,
 ];
@@ -41,6 +47,8 @@ export const webPages: Plugin<Web> = {
     new BrowserBinding(web.services.config.externalUrl).register(server);
     judgeForms(server, web);
     guardPages(server, web);
+    // Streams that go on would keep the server from its end.
+    server.ext('onPreStop', () => web.live.close());
     server.route([...assetRoutes(web.pages.assets), logoRoute(web.recall)]);
     for (const routes of pageRoutes) server.route(routes(web));
   },

@@ -8,7 +8,7 @@ test('nothing means serve', (t) => {
     command: {
       words: 'serve',
       operand: null,
-      options: { json: false, passwordStdin: false, resetMfa: false },
+      options: { json: false, qr: false, passwordStdin: false, resetMfa: false },
     },
   });
 });
