@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # npm run test:all - everything, on a fresh Debian or Ubuntu machine. As root it installs what the tests
 # need and lacks, starts a private MariaDB on a temporary folder and port, checks types, lint and
-# format, then runs the unit tests on both databases and the end-to-end tests in network namespaces.
+# format, then runs the unit tests on both databases, the tests in a real browser (screenshots stay in
+# test/artefacts) and the end-to-end tests in network namespaces.
 # Without root it runs what needs none and says what it left out; with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf '\n== %s\n' "$*"; }
 
-packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server procps)
+packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server procps chromium)
 
 install_packages() {
   local missing=() package
@@ -31,7 +32,7 @@ if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
   install_packages
 else
   complete=
-  say 'not root on Debian or Ubuntu: MariaDB and the end-to-end tests are left out'
+  say 'not root on Debian or Ubuntu: MariaDB, the browser and the end-to-end tests are left out'
   if [ "${CI:-}" = true ]; then exit 1; fi
 fi
 
@@ -51,8 +52,10 @@ fi
 say 'unit tests'
 npx ava --tap >test-unit.tap 2>test-unit.err || failed=1
 if [ -n "$complete" ]; then
+  say 'tests in a browser'
+  npx ava --config test/browser/ava.config.js --tap >test-browser.tap 2>test-browser.err || failed=1
   say 'end-to-end tests'
   npx ava --config test/e2e/ava.config.js --tap >test-e2e.tap 2>test-e2e.err || failed=1
 fi
-node test/support/summary.ts test-unit test-e2e || failed=1
+node test/support/summary.ts test-unit test-browser test-e2e || failed=1
 exit $failed

@@ -1,0 +1,7 @@
+// The tests in a real browser, one file after the other: two cores carry one Chromium.
+export default {
+  extensions: ['ts'],
+  files: ['test/browser/**/*.test.ts'],
+  concurrency: 1,
+  timeout: '3m',
+};
