@@ -78,7 +78,11 @@ export function noteAction(
 ): void {
   const gathering = gatherings.get(outermost(transaction));
   if (gathering === undefined) throw new Error('noteAction outside writeTransaction');
-  const { origin, drafts } = gathering;
+  const {
+    origins: [origin],
+    drafts,
+  } = gathering;
+  if (origin === undefined) throw new Error(`nobody is named who does: ${entry.action}`);
   const { changes = {} } = entry;
   drafts.push({ ...entry, changes, id: newId(), happenedAt: new Date(), origin });
 }
