@@ -12,6 +12,7 @@ import {
 import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
 import type { RowChanges } from './read.ts';
 import {
+  deviceEnd,
   type Refusal,
   sessionEnd,
   translateDevice,
@@ -41,6 +42,9 @@ interface Device {
   readonly ownerId: string;
   readonly publicKey: string;
   readonly peer: PeerConfig | Refusal;
+  /** Until when it is served while its owner is, and whether that time has not come. */
+  readonly endMs: number;
+  isOn: boolean;
 }
 
 interface Rule extends TranslatedRule {
@@ -52,12 +56,14 @@ export class Translation {
   readonly #settings: TranslateSettings;
   readonly #owners = new Map<string, Owner>();
   readonly #devices = new Map<string, Device>();
+  /** Those that end some day. */
+  readonly #endingDevices = new Set<Device>();
   readonly #deviceIds = new Map<string, string>();
   readonly #formerKeys = new Map<string, string>();
   readonly #rules = new Map<string, Rule>();
   /** By id: why a row cannot be obeyed. */
   readonly #refusedRules = new Map<string, string>();
-  readonly #refusedDevices = new Map<string, { ownerId: string; message: string }>();
+  readonly #refusedDevices = new Map<string, string>();
   /** Public keys of which the data plane has to be told, and rules by their scope. */
   readonly #untoldKeys = new Set<string>();
   readonly #untoldRules = new Map<string, Set<string>>();
@@ -72,22 +78,25 @@ export class Translation {
   /** Takes rows that changed, at `nowMs` (Unix time). */
   take(changes: RowChanges, nowMs: number): void {
     const { isEverything, users, devices, rules, vpnSessionDuration } = changes;
-    if (isEverything) this.#takeGone(changes);
+    if (isEverything) this.#takeGone(changes, nowMs);
     if (vpnSessionDuration !== null && vpnSessionDuration !== this.#vpnSessionDuration) {
       this.#vpnSessionDuration = vpnSessionDuration;
       this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
     }
     for (const [id, row] of users) this.#takeUser(id, row, nowMs);
-    for (const [id, row] of devices) this.#takeDevice(id, row);
+    for (const [id, row] of devices) this.#takeDevice(id, row, nowMs);
     for (const [id, row] of rules) this.#takeRule(id, row);
     this.passTo(nowMs);
   }
 
-  /** Lets time pass, or go back where the clock was set: sessions end, or have not ended yet. */
+  /**
+   * Lets time pass, or go back where the clock was set: sessions and devices end, or have not yet.
+   */
   passTo(nowMs: number): void {
     if (nowMs >= this.#nextChangeAtMs || nowMs < this.#judgedAtMs) {
       this.#nextChangeAtMs = Number.POSITIVE_INFINITY;
       for (const owner of this.#owners.values()) this.#judge(owner, nowMs);
+      for (const device of this.#endingDevices) this.#judgeDevice(device, nowMs);
     }
     this.#judgedAtMs = nowMs;
   }
@@ -114,11 +123,11 @@ export class Translation {
     return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
   }
 
-  /** Rows of users who are served, and rules, that cannot be obeyed as they stand. */
+  /** Devices that should be served, and rules, that cannot be obeyed as they stand. */
   get problems(): Problem[] {
     const problems: Problem[] = [];
-    for (const [id, { ownerId, message }] of this.#refusedDevices)
-      if (this.#isServed(ownerId)) problems.push({ table: 'devices', id, message });
+    for (const [id, message] of this.#refusedDevices)
+      if (this.#isServed(this.#devices.get(id))) problems.push({ table: 'devices', id, message });
     for (const [id, message] of this.#refusedRules) problems.push({ table: 'rules', id, message });
     return problems;
   }
@@ -131,8 +140,8 @@ export class Translation {
   // ---- rows ----
 
   /** What is here and not among all the rows is gone. */
-  #takeGone({ users, devices, rules }: RowChanges): void {
-    for (const id of this.#devices.keys()) if (!devices.has(id)) this.#takeDevice(id, null);
+  #takeGone({ users, devices, rules }: RowChanges, nowMs: number): void {
+    for (const id of this.#devices.keys()) if (!devices.has(id)) this.#takeDevice(id, null, nowMs);
     for (const id of this.#rules.keys()) if (!rules.has(id)) this.#takeRule(id, null);
     for (const [id, owner] of this.#owners) {
       if (users.has(id)) continue;
@@ -149,16 +158,18 @@ export class Translation {
     this.#forgetUnused(id, owner);
   }
 
-  #takeDevice(id: string, row: DeviceRow | null): void {
+  #takeDevice(id: string, row: DeviceRow | null, nowMs: number): void {
     this.#removeDevice(id, row);
     if (row === null) return;
     const { user_id: ownerId, public_key: publicKey } = row;
     const peer = translateDevice(row, this.#settings);
-    const device = { ownerId, publicKey, peer };
+    const device = { ownerId, publicKey, peer, endMs: deviceEnd(row), isOn: false };
     this.#devices.set(id, device);
+    if (Number.isFinite(device.endMs)) this.#endingDevices.add(device);
+    this.#judgeDevice(device, nowMs);
     this.#deviceIds.set(publicKey, id);
     this.#owner(ownerId).devices.add(device);
-    if ('message' in peer) this.#refusedDevices.set(id, { ownerId, message: peer.message });
+    if ('message' in peer) this.#refusedDevices.set(id, peer.message);
     this.#untoldKeys.add(publicKey);
   }
 
@@ -168,6 +179,7 @@ export class Translation {
     if (device === undefined) return;
     const { ownerId, publicKey } = device;
     this.#devices.delete(id);
+    this.#endingDevices.delete(device);
     this.#refusedDevices.delete(id);
     // Its key may be another's by now.
     if (this.#deviceIds.get(publicKey) === id) this.#deviceIds.delete(publicKey);
@@ -233,13 +245,22 @@ export class Translation {
     for (const { publicKey } of owner.devices) this.#untoldKeys.add(publicKey);
   }
 
-  #isServed(ownerId: string): boolean {
-    return this.#owners.get(ownerId)?.isServed ?? false;
+  /** The same of a device by itself, whoever owns it. */
+  #judgeDevice(device: Device, nowMs: number): void {
+    const isOn = device.endMs > nowMs;
+    if (isOn) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, device.endMs);
+    if (isOn === device.isOn) return;
+    device.isOn = isOn;
+    this.#untoldKeys.add(device.publicKey);
+  }
+
+  #isServed(device: Device | undefined): boolean {
+    return device?.isOn === true && this.#owners.get(device.ownerId)?.isServed === true;
   }
 
   #peerOf(publicKey: string): PeerConfig | null {
     const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
-    if (device === undefined || !this.#isServed(device.ownerId)) return null;
+    if (device === undefined || !this.#isServed(device)) return null;
     return 'message' in device.peer ? null : device.peer;
   }
 

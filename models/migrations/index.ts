@@ -10,6 +10,7 @@ import { sqlTime } from '../storage/time.ts';
 import { up as firstTables } from './0001-first-tables.ts';
 import { up as auditEntries } from './0002-audit-entries.ts';
 import { up as sessions } from './0003-sessions.ts';
+import { up as deviceSwitches } from './0006-device-switches.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   { name: '0001-first-tables', up: firstTables },
   { name: '0002-audit-entries', up: auditEntries },
   { name: '0003-sessions', up: sessions },
+  { name: '0006-device-switches', up: deviceSwitches },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -6,6 +6,7 @@ import { databaseCommands, type Outcome } from '../../lib/commands.ts';
 import { findTokenOwner, hashToken } from '../../lib/auth/tokens.ts';
 import { verifyPassword } from '../../lib/auth/passwords.ts';
 import type { Database } from '../../models/index.ts';
+import { addDevice, addUser } from '../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 
 /** Runs a line as a person types it; `stdin` is what is piped into it. */
@@ -54,6 +55,19 @@ for (const kind of databaseKinds()) {
     await t.throwsAsync(runLine(database, 'user disable --email nobody@b.example'), {
       message: 'there is no user nobody@b.example',
     });
+  });
+
+  test(`${kind}: a device is switched off and on, and ends`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addDevice(database, await addUser(database), { name: 'laptop' });
+    const off = await runLine(database, `device disable ${id}`);
+    t.is(off.text, 'laptop is switched off and does not end.');
+    const ends = await runLine(database, `device expire ${id} --at 2026-12-31`);
+    t.is(ends.text, 'laptop is switched off and ends at 2026-12-31T00:00:00.000Z.');
+    await runLine(database, `device enable ${id}`);
+    const last = await runLine(database, `device expire ${id} --at never`);
+    t.deepEqual(last.data, { id, enabled: true, expires_at: null });
+    await t.throwsAsync(runLine(database, 'device disable 0190'), { message: /no device 0190/ });
   });
 
   test(`${kind}: a token is made, listed without its secret, and revoked`, async (t) => {

@@ -5,6 +5,7 @@ import { GLOBAL_SCOPE, type GatewayConfig, type RuleConfig } from '../../datapla
 import type { PeerConfig } from '../../dataplane/index.ts';
 import type { RowChanges } from '../../lib/reconcile/read.ts';
 import {
+  deviceEnd,
   sessionEnd,
   translateDevice,
   translateRule,
@@ -40,6 +41,7 @@ export function slowTranslate(
     const owner = rows.users.get(device.user_id);
     if (owner === undefined) continue;
     if (sessionEnd(owner, duration, settings.requireSignIn) <= nowMs) continue;
+    if (deviceEnd(device) <= nowMs) continue;
     const peer = translateDevice(device, settings);
     if ('message' in peer)
       problems.push({ table: 'devices', id: device.id, message: peer.message });
