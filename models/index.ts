@@ -48,6 +48,14 @@ export {
   type RuleScope,
 } from './rule.ts';
 export { RecoveryCode, SecondFactor } from './second-factor.ts';
+export {
+  countDevices,
+  type FleetStatus,
+  readFleetStatus,
+  readLatestHandshakes,
+  type Searchable,
+  searchIds,
+} from './search.ts';
 export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
 export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';
 export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';

@@ -35,7 +35,7 @@ export interface Stage {
   readonly gateway: GatewayProcess;
   readonly browser: Browser;
   /** A browser of somebody else; its pages' addresses are paths of the gateway. */
-  person(options?: BrowserContextOptions): Promise<Page>;
+  readonly person: (options?: BrowserContextOptions) => Promise<Page>;
 }
 
 /** Starts a gateway, with these environment variables besides its own, and a browser. */
