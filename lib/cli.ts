@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util';
 import { messageOf } from './observe/log.ts';
 
-/** Options that a command may take; each has a value but `json`, `help` and `password-stdin`. */
+/** Options that a command may take; those that are booleans here, and `help`, take no value. */
 export interface Options {
   readonly email?: string;
   readonly name?: string;
@@ -17,6 +17,7 @@ export interface Options {
   readonly at?: Date | null;
   readonly json: boolean;
   readonly passwordStdin: boolean;
+  readonly resetMfa: boolean;
 }
 
 /** What was asked for. */
@@ -48,10 +49,10 @@ const commands = {
     takes: ['json'],
   },
   'admin create-or-reset': {
-    usage: '--email E [--password-stdin]',
+    usage: '--email E [--password-stdin] [--reset-mfa]',
     sentence:
-      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input.',
-    takes: ['email', 'password-stdin', 'json'],
+      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input. Ends the wait after failed sign-ins; --reset-mfa also takes their second factors away.',
+    takes: ['email', 'password-stdin', 'reset-mfa', 'json'],
     needs: ['email'],
   },
   'user enable': {
@@ -85,6 +86,12 @@ const commands = {
     takes: ['at', 'json'],
     needs: ['at'],
     operand: true,
+  },
+  'user reset-mfa': {
+    usage: '--email E',
+    sentence: 'Takes all second factors from a user who lost them, and signs them out.',
+    takes: ['email', 'json'],
+    needs: ['email'],
   },
   'token create': {
     usage: '--email E --name N [--days D]',
@@ -146,6 +153,7 @@ const optionTypes = {
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   'password-stdin': { type: 'boolean' },
+  'reset-mfa': { type: 'boolean' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];
@@ -190,6 +198,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ...(values.at === undefined ? {} : { at }),
     json: values.json === true,
     passwordStdin: values['password-stdin'] === true,
+    resetMfa: values['reset-mfa'] === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, options } };
 }

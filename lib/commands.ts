@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { type Database, readAuditEntries } from '../models/index.ts';
-import { ensureAdministrator, setUserEnabled } from './auth/accounts.ts';
+import { ensureAdministrator, resetSecondFactorsOf, setUserEnabled } from './auth/accounts.ts';
 import { createToken, listTokens, revokeToken } from './auth/tokens.ts';
 import type { Command, CommandName } from './cli.ts';
 import { setSwitches, type Switches } from './devices/switches.ts';
@@ -34,6 +34,7 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'device disable': (database, command) => switchDevice(database, command, { isOn: false }),
   'device expire': (database, command) =>
     switchDevice(database, command, { expiresAt: command.options.at ?? null }),
+  'user reset-mfa': resetMfa,
   'token create': createTokenFor,
   'token list': listAllTokens,
   'token revoke': revokeOneToken,
@@ -49,7 +50,8 @@ async function createOrResetAdministrator(
   const password = options.passwordStdin
     ? (await readStdin()).replace(/\r?\n$/, '')
     : randomBytes(15).toString('base64url');
-  await ensureAdministrator(database, { email, password });
+  const { resetMfa: resetFactors } = options;
+  await ensureAdministrator(database, { email, password }, { resetFactors });
   const shown = options.passwordStdin ? {} : { password };
   return {
     text: options.passwordStdin ? `${email} is an administrator.` : password,
@@ -84,6 +86,16 @@ async function switchDevice(
   return {
     text: `${name} is switched ${disabled_at === null ? 'on' : 'off'} and ${end}.`,
     data: { id, enabled: disabled_at === null, expires_at },
+  };
+}
+
+async function resetMfa(database: Database, { options }: Command): Promise<Outcome> {
+  const email = options.email ?? '';
+  const count = await resetSecondFactorsOf(database, email);
+  const factors = count === 1 ? 'One second factor' : `${count} second factors`;
+  return {
+    text: `${factors} of ${email} removed; the user is signed out.`,
+    data: { email, removed: count },
   };
 }
 

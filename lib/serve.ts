@@ -19,7 +19,9 @@ import {
   makeFirstAdministrator,
   serverPrivateKey,
 } from './first-start.ts';
-import { startForgetting } from './observe/audit.ts';
+import { forgetSessions } from './auth/sessions.ts';
+import { startHourly } from './hourly.ts';
+import { forgetEntries } from './observe/audit.ts';
 import { Counters } from './observe/counters.ts';
 import { messageOf } from './observe/log.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
@@ -118,7 +120,8 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  const forgetting = startForgetting(database, config.auditRetentionDays, log);
+  const old = forgetEntries(database, config.auditRetentionDays, log);
+  const forgetting = startHourly([old, forgetSessions(database)], log);
   undo.push(() => forgetting.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.

@@ -11,6 +11,7 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
+import { accountOf, forgetAttempts } from './attempts.ts';
 import {
   DEFAULT_COST,
   hashPassword,
@@ -19,6 +20,7 @@ import {
   PASSWORD_CHARACTERS_MIN,
   passwordBytes,
 } from './passwords.ts';
+import { resetSecondFactors } from './second-factors.ts';
 
 /** Who is to administer. */
 export interface Administrator {
@@ -27,21 +29,25 @@ export interface Administrator {
 }
 
 /**
- * Makes an enabled administrator with this password, or makes one of the user who has the e-mail.
+ * Makes an enabled administrator with this password, or makes one of the user who has the e-mail;
+ * with `resetFactors` their second factors go.
  * Throws with a sentence for a person when the e-mail or the password is unfit.
  */
 export async function ensureAdministrator(
   database: Database,
   administrator: Administrator,
-  cost = DEFAULT_COST,
+  { cost = DEFAULT_COST, resetFactors = false } = {},
 ): Promise<{ id: string }> {
   const values = await administratorValues(administrator, cost);
   const { result } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     const user = await findByEmail(database, administrator.email, transaction);
-    return user === null
-      ? database.models.User.create(values, { transaction })
-      : user.update({ ...values, email: user.email }, { transaction });
+    if (user === null) return database.models.User.create(values, { transaction });
+    if (resetFactors) await resetSecondFactors(database, user.id, transaction);
+    // Whoever is at the host gets in at once, however often somebody guessed.
+    const counted = [accountOf(user.email), { kind: 'code', subject: user.id } as const];
+    await forgetAttempts(database, counted, transaction);
+    return user.update({ ...values, email: user.email }, { transaction });
   });
   return { id: result.id };
 }
@@ -85,6 +91,17 @@ function findByEmail(
 ): Promise<User | null> {
   const where = { email_key: emailKey(email.trim()) };
   return database.models.User.findOne({ where, transaction, lock: true });
+}
+
+/** Takes the second factors from the user who has an e-mail; throws as `setUserEnabled` does. */
+export async function resetSecondFactorsOf(database: Database, email: string): Promise<number> {
+  const { result } = await writeTransaction(database, async (transaction) => {
+    const user = await findByEmail(database, email, transaction);
+    if (user === null) throw new Error(`there is no user ${email}`);
+    await forgetAttempts(database, [{ kind: 'code', subject: user.id }], transaction);
+    return resetSecondFactors(database, user.id, transaction);
+  });
+  return result;
 }
 
 /** Enables or disables the user who has an e-mail; throws with a sentence when nobody has. */

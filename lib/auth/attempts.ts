@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import {
   type AttemptKind,
   type Database,
+  emailKey,
   type Transaction,
   UniqueConstraintError,
   writeTransaction,
@@ -23,6 +24,11 @@ export const ATTEMPTS_MS = 15 * 60_000;
 export interface Counted {
   readonly kind: AttemptKind;
   readonly subject: string;
+}
+
+/** How an account is counted, whether or not somebody has it. */
+export function accountOf(email: string): Counted {
+  return { kind: 'account', subject: emailKey(email) };
 }
 
 /** What an attempt is counted by, where the address is known as `request.app.address`. */

@@ -6,14 +6,8 @@ import type { Request } from '@hapi/hapi';
 import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../models/index.ts';
 import { originOf } from '../observe/audit.ts';
 import type { Services } from '../services.ts';
-import { type Counted, forgiveAttempt, fromAddress, takeAttempt } from './attempts.ts';
-import {
-  DEFAULT_COST,
-  hashPassword,
-  PASSWORD_BYTES_MAX,
-  passwordBytes,
-  verifyPassword,
-} from './passwords.ts';
+import { accountOf, forgiveAttempt, fromAddress, takeAttempt } from './attempts.ts';
+import { DEFAULT_COST, hashPassword, verifyPassword } from './passwords.ts';
 import { maySignIn } from './sessions.ts';
 
 /** What `last_signed_in_method` says of a password. */
@@ -24,11 +18,6 @@ const EMAIL_CHARACTERS_MAX = 255;
 
 /** What a password is compared with where there is none: as much work, by cost. */
 const standIns = new Map<number, Promise<string>>();
-
-/** How an account is counted. */
-export function accountOf(email: string): Counted {
-  return { kind: 'account', subject: emailKey(email) };
-}
 
 /** The id of the user whose e-mail and password these are; null, and nothing more, otherwise. */
 export async function judgePassword(
@@ -46,14 +35,11 @@ export async function judgePassword(
   }
   const user = await findUser(database, email);
   const hash = user?.password_hash ?? (await standIn(passwordCost));
-  // bcrypt reads no further: two passwords with one beginning would be one.
-  const isWhole = passwordBytes(password) <= PASSWORD_BYTES_MAX;
   const isSame = await verifyPassword(password, hash);
   const isGood =
     user !== null &&
     user.password_hash !== null &&
     isSame &&
-    isWhole &&
     refusedBy === null &&
     maySignIn(user, LOCAL_METHOD);
   await writeTransaction(database, async (transaction) => {

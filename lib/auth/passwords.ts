@@ -19,9 +19,11 @@ export function hashPassword(password: string, cost = DEFAULT_COST): Promise<str
   return inTurn(() => bcrypt.hash(password.normalize('NFC'), cost));
 }
 
-/** Tells whether a password is the one that was hashed. */
-export function verifyPassword(password: string, hash: string): Promise<boolean> {
-  return inTurn(() => bcrypt.compare(password.normalize('NFC'), hash));
+/** Tells whether a password is the one that was hashed; takes as long where it cannot be. */
+export async function verifyPassword(password: string, hash: string): Promise<boolean> {
+  const isSame = await inTurn(() => bcrypt.compare(password.normalize('NFC'), hash));
+  // bcrypt reads no further: two passwords with one beginning would be one.
+  return isSame && passwordBytes(password) <= PASSWORD_BYTES_MAX;
 }
 
 /** How many bytes bcrypt gets of a password. */

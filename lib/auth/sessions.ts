@@ -6,6 +6,7 @@ import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import {
   type Database,
   Op,
+  pruneSignIns,
   type Session,
   type SessionState,
   touchSession,
@@ -13,6 +14,7 @@ import {
   type User,
 } from '../../models/index.ts';
 import { describeError } from '../api/errors.ts';
+import type { Chore } from '../hourly.ts';
 import type { Services } from '../services.ts';
 import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';
 import { localPath } from './local-path.ts';
@@ -73,7 +75,8 @@ export class Sessions {
           if (session !== null && session.state === state)
             return h.authenticated({ credentials: credentialsOf(session) });
           if (request.auth.mode === 'try') return h.unauthenticated(new Error('not signed in'));
-          return h.redirect(outside + placeToSignIn(request, session)).takeover();
+          const place = placeToSignIn(request, session, state);
+          return h.redirect(outside + place).takeover();
         },
       }));
       server.auth.strategy(strategy, strategy);
@@ -170,6 +173,16 @@ export class Sessions {
   }
 }
 
+/** Forgets sessions that ended by themselves, and attempts that count no more. */
+export function forgetSessions(database: Database): Chore {
+  return {
+    failure: 'old sessions were not forgotten',
+    async run() {
+      await pruneSignIns(database, { seenBefore: new Date(Date.now() - IDLE_MS) });
+    },
+  };
+}
+
 /** True while a session serves: neither idle nor late, and its user may be signed in. */
 export function isAlive(session: LiveSession, nowMs: number): boolean {
   const { user } = session;
@@ -198,10 +211,14 @@ function credentialsOf({ id: sessionId, user }: LiveSession) {
 }
 
 /** A session that waits for a second factor goes there; a page that was asked for is kept. */
-function placeToSignIn(request: Request, session: LiveSession | null): string {
+function placeToSignIn(
+  request: Request,
+  session: LiveSession | null,
+  wantedState: SessionState,
+): string {
   if (session?.state === 'second factor') return '/mfa/auth';
   if (session?.state === 'open') return '/';
-  const isPage = request.method === 'get' && request.path !== '/';
+  const isPage = request.method === 'get' && wantedState === 'open';
   const wanted = isPage ? localPath(request.path + request.url.search) : null;
   return wanted === null ? '/' : `/?${new URLSearchParams({ return_to: wanted }).toString()}`;
 }

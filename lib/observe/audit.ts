@@ -10,11 +10,10 @@ import {
   type Origin,
   pruneAuditEntries,
 } from '../../models/index.ts';
+import type { Chore } from '../hourly.ts';
 import type { Log } from '../services.ts';
 
 const DAY_MS = 86_400_000;
-/** How often old entries are looked for. */
-const PRUNE_EVERY_MS = 3_600_000;
 
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
@@ -65,29 +64,13 @@ export function entryLine(entry: AuditEntry): string {
   ].join('\t');
 }
 
-/** Forgets entries that are older than `days`, now and every hour, until the stop. */
-export function startForgetting(
-  database: Database,
-  days: number,
-  log: Log,
-): { stop(): Promise<void> } {
-  const run = async (): Promise<void> => {
-    try {
+/** Forgets entries that are older than `days`. */
+export function forgetEntries(database: Database, days: number, log: Log): Chore {
+  return {
+    failure: 'old audit entries were not forgotten',
+    async run() {
       const count = await pruneAuditEntries(database, new Date(Date.now() - days * DAY_MS));
       if (count > 0) log.info({ count, days }, 'old audit entries were forgotten');
-    } catch (error) {
-      const { name } = error as Error;
-      log.warn({ error: name }, 'old audit entries were not forgotten; tried again in an hour');
-    }
-  };
-  let underWay = run();
-  const timer = setInterval(() => {
-    underWay = underWay.then(run);
-  }, PRUNE_EVERY_MS);
-  return {
-    stop: () => {
-      clearInterval(timer);
-      return underWay;
     },
   };
 }

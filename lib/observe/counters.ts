@@ -1,5 +1,5 @@
-// Counts of what was refused, by reason, for one process. They only grow; whoever shows them takes
-// differences. Nothing of a request is kept but its reason.
+// Counts of what was refused, and of what became of sign-ins, by reason, for one process. They
+// only grow; whoever shows them takes differences. Nothing of a request is kept but its reason.
 
 /** What is counted. */
 const families = ['requests_refused', 'connections_refused', 'sign_ins'] as const;

@@ -9,6 +9,8 @@ import { judgeForms } from './forms.ts';
 import { guardPages } from './headers.ts';
 import { logoRoute } from './logo.ts';
 import { accountPages } from './pages/account.ts';
+import { secondFactorPages } from './pages/second-factor.ts';
+import { secondFactorsPages } from './pages/second-factors.ts';
 import { signInPages } from './pages/sign-in.ts';
 import type { Web } from './web.ts';
 
@@ -16,7 +18,12 @@ import type { Web } from './web.ts';
 type PageRoutes = (web: Web) => ServerRoute[];
 
 /** All pages. */
-const pageRoutes: readonly PageRoutes[] = [signInPages, accountPages];
+const pageRoutes: readonly PageRoutes[] = [
+  signInPages,
+  secondFactorPages,
+  accountPages,
+  secondFactorsPages,
+];
 
 /** Serves the web interface. */
 export const webPages: Plugin<Web> = {

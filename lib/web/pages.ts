@@ -35,6 +35,8 @@ declare module '@hapi/hapi' {
   interface RequestApplicationState {
     /** The secret to which forms of a browser are bound that is not signed in. */
     visitorSecret?: string;
+    /** The secret of a session that began with this very request. */
+    newSecret?: string;
     /** What the page may load from, and send forms to, beside this gateway. */
     allowedSources?: { readonly images?: string; readonly forms?: string };
   }
@@ -97,7 +99,10 @@ export class Pages {
   /** The tokens by which a form of this browser is known; any of them will do. */
   formTokens(request: Request): string[] {
     const { cookies } = this.#options.sessions;
-    const secrets = [cookies.secretOf(request, 'session'), cookies.secretOf(request, 'visitor')];
+    const secrets = [
+      request.app.newSecret ?? cookies.secretOf(request, 'session'),
+      cookies.secretOf(request, 'visitor'),
+    ];
     return secrets.filter((secret) => secret !== null).map(formToken);
   }
 

@@ -5,7 +5,11 @@ import { parseCommandLine } from '../../lib/cli.ts';
 
 test('nothing means serve', (t) => {
   t.deepEqual(parseCommandLine([]), {
-    command: { words: 'serve', operand: null, options: { json: false, passwordStdin: false } },
+    command: {
+      words: 'serve',
+      operand: null,
+      options: { json: false, passwordStdin: false, resetMfa: false },
+    },
   });
 });
 

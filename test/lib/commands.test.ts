@@ -5,9 +5,12 @@ import { parseCommandLine } from '../../lib/cli.ts';
 import { databaseCommands, type Outcome } from '../../lib/commands.ts';
 import { findTokenOwner, hashToken } from '../../lib/auth/tokens.ts';
 import { verifyPassword } from '../../lib/auth/passwords.ts';
-import type { Database } from '../../models/index.ts';
+import { addSecondFactor } from '../../lib/auth/second-factors.ts';
+import { type Database, writeTransaction } from '../../models/index.ts';
 import { addDevice, addUser } from '../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
+import { openServer } from '../support/server.ts';
+import { addPerson, Visitor } from '../support/visitor.ts';
 
 /** Runs a line as a person types it; `stdin` is what is piped into it. */
 async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
@@ -99,3 +102,46 @@ for (const kind of databaseKinds()) {
     t.is((await runLine(database, 'migrate')).text, 'The database is up to date.');
   });
 }
+
+test('an administrator gets in again at once, without second factors where that is asked for', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const { database } = server;
+  const { id } = await addPerson(database, 'boss@example.com', {
+    role: 'admin',
+    disabled_at: new Date(),
+    disabled_by: 'provider',
+    disabled_provider: 'okta',
+  });
+  const factor = { userId: id, name: 'phone', secret: 'JBSWY3DPEHPK3PXP', step: 0 };
+  await writeTransaction(database, (transaction) => addSecondFactor(database, factor, transaction));
+  for (let n = 0; n < 6; n += 1)
+    await new Visitor(server).signIn('boss@example.com', 'a bad guess');
+  const reset = async (line: string): Promise<string> => {
+    const outcome = await runLine(database, line, 'a good password 1');
+    t.is(outcome.text, 'boss@example.com is an administrator.');
+    return (
+      (await new Visitor(server).signIn('boss@example.com', 'a good password 1')).location ?? ''
+    );
+  };
+  const line = 'admin create-or-reset --email boss@example.com --password-stdin';
+  t.is(await reset(line), '/mfa/auth', 'the second factor stands');
+  t.is(await reset(`${line} --reset-mfa`), '/');
+});
+
+test('second factors are taken from who lost them, and their sessions with them', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const { database } = server;
+  const { id } = await addPerson(database, 'ann@example.com');
+  const visitor = new Visitor(server);
+  await visitor.signIn('ann@example.com');
+  const factor = { userId: id, name: 'phone', secret: 'JBSWY3DPEHPK3PXP', step: 0 };
+  await writeTransaction(database, (transaction) => addSecondFactor(database, factor, transaction));
+  const { data, text } = await runLine(database, 'user reset-mfa --email Ann@example.com');
+  t.deepEqual(data, { email: 'Ann@example.com', removed: 1 });
+  t.regex(text, /^One second factor of Ann@example\.com removed/);
+  t.is((await visitor.get('/user_account')).status, 302);
+  t.is((await visitor.signIn('ann@example.com')).location, '/');
+  await t.throwsAsync(runLine(database, 'user reset-mfa --email nobody@example.com'), {
+    message: 'there is no user nobody@example.com',
+  });
+});

@@ -89,11 +89,22 @@ interface UserValues {
   password_confirmation?: string | null;
 }
 
+const judgeUser = judgeOf<UserValues>(userFields);
+
 /** What of a user is written. */
 interface UserChanges {
   email?: string;
   role?: Role;
   password_hash?: string;
+}
+
+/** Judges a password that is typed twice, as the fields of a user are. */
+export function judgePasswordFields(
+  fields: Readonly<Record<'password' | 'password_confirmation', string>>,
+): Judged<Pick<UserValues, 'password'>> {
+  const judged = judgeUser(fields, 'update');
+  judgeConfirmation(judged.values, judged.faults);
+  return judged;
 }
 
 /** A user as it is shown. */
@@ -116,7 +127,7 @@ export class Users implements Collection<UserValues> {
   readonly wrapper = 'user';
   readonly sources = [{ table: 'users' }] as const;
   readonly filters = userFilters;
-  readonly judge = judgeOf<UserValues>(userFields);
+  readonly judge = judgeUser;
   readonly #context: ApiContext;
 
   constructor(context: ApiContext) {

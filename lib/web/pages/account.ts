@@ -1,14 +1,182 @@
-// The account of whoever is signed in.
+// The account of whoever is signed in: what is known of them, their password, and the browsers in
+// which they are signed in. Their second factors are in second-factors.ts.
 
-import type { ServerRoute } from '@hapi/hapi';
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { noteAction, Op, type Session, type User } from '../../../models/index.ts';
+import { ApiError } from '../../api/errors.ts';
+import type { Faults } from '../../api/judge.ts';
+import { isFaultless } from '../../api/judge.ts';
+import { messages } from '../../api/messages.ts';
+import { judgePasswordFields } from '../../api/v0/users.ts';
+import { saveChanges } from '../../api/writes.ts';
+import { accountOf, forgiveAttempt, fromAddress, takeAttempt } from '../../auth/attempts.ts';
+import { actorId } from '../../auth/index.ts';
+import { LOCAL_METHOD } from '../../auth/local.ts';
+import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
+import { IDLE_MS } from '../../auth/sessions.ts';
+import { textOf } from '../forms.ts';
 import { page } from '../route.ts';
 import type { Web } from '../web.ts';
+
+const WRONG = 'is not your password; after five failures there is a wait of 15 minutes';
 
 /** The routes of the account. */
 export function accountPages(web: Web): ServerRoute[] {
   return [
-    page('GET', '/user_account', (request, h) =>
-      web.pages.show(request, h, 'account', { title: 'Account' }),
+    page('GET', '/user_account', (request, h) => showAccount(web, request, h)),
+    page('GET', '/user_account/change_password', (request, h) =>
+      showPasswordForm(web, request, h, {}),
+    ),
+    page('POST', '/user_account/change_password', (request, h) => changePassword(web, request, h)),
+    page('POST', '/user_account/sessions/end_others', (request, h) =>
+      endSessions(web, request, h, { [Op.ne]: ownSession(request) }),
+    ),
+    page('POST', '/user_account/sessions/{id}/end', (request, h) =>
+      endSessions(web, request, h, String(request.params['id'])),
     ),
   ];
+}
+
+async function showAccount(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const { SecondFactor, RecoveryCode, Session: sessions } = web.services.database.models;
+  const userId = actorId(request);
+  const where = { user_id: userId };
+  const user = await ownUser(web, request);
+  const recent = { ...where, state: 'open' as const, seen_at: { [Op.gt]: oldest() } };
+  return web.pages.show(request, h, 'account', {
+    title: 'Account',
+    hasPassword: user.password_hash !== null,
+    lastSignedInAt: user.last_signed_in_at?.toISOString() ?? null,
+    method: methodName(user.last_signed_in_method),
+    factors: await SecondFactor.findAll({ where, order: [['inserted_at', 'ASC']] }),
+    recoveryCodes: await RecoveryCode.count({ where }),
+    sessions: (await sessions.findAll({ where: recent, order: [['seen_at', 'DESC']] })).map(
+      (session) => shownSession(session, ownSession(request)),
+    ),
+  });
+}
+
+async function changePassword(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const { services, sessions } = web;
+  const { values, faults } = judgePasswordFields({
+    password: textOf(request, 'password'),
+    password_confirmation: textOf(request, 'password_confirmation'),
+  });
+  if (textOf(request, 'password') === '') faults['password'] = [messages.blank];
+  const user = await ownUser(web, request);
+  if (!(await isOwnPassword(web, request, user))) faults['current_password'] = [WRONG];
+  if (!isFaultless(faults)) return (await showPasswordForm(web, request, h, faults)).code(422);
+  const password_hash = await hashPassword(values.password ?? '', services.passwordCost);
+  const secret = await web.writes.run(request, {
+    judge: async (transaction) => {
+      const present = await services.database.models.User.findByPk(user.id, {
+        transaction,
+        lock: true,
+      });
+      // Somebody else changed it since it was compared.
+      if (present?.password_hash !== user.password_hash) throw new ApiError('stale_form');
+      return present;
+    },
+    write: async (transaction, present) => {
+      // Ends every session, this browser's too, which then gets another one.
+      await saveChanges(present, { password_hash }, transaction);
+      const method = request.app.session?.method ?? LOCAL_METHOD;
+      return sessions.begin(request, { user: present, method, state: 'open' }, transaction);
+    },
+  });
+  sessions.setSecret(h, secret);
+  web.pages.flash(h, 'done', 'Your password is changed. Other browsers were signed out.');
+  return web.pages.redirect(h, '/user_account');
+}
+
+/** Counted like a sign-in: an open browser that somebody left must not serve to guess. */
+async function isOwnPassword(web: Web, request: Request, user: User): Promise<boolean> {
+  const { database } = web.services;
+  if (user.password_hash === null) return false;
+  const counted = [accountOf(user.email), fromAddress(request.app.address)];
+  if ((await takeAttempt(database, counted)).refusedBy !== null) return false;
+  const typed = textOf(request, 'current_password');
+  if (!(await verifyPassword(typed, user.password_hash))) return false;
+  await web.writes.run(request, {
+    judge: async () => null,
+    write: (transaction) => forgiveAttempt(database, counted, transaction),
+  });
+  return true;
+}
+
+async function showPasswordForm(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  faults: Faults,
+): Promise<ResponseObject> {
+  const { password_hash: hash } = await ownUser(web, request);
+  const values = { title: 'Change your password', hasPassword: hash !== null, faults };
+  return web.pages.show(request, h, 'change-password', values);
+}
+
+/** Ends sessions of one's own; the one that asks is ended by signing out. */
+async function endSessions(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  id: string | { [Op.ne]: string },
+): Promise<ResponseObject> {
+  const userId = actorId(request);
+  const { Session: sessions } = web.services.database.models;
+  const count = await web.writes.run(request, {
+    judge: async () => null,
+    write: async (transaction) => {
+      const ended = await sessions.destroy({ where: { user_id: userId, id }, transaction });
+      const entry = { action: 'sign out', kind: 'user', recordId: userId } as const;
+      if (ended > 0) noteAction(transaction, { ...entry, changes: { sessions: { to: ended } } });
+      return ended;
+    },
+  });
+  if (count === 0 && typeof id === 'string') throw new ApiError('not_found');
+  web.pages.flash(
+    h,
+    'done',
+    count === 1 ? 'One session is ended.' : `${count} sessions are ended.`,
+  );
+  return web.pages.redirect(h, '/user_account');
+}
+
+function shownSession(session: Session, own: string) {
+  return {
+    id: session.id,
+    isOwn: session.id === own,
+    browser: session.user_agent ?? 'unknown browser',
+    address: session.address ?? 'unknown',
+    method: methodName(session.method),
+    seenAt: session.seen_at.toISOString(),
+    beganAt: session.inserted_at.toISOString(),
+  };
+}
+
+function methodName(method: string | null): string | null {
+  return method === LOCAL_METHOD ? 'password' : method;
+}
+
+function ownSession({ auth }: Request): string {
+  return auth.credentials.user?.sessionId ?? '';
+}
+
+async function ownUser({ services }: Web, request: Request): Promise<User> {
+  const user = await services.database.models.User.findByPk(actorId(request));
+  // Removed in this very moment.
+  if (user === null) throw new ApiError('not_found');
+  return user;
+}
+
+function oldest(): Date {
+  return new Date(Date.now() - IDLE_MS);
 }

@@ -48,7 +48,7 @@ for (const kind of databaseKinds()) {
     const made = await ensureAdministrator(
       database,
       { email: ' Ann@example.com ', password },
-      COST,
+      { cost: COST },
     );
     const row = await User.findByPk(made.id, { rejectOnEmpty: true });
     t.like(row.get(), { email: 'Ann@example.com', role: 'admin', disabled_at: null });
@@ -62,7 +62,7 @@ for (const kind of databaseKinds()) {
     const again = await ensureAdministrator(
       database,
       { email: 'ANN@EXAMPLE.COM', password: 'another password' },
-      COST,
+      { cost: COST },
     );
     t.is(again.id, made.id);
     await row.reload();
@@ -79,7 +79,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: an administrator needs an e-mail and a fit password`, async (t) => {
     const database = await openDatabase(t, kind);
     const make = (email: string, secret: string): Promise<unknown> =>
-      ensureAdministrator(database, { email, password: secret }, COST);
+      ensureAdministrator(database, { email, password: secret }, { cost: COST });
     await t.throwsAsync(make('ann', password), { message: /no e-mail/ });
     await t.throwsAsync(make('a@b', 'short'), { message: /12 to 64 characters/ });
     await t.throwsAsync(make('a@b', 'x'.repeat(65)), { message: /12 to 64 characters/ });

@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import {
+  accountOf,
   ATTEMPTS_MAX,
   ATTEMPTS_MS,
   type Counted,
@@ -87,6 +88,10 @@ for (const kind of databaseKinds()) {
     );
   });
 }
+
+test('an account is counted as one, however its e-mail is written', (t) => {
+  t.deepEqual(accountOf('Ann@Example.com'), accountOf('ann@example.com'));
+});
 
 test('addresses of one IPv6 customer count as one', (t) => {
   t.deepEqual(fromAddress('2001:db8::1'), fromAddress('2001:db8::ffff'));

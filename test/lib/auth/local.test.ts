@@ -2,7 +2,6 @@
 
 import bcrypt from 'bcrypt';
 import test from 'ava';
-import { accountOf } from '../../../lib/auth/local.ts';
 import { hashPassword } from '../../../lib/auth/passwords.ts';
 import { readAuditEntries, writeTransaction } from '../../../models/index.ts';
 import { databaseKinds } from '../../support/databases.ts';
@@ -144,7 +143,3 @@ for (const kind of databaseKinds()) {
     t.false(JSON.stringify(entries).includes('nobody'));
   });
 }
-
-test('an account is counted as one, however its e-mail is written', (t) => {
-  t.deepEqual(accountOf('Ann@Example.com'), accountOf('ann@example.com'));
-});

@@ -5,7 +5,8 @@ import test from 'ava';
 import { createToken, ensureBootstrapToken } from '../../../lib/auth/tokens.ts';
 import { parseCommandLine } from '../../../lib/cli.ts';
 import { databaseCommands, type Outcome } from '../../../lib/commands.ts';
-import { startForgetting } from '../../../lib/observe/audit.ts';
+import { startHourly } from '../../../lib/hourly.ts';
+import { forgetEntries } from '../../../lib/observe/audit.ts';
 import {
   type AuditEntry,
   COMMAND_LINE,
@@ -174,8 +175,7 @@ for (const kind of databaseKinds()) {
     const old = { ...sample!.get(), id: '00000000-0000-7000-8000-000000000000' };
     await AuditEntry.create(old);
     const lines: LogLine[] = [];
-    const forgetting = startForgetting(database, 365, logInto(lines));
-    await forgetting.stop();
+    await forgetEntries(database, 365, logInto(lines)).run();
     t.is(await AuditEntry.findByPk(old.id), null);
     t.not(await AuditEntry.findByPk(sample!.id), null);
     t.deepEqual(lines, [
@@ -192,6 +192,7 @@ test('a database that is away is no reason to stop', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   await database.models.AuditEntry.drop();
   const lines: LogLine[] = [];
-  await startForgetting(database, 365, logInto(lines)).stop();
+  const log = logInto(lines);
+  await startHourly([forgetEntries(database, 365, log)], log).stop();
   t.is(lines[0]?.level, 'warn');
 });

@@ -13,6 +13,7 @@ test('counts grow by reason, and what never happened is none', (t) => {
   t.is(counters.of('requests_refused', 'too_many'), 0);
   t.deepEqual(counters.read(), {
     requests_refused: { not_found: 2 },
+    sign_ins: {},
     connections_refused: { too_many: 1 },
   });
 });

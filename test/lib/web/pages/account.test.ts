@@ -1,15 +1,124 @@
-// The account of whoever is signed in.
+// The account of whoever is signed in: their password, and the browsers that they are signed in with.
 
 import test from 'ava';
-import { openServer } from '../../../support/server.ts';
-import { addPerson, Visitor } from '../../../support/visitor.ts';
+import { readAuditEntries } from '../../../../models/index.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+import { openServer, type TestServer } from '../../../support/server.ts';
+import { addPerson, PASSWORD, Visitor } from '../../../support/visitor.ts';
 
-test('everybody sees their own account', async (t) => {
-  const server = await openServer(t, 'sqlite');
-  await addPerson(server.database, 'ann@example.com');
+const EMAIL = 'ann@example.com';
+const NEW = 'staple staple staple';
+const PATH = '/user_account/change_password';
+
+async function signedIn(server: TestServer, agent = 'Browser/1'): Promise<Visitor> {
   const visitor = new Visitor(server);
-  await visitor.signIn('ann@example.com');
-  const { status, text } = await visitor.get('/user_account');
-  t.is(status, 200);
-  t.true(text.includes('<dd>ann@example.com</dd>'));
+  visitor.headers['user-agent'] = agent;
+  await visitor.signIn(EMAIL);
+  await visitor.get('/user_account');
+  return visitor;
+}
+
+const form = (values: Record<string, string> = {}): Record<string, string> => ({
+  current_password: PASSWORD,
+  password: NEW,
+  password_confirmation: NEW,
+  ...values,
 });
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: another password ends every other session, and goes on in this one`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const [visitor, other] = [await signedIn(server), await signedIn(server)];
+    const before = visitor.cookies.get('postern-session');
+    t.is((await visitor.post(PATH, form())).status, 303);
+    t.not(visitor.cookies.get('postern-session'), before);
+    const { status, text } = await visitor.get('/user_account');
+    t.is(status, 200);
+    t.true(text.includes('Your password is changed.'));
+    t.is((await other.get('/user_account')).status, 302);
+    t.is((await new Visitor(server).signIn(EMAIL, PASSWORD)).status, 401);
+    t.is((await new Visitor(server).signIn(EMAIL, NEW)).status, 303);
+    const entries = await readAuditEntries(server.database, { limit: 20 });
+    const change = entries.find(({ action }) => action === 'update');
+    t.like(change, { kind: 'user', email: EMAIL, changes: { password: { changed: true } } });
+  });
+
+  test(`${kind}: every fault of a new password is told, and none changes it`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const rows: [string, Record<string, string>, RegExp][] = [
+      ['the present one', { current_password: 'x' }, /is not your password/],
+      ['beyond what bcrypt reads', { current_password: `${PASSWORD}x` }, /is not your password/],
+      ['none', { current_password: '' }, /is not your password/],
+      ['too short', { password: 'short', password_confirmation: 'short' }, /at least 12 character/],
+      ['too long', { password: 'x'.repeat(65) }, /at most 64 character/],
+      ['too many bytes', { password: '€'.repeat(30) }, /at most 72 byte/],
+      ['empty', { password: '', password_confirmation: '' }, /can&#39;t be blank/],
+      ['not confirmed', { password_confirmation: '' }, /can&#39;t be blank/],
+      ['confirmed otherwise', { password_confirmation: `${NEW}x` }, /does not match confirmation/],
+    ];
+    for (const [says, values, words] of rows) {
+      const visitor = await signedIn(server);
+      const shown = await visitor.post(PATH, form(values));
+      t.is(shown.status, 422, says);
+      t.regex(shown.text, words, says);
+      for (const secret of [PASSWORD, NEW]) t.false(shown.text.includes(secret), says);
+      await server.database.models.SignInAttempt.destroy({ where: {} });
+    }
+    t.is((await new Visitor(server).signIn(EMAIL)).status, 303);
+  });
+
+  test(`${kind}: an open browser does not serve to guess the present password`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    for (let n = 0; n < 5; n += 1) await visitor.post(PATH, form({ current_password: 'guess' }));
+    t.is((await visitor.post(PATH, form())).status, 422);
+  });
+
+  test(`${kind}: who has no password is told so, and cannot make one up`, async (t) => {
+    const server = await openServer(t, kind);
+    const user = await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    await server.database.sequelize.query('UPDATE users SET password_hash = NULL');
+    t.false((await visitor.get(PATH)).text.includes('type="password"'));
+    t.is((await visitor.post(PATH, form({ current_password: '' }))).status, 422);
+    t.is((await user.reload()).password_hash, null);
+  });
+
+  test(`${kind}: sessions are listed as text, and ended one by one or all others`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server, 'Mine/1');
+    const others = [
+      await signedIn(server, '<script>alert(1)</script>'),
+      await signedIn(server, `${'x'.repeat(400)}`),
+      await signedIn(server, 'Third/1'),
+    ];
+    const { text } = await visitor.get('/user_account');
+    t.false(text.includes('<script>alert'));
+    t.is(text.match(/this browser/g)?.length, 1);
+    const ids = [...text.matchAll(/sessions\/([0-9a-f-]{36})\/end"/g)].map(([, id]) => id);
+    t.is(ids.length, 3);
+    t.is((await visitor.post(`/user_account/sessions/${ids[0]}/end`)).status, 303);
+    t.is((await visitor.post(`/user_account/sessions/${ids[0]}/end`)).status, 404);
+    t.is(await server.database.models.Session.count(), 3);
+    await visitor.post('/user_account/sessions/end_others');
+    t.is(await server.database.models.Session.count(), 1);
+    for (const other of others) t.is((await other.get('/user_account')).status, 302);
+    t.is((await visitor.get('/user_account')).status, 200);
+  });
+
+  test(`${kind}: nobody ends another user's session`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    await addPerson(server.database, 'ben@example.com');
+    const ben = new Visitor(server);
+    await ben.signIn('ben@example.com');
+    const [bens] = await server.database.models.Session.findAll();
+    const ann = await signedIn(server);
+    t.is((await ann.post(`/user_account/sessions/${bens?.id}/end`)).status, 404);
+    t.is((await ben.get('/user_account')).status, 200);
+  });
+}

@@ -1,0 +1,211 @@
+// A user's second factors: setting an authenticator up, removing one, new recovery codes. Whatever
+// weakens the account asks for a code, so that a browser that somebody left open is not enough.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { renderSVG } from 'uqr';
+import type { Transaction, User } from '../../../models/index.ts';
+import { ApiError } from '../../api/errors.ts';
+import { messages } from '../../api/messages.ts';
+import { forgiveAttempt, takeAttempt } from '../../auth/attempts.ts';
+import { actorId } from '../../auth/index.ts';
+import {
+  addSecondFactor,
+  beginEnrolment,
+  type Enrolment,
+  FACTOR_NAME_CHARACTERS_MAX,
+  FACTORS_MAX,
+  openEnrolment,
+  removeSecondFactor,
+  renewRecoveryCodes,
+  spendCode,
+  stepOf,
+} from '../../auth/second-factors.ts';
+import { textOf } from '../forms.ts';
+import { page } from '../route.ts';
+import type { Web } from '../web.ts';
+import { BAD_CODE, codesOf } from './second-factor.ts';
+
+type Faults = Record<string, string[]>;
+
+const TOO_MANY = `${FACTORS_MAX} second factors are the most; remove one first`;
+
+/** The routes of second factors. */
+export function secondFactorsPages(web: Web): ServerRoute[] {
+  const base = '/user_account';
+  return [
+    page('GET', `${base}/register_mfa`, (request, h) => showEnrolment(web, request, h)),
+    page('POST', `${base}/register_mfa`, (request, h) => enrol(web, request, h)),
+    page('GET', `${base}/second_factors/{id}/remove`, (request, h) =>
+      askForCode(web, request, h, removal, {}),
+    ),
+    page('POST', `${base}/second_factors/{id}/remove`, (request, h) => remove(web, request, h)),
+    page('GET', `${base}/recovery_codes`, (request, h) => askForCode(web, request, h, renewal, {})),
+    page('POST', `${base}/recovery_codes`, (request, h) => renew(web, request, h)),
+  ];
+}
+
+/** Something for which a code is asked. */
+interface Deed {
+  readonly title: string;
+  readonly text: string;
+  readonly label: string;
+}
+
+const removal: Deed = {
+  title: 'Remove a second factor',
+  text: 'Signing in will not take its codes any more. With the last one your recovery codes go.',
+  label: 'Remove it',
+};
+
+const renewal: Deed = {
+  title: 'New recovery codes',
+  text: 'You get ten new ones; those of before serve no more.',
+  label: 'Make new ones',
+};
+
+async function showEnrolment(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  enrolment: Enrolment = beginEnrolment(web.services.database, ownerOf(request)),
+  faults: Faults = {},
+): Promise<ResponseObject> {
+  return web.pages.show(request, h, 'register-mfa', {
+    title: 'Add a second factor',
+    sealed: enrolment.sealed,
+    secret: enrolment.secret.match(/.{1,4}/g)?.join(' '),
+    // Made of the address alone: letters, digits and what URLs encode.
+    qr: renderSVG(enrolment.address, { border: 2 }),
+    name: textOf(request, 'name'),
+    faults,
+  });
+}
+
+async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { database } = web.services;
+  const enrolment = openEnrolment(database, textOf(request, 'sealed'), ownerOf(request));
+  if (enrolment === null) throw new ApiError('stale_form');
+  const name = textOf(request, 'name').trim();
+  const step = stepOf(enrolment.secret, textOf(request, 'code'), 0);
+  const faults: Faults = {
+    ...nameFaults(name),
+    ...(step === null ? { code: ['is not the code that it shows; is the clock right?'] } : {}),
+  };
+  if (step === null || Object.keys(faults).length > 0)
+    return (await showEnrolment(web, request, h, enrolment, faults)).code(422);
+  const factor = { userId: actorId(request), name, secret: enrolment.secret, step };
+  const added = await changeFactors(web, request, h, (user, transaction) =>
+    addSecondFactor(database, { ...factor, userId: user.id }, transaction),
+  );
+  if (added === null)
+    return (await showEnrolment(web, request, h, enrolment, { name: [TOO_MANY] })).code(422);
+  if (added.recoveryCodes.length > 0) return showCodes(web, request, h, added.recoveryCodes);
+  web.pages.flash(h, 'done', `The second factor “${name}” is set up.`);
+  return web.pages.redirect(h, '/user_account');
+}
+
+async function remove(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { database } = web.services;
+  const id = String(request.params['id']);
+  const isDone = await withCode(web, request, h, (user, transaction) =>
+    removeSecondFactor(database, user.id, id, transaction),
+  );
+  if (isDone === null) return askForCode(web, request, h, removal, { code: [BAD_CODE] });
+  if (!isDone) throw new ApiError('not_found');
+  web.pages.flash(h, 'done', 'The second factor is removed.');
+  return web.pages.redirect(h, '/user_account');
+}
+
+async function renew(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const codes = await withCode(web, request, h, (user, transaction) =>
+    renewRecoveryCodes(web.services.database, user.id, transaction),
+  );
+  return codes === null
+    ? askForCode(web, request, h, renewal, { code: [BAD_CODE] })
+    : showCodes(web, request, h, codes);
+}
+
+/** Does something if the form's code is good, which it then serves no more; null where it is not. */
+async function withCode<T>(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  write: (user: User, transaction: Transaction) => Promise<T>,
+): Promise<T | null> {
+  const { database } = web.services;
+  const counted = codesOf(request, actorId(request));
+  if ((await takeAttempt(database, counted)).refusedBy !== null) return null;
+  return changeFactors(web, request, h, async (user, transaction) => {
+    if (!(await spendCode(database, user.id, textOf(request, 'code'), transaction))) return null;
+    await forgiveAttempt(database, counted, transaction);
+    return write(user, transaction);
+  });
+}
+
+/**
+ * Writes what concerns the user's second factors. Where that changed something (not null), other
+ * browsers are signed out and this one gets a new secret.
+ */
+async function changeFactors<T>(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  write: (user: User, transaction: Transaction) => Promise<T | null>,
+): Promise<T | null> {
+  const { models } = web.services.database;
+  const { method = 'email' } = request.app.session ?? {};
+  const done = await web.writes.run(request, {
+    judge: async (transaction) => {
+      const id = actorId(request);
+      const user = await models.User.findByPk(id, { transaction, lock: true });
+      if (user === null) throw new ApiError('not_found');
+      return user;
+    },
+    write: async (transaction, user) => {
+      const result = await write(user, transaction);
+      if (result === null) return null;
+      await models.Session.destroy({ where: { user_id: user.id }, transaction });
+      const beginning = { user, method, state: 'open' } as const;
+      return { result, secret: await web.sessions.begin(request, beginning, transaction) };
+    },
+  });
+  if (done === null) return null;
+  web.sessions.setSecret(h, done.secret);
+  request.app.newSecret = done.secret;
+  return done.result;
+}
+
+async function askForCode(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  deed: Deed,
+  faults: Faults,
+): Promise<ResponseObject> {
+  const values = { ...deed, action: request.path, faults };
+  const response = await web.pages.show(request, h, 'ask-for-code', values);
+  return response.code(Object.keys(faults).length === 0 ? 200 : 422);
+}
+
+function showCodes(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  codes: readonly string[],
+): Promise<ResponseObject> {
+  return web.pages.show(request, h, 'recovery-codes', { title: 'Your recovery codes', codes });
+}
+
+function nameFaults(name: string): Faults {
+  if (name === '' || !name.isWellFormed() || name.includes('\0')) return { name: [messages.blank] };
+  const limit = FACTOR_NAME_CHARACTERS_MAX;
+  return Array.from(name).length > limit
+    ? { name: [`should be at most ${limit} character(s)`] }
+    : {};
+}
+
+/** Whose enrolment it is: it serves in this session alone. */
+function ownerOf({ auth }: Request): { sessionId: string; email: string } {
+  const { sessionId = '', email = '' } = auth.credentials.user ?? {};
+  return { sessionId, email };
+}

@@ -1,0 +1,131 @@
+// Setting second factors up and taking them away.
+
+import { Secret, TOTP } from 'otpauth';
+import test from 'ava';
+import { databaseKinds } from '../../../support/databases.ts';
+import { openServer, type TestServer } from '../../../support/server.ts';
+import { addPerson, Visitor } from '../../../support/visitor.ts';
+
+const EMAIL = 'ann@example.com';
+
+function code(secret: string, steps = 0): string {
+  const timestamp = Date.now() + steps * 30_000;
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp });
+}
+
+async function signedIn(server: TestServer): Promise<Visitor> {
+  const visitor = new Visitor(server);
+  await visitor.signIn(EMAIL);
+  return visitor;
+}
+
+/** Opens the page and reads what an authenticator would read. */
+async function begin(visitor: Visitor): Promise<{ sealed: string; secret: string }> {
+  const { text } = await visitor.get('/user_account/register_mfa');
+  const sealed = /name="sealed" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  const secret = /<code>([A-Z2-7 ]+)<\/code>/.exec(text)?.[1]?.replaceAll(' ', '') ?? '';
+  return { sealed, secret };
+}
+
+async function enrol(visitor: Visitor): Promise<{ secret: string; codes: string[] }> {
+  const { sealed, secret } = await begin(visitor);
+  const form = { sealed, name: 'phone', code: code(secret) };
+  const { text } = await visitor.post('/user_account/register_mfa', form);
+  const codes = [...text.matchAll(/<li><code>([^<]+)</g)].map(([, one = '']) => one);
+  return { secret, codes };
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: one is set up with a code, shows recovery codes once, and signs others out`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const [visitor, other] = [await signedIn(server), await signedIn(server)];
+    const before = visitor.cookies.get('postern-session');
+    const { codes } = await enrol(visitor);
+    t.is(codes.length, 10);
+    t.not(visitor.cookies.get('postern-session'), before);
+    t.is((await other.get('/user_account')).status, 302);
+    const { status, text } = await visitor.get('/user_account');
+    t.is(status, 200);
+    t.true(text.includes('10 recovery codes are'));
+    for (const one of codes) t.false(text.includes(one));
+    t.is((await signedIn(server)).cookies.size, 1);
+    t.is((await (await signedIn(server)).get('/user_account')).location, '/mfa/auth');
+  });
+
+  test(`${kind}: a wrong code, no name, another session's form set nothing up`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const { sealed, secret } = await begin(visitor);
+    const good = { sealed, name: 'phone', code: code(secret) };
+    const rows: [number, Record<string, string>][] = [
+      [422, { code: '000000' }],
+      [422, { code: code(secret, -5) }],
+      [422, { code: '' }],
+      [422, { name: ' ' }],
+      [422, { name: 'x'.repeat(101) }],
+      [422, { name: 'a\u0000b' }],
+      [403, { sealed: '' }],
+      [403, { sealed: 'x' }],
+    ];
+    for (const [status, bad] of rows) {
+      const shown = await visitor.post('/user_account/register_mfa', { ...good, ...bad });
+      t.is(shown.status, status, JSON.stringify(bad));
+    }
+    const other = await signedIn(server);
+    await other.get('/user_account');
+    t.is((await other.post('/user_account/register_mfa', good)).status, 403);
+    t.is(await server.database.models.SecondFactor.count(), 0);
+  });
+
+  test(`${kind}: names are shown as text`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const { sealed, secret } = await begin(visitor);
+    const name = `"><script>alert(1)</script>`;
+    await visitor.post('/user_account/register_mfa', { sealed, name, code: code(secret) });
+    const { text } = await visitor.get('/user_account');
+    t.false(text.includes('<script>alert'));
+    t.true(text.includes('&lt;script&gt;alert(1)&lt;/script&gt;'));
+  });
+
+  test(`${kind}: removing one, and new recovery codes, ask for a code`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const { codes } = await enrol(visitor);
+    const [one] = await server.database.models.SecondFactor.findAll();
+    const remove = `/user_account/second_factors/${one?.id}/remove`;
+    for (const path of [remove, '/user_account/recovery_codes']) {
+      t.is((await visitor.get(path)).status, 200);
+      t.is((await visitor.post(path, { code: '000000' })).status, 422, path);
+      t.is((await visitor.post(path)).status, 422, path);
+    }
+    await server.database.models.SignInAttempt.destroy({ where: {} });
+    const renewed = await visitor.post('/user_account/recovery_codes', { code: codes[0] ?? '' });
+    t.is(renewed.status, 200);
+    const [fresh = ''] = [...renewed.text.matchAll(/<li><code>([^<]+)</g)].map(([, c = '']) => c);
+    t.is((await visitor.post(remove, { code: codes[1] ?? '' })).status, 422, 'void by now');
+    t.is((await visitor.post(remove, { code: fresh })).status, 303);
+    t.is(await server.database.models.SecondFactor.count(), 0);
+    t.is((await (await signedIn(server)).get('/user_account')).status, 200);
+  });
+
+  test(`${kind}: nobody removes another's`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    await addPerson(server.database, 'ben@example.com');
+    const ben = new Visitor(server);
+    await ben.signIn('ben@example.com');
+    await enrol(ben);
+    const [bens] = await server.database.models.SecondFactor.findAll();
+    const ann = await signedIn(server);
+    const { codes } = await enrol(ann);
+    const path = `/user_account/second_factors/${bens?.id}/remove`;
+    await ann.get('/user_account');
+    t.is((await ann.post(path, { code: codes[0] ?? '' })).status, 404);
+    t.is(await server.database.models.SecondFactor.count(), 2);
+  });
+}
