@@ -55,6 +55,7 @@ export {
   readLatestHandshakes,
   type Searchable,
   searchIds,
+  type SearchWish,
 } from './search.ts';
 export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
 export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';

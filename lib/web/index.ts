@@ -12,6 +12,8 @@ import { accountPages } from './pages/account.ts';
 import { secondFactorPages } from './pages/second-factor.ts';
 import { secondFactorsPages } from './pages/second-factors.ts';
 import { signInPages } from './pages/sign-in.ts';
+import { userPages } from './pages/user.ts';
+import { usersPages } from './pages/users.ts';
 import type { Web } from './web.ts';
 
 /** Makes the pages of one concern. */
@@ -23,6 +25,8 @@ const pageRoutes: readonly PageRoutes[] = [
   secondFactorPages,
   accountPages,
   secondFactorsPages,
+  usersPages,
+  userPages,
 ];
 
 /** Serves the web interface. */
