@@ -97,6 +97,13 @@ async function climb(
     log,
     wallMs: () => Date.now(),
   });
+  const sampler = new Sampler({
+    database,
+    gateway,
+    gatewayId: identity.id,
+    deviceIdOf: (key) => reconciler.deviceIdOf(key),
+    log,
+  });
   const state = { isDraining: false };
   const server = createServer({
     config,
@@ -106,17 +113,15 @@ async function climb(
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
+    observed: {
+      drops: () => sampler.drops,
+      rules: () => sampler.rules,
+      problems: () => reconciler.problems,
+    },
   });
   undo.push(() => reconciler.stop());
   await reconciler.start();
 
-  const sampler = new Sampler({
-    database,
-    gateway,
-    gatewayId: identity.id,
-    deviceIdOf: (key) => reconciler.deviceIdOf(key),
-    log,
-  });
   sampler.start();
   undo.push(() => sampler.stop());
 

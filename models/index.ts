@@ -26,7 +26,13 @@ export { Gateway, type Heartbeat, recordHeartbeat, registerGateway } from './gat
 export { type Resealed, resealSecrets } from './key-rotation.ts';
 export { DatabaseTooNewError, migrate, pendingMigrations } from './migrations/index.ts';
 export { removeDevices, removeUser } from './removal.ts';
-export { readRivalDevices, readRivalRules, readUserIds, type RivalDevice } from './rivals.ts';
+export {
+  readRivalDevices,
+  readRivalRules,
+  readTouchingRules,
+  readUserIds,
+  type RivalDevice,
+} from './rivals.ts';
 export { type ChangesSince, currentRevision, pruneChanges, readChanges } from './revision.ts';
 export {
   type DeviceRow,

@@ -7,6 +7,8 @@ import { type Database, recordStatus, type StatusReport } from '../../models/ind
 import type { Log } from '../services.ts';
 
 const SAMPLE_MS = 500;
+/** Rules whose hits are remembered. */
+export const RULES_MAX = 100_000;
 
 /** What a sampler is made of. */
 export interface SamplerOptions {
@@ -120,6 +122,11 @@ export class Sampler {
 
   #addRule(rule: RuleSample): void {
     const known = this.#rules.get(rule.id);
+    if (known === undefined && this.#rules.size >= RULES_MAX) {
+      // Ids of rules that are gone must not fill the memory.
+      const [oldest = ''] = this.#rules.keys();
+      this.#rules.delete(oldest);
+    }
     this.#rules.set(rule.id, {
       id: rule.id,
       packets: (known?.packets ?? 0) + rule.packets,
