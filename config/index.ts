@@ -161,6 +161,13 @@ const checks: readonly Check[] = [
         : ['DEFAULT_ADMIN_EMAIL and DEFAULT_ADMIN_PASSWORD come together; set both or none'],
   },
   {
+    of: ['samlKeyfilePath', 'samlCertfilePath'],
+    faults: (config) =>
+      (config.samlKeyfilePath === null) === (config.samlCertfilePath === null)
+        ? []
+        : ['SAML_KEYFILE_PATH and SAML_CERTFILE_PATH come together; set both or none'],
+  },
+  {
     of: ['databaseUrl', 'databaseHost'],
     faults: (config) =>
       config.databaseUrl === null || config.databaseHost === null

@@ -2,8 +2,24 @@
 // The table is the single source: config/index.ts parses by it, config/README.md is generated
 // from it, and `check-config` prints it. It reads no environment itself.
 
-import ipaddr from 'ipaddr.js';
 import Joi from 'joi';
+import {
+  base64Key,
+  choice,
+  databaseUrl,
+  externalUrl,
+  flag,
+  interfaceName,
+  ipv4,
+  ipv4Network,
+  ipv6,
+  ipv6Network,
+  networks,
+  password,
+  port,
+  text,
+  token,
+} from './forms.ts';
 
 /** The settings, parsed; frozen at start and handed to the rooms that need them. */
 export interface Config {
@@ -45,6 +61,9 @@ export interface Config {
   defaultAction: 'accept' | 'drop';
   maxDevicesPerUser: number;
   apiRateLimit: number;
+  samlEntityId: string;
+  samlKeyfilePath: string | null;
+  samlCertfilePath: string | null;
   vpnSessionRequireSignIn: boolean;
   auditRetentionDays: number;
   logFormat: 'text' | 'json' | null;
@@ -72,103 +91,6 @@ export interface Setting {
   /** True: also read from NAME_FILE, never printed. */
   secret?: boolean;
 }
-
-/** 32 bytes as standard base64: WireGuard keys and the database encryption key. */
-const base64Key = Joi.string()
-  .pattern(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/)
-  .messages({ 'string.pattern.base': 'must be 32 bytes in base64 (44 characters)' });
-
-const text = Joi.string().min(1);
-const port = Joi.number().integer().min(1).max(65535);
-const flag = Joi.boolean().truthy('1', 'yes', 'on').falsy('0', 'no', 'off');
-const choice = (...values: string[]): Joi.Schema => Joi.string().valid(...values);
-const ipv4 = Joi.string().ip({ version: 'ipv4', cidr: 'forbidden' });
-const ipv6 = Joi.string().ip({ version: 'ipv6', cidr: 'forbidden' });
-const ipv4Network = Joi.string().ip({ version: 'ipv4', cidr: 'required' });
-const ipv6Network = Joi.string().ip({ version: 'ipv6', cidr: 'required' });
-const interfaceName = Joi.string()
-  .pattern(/^[A-Za-z0-9_=+.-]{1,15}$/)
-  .messages({ 'string.pattern.base': 'must be 1 to 15 characters of A-Z a-z 0-9 _ = + . -' });
-
-const token = Joi.string()
-  .pattern(/^pst_[A-Za-z0-9_-]{43}$/)
-  .messages({ 'string.pattern.base': 'must be pst_ and 43 characters of unpadded base64url' });
-
-/** The public address; its path, if any, must end in a slash so that paths can be appended. */
-const externalUrl = Joi.string().custom((value: string, helpers) => {
-  let url: URL;
-  try {
-    url = new URL(value);
-  } catch {
-    return helpers.message({ custom: 'must be an absolute URL' });
-  }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return helpers.message({ custom: 'must begin with http:// or https://' });
-  if (url.search !== '' || url.hash !== '' || url.username !== '')
-    return helpers.message({ custom: 'must not hold a query, a fragment or a user' });
-  if (!url.pathname.endsWith('/')) return helpers.message({ custom: 'must end in /' });
-  return url.href;
-});
-
-/** Addresses and CIDRs with commas between. */
-const networks = Joi.string().custom((value: string, helpers) =>
-  value.split(',').every((one) => isNetwork(one.trim()))
-    ? value
-    : helpers.message({ custom: 'must be addresses or CIDRs with commas between' }),
-);
-
-function isNetwork(text: string): boolean {
-  return (
-    ipaddr.isValidCIDR(text) ||
-    ipaddr.IPv4.isValidFourPartDecimal(text) ||
-    ipaddr.IPv6.isValid(text)
-  );
-}
-
-const databaseUrl = Joi.string()
-  .pattern(/^(mysql|mariadb):\/\/.+\/.+|^sqlite:.+/)
-  .messages({
-    'string.pattern.base': 'must begin with mysql://, mariadb:// or sqlite: and name a database',
-  })
-  .custom((value: string, helpers) => {
-    const fault = value.startsWith('sqlite:') ? null : serverUrlFault(value);
-    return fault === null ? value : helpers.message({ custom: fault });
-  });
-
-/** Why a server cannot be found by this URL, or not as it asks; quotes no secret of it. */
-function serverUrlFault(value: string): string | null {
-  const portFault = (given: string): string =>
-    `has port ${given}; ports go from 1 to 65535, without one it is 3306`;
-  let url: URL;
-  try {
-    url = new URL(value);
-    for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part);
-  } catch {
-    const given = /^\w+:\/\/(?:[^@/?#]*@)?[^@/?#]*:(\d+)\//.exec(value)?.[1];
-    return given !== undefined && Number(given) > 65535
-      ? portFault(given)
-      : 'cannot be read as a URL; in user and password write # as %23, / as %2F, ? as %3F, @ as %40, % as %25';
-  }
-  if (url.port === '0') return portFault(url.port);
-  if (url.hostname === '' || url.pathname === '/') return 'must name a host and a database';
-  if (url.search !== '')
-    return `takes no parameters; remove what follows the question mark (${[...url.searchParams.keys()].join(', ')})`;
-  return url.hash === '' ? null : 'takes no fragment; remove what follows the #';
-}
-
-/** What bcrypt looks at: more would be cut silently. lib/auth/passwords.ts says the same. */
-const PASSWORD_BYTES_MAX = 72;
-
-const password = Joi.string()
-  .min(12)
-  .max(64)
-  .custom((value: string, helpers) =>
-    new TextEncoder().encode(value.normalize('NFC')).length <= PASSWORD_BYTES_MAX
-      ? value
-      : helpers.message({
-          custom: `must be at most ${PASSWORD_BYTES_MAX} bytes in UTF-8; take a shorter one, or letters without accents`,
-        }),
-  );
 
 /** The settings, in the order in which the README and `check-config` list them. */
 export const settings = [
@@ -454,6 +376,28 @@ export const settings = [
     example: '1000',
     sentence:
       'Requests per second and token, twice that at once; without a good token 20 per second and address; 0 means no limit for both.',
+  },
+  {
+    name: 'SAML_ENTITY_ID',
+    schema: text.max(1024),
+    fallback: 'urn:firezone.dev:firezone-app',
+    example: 'urn:example.com:vpn',
+    sentence: 'The name by which SAML identity providers know this gateway.',
+  },
+  {
+    name: 'SAML_KEYFILE_PATH',
+    schema: text,
+    fallback: null,
+    example: '/etc/postern/saml.key',
+    sentence:
+      'PEM file with the RSA key that signs SAML requests, beside `SAML_CERTFILE_PATH`; none means one that is made once and kept in the database, encrypted.',
+  },
+  {
+    name: 'SAML_CERTFILE_PATH',
+    schema: text,
+    fallback: null,
+    example: '/etc/postern/saml.crt',
+    sentence: 'PEM file with the certificate of that key, which SAML providers get as metadata.',
   },
   {
     name: 'VPN_SESSION_REQUIRE_SIGN_IN',

@@ -53,6 +53,8 @@ export const MAX_STAGED_BYTES = 8 * 1024 * 1024;
 export const MAX_QUEUED_INITIATIONS = 4_096;
 /** Waiting initiations from which on the house is under load (the kernel: queue / 8). */
 export const UNDER_LOAD_INITIATIONS = MAX_QUEUED_INITIATIONS / 8;
+/** Waiting initiations of one source from which on it alone is under load. */
+export const MAX_WAITING_PER_SOURCE = UNDER_LOAD_INITIATIONS / 4;
 /** Initiations taken between two batches, so that established traffic waits at most 2 ms. */
 export const INITIATIONS_PER_TURN = 8;
 /** Peers whose timers fire between two batches. */

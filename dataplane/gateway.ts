@@ -73,6 +73,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 // ---- the shell -----------------------------------------------------------------------------
 
 const RESTART_MS = 100;
+/** Packets allocate nothing in the worker, handshakes little: what is young there stays small. */
+const WORKER_YOUNG_MB = 12;
 const STOP_MS = 2_000;
 
 /** A worker that answers nothing for so long is not well, */
@@ -157,6 +159,7 @@ class Shell implements Gateway {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData,
       transferList: [port2],
+      resourceLimits: { maxYoungGenerationSizeMb: WORKER_YOUNG_MB },
     });
     this.#worker = worker;
     this.#port = port1;

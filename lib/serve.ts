@@ -12,6 +12,7 @@ import {
   parseAddress,
 } from '../dataplane/index.ts';
 import { type Database, readOrCreateConfiguration, registerGateway } from '../models/index.ts';
+import { effectiveConfiguration } from './api/v0/effective-configuration.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import {
   type FirstCredentials,
@@ -19,6 +20,7 @@ import {
   makeFirstAdministrator,
   serverPrivateKey,
 } from './first-start.ts';
+import { startRefreshing } from './auth/oidc/refresh.ts';
 import { forgetSessions } from './auth/sessions.ts';
 import { startHourly } from './hourly.ts';
 import { forgetEntries } from './observe/audit.ts';
@@ -92,7 +94,7 @@ async function climb(
   const reconciler = new Reconciler({
     database,
     gateway,
-    settings: { ...networks, ...sessionSettings(config), gatewayId: identity.id },
+    settings: { ...networks, ...rowSettings(config), gatewayId: identity.id },
     clockFloorMs,
     log,
     wallMs: () => Date.now(),
@@ -105,11 +107,12 @@ async function climb(
     log,
   });
   const state = { isDraining: false };
+  const counters = new Counters();
   const server = createServer({
     config,
     database,
     log,
-    counters: new Counters(),
+    counters,
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
@@ -124,6 +127,9 @@ async function climb(
 
   sampler.start();
   undo.push(() => sampler.stop());
+
+  const refreshing = startAsking(config, { database, log, counters });
+  undo.push(() => refreshing.stop());
 
   const old = forgetEntries(database, config.auditRetentionDays, log);
   const forgetting = startHourly([old, forgetSessions(database)], log);
@@ -142,6 +148,17 @@ async function climb(
     if (credentials !== null) tellOnce(credentials, config);
   }
   return { address: server.info.uri, stop };
+}
+
+/** Asks OpenID providers after accounts, by the settings as they serve. */
+function startAsking(
+  config: Config,
+  context: { database: Database; log: Log; counters: Counters },
+): { stop(): Promise<void> } {
+  const fixed = fixedSettingsOf(config);
+  const settings = async () =>
+    effectiveConfiguration(await readOrCreateConfiguration(context.database), fixed);
+  return startRefreshing({ ...context, settings });
 }
 
 /** Enters this start; returns the time before which no initiation may be dated. */
@@ -182,13 +199,15 @@ function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boole
   return { status, tun, masquerade };
 }
 
-function sessionSettings(
+/** What decides, beside the networks, how rows are read. */
+function rowSettings(
   config: Config,
-): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration'> {
-  const { vpn_session_duration: fixed } = fixedSettingsOf(config);
+): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration' | 'defaultClientMtu'> {
+  const { vpn_session_duration: duration, default_client_mtu: mtu } = fixedSettingsOf(config);
   return {
     requireSignIn: config.vpnSessionRequireSignIn,
-    ...(fixed === undefined ? {} : { vpnSessionDuration: fixed }),
+    ...(duration === undefined ? {} : { vpnSessionDuration: duration }),
+    ...(mtu === undefined ? {} : { defaultClientMtu: mtu }),
   };
 }
 

@@ -23,6 +23,7 @@ import { Sessions } from './auth/sessions.ts';
 import type { Services } from './services.ts';
 import { answerPerson } from './web/error-page.ts';
 import { webPages } from './web/index.ts';
+import { LiveStatus } from './web/live-status.ts';
 import { Pages } from './web/pages.ts';
 
 /** Makes the server; it does not listen yet, and requests can be injected. */
@@ -68,6 +69,8 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: docs, options: { outside } });
   const api = { services, recall, writes, fixed };
   void server.register({ plugin: v0, options: api });
-  void server.register({ plugin: webPages, options: { ...api, sessions, pages, outside } });
+  const live = new LiveStatus(services);
+  const web = { ...api, sessions, pages, live, outside };
+  void server.register({ plugin: webPages, options: web });
   return server;
 }

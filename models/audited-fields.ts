@@ -18,7 +18,10 @@ type Untracked =
   | 'Session'
   | 'SecondFactor'
   | 'RecoveryCode'
-  | 'SignInAttempt';
+  | 'SignInAttempt'
+  | 'IdentityTokens'
+  | 'SignInRequest'
+  | 'UsedAssertion';
 
 /** The audited tables; all that are tracked. */
 export const auditedTables: Readonly<Record<Exclude<keyof Models, Untracked>, AuditedTable>> = {
@@ -61,6 +64,14 @@ export const auditedTables: Readonly<Record<Exclude<keyof Models, Untracked>, Au
   },
   ApiToken: { kind: 'token', fields: plain('user_id', 'name', 'expires_at') },
   Secret: { kind: 'secret', fields: { value: stored('value') } },
+  Identity: {
+    kind: 'identity',
+    fields: plain('user_id', 'kind', 'provider_id', 'issuer', 'subject'),
+  },
+  TrustedProvider: {
+    kind: 'trusted_provider',
+    fields: plain('kind', 'provider_id', 'authority'),
+  },
 };
 
 function plain(...names: string[]): Record<string, FieldReader> {

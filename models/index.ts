@@ -10,6 +10,7 @@ export {
   pruneAuditEntries,
   readAuditEntries,
 } from './audit-entry.ts';
+export { noteClientFile, readClientFiles } from './client-file.ts';
 export { type AddressRange, type Family, parseAddress, parseRange } from './columns.ts';
 export {
   Configuration,
@@ -23,6 +24,16 @@ export { DeviceStatus } from './device-status.ts';
 export { isDatabaseAway, isDatabaseFull, type UniqueColumn, uniqueColumn } from './errors.ts';
 export { readOrCreateConfiguration } from './first-row.ts';
 export { Gateway, type Heartbeat, recordHeartbeat, registerGateway } from './gateway.ts';
+export { Identity, identityKey, type ProviderAccount, type ProviderKind } from './identity.ts';
+export {
+  type Claim,
+  claimDueTokens,
+  IdentityTokens,
+  keepTokens,
+  type ProviderTokens,
+  type Settlement,
+  settleTokens,
+} from './identity-tokens.ts';
 export { type Resealed, resealSecrets } from './key-rotation.ts';
 export { DatabaseTooNewError, migrate, pendingMigrations } from './migrations/index.ts';
 export { removeDevices, removeUser } from './removal.ts';
@@ -66,6 +77,15 @@ export {
 export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
 export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';
 export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';
+export {
+  beginSignInRequest,
+  forgetSignInRequests,
+  type NewSignInRequest,
+  SIGN_IN_REQUESTS_MAX,
+  SignInRequest,
+  type SignInSecrets,
+  takeSignInRequest,
+} from './sign-in-request.ts';
 export { recordStatus, type StatusReport, touchToken } from './status.ts';
 export {
   actAs,
@@ -93,4 +113,6 @@ export {
   writeTransaction,
   type Written,
 } from './transaction.ts';
+export { type Authority, isTrusted, markTrusted, TrustedProvider } from './trusted-provider.ts';
+export { useAssertion, UsedAssertion } from './used-assertion.ts';
 export { type DisabledBy, emailKey, ENABLED, type Role, User } from './user.ts';

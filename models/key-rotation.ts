@@ -17,6 +17,8 @@ const ENCRYPTED = [
   { table: 'configurations', key: 'id', column: 'openid_connect_providers' },
   { table: 'second_factors', key: 'id', column: 'secret' },
   { table: 'secrets', key: 'name', column: 'value' },
+  { table: 'identity_tokens', key: 'identity_id', column: 'tokens' },
+  { table: 'sign_in_requests', key: 'id', column: 'secrets' },
 ] as const;
 
 /** What a rotation came to. */

@@ -30,8 +30,26 @@ export async function removeUser(
   await ApiToken.destroy({ where: { user_id: userId }, transaction });
   for (const table of [Session, SecondFactor, RecoveryCode] as (typeof Session)[])
     await table.destroy({ where: { user_id: userId }, transaction });
+  await removeIdentities(database, userId, transaction);
   await user.destroy({ transaction });
   return true;
+}
+
+async function removeIdentities(
+  database: Database,
+  userId: string,
+  transaction: Transaction,
+): Promise<void> {
+  const { Identity, IdentityTokens } = database.models;
+  const identities = await Identity.findAll({
+    attributes: ['id'],
+    where: { user_id: userId },
+    transaction,
+    lock: true,
+  });
+  const ids = identities.map(({ id }) => id);
+  await IdentityTokens.destroy({ where: { identity_id: ids }, transaction });
+  await Identity.destroy({ where: { id: ids }, transaction });
 }
 
 /** Deletes devices with their statuses; returns how many there were. */

@@ -32,7 +32,7 @@ export class Session extends Model<InferAttributes<Session>, InferCreationAttrib
   /** SHA-256 of the cookie's secret, 64 hex digits; unique. */
   declare sha256: string;
   declare state: SessionState;
-  /** `email` for a password, else the provider's id. */
+  /** `email` for a password, else the provider's kind and id: `oidc/okta`. */
   declare method: string;
   /** Where to go once the second factor was shown; a path of this gateway. */
   declare return_to: CreationOptional<string | null>;
@@ -54,7 +54,7 @@ export function initSession({ sequelize }: TableContext): typeof Session {
       user_id: { type: DataTypes.CHAR(36), allowNull: false },
       sha256: { type: DataTypes.CHAR(64), allowNull: false },
       state: { type: DataTypes.STRING(16), allowNull: false },
-      method: { type: DataTypes.STRING(64), allowNull: false },
+      method: { type: DataTypes.STRING(80), allowNull: false },
       return_to: nullable(DataTypes.STRING(1024)),
       address: nullable(DataTypes.STRING(45)),
       user_agent: nullable(DataTypes.STRING(255)),

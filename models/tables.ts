@@ -10,6 +10,8 @@ import { type Configuration, initConfiguration } from './configuration.ts';
 import { type Device, initDevice } from './device.ts';
 import { type DeviceStatus, initDeviceStatus } from './device-status.ts';
 import { type Gateway, initGateway } from './gateway.ts';
+import { type Identity, initIdentity } from './identity.ts';
+import { type IdentityTokens, initIdentityTokens } from './identity-tokens.ts';
 import { initRule, type Rule } from './rule.ts';
 import {
   initRecoveryCode,
@@ -20,9 +22,12 @@ import {
 import { initSecret, type Secret } from './secret.ts';
 import { endSessionsOfChangedUsers, initSession, type Session } from './session.ts';
 import { initSignInAttempt, type SignInAttempt } from './sign-in-attempt.ts';
+import { initSignInRequest, type SignInRequest } from './sign-in-request.ts';
 import { auditTable } from './storage/auditing.ts';
 import { keepOutOfJson } from './storage/secrecy.ts';
 import { trackTable } from './storage/tracking.ts';
+import { initTrustedProvider, type TrustedProvider } from './trusted-provider.ts';
+import { initUsedAssertion, type UsedAssertion } from './used-assertion.ts';
 import { initUser, type User } from './user.ts';
 
 /** The tables of one database. */
@@ -33,6 +38,8 @@ export interface Models {
   readonly Configuration: typeof Configuration;
   readonly ApiToken: typeof ApiToken;
   readonly Secret: typeof Secret;
+  readonly Identity: typeof Identity;
+  readonly TrustedProvider: typeof TrustedProvider;
   readonly DeviceStatus: typeof DeviceStatus;
   readonly Gateway: typeof Gateway;
   readonly AuditEntry: typeof AuditEntry;
@@ -40,6 +47,9 @@ export interface Models {
   readonly SecondFactor: typeof SecondFactor;
   readonly RecoveryCode: typeof RecoveryCode;
   readonly SignInAttempt: typeof SignInAttempt;
+  readonly IdentityTokens: typeof IdentityTokens;
+  readonly SignInRequest: typeof SignInRequest;
+  readonly UsedAssertion: typeof UsedAssertion;
 }
 
 /** Binds all tables to one database. */
@@ -51,6 +61,8 @@ export function bindTables(context: TableContext): Models {
     Configuration: initConfiguration(context),
     ApiToken: initApiToken(context),
     Secret: initSecret(context),
+    Identity: initIdentity(context),
+    TrustedProvider: initTrustedProvider(context),
     DeviceStatus: initDeviceStatus(context),
     Gateway: initGateway(context),
     AuditEntry: initAuditEntry(context),
@@ -58,6 +70,9 @@ export function bindTables(context: TableContext): Models {
     SecondFactor: initSecondFactor(context),
     RecoveryCode: initRecoveryCode(context),
     SignInAttempt: initSignInAttempt(context),
+    IdentityTokens: initIdentityTokens(context),
+    SignInRequest: initSignInRequest(context),
+    UsedAssertion: initUsedAssertion(context),
   };
   associate(models);
   hideSecrets(models);
@@ -83,10 +98,13 @@ function hideSecrets(models: Models): void {
   keepOutOfJson(Session, ['sha256']);
   keepOutOfJson(SecondFactor, ['secret']);
   keepOutOfJson(RecoveryCode, ['sha256']);
+  keepOutOfJson(models.IdentityTokens, ['tokens']);
+  keepOutOfJson(models.SignInRequest, ['secrets']);
 }
 
 /** Foreign keys are the migrations' business; here they only serve `include`. */
-function associate({ User, Device, Rule, ApiToken, DeviceStatus, Session }: Models): void {
+function associate(models: Models): void {
+  const { User, Device, Rule, ApiToken, DeviceStatus, Session, Identity } = models;
   const silent = { constraints: false };
   User.hasMany(Device, { ...silent, foreignKey: 'user_id', as: 'devices' });
   User.hasMany(Rule, { ...silent, foreignKey: 'user_id', as: 'rules' });
@@ -96,4 +114,6 @@ function associate({ User, Device, Rule, ApiToken, DeviceStatus, Session }: Mode
   Rule.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
   ApiToken.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
   Session.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
+  User.hasMany(Identity, { ...silent, foreignKey: 'user_id', as: 'identities' });
+  Identity.belongsTo(User, { ...silent, foreignKey: 'user_id', as: 'user' });
 }

@@ -40,7 +40,7 @@ export class User extends Model<InferAttributes<User>, InferCreationAttributes<U
   declare disabled_at: CreationOptional<Date | null>;
   /** Null exactly when `disabled_at` is. */
   declare disabled_by: CreationOptional<DisabledBy | null>;
-  /** The provider whose error disabled the user; null unless `disabled_by` is `provider`. */
+  /** Which provider's error disabled the user, as `oidc/okta`; null for any other cause. */
   declare disabled_provider: CreationOptional<string | null>;
   declare last_signed_in_at: CreationOptional<Date | null>;
   /** `email` for a password, else the provider's id; null before the first sign-in. */
@@ -72,7 +72,7 @@ export function initUser({ sequelize }: TableContext): typeof User {
       password_hash: nullable(DataTypes.STRING(255)),
       disabled_at: timeColumn(),
       disabled_by: nullable(DataTypes.STRING(16)),
-      disabled_provider: nullable(DataTypes.STRING(64)),
+      disabled_provider: nullable(DataTypes.STRING(80)),
       last_signed_in_at: timeColumn(),
       last_signed_in_method: nullable(DataTypes.STRING(64)),
       ...timestampColumns(),

@@ -121,7 +121,7 @@ napi_value on_remove_key(napi_env env, napi_callback_info info) {
   Engine* engine = engine_of(call);
   const int32_t slot = call.integer(0);
   const int32_t generation = call.integer(1);
-  if (!call.failed) engine->keys.remove(slot, generation);
+  if (!call.failed) engine->remove_key(slot, generation);
   return nullptr;
 }
 
@@ -144,11 +144,15 @@ struct Options {
     return value;
   }
 
-  double number(const char* name) {
+  // A whole number between two others, both included.
+  int32_t integer(const char* name, int32_t least, int32_t greatest) {
     double value = 0;
-    if (napi_get_value_double(call.env, get(name), &value) != napi_ok)
-      call.refuse("the options of an engine lack a number");
-    return value;
+    if (napi_get_value_double(call.env, get(name), &value) != napi_ok ||
+        !(value >= least && value <= greatest)) {
+      call.refuse("the options of an engine lack a number, or it is out of range");
+      return least;
+    }
+    return static_cast<int32_t>(value);
   }
 
   bool boolean(const char* name) {
@@ -158,7 +162,8 @@ struct Options {
     return value;
   }
 
-  // The memory of a typed array, which is kept alive until the engine is closed.
+  // The memory of a typed array, which is kept alive until the engine is closed. What index.ts
+  // hands over cannot be transferred to another thread, so that it also stays where it is.
   void* memory(const char* name, napi_typedarray_type wanted, size_t minimum) {
     napi_typedarray_type type;
     size_t length = 0;
@@ -166,8 +171,9 @@ struct Options {
     napi_value buffer = nullptr;
     if (napi_get_typedarray_info(call.env, get(name), &type, &length, &data, &buffer, nullptr) !=
             napi_ok ||
-        type != wanted || length < minimum) {
-      call.refuse("the options of an engine lack a typed array, or it is too short");
+        type != wanted || length < minimum ||
+        reinterpret_cast<uintptr_t>(data) % alignof(double) != 0) {
+      call.refuse("the options of an engine lack a typed array, or it is too short or not aligned");
       return nullptr;
     }
     napi_create_reference(call.env, buffer, 1, &holder->buffers[holder->buffer_count++]);
@@ -178,16 +184,16 @@ struct Options {
 bool read_options(Call& call, Holder* holder) {
   Options options{call, call.values[0], holder};
   Engine& engine = *holder->engine;
-  engine.udp4 = static_cast<int>(options.number("udp4"));
-  engine.udp6 = static_cast<int>(options.number("udp6"));
-  engine.tun = static_cast<int>(options.number("tun"));
-  engine.wake = static_cast<int>(options.number("wake"));
-  engine.mtu = static_cast<size_t>(options.number("mtu"));
+  engine.udp4 = options.integer("udp4", -1, INT32_MAX);
+  engine.udp6 = options.integer("udp6", -1, INT32_MAX);
+  engine.tun = options.integer("tun", -1, INT32_MAX);
+  engine.wake = options.integer("wake", -1, INT32_MAX);
+  engine.mtu = static_cast<size_t>(options.integer("mtu", 1, 65535));
   engine.tun_takes_udp = options.boolean("tunTakesUdp");
   constexpr size_t ENDPOINT_BYTES = sizeof(EndpointRecord);
   constexpr int DATAGRAMS = DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT;
-  engine.endpoint_count = static_cast<uint32_t>(options.number("endpointCount"));
-  if (engine.endpoint_count < DATAGRAM_SLOTS) call.refuse("too few endpoints");
+  engine.endpoint_count = static_cast<uint32_t>(
+      options.integer("endpointCount", DATAGRAM_SLOTS, INT32_MAX / sizeof(EndpointRecord)));
   if (call.failed) return false;
   engine.datagrams.size = DATAGRAM_SLOTS * SLOT_BYTES;
   engine.datagrams.capacity = DATAGRAMS;
@@ -214,7 +220,9 @@ napi_value on_create_engine(napi_env env, napi_callback_info info) {
   Call call(env, info);
   auto* holder = new Holder{env};
   holder->engine = new Engine;
-  if (!read_options(call, holder)) {
+  if (!holder->engine->aead.is_ready())
+    call.refuse("OpenSSL gives no ChaCha20-Poly1305 here: its configuration, FIPS say, forbids it");
+  if (call.failed || !read_options(call, holder)) {
     release(holder);
     delete holder;
     return nullptr;

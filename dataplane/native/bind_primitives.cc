@@ -1,5 +1,7 @@
 // The door to the primitives of Noise. index.ts describes each function.
 
+#include <openssl/crypto.h>
+
 #include "call.h"
 #include "primitives.h"
 
@@ -101,9 +103,10 @@ napi_value on_xseal(napi_env env, napi_callback_info info) {
   uint8_t subkey[32];
   uint8_t subnonce[12];
   xchacha_subkey(subkey, subnonce, key.data, nonce.data);
-  if (!aead_seal(out.data, subkey, subnonce, plaintext.data, plaintext.length, ad.data,
-                          ad.length))
-    napi_throw_error(env, nullptr, "OpenSSL refused to seal");
+  const bool sealed = aead_seal(out.data, subkey, subnonce, plaintext.data, plaintext.length,
+                                ad.data, ad.length);
+  OPENSSL_cleanse(subkey, sizeof subkey);
+  if (!sealed) napi_throw_error(env, nullptr, "OpenSSL refused to seal");
   return nullptr;
 }
 
@@ -119,8 +122,10 @@ napi_value on_xopen(napi_env env, napi_callback_info info) {
   uint8_t subkey[32];
   uint8_t subnonce[12];
   xchacha_subkey(subkey, subnonce, key.data, nonce.data);
-  return make_boolean(env, aead_open(out.data, subkey, subnonce, sealed.data,
-                                              sealed.length, ad.data, ad.length));
+  const bool opened = aead_open(out.data, subkey, subnonce, sealed.data, sealed.length, ad.data,
+                                ad.length);
+  OPENSSL_cleanse(subkey, sizeof subkey);
+  return make_boolean(env, opened);
 }
 
 }  // namespace

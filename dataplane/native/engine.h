@@ -38,6 +38,8 @@ struct KeySlot {
   uint32_t generation;
   uint32_t remote_index;
   bool in_use;
+  // Names these keys, and no others ever, to the cipher that remembers them.
+  uint64_t owner;
 };
 
 class KeyTable {
@@ -50,8 +52,8 @@ class KeyTable {
   // Returns the slot and its generation, -1 when all are taken.
   int install(const uint8_t* send, const uint8_t* receive, uint32_t remote_index,
               uint32_t& generation);
-  // Wipes a key; does nothing when it is gone already.
-  void remove(int32_t slot, int32_t generation);
+  // Wipes a key; returns its owner, 0 when it is gone already.
+  uint64_t remove(int32_t slot, int32_t generation);
   // Null when the slot or the generation is not there.
   KeySlot* find(int32_t slot, int32_t generation);
   void wipe();
@@ -72,11 +74,15 @@ class Aead {
   Aead(const Aead&) = delete;
   Aead& operator=(const Aead&) = delete;
 
+  // False where OpenSSL lacks the cipher, or memory: then nothing else may be called.
+  bool is_ready() const;
   // Writes length + TAG_BYTES; `out` may be `in`. `owner` identifies the key (0 means: not cached).
   bool seal(uint64_t owner, const uint8_t* key, uint64_t counter, const uint8_t* in, size_t length,
             uint8_t* out);
   // `length` is that of the plaintext, whose tag follows the ciphertext; in place.
   bool open(uint64_t owner, const uint8_t* key, uint64_t counter, uint8_t* data, size_t length);
+  // Wipes what the contexts remember of a key that goes.
+  void forget(uint64_t owner);
   void wipe();
 
  private:
@@ -133,6 +139,8 @@ struct Engine {
 
   Batch& batch(int which) { return which == 0 ? datagrams : packets; }
   void fault(int which) { faults[which] += 1; }
+  // Wipes a key wherever it is.
+  void remove_key(int32_t slot, int32_t generation);
   // Clears the cached contexts and all keys.
   void wipe();
 };

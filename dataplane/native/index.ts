@@ -3,6 +3,7 @@
 // operating system has to give. Descriptors of bytes go by number; nothing is copied here.
 
 import { createRequire } from 'node:module';
+import { markAsUntransferable } from 'node:worker_threads';
 import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT, PACKET_SLOTS, SLOT_BYTES } from '../constants.ts';
 import {
   type Batch,
@@ -111,8 +112,7 @@ export class NativeEngine implements PacketEngine {
   ) {
     this.primitives = primitives;
     this.endpoints = endpoints;
-    this.#functions = addon.createEngine({
-      ...options,
+    const memory: NativeMemory = {
       datagrams: this.datagrams.bytes,
       datagramDescriptors: this.datagrams.descriptors,
       packets: this.packets.bytes,
@@ -120,7 +120,11 @@ export class NativeEngine implements PacketEngine {
       endpoints: endpoints.bytes,
       endpointCount,
       faults: this.faults,
-    });
+    };
+    // The addon keeps pointers: memory that was given to another thread could go away under them.
+    for (const held of Object.values(memory))
+      if (ArrayBuffer.isView(held)) markAsUntransferable(held.buffer);
+    this.#functions = addon.createEngine({ ...options, ...memory });
   }
 
   /** Waits for an event, at most `timeoutMs` (negative: for ever); returns EVENT_ bits. */

@@ -48,18 +48,20 @@ int KeyTable::install(const uint8_t* send, const uint8_t* receive, uint32_t remo
   key.send_counter = 0;
   key.remote_index = remote_index;
   key.in_use = true;
+  key.owner = (static_cast<uint64_t>(key.generation) + 1) << 32 | slot;
   generation = key.generation;
   return static_cast<int>(slot);
 }
 
-void KeyTable::remove(int32_t slot, int32_t generation) {
+uint64_t KeyTable::remove(int32_t slot, int32_t generation) {
   KeySlot* key = find(slot, generation);
-  if (key == nullptr) return;
+  if (key == nullptr) return 0;
   OPENSSL_cleanse(key->send, KEY_BYTES);
   OPENSSL_cleanse(key->receive, KEY_BYTES);
   key->in_use = false;
   key->generation++;
   free_[free_count_++] = static_cast<uint32_t>(slot);
+  return key->owner;
 }
 
 KeySlot* KeyTable::find(int32_t slot, int32_t generation) {
@@ -77,14 +79,16 @@ void KeyTable::wipe() {
 Aead::Aead()
     : cipher_(EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr)),
       sealer_(EVP_CIPHER_CTX_new()),
-      opener_(EVP_CIPHER_CTX_new()) {
-  if (cipher_ == nullptr || sealer_ == nullptr || opener_ == nullptr) abort();
-}
+      opener_(EVP_CIPHER_CTX_new()) {}
 
 Aead::~Aead() {
   EVP_CIPHER_CTX_free(sealer_);
   EVP_CIPHER_CTX_free(opener_);
   EVP_CIPHER_free(cipher_);
+}
+
+bool Aead::is_ready() const {
+  return cipher_ != nullptr && sealer_ != nullptr && opener_ != nullptr;
 }
 
 bool Aead::seal(uint64_t owner, const uint8_t* key, uint64_t counter, const uint8_t* in,
@@ -122,11 +126,21 @@ bool Aead::open(uint64_t owner, const uint8_t* key, uint64_t counter, uint8_t* d
   return EVP_DecryptFinal_ex(opener_, data + written, &written) == 1;
 }
 
+void Aead::forget(uint64_t owner) {
+  // A context that does not know whose key it holds, after a failure, may hold this one.
+  if (seal_owner_ == owner || seal_owner_ == 0) {
+    EVP_CIPHER_CTX_reset(sealer_);
+    seal_owner_ = 0;
+  }
+  if (open_owner_ == owner || open_owner_ == 0) {
+    EVP_CIPHER_CTX_reset(opener_);
+    open_owner_ = 0;
+  }
+}
+
 void Aead::wipe() {
-  EVP_CIPHER_CTX_reset(sealer_);
-  EVP_CIPHER_CTX_reset(opener_);
-  seal_owner_ = 0;
-  open_owner_ = 0;
+  forget(seal_owner_);
+  forget(open_owner_);
 }
 
 Engine::Engine() : queue(static_cast<uint8_t*>(malloc(QUEUE_BYTES))) {
@@ -136,6 +150,10 @@ Engine::Engine() : queue(static_cast<uint8_t*>(malloc(QUEUE_BYTES))) {
 Engine::~Engine() {
   wipe();
   free(queue);
+}
+
+void Engine::remove_key(int32_t slot, int32_t generation) {
+  aead.forget(keys.remove(slot, generation));
 }
 
 void Engine::wipe() {

@@ -10,6 +10,13 @@
 
 namespace postern {
 
+namespace {
+
+// A wait that is longer, or no time at all, ends here: whoever waits asks again.
+constexpr double WAIT_MS_MAX = 3600 * 1000;
+
+}  // namespace
+
 int poll_events(Engine& engine, double timeout_ms) {
   pollfd fds[4];
   int bits[4];
@@ -25,10 +32,11 @@ int poll_events(Engine& engine, double timeout_ms) {
   add(engine.wake, EVENT_WAKE);
   timespec timeout;
   timespec* limit = nullptr;
-  if (timeout_ms >= 0) {
-    const double seconds = std::floor(timeout_ms / 1000);
+  if (!(timeout_ms < 0)) {
+    const double wait_ms = timeout_ms < WAIT_MS_MAX ? timeout_ms : WAIT_MS_MAX;
+    const double seconds = std::floor(wait_ms / 1000);
     timeout.tv_sec = static_cast<time_t>(seconds);
-    timeout.tv_nsec = static_cast<long>((timeout_ms - seconds * 1000) * 1e6);
+    timeout.tv_nsec = static_cast<long>((wait_ms - seconds * 1000) * 1e6);
     limit = &timeout;
   }
   const int ready = ppoll(fds, count, limit, nullptr);

@@ -146,12 +146,9 @@ void open_datagrams(Engine& engine, Batch& batch, int count) {
     uint64_t counter = 0;
     for (int byte = 0; byte < 8; byte++)
       counter |= static_cast<uint64_t>(message[8 + byte]) << (8 * byte);
-    // A slot and its generation name a key for ever: they may stand for it in the context.
-    const uint64_t owner = (static_cast<uint64_t>(key->generation) + 1) << 32 |
-                           static_cast<uint32_t>(d[KEY]);
     const size_t inner = static_cast<size_t>(length) - TRANSPORT_OVERHEAD_BYTES;
-    if (!engine.aead.open(owner, key->receive, counter, message + TRANSPORT_HEADER_BYTES, inner))
-      continue;
+    uint8_t* sealed = message + TRANSPORT_HEADER_BYTES;
+    if (!engine.aead.open(key->owner, key->receive, counter, sealed, inner)) continue;
     d[OFFSET] += static_cast<int32_t>(TRANSPORT_HEADER_BYTES);
     d[LENGTH] = static_cast<int32_t>(inner);
     d[VERDICT] = VERDICT_OPENED;

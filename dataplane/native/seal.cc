@@ -24,7 +24,6 @@ constexpr size_t INNER_BYTES_MAX = 65507 - TRANSPORT_OVERHEAD_BYTES - PADDING_BY
 struct Sealer {
   Engine& engine;
   KeySlot* key;
-  uint64_t owner;
   uint32_t endpoint;
   int32_t datagrams = 0;
   size_t wire_bytes = 0;
@@ -58,7 +57,7 @@ bool seal_one(Sealer& sealer, uint8_t* packet, size_t length) {
   out[0] = 4;
   for (int i = 0; i < 4; i++) out[4 + i] = static_cast<uint8_t>(key.remote_index >> (8 * i));
   for (int i = 0; i < 8; i++) out[8 + i] = static_cast<uint8_t>(counter >> (8 * i));
-  const bool sealed = engine.aead.seal(sealer.owner, key.send, counter, packet, padded,
+  const bool sealed = engine.aead.seal(key.owner, key.send, counter, packet, padded,
                                        out + TRANSPORT_HEADER_BYTES);
   if (pad > 0) memcpy(packet + length, kept, pad);
   if (!sealed) return false;
@@ -201,9 +200,7 @@ void seal_packets(Engine& engine, Batch& batch, int count) {
       d[VERDICT] = VERDICT_SEAL_EXHAUSTED;
       continue;
     }
-    const uint64_t owner = (static_cast<uint64_t>(key->generation) + 1) << 32 |
-                           static_cast<uint32_t>(d[KEY]);
-    Sealer sealer{engine, key, owner, static_cast<uint32_t>(d[ADDRESS])};
+    Sealer sealer{engine, key, static_cast<uint32_t>(d[ADDRESS])};
     int32_t verdict = seal_packet(sealer, batch, static_cast<size_t>(d[OFFSET]),
                                   static_cast<size_t>(d[LENGTH]));
     if (verdict == VERDICT_SEALED && key->send_counter >= REKEY_AFTER_MESSAGES)

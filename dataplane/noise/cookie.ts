@@ -17,6 +17,7 @@ const encoder = new TextEncoder();
 const LABEL_MAC1 = encoder.encode('mac1----');
 const LABEL_COOKIE = encoder.encode('cookie--');
 const SECRET_BYTES = 32;
+const NO_SOURCE = new Uint8Array(0);
 
 /** Hash(label || public key): the keys of mac1 and of the cookie's encryption. */
 function labelledKey(primitives: Primitives, label: Uint8Array, publicKey: Uint8Array): Uint8Array {
@@ -35,7 +36,14 @@ export class CookieChecker {
   #secretMadeAt = Number.NEGATIVE_INFINITY;
   readonly #mac = new Uint8Array(MAC_BYTES);
   readonly #cookie = new Uint8Array(MAC_BYTES);
+  /** The source that `#cookie` is for: a reply is made for the one that was just judged. */
+  #cookieSource = NO_SOURCE;
+  /**
+   * Begins at random with each secret and then counts: what must never come twice under one key
+   * need not cost randomness for each datagram of a flood.
+   */
   readonly #nonce = new Uint8Array(COOKIE_NONCE_BYTES);
+  readonly #nonceView = new DataView(this.#nonce.buffer);
 
   constructor(primitives: Primitives, publicKey: Uint8Array, random: Random) {
     this.#primitives = primitives;
@@ -53,7 +61,7 @@ export class CookieChecker {
   /** Whether the sender received our cookie at `source` (its address and port as bytes). */
   hasValidMac2(message: Uint8Array, mac1At: number, source: Uint8Array, now: number): boolean {
     if (now - this.#secretMadeAt >= COOKIE_REFRESH_TIME_MS) return false;
-    this.#primitives.mac(this.#cookie, this.#secret, source);
+    this.#makeCookie(source);
     this.#primitives.mac(this.#mac, this.#cookie, message.subarray(0, mac1At + MAC_BYTES));
     return equalMacs(this.#mac, message, mac1At + MAC_BYTES);
   }
@@ -66,12 +74,9 @@ export class CookieChecker {
     source: Uint8Array,
     now: number,
   ): void {
-    if (now - this.#secretMadeAt >= COOKIE_REFRESH_TIME_MS) {
-      this.#random(this.#secret);
-      this.#secretMadeAt = now;
-    }
-    this.#primitives.mac(this.#cookie, this.#secret, source);
-    this.#random(this.#nonce);
+    if (now - this.#secretMadeAt >= COOKIE_REFRESH_TIME_MS) this.#renew(now);
+    this.#makeCookie(source);
+    this.#nonceView.setUint32(0, (this.#nonceView.getUint32(0) + 1) >>> 0);
     const view = new DataView(out.buffer, out.byteOffset, cookieReply.bytes);
     view.setUint32(0, COOKIE_REPLY, true);
     // The receiver of the reply is the sender of the message; both stand in the same place.
@@ -85,6 +90,26 @@ export class CookieChecker {
       message.subarray(mac1At, mac1At + MAC_BYTES),
     );
   }
+
+  #renew(now: number): void {
+    this.#random(this.#secret);
+    this.#random(this.#nonce);
+    this.#secretMadeAt = now;
+    this.#cookieSource = NO_SOURCE;
+  }
+
+  #makeCookie(source: Uint8Array): void {
+    if (isSame(source, this.#cookieSource)) return;
+    this.#primitives.mac(this.#cookie, this.#secret, source);
+    if (this.#cookieSource.length === source.length) this.#cookieSource.set(source);
+    else this.#cookieSource = source.slice();
+  }
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /** The side that asks; one per peer, made when the first message to that peer is. */

@@ -47,6 +47,7 @@ import {
 import type { Keypair } from './keypair.ts';
 import type { Peer } from './peer.ts';
 import type { Sender } from './send.ts';
+import { SourceLoad } from './source-load.ts';
 import { endpointLayout, type Tunnel } from './tunnel.ts';
 
 const COUNTER_LIMIT_HIGH = Math.floor(REJECT_AFTER_MESSAGES / 2 ** 32);
@@ -65,6 +66,7 @@ export class Receiver {
   #firstWaiting = 0;
   #waitingCount = 0;
   #underLoadUntil = Number.NEGATIVE_INFINITY;
+  readonly #sources = new SourceLoad();
   readonly #cookieReply = new Uint8Array(cookieReply.bytes);
   readonly #response = new Uint8Array(response.bytes);
 
@@ -204,8 +206,9 @@ export class Receiver {
     const tunnel = this.#tunnel;
     if (!tunnel.cookieChecker.hasValidMac1(message, initiation.mac1))
       return tunnel.drop(reasons.mac1_invalid);
-    if (this.#isUnderLoad(now)) {
-      const reason = this.#admitUnderLoad(message, from, now);
+    const source = rateLimitKey(this.#sourceOf(from));
+    if (this.#isUnderLoad(now) || this.#sources.isUnderLoad(source, now)) {
+      const reason = this.#admitUnderLoad(message, from, source, now);
       if (reason !== reasons.none) return tunnel.drop(reason);
     }
     if (this.#waitingCount === MAX_QUEUED_INITIATIONS)
@@ -214,6 +217,7 @@ export class Receiver {
     this.#waiting.set(message, place * initiation.bytes);
     copyEndpoint(tunnel.engine.endpoints, from, endpointLayout.waiting + place);
     this.#waitingCount++;
+    this.#sources.enter(source, now);
   }
 
   #isUnderLoad(now: number): boolean {
@@ -223,17 +227,15 @@ export class Receiver {
   }
 
   /** Under load a sender must prove that it receives at its address, and keep to a rate (5.3). */
-  #admitUnderLoad(message: Uint8Array, from: number, now: number): number {
+  #admitUnderLoad(message: Uint8Array, from: number, source: bigint, now: number): number {
     const tunnel = this.#tunnel;
-    const source = this.#sourceOf(from);
-    if (!tunnel.cookieChecker.hasValidMac2(message, initiation.mac1, source, now)) {
-      tunnel.cookieChecker.createReply(this.#cookieReply, message, initiation.mac1, source, now);
+    const place = this.#sourceOf(from);
+    if (!tunnel.cookieChecker.hasValidMac2(message, initiation.mac1, place, now)) {
+      tunnel.cookieChecker.createReply(this.#cookieReply, message, initiation.mac1, place, now);
       tunnel.engine.send(this.#cookieReply, from);
       return reasons.cookie_sent;
     }
-    return tunnel.rateLimiter.allow(rateLimitKey(source), now)
-      ? reasons.none
-      : reasons.rate_limited;
+    return tunnel.rateLimiter.allow(source, now) ? reasons.none : reasons.rate_limited;
   }
 
   /** Port and address of an endpoint record: what a cookie is bound to. */
@@ -248,6 +250,7 @@ export class Receiver {
       const place = this.#firstWaiting;
       this.#firstWaiting = (place + 1) % MAX_QUEUED_INITIATIONS;
       this.#waitingCount--;
+      this.#sources.leave(rateLimitKey(this.#sourceOf(endpointLayout.waiting + place)), now);
       const start = place * initiation.bytes;
       const message = this.#waiting.subarray(start, start + initiation.bytes);
       const reason = this.#takeInitiation(message, endpointLayout.waiting + place, now);

@@ -27,6 +27,26 @@ export function formToken(secret: string): string {
   return createHmac('sha256', secret).update('postern form').digest('base64url');
 }
 
+/**
+ * What a cookie holds; two of one name hold nothing, since nobody knows whose they are. Read from
+ * the header, so that pages of routes that are not ours, unknown ones say, know the session too.
+ */
+export function readCookie({ headers }: Pick<Request, 'headers'>, name: string): string | null {
+  const header: unknown = headers['cookie'];
+  if (typeof header !== 'string') return null;
+  const begin = `${name}=`;
+  const found = header
+    .split(';')
+    .map((one) => one.trim())
+    .filter((one) => one.startsWith(begin));
+  return found.length === 1 ? (found[0]?.slice(begin.length) ?? null) : null;
+}
+
+/** True for text of the form of `newSecret`. */
+export function isSecret(text: string): boolean {
+  return SECRET.test(text);
+}
+
 /** Reads and sets cookies, by the names that this gateway gives them. */
 export class BrowserCookies {
   readonly isSecure: boolean;
@@ -54,22 +74,12 @@ export class BrowserCookies {
   /** The secret in a cookie; null where there is none of its form. */
   secretOf(request: Request, name: 'session' | 'visitor'): string | null {
     const value = this.read(request, name);
-    return value !== null && SECRET.test(value) ? value : null;
+    return value !== null && isSecret(value) ? value : null;
   }
 
-  /**
-   * What a cookie holds; two of one name hold nothing, since nobody knows whose they are. Read from
-   * the header, so that pages of routes that are not ours, unknown ones say, know the session too.
-   */
-  read({ headers }: Pick<Request, 'headers'>, name: CookieName): string | null {
-    const header: unknown = headers['cookie'];
-    if (typeof header !== 'string') return null;
-    const begin = `${this.nameOf(name)}=`;
-    const found = header
-      .split(';')
-      .map((one) => one.trim())
-      .filter((one) => one.startsWith(begin));
-    return found.length === 1 ? (found[0]?.slice(begin.length) ?? null) : null;
+  /** What a cookie holds; see `readCookie`. */
+  read(request: Pick<Request, 'headers'>, name: CookieName): string | null {
+    return readCookie(request, this.nameOf(name));
   }
 
   set(h: ResponseToolkit, name: CookieName, value: string): void {

@@ -70,7 +70,8 @@ async function fetchFollowing(first: URL, signal: AbortSignal): Promise<Response
   }
 }
 
-async function readText(response: Response, bytesMax: number): Promise<string> {
+/** Reads a body as text; throws DiscoveryError when it is larger, and ends the connection. */
+export async function readText(response: Response, bytesMax: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   // What is thrown inside the loop also ends the connection.
@@ -103,7 +104,7 @@ function judgeDocument(text: string): DiscoveryDocument {
 }
 
 /** The code of a failure, ECONNREFUSED say; never a message, which may quote what was received. */
-function failureOf(error: unknown): string {
+export function failureOf(error: unknown): string {
   const { cause } = error as { cause?: { code?: unknown; name?: unknown } };
   const code = cause?.code ?? cause?.name ?? (error as Error).name;
   return typeof code === 'string' ? code : 'no reason given';

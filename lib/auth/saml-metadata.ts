@@ -4,16 +4,11 @@
 // api.md, section 7.
 
 import { X509Certificate } from 'node:crypto';
-import { DOMParser, type Element, onErrorStopParsing } from '@xmldom/xmldom';
+import type { Element } from '@xmldom/xmldom';
+import { childrenOf, isNamed, parseXml, XmlError } from './saml/xml.ts';
 
 /** Greatest text that is parsed; real metadata has a few kilobytes. */
 export const METADATA_CHARACTERS_MAX = 1_048_576;
-/** Deepest element: more is no metadata, and costs a parser its stack. */
-const DEPTH_MAX = 64;
-/** Most tags: metadata have some hundreds, and a parser takes 10 ms for a thousand. */
-const TAGS_MAX = 10_000;
-/** Elements of one kind that are looked at. */
-const ELEMENTS_MAX = 100;
 
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata';
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
@@ -57,7 +52,7 @@ export function samlMetadataFault(text: string): string | null {
 
 /** Reads metadata; throws SamlMetadataError when sign-in could not use it. */
 export function parseSamlMetadata(text: string): SamlMetadata {
-  const root = parseXml(text);
+  const root = readXml(text);
   const entity = entityOf(root);
   const provider = childrenOf(entity, METADATA, 'IDPSSODescriptor').find((one) =>
     (one.getAttribute('protocolSupportEnumeration') ?? '').split(/\s+/).includes(PROTOCOL),
@@ -82,33 +77,12 @@ function refuse(message: string): never {
   throw new SamlMetadataError(message);
 }
 
-function parseXml(text: string): Element {
-  if (text.length > METADATA_CHARACTERS_MAX)
-    refuse(`it is longer than ${METADATA_CHARACTERS_MAX} characters`);
-  if (/<!DOCTYPE/i.test(text)) refuse('it has a DOCTYPE, which is not allowed');
-  refuseTooManyTags(text);
-  let root: Element | null = null;
+function readXml(text: string): Element {
   try {
-    const parser = new DOMParser({ onError: onErrorStopParsing });
-    root = parser.parseFromString(text.trim(), 'text/xml').documentElement;
-  } catch {
-    // The parser's messages quote the text.
-  }
-  return root ?? refuse('it is not well-formed XML');
-}
-
-/**
- * Counts tags before the parser, whose time and stack they cost; what looks like one inside a
- * comment makes the counts too great, never too small.
- */
-function refuseTooManyTags(text: string): void {
-  let depth = 0;
-  let count = 0;
-  for (const [tag] of text.matchAll(/<\/?[A-Za-z_:][^<>]*>?/g)) {
-    if ((count += 1) > TAGS_MAX) refuse(`it has more than ${TAGS_MAX} tags`);
-    if (tag.startsWith('</')) depth = Math.max(0, depth - 1);
-    else if (!tag.endsWith('/>') && (depth += 1) > DEPTH_MAX)
-      refuse(`its elements are nested deeper than ${DEPTH_MAX}`);
+    return parseXml(text, METADATA_CHARACTERS_MAX);
+  } catch (error) {
+    if (error instanceof XmlError) refuse(error.message);
+    throw error;
   }
 }
 
@@ -152,19 +126,4 @@ function isCertificate(base64: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isNamed(element: Element, namespace: string, name: string): boolean {
-  return element.namespaceURI === namespace && element.localName === name;
-}
-
-/** Direct children alone: what stands elsewhere in the document does not count. */
-function childrenOf(parent: Element, namespace: string, name: string): Element[] {
-  const found: Element[] = [];
-  for (let node = parent.firstChild; node !== null; node = node.nextSibling) {
-    if (node.nodeType !== node.ELEMENT_NODE || !isNamed(node as Element, namespace, name)) continue;
-    found.push(node as Element);
-    if (found.length === ELEMENTS_MAX) break;
-  }
-  return found;
 }

@@ -15,6 +15,7 @@ import { noteRevision } from '../api/in-force.ts';
 import { originOf } from '../observe/audit.ts';
 import type { Services } from '../services.ts';
 import { PageError } from '../web/page-error.ts';
+import { shownMethod } from './identity/method.ts';
 import { localPath } from './local-path.ts';
 import { hasSecondFactor } from './second-factors.ts';
 import { maySignIn, type Sessions } from './sessions.ts';
@@ -30,7 +31,7 @@ export interface SignInContext {
 /** Who proved to be whom, and how. */
 export interface SignedIn {
   readonly userId: string;
-  /** `email` for a password, else the provider's id. */
+  /** `email` for a password, else a provider's `methodOf`. */
   readonly method: string;
   /** The page that was asked for before signing in; anything that is no local path is ignored. */
   readonly returnTo?: string | null;
@@ -160,7 +161,7 @@ async function lockUser(
 
 async function noteSignIn(user: User, method: string, transaction: Transaction): Promise<void> {
   await user.update(
-    { last_signed_in_at: new Date(), last_signed_in_method: method, ...ENABLED },
+    { last_signed_in_at: new Date(), last_signed_in_method: shownMethod(method), ...ENABLED },
     { transaction },
   );
   noteAction(transaction, {

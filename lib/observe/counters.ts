@@ -2,7 +2,7 @@
 // only grow; whoever shows them takes differences. Nothing of a request is kept but its reason.
 
 /** What is counted. */
-const families = ['requests_refused', 'connections_refused', 'sign_ins'] as const;
+const families = ['requests_refused', 'connections_refused', 'sign_ins', 'refreshes'] as const;
 
 /** A family of counts, told apart by reason. */
 export type CounterFamily = (typeof families)[number];
@@ -13,6 +13,7 @@ export class Counters {
     requests_refused: new Map(),
     connections_refused: new Map(),
     sign_ins: new Map(),
+    refreshes: new Map(),
   };
 
   /** Adds one; reasons are words of the code, never of a request, so there are few. */

@@ -25,8 +25,16 @@ export interface RowChanges {
   readonly users: ReadonlyMap<string, UserRow | null>;
   readonly devices: ReadonlyMap<string, DeviceRow | null>;
   readonly rules: ReadonlyMap<string, RuleRow | null>;
-  /** Seconds; 0 means that sessions do not end. Null: as before. */
-  readonly vpnSessionDuration: number | null;
+  /** Null: as before. */
+  readonly settings: RowSettings | null;
+}
+
+/** What the configuration says to the data plane. */
+export interface RowSettings {
+  /** Seconds; 0 means that sessions do not end. */
+  readonly vpnSessionDuration: number;
+  /** The MTU of devices that have none of their own; null: the tunnel's. */
+  readonly defaultClientMtu: number | null;
 }
 
 /** Reads everything. */
@@ -48,9 +56,7 @@ export function readSince(database: Database, revision: Revision): Promise<RowCh
       users: await named(readUsers, changedIn('users')),
       devices: await named(readDevices, changedIn('devices')),
       rules: await named(readRules, changedIn('rules')),
-      vpnSessionDuration: namesConfiguration
-        ? await readSessionDuration(database, transaction)
-        : null,
+      settings: namesConfiguration ? await readSettings(database, transaction) : null,
     };
 
     /** The rows of some ids; one that is not found was removed. */
@@ -81,13 +87,16 @@ async function readEverything(database: Database, transaction: Transaction): Pro
     users: byId(users),
     devices: byId(devices),
     rules: byId(rules),
-    vpnSessionDuration: await readSessionDuration(database, transaction),
+    settings: await readSettings(database, transaction),
   };
 }
 
-async function readSessionDuration(database: Database, transaction: Transaction): Promise<number> {
+async function readSettings(database: Database, transaction: Transaction): Promise<RowSettings> {
   const configuration = await readConfiguration(database, transaction);
-  return configuration?.vpn_session_duration ?? 0;
+  return {
+    vpnSessionDuration: configuration?.vpn_session_duration ?? 0,
+    defaultClientMtu: configuration?.default_client_mtu ?? null,
+  };
 }
 
 function byId<Row extends { id: string }>(rows: readonly Row[]): Map<string, Row> {

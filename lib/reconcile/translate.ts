@@ -16,8 +16,9 @@ export interface TranslateSettings {
   readonly requireSignIn: boolean;
   /** This gateway: it calls only devices that it was the last to hear. */
   readonly gatewayId: string;
-  /** Seconds; what the environment fixes, instead of what the rows say. */
+  /** What the environment fixes, instead of what the rows say. */
   readonly vpnSessionDuration?: number;
+  readonly defaultClientMtu?: number | null;
 }
 
 /** A session duration that never ends, as 0 does. */
@@ -51,7 +52,7 @@ export function deviceEnd({ disabled_at, expires_at }: DeviceRow): number {
   return expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
 }
 
-/** The peer that a device is, whoever owns it. */
+/** The peer that a device is, whoever owns it; without the default MTU, where it has that. */
 export function translateDevice(
   device: DeviceRow,
   settings: TranslateSettings,
@@ -66,7 +67,7 @@ export function translateDevice(
   const ipv6 = addressIn(device.ipv6, settings.ipv6);
   if (ipv4 === null && ipv6 === null)
     return { message: 'it has no address inside the networks of the gateway' };
-  const mtu = mtuOf(device);
+  const mtu = device.use_default_mtu ? null : checkedMtu(device.mtu);
   return {
     publicKey: device.public_key,
     presharedKey,
@@ -87,11 +88,15 @@ function addressIn(text: string | null, network: NetworkConfig | null): Uint8Arr
   return new Uint8Array(address.toByteArray());
 }
 
-/** The device's own MTU; null where it has none, or one that no interface can have. */
-function mtuOf(device: DeviceRow): number | null {
-  const { mtu, use_default_mtu } = device;
-  if (use_default_mtu || mtu === null) return null;
-  return Number.isInteger(mtu) && mtu >= MTU_MIN && mtu <= MTU_MAX ? mtu : null;
+/** The MTU that devices without one of their own are told; the tunnel may take less. */
+export function defaultMtu(inRows: number | null, settings: TranslateSettings): number {
+  const { defaultClientMtu = inRows } = settings;
+  return checkedMtu(defaultClientMtu) ?? MTU_MAX;
+}
+
+/** Null where there is none, or one that no interface can have. */
+function checkedMtu(mtu: number | null): number | null {
+  return mtu !== null && Number.isInteger(mtu) && mtu >= MTU_MIN && mtu <= MTU_MAX ? mtu : null;
 }
 
 /**

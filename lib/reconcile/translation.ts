@@ -10,8 +10,9 @@ import {
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
-import type { RowChanges } from './read.ts';
+import type { RowChanges, RowSettings } from './read.ts';
 import {
+  defaultMtu,
   deviceEnd,
   type Refusal,
   sessionEnd,
@@ -41,6 +42,7 @@ interface Owner {
 interface Device {
   readonly ownerId: string;
   readonly publicKey: string;
+  readonly usesDefaultMtu: boolean;
   readonly peer: PeerConfig | Refusal;
   /** Until when it is served while its owner is, and whether that time has not come. */
   readonly endMs: number;
@@ -67,7 +69,7 @@ export class Translation {
   /** Public keys of which the data plane has to be told, and rules by their scope. */
   readonly #untoldKeys = new Set<string>();
   readonly #untoldRules = new Map<string, Set<string>>();
-  #vpnSessionDuration = 0;
+  #rowSettings: RowSettings = { vpnSessionDuration: 0, defaultClientMtu: null };
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
 
@@ -77,12 +79,9 @@ export class Translation {
 
   /** Takes rows that changed, at `nowMs` (Unix time). */
   take(changes: RowChanges, nowMs: number): void {
-    const { isEverything, users, devices, rules, vpnSessionDuration } = changes;
+    const { isEverything, users, devices, rules } = changes;
     if (isEverything) this.#takeGone(changes, nowMs);
-    if (vpnSessionDuration !== null && vpnSessionDuration !== this.#vpnSessionDuration) {
-      this.#vpnSessionDuration = vpnSessionDuration;
-      this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
-    }
+    if (changes.settings !== null) this.#takeSettings(changes.settings);
     for (const [id, row] of users) this.#takeUser(id, row, nowMs);
     for (const [id, row] of devices) this.#takeDevice(id, row, nowMs);
     for (const [id, row] of rules) this.#takeRule(id, row);
@@ -151,6 +150,17 @@ export class Translation {
     }
   }
 
+  #takeSettings(settings: RowSettings): void {
+    const before = this.#rowSettings;
+    this.#rowSettings = settings;
+    // All sessions are judged anew.
+    if (settings.vpnSessionDuration !== before.vpnSessionDuration)
+      this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
+    if (settings.defaultClientMtu === before.defaultClientMtu) return;
+    for (const { publicKey, usesDefaultMtu } of this.#devices.values())
+      if (usesDefaultMtu) this.#untoldKeys.add(publicKey);
+  }
+
   #takeUser(id: string, row: UserRow | null, nowMs: number): void {
     const owner = this.#owner(id);
     owner.row = row;
@@ -163,7 +173,14 @@ export class Translation {
     if (row === null) return;
     const { user_id: ownerId, public_key: publicKey } = row;
     const peer = translateDevice(row, this.#settings);
-    const device = { ownerId, publicKey, peer, endMs: deviceEnd(row), isOn: false };
+    const device = {
+      ownerId,
+      publicKey,
+      usesDefaultMtu: row.use_default_mtu,
+      peer,
+      endMs: deviceEnd(row),
+      isOn: false,
+    };
     this.#devices.set(id, device);
     if (Number.isFinite(device.endMs)) this.#endingDevices.add(device);
     this.#judgeDevice(device, nowMs);
@@ -233,7 +250,8 @@ export class Translation {
 
   /** Says whether an owner's devices are served, and from when on that may be different. */
   #judge(owner: Owner, nowMs: number): void {
-    const { requireSignIn, vpnSessionDuration = this.#vpnSessionDuration } = this.#settings;
+    const { requireSignIn, vpnSessionDuration = this.#rowSettings.vpnSessionDuration } =
+      this.#settings;
     const end =
       owner.row === null
         ? Number.NEGATIVE_INFINITY
@@ -261,7 +279,9 @@ export class Translation {
   #peerOf(publicKey: string): PeerConfig | null {
     const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
     if (device === undefined || !this.#isServed(device)) return null;
-    return 'message' in device.peer ? null : device.peer;
+    if ('message' in device.peer) return null;
+    if (!device.usesDefaultMtu) return device.peer;
+    return { ...device.peer, mtu: defaultMtu(this.#rowSettings.defaultClientMtu, this.#settings) };
   }
 
   #rulesOf(id: string, scope: string): readonly RuleConfig[] {

@@ -4,14 +4,20 @@
 
 import type { Plugin, ServerRoute } from '@hapi/hapi';
 import inert from '@hapi/inert';
+import { BrowserBinding } from '../auth/identity/browser.ts';
 import { assetRoutes } from './assets.ts';
 import { judgeForms } from './forms.ts';
 import { guardPages } from './headers.ts';
 import { logoRoute } from './logo.ts';
 import { accountPages } from './pages/account.ts';
+import { deviceFilePages } from './pages/device-file.ts';
+import { openidPages } from './pages/openid-sign-in.ts';
+import { renewalPages } from './pages/renewal.ts';
+import { samlPages } from './pages/saml-sign-in.ts';
 import { secondFactorPages } from './pages/second-factor.ts';
 import { secondFactorsPages } from './pages/second-factors.ts';
 import { signInPages } from './pages/sign-in.ts';
+import { userDevicePages } from './pages/user-devices.ts';
 import { userPages } from './pages/user.ts';
 import { usersPages } from './pages/users.ts';
 import type { Web } from './web.ts';
@@ -22,11 +28,16 @@ type PageRoutes = (web: Web) => ServerRoute[];
 /** All pages. */
 const pageRoutes: readonly PageRoutes[] = [
   signInPages,
+  openidPages,
+  samlPages,
   secondFactorPages,
-  accountPages,
-  secondFactorsPages,
   usersPages,
   userPages,
+  userDevicePages,
+  deviceFilePages,
+  renewalPages,
+  accountPages,
+  secondFactorsPages,
 ];
 
 /** Serves the web interface. */
@@ -35,8 +46,11 @@ export const webPages: Plugin<Web> = {
   register(server, web) {
     void server.register(inert);
     web.sessions.register(server, web.outside);
+    new BrowserBinding(web.services.config.externalUrl).register(server);
     judgeForms(server, web);
     guardPages(server, web);
+    // Streams that go on would keep the server from its end.
+    server.ext('onPreStop', () => web.live.close());
     server.route([...assetRoutes(web.pages.assets), logoRoute(web.recall)]);
     for (const routes of pageRoutes) server.route(routes(web));
   },

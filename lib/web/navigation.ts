@@ -14,7 +14,10 @@ interface Place extends Entry {
 }
 
 /** In the order in which they are shown; `console` is for administrators alone. */
-const places: readonly Place[] = [{ part: 'portal', path: '/user_account', label: 'Account' }];
+const places: readonly Place[] = [
+  { part: 'portal', path: '/user_devices', label: 'My devices' },
+  { part: 'portal', path: '/user_account', label: 'Account' },
+];
 
 /** The entries of a user, by part. */
 export interface Navigation {

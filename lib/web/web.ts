@@ -3,12 +3,14 @@
 
 import type { ApiContext } from '../api/routes.ts';
 import type { Sessions } from '../auth/sessions.ts';
+import type { LiveStatus } from './live-status.ts';
 import type { Pages } from './pages.ts';
 
 /** The web interface of one server. */
 export interface Web extends ApiContext {
   readonly sessions: Sessions;
   readonly pages: Pages;
+  readonly live: LiveStatus;
   /** The path of EXTERNAL_URL, without its last slash; links and redirects begin with it. */
   readonly outside: string;
 }

@@ -9,14 +9,14 @@ const { BIGINT, CHAR, DATE, INTEGER, STRING, TEXT } = DataTypes;
 
 /** Makes the tables and the column. */
 export async function up(database: Database): Promise<void> {
-  await addColumn(database, 'users', 'disabled_provider', { type: STRING(64), allowNull: true });
+  await addColumn(database, 'users', 'disabled_provider', { type: STRING(80), allowNull: true });
   await createTable(database, 'sessions', {
     columns: {
       id: id(),
       user_id: owner(),
       sha256: { type: CHAR(64), allowNull: false },
       state: { type: STRING(16), allowNull: false },
-      method: { type: STRING(64), allowNull: false },
+      method: { type: STRING(80), allowNull: false },
       return_to: { type: STRING(1024), allowNull: true },
       address: { type: STRING(45), allowNull: true },
       user_agent: { type: STRING(255), allowNull: true },

@@ -10,6 +10,8 @@ import { sqlTime } from '../storage/time.ts';
 import { up as firstTables } from './0001-first-tables.ts';
 import { up as auditEntries } from './0002-audit-entries.ts';
 import { up as sessions } from './0003-sessions.ts';
+import { up as identities } from './0004-identities.ts';
+import { up as clientFiles } from './0005-client-files.ts';
 import { up as deviceSwitches } from './0006-device-switches.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
@@ -25,6 +27,8 @@ export const migrations: readonly Migration[] = [
   { name: '0001-first-tables', up: firstTables },
   { name: '0002-audit-entries', up: auditEntries },
   { name: '0003-sessions', up: sessions },
+  { name: '0004-identities', up: identities },
+  { name: '0005-client-files', up: clientFiles },
   { name: '0006-device-switches', up: deviceSwitches },
 ];
 

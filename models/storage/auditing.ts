@@ -78,13 +78,8 @@ export function noteAction(
 ): void {
   const gathering = gatherings.get(outermost(transaction));
   if (gathering === undefined) throw new Error('noteAction outside writeTransaction');
-  const {
-    origins: [origin],
-    drafts,
-  } = gathering;
-  if (origin === undefined) throw new Error(`nobody is named who does: ${entry.action}`);
   const { changes = {} } = entry;
-  drafts.push({ ...entry, changes, id: newId(), happenedAt: new Date(), origin });
+  addDraft(gathering, { ...entry, changes });
 }
 
 /** Records every write of one table; called once, when the table is bound to its database. */
@@ -99,13 +94,8 @@ export function auditTable(model: ModelStatic<Model>, table: AuditedTable): void
     const gathering = options.transaction && gatherings.get(outermost(options.transaction));
     // Writes outside writeTransaction are refused by tracking.ts.
     if (!gathering) return;
-    const { origins, drafts } = gathering;
-    const origin = origins.length === 1 ? origins[0] : origins[index];
-    if (origin === undefined) throw new Error(`nobody is named who writes ${table.kind} ${index}`);
     const recordId = String(row.get(model.primaryKeyAttribute));
-    const { kind } = table;
-    const happenedAt = new Date();
-    drafts.push({ id: newId(), happenedAt, origin, action, kind, recordId, changes });
+    addDraft(gathering, { action, kind: table.kind, recordId, changes }, index);
   };
   const created = (row: Model, options: Options, index = 0): void =>
     record('create', row, changesBetween(table, null, row), options, index);
@@ -123,6 +113,17 @@ export function auditTable(model: ModelStatic<Model>, table: AuditedTable): void
   model.addHook('beforeBulkDestroy', async (options) => {
     for (const row of await rowsToDestroy(model, options)) deleted(row, options);
   });
+}
+
+/** Adds a draft in the name of whoever writes; `index` is the row's in a bulk creation. */
+function addDraft(
+  { origins, drafts }: Gathering,
+  draft: Omit<AuditDraft, 'id' | 'happenedAt' | 'origin'>,
+  index = 0,
+): void {
+  const origin = origins.length === 1 ? origins[0] : origins[index];
+  if (origin === undefined) throw new Error(`nobody is named who writes ${draft.kind} ${index}`);
+  drafts.push({ ...draft, id: newId(), happenedAt: new Date(), origin });
 }
 
 /** The row as it was before its changes; its readers see what they would have seen then. */

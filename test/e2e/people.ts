@@ -14,12 +14,15 @@ export interface Person {
   readonly client: WireguardClient;
 }
 
-/** Makes a user and a device, and starts the client; `endpoint` is host:port. */
+/**
+ * Makes a user and a device, and starts the client; `endpoint` is host:port, `keepalive` seconds.
+ */
 export async function enrol(
   postern: Postern,
   host: Host,
   email: string,
   endpoint: string,
+  keepalive = 25,
 ): Promise<Person> {
   const user = await postern.create('user', { email });
   const keys = makeKeyPair();
@@ -31,6 +34,7 @@ export async function enrol(
     endpoint,
     addresses: [String(device['ipv4']), String(device['ipv6'])],
     routes: ROUTES,
+    keepalive,
   });
   await client.start();
   return { user, device, keys, client };

@@ -4,10 +4,11 @@
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { serve, type Running } from '../../lib/serve.ts';
@@ -273,6 +274,38 @@ test.serial('a signal stops the process cleanly', async (t) => {
     if (!isTwice) t.is(child.exitCode, 0, output);
   }
 });
+
+test.serial(
+  'what `npm start` runs fits into 200 MB, without a compile cache as well',
+  async (t) => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: { start: string };
+    };
+    const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+    const child = spawn('sh', ['-c', scripts.start], {
+      cwd: ROOT,
+      env: {
+        ...settings,
+        PATH: path,
+        DATA_DIR: dataDir(t),
+        WIREGUARD_PORT: String(await freePort()),
+        NODE_DISABLE_COMPILE_CACHE: '1',
+      },
+    });
+    t.teardown(() => child.kill('SIGKILL'));
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    while (!output.includes('Postern serves')) await once(child.stdout, 'data');
+    // The shell has become the gateway, or this would be little.
+    const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+    const mebibytes = Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1]) / 1_024;
+    t.log(`${Math.round(mebibytes)} MiB`);
+    t.true(mebibytes > 100 && mebibytes < 200, `${mebibytes} MiB`);
+    child.kill('SIGTERM');
+    await once(child, 'close');
+    t.is(child.exitCode, 0, output);
+  },
+);
 
 test.serial('a first start that fails keeps nobody’s password', async (t) => {
   const taken = createTcpServer().listen(0, '127.0.0.1');

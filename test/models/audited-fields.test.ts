@@ -14,6 +14,7 @@ const UNTOLD: Record<string, string[]> = {
   Configuration: ['singleton'],
   ApiToken: ['sha256', 'last_used_at'],
   Secret: ['name'],
+  Identity: ['account_key'],
 };
 const EVERYWHERE = ['id', 'inserted_at', 'updated_at'];
 

@@ -5,12 +5,13 @@ import type {
   ApiToken,
   Database,
   Device,
+  Identity,
   Rule,
   RuleScope,
   Transaction,
   User,
 } from '../../models/index.ts';
-import { writeTransaction } from '../../models/index.ts';
+import { identityKey, writeTransaction } from '../../models/index.ts';
 
 let count = 0;
 
@@ -81,5 +82,24 @@ export function addRule(
 export function addToken(database: Database, user: User): Promise<ApiToken> {
   return write(database, (transaction) =>
     database.models.ApiToken.create(tokenValues(user.id), { transaction }),
+  );
+}
+
+/** Values of an identity that nobody else has. */
+export function identityValues(userId: string) {
+  count += 1;
+  const account = {
+    kind: 'oidc' as const,
+    provider_id: 'okta',
+    issuer: 'https://id.example',
+    subject: `subject-${count}`,
+  };
+  return { user_id: userId, ...account, account_key: identityKey(account) };
+}
+
+/** Makes an identity. */
+export function addIdentity(database: Database, user: User): Promise<Identity> {
+  return write(database, (transaction) =>
+    database.models.Identity.create(identityValues(user.id), { transaction }),
   );
 }

@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   currentRevision,
   type Database,
+  keepTokens,
   readChanges,
   recordStatus,
   removeDevices,
@@ -12,13 +13,22 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
-import { addDevice, addRule, addToken, addUser, write } from './fixtures.ts';
+import { addDevice, addIdentity, addRule, addToken, addUser, write } from './fixtures.ts';
 
 async function withChildren(database: Database): Promise<{ user: User; names: string[] }> {
   const user = await addUser(database);
   const devices = [await addDevice(database, user), await addDevice(database, user)];
   const rule = await addRule(database, { destination: '10.0.0.0/8', user_id: user.id });
   const token = await addToken(database, user);
+  const identity = await addIdentity(database, user);
+  await write(database, (transaction) =>
+    keepTokens(
+      database,
+      identity.id,
+      { tokens: { refreshToken: 'r' }, refreshAt: new Date(), now: new Date() },
+      transaction,
+    ),
+  );
   await recordStatus(
     database,
     'g',
@@ -29,6 +39,7 @@ async function withChildren(database: Database): Promise<{ user: User; names: st
     ...devices.map(({ id }) => `devices/${id}`),
     `rules/${rule.id}`,
     `api_tokens/${token.id}`,
+    `identities/${identity.id}`,
   ];
   return { user, names: names.toSorted() };
 }

@@ -14,6 +14,9 @@ const OBSERVED = new Set([
   'second_factors',
   'recovery_codes',
   'sign_in_attempts',
+  'identity_tokens',
+  'sign_in_requests',
+  'used_assertions',
 ]);
 
 for (const kind of databaseKinds()) {

@@ -40,27 +40,33 @@ export const implementations: readonly (readonly [name: string, primitives: Prim
 
 // ---- the heap --------------------------------------------------------------------------------
 
-const CALLS = 1_000;
-const ROUNDS = 1_001;
-
-/**
- * Bytes that one call leaves on the heap, of 1,001,000 calls: the median of many short rounds, so
- * that a collection, which makes the heap shrink in some of them, hides nothing.
- */
-export function bytesPerCall(call: () => void): number {
-  // The first measurement compiles; its own allocations are those of the optimizer.
-  heapGrowth(call);
-  heapGrowth(nothing);
-  return (heapGrowth(call) - heapGrowth(nothing)) / CALLS;
+/** How often a call is measured: in many short rounds. */
+export interface Measure {
+  readonly calls: number;
+  readonly rounds: number;
 }
 
-function heapGrowth(call: () => void): number {
-  const growths = Array.from({ length: ROUNDS }, () => {
+/**
+ * Bytes that one call leaves on the heap: the median of many short rounds, so that a collection,
+ * which makes the heap shrink in some of them, hides nothing.
+ */
+export function bytesPerCall(
+  call: () => void,
+  measure: Measure = { calls: 1_000, rounds: 1_001 },
+): number {
+  // The first measurement compiles; its own allocations are those of the optimizer.
+  heapGrowth(call, measure);
+  heapGrowth(nothing, measure);
+  return (heapGrowth(call, measure) - heapGrowth(nothing, measure)) / measure.calls;
+}
+
+function heapGrowth(call: () => void, { calls, rounds }: Measure): number {
+  const growths = Array.from({ length: rounds }, () => {
     const before = getHeapStatistics().used_heap_size;
-    for (let i = 0; i < CALLS; i++) call();
+    for (let i = 0; i < calls; i++) call();
     return getHeapStatistics().used_heap_size - before;
   });
-  return growths.sort((a, b) => a - b)[ROUNDS >> 1]!;
+  return growths.sort((a, b) => a - b)[rounds >> 1]!;
 }
 
 function nothing(): void {

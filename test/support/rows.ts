@@ -97,7 +97,7 @@ export function changesOf(parts: Partial<RowChanges>): RowChanges {
     users: new Map(),
     devices: new Map(),
     rules: new Map(),
-    vpnSessionDuration: null,
+    settings: null,
     ...parts,
   };
 }
@@ -108,6 +108,7 @@ export function everything(parts: {
   devices?: DeviceRow[];
   rules?: RuleRow[];
   vpnSessionDuration?: number;
+  defaultClientMtu?: number | null;
 }): RowChanges {
   const byId = <R extends { id: string }>(list: R[]): Map<string, R> =>
     new Map(list.map((row) => [row.id, row]));
@@ -116,7 +117,10 @@ export function everything(parts: {
     users: byId(parts.users ?? [userRow()]),
     devices: byId(parts.devices ?? [deviceRow()]),
     rules: byId(parts.rules ?? []),
-    vpnSessionDuration: parts.vpnSessionDuration ?? 0,
+    settings: {
+      vpnSessionDuration: parts.vpnSessionDuration ?? 0,
+      defaultClientMtu: parts.defaultClientMtu ?? null,
+    },
   });
 }
 

@@ -3,8 +3,9 @@
 
 import { GLOBAL_SCOPE, type GatewayConfig, type RuleConfig } from '../../dataplane/index.ts';
 import type { PeerConfig } from '../../dataplane/index.ts';
-import type { RowChanges } from '../../lib/reconcile/read.ts';
+import type { RowChanges, RowSettings } from '../../lib/reconcile/read.ts';
 import {
+  defaultMtu,
   deviceEnd,
   sessionEnd,
   translateDevice,
@@ -19,7 +20,7 @@ export interface Rows {
   readonly users: ReadonlyMap<string, UserRow>;
   readonly devices: ReadonlyMap<string, DeviceRow>;
   readonly rules: ReadonlyMap<string, RuleRow>;
-  readonly vpnSessionDuration: number;
+  readonly settings: RowSettings;
 }
 
 /** All rows, of an answer that holds all. */
@@ -35,7 +36,7 @@ export function slowTranslate(
   nowMs: number,
 ): { config: GatewayConfig; problems: Problem[] } {
   const problems: Problem[] = [];
-  const duration = settings.vpnSessionDuration ?? rows.vpnSessionDuration;
+  const duration = settings.vpnSessionDuration ?? rows.settings.vpnSessionDuration;
   const peers = new Map<string, PeerConfig>();
   for (const device of rows.devices.values()) {
     const owner = rows.users.get(device.user_id);
@@ -45,7 +46,11 @@ export function slowTranslate(
     const peer = translateDevice(device, settings);
     if ('message' in peer)
       problems.push({ table: 'devices', id: device.id, message: peer.message });
-    else peers.set(peer.publicKey, peer);
+    else if (!device.use_default_mtu) peers.set(peer.publicKey, peer);
+    else {
+      const mtu = defaultMtu(rows.settings.defaultClientMtu, settings);
+      peers.set(peer.publicKey, { ...peer, mtu });
+    }
   }
   const rules = new Map<string, RuleConfig[]>();
   for (const row of rows.rules.values()) {

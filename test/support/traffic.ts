@@ -8,6 +8,10 @@
 //   traffic.ts beacon PORT EVERY_MS HOST... sends a numbered datagram to each host, again and again
 //   traffic.ts accept PORT...               accepts TCP connections and closes them
 //   traffic.ts reach HOST PORT              exits 0 when a TCP connection can be made within 1 s
+//   traffic.ts pace PORT COUNT EVERY_MS [HOST]
+//                                           sends numbered datagrams at a pace and takes those of
+//                                           the other end, which is HOST or whoever comes first;
+//                                           prints {"sent","received","lost",…} and delays in ms
 //   traffic.ts fire HOST PORT FILE          sends the datagrams of a file (base64 lines), prints
 //                                           {"answers"} after half a second of listening
 
@@ -19,6 +23,8 @@ import { connect, createServer, type Socket as TcpSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const CHUNK_BYTES = 1024 * 1024;
+/** A datagram that takes longer has met a stall. */
+const LATE_MS = 20;
 
 const programs: Record<string, (args: string[]) => Promise<void>> = {
   receive,
@@ -27,6 +33,7 @@ const programs: Record<string, (args: string[]) => Promise<void>> = {
   ask,
   watch,
   beacon,
+  pace,
   accept,
   reach,
   fire,
@@ -120,6 +127,52 @@ async function beacon([port, everyMs, ...hosts]: string[]): Promise<void> {
       sockets[i]!.send(bytes, Number(port), host, () => undefined);
     await sleep(Number(everyMs));
   }
+}
+
+/** Both ends run on one machine, so that its monotonic clock is that of both. */
+async function pace([port, count, everyMs, host]: string[]): Promise<void> {
+  const total = Number(count);
+  const socket = await bind(Number(port), '0.0.0.0');
+  const delays = new Float64Array(total).fill(Number.POSITIVE_INFINITY);
+  let gapMs = 0;
+  let lastAt = 0;
+  socket.on('message', (bytes) => {
+    const at = monotonicMs();
+    const number = bytes.readUInt32BE(0);
+    if (number < total) delays[number] = at - bytes.readDoubleBE(4);
+    if (lastAt > 0) gapMs = Math.max(gapMs, at - lastAt);
+    lastAt = at;
+  });
+  print({ ready: true });
+  const other =
+    host === undefined
+      ? ((await once(socket, 'message')) as [Buffer, { address: string; port: number }])[1]
+      : { address: host, port: Number(port) };
+  const bytes = Buffer.alloc(200);
+  const began = monotonicMs();
+  for (let number = 0; number < total; number++) {
+    bytes.writeUInt32BE(number);
+    bytes.writeDoubleBE(monotonicMs(), 4);
+    socket.send(Buffer.from(bytes), other.port, other.address, () => undefined);
+    await sleep(Math.max(0, began + (number + 1) * Number(everyMs) - monotonicMs()));
+  }
+  await sleep(1_000);
+  const sorted = delays.filter((delay) => Number.isFinite(delay)).sort();
+  print({
+    sent: total,
+    received: sorted.length,
+    lost: total - sorted.length,
+    medianMs: sorted[sorted.length >> 1],
+    p99Ms: sorted[Math.floor(sorted.length * 0.99)],
+    maxMs: sorted.at(-1),
+    late: sorted.filter((delay) => delay > LATE_MS).length,
+    gapMs,
+  });
+  socket.close();
+}
+
+function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
 }
 
 async function accept(ports: string[]): Promise<void> {

@@ -4,6 +4,8 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { judgePassword, LOCAL_METHOD } from '../../auth/local.ts';
 import { localPath } from '../../auth/local-path.ts';
+import { OidcClients } from '../../auth/oidc/client.ts';
+import { signOutAddress } from '../../auth/oidc/sign-out.ts';
 import { completeSignIn, SignInRefusal, signOut } from '../../auth/sign-in.ts';
 import { wantsPage } from '../error-page.ts';
 import { textOf } from '../forms.ts';
@@ -16,6 +18,7 @@ const LOCAL_OFF = 'Local auth disabled';
 
 /** A way to sign in that is not a password. */
 interface Provider {
+  readonly id: string;
   readonly label: string;
   readonly path: string;
 }
@@ -24,9 +27,11 @@ interface Provider {
 export function signInPages(web: Web): ServerRoute[] {
   const begin = (request: Request, h: ResponseToolkit) => showSignIn(web, request, h);
   const signIn = (request: Request, h: ResponseToolkit) => signInLocally(web, request, h);
+  const clients = new OidcClients(web.services.discoveryLimits);
   const leave = async (request: Request, h: ResponseToolkit) => {
+    const address = await addressAtProvider(web, clients, request);
     await signOut(web, request, h);
-    return web.pages.redirect(h, '/');
+    return address === null ? web.pages.redirect(h, '/') : web.pages.leave(request, h, address);
   };
   return [
     openPage('GET', '/', begin),
@@ -39,6 +44,21 @@ export function signInPages(web: Web): ServerRoute[] {
     openPage('POST', '/sign_out', leave),
     openPage('DELETE', '/sign_out', leave),
   ];
+}
+
+/** Where signing out goes on; null where it ends here. */
+async function addressAtProvider(
+  { services, sessions, recall }: Web,
+  clients: OidcClients,
+  request: Request,
+): Promise<string | null> {
+  const session = await sessions.find(request);
+  if (session === null) return null;
+  await recall.refresh();
+  const { openid_connect_providers: providers } = await recall.configuration();
+  const { database, config } = services;
+  const context = { database, clients, providers, externalUrl: config.externalUrl };
+  return signOutAddress(context, session);
 }
 
 async function showSignIn(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -97,12 +117,14 @@ async function answerLocalOff(
   return (await web.pages.show(request, h, 'error', values)).code(404);
 }
 
-async function isLocalOn({ recall }: Web): Promise<boolean> {
+/** Whether passwords serve at present. */
+export async function isLocalOn({ recall }: Web): Promise<boolean> {
   await recall.refresh();
   return (await recall.configuration()).local_auth_enabled;
 }
 
-async function providersOf({ recall }: Web, returnTo: string | null): Promise<Provider[]> {
+/** The providers at present; their paths lead back to where somebody was. */
+export async function providersOf({ recall }: Web, returnTo: string | null): Promise<Provider[]> {
   const { openid_connect_providers: openid, saml_identity_providers: saml } =
     await recall.configuration();
   const query =
@@ -110,5 +132,5 @@ async function providersOf({ recall }: Web, returnTo: string | null): Promise<Pr
   return [
     ...openid.map(({ id, label }) => ({ id, label, base: '/auth/oidc/' })),
     ...saml.map(({ id, label }) => ({ id, label, base: '/auth/saml/auth/signin/' })),
-  ].map(({ id, label, base }) => ({ label, path: base + encodeURIComponent(id) + query }));
+  ].map(({ id, label, base }) => ({ id, label, path: base + encodeURIComponent(id) + query }));
 }

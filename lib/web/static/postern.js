@@ -1,9 +1,14 @@
 // What every page does in the browser, where scripts run: questions become dialogs, times are told in
 // the reader's own zone, texts are copied at a click. Pages work without it.
 
-for (const question of document.querySelectorAll('details[data-confirm]')) makeDialog(question);
-for (const time of document.querySelectorAll('time[datetime]')) tellInOwnZone(time);
-for (const button of document.querySelectorAll('button[data-copy]')) copyAtClick(button);
+enliven(document);
+
+/** Does so for a part of the page; again for a part that a script put there. */
+export function enliven(part) {
+  for (const question of part.querySelectorAll('details[data-confirm]')) makeDialog(question);
+  for (const time of part.querySelectorAll('time[datetime]')) tellInOwnZone(time);
+  for (const button of part.querySelectorAll('button[data-copy]')) copyAtClick(button);
+}
 
 /** Opens the question of a `details` as a dialog, which keeps the keyboard inside. */
 function makeDialog(question) {
@@ -28,7 +33,8 @@ function makeDialog(question) {
   document.body.append(dialog);
 }
 
-function tellInOwnZone(time) {
+/** Tells a time in the reader's zone; again whenever its `datetime` was changed. */
+export function tellInOwnZone(time) {
   const date = new Date(time.dateTime);
   if (Number.isNaN(date.getTime())) return;
   time.title = time.dateTime;
@@ -41,8 +47,20 @@ function copyAtClick(button) {
   button.hidden = false;
   button.addEventListener('click', async () => {
     const source = document.getElementById(button.dataset.copy);
-    await navigator.clipboard.writeText(source.value ?? source.textContent);
+    await copy(source.value ?? source.textContent);
     button.textContent = 'Copied';
     setTimeout(() => (button.textContent = label), 2_000);
   });
+}
+
+/** Browsers give the clipboard to pages of HTTPS and of the own host alone; the others select. */
+async function copy(text) {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
+  const field = document.createElement('textarea');
+  field.value = text;
+  field.className = 'unseen';
+  document.body.append(field);
+  field.select();
+  document.execCommand('copy');
+  field.remove();
 }

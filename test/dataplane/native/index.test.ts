@@ -1,7 +1,10 @@
 // The addon's door: what it opens for the main thread, what it says to nonsense, and that no
 // descriptor, however wrong, is followed out of an arena.
 
-import { readFileSync, readSync, writeSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
 import fc from 'fast-check';
@@ -27,7 +30,7 @@ import {
 import { type Addon, loadAddon, NativeEngine } from '../../../dataplane/native/index.ts';
 import { portablePrimitives } from '../../../dataplane/noise/primitives.ts';
 import { createEndpointTable } from '../../../dataplane/wire/address.ts';
-import { mark, NativeBench, openNative, TARGET, verdictOf } from '../../support/native.ts';
+import { mark, NativeBench, openNative, place, TARGET, verdictOf } from '../../support/native.ts';
 import { nativeTest } from '../../support/native-test.ts';
 import { counting } from '../../support/packets.ts';
 import { SEEDED } from '../../support/simulation.ts';
@@ -528,4 +531,141 @@ nativeTest('an engine keeps its arenas when nobody else does', (t, native) => {
   }
   t.true(engines.every((engine) => engine.packets.bytes[100] === 7));
   for (const engine of engines) engine.close();
+});
+
+// ---- lifetimes -------------------------------------------------------------------------------
+
+nativeTest('memory that the addon holds cannot be given to another thread', (t, native) => {
+  const { engine } = new NativeBench(native);
+  const held = [
+    engine.datagrams.bytes,
+    engine.datagrams.descriptors,
+    engine.packets.bytes,
+    engine.packets.descriptors,
+    engine.endpoints.bytes,
+    engine.faults,
+  ].map(({ buffer }) => buffer as ArrayBuffer);
+  for (const buffer of held) {
+    t.throws(() => void structuredClone(buffer, { transfer: [buffer] }), {
+      name: 'DataCloneError',
+    });
+    t.true(buffer.byteLength > 0);
+  }
+});
+
+nativeTest('an engine is not made of numbers that are none, or of crooked memory', (t, native) => {
+  const make = (changes: object): unknown => {
+    const { engine } = new NativeBench(native);
+    return native.createEngine({
+      ...nothing,
+      datagrams: engine.datagrams.bytes,
+      datagramDescriptors: engine.datagrams.descriptors,
+      packets: engine.packets.bytes,
+      packetDescriptors: engine.packets.descriptors,
+      endpoints: engine.endpoints.bytes,
+      endpointCount: 128,
+      faults: engine.faults,
+      ...changes,
+    });
+  };
+  t.notThrows(() => make({}));
+  for (const changes of [
+    { mtu: -1 },
+    { mtu: Number.NaN },
+    { mtu: 1e300 },
+    { udp4: 2 ** 40 },
+    { endpointCount: 63 },
+    { endpointCount: -1 },
+    { endpointCount: 129 },
+    { endpoints: new Uint8Array(new ArrayBuffer(128 * 64 + 1), 1) },
+    { faults: new Float64Array(1) },
+  ])
+    t.throws(() => make(changes), { instanceOf: TypeError }, JSON.stringify(changes));
+});
+
+// ---- keys ------------------------------------------------------------------------------------
+
+nativeTest('a key that is removed stands nowhere in memory, nor in a cipher', (t, native) => {
+  const { engine } = new NativeBench(native);
+  // Bytes of an ArrayBuffer of this size lie outside the heap, which would move and copy them.
+  const keys = new Uint8Array(4_096);
+  globalThis.crypto.getRandomValues(keys);
+  const [send, receive] = [keys.subarray(0, 32), keys.subarray(32, 64)];
+  const inverted = Int32Array.from(new Int32Array(keys.buffer, 0, 16), (word) => ~word);
+  const { slot, generation } = engine.installKey(send, receive, 1)!;
+  keys.fill(0);
+  mark(engine.packets, 0, {
+    verdict: VERDICT_SEAL,
+    key: { slot, generation },
+    offset: 64,
+    length: 100,
+  });
+  engine.seal(engine.packets);
+  place(engine.datagrams, 0, counting(132), { verdict: VERDICT_OPEN, key: { slot, generation } });
+  engine.open(engine.datagrams);
+  t.true(isInMemory(inverted.subarray(0, 8)), 'the key to send with serves');
+  t.true(isInMemory(inverted.subarray(8)), 'the key to receive with serves');
+  engine.removeKey(slot, generation);
+  t.false(isInMemory(inverted.subarray(0, 8)));
+  t.false(isInMemory(inverted.subarray(8)));
+});
+
+/** No memory of ours is mapped in one piece of this size; a sanitizer's notes are. */
+const LARGE_MAPPING_BYTES = 2 ** 30;
+
+/** Whether words, which are given inverted so as not to be found themselves, stand in memory. */
+function isInMemory(inverted: Int32Array): boolean {
+  const memory = openSync('/proc/self/mem', 'r');
+  const chunk = new Int32Array(1 << 18);
+  try {
+    for (const line of readFileSync('/proc/self/maps', 'latin1').split('\n')) {
+      const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line) ?? [];
+      if (from === undefined || to === undefined) continue;
+      const [start, end] = [Number.parseInt(from, 16), Number.parseInt(to, 16)];
+      if (end - start > LARGE_MAPPING_BYTES) continue;
+      for (let at = start; at < end; at += chunk.byteLength - 32) {
+        const read = readQuietly(memory, chunk, Math.min(chunk.byteLength, end - at), at);
+        if (holds(chunk, read >> 2, inverted)) return true;
+      }
+    }
+    return false;
+  } finally {
+    chunk.fill(0);
+    closeSync(memory);
+  }
+}
+
+/** Some of what the kernel maps cannot be read. */
+function readQuietly(fd: number, chunk: Int32Array, length: number, position: number): number {
+  try {
+    return readSync(fd, chunk, 0, length, position);
+  } catch {
+    return 0;
+  }
+}
+
+function holds(words: Int32Array, count: number, inverted: Int32Array): boolean {
+  const first = ~inverted[0]!;
+  for (let at = words.indexOf(first); at >= 0 && at < count; at = words.indexOf(first, at + 1))
+    if (inverted.every((word, i) => words[at + i] === ~word)) return true;
+  return false;
+}
+
+// ---- what OpenSSL lacks ----------------------------------------------------------------------
+
+nativeTest('an OpenSSL without the cipher is an error with a name, not an abort', (t) => {
+  const script = `
+    const { setFips } = await import('node:crypto');
+    const { loadAddon } = await import('./dataplane/native/index.ts');
+    const { openNative } = await import('./test/support/native.ts');
+    setFips(true);
+    try { openNative(loadAddon().addon, ${JSON.stringify(nothing)}); }
+    catch (error) { console.log(error.message); }`;
+  const { stdout, signal } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', script],
+    { cwd: join(import.meta.dirname, '../../..'), encoding: 'utf8' },
+  );
+  t.is(signal, null);
+  t.regex(stdout, /^OpenSSL gives no ChaCha20-Poly1305/);
 });

@@ -113,3 +113,17 @@ nativeTest('reading a TUN whose other end is closed comes to an end', async (t) 
   ).catch(() => ({ stdout: 'it did not' }));
   t.is(stdout, '0');
 });
+
+nativeTest('a timeout that is no time waits for an event all the same', (t, native) => {
+  const wake = native.openWake();
+  const engine = openNative(native, { ...nothing, wake });
+  try {
+    for (const timeout of [Number.POSITIVE_INFINITY, Number.NaN, 1e300, -1]) {
+      native.wake(wake);
+      t.is(engine.poll(timeout), EVENT_WAKE, `${timeout}`);
+    }
+  } finally {
+    engine.close();
+    native.closeFd(wake);
+  }
+});

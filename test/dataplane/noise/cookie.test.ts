@@ -70,6 +70,30 @@ for (const [name, primitives] of implementations) {
     t.false(other.hasValidMac1(message(), MAC1));
   });
 
+  // ---- cookie replies ----
+
+  test(`${name}: no nonce of a reply comes twice, before and after a change of secrets`, (t) => {
+    const { message, reply } = sides(primitives);
+    const nonces = new Set<string>();
+    for (const at of [now, now + 119_999, now + 120_000, now + 240_000])
+      for (let i = 0; i < 100; i++) {
+        const { nonce, cookie } = cookieReply;
+        nonces.add(Buffer.from(reply(message(), at).subarray(nonce, cookie)).toString('hex'));
+      }
+    t.is(nonces.size, 400);
+  });
+
+  test(`${name}: sources that ask in turn are each given their own cookie`, (t) => {
+    const { checker, maker, message, reply } = sides(primitives);
+    const places = [source, counting(22, 2), counting(6, 1), source];
+    for (const place of places) {
+      t.false(checker.hasValidMac2(message(), MAC1, place, now));
+      t.true(maker.consumeReply(reply(message(), now, place), now));
+      for (const other of places)
+        t.is(checker.hasValidMac2(message(), MAC1, other, now), Buffer.compare(other, place) === 0);
+    }
+  });
+
   // ---- mac2 ----
 
   test(`${name}: mac2 is zero without a cookie, and refused`, (t) => {

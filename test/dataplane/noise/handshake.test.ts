@@ -1,5 +1,6 @@
 // The handshake: against a second, straight reading of the paper (5.4.2, 5.4.3, 5.4.5) on noble and
-// tweetnacl; and every way in which it must refuse. Both roles run with every implementation.
+// tweetnacl, which itself makes the messages of a published vector; and every way in which it must
+// refuse. Both roles run with every implementation.
 
 import { chacha20poly1305 } from '@noble/ciphers/chacha.js';
 import { blake2s } from '@noble/hashes/blake2.js';
@@ -19,6 +20,7 @@ import { initiation, response } from '../../../dataplane/wire/messages.ts';
 import { implementations } from '../../support/native.ts';
 import { concat, counting, viewOf } from '../../support/packets.ts';
 import { randomBytes, seededRandom } from '../../support/simulation.ts';
+import { ikpsk2 } from '../../vectors/noise.ts';
 import { lowOrderPoints } from '../../vectors/primitives.ts';
 
 const TIMESTAMP = counting(12, 40);
@@ -105,6 +107,19 @@ function seal(key: Uint8Array, text: Uint8Array, h: Uint8Array): Uint8Array {
   return chacha20poly1305(key, new Uint8Array(12), h).encrypt(text);
 }
 
+/** What WireGuard fixes, and Noise leaves open. */
+interface Contents {
+  readonly prologue: Uint8Array;
+  readonly firstPayload: Uint8Array;
+  readonly secondPayload: Uint8Array;
+}
+
+const wireguardContents: Contents = {
+  prologue: new TextEncoder().encode('WireGuard v1 zx2c4 Jason@zx2c4.com'),
+  firstPayload: TIMESTAMP,
+  secondPayload: new Uint8Array(0),
+};
+
 /**
  * Both messages without macs, and the keys, from four private keys; line for line as in the paper.
  */
@@ -112,6 +127,7 @@ function paper(
   statics: { i: Uint8Array; r: Uint8Array },
   ephemerals: { i: Uint8Array; r: Uint8Array },
   psk: Uint8Array,
+  { prologue, firstPayload, secondPayload }: Contents = wireguardContents,
 ): Transcript {
   const dh = (privateKey: Uint8Array, other: Uint8Array): Uint8Array =>
     nacl.scalarMult(privateKey, nacl.scalarMult.base(other));
@@ -122,7 +138,7 @@ function paper(
   let tau: Uint8Array;
   // 5.4.2
   let c = hash(encoder.encode('Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s'));
-  let h = hash(c, encoder.encode('WireGuard v1 zx2c4 Jason@zx2c4.com'));
+  let h = hash(c, prologue);
   h = hash(h, publicOf(statics.r));
   c = kdf(c, publicOf(ephemerals.i))[0];
   h = hash(h, publicOf(ephemerals.i));
@@ -130,7 +146,7 @@ function paper(
   const sealedStatic = seal(k, publicOf(statics.i), h);
   h = hash(h, sealedStatic);
   [c, k] = kdf(c, dh(statics.i, statics.r));
-  const timestamp = seal(k, TIMESTAMP, h);
+  const timestamp = seal(k, firstPayload, h);
   h = hash(h, timestamp);
   const first = concat(publicOf(ephemerals.i), sealedStatic, timestamp);
   // 5.4.3
@@ -140,10 +156,37 @@ function paper(
   c = kdf(c, dh(ephemerals.r, statics.i))[0];
   [c, tau, k] = kdf(c, psk);
   h = hash(h, tau);
-  const second = concat(publicOf(ephemerals.r), seal(k, new Uint8Array(0), h));
+  const second = concat(publicOf(ephemerals.r), seal(k, secondPayload, h));
   // 5.4.5
   const [initiatorSends, responderSends] = kdf(c, new Uint8Array(0));
   return { first, second, initiatorSends, responderSends };
+}
+
+test('the second reading makes the messages of a published vector', (t) => {
+  const { messages } = ikpsk2;
+  const made = paper(
+    { i: fromHex(ikpsk2.initiatorStatic), r: fromHex(ikpsk2.responderStatic) },
+    { i: fromHex(ikpsk2.initiatorEphemeral), r: fromHex(ikpsk2.responderEphemeral) },
+    fromHex(ikpsk2.presharedKey),
+    {
+      prologue: fromHex(ikpsk2.prologue),
+      firstPayload: fromHex(messages[0].payload),
+      secondPayload: fromHex(messages[1].payload),
+    },
+  );
+  const none = new Uint8Array(0);
+  t.is(toHex(made.first), messages[0].text);
+  t.is(toHex(made.second), messages[1].text);
+  t.is(toHex(seal(made.initiatorSends, fromHex(messages[2].payload), none)), messages[2].text);
+  t.is(toHex(seal(made.responderSends, fromHex(messages[3].payload), none)), messages[3].text);
+});
+
+function fromHex(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'hex'));
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
 }
 
 for (const [name, primitives] of implementations) {

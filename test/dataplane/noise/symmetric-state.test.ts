@@ -6,6 +6,7 @@ import test from 'ava';
 import { SymmetricState } from '../../../dataplane/noise/symmetric-state.ts';
 import { implementations } from '../../support/native.ts';
 import { concat, counting } from '../../support/packets.ts';
+import { ikpsk2 } from '../../vectors/noise.ts';
 
 const encoder = new TextEncoder();
 const responder = counting(32, 7);
@@ -30,6 +31,58 @@ for (const [name, primitives] of implementations) {
     const state = begun();
     t.deepEqual(state.ck, ck);
     t.deepEqual(state.h, blake2s(concat(h, responder)));
+  });
+
+  test(`${name}: token by token it makes the handshake of a published vector`, (t) => {
+    const state = new SymmetricState(primitives);
+    const [first, second, there, back] = ikpsk2.messages;
+    const shared = new Uint8Array(32);
+    const mixSecret = (privateKey: string, publicKey: string, mix: 'mixKey' | 'mixChain'): void => {
+      t.true(primitives.sharedSecret(shared, fromHex(privateKey), fromHex(publicKey)));
+      state[mix](shared);
+    };
+    const publicOf = (privateKey: string): string => {
+      const out = new Uint8Array(32);
+      primitives.publicKey(out, fromHex(privateKey));
+      return toHex(out);
+    };
+    const sealed = (payload: string): string => {
+      const out = new Uint8Array(payload.length / 2 + 16);
+      state.encryptAndHash(out, fromHex(payload));
+      return toHex(out);
+    };
+    const { initiatorStatic, initiatorEphemeral, responderEphemeral } = ikpsk2;
+    const responderStatic = ikpsk2.responderStaticPublic;
+    state.ck.set(blake2s(encoder.encode('Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s')));
+    state.h.set(state.ck);
+    state.mixHash(fromHex(ikpsk2.prologue));
+    state.mixHash(fromHex(responderStatic));
+    // -> e, es, s, ss
+    const e = publicOf(initiatorEphemeral);
+    state.mixChain(fromHex(e));
+    state.mixHash(fromHex(e));
+    mixSecret(initiatorEphemeral, responderStatic, 'mixKey');
+    const s = sealed(publicOf(initiatorStatic));
+    mixSecret(initiatorStatic, responderStatic, 'mixKey');
+    t.is(e + s + sealed(first.payload), first.text);
+    // <- e, ee, se, psk
+    const re = publicOf(responderEphemeral);
+    state.mixChain(fromHex(re));
+    state.mixHash(fromHex(re));
+    mixSecret(responderEphemeral, e, 'mixChain');
+    mixSecret(responderEphemeral, publicOf(initiatorStatic), 'mixChain');
+    state.mixKeyAndHash(fromHex(ikpsk2.presharedKey));
+    t.is(re + sealed(second.payload), second.text);
+    const [send, receive] = [new Uint8Array(32), new Uint8Array(32)];
+    state.split(send, receive);
+    for (const [key, { payload, text }] of [
+      [send, there],
+      [receive, back],
+    ] as const) {
+      const out = new Uint8Array(text.length / 2);
+      primitives.seal(out, key, fromHex(payload), new Uint8Array(0));
+      t.is(toHex(out), text);
+    }
   });
 
   test(`${name}: mixHash takes data into the hash alone`, (t) => {
@@ -110,4 +163,12 @@ for (const [name, primitives] of implementations) {
     copy.mixChain(counting(32));
     t.deepEqual(state.ck, before);
   });
+}
+
+function fromHex(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'hex'));
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
 }

@@ -4,6 +4,7 @@
 import test, { type ExecutionContext } from 'ava';
 import {
   MAX_QUEUED_INITIATIONS,
+  MAX_WAITING_PER_SOURCE,
   REJECT_AFTER_TIME_MS,
   UNDER_LOAD_INITIATIONS,
 } from '../../../dataplane/constants.ts';
@@ -764,6 +765,45 @@ test('under load one source may have five initiations taken at once', (t) => {
     for (let i = 0; i < 9; i++) responder.receive(freshInitiation(all), initiator.endpoint);
   });
   t.is(dropped['rate_limited'], 4);
+});
+
+test('one source that floods has to give a cookie, and nobody else has to', (t) => {
+  const all = scene();
+  const { world, responder, initiator } = all;
+  const forge = forger(responder.publicKey);
+  const flooder = { address: '203.0.113.9', port: 9 };
+  for (let batch = 0; batch < 200; batch++) {
+    // From as many ports as it likes: they are one source.
+    const from = { ...flooder, port: 1_000 + batch };
+    responder.receiveAll(Array.from({ length: 64 }, () => ({ bytes: forge(), from })));
+  }
+  const drops = responder.drops();
+  t.true(drops['cookie_sent']! > 10_000, 'the source is asked');
+  t.true(drops['initiation_invalid']! < 2_000, 'and costs few Diffie-Hellmans');
+  t.true(responder.receiver.waitingInitiations <= MAX_WAITING_PER_SOURCE);
+  initiator.send(packet);
+  world.run(0);
+  responder.receiver.takeInitiations(MAX_QUEUED_INITIATIONS, world.now);
+  world.run(100);
+  t.is(
+    world.sent(COOKIE, responder).filter(({ to }) => to.port === initiator.endpoint.port).length,
+    0,
+  );
+  t.deepEqual(responder.delivered, [packet]);
+});
+
+test('a source is under load for a second longer than it floods, and is then forgotten', (t) => {
+  const all = scene();
+  const { world, responder, initiator } = all;
+  const forge = forger(responder.publicKey);
+  const from = { ...initiator.endpoint, port: 77 };
+  for (let batch = 0; batch < 10; batch++)
+    responder.receiveAll(Array.from({ length: 64 }, () => ({ bytes: forge(), from })));
+  responder.receiver.takeInitiations(MAX_QUEUED_INITIATIONS, world.now);
+  const take = (): void => responder.receive(freshInitiation(all), initiator.endpoint);
+  t.deepEqual(droppedDuring(responder, take), { cookie_sent: 1 }, 'its neighbours at the address');
+  world.run(1_000);
+  t.deepEqual(droppedDuring(responder, take), {});
 });
 
 test('load lasts a second longer than its cause, and then cookies are asked for no more', (t) => {

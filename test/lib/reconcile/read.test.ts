@@ -39,7 +39,7 @@ for (const kind of databaseKinds()) {
     const changes = await readSince(database, before.revision);
     t.is(changes.revision, before.revision);
     t.is(changes.users.size + changes.devices.size + changes.rules.size, 0);
-    t.is(changes.vpnSessionDuration, null);
+    t.is(changes.settings, null);
   });
 
   test(`${kind}: changes that are not known any more mean a full read`, async (t) => {
@@ -54,13 +54,17 @@ for (const kind of databaseKinds()) {
     t.true(after.users.has(id));
   });
 
-  test(`${kind}: a changed session duration is read`, async (t) => {
+  test(`${kind}: changed settings of the configuration are read`, async (t) => {
     const database = await openDatabase(t, kind);
     const before = await readAll(database);
-    t.is(before.vpnSessionDuration, 0);
+    t.deepEqual(before.settings, { vpnSessionDuration: 0, defaultClientMtu: null });
     await writeTransaction(database, (transaction) =>
-      database.models.Configuration.create({ vpn_session_duration: 60 }, { transaction }),
+      database.models.Configuration.create(
+        { vpn_session_duration: 60, default_client_mtu: 1_280 },
+        { transaction },
+      ),
     );
-    t.is((await readSince(database, before.revision)).vpnSessionDuration, 60);
+    const { settings } = await readSince(database, before.revision);
+    t.deepEqual(settings, { vpnSessionDuration: 60, defaultClientMtu: 1_280 });
   });
 }

@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import { parseAddress } from '../../../dataplane/index.ts';
+import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../../models/index.ts';
 import {
   deviceRow,
@@ -25,6 +26,7 @@ test('a device becomes a peer whose allowed IPs are exactly its addresses', (t) 
     ipv4: parseAddress('100.64.0.2'),
     ipv6: parseAddress('fd00::2'),
     scope: 'u1',
+    mtu: 1_500,
     resume: null,
   });
 });
@@ -35,9 +37,23 @@ test('a device that has an MTU of its own is known by it, if an interface can ha
       ?.mtu;
   t.is(mtuOf({ use_default_mtu: false, mtu: 1_280 }), 1_280);
   t.is(mtuOf({ use_default_mtu: false, mtu: 576 }), 576);
-  t.is(mtuOf({ use_default_mtu: true, mtu: 1_280 }), undefined);
   for (const mtu of [null, 0, -1, 575, 1_501, 1_300.5])
     t.is(mtuOf({ use_default_mtu: false, mtu }), undefined, `${mtu}`);
+});
+
+test('a device that has none is known by the default that its file shows', (t) => {
+  const own = deviceRow({ use_default_mtu: false, mtu: 1_400 });
+  const shared = deviceRow({ id: 'd2', public_key: OTHER_KEY, mtu: 1_400 });
+  const devices = [own, shared];
+  const mtus = (defaultClientMtu: number | null, fixed: Partial<TranslateSettings> = {}) => {
+    const state = everything({ devices, defaultClientMtu });
+    const { peers } = translateAll(state, { ...settings, ...fixed }, NOW).config;
+    return [KEY, OTHER_KEY].map((key) => peers.get(key)?.mtu);
+  };
+  t.deepEqual(mtus(1_280), [1_400, 1_280]);
+  t.deepEqual(mtus(null), [1_400, 1_500]);
+  t.deepEqual(mtus(1_300, { defaultClientMtu: 1_350 }), [1_400, 1_350]);
+  t.deepEqual(mtus(1_300, { defaultClientMtu: null }), [1_400, 1_500]);
 });
 
 test('where a device was heard last goes along, for the time after a restart', (t) => {

@@ -5,6 +5,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { type GatewayConfig, GLOBAL_SCOPE } from '../../../dataplane/index.ts';
 import { isEmpty, Standing } from '../../../dataplane/diff.ts';
+import type { RowSettings } from '../../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import { Translation } from '../../../lib/reconcile/translation.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../../models/index.ts';
@@ -130,6 +131,18 @@ test('nobody is told of a problem of a device that is switched off', (t) => {
   t.deepEqual(knowing({ devices: [over] }).problems, []);
 });
 
+test('another default MTU is told of the devices that use it, and of no others', (t) => {
+  const own = deviceRow({ use_default_mtu: false, mtu: 1_400 });
+  const shared = deviceRow({ id: 'd2', public_key: OTHER_KEY });
+  const translation = knowing({ devices: [own, shared] });
+  translation.take(
+    changesOf({ settings: { vpnSessionDuration: 0, defaultClientMtu: 1_300 } }),
+    NOW,
+  );
+  t.deepEqual([...translation.untold()!.peers.keys()], [OTHER_KEY]);
+  t.is(translation.untold()!.peers.get(OTHER_KEY)?.mtu, 1_300);
+});
+
 test('a problem goes when its row is mended', (t) => {
   const translation = knowing({ devices: [deviceRow({ preshared_key: null })] });
   t.is(translation.problems.length, 1);
@@ -154,6 +167,7 @@ type Step =
   | { table: 'devices'; id: string; row: DeviceRow | null }
   | { table: 'rules'; id: string; row: RuleRow | null }
   | { duration: number }
+  | { mtu: number | null }
   | { passMs: number }
   | { readAll: true }
   | { tell: true };
@@ -188,6 +202,8 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
           ipv6: fc.constantFrom('fd00::2', null),
           disabled_at: fc.constantFrom(null, null, null, new Date(NOW)),
           expires_at: fc.constantFrom(null, new Date(NOW + DAY / 2), new Date(NOW - DAY)),
+          use_default_mtu: fc.boolean(),
+          mtu: fc.constantFrom(null, 1_280),
         }),
       ).map((fields) => (fields === null ? null : deviceRow({ id, ...fields }))),
     }),
@@ -206,6 +222,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     }),
   ),
   fc.constantFrom(0, 3_600, 100_000).map((duration) => ({ duration })),
+  fc.constantFrom(null, 1_300, 99_999).map((mtu) => ({ mtu })),
   fc.constantFrom(1, 3_600_000, DAY, -DAY / 2).map((passMs) => ({ passMs })),
   fc.constant({ readAll: true as const }),
   fc.constant({ tell: true as const }),
@@ -228,7 +245,7 @@ class Follower {
     users: new Map<string, UserRow>(),
     devices: new Map<string, DeviceRow>(),
     rules: new Map<string, RuleRow>(),
-    vpnSessionDuration: 0,
+    settings: { vpnSessionDuration: 0, defaultClientMtu: null as number | null },
   };
   readonly translation: Translation;
   config: GatewayConfig = { peers: new Map(), rules: new Map() };
@@ -243,16 +260,20 @@ class Follower {
     if ('tell' in step) this.config = told(this.translation, this.config);
     else if ('readAll' in step) this.#readAll();
     else if ('passMs' in step) this.translation.passTo((this.nowMs += step.passMs));
-    else if ('duration' in step) {
-      this.rows.vpnSessionDuration = step.duration;
-      this.translation.take(changesOf({ vpnSessionDuration: step.duration }), this.nowMs);
-    } else {
+    else if ('duration' in step) this.#set({ vpnSessionDuration: step.duration });
+    else if ('mtu' in step) this.#set({ defaultClientMtu: step.mtu });
+    else {
       const table = this.rows[step.table] as Map<string, unknown>;
       if (step.row === null) table.delete(step.id);
       else table.set(step.id, step.row);
       const changes = changesOf({ [step.table]: new Map([[step.id, step.row]]) });
       this.translation.take(changes, this.nowMs);
     }
+  }
+
+  #set(settings: Partial<RowSettings>): void {
+    this.rows.settings = { ...this.rows.settings, ...settings };
+    this.translation.take(changesOf({ settings: this.rows.settings }), this.nowMs);
   }
 
   /** As after changes that were forgotten: rows came and went, and nobody says which. */
@@ -264,7 +285,7 @@ class Follower {
         users: new Map(users),
         devices: new Map(devices),
         rules: new Map(rules),
-        vpnSessionDuration: this.rows.vpnSessionDuration,
+        settings: this.rows.settings,
       }),
       this.nowMs,
     );

@@ -13,7 +13,7 @@ import {
 } from '../../../models/index.ts';
 import { BULK_ROWS_MAX } from '../../../models/storage/tracking.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { addUser, deviceValues, tokenValues, userValues } from '../fixtures.ts';
+import { addUser, deviceValues, identityValues, tokenValues, userValues } from '../fixtures.ts';
 
 /** A tracked table, values for a new row, and a change that the row does not have yet. */
 interface Walk {
@@ -29,6 +29,7 @@ let names = 0;
 
 async function walks(database: Database): Promise<Walk[]> {
   const { User, Device, Rule, Configuration, ApiToken, Secret } = database.models;
+  const { Identity, TrustedProvider } = database.models;
   const owner = await addUser(database);
   const name = (i: number) => ({ name: `changed ${i}` });
   return [
@@ -52,6 +53,18 @@ async function walks(database: Database): Promise<Walk[]> {
       model: Secret,
       values: () => ({ name: `secret ${(names += 1)}`, value: 'v' }),
       change: (i) => ({ value: `changed ${i}` }),
+    },
+    {
+      table: 'identities',
+      model: Identity,
+      values: () => identityValues(owner.id),
+      change: (i) => ({ subject: `changed ${i}` }),
+    },
+    {
+      table: 'trusted_providers',
+      model: TrustedProvider,
+      values: () => ({ kind: 'oidc', provider_id: `p${(names += 1)}`, authority: 'a' }),
+      change: (i) => ({ authority: `changed ${i}` }),
     },
   ];
 }

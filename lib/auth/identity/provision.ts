@@ -1,0 +1,168 @@
+// From an account at a provider to a user. An account that is bound to a user is that user,
+// whatever e-mail it has by now. Any other is matched by e-mail, once, and bound; where much could be taken
+// over by whoever may write an e-mail claim (an administrator, a user with a password or with
+// another identity) the provider must vouch for the address, or an administrator for the provider.
+// api.md, section 8.
+
+import {
+  actAs,
+  type Database,
+  emailKey,
+  identityKey,
+  type Identity,
+  isTrusted,
+  keepTokens,
+  lockScopes,
+  type Origin,
+  type ProviderAccount,
+  type ProviderTokens,
+  type Transaction,
+  UniqueConstraintError,
+  type User,
+  writeTransaction,
+} from '../../../models/index.ts';
+import { ProviderRefusal } from './refusal.ts';
+
+const EMAIL_CHARACTERS_MAX = 255;
+
+/** What a provider proved. */
+export interface ProvenAccount extends ProviderAccount {
+  /** As the provider says it; null where it says none. */
+  readonly email: string | null;
+  /** Null: the provider does not say. */
+  readonly isEmailVerified: boolean | null;
+  /** False for a subject that is another one the next time; it is matched by e-mail each time. */
+  readonly isBindable: boolean;
+}
+
+/** How the provider's entry stands. */
+export interface ProvisionRules {
+  readonly autoCreateUsers: boolean;
+  /** Who the entry leads to, as it is marked as trusted. */
+  readonly authority: string;
+}
+
+/** What goes with a sign-in. */
+export interface ProvisionContext {
+  readonly origin: Origin;
+  readonly now: Date;
+  /** Kept for the identity; only OpenID has any. */
+  readonly tokens?: { readonly kept: ProviderTokens; readonly refreshAt: Date };
+}
+
+/** Finds, binds or makes the user of a proven account; throws ProviderRefusal where there is none. */
+export async function provisionUser(
+  database: Database,
+  account: ProvenAccount,
+  rules: ProvisionRules,
+  context: ProvisionContext,
+): Promise<{ userId: string }> {
+  // Two first sign-ins of one account meet: the second finds what the first one made.
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { result } = await writeTransaction(database, (transaction) =>
+        provision(database, account, rules, context, transaction),
+      );
+      return { userId: result };
+    } catch (error) {
+      if (!(error instanceof UniqueConstraintError) || attempt === 3) throw error;
+    }
+  }
+}
+
+async function provision(
+  database: Database,
+  account: ProvenAccount,
+  rules: ProvisionRules,
+  context: ProvisionContext,
+  transaction: Transaction,
+): Promise<string> {
+  actAs(transaction, context.origin);
+  if (account.isEmailVerified === false) throw new ProviderRefusal('email_unverified');
+  await lockScopes(database, transaction, { configuration: true });
+  const bound = account.isBindable ? await findIdentity(database, account, transaction) : null;
+  const userId =
+    bound?.user_id ?? (await userByEmail(database, account, rules, transaction)) ?? null;
+  const identity =
+    bound ?? (account.isBindable ? await bind(database, account, userId, transaction) : null);
+  const { tokens, now } = context;
+  if (identity !== null && tokens !== undefined) {
+    const { kept, refreshAt } = tokens;
+    await keepTokens(database, identity.id, { tokens: kept, refreshAt, now }, transaction);
+  }
+  return userId;
+}
+
+function findIdentity(
+  { models: { Identity: identities } }: Database,
+  account: ProvenAccount,
+  transaction: Transaction,
+): Promise<Identity | null> {
+  const where = { account_key: identityKey(account) };
+  return identities.findOne({ where, transaction, lock: true });
+}
+
+function bind(
+  { models: { Identity: identities } }: Database,
+  account: ProvenAccount,
+  userId: string,
+  transaction: Transaction,
+): Promise<Identity> {
+  const { kind, provider_id, issuer, subject } = account;
+  return identities.create(
+    { user_id: userId, kind, provider_id, issuer, subject, account_key: identityKey(account) },
+    { transaction },
+  );
+}
+
+async function userByEmail(
+  database: Database,
+  account: ProvenAccount,
+  rules: ProvisionRules,
+  transaction: Transaction,
+): Promise<string> {
+  const { User: users } = database.models;
+  const email = readEmail(account.email);
+  if (email === null) throw new ProviderRefusal('email_missing');
+  const where = { email_key: emailKey(email) };
+  const user = await users.findOne({ where, transaction, lock: true });
+  if (user !== null) {
+    await judgeLink(database, account, rules, user, transaction);
+    return user.id;
+  }
+  if (!rules.autoCreateUsers) throw new ProviderRefusal('user_unknown');
+  return (await users.create({ email, role: 'unprivileged' }, { transaction })).id;
+}
+
+/** Judges whether an e-mail is enough to become a user who is there. */
+async function judgeLink(
+  database: Database,
+  account: ProvenAccount,
+  rules: ProvisionRules,
+  user: User,
+  transaction: Transaction,
+): Promise<void> {
+  if (account.isEmailVerified === true) return;
+  const identities = await database.models.Identity.count({
+    where: { user_id: user.id },
+    transaction,
+  });
+  const isWorthTaking = user.role === 'admin' || user.password_hash !== null || identities > 0;
+  if (!isWorthTaking) return;
+  const { kind, provider_id } = account;
+  const entry = { kind, provider_id, authority: rules.authority };
+  if (!(await isTrusted(database, entry, transaction))) throw new ProviderRefusal('not_linked');
+}
+
+/** An address as the API would take it; null for what is none. */
+export function readEmail(text: string | null): string | null {
+  const email = text?.trim() ?? '';
+  const isReadable = email.isWellFormed() && !/\p{Cc}/u.test(email);
+  const isShort = email.length <= 2 * EMAIL_CHARACTERS_MAX;
+  return isReadable &&
+    isShort &&
+    Array.from(email).length <= EMAIL_CHARACTERS_MAX &&
+    /^[^@]+@[^@]+$/.test(email)
+    ? email
+    : null;
+}

@@ -1,0 +1,63 @@
+// Why a sign-in through a provider came to nothing: a word for counters and log, and a sentence for
+// the person in front of the browser. What a provider sent is never quoted: it may hold codes,
+// tokens and what strangers wrote. api.md, section 8.
+
+/** What each reason tells the person, and whose fault it is. */
+const refusals = {
+  unknown_provider: ['nobody', 'There is no such identity provider.'],
+  request_invalid: ['person', 'This sign-in is not complete. Please begin again.'],
+  request_unknown: [
+    'person',
+    'This sign-in took too long, was used already or began elsewhere. Please begin again.',
+  ],
+  other_browser: ['person', 'This sign-in began in another browser. Please begin again.'],
+  provider_unreachable: [
+    'provider',
+    'The identity provider cannot be reached. Please try again later.',
+  ],
+  provider_misconfigured: [
+    'provider',
+    'The identity provider is not set up rightly. An administrator can test it in the settings.',
+  ],
+  provider_refused: ['person', 'The identity provider did not let you in.'],
+  answer_invalid: [
+    'provider',
+    'The answer of the identity provider is not valid. An administrator finds the reason in the log.',
+  ],
+  answer_used: ['person', 'This sign-in was used already. Please begin again.'],
+  email_unverified: [
+    'person',
+    'Error signing in: the identity provider has not verified your e-mail address.',
+  ],
+  email_missing: [
+    'person',
+    'Error signing in: the identity provider did not say which e-mail address is yours.',
+  ],
+  not_linked: [
+    'person',
+    'Error signing in: the identity provider does not vouch for this e-mail address. An administrator can mark the provider as trusted.',
+  ],
+  user_unknown: ['person', 'Error signing in: user not found and auto_create_users disabled'],
+} as const satisfies Record<string, readonly ['nobody' | 'person' | 'provider', string]>;
+
+/** Names what happened; a word of the code, never of a request. */
+export type RefusalReason = keyof typeof refusals;
+
+/** A sign-in through a provider that was refused. */
+export class ProviderRefusal extends Error {
+  override name = 'ProviderRefusal';
+  readonly reason: RefusalReason;
+  /** For the person. */
+  readonly text: string;
+  /** Whether a page blames nobody (404), the sign-in (403) or the provider (502). */
+  readonly fault: 'nobody' | 'person' | 'provider';
+  /** For the log: a word or two, of ours or of a library, never of the provider. */
+  readonly detail: string | null;
+
+  constructor(reason: RefusalReason, detail: string | null = null, options?: ErrorOptions) {
+    super(detail === null ? reason : `${reason}: ${detail}`, options);
+    this.reason = reason;
+    [this.fault, this.text] = refusals[reason];
+    this.detail = detail;
+  }
+}

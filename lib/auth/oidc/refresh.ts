@@ -1,0 +1,286 @@
+// Asks OpenID providers every ten minutes whether accounts are still good, by refreshing their
+// tokens: whom a provider refuses may be shut out here too. One gateway at a time asks for an
+// account. What a provider rotated is kept before anything else is judged; only a refusal counts
+// against a user: a network that fails, a provider that is away or our own client that is wrong
+// do not. api.md, section 8.
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { refreshTokenGrant, ResponseBodyError } from 'openid-client';
+import {
+  actAs,
+  claimDueTokens,
+  type Database,
+  GATEWAY,
+  type Identity,
+  type IdentityTokens,
+  lockScopes,
+  type OpenidConnectProvider,
+  type ProviderTokens,
+  type Settlement,
+  settleTokens,
+  writeTransaction,
+} from '../../../models/index.ts';
+import type { Counters } from '../../observe/counters.ts';
+import type { Log } from '../../services.ts';
+import { disableByProvider } from '../identity/disable.ts';
+import { methodOf } from '../identity/method.ts';
+import { ProviderRefusal } from '../identity/refusal.ts';
+import { OidcClients } from './client.ts';
+import { refusalOf, tokensOf } from './sign-in.ts';
+
+/** How often an account is asked for. */
+export const REFRESH_EVERY_MS = 10 * 60_000;
+/** By how much of it a turn may come earlier or later, so that accounts spread. */
+const JITTER = 0.1;
+/** How often this gateway looks whose turn it is. */
+const LOOK_EVERY_MS = 15_000;
+/** How long a claim holds: longer than a request with all its retries of saving. */
+const CLAIM_MS = 120_000;
+/** Accounts that one look takes, and how many of them are asked for at once. */
+const TAKEN_MAX = 40;
+const AT_ONCE_MAX = 4;
+/** Pauses between attempts to keep a token that nobody else has. */
+const SAVE_PAUSES_MS = [100, 500, 2_000, 10_000];
+
+/** What a provider says when it refuses the account; other errors are about us or about it. */
+const REFUSALS = new Set([
+  'invalid_grant',
+  'access_denied',
+  'interaction_required',
+  'login_required',
+  'consent_required',
+]);
+
+/** What refreshing needs. */
+export interface RefreshContext {
+  readonly database: Database;
+  readonly log: Log;
+  readonly counters: Counters;
+  readonly clients?: OidcClients;
+  /** The settings as they serve, read at each look. */
+  readonly settings: () => Promise<{
+    readonly openid_connect_providers: readonly OpenidConnectProvider[];
+    readonly disable_vpn_on_oidc_error: boolean;
+  }>;
+  readonly now?: () => Date;
+}
+
+/** When the next turn of an account comes. */
+export function nextRefresh(now: Date): Date {
+  const factor = 1 + JITTER * (2 * Math.random() - 1);
+  return new Date(now.getTime() + REFRESH_EVERY_MS * factor);
+}
+
+/** Refreshes until it is stopped. */
+export function startRefreshing(
+  context: RefreshContext,
+  lookEveryMs = LOOK_EVERY_MS,
+): { stop(): Promise<void> } {
+  const refresher = new Refresher(context);
+  let underWay: Promise<void> | null = null;
+  const look = (): void => {
+    underWay ??= refresher.look().finally(() => {
+      underWay = null;
+    });
+  };
+  const timer = setInterval(look, lookEveryMs);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      refresher.stop();
+      await underWay;
+    },
+  };
+}
+
+/** The refresher of one gateway. */
+export class Refresher {
+  readonly #context: RefreshContext;
+  readonly #clients: OidcClients;
+  readonly #owner = randomUUID();
+  readonly #stop = new AbortController();
+
+  constructor(context: RefreshContext) {
+    this.#context = context;
+    this.#clients = context.clients ?? new OidcClients();
+  }
+
+  /** Takes no further accounts; what is asked for already is finished. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** Asks for the accounts whose turn has come. Never rejects. */
+  async look(): Promise<void> {
+    const { database, log, settings } = this.#context;
+    try {
+      const { openid_connect_providers: providers, disable_vpn_on_oidc_error: isShuttingOut } =
+        await settings();
+      const now = this.#now();
+      const until = new Date(now.getTime() + CLAIM_MS);
+      const claim = { owner: this.#owner, now, until, limit: TAKEN_MAX };
+      const claimed = await claimDueTokens(database, claim);
+      const lane = async (): Promise<void> => {
+        for (let row = claimed.shift(); row !== undefined; row = claimed.shift()) {
+          // The claims that are left run out by themselves.
+          if (this.#stop.signal.aborted) return;
+          await this.#refreshOne(row, providers, isShuttingOut);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE_MAX }, lane));
+    } catch (error) {
+      log.warn({ error: (error as Error).name }, 'accounts at providers were not asked for');
+    }
+  }
+
+  /** One account with a fault of ours, a token that does not open say, must not stop the others. */
+  async #refreshOne(
+    row: IdentityTokens,
+    providers: readonly OpenidConnectProvider[],
+    isShuttingOut: boolean,
+  ): Promise<void> {
+    const { database, log, counters } = this.#context;
+    try {
+      await this.#refresh(row, providers, isShuttingOut);
+    } catch (error) {
+      counters.add('refreshes', 'internal');
+      const { name } = error as Error;
+      log.warn({ identity: row.identity_id, error: name }, 'an account was not asked for');
+      const settlement = { refreshAt: nextRefresh(this.#now()), error: 'internal' };
+      await writeTransaction(database, (transaction) =>
+        settleTokens(database, row, this.#owner, settlement, transaction),
+      );
+    }
+  }
+
+  async #refresh(
+    row: IdentityTokens,
+    providers: readonly OpenidConnectProvider[],
+    isShuttingOut: boolean,
+  ): Promise<void> {
+    const { database, log, counters } = this.#context;
+    const identity = await database.models.Identity.findByPk(row.identity_id);
+    if (identity === null) return;
+    const provider = providers.find(({ id }) => id === identity.provider_id);
+    const { refreshToken } = row.tokens;
+    const outcome: Outcome =
+      provider === undefined || refreshToken === undefined
+        ? { kind: 'fault', error: 'provider_gone', tokens: {} }
+        : await this.#ask(provider, identity, refreshToken);
+    counters.add('refreshes', outcome.kind === 'good' ? 'good' : outcome.error);
+    if (outcome.kind !== 'good')
+      log.info(
+        { identity: identity.id, provider: identity.provider_id, reason: outcome.error },
+        outcome.kind === 'refused'
+          ? 'a provider refused an account'
+          : 'an account at a provider was not refreshed',
+      );
+    await this.#settle(row, identity, outcome, isShuttingOut);
+  }
+
+  /** Asks the provider; what it rotated is in the outcome, however it went. */
+  async #ask(
+    provider: OpenidConnectProvider,
+    identity: Identity,
+    refreshToken: string,
+  ): Promise<Outcome> {
+    let tokens: ProviderTokens = {};
+    const onTokens = (answer: unknown): void => {
+      const { refresh_token: fresh } = (answer ?? {}) as { refresh_token?: unknown };
+      tokens = tokensOf(fresh, undefined);
+    };
+    try {
+      const client = await this.#clients.of(provider, { onTokens });
+      // An entry that was turned to another provider must not get this one's token.
+      if (client.issuer !== identity.issuer)
+        return { kind: 'fault', error: 'other_issuer', tokens };
+      const answer = await refreshTokenGrant(client.configuration, refreshToken);
+      this.#clients.keep(client);
+      const subject = answer.claims()?.sub;
+      if (subject !== undefined && subject !== identity.subject)
+        return { kind: 'fault', error: 'other_subject', tokens };
+      return { kind: 'good', tokens: { ...tokens, ...tokensOf(undefined, answer.id_token) } };
+    } catch (error) {
+      if (isRefusal(error)) return { kind: 'refused', error: error.error, tokens };
+      const refusal = refusalOf(error);
+      if (!(refusal instanceof ProviderRefusal)) throw error;
+      return { kind: 'fault', error: refusal.reason, tokens };
+    }
+  }
+
+  /** Saves what an attempt came to; a database that is away for a moment must not cost a token. */
+  async #settle(
+    row: IdentityTokens,
+    identity: Identity,
+    outcome: Outcome,
+    isShuttingOut: boolean,
+  ): Promise<void> {
+    const { database, log } = this.#context;
+    for (const pauseMs of [...SAVE_PAUSES_MS, null]) {
+      try {
+        await settleOutcome(database, {
+          row,
+          identity,
+          outcome,
+          isShuttingOut,
+          owner: this.#owner,
+          now: this.#now(),
+        });
+        return;
+      } catch (error) {
+        if (pauseMs === null) throw error;
+        log.warn({ error: (error as Error).name }, 'refreshed tokens are not saved yet');
+        await sleep(pauseMs);
+      }
+    }
+  }
+
+  #now(): Date {
+    return this.#context.now?.() ?? new Date();
+  }
+}
+
+/** What came of one attempt. */
+type Outcome =
+  | { readonly kind: 'good'; readonly tokens: ProviderTokens }
+  | { readonly kind: 'refused' | 'fault'; readonly error: string; readonly tokens: ProviderTokens };
+
+function isRefusal(error: unknown): error is ResponseBodyError {
+  return error instanceof ResponseBodyError && error.status < 500 && REFUSALS.has(error.error);
+}
+
+interface Settling {
+  readonly row: IdentityTokens;
+  readonly identity: Identity;
+  readonly outcome: Outcome;
+  readonly isShuttingOut: boolean;
+  readonly owner: string;
+  readonly now: Date;
+}
+
+async function settleOutcome(
+  database: Database,
+  { row, identity, outcome, isShuttingOut, owner, now }: Settling,
+): Promise<void> {
+  const isEnd = outcome.kind === 'refused' && isShuttingOut;
+  const kept = { ...row.tokens, ...outcome.tokens };
+  const { refreshToken: _refused, ...rest } = kept;
+  const settlement: Settlement = {
+    // A refused token is not asked with again: who enables the user by hand must not see them
+    // disabled ten minutes later. Without the setting it is, for the setting may be switched on.
+    tokens: isEnd ? rest : kept,
+    refreshAt: isEnd ? null : nextRefresh(now),
+    ...(outcome.kind === 'good' ? { refreshedAt: now } : {}),
+    error: outcome.kind === 'good' ? null : outcome.error.slice(0, 64),
+  };
+  await writeTransaction(database, async (transaction) => {
+    actAs(transaction, GATEWAY);
+    if (isEnd) await lockScopes(database, transaction, { configuration: true });
+    const isOurs = await settleTokens(database, row, owner, settlement, transaction);
+    // Somebody signed in meanwhile: what was refused is not what they have now.
+    if (!isOurs || !isEnd) return;
+    const method = methodOf('oidc', identity.provider_id);
+    await disableByProvider(database, identity.user_id, method, transaction);
+  });
+}

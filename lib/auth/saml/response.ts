@@ -1,0 +1,132 @@
+// Judges what a SAML provider answered. The message passes these gates in their order: size and
+// form → shape (one assertion, signatures only where they may stand, each id once) → algorithms →
+// the envelope's own words → signatures, by node-saml → and only then is anything believed, and only
+// from the bytes that were signed: issuer, time, audience, recipient, request, name. The shape is
+// judged first because wrapping attacks all need a second assertion, a second place for a signature
+// or a second element with one id. SAML core, sections 2 and 3; api.md, section 8.
+
+import { SamlStatusError } from '@node-saml/node-saml';
+import type { Element } from '@xmldom/xmldom';
+import { ProviderRefusal } from '../identity/refusal.ts';
+import { type Assertion, readAssertion } from './assertion.ts';
+import { addressesOf, samlOf, type SamlSetup } from './service-provider.ts';
+import { decodeMessage, judgeMessageShape, parseMessage, refuse } from './shape.ts';
+import { childrenOf, everything, isNamed, textOf } from './xml.ts';
+
+const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
+const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
+const STATUS = 'urn:oasis:names:tc:SAML:2.0:status:';
+
+/** What a provider says when it refuses the person; other errors are about the request or itself. */
+const DENIALS = new Set(['AuthnFailed', 'RequestDenied', 'UnknownPrincipal', 'NoAuthnContext']);
+
+/** What an answer came to. */
+export type SamlVerdict =
+  | { readonly kind: 'proven'; readonly assertion: Assertion }
+  /** The provider refused the person, and signed that it did. */
+  | { readonly kind: 'denied'; readonly status: string };
+
+/** Judges an answer as it was posted, base64; throws ProviderRefusal. */
+export async function judgeResponse(
+  setup: SamlSetup,
+  posted: string,
+  now: Date,
+): Promise<SamlVerdict> {
+  const text = decodeMessage(posted);
+  const response = parseMessage(text);
+  const assertion = judgeShape(response);
+  judgeEnvelope(response, setup);
+  const status = statusOf(response);
+  // What node-saml gets is the text that was judged, not the one that was posted.
+  const message = { SAMLResponse: Buffer.from(text, 'utf8').toString('base64') };
+  if (status !== 'Success') return judgeDenial(setup, message, status);
+  if (assertion === null) refuse('no assertion');
+  const signed = await signedAssertion(setup, message);
+  return { kind: 'proven', assertion: readAssertion(signed, setup, now) };
+}
+
+/** Returns the one assertion; null where there is none at all. */
+function judgeShape(response: Element): Element | null {
+  if (!isNamed(response, PROTOCOL, 'Response')) refuse('not a Response');
+  const [assertion = null] = childrenOf(response, ASSERTION, 'Assertion');
+  let assertions = 0;
+  for (const node of everything(response)) {
+    const { localName } = node as Element;
+    if (localName === 'EncryptedAssertion' || localName === 'EncryptedID')
+      refuse('encrypted; the provider must send it in the clear, signed');
+    if (localName === 'Response' && node !== response) refuse('a second Response');
+    if (localName === 'Assertion' && (assertions += 1) > 1) refuse('a second assertion');
+    if (localName === 'Assertion' && node !== assertion) refuse('an assertion out of place');
+  }
+  judgeMessageShape(response, assertion === null ? [response] : [response, assertion]);
+  return assertion;
+}
+
+/** Nothing here is believed yet; it only has to agree. */
+function judgeEnvelope(response: Element, { provider, metadata, requestId }: SamlSetup): void {
+  if (response.getAttribute('Version') !== '2.0') refuse('not version 2.0');
+  if (response.getAttribute('InResponseTo') !== requestId) refuse('InResponseTo');
+  const destination = response.getAttribute('Destination');
+  if (destination !== null && destination !== addressesOf(provider).consume) refuse('Destination');
+  for (const issuer of childrenOf(response, ASSERTION, 'Issuer'))
+    if (textOf(issuer)?.trim() !== metadata.entityId) refuse('Issuer');
+}
+
+/** `Success`, or the most exact word for what went wrong. */
+function statusOf(response: Element): string {
+  const [status, second] = childrenOf(response, PROTOCOL, 'Status');
+  if (status === undefined || second !== undefined) refuse('Status');
+  const [code, secondCode] = childrenOf(status, PROTOCOL, 'StatusCode');
+  if (code === undefined || secondCode !== undefined) refuse('StatusCode');
+  const top = wordOf(code);
+  const [inner] = childrenOf(code, PROTOCOL, 'StatusCode');
+  return top === 'Success' || inner === undefined ? top : wordOf(inner);
+}
+
+/** The end of a status; what does not look like one stays out of the log. */
+function wordOf(code: Element): string {
+  const value = code.getAttribute('Value') ?? '';
+  const word = value.startsWith(STATUS) ? value.slice(STATUS.length) : '';
+  return /^[A-Za-z]{1,40}$/.test(word) ? word : 'unknown';
+}
+
+/** A denial counts when the whole answer is signed, whatever the flags say. */
+async function judgeDenial(
+  setup: SamlSetup,
+  message: { SAMLResponse: string },
+  status: string,
+): Promise<SamlVerdict> {
+  try {
+    await samlOf(setup, { wantAuthnResponseSigned: true }).validatePostResponseAsync(message);
+  } catch (error) {
+    // Thrown after the signature was found good.
+    const isSigned = error instanceof SamlStatusError;
+    if (isSigned && DENIALS.has(status)) return { kind: 'denied', status };
+  }
+  throw new ProviderRefusal('provider_refused', status);
+}
+
+/** The bytes of the assertion that a signature covers: its own, or that of the whole answer. */
+async function signedAssertion(
+  setup: SamlSetup,
+  message: { SAMLResponse: string },
+): Promise<string> {
+  try {
+    const { profile } = await samlOf(setup).validatePostResponseAsync(message);
+    const xml = profile?.getAssertionXml?.();
+    if (typeof xml === 'string') return xml;
+  } catch (error) {
+    refuse(faultOf(error), error);
+  }
+  return refuse('no assertion');
+}
+
+/** node-saml's messages may quote the answer: a word of ours stands for each. */
+function faultOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : '';
+  if (/signature/i.test(message)) return 'signature';
+  if (/audience/i.test(message)) return 'audience';
+  if (/expired|not yet valid|too old|subject confirmation/i.test(message)) return 'time';
+  if (/InResponseTo/i.test(message)) return 'InResponseTo';
+  return 'refused by node-saml';
+}

@@ -1,0 +1,91 @@
+// What every SAML message must be before a signature in it is looked at: base64 of UTF-8 of bounded
+// XML, without comments and instructions, each id once, signatures only where they may stand, made
+// with algorithms that hold. Wrapping attacks need one of these to be otherwise.
+
+import type { Element } from '@xmldom/xmldom';
+import { ProviderRefusal } from '../identity/refusal.ts';
+import { childrenOf, everything, isNamed, parseXml, XmlError } from './xml.ts';
+
+/** Longest message; real ones have some ten kilobytes, or a hundred with long lists of groups. */
+export const MESSAGE_CHARACTERS_MAX = 524_288;
+
+const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
+
+/** Digests that nobody can forge; SHA-1 is broken. */
+const ALGORITHMS = new Set([
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
+  'http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1',
+  'http://www.w3.org/2001/04/xmlenc#sha256',
+  'http://www.w3.org/2001/04/xmlenc#sha512',
+]);
+
+/** Refuses a message; the detail is a word of ours. */
+export function refuse(detail: string, cause?: unknown): never {
+  throw new ProviderRefusal('answer_invalid', detail, { cause });
+}
+
+/** Decodes a message as it was posted. */
+export function decodeMessage(posted: string): string {
+  const base64 = posted.replaceAll(/\s+/g, '');
+  if (base64.length > (MESSAGE_CHARACTERS_MAX * 4) / 3) refuse('too long');
+  if (base64 === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) refuse('not base64');
+  return decodeText(Buffer.from(base64, 'base64'));
+}
+
+/** Decodes the bytes of a message. */
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    return refuse('not UTF-8', cause);
+  }
+}
+
+/** Parses a message. */
+export function parseMessage(text: string): Element {
+  try {
+    return parseXml(text, MESSAGE_CHARACTERS_MAX);
+  } catch (error) {
+    if (error instanceof XmlError) return refuse(error.message);
+    throw error;
+  }
+}
+
+/** Judges the shape of a message; `signed` are the elements that may hold a signature each. */
+export function judgeMessageShape(message: Element, signed: readonly Element[]): void {
+  const ids = new Set<string>();
+  for (const node of everything(message)) {
+    if (node.nodeType === node.COMMENT_NODE) refuse('a comment');
+    if (node.nodeType === node.PROCESSING_INSTRUCTION_NODE) refuse('a processing instruction');
+    if (node.nodeType !== node.ELEMENT_NODE) continue;
+    const element = node as Element;
+    if (element.namespaceURI === SIGNATURE) judgeSignaturePart(element, signed);
+    for (const id of idsOf(element)) {
+      if (ids.has(id)) refuse('an id that stands twice');
+      ids.add(id);
+    }
+  }
+  for (const parent of signed)
+    if (childrenOf(parent, SIGNATURE, 'Signature').length > 1)
+      refuse('two signatures in one place');
+}
+
+function judgeSignaturePart(element: Element, signed: readonly Element[]): void {
+  const { localName, parentNode: parent } = element;
+  if (isNamed(element, SIGNATURE, 'Signature') && !signed.some((one) => one === parent))
+    refuse('a signature out of place');
+  // What a signature may carry along is where wrapping attacks hide things.
+  if (localName === 'Object') refuse('a signature with an Object');
+  const isMethod = localName === 'SignatureMethod' || localName === 'DigestMethod';
+  if (isMethod && !ALGORITHMS.has(element.getAttribute('Algorithm') ?? ''))
+    refuse('a signature algorithm that is not taken; SHA-256 or SHA-512 with RSA is');
+}
+
+/** However it is written: what one reader takes for an id another may not. */
+function idsOf(element: Element): string[] {
+  const ids: string[] = [];
+  for (const attribute of Array.from(element.attributes))
+    if (attribute.localName?.toLowerCase() === 'id') ids.push(attribute.value);
+  return ids;
+}

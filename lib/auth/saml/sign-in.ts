@@ -1,0 +1,149 @@
+// A sign-in through a SAML provider, in three steps: `beginSaml` makes the request, `consumeSaml`
+// judges the answer that the provider's page posts, `completeSaml` ends the sign-in on a page of ours.
+// The answer is posted from another site, without the cookies of this one where there is no https;
+// the page after it has them, so that is where browser and session meet. api.md, section 8.
+
+import { createHash, randomBytes } from 'node:crypto';
+import { type Database, type SamlIdentityProvider, useAssertion } from '../../../models/index.ts';
+import type { ProvenAccount } from '../identity/provision.ts';
+import { ProviderRefusal } from '../identity/refusal.ts';
+import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
+import type { Assertion } from './assertion.ts';
+import { judgeResponse } from './response.ts';
+import {
+  bindingOf,
+  metadataOf,
+  samlOf,
+  type SamlSetup,
+  type ServiceProvider,
+} from './service-provider.ts';
+
+/** Names of unspecified form need no word for it. */
+const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
+
+/** One provider, and what it needs. */
+export interface SamlContext {
+  readonly database: Database;
+  readonly provider: SamlIdentityProvider;
+  readonly ours: ServiceProvider;
+}
+
+/** How the browser gets to the provider. */
+export type SamlRequest =
+  | { readonly kind: 'redirect'; readonly address: string }
+  | {
+      readonly kind: 'post';
+      readonly address: string;
+      readonly fields: Readonly<Record<string, string>>;
+    };
+
+/** Begins a sign-in; who is signed in already must prove themselves again. */
+export async function beginSaml(context: SamlContext, beginner: Beginner): Promise<SamlRequest> {
+  const { database, provider, ours } = context;
+  const metadata = metadataOf(provider);
+  const requestId = `_${randomBytes(20).toString('hex')}`;
+  const isForced = beginner.userId !== null;
+  const saml = samlOf({ provider, metadata, ours, requestId, isForced });
+  const state = newState();
+  const isForm = bindingOf(metadata) === 'post';
+  const request: SamlRequest = isForm
+    ? {
+        kind: 'post',
+        address: metadata.signOnUrls.post ?? '',
+        fields: textsOf(await saml.getAuthorizeMessageAsync(state, undefined, {})),
+      }
+    : { kind: 'redirect', address: await saml.getAuthorizeUrlAsync(state, undefined, {}) };
+  await keepRequest(database, {
+    ...beginner,
+    state,
+    kind: 'saml',
+    providerId: provider.id,
+    secrets: { samlRequestId: requestId },
+  });
+  return request;
+}
+
+function textsOf(message: object): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(message).filter((field): field is [string, string] => {
+      return typeof field[1] === 'string';
+    }),
+  );
+}
+
+/** What a provider's page posts. */
+export interface PostedResponse {
+  readonly samlResponse: string;
+  readonly relayState: string | null;
+  /** Left out where the browser's cookie cannot come along: without https. */
+  readonly browserSha256?: string | null;
+}
+
+/** What an answer came to. */
+export type Consumed =
+  /** The ticket ends the sign-in, once, in the browser that began it. */
+  | { readonly kind: 'proven'; readonly ticket: string }
+  /** The provider denies the person; `begunBy` was signed in when it was asked. */
+  | { readonly kind: 'denied'; readonly status: string; readonly begunBy: string | null };
+
+/** Judges an answer. Without a request that it answers there is none: nobody begins but us. */
+export async function consumeSaml(
+  { database, provider, ours }: SamlContext,
+  { samlResponse, relayState, ...browser }: PostedResponse,
+): Promise<Consumed> {
+  const request = await takeRequest(database, {
+    state: relayState,
+    kind: 'saml',
+    providerId: provider.id,
+    ...browser,
+  });
+  const { samlRequestId: requestId } = request.secrets;
+  if (requestId === undefined) throw new ProviderRefusal('request_unknown');
+  const now = new Date();
+  const setup: SamlSetup = { provider, metadata: metadataOf(provider), ours, requestId };
+  const verdict = await judgeResponse(setup, samlResponse, now);
+  if (verdict.kind === 'denied')
+    return { kind: 'denied', status: verdict.status, begunBy: request.user_id };
+  const { assertion } = verdict;
+  const id = createHash('sha256').update(JSON.stringify([assertion.issuer, assertion.id]));
+  const use = { id: id.digest('hex'), expiresAt: assertion.expiresAt, now };
+  if (!(await useAssertion(database, use))) throw new ProviderRefusal('answer_used');
+  const ticket = newState();
+  await keepRequest(database, {
+    state: ticket,
+    kind: 'saml',
+    providerId: provider.id,
+    browserSha256: request.browser_sha256,
+    userId: request.user_id,
+    returnTo: request.secrets.returnTo ?? null,
+    secrets: { proven: provenBy(provider.id, assertion) },
+  });
+  return { kind: 'proven', ticket };
+}
+
+function provenBy(providerId: string, assertion: Assertion) {
+  const { issuer, nameId, nameIdFormat: format, isTransient, email } = assertion;
+  const isNamed = format !== null && format !== UNSPECIFIED;
+  return {
+    kind: 'saml' as const,
+    provider_id: providerId,
+    issuer,
+    // Forms of names are spaces of their own: one may hold what people choose.
+    subject: isNamed ? `${format} ${nameId}` : nameId,
+    email,
+    isBindable: !isTransient,
+  };
+}
+
+/** Ends a sign-in in the browser that began it. */
+export async function completeSaml(
+  { database, provider }: Pick<SamlContext, 'database' | 'provider'>,
+  ticket: string | null,
+  browserSha256: string | null,
+): Promise<{ account: ProvenAccount; returnTo: string | null }> {
+  const ending = { state: ticket, kind: 'saml', providerId: provider.id, browserSha256 } as const;
+  const { secrets } = await takeRequest(database, ending);
+  if (secrets.proven === undefined) throw new ProviderRefusal('request_unknown');
+  const account = { ...secrets.proven, isEmailVerified: null };
+  return { account, returnTo: secrets.returnTo ?? null };
+}

@@ -1,0 +1,147 @@
+// The live values of pages: one sampler for the whole process asks the database once a second for
+// all devices that somebody looks at, and sends each looker what concerns them. Nothing is asked
+// while nobody looks. A stream ends with the session that opened it, with the device, and with the
+// server.
+
+import { Readable } from 'node:stream';
+import { type Database, Op } from '../../models/index.ts';
+import { ApiError, describeError } from '../api/errors.ts';
+import { isAlive, type LiveSession } from '../auth/sessions.ts';
+import type { Services } from '../services.ts';
+import { deviceStatusView, type SeenDevice } from './device-status.ts';
+
+const SAMPLE_MS = 1_000;
+/** Streams of one process, and of one session: more windows than a person looks at. */
+const STREAMS_MAX = 1_000;
+const STREAMS_PER_SESSION_MAX = 12;
+/** What a looker may leave unread, who is then cut off: some minutes of values. */
+const UNREAD_BYTES_MAX = 65_536;
+
+/** One window that shows a device. */
+interface Looker {
+  readonly deviceId: string;
+  readonly sessionId: string;
+  readonly stream: Readable;
+}
+
+const NEVER_SEEN: SeenDevice = {
+  latest_handshake: null,
+  remote_ip: null,
+  remote_port: null,
+  rx_bytes: null,
+  tx_bytes: null,
+};
+
+/** The live values of one process. */
+export class LiveStatus {
+  readonly #database: Database;
+  readonly #log: Services['log'];
+  readonly #lookers = new Set<Looker>();
+  #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor({ database, log }: Pick<Services, 'database' | 'log'>) {
+    this.#database = database;
+    this.#log = log;
+  }
+
+  /**
+   * A stream of server-sent events about a device: `status` once a second, `end` where there is
+   * nothing more to come. Whether the session may see the device, the caller has judged.
+   */
+  follow(deviceId: string, sessionId: string): Readable {
+    const ofSession = [...this.#lookers].filter((looker) => looker.sessionId === sessionId);
+    if (this.#lookers.size >= STREAMS_MAX || ofSession.length >= STREAMS_PER_SESSION_MAX)
+      throw new ApiError('too_many_requests', { detail: 'too many live pages' });
+    const stream = new Readable({ read: () => undefined, highWaterMark: UNREAD_BYTES_MAX });
+    const looker = { deviceId, sessionId, stream };
+    stream.once('close', () => this.#lookers.delete(looker));
+    if (this.#isClosed) {
+      stream.push(null);
+      return stream;
+    }
+    this.#lookers.add(looker);
+    this.#plan(0);
+    return stream;
+  }
+
+  /** How many look at present. */
+  get lookers(): number {
+    return this.#lookers.size;
+  }
+
+  /** Ends all streams; later ones end at once. */
+  close(): void {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    // Without `end`: browsers ask again, and find the gateway that was started in its place.
+    for (const looker of this.#lookers) this.#finish(looker);
+  }
+
+  #plan(delayMs: number): void {
+    if (this.#timer !== null || this.#isClosed || this.#lookers.size === 0) return;
+    this.#timer = setTimeout(() => {
+      void this.#sample().finally(() => {
+        this.#timer = null;
+        this.#plan(SAMPLE_MS);
+      });
+    }, delayMs);
+  }
+
+  /** Never rejects; while the database is away there is nothing to tell. */
+  async #sample(): Promise<void> {
+    const lookers = [...this.#lookers];
+    try {
+      const sessions = await this.#liveSessions(lookers);
+      const devices = await this.#seenDevices(lookers);
+      const nowMs = Date.now();
+      for (const looker of lookers) {
+        const seen = devices.get(looker.deviceId);
+        if (seen === undefined || !sessions.has(looker.sessionId)) {
+          this.#send(looker, 'event: end\ndata: {}\n\n');
+          this.#finish(looker);
+        } else {
+          const value = JSON.stringify({ ...deviceStatusView(seen, nowMs), at: nowMs });
+          this.#send(looker, `event: status\ndata: ${value}\n\n`);
+        }
+      }
+    } catch (error) {
+      this.#log.warn({ err: describeError(error) }, 'live values could not be read');
+      for (const looker of lookers) this.#send(looker, ': the database is out of reach\n\n');
+    }
+  }
+
+  async #liveSessions(lookers: readonly Looker[]): Promise<ReadonlySet<string>> {
+    const ids = [...new Set(lookers.map(({ sessionId }) => sessionId))];
+    const rows = await this.#database.models.Session.findAll({
+      where: { id: { [Op.in]: ids } },
+      include: [{ association: 'user', required: true }],
+    });
+    const nowMs = Date.now();
+    const alive = (rows as LiveSession[]).filter((row) => isAlive(row, nowMs));
+    return new Set(alive.map(({ id }) => id));
+  }
+
+  /** Statuses of the devices that are there. */
+  async #seenDevices(lookers: readonly Looker[]): Promise<ReadonlyMap<string, SeenDevice>> {
+    const ids = [...new Set(lookers.map(({ deviceId }) => deviceId))];
+    const rows = await this.#database.models.Device.findAll({
+      attributes: ['id'],
+      where: { id: { [Op.in]: ids } },
+      include: [{ association: 'status', required: false }],
+    });
+    return new Map(rows.map(({ id, status }) => [id, status ?? NEVER_SEEN]));
+  }
+
+  /** Nothing follows the end of a stream, which may come while the database is asked. */
+  #send(looker: Looker, text: string): void {
+    if (!this.#lookers.has(looker)) return;
+    looker.stream.push(text);
+    if (looker.stream.readableLength > UNREAD_BYTES_MAX) looker.stream.destroy();
+  }
+
+  #finish(looker: Looker): void {
+    if (this.#lookers.delete(looker)) looker.stream.push(null);
+  }
+}

@@ -1,0 +1,127 @@
+// What signing in through OpenID and through SAML have in common on the web: how a refusal is shown,
+// counted and logged, how often an address may try, and how a proven account becomes a session.
+// api.md, section 8.
+
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { addressScope } from '../../api/client-address.ts';
+import { ApiError, type ErrorCode } from '../../api/errors.ts';
+import type { EffectiveConfiguration } from '../../api/v0/effective-configuration.ts';
+import { Buckets } from '../../auth/buckets.ts';
+import { BrowserBinding } from '../../auth/identity/browser.ts';
+import { methodOf } from '../../auth/identity/method.ts';
+import {
+  type ProvenAccount,
+  type ProvisionContext,
+  type ProvisionRules,
+  provisionUser,
+} from '../../auth/identity/provision.ts';
+import { ProviderRefusal } from '../../auth/identity/refusal.ts';
+import type { Beginner } from '../../auth/identity/request.ts';
+import { localPath } from '../../auth/local-path.ts';
+import { completeSignIn } from '../../auth/sign-in.ts';
+import { originOf } from '../../observe/audit.ts';
+import type { ProviderKind } from '../../../models/index.ts';
+import { PageError } from '../page-error.ts';
+import type { Web } from '../web.ts';
+
+/**
+ * Steps of sign-ins that one address may take in a second, and at once: a whole office comes from
+ * one address in the morning, and each sign-in takes two or three.
+ */
+const STEPS = { perSecond: 10, burst: 200 };
+
+/** What a refusal is answered with; the words for the person are its own. */
+const codes: Readonly<Record<ProviderRefusal['fault'], ErrorCode>> = {
+  nobody: 'not_found',
+  person: 'forbidden',
+  provider: 'bad_gateway',
+};
+
+/** A handler of one step. */
+type Step = (request: Request, h: ResponseToolkit) => Promise<ResponseObject>;
+
+/** The steps of signing in through providers of one kind. */
+export class ProviderSignIn {
+  readonly binding: BrowserBinding;
+  readonly #web: Web;
+  readonly #kind: ProviderKind;
+  readonly #buckets: Buckets | null;
+
+  constructor(web: Web, kind: ProviderKind) {
+    const { config } = web.services;
+    this.#web = web;
+    this.#kind = kind;
+    this.binding = new BrowserBinding(config.externalUrl);
+    this.#buckets = config.apiRateLimit === 0 ? null : new Buckets(STEPS);
+  }
+
+  /** A step whose refusals are counted, logged, and shown as a page with the request's id. */
+  step(handler: Step): Step {
+    return async (request, h) => {
+      if (this.#buckets?.take(addressScope(request.app.address ?? '')) === false)
+        throw new ApiError('too_many_requests');
+      try {
+        return await handler(request, h);
+      } catch (error) {
+        throw this.#shown(request, error);
+      }
+    };
+  }
+
+  /** The configuration as it serves, and in it the entry of a request's provider. */
+  async entryOf<Entry extends { id: string }>(
+    request: Request,
+    entriesOf: (configuration: EffectiveConfiguration) => readonly Entry[],
+  ): Promise<Entry> {
+    await this.#web.recall.refresh();
+    const id: unknown = request.params['id'];
+    const entry = entriesOf(await this.#web.recall.configuration()).find((one) => one.id === id);
+    if (entry === undefined) throw new ProviderRefusal('unknown_provider');
+    return entry;
+  }
+
+  /** Who begins: a browser, and who is signed in there already. */
+  async beginner(request: Request, h: ResponseToolkit): Promise<Beginner> {
+    const session = await this.#web.sessions.find(request);
+    const wanted: unknown = request.query['return_to'];
+    return {
+      browserSha256: this.binding.begin(request, h),
+      userId: session?.state === 'open' ? session.user_id : null,
+      returnTo: localPath(wanted),
+    };
+  }
+
+  /** Ends a sign-in that the provider proved. */
+  async complete(
+    request: Request,
+    h: ResponseToolkit,
+    proof: {
+      readonly account: ProvenAccount;
+      readonly rules: ProvisionRules;
+      readonly tokens?: NonNullable<ProvisionContext['tokens']>;
+      readonly returnTo: string | null;
+    },
+  ): Promise<ResponseObject> {
+    const { account, rules, tokens, returnTo } = proof;
+    const { userId } = await provisionUser(this.#web.services.database, account, rules, {
+      origin: originOf(request),
+      now: new Date(),
+      ...(tokens === undefined ? {} : { tokens }),
+    });
+    const method = methodOf(this.#kind, account.provider_id);
+    return completeSignIn(this.#web, request, h, { userId, method, returnTo });
+  }
+
+  #shown(request: Request, error: unknown): unknown {
+    if (!(error instanceof ProviderRefusal)) return error;
+    const { log, counters } = this.#web.services;
+    const { reason, detail, fault, text } = error;
+    counters.add('sign_ins', `${this.#kind}_${reason}`);
+    // The id of an entry is an administrator's word; one that was asked for is anybody's.
+    const provider: unknown = fault === 'nobody' ? null : request.params['id'];
+    const fields = { request_id: request.app.id, kind: this.#kind, provider, reason, detail };
+    log[fault === 'provider' ? 'warn' : 'info'](fields, 'a sign-in through a provider was refused');
+    const title = fault === 'nobody' ? 'No such provider' : 'Sign-in failed';
+    return new PageError(codes[fault], { title, text });
+  }
+}

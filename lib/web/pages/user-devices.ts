@@ -1,0 +1,214 @@
+// One's own devices: the list, one device with its live values, and what may be changed of it. The
+// client's file is in device-file.ts. api.md, sections 5 and 8.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { noteClientFile } from '../../../models/index.ts';
+import { ApiError } from '../../api/errors.ts';
+import type { Faults } from '../../api/judge.ts';
+import { messages } from '../../api/messages.ts';
+import { Devices } from '../../api/v0/devices.ts';
+import { actorId } from '../../auth/index.ts';
+import { clientFileHash } from '../../devices/client-config.ts';
+import { settingNames } from '../../devices/settings.ts';
+import { vpnSessionOf } from '../../devices/vpn-session.ts';
+import {
+  deviceFormView,
+  deviceInput,
+  textOfValue,
+  typedDevice,
+  type TypedDevice,
+  typedFrom,
+  UNTYPED,
+} from '../device-form.ts';
+import { deviceStatusView } from '../device-status.ts';
+import { textOf } from '../forms.ts';
+import {
+  deviceRights,
+  type DeviceRights,
+  ownDevice,
+  ownDevices,
+  rightsToManage,
+  settingDefaults,
+} from '../own-devices.ts';
+import { page } from '../route.ts';
+import type { Web } from '../web.ts';
+
+/** Where the list is. */
+export const OWN_DEVICES = '/user_devices';
+const ONE = `${OWN_DEVICES}/{id}`;
+
+type Answer = Promise<ResponseObject>;
+
+/** The routes of one's own devices. */
+export function userDevicePages(web: Web): ServerRoute[] {
+  const devices = new Devices(web);
+  return [
+    page('GET', OWN_DEVICES, (request, h) => showList(web, request, h)),
+    page('GET', `${OWN_DEVICES}/new`, async (request, h) => {
+      const rights = await rightsToManage(web, request);
+      return showNew(web, request, h, { rights, typed: UNTYPED });
+    }),
+    page('POST', `${OWN_DEVICES}/new`, (request, h) => add(web, devices, request, h)),
+    page('GET', ONE, (request, h) => showOne(web, request, h)),
+    page('GET', `${ONE}/live`, async (request, h) => {
+      const { row } = await ownDevice(web, request);
+      const sessionId = request.auth.credentials.user?.sessionId ?? '';
+      const response = h.response(web.live.follow(row.id, sessionId));
+      // Proxies that gather answers before they hand them on are told not to.
+      return response.type('text/event-stream').header('x-accel-buffering', 'no');
+    }),
+    page('GET', `${ONE}/edit`, async (request, h) => {
+      const rights = await rightsToManage(web, request);
+      const { row } = await ownDevice(web, request);
+      const typed = typedFrom(await devices.show(row.id));
+      return showEdit(web, request, h, { rights, typed });
+    }),
+    page('POST', `${ONE}/edit`, (request, h) => change(web, devices, request, h)),
+    page('POST', `${ONE}/delete`, async (request, h) => {
+      await rightsToManage(web, request);
+      const { row } = await ownDevice(web, request);
+      await devices.remove(request, row.id);
+      web.pages.flash(h, 'done', `${row.name} is removed. It passes no packet any more.`);
+      return web.pages.redirect(h, OWN_DEVICES);
+    }),
+  ];
+}
+
+async function showList(web: Web, request: Request, h: ResponseToolkit): Answer {
+  const rights = await deviceRights(web, request);
+  const devices = await ownDevices(web, request);
+  const most = web.services.config.maxDevicesPerUser;
+  return web.pages.show(request, h, 'user-devices', {
+    title: 'My devices',
+    devices: devices.map(({ row, client, isFileOld }) => ({
+      id: row.id,
+      name: row.name,
+      description: row.description,
+      addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
+      isFileOld,
+      status: deviceStatusView(row),
+    })),
+    rights,
+    most,
+    isFull: devices.length >= most,
+    fullMessage: messages.deviceLimit,
+    vpn: await vpnView(web, request),
+  });
+}
+
+async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
+  const rights = await deviceRights(web, request);
+  const { row, client, isFileOld } = await ownDevice(web, request);
+  return web.pages.show(request, h, 'user-device', {
+    title: row.name,
+    styles: ['lib/uplot.css'],
+    scripts: ['device-live.js'],
+    device: row,
+    isFileOld,
+    status: deviceStatusView(row),
+    addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
+    settings: settingNames.map((name) => ({
+      name,
+      text: textOfValue(client[name]),
+      isDefault: row[`use_default_${name}`],
+    })),
+    rights,
+    vpn: await vpnView(web, request),
+  });
+}
+
+/** What a form is shown again with. */
+interface Filled {
+  readonly rights: DeviceRights;
+  readonly typed: TypedDevice;
+  readonly publicKey?: string;
+  readonly faults?: Faults;
+}
+
+async function showNew(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  { rights, typed, publicKey = '', faults = {} }: Filled,
+): Answer {
+  return web.pages.show(request, h, 'user-device-new', {
+    title: 'Add a device',
+    scripts: ['device-keys.js'],
+    form: deviceFormView(typed, await settingDefaults(web), { ...rights, faults }),
+    publicKey,
+    keyFaults: faults['public_key'] ?? [],
+  });
+}
+
+async function add(web: Web, devices: Devices, request: Request, h: ResponseToolkit): Answer {
+  const rights = await rightsToManage(web, request);
+  const typed = typedDevice(request);
+  const publicKey = textOf(request, 'public_key').trim();
+  const input = { ...deviceInput(typed, rights), public_key: publicKey, user_id: actorId(request) };
+  try {
+    const { id } = await devices.create(request, devices.judge(input, 'create'));
+    const { row, client } = await findMade(web, request, String(id));
+    await noteClientFile(web.services.database, row.id, clientFileHash(client));
+    web.pages.flash(h, 'done', `${row.name} is added.`);
+    return web.pages.redirect(h, `${OWN_DEVICES}/${row.id}/file`);
+  } catch (error) {
+    const faults = faultsOf(error);
+    return (await showNew(web, request, h, { rights, typed, publicKey, faults })).code(422);
+  }
+}
+
+async function showEdit(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  { rights, typed, faults = {} }: Filled,
+): Answer {
+  const { row } = await ownDevice(web, request);
+  return web.pages.show(request, h, 'user-device-edit', {
+    title: `Change ${row.name}`,
+    device: row,
+    form: deviceFormView(typed, await settingDefaults(web), { ...rights, faults }),
+  });
+}
+
+async function change(web: Web, devices: Devices, request: Request, h: ResponseToolkit): Answer {
+  const rights = await rightsToManage(web, request);
+  const { row } = await ownDevice(web, request);
+  const typed = typedDevice(request);
+  try {
+    await devices.update(request, row.id, devices.judge(deviceInput(typed, rights), 'update'));
+  } catch (error) {
+    const faults = faultsOf(error);
+    return (await showEdit(web, request, h, { rights, typed, faults })).code(422);
+  }
+  web.pages.flash(h, 'done', 'The changes are in force.');
+  return web.pages.redirect(h, `${OWN_DEVICES}/${row.id}`);
+}
+
+/** The messages of a refused form; whatever else was thrown goes on. */
+function faultsOf(error: unknown): Faults {
+  if (error instanceof ApiError && error.faults !== null) return error.faults;
+  throw error;
+}
+
+async function findMade(web: Web, request: Request, id: string) {
+  const made = (await ownDevices(web, request)).find(({ row }) => row.id === id);
+  // Removed by another request in between: then it is not there, as it would be a moment later.
+  if (made === undefined) throw new ApiError('not_found');
+  return made;
+}
+
+/** Where the person's VPN session stands; null where sessions never end. */
+async function vpnView(web: Web, request: Request): Promise<object | null> {
+  const session = await web.sessions.find(request);
+  if (session === null) return null;
+  const configuration = await web.recall.configuration();
+  const { endsAt, hasEnded } = vpnSessionOf(session.user, configuration, web.services.config);
+  if (endsAt === null && !hasEnded) return null;
+  const query = new URLSearchParams({ return_to: request.path });
+  return {
+    endsAt: endsAt?.toISOString() ?? null,
+    hasEnded,
+    renewal: `/sign_in_again?${query.toString()}`,
+  };
+}

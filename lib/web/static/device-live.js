@@ -1,0 +1,138 @@
+// The live values of a device's page: server-sent events fill in what the page showed when it was
+// made, and draw the traffic of the last minutes. A window that nobody sees asks for nothing.
+
+import uPlot from './lib/uplot.js';
+import { tellInOwnZone } from './postern.js';
+
+/** Seconds that the plot goes back. */
+const SPAN_SECONDS = 120;
+const HEIGHT = 170;
+
+for (const place of document.querySelectorAll('[data-live]')) follow(place);
+
+function follow(place) {
+  const plot = makePlot(place.querySelector('[data-plot]'));
+  let source = null;
+  let hasEnded = false;
+  const open = () => {
+    if (source !== null || hasEnded) return;
+    source = new EventSource(place.dataset.live);
+    source.addEventListener('status', ({ data }) => {
+      const status = JSON.parse(data);
+      show(place, status);
+      plot.add(status);
+    });
+    source.addEventListener('end', () => {
+      hasEnded = true;
+      close();
+    });
+  };
+  const close = () => {
+    source?.close();
+    source = null;
+  };
+  // Browsers have few connections to one host, and windows that are not seen would keep theirs.
+  document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
+  addEventListener('pagehide', close);
+  if (!document.hidden) open();
+}
+
+function show(place, status) {
+  for (const element of place.querySelectorAll('[data-value]')) {
+    const name = element.dataset.value;
+    if (name === 'handshake') {
+      if (status.handshake === null || element.dateTime === status.handshake) continue;
+      element.dateTime = status.handshake;
+      tellInOwnZone(element);
+    } else if (element.textContent !== status[name]) {
+      element.textContent = status[name];
+    }
+    if (name === 'state') element.className = `badge ${status.badge}`;
+  }
+}
+
+/** Bytes a second, down and up, as they come. */
+function makePlot(box) {
+  const times = [];
+  const down = [];
+  const up = [];
+  let before = null;
+  let plot = null;
+  const colours = matchMedia('(prefers-color-scheme: dark)');
+  const draw = () => {
+    plot?.destroy();
+    plot = new uPlot(optionsOf(box), [times, down, up], box);
+  };
+  const width = () => Math.max(box.clientWidth, 200);
+  new ResizeObserver(() => plot?.setSize({ width: width(), height: HEIGHT })).observe(box);
+  colours.addEventListener('change', () => plot !== null && draw());
+  return {
+    add(status) {
+      const seconds = before === null ? 0 : (status.at - before.at) / 1_000;
+      if (seconds > 0) {
+        times.push(status.at / 1_000);
+        down.push(Math.max(0, status.txBytes - before.txBytes) / seconds);
+        up.push(Math.max(0, status.rxBytes - before.rxBytes) / seconds);
+        while (times[0] < status.at / 1_000 - SPAN_SECONDS)
+          for (const series of [times, down, up]) series.shift();
+        box.hidden = false;
+        box.setAttribute('role', 'img');
+        box.setAttribute('aria-label', 'Traffic of the last two minutes');
+        if (plot === null) draw();
+        else plot.setData([times, down, up]);
+      }
+      before = status;
+    },
+  };
+}
+
+function optionsOf(box) {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+  const axis = {
+    stroke: colour('calm'),
+    grid: { stroke: colour('line'), width: 1 },
+    ticks: { show: false },
+  };
+  const series = (label, name) => ({
+    label,
+    stroke: colour(name),
+    width: 2,
+    fill: `${colour(name)}22`,
+    points: { show: false },
+    value: (_plot, value) => rateOf(value),
+  });
+  return {
+    width: Math.max(box.clientWidth, 200),
+    height: HEIGHT,
+    cursor: { y: false, drag: { x: false, y: false } },
+    scales: {
+      x: { range: (_plot, _first, last) => [last - SPAN_SECONDS, last] },
+      y: { range: (_plot, _least, most) => [0, Math.max(most * 1.1, 1_000)] },
+    },
+    axes: [
+      { ...axis, values: (_plot, values) => values.map(timeOf) },
+      { ...axis, size: 76, values: (_plot, values) => values.map(rateOf) },
+    ],
+    series: [
+      { label: 'Time', value: (_plot, value) => timeOf(value) },
+      series('Down', 'accent'),
+      series('Up', 'warn'),
+    ],
+  };
+}
+
+function timeOf(seconds) {
+  return seconds == null ? '–' : new Date(seconds * 1_000).toLocaleTimeString();
+}
+
+function rateOf(bytes) {
+  if (bytes == null) return '–';
+  for (const [unit, size] of [
+    ['GB/s', 1e9],
+    ['MB/s', 1e6],
+    ['kB/s', 1e3],
+  ])
+    if (bytes >= size) return `${Number((bytes / size).toFixed(1))} ${unit}`;
+  return `${Math.round(bytes)} B/s`;
+}

@@ -1,0 +1,15 @@
+// Amounts as people read them.
+
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/** A number of bytes: `1.4 MB`; a thousand makes the next unit. */
+export function bytesInWords(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  // 999.95 would round to 1000.0 of its unit.
+  while (value >= (unit === 0 ? 1_000 : 999.95) && unit < UNITS.length - 1) {
+    value /= 1_000;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
+}

@@ -1,0 +1,109 @@
+// Sessions with other people's WireGuard: Debian's wireguard-go, and the one that WIREGUARD_GO names.
+// Either side begins the handshake, and `wg` on either side tells the same of it.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import process from 'node:process';
+import test, { type ExecutionContext } from 'ava';
+import { Postern, until } from '../support/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  GATEWAY6_BOB,
+  LAN4,
+  type Topology,
+  TUNNEL4,
+  TUNNEL6,
+} from '../support/topology.ts';
+import { enrol, type Person } from './people.ts';
+
+const DEBIANS = 'wireguard-go';
+const programs = new Set([DEBIANS, process.env['WIREGUARD_GO'] ?? DEBIANS]);
+
+/** The fields of `wg show ... dump` of the only peer. */
+async function dumpOf(host: Topology['alice'], name: string): Promise<string[][]> {
+  const { stdout } = await host.run('wg', 'show', name, 'dump');
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t'));
+}
+
+interface Moved {
+  readonly sent: number;
+  readonly received: number;
+}
+
+/** The gateway counts from its start, when the client had `before` behind it. Tells where it is. */
+async function tellsTheSame(
+  t: ExecutionContext,
+  w: Topology,
+  person: Person,
+  before: Moved = { sent: 0, received: 0 },
+): Promise<Moved> {
+  // Totals are as old as the last sample.
+  await sleep(1_000);
+  const { client, device, keys } = person;
+  const [, atClient = []] = await dumpOf(client.host, client.interfaceName);
+  const [self = [], ...peers] = await dumpOf(w.gateway, 'wg-postern');
+  const atGateway = peers.find(([publicKey]) => publicKey === keys.publicKey) ?? [];
+  t.is(self[1], atClient[0], 'the key of the gateway');
+  t.is(atGateway[1], atClient[1], 'the preshared key');
+  t.is(atGateway[3], `${String(device['ipv4'])}/32,${String(device['ipv6'])}/128`);
+  t.true(Math.abs(Number(atGateway[4]) - Number(atClient[4])) <= 1, 'the latest handshake');
+  const moved = { sent: Number(atClient[6]), received: Number(atClient[5]) };
+  t.true(Math.abs(Number(atGateway[5]) - (moved.sent - before.sent)) < 1_000, 'what it sent');
+  t.true(Math.abs(Number(atGateway[6]) - (moved.received - before.received)) < 1_000);
+  const { stdout } = await w.gateway.run('wg', 'show');
+  t.regex(stdout, /interface: wg-postern\n {2}public key: .+\n {2}private key: \(hidden\)\n/);
+  t.true(stdout.includes(`peer: ${keys.publicKey}\n  preshared key: (hidden)\n  endpoint: `));
+  t.regex(stdout, /latest handshake: .*(second|Now)/);
+  return moved;
+}
+
+async function handshakes(t: ExecutionContext, w: Topology): Promise<void> {
+  const postern = new Postern(w.gateway, API_ADDRESS);
+  await postern.start();
+  const alice = await enrol(postern, w.alice, 'a@example.test', `${GATEWAY4}:51820`, 0);
+  const bob = await enrol(postern, w.bob, 'b@example.test', `[${GATEWAY6_BOB}]:51820`, 0);
+  const people = [alice, bob];
+  for (const { client } of people) {
+    t.true(await canPing(client.host, TUNNEL4), 'the client begins');
+    t.true(await canPing(client.host, TUNNEL6));
+    t.true(await canPing(client.host, LAN4));
+  }
+  const moved: Moved[] = [];
+  for (const person of people) moved.push(await tellsTheSame(t, w, person));
+
+  const before = await Promise.all(people.map(({ client }) => client.latestHandshake()));
+  await postern.stop();
+  await sleep(1_100);
+  await postern.start();
+  // Nobody sends anything: what happens comes from the gateway.
+  await until('the gateway begins', async () => {
+    const latest = await Promise.all(people.map(({ client }) => client.latestHandshake()));
+    return latest.every((at, i) => at > before[i]!);
+  });
+  for (const [i, person] of people.entries()) await tellsTheSame(t, w, person, moved[i]);
+  for (const { client, device } of people) {
+    t.true(await canPing(w.gateway, String(device['ipv4'])), 'and is answered');
+    t.true(await canPing(client.host, TUNNEL6));
+  }
+  await postern.stop();
+}
+
+for (const program of programs)
+  test.serial(`either side begins a session with ${program}, and wg tells of it`, async (t) => {
+    t.timeout(120_000);
+    const chosen = process.env['WIREGUARD_GO'];
+    process.env['WIREGUARD_GO'] = program;
+    const topology = await buildTopology('pi');
+    try {
+      await handshakes(t, topology);
+    } finally {
+      await topology.network.remove();
+      if (chosen === undefined) delete process.env['WIREGUARD_GO'];
+      else process.env['WIREGUARD_GO'] = chosen;
+    }
+  });

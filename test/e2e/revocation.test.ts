@@ -1,0 +1,131 @@
+// What a thousand changes cost a device that none of them concerns: nothing. Two devices, one whose
+// datagrams go both ways at a pace, numbered and dated, and a crowd of users, devices and rules that
+// come, change and go meanwhile. Lateness is compared with the same run without any change, because
+// the machine may be late by itself; loss is not excused by anything.
+
+import { resolve } from 'node:path';
+import process from 'node:process';
+import test from 'ava';
+import { type Data, Postern } from '../support/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  LAN4,
+  type Topology,
+  Traffic,
+  TUNNEL4,
+} from '../support/topology.ts';
+import { makeKeyPair } from '../support/wireguard-client.ts';
+import { enrol, type Person } from './people.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const PORT = 7_300;
+const EVERY_MS = 2;
+const CHANGES = 1_000;
+/** Users that are shut out and let in again, on the command line: a process for each. */
+const SHUT_OUT = 10;
+
+/** What one end of the paced traffic saw. */
+interface Seen {
+  readonly lost: number;
+  readonly received: number;
+  readonly late: number;
+  readonly maxMs: number;
+  readonly p99Ms: number;
+}
+
+/** Paced traffic between a device and the lan, both ways, until `act` is done and it is over. */
+async function paced(
+  { lan }: Topology,
+  { client }: Person,
+  seconds: number,
+  act: () => Promise<void>,
+): Promise<{ down: Seen; up: Seen }> {
+  const count = (seconds * 1_000) / EVERY_MS;
+  const far = await new Traffic(lan, 'pace', PORT, count, EVERY_MS).ready();
+  const near = await new Traffic(client.host, 'pace', PORT, count, EVERY_MS, LAN4).ready();
+  await act();
+  const [down, up] = await Promise.all([
+    near.line((line) => 'lost' in line),
+    far.line((line) => 'lost' in line),
+  ]);
+  return { down, up } as unknown as { down: Seen; up: Seen };
+}
+
+/** One administrator's day: ten writes, each in force when it is answered. */
+async function tenChanges(postern: Postern, i: number, kept: Data): Promise<void> {
+  const user = await postern.create('user', { email: `u${i}@example.test` });
+  const fields = { user_id: user.id, public_key: makeKeyPair().publicKey };
+  const device = await postern.create('device', fields);
+  const destination = `203.0.113.${i}`;
+  const own = await postern.create('rule', { action: 'drop', destination, user_id: user.id });
+  const global = await postern.create('rule', { action: 'drop', destination: `203.0.112.${i}/32` });
+  await postern.update('device', device.id, { public_key: makeKeyPair().publicKey });
+  await postern.update('device', device.id, { ipv4: `100.64.200.${1 + (i % 200)}` });
+  await postern.update('device', kept.id, { description: `change ${i}` });
+  await postern.remove('rule', global.id);
+  if (i % 2 === 0) await postern.remove('rule', own.id);
+  await postern.remove('device', device.id);
+  await postern.remove('user', user.id);
+}
+
+/** Shuts a user out, or lets them in, as an administrator on the host does. */
+async function setDisabled(
+  { host, environment }: Postern,
+  verb: string,
+  email: string,
+): Promise<void> {
+  const child = host.start(process.execPath, ['lib/main.ts', 'user', verb, email], {
+    env: environment,
+    cwd: ROOT,
+  });
+  await new Promise((ended) => child.on('exit', ended));
+}
+
+test.serial('a transfer of another device does not notice a thousand changes', async (t) => {
+  t.timeout(240_000);
+  const topology = await buildTopology('pc');
+  try {
+    const postern = new Postern(topology.gateway, API_ADDRESS, { API_RATE_LIMIT: '0' });
+    await postern.start();
+    const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+    t.true(await canPing(alice.client.host, LAN4));
+    const bob = await postern.create('user', { email: 'b@example.test' });
+    const kept = await postern.create('device', {
+      user_id: bob.id,
+      public_key: makeKeyPair().publicKey,
+    });
+    const handshake = await alice.client.latestHandshake();
+
+    const quiet = await paced(topology, alice, 8, async () => undefined);
+    let tookMs = 0;
+    const run = await paced(topology, alice, 40, async () => {
+      const began = performance.now();
+      for (let i = 0; i < CHANGES / 10; i++) {
+        await tenChanges(postern, i, kept);
+        if (i % (CHANGES / 10 / SHUT_OUT) === 0)
+          await setDisabled(postern, i % 20 === 0 ? 'disable' : 'enable', 'b@example.test');
+      }
+      tookMs = performance.now() - began;
+    });
+    t.log({ tookMs, quiet, run });
+    t.true(tookMs < 38_000, 'the traffic outlasted the changes');
+
+    for (const way of ['up', 'down'] as const) {
+      t.is(quiet[way].lost, 0, `${way}, without changes`);
+      t.is(run[way].lost, 0, `${way}, with changes`);
+      // One in a hundred may be late, beyond what is late anyway: the API's work, the clients and
+      // both ends of the traffic share the cores with the gateway's packets. A stall of 20 ms at
+      // each change would make it one in two.
+      const share = ({ late, received }: Seen): number => late / received;
+      t.true(share(run[way]) <= share(quiet[way]) + 0.01, `${way}: ${JSON.stringify(run[way])}`);
+    }
+    t.is(await alice.client.latestHandshake(), handshake, 'and the session is the same');
+    t.true(await canPing(alice.client.host, TUNNEL4));
+    await postern.stop();
+  } finally {
+    await topology.network.remove();
+  }
+});

@@ -1,0 +1,165 @@
+// From an account at a provider to a user: who is bound stays bound, who is not is matched by
+// e-mail, and nobody becomes an administrator by writing an e-mail address into a claim.
+
+import test, { type ExecutionContext } from 'ava';
+import {
+  type ProvenAccount,
+  provisionUser,
+  readEmail,
+} from '../../../../lib/auth/identity/provision.ts';
+import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
+import {
+  type Database,
+  GATEWAY,
+  markTrusted,
+  readAuditEntries,
+  type User,
+} from '../../../../models/index.ts';
+import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+
+const ISSUER = 'https://id.example';
+const rules = { autoCreateUsers: false, authority: `${ISSUER}/discovery` };
+const open = { ...rules, autoCreateUsers: true };
+
+function account(changes: Partial<ProvenAccount> = {}): ProvenAccount {
+  return {
+    kind: 'oidc',
+    provider_id: 'okta',
+    issuer: ISSUER,
+    subject: 'subject-1',
+    email: 'Person@example.com',
+    isEmailVerified: null,
+    isBindable: true,
+    ...changes,
+  };
+}
+
+function provision(database: Database, changes: Partial<ProvenAccount> = {}, given = rules) {
+  return provisionUser(database, account(changes), given, { origin: GATEWAY, now: new Date() });
+}
+
+async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<string> {
+  const error = await t.throwsAsync(work, { instanceOf: ProviderRefusal });
+  return error?.reason ?? '';
+}
+
+function trust(database: Database, authority = rules.authority): Promise<void> {
+  const entry = { kind: 'oidc', provider_id: 'okta', authority } as const;
+  return write(database, (transaction) => markTrusted(database, entry, true, transaction));
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: an unknown e-mail makes a user only where the entry says so`, async (t) => {
+    const database = await openDatabase(t, kind);
+    t.is(await refusal(t, provision(database)), 'user_unknown');
+    t.is(await database.models.User.count(), 0);
+    const { userId } = await provision(database, {}, open);
+    const user = await database.models.User.findByPk(userId, { rejectOnEmpty: true });
+    t.is(user.email, 'Person@example.com');
+    t.is(user.role, 'unprivileged');
+    t.is(user.password_hash, null);
+    t.deepEqual(await provision(database), { userId }, 'known from then on');
+    const entries = await readAuditEntries(database, { limit: 10 });
+    const told = entries.map((entry) => `${entry.kind} ${entry.action}`);
+    t.true(told.includes('user create') && told.includes('identity create'));
+  });
+
+  test(`${kind}: who is bound stays bound, whatever e-mail they have today`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database, { email: 'person@example.com' });
+    const admin = await addUser(database, { email: 'admin@example.com', role: 'admin' });
+    t.is((await provision(database)).userId, user.id, 'matched without regard to case');
+    for (const email of [admin.email, null, 'nobody@example.com'])
+      t.is((await provision(database, { email, isEmailVerified: true })).userId, user.id);
+    t.is(await database.models.Identity.count(), 1);
+  });
+
+  test(`${kind}: an e-mail claim alone takes over nobody who is worth it`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const worth: Partial<User>[] = [{ role: 'admin' }, { password_hash: 'a hash' }, {}];
+    for (const [i, values] of worth.entries()) {
+      const user = await addUser(database, values);
+      if (i === 2) await addIdentity(database, user);
+      const claim = { email: user.email, subject: `attacker ${i}` };
+      t.is(await refusal(t, provision(database, claim)), 'not_linked', String(i));
+      t.is(await refusal(t, provision(database, claim, open)), 'not_linked', 'no second user');
+      t.is(
+        await refusal(t, provision(database, { ...claim, isEmailVerified: false })),
+        'email_unverified',
+      );
+      const verified = { ...claim, isEmailVerified: true, subject: `owner ${i}` };
+      t.is((await provision(database, verified)).userId, user.id);
+    }
+  });
+
+  test(`${kind}: an administrator may vouch for a provider, as its entry stands`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const admin = await addUser(database, { email: 'person@example.com', role: 'admin' });
+    await trust(database, 'https://another.example/discovery');
+    t.is(await refusal(t, provision(database)), 'not_linked');
+    await trust(database);
+    t.is(await refusal(t, provision(database, { isEmailVerified: false })), 'email_unverified');
+    t.is(await refusal(t, provision(database, { kind: 'saml' })), 'not_linked');
+    t.is((await provision(database)).userId, admin.id);
+  });
+
+  test(`${kind}: a plain user made beforehand gets in by e-mail alone, once`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database, { email: 'person@example.com' });
+    t.is((await provision(database)).userId, user.id);
+    t.is(await refusal(t, provision(database, { subject: 'somebody else' })), 'not_linked');
+  });
+
+  test(`${kind}: an entry that leads to another issuer knows nobody of the first`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await provision(database, {}, open);
+    const elsewhere = { issuer: 'https://evil.example', email: 'evil@example.com' };
+    t.is(await refusal(t, provision(database, elsewhere)), 'user_unknown');
+  });
+
+  test(`${kind}: a name that changes each time is matched by e-mail each time`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const transient = (subject: string) => ({ subject, isBindable: false });
+    const { userId } = await provision(database, transient('_1'), open);
+    t.is((await provision(database, transient('_2'))).userId, userId);
+    t.is(await database.models.Identity.count(), 0);
+    await write(database, (transaction) =>
+      database.models.User.update({ role: 'admin' }, { where: { id: userId }, transaction }),
+    );
+    t.is(await refusal(t, provision(database, transient('_3'))), 'not_linked');
+  });
+
+  test(`${kind}: many first sign-ins at once make one user`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const all = await Promise.all(Array.from({ length: 6 }, () => provision(database, {}, open)));
+    t.is(new Set(all.map(({ userId }) => userId)).size, 1);
+    t.is(await database.models.User.count(), 1);
+    t.is(await database.models.Identity.count(), 1);
+  });
+
+  test(`${kind}: what the provider gave is kept with the identity`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const now = new Date();
+    const tokens = { kept: { refreshToken: 'r' }, refreshAt: new Date(now.getTime() + 1_000) };
+    await provisionUser(database, account(), open, { origin: GATEWAY, now, tokens });
+    const row = await database.models.IdentityTokens.findOne();
+    t.deepEqual(row?.tokens, { refreshToken: 'r' });
+    t.deepEqual(row?.refresh_at, tokens.refreshAt);
+  });
+
+  test(`${kind}: without an e-mail only who is bound gets in`, async (t) => {
+    const database = await openDatabase(t, kind);
+    for (const email of [null, '', 'no address', 'a@b@c'])
+      t.is(await refusal(t, provision(database, { email }, open)), 'email_missing');
+    await provision(database, {}, open);
+    await t.notThrowsAsync(provision(database, { email: null }));
+  });
+}
+
+test('an e-mail is one that the API would take', (t) => {
+  t.is(readEmail('  a@b '), 'a@b');
+  t.is(readEmail(`${'ü'.repeat(253)}@b`), `${'ü'.repeat(253)}@b`);
+  const bad = ['a\0@b', 'a\n@b', 'a@b\r\nBcc: c@d', '\ud800@b', `${'a'.repeat(254)}@b`, '@', 'a@'];
+  for (const text of bad) t.is(readEmail(text), null, JSON.stringify(text));
+});

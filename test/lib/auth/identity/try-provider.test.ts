@@ -1,0 +1,146 @@
+// Trying a provider: each thing that can be wrong is named, nobody is signed in, nothing is thrown.
+
+import test from 'ava';
+import { randomBytes } from 'node:crypto';
+import {
+  type Finding,
+  tryOidcProvider,
+  trySamlProvider,
+} from '../../../../lib/auth/identity/try-provider.ts';
+import { makeCertificate } from '../../../../lib/auth/saml/certificate.ts';
+import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
+import { idpMetadata } from '../../../support/bad-saml-provider.ts';
+import { samlMetadata, signOnService } from '../../../support/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../../support/providers.ts';
+
+const EXTERNAL_URL = 'http://127.0.0.1:13000/';
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function lines(findings: Finding[]): string[] {
+  return findings.map(({ verdict, text }) => `${verdict}: ${text}`);
+}
+
+function tryIt({ discoveryUri }: BadProvider): Promise<Finding[]> {
+  const entry = oidcEntry({ discovery_document_uri: discoveryUri });
+  return tryOidcProvider(entry, EXTERNAL_URL, { timeoutMs: 1_000, bytesMax: 50_000 });
+}
+
+function answerWith(idp: BadProvider, status: number, error: string): void {
+  idp.bent.answer = (response) =>
+    void response.writeHead(status, JSON_TYPE).end(JSON.stringify({ error }));
+}
+
+test('a good OpenID provider is found good, and our address is told', async (t) => {
+  const idp = await openBadProvider(t);
+  answerWith(idp, 400, 'invalid_grant');
+  t.deepEqual(lines(await tryIt(idp)), [
+    'good: The discovery document is there and complete.',
+    'doubtful: The provider is asked over http: whoever is on the way reads along.',
+    'good: Its signing keys are there.',
+    'good: The provider knows the client.',
+    'good: Signing out here signs out at the provider too.',
+    'good: The provider must allow this redirect address: http://127.0.0.1:13000/auth/oidc/okta/callback/',
+  ]);
+});
+
+const faults: [says: string, bend: (idp: BadProvider) => void, finding: RegExp][] = [
+  [
+    'a wrong secret',
+    (idp) => answerWith(idp, 401, 'invalid_client'),
+    /^bad: The provider does not know the client/,
+  ],
+  [
+    'a token endpoint that is away',
+    (idp) => (idp.bent.answer = (response) => void response.writeHead(503).end()),
+    /^doubtful: .*status 503/,
+  ],
+  ['a slow token endpoint', (idp) => (idp.bent.answer = () => undefined), /^doubtful: .*time-out/],
+  ['any code', () => undefined, /^bad: The provider takes a code that it never gave/],
+  [
+    'keys that are away',
+    (idp) => (idp.bent.document = { jwks_uri: 'http://127.0.0.1:9/keys' }),
+    /^bad: Its signing keys/,
+  ],
+  [
+    'no keys',
+    (idp) => (idp.bent.document = { jwks_uri: `${idp.origin}/userinfo` }),
+    /^bad: It publishes no signing key/,
+  ],
+  [
+    'another flow',
+    (idp) => (idp.bent.document = { response_types_supported: ['id_token'] }),
+    /^bad: .*authorization code flow/,
+  ],
+  [
+    'weak PKCE',
+    (idp) => (idp.bent.document = { code_challenge_methods_supported: ['plain'] }),
+    /^doubtful: .*S256/,
+  ],
+  [
+    'no e-mail',
+    (idp) => (idp.bent.document = { scopes_supported: ['openid'] }),
+    /^doubtful: .*scope email/,
+  ],
+  [
+    'no refresh',
+    (idp) => (idp.bent.document = { grant_types_supported: ['authorization_code'] }),
+    /^doubtful: .*refresh/,
+  ],
+  [
+    'no end of sessions',
+    (idp) => (idp.bent.document = { end_session_endpoint: undefined }),
+    /^doubtful: .*end-session/,
+  ],
+  [
+    'a bad document',
+    (idp) => (idp.bent.document = { issuer: 7 }),
+    /^bad: .*its issuer is no address/,
+  ],
+];
+for (const [says, bend, finding] of faults)
+  test(`found: ${says}`, async (t) => {
+    const idp = await openBadProvider(t);
+    bend(idp);
+    const found = lines(await tryIt(idp));
+    t.true(
+      found.some((line) => finding.test(line)),
+      found.join('\n'),
+    );
+  });
+
+test('a provider that is away is named, and our address all the same', async (t) => {
+  const found = lines(await tryOidcProvider(oidcEntry(), EXTERNAL_URL));
+  t.regex(found[0] ?? '', /^bad: The identity provider cannot be reached/);
+  t.is(found.length, 2);
+});
+
+test('a good SAML provider is found good', (t) => {
+  const entry = samlEntry({ metadata: idpMetadata(signOnService()) });
+  const found = lines(trySamlProvider(entry));
+  t.true(
+    found.every((line) => line.startsWith('good')),
+    found.join('\n'),
+  );
+  t.true(found.some((line) => line.includes('/auth/saml/sp/consume/saml-idp')));
+});
+
+test('what is wrong with SAML metadata, or with certificates, is named', async (t) => {
+  const first = (metadata: string, now?: Date) =>
+    lines(trySamlProvider(samlEntry({ metadata }), now)).join('\n');
+  t.regex(first('<html/>'), /^bad: .*does not describe an identity provider/);
+  t.regex(first(samlMetadata()), /^bad: .*no RSA key/m);
+  const key = await makeCertificate(new Date('2000-01-01'), randomBytes(8).fill(1, 0, 1));
+  const aged = idpMetadata(signOnService(), { key });
+  t.regex(first(aged, new Date('2019-12-20')), /^doubtful: .*ends on 2020-01-01/m);
+  t.regex(first(aged, new Date('2026-01-01')), /^doubtful: .*ended on 2020-01-01/m);
+  const wanting = idpMetadata(signOnService(), { wants: ' WantAuthnRequestsSigned="1"' });
+  const entry = samlEntry({
+    metadata: wanting,
+    sign_requests: false,
+    signed_assertion_in_resp: false,
+    signed_envelopes_in_resp: false,
+  });
+  const found = lines(trySamlProvider(entry)).join('\n');
+  t.regex(found, /wants signed requests/);
+  t.regex(found, /No signature is asked for/);
+});

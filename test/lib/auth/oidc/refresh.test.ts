@@ -1,0 +1,413 @@
+// Asking providers after accounts: rotated tokens are kept whatever else goes wrong, a refusal shuts
+// out where the setting says so, and nothing but a refusal does. Against a provider that is bent,
+// and a real one.
+
+import test, { type ExecutionContext } from 'ava';
+import { provisionUser } from '../../../../lib/auth/identity/provision.ts';
+import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
+import {
+  nextRefresh,
+  REFRESH_EVERY_MS,
+  type RefreshContext,
+  Refresher,
+  startRefreshing,
+} from '../../../../lib/auth/oidc/refresh.ts';
+import { beginOidc, finishOidc, redirectUriOf } from '../../../../lib/auth/oidc/sign-in.ts';
+import { Counters } from '../../../../lib/observe/counters.ts';
+import {
+  type Database,
+  GATEWAY,
+  type IdentityTokens,
+  keepTokens,
+  migrate,
+  type OpenidConnectProvider,
+  readAuditEntries,
+  type User,
+} from '../../../../models/index.ts';
+import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
+import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../../support/databases.ts';
+import { openRealProvider, Person } from '../../../support/openid-provider.ts';
+import { oidcEntry } from '../../../support/providers.ts';
+import { type LogLine, logInto } from '../../../support/server.ts';
+
+const limits = { timeoutMs: 1_000, bytesMax: 50_000 };
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+interface World {
+  database: Database;
+  idp: BadProvider;
+  context: RefreshContext & { clients: OidcClients };
+  settings: {
+    openid_connect_providers: OpenidConnectProvider[];
+    disable_vpn_on_oidc_error: boolean;
+  };
+  log: LogLine[];
+  /** Lets this much time pass. */
+  pass: (ms: number) => void;
+  user: () => Promise<User>;
+  tokens: () => Promise<IdentityTokens>;
+}
+
+/** A provider, and a person who signed in through it. */
+async function open(t: ExecutionContext, kind: TestDatabaseKind, given?: Database): Promise<World> {
+  const database = given ?? (await openDatabase(t, kind));
+  const idp = await openBadProvider(t);
+  const provider = oidcEntry({ discovery_document_uri: idp.discoveryUri });
+  const settings = { openid_connect_providers: [provider], disable_vpn_on_oidc_error: true };
+  const log: LogLine[] = [];
+  let nowMs = Date.now();
+  const context = {
+    database,
+    log: logInto(log),
+    counters: new Counters(),
+    clients: new OidcClients(limits),
+    settings: async () => settings,
+    now: () => new Date(nowMs),
+  };
+  await provisionUser(
+    database,
+    {
+      kind: 'oidc',
+      provider_id: provider.id,
+      issuer: idp.origin,
+      subject: 'subject-1',
+      email: 'person@example.com',
+      isEmailVerified: true,
+      isBindable: true,
+    },
+    { autoCreateUsers: true, authority: provider.discovery_document_uri },
+    {
+      origin: GATEWAY,
+      now: new Date(nowMs),
+      tokens: { kept: { refreshToken: 'refresh-0' }, refreshAt: nextRefresh(new Date(nowMs)) },
+    },
+  );
+  // Tokens of a refresh carry no nonce.
+  idp.bent.claims = { nonce: undefined };
+  return {
+    database,
+    idp,
+    context,
+    settings,
+    log,
+    pass: (ms) => (nowMs += ms),
+    user: () => database.models.User.findOne({ rejectOnEmpty: true }),
+    tokens: () => database.models.IdentityTokens.findOne({ rejectOnEmpty: true }),
+  };
+}
+
+function refuse(idp: BadProvider, status = 400, error = 'invalid_grant'): void {
+  idp.bent.answer = (response) =>
+    void response.writeHead(status, JSON_TYPE).end(JSON.stringify({ error }));
+}
+
+const TURN_MS = REFRESH_EVERY_MS * 1.2;
+
+test('turns are ten minutes apart, more or less', (t) => {
+  const now = new Date();
+  const turns = Array.from({ length: 200 }, () => nextRefresh(now).getTime() - now.getTime());
+  t.true(turns.every((ms) => ms >= 9 * 60_000 && ms <= 11 * 60_000));
+  t.true(new Set(turns).size > 50, 'and not all at once');
+});
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: an account is asked for when its turn comes, and what was rotated is kept`, async (t) => {
+    const { context, idp, pass, tokens, user } = await open(t, kind);
+    const refresher = new Refresher(context);
+    await refresher.look();
+    t.is(idp.asked.length, 0, 'not yet');
+    pass(TURN_MS);
+    await refresher.look();
+    t.is(idp.asked[0]?.['grant_type'], 'refresh_token');
+    t.is(idp.asked[0]?.['refresh_token'], 'refresh-0');
+    t.is((await tokens()).tokens.refreshToken, 'refresh-1');
+    t.is((await tokens()).error, null);
+    pass(TURN_MS);
+    await refresher.look();
+    t.is(idp.asked[1]?.['refresh_token'], 'refresh-1');
+    t.is(context.counters.of('refreshes', 'good'), 2);
+    t.is((await user()).disabled_at, null);
+  });
+
+  test(`${kind}: a refusal disables the user, whose sessions end, and is not repeated`, async (t) => {
+    const { context, idp, pass, tokens, user, database } = await open(t, kind);
+    refuse(idp);
+    pass(TURN_MS);
+    const refresher = new Refresher(context);
+    await refresher.look();
+    const shut = await user();
+    t.truthy(shut.disabled_at);
+    t.is(shut.disabled_by, 'provider');
+    t.is(shut.disabled_provider, 'oidc/okta');
+    t.deepEqual((await tokens()).tokens, {});
+    t.is((await tokens()).error, 'invalid_grant');
+    const entries = await readAuditEntries(database, { limit: 1 });
+    t.like(entries[0], { kind: 'user', action: 'update', actor: 'gateway' });
+    // An administrator enables them: they stay enabled.
+    await write(database, (transaction) =>
+      shut.update(
+        { disabled_at: null, disabled_by: null, disabled_provider: null },
+        { transaction },
+      ),
+    );
+    pass(TURN_MS);
+    await refresher.look();
+    t.is(idp.asked.length, 1);
+    t.is((await user()).disabled_at, null);
+  });
+
+  test(`${kind}: without the setting a refusal is noted, and counts once it is on`, async (t) => {
+    const { context, idp, pass, settings, tokens, user } = await open(t, kind);
+    settings.disable_vpn_on_oidc_error = false;
+    refuse(idp);
+    pass(TURN_MS);
+    const refresher = new Refresher(context);
+    await refresher.look();
+    t.is((await user()).disabled_at, null);
+    t.is((await tokens()).error, 'invalid_grant');
+    settings.disable_vpn_on_oidc_error = true;
+    pass(TURN_MS);
+    await refresher.look();
+    t.is((await user()).disabled_by, 'provider');
+  });
+
+  test(`${kind}: whom an administrator disabled stays disabled by the administrator`, async (t) => {
+    const { context, idp, pass, user, database } = await open(t, kind);
+    const disabled_at = new Date('2026-01-01T00:00:00Z');
+    const shut = await user();
+    await write(database, (transaction) =>
+      shut.update({ disabled_at, disabled_by: 'administrator' }, { transaction }),
+    );
+    refuse(idp);
+    pass(TURN_MS);
+    await new Refresher(context).look();
+    t.like(await user(), { disabled_at, disabled_by: 'administrator', disabled_provider: null });
+  });
+
+  test(`${kind}: several gateways ask once`, async (t) => {
+    const place = await makePlace(t, kind);
+    const databases = [await openAt(t, place), await openAt(t, place), await openAt(t, place)];
+    await migrate(databases[0]!);
+    const { context, idp, pass, tokens } = await open(t, kind, databases[0]);
+    pass(TURN_MS);
+    const looks = databases.map((database) => new Refresher({ ...context, database }).look());
+    await Promise.all(looks);
+    t.is(idp.asked.length, 1);
+    t.is((await tokens()).tokens.refreshToken, 'refresh-1');
+  });
+
+  test(`${kind}: a sign-in during a refresh wins over its refusal`, async (t) => {
+    const { context, idp, pass, tokens, user, database } = await open(t, kind);
+    const signIn = () =>
+      provisionUser(
+        database,
+        {
+          kind: 'oidc',
+          provider_id: 'okta',
+          issuer: idp.origin,
+          subject: 'subject-1',
+          email: null,
+          isEmailVerified: null,
+          isBindable: true,
+        },
+        { autoCreateUsers: false, authority: '' },
+        {
+          origin: GATEWAY,
+          now: new Date(),
+          tokens: { kept: { refreshToken: 'from sign-in' }, refreshAt: nextRefresh(new Date()) },
+        },
+      );
+    idp.bent.answer = (response) =>
+      void signIn().then(() => response.writeHead(400, JSON_TYPE).end('{"error":"invalid_grant"}'));
+    pass(TURN_MS);
+    await new Refresher(context).look();
+    t.is((await tokens()).tokens.refreshToken, 'from sign-in');
+    t.is((await user()).disabled_at, null);
+  });
+
+  test(`${kind}: a database that is away for a moment costs no token`, async (t) => {
+    const { context, idp, pass, tokens, database, log } = await open(t, kind);
+    const rename = (from: string, to: string) =>
+      database.sequelize.query(`ALTER TABLE ${from} RENAME TO ${to}`);
+    idp.bent.tokens = (good) => {
+      void rename('identity_tokens', 'away')
+        .then(() => new Promise((resolve) => setTimeout(resolve, 400)))
+        .then(() => rename('away', 'identity_tokens'));
+      return good;
+    };
+    idp.bent.document = {};
+    pass(TURN_MS);
+    // The keys are fetched after the tokens, which leaves the table time to go.
+    await new Refresher(context).look();
+    t.is((await tokens()).tokens.refreshToken, 'refresh-1');
+    t.true(log.some(({ message }) => message === 'refreshed tokens are not saved yet'));
+  });
+}
+
+const faults: [says: string, bend: (world: World) => void, error: string][] = [
+  ['a hang-up', ({ idp }) => (idp.bent.answer = (r) => void r.destroy()), 'provider_unreachable'],
+  ['silence', ({ idp }) => (idp.bent.answer = () => undefined), 'provider_unreachable'],
+  ['status 503', ({ idp }) => refuse(idp, 503), 'provider_unreachable'],
+  ['status 500 with a refusal', ({ idp }) => refuse(idp, 500), 'provider_unreachable'],
+  ['a wrong client', ({ idp }) => refuse(idp, 401, 'invalid_client'), 'provider_misconfigured'],
+  [
+    'a page for an answer',
+    ({ idp }) => (idp.bent.answer = (r) => void r.end('<html>')),
+    'answer_invalid',
+  ],
+  [
+    'too many requests',
+    ({ idp }) => (idp.bent.answer = (r) => void r.writeHead(429).end()),
+    'answer_invalid',
+  ],
+  ['a bad document', ({ idp }) => (idp.bent.document = { issuer: 5 }), 'provider_unreachable'],
+  [
+    'another issuer than the one that is bound',
+    ({ idp }) => (idp.bent.document = { issuer: 'http://other.example' }),
+    'other_issuer',
+  ],
+  [
+    'an entry that is gone',
+    ({ settings }) => (settings.openid_connect_providers = []),
+    'provider_gone',
+  ],
+];
+for (const [says, bend, error] of faults)
+  test(`nobody is shut out for ${says}`, async (t) => {
+    const world = await open(t, 'sqlite');
+    bend(world);
+    world.pass(TURN_MS);
+    await new Refresher(world.context).look();
+    t.is((await world.user()).disabled_at, null);
+    const row = await world.tokens();
+    t.is(row.error, error);
+    t.is(row.tokens.refreshToken, 'refresh-0');
+    t.is(row.claimed_by, null);
+    t.true((row.refresh_at ?? new Date(0)) > world.context.now!(), 'it has another turn');
+    t.is(world.context.counters.of('refreshes', error), 1);
+  });
+
+test('a token that was rotated is kept though the ID token beside it is bad', async (t) => {
+  const { context, idp, pass, tokens, user } = await open(t, 'sqlite');
+  idp.bent.claims = { aud: 'somebody else' };
+  pass(TURN_MS);
+  await new Refresher(context).look();
+  t.is((await tokens()).tokens.refreshToken, 'refresh-1');
+  t.is((await tokens()).error, 'answer_invalid');
+  idp.bent.claims = { nonce: undefined, sub: 'somebody else' };
+  pass(TURN_MS);
+  await new Refresher(context).look();
+  t.is((await tokens()).tokens.refreshToken, 'refresh-2');
+  t.is((await tokens()).error, 'other_subject');
+  t.is((await user()).disabled_at, null);
+});
+
+test('a token that does not open costs the others nothing', async (t) => {
+  const { context, idp, pass, database, log, tokens } = await open(t, 'sqlite');
+  const other = await addIdentity(database, await addUser(database));
+  const now = context.now!();
+  await write(database, (transaction) =>
+    keepTokens(
+      database,
+      other.id,
+      { tokens: { refreshToken: 'broken' }, refreshAt: new Date(0), now },
+      transaction,
+    ),
+  );
+  await database.sequelize.query(
+    `UPDATE identity_tokens SET tokens = '1:x:y' WHERE identity_id = '${other.id}'`,
+  );
+  pass(TURN_MS);
+  await new Refresher(context).look();
+  t.is(idp.asked.length, 1);
+  const { IdentityTokens: table } = database.models;
+  const broken = await table.findByPk(other.id, { rejectOnEmpty: true });
+  t.is(broken.error, 'internal');
+  t.true((broken.refresh_at ?? now) > context.now!(), 'it has another turn');
+  t.is(context.counters.of('refreshes', 'good'), 1);
+  t.true(log.some(({ message }) => message === 'an account was not asked for'));
+  t.truthy(tokens);
+});
+
+test('settings that cannot be read are told, and nothing is thrown', async (t) => {
+  const { context, log } = await open(t, 'sqlite');
+  const settings = () => Promise.reject(new Error('away'));
+  await t.notThrowsAsync(new Refresher({ ...context, settings }).look());
+  t.is(log.at(-1)?.level, 'warn');
+});
+
+test('a refresher that runs looks by itself, and stops', async (t) => {
+  const { context, idp, pass } = await open(t, 'sqlite');
+  pass(TURN_MS);
+  const refreshing = startRefreshing(context, 20);
+  while (idp.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await refreshing.stop();
+  const before = idp.asked.length;
+  pass(TURN_MS);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  t.is(idp.asked.length, before);
+});
+
+test('nothing secret is logged', async (t) => {
+  const { context, idp, pass, log } = await open(t, 'sqlite');
+  refuse(idp);
+  pass(TURN_MS);
+  await new Refresher(context).look();
+  t.true(log.length > 0);
+  t.notRegex(JSON.stringify(log), /refresh-\d|person@|the-client-secret/);
+});
+
+test('a real provider rotates, and refuses once the account is revoked', async (t) => {
+  const redirectUri = redirectUriOf(oidcEntry(), 'http://127.0.0.1:13000/');
+  const real = await openRealProvider(t, { redirectUris: [redirectUri] });
+  real.people.set('alice', { email: 'alice@example.com', email_verified: true });
+  const database = await openDatabase(t, 'sqlite');
+  const provider = oidcEntry({ discovery_document_uri: real.discoveryUri });
+  const clients = new OidcClients();
+  const beginner = { browserSha256: 'b'.repeat(64), userId: null };
+  const oidc = { database, clients, provider, redirectUri };
+  const back = await new Person('alice').visit(
+    await beginOidc(oidc, beginner),
+    'http://127.0.0.1:13000/',
+  );
+  const proof = await finishOidc(oidc, new URL(back).searchParams, beginner.browserSha256);
+  const now = new Date();
+  await provisionUser(
+    database,
+    proof.account,
+    { autoCreateUsers: true, authority: '' },
+    { origin: GATEWAY, now, tokens: { kept: proof.tokens, refreshAt: now } },
+  );
+  let nowMs = now.getTime();
+  const refresher = new Refresher({
+    database,
+    clients,
+    log: logInto([]),
+    counters: new Counters(),
+    settings: async () => ({
+      openid_connect_providers: [provider],
+      disable_vpn_on_oidc_error: true,
+    }),
+    now: () => new Date(nowMs),
+  });
+  const { IdentityTokens: table, User: users } = database.models;
+  const seen = new Set([proof.tokens.refreshToken]);
+  for (let i = 0; i < 3; i += 1) {
+    await refresher.look();
+    seen.add((await table.findOne({ rejectOnEmpty: true })).tokens.refreshToken);
+    nowMs += TURN_MS;
+  }
+  t.is(seen.size, 4, 'three rotations');
+  const latest = (await table.findOne({ rejectOnEmpty: true })).tokens.refreshToken ?? '';
+  const grantId = (await real.provider.RefreshToken.find(latest))?.grantId ?? '';
+  await real.provider.RefreshToken.revokeByGrantId(grantId);
+  await refresher.look();
+  t.is((await users.findOne({ rejectOnEmpty: true })).disabled_by, 'provider');
+});

@@ -1,0 +1,329 @@
+// Sign-in through an OpenID provider, against one that lies: of each good sign-in one thing is bent,
+// and it must be refused for that reason. Against a real provider: real-provider.test.ts.
+
+import test, { type ExecutionContext } from 'ava';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
+import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
+import {
+  beginOidc,
+  finishOidc,
+  type OidcContext,
+  redirectUriOf,
+} from '../../../../lib/auth/oidc/sign-in.ts';
+import { databaseKinds, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
+import {
+  type BadProvider,
+  type Bent,
+  CLIENT,
+  openBadProvider,
+  otherKey,
+} from '../../../support/bad-openid-provider.ts';
+import { oidcEntry } from '../../../support/providers.ts';
+
+const beginner = { browserSha256: 'b'.repeat(64), userId: null, returnTo: '/devices' };
+const limits = { timeoutMs: 2_000, bytesMax: 50_000 };
+
+interface World {
+  context: OidcContext;
+  idp: BadProvider;
+  /** Signs in, wholly. */
+  signIn: () => ReturnType<typeof finishOidc>;
+}
+
+async function open(t: ExecutionContext, kind: TestDatabaseKind = 'sqlite'): Promise<World> {
+  const idp = await openBadProvider(t);
+  const database = await openDatabase(t, kind);
+  const provider = oidcEntry({ discovery_document_uri: idp.discoveryUri, client_id: CLIENT.id });
+  const clients = new OidcClients(limits);
+  const redirectUri = redirectUriOf(provider, 'http://127.0.0.1:13000/');
+  const context = { database, clients, provider, redirectUri };
+  const signIn = async () => {
+    const query = idp.authorize(await beginOidc(context, beginner));
+    return finishOidc(context, query, beginner.browserSha256);
+  };
+  return { context, idp, signIn };
+}
+
+async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<string> {
+  const error = await t.throwsAsync(work, { instanceOf: ProviderRefusal });
+  return error?.message ?? '';
+}
+
+for (const kind of databaseKinds())
+  test(`${kind}: a sign-in yields the account and what to keep`, async (t) => {
+    const { context, idp, signIn } = await open(t, kind);
+    const { account, tokens, returnTo } = await signIn();
+    t.deepEqual(account, {
+      kind: 'oidc',
+      provider_id: 'okta',
+      issuer: idp.origin,
+      subject: 'subject-1',
+      email: 'person@example.com',
+      isEmailVerified: true,
+      isBindable: true,
+    });
+    t.is(tokens.refreshToken, 'refresh-1');
+    t.regex(tokens.idToken ?? '', /^ey/);
+    t.is(returnTo, '/devices');
+    t.is(await context.database.models.SignInRequest.count(), 0, 'used up');
+  });
+
+test('the request carries PKCE, state, nonce, scope and offline access', async (t) => {
+  const { context, idp } = await open(t);
+  const address = await beginOidc(context, beginner);
+  const { searchParams: query, origin, pathname } = new URL(address);
+  t.is(origin + pathname, `${idp.origin}/authorize`);
+  t.is(query.get('client_id'), CLIENT.id);
+  t.is(query.get('response_type'), 'code');
+  t.is(query.get('redirect_uri'), 'http://127.0.0.1:13000/auth/oidc/okta/callback/');
+  t.is(query.get('scope'), 'openid email profile');
+  t.is(query.get('access_type'), 'offline');
+  t.is(query.get('code_challenge_method'), 'S256');
+  for (const name of ['state', 'nonce', 'code_challenge']) t.is(query.get(name)?.length, 43, name);
+  await finishOidc(context, idp.authorize(address), beginner.browserSha256);
+  const verifier = idp.asked[0]?.['code_verifier'] ?? '';
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  t.is(query.get('code_challenge'), challenge);
+  t.is(idp.asked[0]?.['redirect_uri'], query.get('redirect_uri') ?? '');
+});
+
+test('two sign-ins share neither state nor nonce', async (t) => {
+  const { context } = await open(t);
+  const [one, other] = [await beginOidc(context, beginner), await beginOidc(context, beginner)];
+  for (const name of ['state', 'nonce', 'code_challenge'])
+    t.not(new URL(one).searchParams.get(name), new URL(other).searchParams.get(name), name);
+});
+
+test('an address of the entry replaces ours', async (t) => {
+  const { context } = await open(t);
+  const redirect_uri = 'https://vpn.example.com/elsewhere';
+  const provider = { ...context.provider, redirect_uri };
+  t.is(redirectUriOf(provider, 'http://127.0.0.1:13000/'), redirect_uri);
+});
+
+test('the secret goes where the provider takes it', async (t) => {
+  const { idp, signIn, context } = await open(t);
+  await signIn();
+  const [, basic = ''] = idp.asked[0]?.authorization?.split(' ') ?? [];
+  const [id = '', secret = ''] = Buffer.from(basic, 'base64').toString().split(':');
+  t.deepEqual([id, decodeURIComponent(secret)], [CLIENT.id, CLIENT.secret]);
+  idp.bent.document = { token_endpoint_auth_methods_supported: ['client_secret_post'] };
+  const fresh = { ...context, clients: new OidcClients(limits) };
+  await finishOidc(fresh, idp.authorize(await beginOidc(fresh, beginner)), beginner.browserSha256);
+  t.is(idp.asked[1]?.['client_secret'], CLIENT.secret);
+  t.is(idp.asked[1]?.authorization, undefined);
+});
+
+test('an e-mail that is not in the ID token is asked for, for the same subject only', async (t) => {
+  const { idp, signIn } = await open(t);
+  idp.bent.claims = { email: undefined, email_verified: undefined };
+  idp.bent.userinfo = { sub: 'subject-1', email: 'asked@example.com', email_verified: 'true' };
+  const { account } = await signIn();
+  t.is(account.email, 'asked@example.com');
+  t.is(account.isEmailVerified, true);
+  idp.bent.userinfo['sub'] = 'subject-2';
+  t.regex(await refusal(t, signIn()), /^answer_invalid/);
+});
+
+const verdicts: [claim: unknown, verdict: boolean | null][] = [
+  [true, true],
+  ['true', true],
+  [false, false],
+  ['false', false],
+  [0, false],
+  ['', false],
+  [undefined, null],
+  [null, null],
+];
+for (const [claim, verdict] of verdicts)
+  test(`email_verified ${JSON.stringify(claim)} means ${verdict}`, async (t) => {
+    const { idp, signIn } = await open(t);
+    idp.bent.claims = { email_verified: claim };
+    t.is((await signIn()).account.isEmailVerified, verdict);
+  });
+
+const seconds = () => Math.floor(Date.now() / 1_000);
+
+/** What is bent, and why it is refused. */
+const bendings: [says: string, bend: (bent: Bent, idp: BadProvider) => void, why: RegExp][] = [
+  ['another nonce', (b) => (b.claims = { nonce: 'n'.repeat(43) }), /answer_invalid: .*nonce/],
+  ['no nonce', (b) => (b.claims = { nonce: undefined }), /answer_invalid/],
+  ['another issuer', (b) => (b.claims = { iss: 'http://evil.example' }), /answer_invalid: .*iss/],
+  ['another audience', (b) => (b.claims = { aud: 'someone' }), /answer_invalid: .*aud/],
+  [
+    'two audiences, meant for the other',
+    (b) => (b.claims = { aud: [CLIENT.id, 'someone'], azp: 'someone' }),
+    /answer_invalid: .*azp/,
+  ],
+  [
+    'a token that expired',
+    (b) => (b.claims = { iat: seconds() - 900, exp: seconds() - 90 }),
+    /answer_invalid: .*exp/,
+  ],
+  [
+    'a token from the future',
+    (b) => (b.claims = { iat: seconds() + 900, nbf: seconds() + 900, exp: seconds() + 1_800 }),
+    /answer_invalid/,
+  ],
+  ['no expiry', (b) => (b.claims = { exp: undefined }), /answer_invalid/],
+  ['no subject', (b) => (b.claims = { sub: undefined }), /answer_invalid/],
+  ['an empty subject', (b) => (b.claims = { sub: '' }), /answer_invalid/],
+  ['a long subject', (b) => (b.claims = { sub: 's'.repeat(256) }), /answer_invalid: subject/],
+  ['alg none', (b) => (b.header = { alg: 'none' }), /answer_invalid/],
+  ['another key', (b) => (b.signingKey = otherKey), /answer_invalid/],
+  ['an unknown key id', (b) => (b.header = { kid: 'other' }), /answer_invalid/],
+  [
+    'an HMAC with the client secret',
+    (b) =>
+      (b.tokens = (good) => {
+        const [, claims] = String(good['id_token']).split('.');
+        const header = Buffer.from('{"alg":"HS256"}').toString('base64url');
+        const text = `${header}.${claims}`;
+        const mac = createHmac('sha256', CLIENT.secret).update(text).digest('base64url');
+        return { ...good, id_token: `${text}.${mac}` };
+      }),
+    /answer_invalid/,
+  ],
+  [
+    'claims changed after signing',
+    (b) =>
+      (b.tokens = (good) => {
+        const [header, claims = '', signature] = String(good['id_token']).split('.');
+        const told = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object;
+        const lied = Buffer.from(JSON.stringify({ ...told, email: 'admin@x' })).toString(
+          'base64url',
+        );
+        return { ...good, id_token: `${header}.${lied}.${signature}` };
+      }),
+    /answer_invalid/,
+  ],
+  ['no ID token', (b) => (b.tokens = ({ id_token: _gone, ...others }) => others), /answer_invalid/],
+  ['a list for an answer', (b) => (b.tokens = () => []), /answer_invalid/],
+  [
+    'garbage for an answer',
+    (b) => (b.answer = (r) => void r.setHeader('content-type', 'application/json').end('<html>')),
+    /answer_invalid/,
+  ],
+  ['a page for an answer', (b) => (b.answer = (r) => void r.end('<html>secret')), /answer_invalid/],
+  [
+    'an answer without end',
+    (b) => (b.answer = (r) => void r.end('x'.repeat(60_000))),
+    /provider_unreachable/,
+  ],
+  ['a hang-up', (b) => (b.answer = (r) => void r.destroy()), /provider_unreachable: network/],
+  [
+    'status 503',
+    (b) => (b.answer = (r) => void r.writeHead(503).end('away')),
+    /provider_unreachable: status 503/,
+  ],
+  [
+    'status 500 with an error',
+    (b) => (b.answer = (r) => void r.writeHead(500, JSON_TYPE).end('{"error":"invalid_grant"}')),
+    /provider_unreachable/,
+  ],
+  [
+    'a redirect',
+    (b, { origin }) =>
+      (b.answer = (r) => void r.writeHead(307, { location: `${origin}/keys` }).end()),
+    /answer_invalid: status 307/,
+  ],
+  [
+    'a refusal of the code',
+    (b) => (b.answer = (r) => void r.writeHead(400, JSON_TYPE).end('{"error":"invalid_grant"}')),
+    /provider_refused: invalid_grant/,
+  ],
+  [
+    'a refusal of the client',
+    (b) => (b.answer = (r) => void r.writeHead(401, JSON_TYPE).end('{"error":"invalid_client"}')),
+    /provider_misconfigured: invalid_client/,
+  ],
+];
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+for (const [says, bend, why] of bendings)
+  test(`refused: ${says}`, async (t) => {
+    const { idp, signIn } = await open(t);
+    await t.notThrowsAsync(signIn());
+    bend(idp.bent, idp);
+    t.regex(await refusal(t, signIn()), why);
+  });
+
+test('a slow provider is given up', async (t) => {
+  const { idp, context } = await open(t);
+  const slow = { ...context, clients: new OidcClients({ ...limits, timeoutMs: 300 }) };
+  const query = idp.authorize(await beginOidc(slow, beginner));
+  idp.bent.answer = () => undefined;
+  const beganMs = performance.now();
+  const why = await refusal(t, finishOidc(slow, query, beginner.browserSha256));
+  t.is(why, 'provider_unreachable: time-out');
+  t.true(performance.now() - beganMs < 5_000);
+});
+
+test('a provider that cannot be reached is named so, and asked anew the next time', async (t) => {
+  const { context, idp } = await open(t);
+  const provider = { ...context.provider, discovery_document_uri: 'http://127.0.0.1:1/d' };
+  const why = await refusal(t, beginOidc({ ...context, provider }, beginner));
+  t.regex(why, /^provider_unreachable: it cannot be fetched/);
+  idp.bent.document = { issuer: 5 };
+  t.regex(await refusal(t, beginOidc(context, beginner)), /^provider_unreachable: its issuer/);
+  idp.bent.document = {};
+  await t.notThrowsAsync(beginOidc(context, beginner));
+});
+
+test('a provider that signs without key pairs only is refused before anybody goes there', async (t) => {
+  const { context, idp } = await open(t);
+  idp.bent.document = { id_token_signing_alg_values_supported: ['none', 'HS256'] };
+  t.regex(await refusal(t, beginOidc(context, beginner)), /^provider_misconfigured/);
+});
+
+test('a state serves once, in its browser, at its provider, and is used up by whoever tries', async (t) => {
+  const { context, idp } = await open(t);
+  const begun = async () => idp.authorize(await beginOidc(context, beginner));
+  const finish = (query: URLSearchParams, browser: string | null = beginner.browserSha256) =>
+    finishOidc(context, query, browser);
+  const query = await begun();
+  await finish(query);
+  t.is(await refusal(t, finish(query)), 'request_unknown');
+  t.is(await refusal(t, finish(await begun(), 'c'.repeat(64))), 'other_browser');
+  t.is(await refusal(t, finish(await begun(), null)), 'other_browser');
+  const elsewhere = { ...context, provider: { ...context.provider, id: 'other' } };
+  const strayed = await begun();
+  t.regex(
+    await refusal(t, finishOidc(elsewhere, strayed, beginner.browserSha256)),
+    /request_unknown: another provider/,
+  );
+  t.is(await refusal(t, finish(strayed)), 'request_unknown');
+  for (const state of ['', 'x'.repeat(2_000)])
+    t.regex(await refusal(t, finish(new URLSearchParams({ code: 'c', state }))), /request_invalid/);
+  const unknown = randomBytes(32).toString('base64url');
+  const guessed = new URLSearchParams({ code: 'c', state: unknown });
+  t.is(await refusal(t, finish(guessed)), 'request_unknown');
+});
+
+test('an error that the browser brings back is told by its kind', async (t) => {
+  const { context, idp } = await open(t);
+  const rows: [error: string, why: string][] = [
+    ['access_denied', 'provider_refused: access_denied'],
+    ['temporarily_unavailable', 'provider_unreachable: temporarily_unavailable'],
+    ['unauthorized_client', 'provider_misconfigured: unauthorized_client'],
+    ['<script>', 'provider_refused: unknown'],
+  ];
+  for (const [error, why] of rows) {
+    const query = idp.authorize(await beginOidc(context, beginner));
+    query.delete('code');
+    query.set('error', error);
+    t.is(await refusal(t, finishOidc(context, query, beginner.browserSha256)), why);
+  }
+});
+
+test('nothing that a provider sent stands in what is logged', async (t) => {
+  const { idp, signIn } = await open(t);
+  idp.bent.answer = (r) =>
+    void r
+      .writeHead(400, JSON_TYPE)
+      .end('{"error":"invalid_grant","error_description":"the-secret-text"}');
+  const error = await t.throwsAsync(signIn(), { instanceOf: ProviderRefusal });
+  t.false(`${error?.message} ${error?.text} ${error?.detail}`.includes('secret-text'));
+  t.is(error?.cause, undefined);
+});

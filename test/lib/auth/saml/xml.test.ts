@@ -1,0 +1,43 @@
+// XML that others wrote: what is refused before it is parsed, and what counts as text. More stands
+// in saml-metadata.test.ts and response.test.ts, whose readers rest on this one.
+
+import test from 'ava';
+import { childrenOf, isNamed, parseXml, textOf, XmlError } from '../../../../lib/auth/saml/xml.ts';
+
+const bad: [says: string, text: string, message: RegExp][] = [
+  ['nothing', '', /not well-formed/],
+  ['half an element', '<a>', /not well-formed/],
+  ['two roots', '<a/><b/>', /not well-formed/],
+  ['an entity', '<a>&x;</a>', /not well-formed/],
+  ['a DOCTYPE', '<!DOCTYPE a><a/>', /DOCTYPE/],
+  ['a doctype in small letters', '<!doctype a><a/>', /DOCTYPE/],
+  ['a DOCTYPE later on', '<a/><!DOCTYPE a>', /DOCTYPE/],
+  ['too long a text', `<a>${'x'.repeat(100)}</a>`, /longer than 50/],
+];
+for (const [says, text, message] of bad)
+  test(`${says} is refused`, (t) => {
+    t.throws(() => parseXml(text, 50), { instanceOf: XmlError, message });
+  });
+
+test('depth and the number of tags are bounded before anything is parsed', (t) => {
+  const beganMs = performance.now();
+  t.throws(() => parseXml('<a>'.repeat(200_000), 1_000_000), { message: /nested deeper than 64/ });
+  t.throws(() => parseXml(`<a>${'<b/>'.repeat(20_000)}</a>`, 1_000_000), {
+    message: /more than 10000 tags/,
+  });
+  t.true(performance.now() - beganMs < 5_000);
+});
+
+test('only direct children of the right name and namespace are children', (t) => {
+  const root = parseXml('<a xmlns="u"><b/><b xmlns="v"/><c><b/></c><b/></a>', 100);
+  t.is(childrenOf(root, 'u', 'b').length, 2);
+  t.true(isNamed(root, 'u', 'a'));
+  t.false(isNamed(root, 'v', 'a'));
+});
+
+test('text is one text and nothing beside it', (t) => {
+  const text = (xml: string) => textOf(parseXml(xml, 100));
+  t.is(text('<a>one &amp; two</a>'), 'one & two');
+  for (const xml of ['<a/>', '<a>one<!-- -->two</a>', '<a>one<b/></a>', '<a><![CDATA[one]]></a>'])
+    t.is(text(xml), null, xml);
+});
