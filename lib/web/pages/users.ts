@@ -5,6 +5,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { countDevices, readUsers, searchIds, type UserRow } from '../../../models/index.ts';
 import type { Faults } from '../../api/judge.ts';
 import { Users } from '../../api/v0/users.ts';
+import { shownMethod } from '../../auth/identity/method.ts';
 import { attempt } from '../attempt.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
 import { adminPage } from '../route.ts';
@@ -62,7 +63,11 @@ export function usersPages(web: Web): ServerRoute[] {
 export function userBadge({ disabled_at, disabled_by, disabled_provider }: UserRow): object {
   if (disabled_at === null) return { text: 'Enabled', badge: 'good' };
   return disabled_by === 'provider'
-    ? { text: 'Shut out', badge: 'bad', help: `by ${disabled_provider ?? 'a provider'}` }
+    ? {
+        text: 'Shut out',
+        badge: 'bad',
+        help: `by ${shownMethod(disabled_provider ?? 'a provider')}`,
+      }
     : { text: 'Disabled', badge: 'bad' };
 }
 
