@@ -20,7 +20,7 @@ for (const kind of databaseKinds()) {
     t.is(answer.status, 303);
     t.is(answer.location, '/user_account?x=1');
     t.is((await visitor.get('/user_account')).status, 200);
-    t.is((await visitor.get('/')).location, '/user_account');
+    t.is((await visitor.get('/')).location, '/user_devices');
     t.is((await personOf(server.database, EMAIL)).last_signed_in_method, 'email');
   });
 

@@ -1,0 +1,77 @@
+// Signing in again while signed in: by one's own way, and back. api.md, section 8.
+
+import test from 'ava';
+import { databaseKinds } from '../../../support/databases.ts';
+import { openProvider, samlMetadata } from '../../../support/identity-provider.ts';
+import { configure, visit } from '../../../support/portal.ts';
+import { openServer } from '../../../support/server.ts';
+import { PASSWORD, personOf } from '../../../support/visitor.ts';
+
+const ANN = 'ann@example.com';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: the password renews the VPN session and leads back`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const before = (await personOf(server.database, ANN)).last_signed_in_at?.getTime() ?? 0;
+    const secret = ann.cookies.get('postern-session');
+    const form = await ann.get('/sign_in_again?return_to=/user_devices?x=1');
+    t.regex(form.text, /name="return_to" value="\/user_devices\?x=1"/);
+    t.true(form.text.includes(`value="${ANN}"`));
+    const fields = { email: ANN, password: PASSWORD, return_to: '/user_devices?x=1' };
+    const answer = await ann.post('/auth/identity/callback', fields);
+    t.is(answer.location, '/user_devices?x=1');
+    t.not(ann.cookies.get('postern-session'), secret);
+    const after = (await personOf(server.database, ANN)).last_signed_in_at?.getTime() ?? 0;
+    t.true(after > before);
+    t.is(await server.database.models.Session.count(), 1, 'the session of before is gone');
+  });
+
+  test(`${kind}: nobody is led out of here`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    for (const to of ['//evil.example', 'https://evil.example', '/\\evil.example']) {
+      const { text } = await ann.get(`/sign_in_again?return_to=${encodeURIComponent(to)}`);
+      t.false(text.includes('evil'), to);
+      t.regex(text, /name="return_to" value="\/user_devices"/);
+    }
+  });
+
+  test(`${kind}: whoever came from a provider goes there again, and elsewhere if it is gone`, async (t) => {
+    const server = await openServer(t, kind);
+    const provider = await openProvider(t);
+    const ann = await visit(server, ANN);
+    const shared = { label: 'Okta', auto_create_users: false };
+    const openid = {
+      ...shared,
+      id: 'okta',
+      client_id: 'c',
+      client_secret: 's',
+      discovery_document_uri: `${provider.origin}/x`,
+    };
+    const saml = { ...shared, id: 'adfs', label: 'ADFS', metadata: samlMetadata() };
+    await configure(server, {
+      openid_connect_providers: [openid],
+      saml_identity_providers: [saml],
+    });
+    const offered = async () => {
+      const { text } = await ann.get('/sign_in_again?return_to=/user_devices');
+      return [
+        text.includes('type="password"'),
+        text.includes('href="/auth/oidc/okta?return_to=%2Fuser_devices"'),
+        text.includes('href="/auth/saml/auth/signin/adfs?return_to=%2Fuser_devices"'),
+      ];
+    };
+    t.deepEqual(await offered(), [true, false, false]);
+    const { Session } = server.database.models;
+    await Session.update({ method: 'okta' }, { where: {} });
+    t.deepEqual(await offered(), [false, true, false]);
+    await Session.update({ method: 'adfs' }, { where: {} });
+    t.deepEqual(await offered(), [false, false, true]);
+    await Session.update({ method: 'gone' }, { where: {} });
+    t.deepEqual(await offered(), [true, true, true]);
+    await Session.update({ method: 'email' }, { where: {} });
+    await configure(server, { local_auth_enabled: false });
+    t.deepEqual(await offered(), [false, true, true]);
+  });
+}

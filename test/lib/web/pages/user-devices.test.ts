@@ -1,0 +1,257 @@
+// One's own devices by form: added, looked at, changed and removed; by nobody else, and only by those
+// who may. api.md, sections 5, 7 and 8.
+
+import test from 'ava';
+import { databaseKinds } from '../../../support/databases.ts';
+import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/portal.ts';
+import { newKey, openServer } from '../../../support/server.ts';
+import { Visitor } from '../../../support/visitor.ts';
+
+const ANN = 'ann@example.com';
+const BOB = 'bob@example.com';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a person adds a device, and is led to its file`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const empty = await ann.get('/user_devices');
+    t.regex(empty.text, /No device yet/);
+    t.is((await ann.get('/')).location, '/user_devices', 'here a person begins');
+    const form = await ann.get('/user_devices/new');
+    t.is(form.status, 200);
+    t.regex(form.text, /Use the default: 0\.0\.0\.0\/0, ::\/0/);
+    const public_key = newKey();
+    const device = await addOwn(server, ann, {
+      name: ' laptop ',
+      description: 'in the bag',
+      public_key: ` ${public_key} `,
+      use_default_dns: '',
+      dns: '9.9.9.9 , dns.example',
+      mtu: '1400',
+    });
+    t.is(device.name, 'laptop');
+    t.is(device.description, 'in the bag');
+    t.is(device.public_key, public_key);
+    t.deepEqual(device.dns, ['9.9.9.9', 'dns.example']);
+    t.is(device.mtu, null, 'what stands behind a default is not taken');
+    const list = await ann.get('/user_devices');
+    t.regex(list.text, /laptop is added/);
+    t.regex(list.text, /1 of at most 10 devices/);
+    t.regex(list.text, /Never seen/);
+    const shown = await ann.get(`/user_devices/${device.id}`);
+    t.is(shown.status, 200);
+    t.regex(shown.text, /9\.9\.9\.9, dns\.example/);
+    t.true(shown.text.includes(String(device.ipv4)));
+    t.false(shown.text.includes('out of date'));
+  });
+
+  test(`${kind}: a form with faults is shown again with what was typed`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    await addOwn(server, ann, { name: 'laptop' });
+    const answer = await addByForm(ann, {
+      name: 'laptop',
+      description: 'typed',
+      public_key: 'no key',
+      use_default_mtu: '',
+      mtu: '99999',
+      use_default_endpoint: '',
+      endpoint: '',
+    });
+    t.is(answer.status, 422);
+    t.regex(answer.text, /has already been taken/);
+    t.regex(answer.text, /should be 44 character/);
+    t.regex(answer.text, /must be less than or equal to 1500/);
+    t.regex(answer.text, /id="field-endpoint-fault">can&#39;t be blank/);
+    for (const typed of ['>\ntyped<', 'value="no key"', 'value="99999"'])
+      t.true(answer.text.includes(typed), typed);
+    t.is(await server.database.models.Device.count(), 1);
+  });
+
+  test(`${kind}: nobody has more devices than the limit`, async (t) => {
+    const server = await openServer(t, kind, { MAX_DEVICES_PER_USER: '1' });
+    const ann = await visit(server, ANN);
+    await addOwn(server, ann);
+    const again = await addByForm(ann);
+    t.is(again.status, 422);
+    t.regex(again.text, /Maximum device limit reached\. Remove an existing device/);
+    const list = await ann.get('/user_devices');
+    t.regex(list.text, /Maximum device limit reached/);
+    t.false(list.text.includes('/user_devices/new'));
+  });
+
+  test(`${kind}: a device is renamed and set, and keeps what stands behind a default`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const device = await addOwn(server, ann, { name: 'old', use_default_mtu: '', mtu: '1400' });
+    const path = `/user_devices/${device.id}/edit`;
+    const form = await ann.get(path);
+    t.regex(form.text, /value="1400" id="field-mtu"/);
+    t.is((await ann.post(path, { name: 'new', ...BY_DEFAULT })).location, path.slice(0, -5));
+    await device.reload();
+    t.deepEqual([device.name, device.use_default_mtu, device.mtu], ['new', true, 1400]);
+    const refused = await ann.post(path, { name: '', ...BY_DEFAULT });
+    t.is(refused.status, 422);
+    t.regex(refused.text, /can&#39;t be blank/);
+    const sent = { ...BY_DEFAULT, name: 'new', user_id: newKey(), ipv4: '100.64.9.9' };
+    const before = device.ipv4;
+    await ann.post(path, { ...sent, public_key: newKey(), preshared_key: newKey() });
+    await device.reload();
+    t.is(device.ipv4, before, 'addresses and keys are nothing that this form takes');
+  });
+
+  test(`${kind}: a device is removed after a question`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const device = await addOwn(server, ann, { name: 'lost' });
+    const { text } = await ann.get(`/user_devices/${device.id}`);
+    t.true(text.includes(`action="/user_devices/${device.id}/delete"`));
+    t.regex(text, /Remove lost\?/);
+    const answer = await ann.post(`/user_devices/${device.id}/delete`);
+    t.is(answer.location, '/user_devices');
+    t.is(await server.database.models.Device.count(), 0);
+    t.is((await ann.get(`/user_devices/${device.id}`)).status, 404);
+  });
+
+  test(`${kind}: another one's device is not there, for administrators either`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const { id } = await addOwn(server, ann, { name: 'hers' });
+    for (const stranger of [
+      await visit(server, BOB),
+      await visit(server, 'c@x.example', 'admin'),
+    ]) {
+      const before = await server.database.models.Device.findByPk(id, { rejectOnEmpty: true });
+      t.false((await stranger.get('/user_devices')).text.includes('hers'));
+      for (const path of ['', '/edit', '/file', '/file/download', '/live'])
+        t.is((await stranger.get(`/user_devices/${id}${path}`)).status, 404, path);
+      for (const path of ['/edit', '/delete', '/file', '/key']) {
+        const fields = { name: 'mine', public_key: newKey(), hash: 'ab'.repeat(32) };
+        const answer = await stranger.post(`/user_devices/${id}${path}`, fields);
+        t.is(answer.status, 404, path);
+      }
+      const after = await server.database.models.Device.findByPk(id, { rejectOnEmpty: true });
+      t.deepEqual(after.get(), before.get());
+    }
+    for (const bad of ['x', `${id}x`, '%00', '..%2f', id.toUpperCase()]) {
+      const { status } = await ann.get(`/user_devices/${bad}`);
+      t.is(status, bad === id.toUpperCase() ? 200 : 404, bad);
+    }
+  });
+
+  test(`${kind}: without management a person looks, and nothing but looks`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const device = await addOwn(server, ann, { name: 'laptop' });
+    await configure(server, { allow_unprivileged_device_management: false });
+    const one = `/user_devices/${device.id}`;
+    for (const path of ['/user_devices', one, `${one}/file`]) {
+      const { status, text } = await ann.get(path);
+      t.is(status, 200, path);
+      t.false(/method="post"(?! action="\/sign_out")/.test(text), `${path} has no form`);
+      t.false(text.includes('/edit') || text.includes('/new'), path);
+    }
+    const before = device.get();
+    for (const path of ['/user_devices/new', `${one}/edit`])
+      t.is((await ann.get(path)).status, 403);
+    const fields = { name: 'x', ...BY_DEFAULT, public_key: newKey(), hash: 'ab'.repeat(32) };
+    for (const path of [
+      '/user_devices/new',
+      `${one}/edit`,
+      `${one}/delete`,
+      `${one}/key`,
+      `${one}/file`,
+    ]) {
+      const answer = await ann.post(path, fields);
+      t.is(answer.status, 403, path);
+      t.regex(answer.text, /administrators add, change and remove devices/);
+    }
+    t.deepEqual((await device.reload()).get(), before);
+    t.is(await server.database.models.Device.count(), 1);
+    const admin = await visit(server, 'root@example.com', 'admin');
+    await addOwn(server, admin, { name: 'his' });
+  });
+
+  test(`${kind}: without configuration only name, description and key are taken`, async (t) => {
+    const server = await openServer(t, kind);
+    await configure(server, { allow_unprivileged_device_configuration: false });
+    const ann = await visit(server, ANN);
+    t.false((await ann.get('/user_devices/new')).text.includes('Network settings'));
+    const fields = { name: 'a', use_default_endpoint: '', endpoint: 'evil.example', mtu: 'x' };
+    const device = await addOwn(server, ann, fields);
+    await ann.post(`/user_devices/${device.id}/edit`, { ...fields, name: 'b', description: 'c' });
+    await device.reload();
+    t.deepEqual([device.name, device.description], ['b', 'c']);
+    t.deepEqual([device.use_default_endpoint, device.endpoint, device.mtu], [true, null, null]);
+    const admin = await visit(server, 'root@example.com', 'admin');
+    const his = await addOwn(server, admin, { use_default_endpoint: '', endpoint: 'x.example' });
+    t.is(his.endpoint, 'x.example', 'administrators are not bound');
+  });
+
+  test(`${kind}: names, descriptions and e-mails are text, wherever they stand`, async (t) => {
+    const server = await openServer(t, kind);
+    const bad = `"><script>alert('1')</script>{{x}}<%= 7*7 %>`;
+    const ann = await visit(server, `"<script>alert(1)</script>"@example.com`);
+    const device = await addOwn(server, ann, { name: bad, description: bad });
+    const one = `/user_devices/${device.id}`;
+    for (const path of ['/user_devices', one, `${one}/edit`, `${one}/file`, '/sign_in_again']) {
+      const { status, text } = await ann.get(path);
+      t.is(status, 200, path);
+      t.false(text.includes('<script>alert'), path);
+      t.true(text.includes('&lt;script&gt;alert'), path);
+    }
+    const refused = await addByForm(ann, { name: bad, description: bad, public_key: bad });
+    t.is(refused.status, 422);
+    t.false(refused.text.includes('<script>alert'));
+    await ann.post(`${one}/delete`);
+    t.false((await ann.get('/user_devices')).text.includes('<script>alert'), 'the message neither');
+  });
+
+  test(`${kind}: every form carries the token, and strangers are sent to sign in`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const { id } = await addOwn(server, ann, { name: 'kept' });
+    const one = `/user_devices/${id}`;
+    const fields = { name: 'x', ...BY_DEFAULT, public_key: newKey() };
+    for (const path of [
+      '/user_devices/new',
+      `${one}/edit`,
+      `${one}/delete`,
+      `${one}/key`,
+      `${one}/file`,
+    ]) {
+      t.is((await ann.send('POST', path, fields)).status, 403, path);
+      t.is((await ann.send('POST', path, { ...fields, csrf_token: 'x' })).status, 403, path);
+      const stranger = new Visitor(server);
+      await stranger.get('/');
+      t.is((await stranger.post(path, fields)).location, '/', path);
+    }
+    for (const path of ['/user_devices', '/user_devices/new', one, `${one}/live`])
+      t.regex((await new Visitor(server).get(path)).location ?? '', /^\/\?return_to=/);
+    const device = await server.database.models.Device.findOne({ rejectOnEmpty: true });
+    t.is(device.name, 'kept');
+  });
+
+  test(`${kind}: the end of the VPN session is told, with a way to renew it`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const { id } = await addOwn(server, ann);
+    t.false((await ann.get('/user_devices')).text.includes('VPN session'));
+    await configure(server, { vpn_session_duration: 3600 });
+    const path = `/user_devices/${id}`;
+    const renewal = `href="/sign_in_again?return_to=${encodeURIComponent(path)}"`;
+    const running = await ann.get(path);
+    t.regex(running.text, /Your VPN session ends <time datetime="20/);
+    t.true(running.text.includes(renewal));
+    const past = new Date(Date.now() - 3_700_000);
+    await server.database.sequelize.query(
+      'UPDATE users SET last_signed_in_at = ? WHERE email = ?',
+      {
+        replacements: [past, ANN],
+      },
+    );
+    const ended = await ann.get(path);
+    t.regex(ended.text, /has ended .*pass no packet until you sign in again/);
+    t.true(ended.text.includes(renewal));
+  });
+}

@@ -1,0 +1,20 @@
+// Amounts as people read them.
+
+import test from 'ava';
+import { bytesInWords } from '../../../lib/web/words.ts';
+
+for (const [bytes, words] of [
+  [0, '0 B'],
+  [999, '999 B'],
+  [1_000, '1.0 KB'],
+  [1_449, '1.4 KB'],
+  [999_949, '999.9 KB'],
+  [999_950, '1.0 MB'],
+  [12_345_678, '12.3 MB'],
+  [5e12, '5.0 TB'],
+  [Number.MAX_SAFE_INTEGER, '9.0 PB'],
+  [9e20, '900000.0 PB'],
+] as const)
+  test(`${bytes} bytes are ${words}`, (t) => {
+    t.is(bytesInWords(bytes), words);
+  });
