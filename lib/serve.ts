@@ -30,7 +30,7 @@ import { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import { createServer } from './server.ts';
-import type { Log, Readiness } from './services.ts';
+import type { Log, Observed, Readiness } from './services.ts';
 
 /** A gateway that serves. */
 export interface Running {
@@ -116,11 +116,7 @@ async function climb(
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
-    observed: {
-      drops: () => sampler.drops,
-      rules: () => sampler.rules,
-      problems: () => reconciler.problems,
-    },
+    observed: observedBy(sampler, reconciler),
   });
   undo.push(() => reconciler.stop());
   await reconciler.start();
@@ -183,6 +179,14 @@ async function listen(server: Server, config: Config): Promise<void> {
       { cause: error },
     );
   }
+}
+
+function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
+  return {
+    drops: () => sampler.drops,
+    rules: () => sampler.rules,
+    problems: () => reconciler.problems,
+  };
 }
 
 function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boolean): Readiness {

@@ -127,7 +127,7 @@ export async function setUserEnabled(
   });
 }
 
-/** What an administrator's switch writes; it beats a provider's, and keeps the time of the first. */
+/** What an administrator's switch writes: it beats a provider's, and keeps the first time. */
 export function switchedUser(
   user: Pick<User, 'disabled_at' | 'disabled_by' | 'disabled_provider'>,
   isEnabled: boolean,

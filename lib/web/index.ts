@@ -12,7 +12,9 @@ import { logoRoute } from './logo.ts';
 import { accountPages } from './pages/account.ts';
 import { apiTokenPages } from './pages/api-tokens.ts';
 import { auditPages } from './pages/audit.ts';
+import { dashboardPages } from './pages/dashboard.ts';
 import { deviceFilePages } from './pages/device-file.ts';
+import { devicePages } from './pages/devices.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
 import { providerPages } from './pages/providers.ts';
@@ -37,8 +39,10 @@ const pageRoutes: readonly PageRoutes[] = [
   openidPages,
   samlPages,
   secondFactorPages,
+  dashboardPages,
   usersPages,
   userPages,
+  devicePages,
   rulePages,
   settingPages,
   providerPages,
