@@ -99,13 +99,8 @@ async function climb(
     log,
     wallMs: () => Date.now(),
   });
-  const sampler = new Sampler({
-    database,
-    gateway,
-    gatewayId: identity.id,
-    deviceIdOf: (key) => reconciler.deviceIdOf(key),
-    log,
-  });
+  const deviceIdOf = (key: string): string | null => reconciler.deviceIdOf(key);
+  const sampler = new Sampler({ database, gateway, gatewayId: identity.id, deviceIdOf, log });
   const state = { isDraining: false };
   const counters = new Counters();
   const server = createServer({

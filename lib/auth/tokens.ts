@@ -39,7 +39,6 @@ export interface CreatedToken {
 /** A token as it is listed. */
 export interface ListedToken {
   id: string;
-  user_id: string;
   /** The owner's. */
   email: string;
   name: string;
@@ -47,6 +46,11 @@ export interface ListedToken {
   expires_at: Date | null;
   last_used_at: Date | null;
   inserted_at: Date;
+}
+
+/** The same with its owner's id, for links. */
+export interface OwnedToken extends ListedToken {
+  user_id: string;
 }
 
 /** What a token opens: its owner's rights, until it expires. */
@@ -138,18 +142,19 @@ export async function insertToken(
 }
 
 /** Lists tokens, of all users or of the one who has an e-mail; the oldest first. */
-export function listTokens(
+export async function listTokens(
   database: Database,
   { email }: { email?: string } = {},
 ): Promise<ListedToken[]> {
-  return readTokens(database, email === undefined ? {} : { email });
+  const tokens = await readTokens(database, email === undefined ? {} : { email });
+  return tokens.map(({ user_id: _owner, ...listed }) => listed);
 }
 
-/** The same, also by ids. */
+/** The same with the owners' ids, also by ids. */
 export async function readTokens(
   database: Database,
   { email, ids }: { email?: string; ids?: readonly string[] },
-): Promise<ListedToken[]> {
+): Promise<OwnedToken[]> {
   const { ApiToken, User } = database.models;
   const tokens = await ApiToken.findAll({
     ...(ids === undefined ? {} : { where: { id: [...ids] } }),

@@ -227,4 +227,5 @@ test('the keyboard is enough to add a rule, and no script is needed', async (t) 
   await page.getByText('Delete this rule', { exact: true }).press('Enter');
   await page.getByRole('button', { name: 'Delete for good' }).press('Enter');
   await page.getByText('The rule is deleted.').waitFor();
+  t.true(await page.getByText('No rules yet').isVisible());
 });

@@ -12,7 +12,7 @@ import {
   DAYS_MAX,
   DEFAULT_DAYS,
   insertToken,
-  type ListedToken,
+  type OwnedToken,
   liveTokenFaults,
   newToken,
   readTokens,
@@ -66,7 +66,7 @@ async function showTokens(web: Web, request: Request, h: ResponseToolkit): Promi
   });
 }
 
-function tokenView({ id, name, email, expires_at, last_used_at, user_id }: ListedToken): object {
+function tokenView({ id, name, email, expires_at, last_used_at, user_id }: OwnedToken): object {
   return {
     id,
     name,

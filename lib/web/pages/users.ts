@@ -23,7 +23,7 @@ export const ROLES = [
 /** What a password's two fields ask, for a user of whom `help` says whether they need one. */
 export function passwordSection(help: string): Section {
   return {
-    legend: 'Password',
+    legend: 'Signing in by password',
     help,
     fields: [
       { name: 'password', label: 'Password', kind: 'secret', autocomplete: 'new-password' },
