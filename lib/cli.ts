@@ -8,6 +8,8 @@ import { messageOf } from './observe/log.ts';
 export interface Options {
   readonly email?: string;
   readonly name?: string;
+  /** Of a record. */
+  readonly id?: string;
   readonly days?: number;
   /** From this time on. */
   readonly since?: Date;
@@ -16,6 +18,7 @@ export interface Options {
   /** A time to come; null for never. */
   readonly at?: Date | null;
   readonly json: boolean;
+  readonly qr: boolean;
   readonly passwordStdin: boolean;
   readonly resetMfa: boolean;
 }
@@ -35,7 +38,7 @@ interface Entry {
   readonly operand?: boolean;
   /** Options that it takes besides `--help`. */
   readonly takes: readonly OptionName[];
-  readonly needs?: readonly ('email' | 'name' | 'at')[];
+  readonly needs?: readonly ('email' | 'name' | 'id' | 'at')[];
 }
 
 type OptionName = Exclude<keyof typeof optionTypes, 'help'>;
@@ -68,30 +71,47 @@ const commands = {
     needs: ['email'],
   },
   'device enable': {
-    usage: 'ID',
+    usage: '--id ID',
     sentence: 'Switches a device on again.',
-    takes: ['json'],
-    operand: true,
+    takes: ['id', 'json'],
+    needs: ['id'],
   },
   'device disable': {
-    usage: 'ID',
+    usage: '--id ID',
     sentence: 'Switches a device off: it passes no packet, whoever owns it.',
-    takes: ['json'],
-    operand: true,
+    takes: ['id', 'json'],
+    needs: ['id'],
   },
   'device expire': {
-    usage: 'ID --at T',
+    usage: '--id ID --at T',
     sentence:
       'Lets a device pass no packet from a time on (2026-12-31, 2026-12-31T17:00:00Z), or, with --at never, not end.',
-    takes: ['at', 'json'],
-    needs: ['at'],
-    operand: true,
+    takes: ['id', 'at', 'json'],
+    needs: ['id', 'at'],
   },
   'user reset-mfa': {
     usage: '--email E',
     sentence: 'Takes all second factors from a user who lost them, and signs them out.',
     takes: ['email', 'json'],
     needs: ['email'],
+  },
+  'device create': {
+    usage: '--email E --name N [--qr]',
+    sentence:
+      'Makes a device of a user and prints its WireGuard file, with --qr a code to scan too. The private key is in it and nowhere else.',
+    takes: ['email', 'name', 'qr', 'json'],
+    needs: ['email', 'name'],
+  },
+  'device list': {
+    usage: '[--email E]',
+    sentence: 'Lists devices: id, owner, name, addresses and the latest handshake.',
+    takes: ['email', 'json'],
+  },
+  'device config': {
+    usage: '--id ID',
+    sentence: 'Prints the WireGuard file of a device, with a line to paste its private key into.',
+    takes: ['id', 'json'],
+    needs: ['id'],
   },
   'token create': {
     usage: '--email E --name N [--days D]',
@@ -146,6 +166,8 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
 const optionTypes = {
   email: { type: 'string' },
   name: { type: 'string' },
+  id: { type: 'string' },
+  qr: { type: 'boolean' },
   days: { type: 'string' },
   since: { type: 'string' },
   limit: { type: 'string' },
@@ -192,11 +214,13 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   const options: Options = {
     ...(values.email === undefined ? {} : { email: values.email }),
     ...(values.name === undefined ? {} : { name: values.name }),
+    ...(values.id === undefined ? {} : { id: values.id }),
     ...(days === undefined ? {} : { days }),
     ...(since === undefined ? {} : { since }),
     ...(limit === undefined ? {} : { limit }),
     ...(values.at === undefined ? {} : { at }),
     json: values.json === true,
+    qr: values.qr === true,
     passwordStdin: values['password-stdin'] === true,
     resetMfa: values['reset-mfa'] === true,
   };

@@ -74,12 +74,12 @@ async function switchUser(
 
 async function switchDevice(
   database: Database,
-  { operand }: Command,
+  { options }: Command,
   switches: Switches,
 ): Promise<Outcome> {
   const { id, name, disabled_at, expires_at } = await setSwitches(
     database,
-    operand ?? '',
+    options.id ?? '',
     switches,
   );
   const end = expires_at === null ? 'does not end' : `ends at ${expires_at.toISOString()}`;

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 export interface Chore {
   /** For the log where it fails: "old sessions were not forgotten". */
   readonly failure: string;
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 /** Does the chores now and every hour, until the stop, which waits for those under way. */

@@ -14,8 +14,9 @@ import {
 } from '../models/index.ts';
 import { readFixedSettings } from './api/v0/fixed-settings.ts';
 import { type Command, parseCommandLine } from './cli.ts';
-import { databaseCommands } from './commands.ts';
+import { databaseCommands, type Outcome } from './commands.ts';
 import { sayFault } from './database-fault.ts';
+import { deviceCommands } from './device-commands.ts';
 import { encryptionKey, prepareDataDir } from './first-start.ts';
 import { createLog } from './observe/log.ts';
 import { serve } from './serve.ts';
@@ -68,11 +69,23 @@ async function run(
   database: Database,
   log: Log,
 ): Promise<number> {
-  const runCommand = databaseCommands[command.words];
-  if (runCommand === undefined) return serveUntilStopped(config, database, log);
-  const { text: shown, data } = await runCommand(database, command, () => text(process.stdin));
+  const outcome = await outcomeOf(command, config, database);
+  if (outcome === null) return serveUntilStopped(config, database, log);
+  const { text: shown, data } = outcome;
   process.stdout.write(command.options.json ? `${JSON.stringify(data)}\n` : `${shown}\n`);
   return 0;
+}
+
+/** What a command came to; null for the one that serves. */
+async function outcomeOf(
+  command: Command,
+  config: Config,
+  database: Database,
+): Promise<Outcome | null> {
+  const ofDevices = deviceCommands[command.words];
+  if (ofDevices !== undefined) return ofDevices(config, database, command);
+  const ofDatabase = databaseCommands[command.words];
+  return (await ofDatabase?.(database, command, () => text(process.stdin))) ?? null;
 }
 
 async function serveUntilStopped(config: Config, database: Database, log: Log): Promise<number> {

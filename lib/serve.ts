@@ -20,6 +20,7 @@ import {
   makeFirstAdministrator,
   serverPrivateKey,
 } from './first-start.ts';
+import { forgetRequests } from './auth/identity/request.ts';
 import { startRefreshing } from './auth/oidc/refresh.ts';
 import { forgetSessions } from './auth/sessions.ts';
 import { startHourly } from './hourly.ts';
@@ -103,11 +104,10 @@ async function climb(
   const sampler = new Sampler({ database, gateway, gatewayId: identity.id, deviceIdOf, log });
   const state = { isDraining: false };
   const counters = new Counters();
+  const shared = { database, log, counters };
   const server = createServer({
+    ...shared,
     config,
-    database,
-    log,
-    counters,
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
@@ -119,12 +119,8 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  const refreshing = startAsking(config, { database, log, counters });
-  undo.push(() => refreshing.stop());
-
-  const old = forgetEntries(database, config.auditRetentionDays, log);
-  const forgetting = startHourly([old, forgetSessions(database)], log);
-  undo.push(() => forgetting.stop());
+  const chores = startChores(config, shared);
+  undo.push(() => chores.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.
   const credentials = await makeFirstAdministrator(config, database);
@@ -141,15 +137,24 @@ async function climb(
   return { address: server.info.uri, stop };
 }
 
-/** Asks OpenID providers after accounts, by the settings as they serve. */
-function startAsking(
+/** What goes on beside requests: old rows are forgotten, OpenID providers asked after accounts. */
+function startChores(
   config: Config,
   context: { database: Database; log: Log; counters: Counters },
 ): { stop(): Promise<void> } {
+  const { database, log } = context;
   const fixed = fixedSettingsOf(config);
   const settings = async () =>
-    effectiveConfiguration(await readOrCreateConfiguration(context.database), fixed);
-  return startRefreshing({ ...context, settings });
+    effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
+  const refreshing = startRefreshing({ ...context, settings });
+  const entries = forgetEntries(database, config.auditRetentionDays, log);
+  const chores = [entries, forgetSessions(database), forgetRequests(database)];
+  const forgetting = startHourly(chores, log);
+  return {
+    stop: async () => {
+      await Promise.all([forgetting.stop(), refreshing.stop()]);
+    },
+  };
 }
 
 /** Enters this start; returns the time before which no initiation may be dated. */

@@ -5,6 +5,7 @@
 // (web/forms.ts) in place of the body.
 
 import Hapi, { type Server } from '@hapi/hapi';
+import { undeclaredLengths } from './api/body.ts';
 import { clientAddress, parseRanges, standsForMany } from './api/client-address.ts';
 import { conventions } from './api/conventions.ts';
 import { docs } from './api/docs.ts';
@@ -61,6 +62,7 @@ export function createServer(services: Services): Server {
   });
   answerClientErrors(listener, counters);
   void server.register({ plugin: conventions });
+  void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: clientAddress, options: services });
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });

@@ -50,7 +50,7 @@ export class AuditEntry extends Model<
   declare token_id: CreationOptional<string | null>;
   /** An AuditAction. */
   declare action: string;
-  /** `user`, `device`, `rule`, `configuration`, `token`, `secret`, `session` or `second factor`. */
+  /** `user`, `device`, `rule`, `configuration`, `token`, `identity`, `session` and so on. */
   declare kind: string;
   declare record_id: string;
   /** Fields by name, from what to what; of secrets only that they changed. */

@@ -157,6 +157,9 @@ export function addressKeyColumn(family: Family): Column {
   return nullable(DataTypes.CHAR(family === 4 ? 8 : 32));
 }
 
+/** `::1.2.3.4`, which ipaddr.js takes for another address, `::ffff:1.2.3.4`. */
+const IPV4_AT_ITS_END = /^::\d+(\.\d+){3}$/;
+
 /** Reads an address without prefix or zone; null when it is none. */
 export function parseAddress(text: string): { family: Family; text: string; key: string } | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) {
@@ -164,7 +167,7 @@ export function parseAddress(text: string): { family: Family; text: string; key:
     return { family: 4, text: address.toString(), key: hexOf(address.toByteArray()) };
   }
   if (!ipaddr.IPv6.isValid(text) || text.includes('%')) return null;
-  const address = ipaddr.IPv6.parse(text);
+  const address = ipaddr.IPv6.parse(IPV4_AT_ITS_END.test(text) ? `0${text}` : text);
   return { family: 6, text: address.toRFC5952String(), key: hexOf(address.toByteArray()) };
 }
 

@@ -63,6 +63,8 @@ export class Device extends Model<InferAttributes<Device>, InferCreationAttribut
   declare disabled_at: CreationOptional<Date | null>;
   /** From when on it passes no packet; null: never. */
   declare expires_at: CreationOptional<Date | null>;
+  /** What the client's file was made with, 64 hex digits; written by `noteClientFile` alone. */
+  declare client_file_sha256: CreationOptional<string | null>;
   declare inserted_at: CreationOptional<Date>;
   declare updated_at: CreationOptional<Date>;
   /** Present when the query included it. */
@@ -97,6 +99,7 @@ export function initDevice({ sequelize, keyring }: TableContext): typeof Device 
       persistent_keepalive: nullable(DataTypes.INTEGER),
       disabled_at: timeColumn(),
       expires_at: timeColumn(),
+      client_file_sha256: nullable(DataTypes.CHAR(64)),
       ...timestampColumns(),
     },
     { sequelize, modelName: 'device', tableName: 'devices', ...timestamps },

@@ -27,7 +27,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'dataplane/native/build.ts': 'test/dataplane/native/index.test.ts',
   'lib/api/openapi/answers.ts': 'test/lib/api/openapi/document.test.ts',
   'lib/api/openapi/operations.ts': 'test/lib/api/openapi/document.test.ts',
-  'lib/auth/saml/assertion.ts': 'test/lib/auth/saml/response.test.ts',
   'models/storage/origin.ts': 'test/models/storage/auditing.test.ts',
   'lib/main.ts': 'test/lib/serve.test.ts',
   'lib/services.ts': 'test/lib/server.test.ts',

@@ -1,6 +1,8 @@
 // Keys and the cipher that uses them. A key never leaves this file but as ciphertext.
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/params.h>
 
 #include <cstdlib>
 #include <new>
@@ -97,14 +99,17 @@ bool Aead::seal(uint64_t owner, const uint8_t* key, uint64_t counter, const uint
   write_nonce(nonce, counter);
   const bool cached = owner != 0 && owner == seal_owner_;
   seal_owner_ = 0;
-  if (!EVP_EncryptInit_ex(sealer_, cached ? nullptr : cipher_, nullptr, cached ? nullptr : key,
-                          nonce))
+  if (!EVP_EncryptInit_ex2(sealer_, cached ? nullptr : cipher_, cached ? nullptr : key, nonce,
+                           nullptr))
     return false;
   int written = 0;
   if (length > 0 && !EVP_EncryptUpdate(sealer_, out, &written, in, static_cast<int>(length)))
     return false;
   if (!EVP_EncryptFinal_ex(sealer_, out + written, &written)) return false;
-  if (!EVP_CIPHER_CTX_ctrl(sealer_, EVP_CTRL_AEAD_GET_TAG, TAG_BYTES, out + length)) return false;
+  OSSL_PARAM tag[] = {
+      OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, out + length, TAG_BYTES),
+      OSSL_PARAM_construct_end()};
+  if (!EVP_CIPHER_CTX_get_params(sealer_, tag)) return false;
   seal_owner_ = owner;
   return true;
 }
@@ -115,10 +120,11 @@ bool Aead::open(uint64_t owner, const uint8_t* key, uint64_t counter, uint8_t* d
   write_nonce(nonce, counter);
   const bool cached = owner != 0 && owner == open_owner_;
   open_owner_ = 0;
-  if (!EVP_DecryptInit_ex(opener_, cached ? nullptr : cipher_, nullptr, cached ? nullptr : key,
-                          nonce))
+  const OSSL_PARAM tag[] = {
+      OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, data + length, TAG_BYTES),
+      OSSL_PARAM_construct_end()};
+  if (!EVP_DecryptInit_ex2(opener_, cached ? nullptr : cipher_, cached ? nullptr : key, nonce, tag))
     return false;
-  if (!EVP_CIPHER_CTX_ctrl(opener_, EVP_CTRL_AEAD_SET_TAG, TAG_BYTES, data + length)) return false;
   int written = 0;
   if (length > 0 && !EVP_DecryptUpdate(opener_, data, &written, data, static_cast<int>(length)))
     return false;

@@ -2,8 +2,9 @@
 // judge. It runs as hapi's `validate.payload` step, and handlers get what it came to. The bytes are
 // parsed here and not by hapi, which would take forms and texts too. api.md, section 2.
 
+import { PassThrough } from 'node:stream';
 import Boom from '@hapi/boom';
-import type { Lifecycle, Request, RouteOptions } from '@hapi/hapi';
+import type { Lifecycle, Plugin, Request, RouteOptions } from '@hapi/hapi';
 import { ApiError } from './errors.ts';
 import { isObject, type Judge, type Judged, type Mode } from './judge.ts';
 import { messages } from './messages.ts';
@@ -37,6 +38,22 @@ export function takesBody<Values>(options: BodyOptions<Values>): RouteOptions {
     },
   };
 }
+
+/**
+ * Lets bodies whose length nobody declared be refused with an answer. hapi's reader destroys the
+ * stream that brings too much, and the connection with it where that is the request itself; so
+ * they are read through a stream in between, as compressed ones are.
+ */
+export const undeclaredLengths: Plugin<void> = {
+  name: 'undeclared-lengths',
+  register(server) {
+    server.decoder('identity', () => new PassThrough());
+    server.ext('onRequest', ({ headers }, h) => {
+      if (headers['transfer-encoding'] !== undefined) headers['content-encoding'] ??= 'identity';
+      return h.continue;
+    });
+  },
+};
 
 /** Route options for operations whose body, if any, means nothing. */
 export const ignoresBody: RouteOptions = { payload: bytesOnly(BODY_BYTES_MAX) };

@@ -95,7 +95,8 @@ export const errorAnswers: Plugin<ErrorAnswers> = {
       const error = toApiError(request, response);
       counters.add('requests_refused', error.code);
       if (answers[error.code].status >= 500) logFault(log, request, error);
-      return (await answerPerson(request, h, error)) ?? answerTo(request, h, error);
+      const page = await answerPerson(request, h, error);
+      return withHeaders(page ?? answerTo(request, h, error), error);
     });
   },
 };
@@ -106,10 +107,14 @@ export function statusOf({ code }: ApiError): number {
 }
 
 function answerTo(request: Request, h: ResponseToolkit, error: ApiError): ResponseObject {
-  const { status, body, headers = {} }: Answer = answers[error.code];
+  const { status, body }: Answer = answers[error.code];
   const faults = error.faults === null ? {} : { errors: error.faults };
   const id = status === 500 ? { request_id: request.app.id } : {};
-  const response = h.response({ ...body, ...faults, ...id }).code(status);
+  return h.response({ ...body, ...faults, ...id }).code(status);
+}
+
+function withHeaders(response: ResponseObject, { code }: ApiError): ResponseObject {
+  const { headers = {} }: Answer = answers[code];
   for (const [name, value] of Object.entries(headers)) response.header(name, value);
   return response;
 }

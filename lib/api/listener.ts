@@ -3,7 +3,7 @@
 // in the form of errors.ts, and counted.
 
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server, STATUS_CODES } from 'node:http';
+import { createServer, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Counters } from '../observe/counters.ts';
 import { addressScope } from './client-address.ts';
@@ -53,6 +53,7 @@ export function createListener(
   isProxy: (address: string) => boolean,
 ): Server {
   const listener = createServer({
+    ServerResponse: NamedResponse,
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
@@ -82,6 +83,15 @@ export function answerClientErrors(listener: Server, counters: Counters): void {
     if (socket._httpMessage?.headersSent === true) socket.destroy();
     else socket.end(answerOf(status, reason), () => socket.destroy());
   });
+}
+
+/** Carries an id from its beginning: some requests are answered by Node, and nobody is asked. */
+class NamedResponse extends ServerResponse {
+  // All of them: Node passes more than its types say.
+  constructor(...settings: ConstructorParameters<typeof ServerResponse>) {
+    super(...settings);
+    this.setHeader('x-request-id', randomUUID());
+  }
 }
 
 function limitAddresses(

@@ -53,7 +53,9 @@ export function canonicalHost(text: string): string {
 export function judgeDnsServer(text: string): HostFaults {
   if (readAddress(text) !== null) return { host: text, codes: [] };
   const { host, port } = splitPort(text);
-  const codes: HostFault[] = isHost(host) ? [] : ['host.fqdn'];
+  // Brackets belong to a port; alone they are neither an address nor a name.
+  const isGood = isHost(host) && (port !== null || !host.startsWith('['));
+  const codes: HostFault[] = isGood ? [] : ['host.fqdn'];
   if (port !== null) codes.push('host.portInDns');
   return { host, codes };
 }

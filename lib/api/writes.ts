@@ -26,6 +26,8 @@ import { type Faults, isFaultless } from './judge.ts';
 const TOGETHER_MAX = 32;
 /** How long a transaction waits at most for writes that are likely to come. */
 const GATHER_MS = 8;
+/** How long a write may have waited behind one that found the database away and still try. */
+const PATIENCE_MS = 10_000;
 /** Runs of a work that another writer overtakes between its judgement and its write. */
 const RUNS_MAX = 5;
 
@@ -60,6 +62,7 @@ interface Waiting {
   readonly input: unknown;
   /** Who writes, for the audit trail. */
   readonly origin: Origin;
+  readonly sinceMs: number;
   readonly resolve: (written: { result: unknown; revision: Revision }) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -72,9 +75,11 @@ export class Writes {
   /** How many writes the next transaction waits for, and what is called once they are there. */
   #expected = 0;
   #gathered: () => void = () => undefined;
+  readonly #patienceMs: number;
 
-  constructor(database: Database) {
+  constructor(database: Database, patienceMs = PATIENCE_MS) {
     this.#database = database;
+    this.#patienceMs = patienceMs;
   }
 
   /** Runs a write for a request, and notes the revision that covers it. */
@@ -92,7 +97,8 @@ export class Writes {
       (resolve, reject) => {
         const joint = work as JointWork<unknown, unknown, unknown>;
         const origin = originOf(request);
-        this.#waiting.push({ work: joint, input, origin, resolve, reject });
+        const sinceMs = Date.now();
+        this.#waiting.push({ work: joint, input, origin, sinceMs, resolve, reject });
         if (!this.#isRunning) void this.#runAll();
         else if (this.#waiting.length >= this.#expected) this.#gathered();
       },
@@ -155,8 +161,21 @@ export class Writes {
 
   /** Nothing was committed, unless the connection broke: then nobody knows, and nobody retries. */
   async #afterFailure(together: readonly Waiting[], error: unknown): Promise<void> {
-    if (isDatabaseAway(error)) for (const { reject } of together) reject(error);
+    if (isDatabaseAway(error))
+      for (const { reject } of [...together, ...this.#tired()]) reject(error);
     else for (const waiting of together) await this.#runAlone(waiting);
+  }
+
+  /**
+   * Takes out those who waited long already. They would find the same, as slowly (a lock that
+   * another process holds takes a minute to give up), lose their connection before the answer, and
+   * be written after all once nobody listens.
+   */
+  #tired(): Waiting[] {
+    const latestMs = Date.now() - this.#patienceMs;
+    const tired = this.#waiting.filter(({ sinceMs }) => sinceMs <= latestMs);
+    this.#waiting = this.#waiting.filter(({ sinceMs }) => sinceMs > latestMs);
+    return tired;
   }
 
   async #runAlone(waiting: Waiting): Promise<void> {

@@ -2,6 +2,7 @@
 // computed at once, so that sign-ins leave threads to the database. api.md, section 4.
 
 import bcrypt from 'bcrypt';
+import { ApiError } from '../api/errors.ts';
 
 /** Bytes that bcrypt looks at; more would be cut silently. */
 export const PASSWORD_BYTES_MAX = 72;
@@ -13,6 +14,8 @@ export const PASSWORD_CHARACTERS_MAX = 64;
 /** Cost of bcrypt: 2^12 rounds: about 0.25 s of one core. */
 export const DEFAULT_COST = 12;
 const AT_ONCE_MAX = 2;
+/** Passwords that wait for their turn: some 8 s of work; more come back later. */
+const WAITING_MAX = 64;
 
 /** Hashes a password; its length was judged before. */
 export function hashPassword(password: string, cost = DEFAULT_COST): Promise<string> {
@@ -34,8 +37,10 @@ export function passwordBytes(password: string): number {
 let atOnce = 0;
 const waiting: (() => void)[] = [];
 
-/** Runs work when fewer than two are running; first come, first served. */
+/** Runs work when fewer than two are running; first come, first served. A long queue refuses. */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (waiting.length >= WAITING_MAX)
+    throw new ApiError('service_unavailable', { detail: 'too many passwords wait' });
   if (atOnce >= AT_ONCE_MAX) await new Promise<void>((resolve) => void waiting.push(resolve));
   else atOnce += 1;
   try {

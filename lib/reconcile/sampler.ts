@@ -1,4 +1,4 @@
-// Carries what is observed up to the database: twice a second it takes what moved in the data plane
+// Carries what is observed up to the database: once a second it takes what moved in the data plane
 // and adds it to the devices' statuses. Bytes are increments; what could not be written is kept and
 // added to the next attempt, so that totals survive a database that is away.
 
@@ -6,7 +6,8 @@ import type { Gateway, RuleSample, Sample } from '../../dataplane/index.ts';
 import { type Database, recordStatus, type StatusReport } from '../../models/index.ts';
 import type { Log } from '../services.ts';
 
-const SAMPLE_MS = 500;
+/** Each sample is a commit to the disk, and whatever packets arrive during it wait for a core. */
+const SAMPLE_MS = 1_000;
 /** Rules whose hits are remembered. */
 export const RULES_MAX = 100_000;
 

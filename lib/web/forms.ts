@@ -7,6 +7,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Request, RouteOptions, Server } from '@hapi/hapi';
 import { ApiError } from '../api/errors.ts';
 import { isWeb } from './headers.ts';
+import { PageError } from './page-error.ts';
 import type { Web } from './web.ts';
 
 declare module '@hapi/hapi' {
@@ -40,8 +41,9 @@ export function judgeForms(server: Server, { pages, services }: Web): void {
     if ((request.route.method as string) === '_special') return h.continue;
     if (request.route.settings.plugins?.web?.formToken === false) return h.continue;
     if (!isFromHere(request, own)) throw new ApiError('stale_form', { detail: 'from elsewhere' });
-    const token = tokenOf(request);
-    if (!pages.formTokens(request).some((expected) => isSame(token, expected)))
+    const [token, expected] = [tokenOf(request), pages.formTokens(request)];
+    if (expected.length === 0) throw withoutCookie(services.config.externalUrl);
+    if (!expected.some((one) => isSame(token, one)))
       throw new ApiError('stale_form', { detail: 'without a good token' });
     return h.continue;
   });
@@ -63,6 +65,14 @@ function valueOf(payload: unknown, name: string): unknown {
   if (typeof payload !== 'object' || payload === null || !Object.hasOwn(payload, name))
     return undefined;
   return (payload as Record<string, unknown>)[name];
+}
+
+/** Where EXTERNAL_URL is https, browsers keep our cookies only there. */
+function withoutCookie(externalUrl: string): PageError {
+  return new PageError('stale_form', {
+    title: 'Your browser sent no cookie',
+    text: `Forms need cookies, and work at this gateway's own address: ${externalUrl}`,
+  });
 }
 
 function tokenOf(request: Request): string {

@@ -2,8 +2,9 @@
 // them is registered here, then the pages, each in a file of its own. README.md says how one is
 // made.
 
-import type { Plugin, ServerRoute } from '@hapi/hapi';
+import type { Plugin, Request, Server, ServerRoute } from '@hapi/hapi';
 import inert from '@hapi/inert';
+import { RateLimits } from '../auth/rate-limits.ts';
 import { BrowserBinding } from '../auth/identity/browser.ts';
 import { assetRoutes } from './assets.ts';
 import { judgeForms } from './forms.ts';
@@ -62,6 +63,7 @@ export const webPages: Plugin<Web> = {
   register(server, web) {
     void server.register(inert);
     web.sessions.register(server, web.outside);
+    limitStrangers(server, web);
     new BrowserBinding(web.services.config.externalUrl).register(server);
     judgeForms(server, web);
     guardPages(server, web);
@@ -71,3 +73,19 @@ export const webPages: Plugin<Web> = {
     for (const routes of pageRoutes) server.route(routes(web));
   },
 };
+
+/** Whoever is not signed in may ask as often as without a token of the API. */
+function limitStrangers(server: Server, { services, sessions }: Web): void {
+  const limits = new RateLimits(services.config.apiRateLimit);
+  server.ext('onPreAuth', async (request, h) => {
+    if (!asksForSession(request) || (await sessions.find(request)) !== null) return h.continue;
+    limits.judgeStranger(request.app.address ?? '');
+    return h.continue;
+  });
+}
+
+/** True for pages; their files cost nothing and are kept by browsers. */
+function asksForSession({ route }: Request): boolean {
+  const auth = route.settings.auth as false | undefined | { strategies: string[] };
+  return typeof auth === 'object' && !auth.strategies.includes('administrator');
+}

@@ -1,4 +1,4 @@
-// Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --record]`.
+// Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --rules N --record]`.
 //
 // TCP through a gateway, each way, with one and four streams: Postern and Debian's wireguard-go in
 // turn, the same wireguard-go as the client of both. Namespaces as in the end-to-end tests:
@@ -7,14 +7,18 @@
 //
 // Throughput wanders with the machine; CPU seconds of the gateway process per gigabyte is the
 // steadier figure, and the ratio of two gateways in one run the one to quote. WIREGUARD_GO names
-// another binary, for the client and for the gateway that is compared.
+// another binary, for the client and for the gateway that is compared. With `--rules` Postern is
+// compared with itself: that many rules, for other destinations, against none.
 
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { connectDatabase, migrate } from '../../models/index.ts';
+import { addRuleCrowd } from '../support/crowd.ts';
 import { type Host, Network } from '../support/namespaces.ts';
 import { cpuSecondsOf, Postern } from '../support/postern.ts';
 import { canPing } from '../support/topology.ts';
@@ -25,6 +29,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '5' },
     'no-offload': { type: 'boolean', default: false },
+    rules: { type: 'string', default: '0' },
     record: { type: 'boolean', default: false },
   },
 });
@@ -57,16 +62,31 @@ interface Gateway {
 
 type StartGateway = (host: Host, clientPublicKey: string) => Promise<Gateway>;
 
-const gateways: Record<string, StartGateway> = {
-  postern: startPostern,
-  'wireguard-go': startWireguardGo,
-};
+const ruleCount = Number(values.rules);
+const gateways: Record<string, StartGateway> =
+  ruleCount === 0
+    ? { postern: startPostern, 'wireguard-go': startWireguardGo }
+    : {
+        [`postern, ${ruleCount} rules`]: (host, key) => startPostern(host, key, ruleCount),
+        'postern, none': startPostern,
+      };
 
 const CLIENT_ADDRESS = '100.64.0.2';
 const NO_PRESHARED_KEY = Buffer.alloc(32).toString('base64');
 
-async function startPostern(host: Host, clientPublicKey: string): Promise<Gateway> {
-  const postern = new Postern(host, API, { WIREGUARD_MTU: String(MTU), LOG_LEVEL: 'warn' });
+async function startPostern(host: Host, clientPublicKey: string, rules = 0): Promise<Gateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
+  const place = { url: `sqlite:${folder}/bench.sqlite`, encryptionKey: randomBytes(32) };
+  const database = await connectDatabase(place);
+  await migrate(database);
+  await addRuleCrowd(database, rules);
+  await database.close();
+  const postern = new Postern(host, API, {
+    WIREGUARD_MTU: String(MTU),
+    LOG_LEVEL: 'warn',
+    DATABASE_URL: place.url,
+    DATABASE_ENCRYPTION_KEY: place.encryptionKey.toString('base64'),
+  });
   await postern.start();
   const user = await postern.create('user', { email: 'bench@example.test' });
   const device = await postern.create('device', {
@@ -218,7 +238,7 @@ const offload = values['no-offload'] ? 'without offload' : 'with offload';
 const report = `
 ### ${new Date().toISOString().slice(0, 10)}, ${commit}: TCP through the gateway, ${offload}
 
-\`npm run bench:e2e -- --rounds ${rounds} --seconds ${seconds}${values['no-offload'] ? ' --no-offload' : ''}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds.
+\`npm run bench:e2e -- --rounds ${rounds} --seconds ${seconds}${values['no-offload'] ? ' --no-offload' : ''}${ruleCount > 0 ? ` --rules ${ruleCount}` : ''}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds.
 
 ${table(results)}
 `;

@@ -272,6 +272,34 @@ for (const engine of engines) {
     t.deepEqual(drops, { transport_unknown_index: 1 });
   });
 
+  gatewayTest(
+    'an amendment is in force for what it names, and costs others nothing',
+    async (t, { gateway }) => {
+      await gateway.apply(config([configOf(2), configOf(3)]));
+      const [a, b] = [await Device.open(t, gateway, 2), await Device.open(t, gateway, 3)];
+      t.true(await canPing(a, 2));
+      t.true(await canPing(b, 3));
+      const keypair = b.client.peer.current;
+      await gateway.amend({
+        peers: new Map([
+          [configOf(2).publicKey, null],
+          [configOf(4).publicKey, configOf(4)],
+        ]),
+        rules: new Map([['owner', new Map([['1', [rule('1', 'drop', '10.0.0.9')]]])]]),
+      });
+      a.send(echoRequest('10.0.0.2', '10.0.0.1'));
+      t.true(await canPing(b, 3));
+      t.is(b.client.peer.current, keypair);
+      t.true(await canPing(await Device.open(t, gateway, 4), 4));
+      b.send(echoRequest('10.0.0.3', '10.0.0.9'));
+      await pause(50);
+      t.deepEqual(a.client.delivered, []);
+      t.is((await gateway.sample()).drops['rule_drop'], 1);
+      await gateway.amend({ peers: new Map(), rules: new Map([['owner', new Map([['1', []]])]]) });
+      t.true(await canPing(b, 3));
+    },
+  );
+
   gatewayTest('the same configuration again costs no session', async (t, { gateway }) => {
     await gateway.apply(config([configOf(2)], { owner: [rule('1', 'accept', '0.0.0.0/0')] }));
     const device = await Device.open(t, gateway, 2);

@@ -97,8 +97,8 @@ async function diesAndServes(
   const watch = await new Traffic(topology.lan, 'watch', 7100, LAN4, LAN4_OTHER).ready();
   const beacon = new Traffic(host, 'beacon', 7100, BEACON_MS, LAN4, LAN4_OTHER);
   await watch.line((line) => line['to'] === LAN4);
-  // The gateway has to have seen where the device is: it looks twice a second.
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  // The gateway has to have seen where the device is: it looks once a second.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
 
   const readiness = watchReadiness(postern);
   await throwInWorker();

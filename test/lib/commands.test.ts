@@ -63,14 +63,16 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a device is switched off and on, and ends`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addDevice(database, await addUser(database), { name: 'laptop' });
-    const off = await runLine(database, `device disable ${id}`);
+    const off = await runLine(database, `device disable --id ${id}`);
     t.is(off.text, 'laptop is switched off and does not end.');
-    const ends = await runLine(database, `device expire ${id} --at 2026-12-31`);
+    const ends = await runLine(database, `device expire --id ${id} --at 2026-12-31`);
     t.is(ends.text, 'laptop is switched off and ends at 2026-12-31T00:00:00.000Z.');
-    await runLine(database, `device enable ${id}`);
-    const last = await runLine(database, `device expire ${id} --at never`);
+    await runLine(database, `device enable --id ${id}`);
+    const last = await runLine(database, `device expire --id ${id} --at never`);
     t.deepEqual(last.data, { id, enabled: true, expires_at: null });
-    await t.throwsAsync(runLine(database, 'device disable 0190'), { message: /no device 0190/ });
+    await t.throwsAsync(runLine(database, 'device disable --id 0190'), {
+      message: /no device 0190/,
+    });
   });
 
   test(`${kind}: a token is made, listed without its secret, and revoked`, async (t) => {

@@ -208,6 +208,10 @@ test('addresses are read strictly, and written in their canonical form', (t) => 
     ['0.0.0.0', { family: 4, text: '0.0.0.0', key: '00000000' }],
     ['FD00:0:0::1', { family: 6, text: 'fd00::1', key: `fd00${'0'.repeat(27)}1` }],
     ['::', { family: 6, text: '::', key: '0'.repeat(32) }],
+    // The last 32 bits in the manner of IPv4 stand behind zeros, not behind ::ffff.
+    ['::1.2.3.4', { family: 6, text: '::102:304', key: `${'0'.repeat(24)}01020304` }],
+    ['::ffff:1.2.3.4', { family: 6, text: '::ffff:102:304', key: `${'0'.repeat(20)}ffff01020304` }],
+    ['::1.2.3.256', null],
     [
       '2001:db8:0:1:1:1:1:1',
       { family: 6, text: '2001:db8:0:1:1:1:1:1', key: '20010db8000000010001000100010001' },

@@ -114,7 +114,7 @@ async function faultsOf(page: Page): Promise<string[]> {
 function listen(t: ExecutionContext, page: Page): void {
   page.on('pageerror', (error) => t.fail(`a script failed: ${error.message}`));
   page.on('console', (message) => {
-    const isMeant = /status of (4\d\d|503)/.test(message.text());
+    const isMeant = /status of (4\d\d|50[23])/.test(message.text());
     if (['error', 'warning'].includes(message.type()) && !isMeant)
       t.fail(`the console says: ${message.text()}`);
   });

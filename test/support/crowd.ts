@@ -2,7 +2,7 @@
 // and benchmarks of long lists. Leaves no changes, so it must be there before a gateway reads.
 
 import { randomBytes } from 'node:crypto';
-import { type Database, newId } from '../../models/index.ts';
+import { type Database, newId, writeTransaction } from '../../models/index.ts';
 import { sqlTime } from '../../models/storage/time.ts';
 
 const ROWS_PER_STATEMENT = 1_000;
@@ -11,11 +11,33 @@ const ROWS_PER_MS = 7;
 /** The first host of 100.64.0.0/10 behind the gateway's. */
 const FIRST_IPV4 = 0x64_40_00_02;
 
+/** Keys of a device, in base64. */
+interface Keys {
+  readonly publicKey: string;
+  readonly presharedKey: string;
+}
+
+interface KeySource {
+  readonly keysOf: (number: number) => Keys;
+}
+
+function randomKeys(): Keys {
+  const key = (): string => randomBytes(32).toString('base64');
+  return { publicKey: key(), presharedKey: key() };
+}
+
+/** The IPv4 address of the device with that number. */
+export function ipv4OfCrowd(number: number): string {
+  const value = FIRST_IPV4 + number;
+  return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
+}
+
 /** Makes devices of one owner, each with keys and addresses of its own; returns their ids. */
 export async function addCrowd(
   database: Database,
   userId: string,
   count: number,
+  keysOf: (number: number) => Keys = randomKeys,
 ): Promise<string[]> {
   const beganMs = Date.now() - count;
   const ids: string[] = [];
@@ -23,7 +45,7 @@ export async function addCrowd(
     const rows = Array.from({ length: Math.min(ROWS_PER_STATEMENT, count - first) }, (_, i) => {
       const id = newId();
       ids.push(id);
-      return rowOf(database, userId, { id, number: first + i, beganMs });
+      return rowOf(database, userId, { id, number: first + i, beganMs, keysOf });
     });
     await database.sequelize.query(
       `INSERT INTO devices (id, user_id, name, public_key, preshared_key, ipv4, ipv4_key, ipv6,
@@ -34,12 +56,27 @@ export async function addCrowd(
   return ids;
 }
 
+/** Makes global rules for a part of 10.0.0.0/8, each for another destination. */
+export async function addRuleCrowd(database: Database, count: number): Promise<void> {
+  if (count === 0) return;
+  await writeTransaction(database, (transaction) =>
+    database.models.Rule.bulkCreate(
+      Array.from({ length: count }, (_, i) => ({
+        action: i % 2 === 0 ? ('accept' as const) : ('drop' as const),
+        destination: `10.${(i >> 8) & 255}.${i & 255}.0/${24 + (i % 8)}`,
+        ...(i % 3 === 0 ? { port_type: 'tcp' as const, port_start: 1 + i, port_end: 11 + i } : {}),
+      })),
+      { transaction },
+    ),
+  );
+}
+
 function rowOf(
   database: Database,
   userId: string,
-  { id, number, beganMs }: { id: string; number: number; beganMs: number },
+  { id, number, beganMs, keysOf }: { id: string; number: number; beganMs: number } & KeySource,
 ): string {
-  const key = (): string => randomBytes(32).toString('base64');
+  const { publicKey, presharedKey } = keysOf(number);
   const place = { table: 'devices', column: 'preshared_key', id };
   const ipv4 = (FIRST_IPV4 + number).toString(16).padStart(8, '0');
   const suffix = (number + 2).toString(16).padStart(8, '0');
@@ -49,9 +86,9 @@ function rowOf(
     id,
     userId,
     `crowd-${number}`,
-    key(),
-    database.keyring.seal(key(), place),
-    Buffer.from(ipv4, 'hex').join('.'),
+    publicKey,
+    database.keyring.seal(presharedKey, place),
+    ipv4OfCrowd(number),
     ipv4,
     `fd00::${suffix.slice(0, 4).replace(/^0+(?=.)/, '')}:${suffix.slice(4).replace(/^0+(?=.)/, '')}`,
     `fd00${'0'.repeat(20)}${suffix}`,

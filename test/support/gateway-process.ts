@@ -28,11 +28,11 @@ export interface GatewayProcess {
   /** Its environment, for commands on the same data. */
   readonly environment: Record<string, string>;
   /** Everything that it printed. */
-  output(): string;
+  readonly output: () => string;
   /** Asks the API in the administrator's name. */
-  call(method: string, path: string, body?: unknown): Promise<Answer>;
+  readonly call: (method: string, path: string, body?: unknown) => Promise<Answer>;
   /** Runs a command of the command line on the same data; returns what it printed. */
-  command(...args: string[]): Promise<string>;
+  readonly command: (...args: string[]) => Promise<string>;
 }
 
 /** Starts a gateway and waits until it is ready; `settings` are environment variables. */

@@ -30,7 +30,8 @@ export class Host {
 
   /** Runs a program on the host to its end; rejects when it fails. */
   async run(program: string, ...args: string[]): Promise<Output> {
-    return command('ip', 'netns', 'exec', this.namespace, program, ...args);
+    const [first, rest] = this.commandOf(program, args);
+    return command(first, ...rest);
   }
 
   /** Runs a program on the host; true when it succeeds. */
@@ -51,7 +52,7 @@ export class Host {
   /** Starts a program on the host and leaves it running until `stopAll`. */
   start(program: string, args: readonly string[], options: StartOptions = {}): ChildProcess {
     // `ip netns exec` becomes the program, so the pid and the signals are the program's own.
-    const child = spawn('ip', ['netns', 'exec', this.namespace, program, ...args], {
+    const child = spawn(...this.commandOf(program, args), {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: options.env ?? process.env,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -61,9 +62,24 @@ export class Host {
     return child;
   }
 
+  protected commandOf(program: string, args: readonly string[]): [string, string[]] {
+    return ['ip', ['netns', 'exec', this.namespace, program, ...args]];
+  }
+
   /** Stops what `start` began. */
   async stopAll(): Promise<void> {
     await Promise.all([...this.#children].map((child) => stop(child)));
+  }
+}
+
+/** This machine itself, where no namespace is needed. */
+export class ThisMachine extends Host {
+  constructor() {
+    super('this machine');
+  }
+
+  protected override commandOf(program: string, args: readonly string[]): [string, string[]] {
+    return [program, [...args]];
   }
 }
 

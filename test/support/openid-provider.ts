@@ -15,6 +15,8 @@ export interface RealProvider {
   provider: Provider;
   /** What the provider says of a person, by login. */
   people: Map<string, Record<string, unknown>>;
+  /** Takes the provider away. */
+  close: () => void;
 }
 
 /** Starts one for a client with these addresses; it ends with the test. */
@@ -26,11 +28,13 @@ export async function openRealProvider(
   let listener: RequestListener = () => undefined;
   const server = createServer((request, response) => listener(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
+  const close = (): void => {
     server.close();
     server.closeAllConnections();
-  });
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  t.teardown(close);
+  // Another site than the gateway's to a browser: another host.
+  const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
   const people: RealProvider['people'] = new Map();
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const provider = new Provider(origin, {
@@ -58,7 +62,13 @@ export async function openRealProvider(
     ...configuration,
   });
   listener = provider.callback() as RequestListener;
-  return { origin, discoveryUri: `${origin}/.well-known/openid-configuration`, provider, people };
+  return {
+    origin,
+    discoveryUri: `${origin}/.well-known/openid-configuration`,
+    provider,
+    people,
+    close,
+  };
 }
 
 /** A browser at providers. */

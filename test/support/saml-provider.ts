@@ -43,9 +43,13 @@ export async function openSamlProvider(
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const idp: RealSamlProvider = {
     origin,
-    metadata: idpMetadata(signOnService('HTTP-Redirect', `${origin}/sso`), {
-      entityId: `${origin}/metadata`,
-    }),
+    // Another site than ours to a browser: another host.
+    metadata: idpMetadata(
+      signOnService('HTTP-Redirect', `${origin.replace('127.0.0.1', 'localhost')}/sso`),
+      {
+        entityId: `${origin}/metadata`,
+      },
+    ),
     person: { email: 'person@example.com' },
     options: {},
     faults: [],

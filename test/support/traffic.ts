@@ -2,16 +2,16 @@
 //
 //   traffic.ts receive PORT                 takes one TCP stream; prints {"bytes","sha256"}
 //   traffic.ts send HOST PORT BYTES         sends one; prints the same
+//   traffic.ts trickle HOST PORT EVERY_MS COUNT   sends a stream in so many pieces; prints the same
 //   traffic.ts echo PORT ADDRESS...         answers every UDP datagram with itself
 //   traffic.ts ask HOST PORT SIZE COUNT     sends datagrams to an echo; prints {"answered"}
 //   traffic.ts watch PORT ADDRESS...        prints {"to","from","number","at"} for each datagram
 //   traffic.ts beacon PORT EVERY_MS HOST... sends a numbered datagram to each host, again and again
 //   traffic.ts accept PORT...               accepts TCP connections and closes them
 //   traffic.ts reach HOST PORT              exits 0 when a TCP connection can be made within 1 s
-//   traffic.ts pace PORT COUNT EVERY_MS [HOST]
-//                                           sends numbered datagrams at a pace and takes those of
-//                                           the other end, which is HOST or whoever comes first;
-//                                           prints {"sent","received","lost",…} and delays in ms
+//   traffic.ts pace PORT EVERY_MS [HOST]    sends numbered datagrams at a pace until its input ends,
+//                                           and takes those of the other end, which is HOST or who
+//                                           comes first; prints {"sent","received"} and delays in ms
 //   traffic.ts fire HOST PORT FILE          sends the datagrams of a file (base64 lines), prints
 //                                           {"answers"} after half a second of listening
 
@@ -29,6 +29,7 @@ const LATE_MS = 20;
 const programs: Record<string, (args: string[]) => Promise<void>> = {
   receive,
   send,
+  trickle,
   echo,
   ask,
   watch,
@@ -81,6 +82,22 @@ async function send([host, port, size]: string[]): Promise<void> {
   print({ bytes, sha256: hash.digest('hex') });
 }
 
+async function trickle([host, port, everyMs, count]: string[]): Promise<void> {
+  const socket = connect(Number(port), host ?? '');
+  await once(socket, 'connect');
+  const hash = createHash('sha256');
+  const chunk = Buffer.alloc(1_000);
+  for (let number = 0; number < Number(count); number += 1) {
+    chunk.writeUInt32BE(number);
+    hash.update(chunk);
+    socket.write(Buffer.from(chunk));
+    await sleep(Number(everyMs));
+  }
+  socket.end();
+  await once(socket, 'close');
+  print({ bytes: Number(count) * chunk.length, sha256: hash.digest('hex') });
+}
+
 async function echo([port, ...addresses]: string[]): Promise<void> {
   // Bound to its address, an answer leaves from the address that was asked.
   for (const address of addresses) {
@@ -130,19 +147,14 @@ async function beacon([port, everyMs, ...hosts]: string[]): Promise<void> {
 }
 
 /** Both ends run on one machine, so that its monotonic clock is that of both. */
-async function pace([port, count, everyMs, host]: string[]): Promise<void> {
-  const total = Number(count);
+async function pace([port, everyMs, host]: string[]): Promise<void> {
   const socket = await bind(Number(port), '0.0.0.0');
-  const delays = new Float64Array(total).fill(Number.POSITIVE_INFINITY);
-  let gapMs = 0;
-  let lastAt = 0;
-  socket.on('message', (bytes) => {
-    const at = monotonicMs();
-    const number = bytes.readUInt32BE(0);
-    if (number < total) delays[number] = at - bytes.readDoubleBE(4);
-    if (lastAt > 0) gapMs = Math.max(gapMs, at - lastAt);
-    lastAt = at;
-  });
+  const delays = new Map<number, number>();
+  socket.on('message', (bytes) =>
+    delays.set(bytes.readUInt32BE(0), monotonicMs() - bytes.readDoubleBE(4)),
+  );
+  let isOver = false;
+  process.stdin.on('end', () => (isOver = true)).resume();
   print({ ready: true });
   const other =
     host === undefined
@@ -150,23 +162,22 @@ async function pace([port, count, everyMs, host]: string[]): Promise<void> {
       : { address: host, port: Number(port) };
   const bytes = Buffer.alloc(200);
   const began = monotonicMs();
-  for (let number = 0; number < total; number++) {
+  let number = 0;
+  for (; !isOver; number++) {
     bytes.writeUInt32BE(number);
     bytes.writeDoubleBE(monotonicMs(), 4);
     socket.send(Buffer.from(bytes), other.port, other.address, () => undefined);
     await sleep(Math.max(0, began + (number + 1) * Number(everyMs) - monotonicMs()));
   }
   await sleep(1_000);
-  const sorted = delays.filter((delay) => Number.isFinite(delay)).sort();
+  const sorted = [...delays.values()].sort((a, b) => a - b);
   print({
-    sent: total,
+    sent: number,
     received: sorted.length,
-    lost: total - sorted.length,
     medianMs: sorted[sorted.length >> 1],
     p99Ms: sorted[Math.floor(sorted.length * 0.99)],
     maxMs: sorted.at(-1),
     late: sorted.filter((delay) => delay > LATE_MS).length,
-    gapMs,
   });
   socket.close();
 }

@@ -43,6 +43,9 @@ export interface Judgement {
   readonly row: FoundRow;
 }
 
+/** What judging needs of the server. */
+export type JudgeServices = Pick<Services, 'config' | 'database' | 'serverPublicKey'>;
+
 type Family = 'ipv4' | 'ipv6';
 /** By family: an address, or its sortable key. */
 type Addresses = Partial<Record<Family, string>>;
@@ -69,11 +72,11 @@ interface Surroundings {
 
 /** The judge of one server; it knows the networks and who has what in them. */
 export class DeviceJudge {
-  readonly #services: Services;
+  readonly #services: JudgeServices;
   /** Null for a family that is switched off. */
   readonly #pools: Readonly<Record<Family, AddressPool | null>>;
 
-  constructor(services: Services) {
+  constructor(services: JudgeServices) {
     const { config } = services;
     this.#services = services;
     this.#pools = {

@@ -51,7 +51,7 @@ import {
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../writes.ts';
 import { DeviceJudge, type DeviceValues, type FoundRow } from './device-judge.ts';
 
-/** Status may be a second old; gateways report it twice a second. */
+/** Gateways report status once a second; it may be little older than that. */
 const STATUS_KEEP_MS = 200;
 const KEY_CHARACTERS = 44;
 
@@ -136,7 +136,7 @@ export class Devices implements Collection<DeviceValues> {
       judge: async (transaction, inputs) => {
         const judgements = await this.#judge.forCreate(inputs, transaction);
         return judgements.map(({ faults, row }, i) =>
-          isFaultless(faults) ? newRow(row, inputs[i]?.values ?? {}) : refusalFor(faults),
+          isFaultless(faults) ? newDeviceRow(row, inputs[i]?.values ?? {}) : refusalFor(faults),
         );
       },
       write: (transaction, rows) =>
@@ -246,7 +246,7 @@ export class Devices implements Collection<DeviceValues> {
 }
 
 /** The columns of a device that is to be made. */
-function newRow(row: FoundRow, values: DeviceValues): NewDevice {
+export function newDeviceRow(row: FoundRow, values: DeviceValues): NewDevice {
   const { public_key = '', description = null } = values;
   const preshared_key = values.preshared_key ?? randomBytes(KEY_BYTES).toString('base64');
   return {

@@ -1,8 +1,8 @@
 // From an account at a provider to a user. An account that is bound to a user is that user,
-// whatever e-mail it has by now. Any other is matched by e-mail, once, and bound; where much could be taken
-// over by whoever may write an e-mail claim (an administrator, a user with a password or with
-// another identity) the provider must vouch for the address, or an administrator for the provider.
-// api.md, section 8.
+// whatever e-mail it has by now. Any other is matched by e-mail, once, and bound; where much could
+// be taken over by whoever may write an e-mail claim (an administrator, a user with a password or
+// with another identity) the provider must vouch for the address, or an administrator for the
+// provider. api.md, section 8.
 
 import {
   actAs,
@@ -50,7 +50,7 @@ export interface ProvisionContext {
   readonly tokens?: { readonly kept: ProviderTokens; readonly refreshAt: Date };
 }
 
-/** Finds, binds or makes the user of a proven account; throws ProviderRefusal where there is none. */
+/** Finds, binds or makes the user of a proven account; throws ProviderRefusal where none is. */
 export async function provisionUser(
   database: Database,
   account: ProvenAccount,

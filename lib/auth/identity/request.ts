@@ -5,10 +5,12 @@ import { timingSafeEqual } from 'node:crypto';
 import {
   beginSignInRequest,
   type Database,
+  forgetSignInRequests,
   type NewSignInRequest,
   type SignInRequest,
   takeSignInRequest,
 } from '../../../models/index.ts';
+import type { Chore } from '../../hourly.ts';
 import { newSecret } from '../browser-cookies.ts';
 import { SIGN_IN_MS } from './browser.ts';
 import { ProviderRefusal } from './refusal.ts';
@@ -43,6 +45,14 @@ export async function keepRequest(
   const expiresAt = new Date(now.getTime() + SIGN_IN_MS);
   const kept = returnTo === null ? secrets : { ...secrets, returnTo };
   await beginSignInRequest(database, { ...request, secrets: kept, now, expiresAt });
+}
+
+/** Forgets sign-ins that came to nothing. */
+export function forgetRequests(database: Database): Chore {
+  return {
+    failure: 'sign-ins that came to nothing were not forgotten',
+    run: () => forgetSignInRequests(database, new Date()),
+  };
 }
 
 /** What must agree for a sign-in to end. */

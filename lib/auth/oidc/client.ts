@@ -1,7 +1,7 @@
-// Our side of one OpenID provider, made of its entry and of its discovery document, as openid-client
-// takes it. Nothing is asked for before somebody signs in, so a provider that is away never holds
-// up the start; what was learned serves for ten minutes. Requests are bounded in time and size.
-// api.md, sections 7 and 8.
+// Our side of one OpenID provider, made of its entry and of its discovery document, as
+// openid-client takes it. Nothing is asked for before somebody signs in, so a provider that is
+// away never holds up the start; what was learned serves for ten minutes. Requests are bounded in
+// time and size. api.md, sections 7 and 8.
 
 import {
   allowInsecureRequests,

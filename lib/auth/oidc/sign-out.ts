@@ -1,6 +1,6 @@
 // Signing out at the provider too: where the browser goes after it signed out here (OpenID Connect
-// RP-Initiated Logout 1.0). A provider that is away, or has no such place, keeps nobody from signing
-// out here.
+// RP-Initiated Logout 1.0). A provider that is away, or has no such place, keeps nobody from
+// signing out here.
 
 import { buildEndSessionUrl } from 'openid-client';
 import type { Database, OpenidConnectProvider, Session } from '../../../models/index.ts';

@@ -122,7 +122,7 @@ function readName(element: Element) {
   return { nameId, nameIdFormat, isTransient: nameIdFormat === TRANSIENT };
 }
 
-/** From a name that says it is an address, else from an attribute, else from what looks like one. */
+/** From a name that says it is one, else from an attribute, else from what looks like one. */
 function emailOf(
   assertion: Element,
   { nameId, nameIdFormat }: Pick<Assertion, 'nameId' | 'nameIdFormat'>,

@@ -1,6 +1,7 @@
 // The key and the certificate by which SAML providers know this gateway. The certificate is signed
-// by itself and names nobody: providers compare it, they do not verify it. Its few fields are written
-// as DER by hand (RFC 5280, section 4.1), because node:crypto reads certificates and makes none.
+// by itself and names nobody: providers compare it, they do not verify it. Its few fields are
+// written as DER by hand (RFC 5280, section 4.1), because node:crypto reads certificates and makes
+// none.
 
 import { createSign, generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';

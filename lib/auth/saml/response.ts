@@ -1,9 +1,9 @@
 // Judges what a SAML provider answered. The message passes these gates in their order: size and
 // form → shape (one assertion, signatures only where they may stand, each id once) → algorithms →
-// the envelope's own words → signatures, by node-saml → and only then is anything believed, and only
-// from the bytes that were signed: issuer, time, audience, recipient, request, name. The shape is
-// judged first because wrapping attacks all need a second assertion, a second place for a signature
-// or a second element with one id. SAML core, sections 2 and 3; api.md, section 8.
+// the envelope's own words → signatures, by node-saml → and only then is anything believed, and
+// only from the bytes that were signed: issuer, time, audience, recipient, request, name. The
+// shape is judged first because wrapping attacks all need a second assertion, a second place for a
+// signature or a second element with one id. SAML core, sections 2 and 3; api.md, section 8.
 
 import { SamlStatusError } from '@node-saml/node-saml';
 import type { Element } from '@xmldom/xmldom';
@@ -17,7 +17,7 @@ const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
 const STATUS = 'urn:oasis:names:tc:SAML:2.0:status:';
 
-/** What a provider says when it refuses the person; other errors are about the request or itself. */
+/** What a provider says when it refuses the person; others are about the request or itself. */
 const DENIALS = new Set(['AuthnFailed', 'RequestDenied', 'UnknownPrincipal', 'NoAuthnContext']);
 
 /** What an answer came to. */

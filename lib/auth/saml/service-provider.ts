@@ -1,5 +1,5 @@
-// This gateway as SAML providers see it: its name, addresses, key, and metadata; and node-saml set up
-// for one provider. The key is made once and kept in the database, encrypted, unless files name
+// This gateway as SAML providers see it: its name, addresses, key, and metadata; and node-saml set
+// up for one provider. The key is made once and kept in the database, encrypted, unless files name
 // another one. api.md, section 8; design.md, section 6.
 
 import { createPrivateKey, createPublicKey, randomBytes, X509Certificate } from 'node:crypto';
@@ -43,7 +43,7 @@ export interface SamlAddresses {
 
 type Settings = Pick<Config, 'samlEntityId' | 'samlKeyfilePath' | 'samlCertfilePath'>;
 
-/** Reads our name and key; the files are read at each call, so that a renewed certificate serves. */
+/** Reads our name and key; files are read at each call, so that a renewed certificate serves. */
 export async function serviceProvider(
   settings: Settings,
   database: Database,

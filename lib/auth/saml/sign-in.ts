@@ -1,10 +1,15 @@
 // A sign-in through a SAML provider, in three steps: `beginSaml` makes the request, `consumeSaml`
-// judges the answer that the provider's page posts, `completeSaml` ends the sign-in on a page of ours.
-// The answer is posted from another site, without the cookies of this one where there is no https;
-// the page after it has them, so that is where browser and session meet. api.md, section 8.
+// judges the answer that the provider's page posts, `completeSaml` ends the sign-in on a page of
+// ours. The answer is posted from another site, without the cookies of this one where there is no
+// https; the page after it has them, so that is where browser and session meet. api.md, section 8.
 
 import { createHash, randomBytes } from 'node:crypto';
-import { type Database, type SamlIdentityProvider, useAssertion } from '../../../models/index.ts';
+import {
+  type Database,
+  type ProviderAccount,
+  type SamlIdentityProvider,
+  useAssertion,
+} from '../../../models/index.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
@@ -121,15 +126,22 @@ export async function consumeSaml(
   return { kind: 'proven', ticket };
 }
 
-function provenBy(providerId: string, assertion: Assertion) {
-  const { issuer, nameId, nameIdFormat: format, isTransient, email } = assertion;
+/** The account that a provider's name stands for. */
+export function accountOf(
+  providerId: string,
+  issuer: string,
+  { nameId, nameIdFormat: format }: Pick<Assertion, 'nameId' | 'nameIdFormat'>,
+): ProviderAccount {
   const isNamed = format !== null && format !== UNSPECIFIED;
+  // Forms of names are spaces of their own: one may hold what people choose.
+  const subject = isNamed ? `${format} ${nameId}` : nameId;
+  return { kind: 'saml', provider_id: providerId, issuer, subject };
+}
+
+function provenBy(providerId: string, assertion: Assertion) {
+  const { issuer, isTransient, email } = assertion;
   return {
-    kind: 'saml' as const,
-    provider_id: providerId,
-    issuer,
-    // Forms of names are spaces of their own: one may hold what people choose.
-    subject: isNamed ? `${format} ${nameId}` : nameId,
+    ...accountOf(providerId, issuer, assertion),
     email,
     isBindable: !isTransient,
   };

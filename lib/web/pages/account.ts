@@ -4,16 +4,17 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { noteAction, Op, type Session, type User } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
-import type { Faults } from '../../api/judge.ts';
-import { isFaultless } from '../../api/judge.ts';
+import { type Faults, isFaultless } from '../../api/judge.ts';
 import { messages } from '../../api/messages.ts';
 import { judgePasswordFields } from '../../api/v0/users.ts';
 import { saveChanges } from '../../api/writes.ts';
 import { accountOf, forgiveAttempt, fromAddress, takeAttempt } from '../../auth/attempts.ts';
+import { shownMethod } from '../../auth/identity/method.ts';
 import { actorId } from '../../auth/index.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
 import { IDLE_MS } from '../../auth/sessions.ts';
+import { browserName } from '../browser-name.ts';
 import { textOf } from '../forms.ts';
 import { page } from '../route.ts';
 import type { Web } from '../web.ts';
@@ -154,7 +155,7 @@ function shownSession(session: Session, own: string) {
   return {
     id: session.id,
     isOwn: session.id === own,
-    browser: session.user_agent ?? 'unknown browser',
+    browser: browserName(session.user_agent),
     address: session.address ?? 'unknown',
     method: methodName(session.method),
     seenAt: session.seen_at.toISOString(),
@@ -162,8 +163,8 @@ function shownSession(session: Session, own: string) {
   };
 }
 
-function methodName(method: string | null): string | null {
-  return method === LOCAL_METHOD ? 'password' : method;
+function methodName(method: string | null): string {
+  return method === LOCAL_METHOD || method === null ? 'password' : shownMethod(method);
 }
 
 function ownSession({ auth }: Request): string {

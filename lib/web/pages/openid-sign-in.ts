@@ -3,6 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { OpenidConnectProvider } from '../../../models/index.ts';
+import { oidcAuthority } from '../../auth/identity/authority.ts';
 import { OidcClients } from '../../auth/oidc/client.ts';
 import { nextRefresh } from '../../auth/oidc/refresh.ts';
 import { beginOidc, finishOidc, type OidcContext, redirectUriOf } from '../../auth/oidc/sign-in.ts';
@@ -38,7 +39,7 @@ export function openidPages(web: Web): ServerRoute[] {
       account: proof.account,
       rules: {
         autoCreateUsers: provider.auto_create_users,
-        authority: provider.discovery_document_uri,
+        authority: oidcAuthority(provider).authority,
       },
       tokens: { kept: proof.tokens, refreshAt: nextRefresh(new Date()) },
       returnTo: proof.returnTo,

@@ -1,6 +1,6 @@
-// What signing in through OpenID and through SAML have in common on the web: how a refusal is shown,
-// counted and logged, how often an address may try, and how a proven account becomes a session.
-// api.md, section 8.
+// What signing in through OpenID and through SAML have in common on the web: how a refusal is
+// shown, counted and logged, how often an address may try, and how a proven account becomes a
+// session. api.md, section 8.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { addressScope } from '../../api/client-address.ts';
@@ -18,7 +18,7 @@ import {
 import { ProviderRefusal } from '../../auth/identity/refusal.ts';
 import type { Beginner } from '../../auth/identity/request.ts';
 import { localPath } from '../../auth/local-path.ts';
-import { completeSignIn } from '../../auth/sign-in.ts';
+import { completeSignIn, SignInRefusal } from '../../auth/sign-in.ts';
 import { originOf } from '../../observe/audit.ts';
 import type { ProviderKind } from '../../../models/index.ts';
 import { PageError } from '../page-error.ts';
@@ -113,8 +113,10 @@ export class ProviderSignIn {
   }
 
   #shown(request: Request, error: unknown): unknown {
-    if (!(error instanceof ProviderRefusal)) return error;
     const { log, counters } = this.#web.services;
+    // Proven, but shut out here: the page is made already.
+    if (error instanceof SignInRefusal) counters.add('sign_ins', `${this.#kind}_shut_out`);
+    if (!(error instanceof ProviderRefusal)) return error;
     const { reason, detail, fault, text } = error;
     counters.add('sign_ins', `${this.#kind}_${reason}`);
     // The id of an entry is an administrator's word; one that was asked for is anybody's.

@@ -4,13 +4,31 @@
 // us. api.md, section 8.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { actAs, lockScopes, writeTransaction } from '../../../models/index.ts';
+import {
+  actAs,
+  type Database,
+  identityKey,
+  lockScopes,
+  noteAction,
+  type Origin,
+  type ProviderAccount,
+  writeTransaction,
+} from '../../../models/index.ts';
+import { newSecret } from '../../auth/browser-cookies.ts';
 import { noteRevision } from '../../api/in-force.ts';
+import { samlAuthority } from '../../auth/identity/authority.ts';
 import { disableByProvider } from '../../auth/identity/disable.ts';
 import { methodOf, shownMethod } from '../../auth/identity/method.ts';
 import { ProviderRefusal } from '../../auth/identity/refusal.ts';
+import { judgeAddressedLogout, judgePostedLogout, logoutAnswer } from '../../auth/saml/logout.ts';
 import { metadataOf, ourMetadata, serviceProvider } from '../../auth/saml/service-provider.ts';
-import { beginSaml, completeSaml, consumeSaml, type SamlContext } from '../../auth/saml/sign-in.ts';
+import {
+  accountOf,
+  beginSaml,
+  completeSaml,
+  consumeSaml,
+  type SamlContext,
+} from '../../auth/saml/sign-in.ts';
 import { originOf } from '../../observe/audit.ts';
 import { takesForm, textOf } from '../forms.ts';
 import { openPage } from '../route.ts';
@@ -29,7 +47,7 @@ export function samlPages(web: Web): ServerRoute[] {
     plugins: { web: { formToken: false } },
     payload: { ...takesForm, maxBytes: FORM_BYTES_MAX },
   } as const;
-  const step = (name: 'begin' | 'consume' | 'complete' | 'metadata') =>
+  const step = (name: 'begin' | 'consume' | 'complete' | 'metadata' | 'logout') =>
     signIn.step((request, h) => pages[name](request, h));
   return [
     openPage('GET', '/auth/saml/auth/signin/{id}', step('begin')),
@@ -37,6 +55,8 @@ export function samlPages(web: Web): ServerRoute[] {
     openPage('POST', '/auth/saml/sp/consume/{id}', step('consume'), fromElsewhere),
     openPage('GET', '/auth/saml/sp/complete/{id}', step('complete')),
     openPage('GET', '/auth/saml/sp/metadata/{id}', step('metadata')),
+    openPage('GET', '/auth/saml/sp/logout/{id}', step('logout')),
+    openPage('POST', '/auth/saml/sp/logout/{id}', step('logout'), fromElsewhere),
   ];
 }
 
@@ -92,7 +112,7 @@ class SamlPages {
     );
     const rules = {
       autoCreateUsers: provider.auto_create_users,
-      authority: metadataOf(provider).entityId,
+      authority: samlAuthority(provider).authority,
     };
     return this.#signIn.complete(request, h, { account, rules, returnTo });
   }
@@ -100,6 +120,27 @@ class SamlPages {
   async metadata(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
     const { provider, ours } = await this.#contextOf(request);
     return h.response(ourMetadata(provider, ours)).type('application/samlmetadata+xml');
+  }
+
+  /** The provider signs somebody out, in whatever browser: what counts is what it signed. */
+  async logout(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+    const { database, provider, ours } = await this.#contextOf(request);
+    const setup = { provider, ours, metadata: metadataOf(provider) };
+    const query = request.url.search.slice(1);
+    const isForm = request.method === 'post';
+    const fieldOf = (name: string): string =>
+      isForm ? textOf(request, name) : (new URLSearchParams(query).get(name) ?? '');
+    // An answer to a request of ours, which we do not make: there is nothing to do.
+    if (fieldOf('SAMLRequest') === '') return this.#web.pages.redirect(h, '/');
+    const asked = isForm
+      ? await judgePostedLogout(setup, fieldOf('SAMLRequest'), new Date())
+      : await judgeAddressedLogout(setup, query, new Date());
+    const account = accountOf(provider.id, setup.metadata.entityId, asked);
+    await endSessions(database, account, originOf(request));
+    const address = await logoutAnswer(setup, asked, fieldOf('RelayState'), `_${newSecret()}`);
+    return address === null
+      ? this.#web.pages.redirect(h, '/')
+      : this.#web.pages.leave(request, h, address);
   }
 
   async #contextOf(request: Request): Promise<SamlContext> {
@@ -111,7 +152,7 @@ class SamlPages {
     return { database, provider, ours: await serviceProvider(config, database) };
   }
 
-  /** A denial shuts out whom it was asked about, if that is how they sign in and the setting is on. */
+  /** A denial shuts out whom it was asked about, if they sign in that way and the setting is on. */
   async #shutOut(request: Request, userId: string, providerId: string): Promise<void> {
     const { database } = this.#web.services;
     const { disable_vpn_on_oidc_error: isOn } = await this.#web.recall.configuration();
@@ -129,4 +170,23 @@ class SamlPages {
     });
     noteRevision(request, revision);
   }
+}
+
+/** Ends the sessions that the person of an account began through its provider. */
+async function endSessions(
+  database: Database,
+  account: ProviderAccount,
+  origin: Origin,
+): Promise<void> {
+  const { Identity, Session } = database.models;
+  const where = { account_key: identityKey(account) };
+  const identity = await Identity.findOne({ attributes: ['user_id'], where });
+  if (identity === null) return;
+  const { user_id: userId } = identity;
+  await writeTransaction(database, async (transaction) => {
+    actAs(transaction, origin);
+    const method = methodOf('saml', account.provider_id);
+    const ended = await Session.destroy({ where: { user_id: userId, method }, transaction });
+    if (ended > 0) noteAction(transaction, { action: 'sign out', kind: 'user', recordId: userId });
+  });
 }

@@ -8,6 +8,7 @@ import { ApiError } from '../../api/errors.ts';
 import { messages } from '../../api/messages.ts';
 import { forgiveAttempt, takeAttempt } from '../../auth/attempts.ts';
 import { actorId } from '../../auth/index.ts';
+import { LOCAL_METHOD } from '../../auth/local.ts';
 import {
   addSecondFactor,
   beginEnrolment,
@@ -125,7 +126,7 @@ async function renew(web: Web, request: Request, h: ResponseToolkit): Promise<Re
     : showCodes(web, request, h, codes);
 }
 
-/** Does something if the form's code is good, which it then serves no more; null where it is not. */
+/** Does something if the form's code is good, which then serves no more; null where it is not. */
 async function withCode<T>(
   web: Web,
   request: Request,
@@ -153,7 +154,7 @@ async function changeFactors<T>(
   write: (user: User, transaction: Transaction) => Promise<T | null>,
 ): Promise<T | null> {
   const { models } = web.services.database;
-  const { method = 'email' } = request.app.session ?? {};
+  const { method = LOCAL_METHOD } = request.app.session ?? {};
   const done = await web.writes.run(request, {
     judge: async (transaction) => {
       const id = actorId(request);

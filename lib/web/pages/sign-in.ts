@@ -2,10 +2,12 @@
 // a link for each identity provider. api.md, section 8.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { describeError } from '../../api/errors.ts';
 import { judgePassword, LOCAL_METHOD } from '../../auth/local.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { OidcClients } from '../../auth/oidc/client.ts';
 import { signOutAddress } from '../../auth/oidc/sign-out.ts';
+import type { LiveSession } from '../../auth/sessions.ts';
 import { completeSignIn, SignInRefusal, signOut } from '../../auth/sign-in.ts';
 import { wantsPage } from '../error-page.ts';
 import { textOf } from '../forms.ts';
@@ -29,9 +31,11 @@ export function signInPages(web: Web): ServerRoute[] {
   const signIn = (request: Request, h: ResponseToolkit) => signInLocally(web, request, h);
   const clients = new OidcClients(web.services.discoveryLimits);
   const leave = async (request: Request, h: ResponseToolkit) => {
-    const address = await addressAtProvider(web, clients, request);
+    const session = await web.sessions.find(request);
     await signOut(web, request, h);
-    return address === null ? web.pages.redirect(h, '/') : web.pages.leave(request, h, address);
+    const address = session === null ? null : await addressAtProvider(web, clients, session);
+    if (address === null) return web.pages.redirect(h, '/');
+    return web.pages.leave(request, h, address);
   };
   return [
     openPage('GET', '/', begin),
@@ -46,19 +50,22 @@ export function signInPages(web: Web): ServerRoute[] {
   ];
 }
 
-/** Where signing out goes on; null where it ends here. */
+/** Where signing out goes on; null where it ends here, as it does when anything is amiss. */
 async function addressAtProvider(
-  { services, sessions, recall }: Web,
+  { services, recall }: Web,
   clients: OidcClients,
-  request: Request,
+  session: LiveSession,
 ): Promise<string | null> {
-  const session = await sessions.find(request);
-  if (session === null) return null;
-  await recall.refresh();
-  const { openid_connect_providers: providers } = await recall.configuration();
-  const { database, config } = services;
-  const context = { database, clients, providers, externalUrl: config.externalUrl };
-  return signOutAddress(context, session);
+  const { database, config, log } = services;
+  try {
+    await recall.refresh();
+    const { openid_connect_providers: providers } = await recall.configuration();
+    const context = { database, clients, providers, externalUrl: config.externalUrl };
+    return await signOutAddress(context, session);
+  } catch (error) {
+    log.warn({ err: describeError(error) }, 'nobody was signed out at the provider');
+    return null;
+  }
 }
 
 async function showSignIn(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {

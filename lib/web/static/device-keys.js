@@ -9,6 +9,7 @@ import { enliven } from './postern.js';
 const KEY_BYTES = 32;
 /** Modules around a code that readers need to find it. */
 const QUIET_MODULES = 4;
+const CODE_PIXELS_MAX = 400;
 const SVG = 'http://www.w3.org/2000/svg';
 
 prepare(document.querySelector('main'), null);
@@ -51,6 +52,9 @@ async function send(form, pair) {
   const response = await fetch(form.action, { method: 'POST', body: fields, headers });
   const answer = new DOMParser().parseFromString(await response.text(), 'text/html');
   const main = document.adoptNode(answer.querySelector('main'));
+  // Whoever is not signed in any more was led elsewhere.
+  if (response.redirected && main.querySelector('[data-client-file]') === null)
+    return location.assign(response.url);
   document.querySelector('main').replaceWith(main);
   document.title = answer.title;
   if (response.redirected) history.pushState(null, '', response.url);
@@ -150,8 +154,18 @@ function drawCode(section, text, name) {
   });
   svg.append(make('rect', { width: side, height: side, fill: '#fff' }));
   svg.append(make('path', { d: dark.join(''), fill: '#000' }));
-  section.querySelector('.qr').replaceChildren(svg);
+  const box = section.querySelector('.qr');
+  box.replaceChildren(svg);
   section.hidden = false;
+  fitCode(svg, box, side);
+  new ResizeObserver(() => fitCode(svg, box, side)).observe(box);
+}
+
+/** Whole pixels for every module: uneven ones are hard to read for cameras. */
+function fitCode(svg, box, side) {
+  const pixels = Math.max(1, Math.floor(Math.min(box.clientWidth, CODE_PIXELS_MAX) / side));
+  svg.setAttribute('width', pixels * side);
+  svg.setAttribute('height', pixels * side);
 }
 
 function make(name, attributes) {

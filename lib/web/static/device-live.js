@@ -113,7 +113,7 @@ function optionsOf(box) {
       y: { range: (_plot, _least, most) => [0, Math.max(most * 1.1, 1_000)] },
     },
     axes: [
-      { ...axis, space: 96, values: (_plot, values) => values.map(timeOf) },
+      { ...axis, space: 110, values: (_plot, values) => values.map(timeOf) },
       { ...axis, size: 76, values: (_plot, values) => values.map(rateOf) },
     ],
     series: [

@@ -1,5 +1,8 @@
 // Route options of bodies. What is read and refused, the server's test shows from outside.
 
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import {
   BODY_BYTES_MAX,
@@ -27,4 +30,35 @@ test('a mistake of a judge is a 500, not a fault of the client', async (t) => {
   server.route({ method: 'POST', path: '/v0/mistaken', options, handler: () => null });
   t.is((await send('POST', '/v0/mistaken', { body: { x: {} } })).status, 500);
   t.is((await send('POST', '/v0/mistaken', { body: {} })).status, 400);
+});
+
+test('a body of unknown length is read, and answered where it is too large', async (t) => {
+  const { server, token } = await openServer(t, 'sqlite', { HTTP_PORT: '0' });
+  await server.start();
+  t.teardown(() => server.stop({ timeout: 100 }));
+  const { host, port } = server.info;
+  const statusOf = async (body: string | Buffer, headers = {}): Promise<number | undefined> => {
+    const outgoing = request({
+      host,
+      port: Number(port),
+      method: 'POST',
+      path: '/v0/rules',
+      headers: { authorization: `Bearer ${token}`, 'transfer-encoding': 'chunked', ...headers },
+      agent: false,
+    });
+    const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+    outgoing.end(body);
+    const [response] = await answered;
+    response.resume();
+    return response.statusCode;
+  };
+  const zipped = { 'content-encoding': 'gzip' };
+  const small = '{"rule":{"destination":"9.9.9.9"}}';
+  t.is(await statusOf(small), 201);
+  t.is(await statusOf(gzipSync(small), zipped), 422, 'it overlaps itself');
+  t.is(await statusOf('{"rule":'), 400);
+  t.is(await statusOf(' '.repeat(BODY_BYTES_MAX - 2) + '{}'), 400, 'no wrapper');
+  t.is(await statusOf(' '.repeat(BODY_BYTES_MAX - 1) + '{}'), 413);
+  t.is(await statusOf(' '.repeat(10 * BODY_BYTES_MAX)), 413);
+  t.is(await statusOf(gzipSync(' '.repeat(10 * BODY_BYTES_MAX)), zipped), 413);
 });

@@ -73,6 +73,19 @@ test('what is no HTTP is refused', async (t) => {
   t.is(services.counters.of('requests_refused', 'malformed_request'), 1);
 });
 
+for (const [title, headers, status] of [
+  ['no host', '', 'HTTP/1.1 400 Bad Request'],
+  ['an unknown expectation', 'host: a\r\nexpect: wonders\r\n', 'HTTP/1.1 417 Expectation Failed'],
+] as const)
+  test(`${title} is answered by Node itself, and with an id too`, async (t) => {
+    const { dial } = await listen(t, {});
+    const { socket, ended } = dial();
+    socket.write(`GET /healthz HTTP/1.1\r\n${headers}connection: close\r\n\r\n`);
+    const text = await ended;
+    t.is(statusOf(text), status);
+    t.regex(text, /\r\nx-request-id: [0-9a-f-]{36}\r\n/);
+  });
+
 test('headers that drip are cut off', async (t) => {
   const { dial, services } = await listen(t, { headersMs: 150, requestMs: 300 });
   const { socket, ended } = dial();

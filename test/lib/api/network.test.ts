@@ -18,6 +18,7 @@ test('an address is read in its canonical form, anything else is none', (t) => {
     ['FD00:0:0::0001', 'fd00::1'],
     ['::', '::'],
     ['::ffff:1.2.3.4', '::ffff:102:304'],
+    ['::1.2.3.4', '::102:304'],
     ['2001:db8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
     ['10.0.0', null],
     ['10', null],
@@ -79,6 +80,8 @@ test('a DNS server is an address or a host name', (t) => {
     ['dns.example:0', 'dns.example', ['host.portInDns']],
     ['[2606:4700::1111]:53', '[2606:4700::1111]', ['host.portInDns']],
     ['a b:53', 'a b', ['host.fqdn', 'host.portInDns']],
+    // Brackets are for a port, which none may have; resolvers take no address inside them.
+    ['[2606:4700::1111]', '[2606:4700::1111]', ['host.fqdn']],
     ['1.1.1.1/32', '1.1.1.1/32', ['host.fqdn']],
     ['999.1.1.1', '999.1.1.1', ['host.fqdn']],
     ['1.2.3.4.', '1.2.3.4.', ['host.fqdn']],

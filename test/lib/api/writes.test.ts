@@ -1,6 +1,6 @@
 // Writes that wait together share a transaction, and stay strangers to one another.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Request } from '@hapi/hapi';
 import test from 'ava';
 import { ApiError } from '../../../lib/api/errors.ts';
@@ -104,6 +104,33 @@ for (const kind of databaseKinds()) {
       '10.0.0.3',
     ]);
     t.is(await make(writes, database, '10.0.0.4'), '10.0.0.4', 'and the next one runs');
+  });
+
+  test(`${kind}: who waited long behind a database that is away is told so`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const patienceMs = 500;
+    const writes = new Writes(database, patienceMs);
+    const away = Object.assign(new Error('away'), { code: 'ECONNRESET' });
+    let isHeld = false;
+    const holding = writes.run(request(), {
+      judge: async () => {
+        isHeld = true;
+        await sleep(2 * patienceMs);
+        throw away;
+      },
+      write: async () => undefined,
+    });
+    while (!isHeld) await nextTurn();
+    const early = make(writes, database, '10.0.0.1');
+    const failed = Promise.all([
+      t.throwsAsync(holding, { is: away }),
+      t.throwsAsync(early, { is: away }),
+    ]);
+    await sleep(1.8 * patienceMs);
+    const late = make(writes, database, '10.0.0.2');
+    await failed;
+    t.is(await late, '10.0.0.2', 'who came just now tries');
+    t.is(await database.models.Rule.count(), 1, 'and what was answered as failed is never done');
   });
 
   test(`${kind}: a write that was overtaken is judged again`, async (t) => {

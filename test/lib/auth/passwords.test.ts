@@ -19,6 +19,23 @@ test('the default cost is 12', async (t) => {
   t.regex(await hashPassword(password), /^\$2b\$12\$/);
 });
 
+// Alone: it fills the queue of this process.
+test.serial('a queue that is too long refuses, and serves who is in it', async (t) => {
+  const asked = Array.from({ length: 80 }, (_, i) => hashPassword(`p${i}`, COST));
+  const outcomes = await Promise.allSettled(asked);
+  const refused = outcomes.filter(({ status }) => status === 'rejected');
+  t.is(refused.length, 80 - 2 - 64);
+  for (const one of refused)
+    t.is((one as PromiseRejectedResult).reason.code, 'service_unavailable');
+  t.truthy(await hashPassword(password, COST));
+});
+
+test('a password beyond what bcrypt reads is not the one that begins like it', async (t) => {
+  const hash = await hashPassword('x'.repeat(72), COST);
+  t.true(await verifyPassword('x'.repeat(72), hash));
+  t.false(await verifyPassword('x'.repeat(73), hash));
+});
+
 test('many passwords are all hashed, a few at a time', async (t) => {
   const hashes = await Promise.all(
     Array.from({ length: 12 }, (_, i) => hashPassword(`p${i}`, COST)),

@@ -92,6 +92,18 @@ for (const kind of databaseKinds()) {
     }
   });
 
+  test(`${kind}: a session of one gateway serves at every other, and ends at all`, async (t) => {
+    const server = await openServer(t, kind);
+    const elsewhere = await serverOn(server.database);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const there = new Visitor(elsewhere);
+    there.cookies.set(COOKIE, visitor.cookies.get(COOKIE) ?? '');
+    t.true(await isIn(there));
+    t.is((await there.post('/sign_out')).status, 303, 'with the form of this one');
+    t.false(await isIn(visitor));
+  });
+
   test(`${kind}: a change of nothing that matters leaves sessions alone`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);

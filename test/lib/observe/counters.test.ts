@@ -14,6 +14,7 @@ test('counts grow by reason, and what never happened is none', (t) => {
   t.deepEqual(counters.read(), {
     requests_refused: { not_found: 2 },
     sign_ins: {},
+    refreshes: {},
     connections_refused: { too_many: 1 },
   });
 });

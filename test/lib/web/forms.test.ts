@@ -39,10 +39,12 @@ for (const kind of databaseKinds()) {
     const attacker = new Visitor(server);
     await attacker.get('/');
     const victim = new Visitor(server);
-    t.is(
-      (await victim.post('/auth/identity', { ...FORM, csrf_token: attacker.token })).status,
-      403,
-    );
+    const form = { ...FORM, csrf_token: attacker.token };
+    const bare = await victim.post('/auth/identity', form);
+    t.is(bare.status, 403);
+    t.regex(bare.text, /sent no cookie/);
+    t.regex(bare.text, /http:\/\/127\.0\.0\.1:13000\//, 'and where it would');
+    victim.cookies.clear();
     await victim.get('/');
     t.is(
       (await victim.post('/auth/identity', { ...FORM, csrf_token: attacker.token })).status,

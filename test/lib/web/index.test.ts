@@ -3,7 +3,7 @@
 import test from 'ava';
 import { surfaces } from '../../support/server.ts';
 import { openServer } from '../../support/server.ts';
-import { addPerson, Visitor } from '../../support/visitor.ts';
+import { addPerson, type Shown, Visitor } from '../../support/visitor.ts';
 
 /** What everybody may open. */
 const OPEN = new Set([
@@ -12,7 +12,24 @@ const OPEN = new Set([
   'get /auth/identity/callback',
   'post /auth/identity',
   'post /auth/identity/callback',
+  // What providers send people to and from; each step proves itself.
+  'get /auth/oidc/{id}',
+  'get /auth/oidc/{id}/callback',
+  'get /auth/saml/auth/signin/{id}',
+  'post /auth/saml/auth/signin/{id}',
+  'post /auth/saml/sp/consume/{id}',
+  'get /auth/saml/sp/complete/{id}',
+  'get /auth/saml/sp/metadata/{id}',
+  'get /auth/saml/sp/logout/{id}',
+  'post /auth/saml/sp/logout/{id}',
   'post /sign_out',
+  'get /auth/oidc/{id}',
+  'get /auth/oidc/{id}/callback',
+  'get /auth/saml/auth/signin/{id}',
+  'post /auth/saml/auth/signin/{id}',
+  'post /auth/saml/sp/consume/{id}',
+  'get /auth/saml/sp/complete/{id}',
+  'get /auth/saml/sp/metadata/{id}',
   'delete /sign_out',
   'get /assets/{version}/{name*}',
   'get /favicon.ico',
@@ -68,3 +85,22 @@ for (const kind of surfaces().filter((one) => !one.includes('socket'))) {
     t.regex((await visitor.get('/v0/users')).text, /^\{"errors":\{"auth":"unauthenticated"\}\}$/);
   });
 }
+
+test('strangers may ask twenty times a second, who is signed in as often as they like', async (t) => {
+  const server = await openServer(t, 'sqlite', { API_RATE_LIMIT: '1000' });
+  await addPerson(server.database, 'ann@example.com');
+  const visitor = new Visitor(server);
+  await visitor.signIn('ann@example.com');
+  // Far more than the 40 that are free at once and the 20 of each second that this takes.
+  const many = (who: Visitor, path: string): Promise<Shown[]> =>
+    Promise.all(Array.from({ length: 200 }, () => who.get(path)));
+  t.true((await many(visitor, '/user_account')).every(({ status }) => status === 200));
+  const stranger = new Visitor(server);
+  stranger.cookies.set('postern-session', 'x'.repeat(43));
+  for (const path of ['/', '/user_account', '/mfa/auth']) {
+    const refused = (await many(stranger, path)).find(({ status }) => status === 429);
+    t.is(refused?.headers['retry-after'], '1', path);
+    t.regex(refused?.text ?? '', /Too many requests/, path);
+  }
+  t.is((await stranger.get('/assets/x/postern.css')).status, 200);
+});

@@ -3,7 +3,12 @@
 
 import test from 'ava';
 import { SIGN_IN_MS } from '../../../../lib/auth/identity/browser.ts';
-import { keepRequest, newState, takeRequest } from '../../../../lib/auth/identity/request.ts';
+import {
+  forgetRequests,
+  keepRequest,
+  newState,
+  takeRequest,
+} from '../../../../lib/auth/identity/request.ts';
 import { databaseKinds, openDatabase } from '../../../support/databases.ts';
 
 const browserSha256 = 'b'.repeat(64);
@@ -40,3 +45,14 @@ for (const kind of databaseKinds()) {
     }
   });
 }
+
+test('what came to nothing is forgotten', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  await keepRequest(database, { ...begun, state: newState(), secrets: {} });
+  await forgetRequests(database).run();
+  t.is(await database.models.SignInRequest.count(), 1);
+  const expires_at = new Date(0);
+  await database.models.SignInRequest.update({ expires_at }, { where: {} });
+  await forgetRequests(database).run();
+  t.is(await database.models.SignInRequest.count(), 0);
+});

@@ -145,6 +145,7 @@ for (const kind of databaseKinds()) {
       t.is(answer.status, 403);
       t.regex(answer.text, /disabled/);
       t.truthy((await personOf(server.database, email)).disabled_at);
+      t.is(server.services.counters.of('sign_ins', 'oidc_shut_out'), i + 1);
     }
   });
 
@@ -173,6 +174,18 @@ test('a provider that is away is a clear page with an id, and everything else wo
   t.is((await visitor.signIn(EMAIL)).status, 303);
   const [line] = server.log.filter(({ message }) => message.includes('through a provider'));
   t.like(line?.fields, { kind: 'oidc', provider: 'okta', reason: 'provider_unreachable' });
+});
+
+test('a provider that is away keeps nobody from signing out here', async (t) => {
+  const { server, idp } = await withProvider(t, 'sqlite');
+  const visitor = new Visitor(server);
+  await signIn(visitor, idp);
+  await visitor.get('/user_account');
+  await server.database.sequelize.query("UPDATE identity_tokens SET tokens = '1:x:y'");
+  const left = await visitor.post('/sign_out');
+  t.is(left.status, 303);
+  t.is(left.location, '/');
+  t.is(await server.database.models.Session.count(), 0);
 });
 
 test('garbage, a refusal and a time-out at the token endpoint are clear pages', async (t) => {

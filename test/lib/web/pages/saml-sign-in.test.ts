@@ -1,6 +1,8 @@
 // Signing in through SAML, page by page: with a provider that others wrote, over real HTTP, and with
 // one that lies.
 
+import { createSign } from 'node:crypto';
+import { deflateRawSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { parseXml } from '../../../../lib/auth/saml/xml.ts';
 import { serviceProvider } from '../../../../lib/auth/saml/service-provider.ts';
@@ -10,7 +12,9 @@ import {
   base64,
   BOTH,
   denial,
+  ENTITY_ID,
   goodWords,
+  idpKey,
   idpMetadata,
   requestIn,
   type Said,
@@ -270,3 +274,38 @@ test('an administrator is taken over by no SAML provider that nobody marked', as
   t.is(page.status, 403);
   t.regex(page.text, /does not vouch/);
 });
+
+test('a provider that signs a person out ends their sessions of it, and no others', async (t) => {
+  const server = await withProvider(t);
+  const visitor = new Visitor(server);
+  await signIn(server, visitor);
+  const user = await personOf(server.database, EMAIL);
+  await server.database.models.Session.create({
+    user_id: user.id,
+    sha256: 'a'.repeat(64),
+    state: 'open',
+    method: 'email',
+    inserted_at: new Date(),
+    seen_at: new Date(),
+  });
+  const path = '/auth/saml/sp/logout/saml-idp';
+  const query = addressedLogout(`${HOME.slice(0, -1)}${path}`, EMAIL);
+  t.is((await new Visitor(server).get(`${path}?${query}&RelayState=x`)).status, 502);
+  t.is((await visitor.get('/user_account')).status, 200, 'still there');
+  const done = await new Visitor(server).get(`${path}?${query}`);
+  t.is(done.status, 303);
+  t.is((await visitor.get('/user_account')).status, 302, 'signed out');
+  t.is(await server.database.models.Session.count(), 1);
+  t.is((await new Visitor(server).get(path)).location, '/');
+});
+
+function addressedLogout(destination: string, name: string): string {
+  const format = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
+  const xml = `<p:LogoutRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion" ID="_l1" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${destination}"><a:Issuer>${ENTITY_ID}</a:Issuer><a:NameID Format="${format}">${name}</a:NameID></p:LogoutRequest>`;
+  const fields = new URLSearchParams({
+    SAMLRequest: deflateRawSync(xml).toString('base64'),
+    SigAlg: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+  }).toString();
+  const signature = createSign('sha256').update(fields).sign(idpKey.privateKey, 'base64');
+  return `${fields}&Signature=${encodeURIComponent(signature)}`;
+}

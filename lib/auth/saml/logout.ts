@@ -1,0 +1,165 @@
+// Signing out that a SAML provider begins (single logout, SAML core, section 3.7): a request that
+// the provider signed, in an address or in a form, ends the sessions that the person began through
+// it. Nothing of an unsigned request is believed, and node-saml's own reading of addresses is not
+// used: it takes those without a signature.
+
+import { constants, createVerify } from 'node:crypto';
+import { promisify } from 'node:util';
+import { inflateRaw } from 'node:zlib';
+import type { Element } from '@xmldom/xmldom';
+import type { SamlIdentityProvider } from '../../../models/index.ts';
+import type { SamlMetadata } from '../saml-metadata.ts';
+import { addressesOf, CLOCK_SKEW_MS, samlOf, type ServiceProvider } from './service-provider.ts';
+import {
+  decodeMessage,
+  decodeText,
+  judgeMessageShape,
+  MESSAGE_CHARACTERS_MAX,
+  parseMessage,
+  refuse,
+} from './shape.ts';
+import { childrenOf, isNamed, textOf } from './xml.ts';
+
+const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
+const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
+const NAME_CHARACTERS_MAX = 1_024;
+/** How old a request may be, beside the clocks that differ: a replay ends what ended already. */
+const AGE_MAX_MS = 5 * 60_000;
+
+/** Signatures over addresses, with what each means to OpenSSL. */
+const SIGNATURES: Readonly<Record<string, string>> = {
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256': 'sha256',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512': 'sha512',
+};
+
+/** Who wants to sign out whom. */
+export interface LogoutSetup {
+  readonly provider: SamlIdentityProvider;
+  readonly metadata: SamlMetadata;
+  readonly ours: ServiceProvider;
+}
+
+/** What a provider asks for. */
+export interface LogoutRequest {
+  readonly id: string;
+  readonly nameId: string;
+  readonly nameIdFormat: string | null;
+}
+
+/** Judges a request that came in a form; throws ProviderRefusal. */
+export async function judgePostedLogout(
+  setup: LogoutSetup,
+  posted: string,
+  now: Date,
+): Promise<LogoutRequest> {
+  const text = decodeMessage(posted);
+  const message = readRequest(text);
+  const saml = samlOf({ ...setup, requestId: '' });
+  const base64 = Buffer.from(text, 'utf8').toString('base64');
+  try {
+    await saml.validatePostRequestAsync({ SAMLRequest: base64 });
+  } catch (cause) {
+    refuse('signature', cause);
+  }
+  return judgeRequest(message, setup, now);
+}
+
+/** Judges a request that came in an address; `query` is what stood behind the question mark. */
+export async function judgeAddressedLogout(
+  setup: LogoutSetup,
+  query: string,
+  now: Date,
+): Promise<LogoutRequest> {
+  judgeQuerySignature(query, setup.metadata);
+  const bytes = Buffer.from(valueIn(query, 'SAMLRequest') ?? '', 'base64');
+  return judgeRequest(readRequest(decodeText(await inflate(bytes))), setup, now);
+}
+
+async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
+  try {
+    return await promisify(inflateRaw)(bytes, { maxOutputLength: MESSAGE_CHARACTERS_MAX });
+  } catch (cause) {
+    return refuse('not deflated', cause);
+  }
+}
+
+/** The signature covers three fields as they were written (SAML bindings, section 3.4.4.1). */
+function judgeQuerySignature(query: string, { signingCertificates }: SamlMetadata): void {
+  const signed = ['SAMLRequest', 'RelayState', 'SigAlg']
+    .map((name) => partOf(query, name))
+    .filter((part) => part !== null)
+    .join('&');
+  const digest = SIGNATURES[valueIn(query, 'SigAlg') ?? ''];
+  if (digest === undefined) refuse('a signature algorithm that is not taken');
+  const signature = Buffer.from(valueIn(query, 'Signature') ?? '', 'base64');
+  const isGood = signingCertificates.some((certificate) =>
+    createVerify(digest)
+      .update(signed)
+      .verify({ key: pem(certificate), padding: constants.RSA_PKCS1_PADDING }, signature),
+  );
+  if (!isGood) refuse('signature');
+}
+
+function pem(base64: string): string {
+  return `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----`;
+}
+
+/** A field as it was written; what stands twice is read by nobody alike, and refused. */
+function partOf(query: string, name: string): string | null {
+  const parts = query.split('&').filter((part) => part.split('=')[0] === name);
+  if (parts.length > 1) refuse(`${name} stands twice`);
+  return parts[0] ?? null;
+}
+
+function valueIn(query: string, name: string): string | null {
+  const part = partOf(query, name);
+  return part === null ? null : new URLSearchParams(part).get(name);
+}
+
+function readRequest(text: string): Element {
+  const message = parseMessage(text);
+  if (!isNamed(message, PROTOCOL, 'LogoutRequest')) refuse('not a LogoutRequest');
+  judgeMessageShape(message, [message]);
+  return message;
+}
+
+function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRequest {
+  const id = message.getAttribute('ID') ?? '';
+  if (id === '' || message.getAttribute('Version') !== '2.0') refuse('not version 2.0');
+  const issuer = childrenOf(message, ASSERTION, 'Issuer');
+  const [first] = issuer;
+  if (first === undefined || issuer.length > 1) refuse('Issuer');
+  if (textOf(first)?.trim() !== setup.metadata.entityId) refuse('Issuer');
+  // Signed messages must say for whom they are (SAML bindings, sections 3.4.5.2 and 3.5.5.2).
+  if (message.getAttribute('Destination') !== addressesOf(setup.provider).logout)
+    refuse('Destination');
+  judgeAge(message, now);
+  const [name, second] = childrenOf(message, ASSERTION, 'NameID');
+  const nameId = name === undefined ? '' : (textOf(name)?.trim() ?? '');
+  if (name === undefined || second !== undefined || nameId === '') refuse('NameID');
+  if (nameId.length > NAME_CHARACTERS_MAX) refuse('NameID');
+  return { id, nameId, nameIdFormat: name.getAttribute('Format') };
+}
+
+function judgeAge(message: Element, now: Date): void {
+  const issued = Date.parse(message.getAttribute('IssueInstant') ?? '');
+  const end = Date.parse(message.getAttribute('NotOnOrAfter') ?? '9999-12-31T00:00:00Z');
+  const ageMs = now.getTime() - issued;
+  // What is no time is neither younger nor older than anything.
+  const isGood = ageMs < AGE_MAX_MS + CLOCK_SKEW_MS && ageMs > -CLOCK_SKEW_MS;
+  if (!isGood || !(now.getTime() - CLOCK_SKEW_MS < end)) refuse('time');
+}
+
+/** The address at the provider that takes our answer; null where it takes none in an address. */
+export async function logoutAnswer(
+  setup: LogoutSetup,
+  request: Pick<LogoutRequest, 'id'>,
+  relayState: string,
+  answerId: string,
+): Promise<string | null> {
+  const logoutUrl = setup.metadata.logoutUrls.redirect;
+  if (logoutUrl === undefined) return null;
+  const saml = samlOf({ ...setup, requestId: answerId }, { logoutUrl });
+  const asked = { ID: request.id, issuer: '', nameID: '', nameIDFormat: '' };
+  return saml.getLogoutResponseUrlAsync(asked, relayState, {}, true);
+}

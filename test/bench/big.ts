@@ -1,0 +1,298 @@
+// A big gateway: `npm run bench:big [-- --devices N --rules N --record]`.
+//
+// 10,000 devices that live, under 10,000 global rules, on SQLite: how long a start takes, what one
+// change costs and whom it disturbs, how soon everyone is served again after a restart, what steady
+// rekeying costs. The gateway is a process of its own on this machine, without a TUN: it answers
+// pings to its own address itself. The clients (test/support/many-clients.ts) are another process,
+// and share the machine's cores with it. Needs no rights.
+
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpus, loadavg, release } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { connectDatabase, migrate } from '../../models/index.ts';
+import { addCrowd, addRuleCrowd, ipv4OfCrowd } from '../support/crowd.ts';
+import {
+  type ClientConfig,
+  type FromClients,
+  makeClientKeys,
+  type ToClients,
+} from '../support/many-clients.ts';
+import { ThisMachine } from '../support/namespaces.ts';
+import { cpuSecondsOf, Postern } from '../support/postern.ts';
+import { addUser } from '../support/records.ts';
+
+const { values } = parseArgs({
+  options: {
+    devices: { type: 'string', default: '10000' },
+    rules: { type: 'string', default: '10000' },
+    record: { type: 'boolean', default: false },
+  },
+});
+const deviceCount = Number(values.devices);
+const ruleCount = Number(values.rules);
+const PORT = 13_901;
+const GATEWAY = '100.64.0.1';
+/** Changes of each kind. */
+const CHANGES = 50;
+const PROBE_MS = 5;
+const REKEY_SECONDS = 30;
+/** Each device makes a session every two minutes (REKEY_AFTER_TIME). */
+const REKEYS_PER_SECOND = deviceCount / 120;
+
+/** A line of the report. */
+type Line = [measure: string, figure: string, bar: string];
+
+// ---- the database ----------------------------------------------------------------------------
+
+async function fill(url: string, encryptionKey: Buffer): Promise<{ clients: ClientConfig[] }> {
+  const database = await connectDatabase({ url, encryptionKey });
+  try {
+    await migrate(database);
+    const { id } = await addUser(database, { email: 'crowd@example.test', role: 'admin' });
+    const clients = Array.from({ length: deviceCount }, (_, number) => ({
+      ...makeClientKeys(),
+      presharedKey: randomBytes(32).toString('base64'),
+      ipv4: ipv4OfCrowd(number),
+    }));
+    await addCrowd(database, id, deviceCount, (number) => clients[number]!);
+    await addRuleCrowd(database, ruleCount);
+    return { clients };
+  } finally {
+    await database.close();
+  }
+}
+
+// ---- the clients' process --------------------------------------------------------------------
+
+class Clients {
+  readonly #child: ChildProcess;
+  readonly #told: FromClients[] = [];
+
+  constructor() {
+    this.#child = fork(join(import.meta.dirname, '../support/many-clients.ts'));
+    this.#child.on('message', (message: FromClients) => this.#told.push(message));
+  }
+
+  /** Says something and waits for the answer of a type. */
+  async ask<T extends FromClients['type']>(
+    message: ToClients,
+    type: T,
+  ): Promise<Extract<FromClients, { type: T }>> {
+    this.#told.length = 0;
+    this.#child.send(message);
+    return this.#next((told) => told.type === type) as Promise<Extract<FromClients, { type: T }>>;
+  }
+
+  say(message: ToClients): void {
+    this.#told.length = 0;
+    this.#child.send(message);
+  }
+
+  /** What the probe that was asked for last has seen. */
+  async probed(): Promise<Extract<FromClients, { type: 'probed' }>> {
+    const told = await this.#next((message) => message.type === 'probed');
+    if (told.type !== 'probed') throw new Error('something else');
+    return told;
+  }
+
+  /** When so many are served, in Unix ms. */
+  async served(count: number, limitMs: number): Promise<number> {
+    const told = await this.#next(
+      (message) => message.type === 'served' && message.count >= count,
+      limitMs,
+    );
+    return told.type === 'served' ? told.at : 0;
+  }
+
+  async #next(test: (message: FromClients) => boolean, limitMs = 120_000): Promise<FromClients> {
+    const began = performance.now();
+    for (;;) {
+      const found = this.#told.find(test);
+      if (found !== undefined) return found;
+      if (performance.now() - began > limitMs) {
+        const last = JSON.stringify(this.#told.at(-1));
+        throw new Error(`the clients are not there yet after ${limitMs} ms: ${last}`);
+      }
+      await sleep(10);
+    }
+  }
+
+  async end(): Promise<void> {
+    const exited = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exited;
+  }
+}
+
+// ---- what is measured ------------------------------------------------------------------------
+
+function residentMib(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024);
+}
+
+/** Median and worst of what some requests took. */
+function summary(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  return `${sorted[sorted.length >> 1]!.toFixed(1)} / ${sorted.at(-1)!.toFixed(1)} ms`;
+}
+
+/** Changes one after the other, each answered in force; ms from the request to the answer. */
+async function changes(postern: Postern): Promise<Line[]> {
+  const user = await postern.create('user', { email: 'changes@example.test' });
+  const devices: string[] = [];
+  const rules: string[] = [];
+  const kinds: [name: string, change: (i: number) => Promise<unknown>][] = [
+    [
+      'POST /v0/rules',
+      async (i) =>
+        rules.push((await postern.create('rule', { destination: `172.16.${i}.0/24` })).id),
+    ],
+    [
+      'POST /v0/devices',
+      async () => {
+        const { publicKey: public_key } = makeClientKeys();
+        devices.push((await postern.create('device', { user_id: user.id, public_key })).id);
+      },
+    ],
+    [
+      'PATCH /v0/devices, another key',
+      async (i) =>
+        postern.update('device', devices[i]!, { public_key: makeClientKeys().publicKey }),
+    ],
+    ['DELETE /v0/rules', async (i) => postern.remove('rule', rules[i]!)],
+    ['DELETE /v0/devices', async (i) => postern.remove('device', devices[i]!)],
+  ];
+  const lines: Line[] = [];
+  for (const [name, change] of kinds) {
+    const times: number[] = [];
+    for (let i = 0; i < CHANGES; i++) {
+      const at = performance.now();
+      await change(i);
+      times.push(performance.now() - at);
+      await sleep(20);
+    }
+    lines.push([`${name}, median / worst until in force`, summary(times), '≤ 50 ms']);
+  }
+  return lines;
+}
+
+async function measure(postern: Postern, clients: Clients, list: ClientConfig[]): Promise<Line[]> {
+  const lines: Line[] = [];
+  const startMs = await postern.start();
+  lines.push(['start, from the process to ready', `${(startMs / 1_000).toFixed(2)} s`, '≤ 3 s']);
+  lines.push(['memory after the start', `${residentMib(postern.pid)} MiB`, '']);
+
+  const { body } = await postern.call('GET', '/v0/devices?limit=1');
+  const [device] = (body as { data: Record<string, unknown>[] }).data;
+  const serverPublicKey = String(device?.['server_public_key']);
+  await clients.ask(
+    { type: 'begin', clients: list, serverPublicKey, port: PORT, gatewayIpv4: GATEWAY },
+    'ready',
+  );
+  const cpuBefore = cpuSecondsOf(postern.pid);
+  const { seconds } = await clients.ask({ type: 'connect', window: 128 }, 'connected');
+  const cpuMs = ((cpuSecondsOf(postern.pid) - cpuBefore) * 1_000) / deviceCount;
+  lines.push([
+    'all clients connect',
+    `${seconds.toFixed(1)} s, ${(deviceCount / seconds).toFixed(0)} a second, ${cpuMs.toFixed(3)} ms of CPU each`,
+    '',
+  ]);
+  lines.push(['memory with all sessions', `${residentMib(postern.pid)} MiB`, '≤ 300 MiB']);
+
+  const idle = await clients.ask({ type: 'probe', everyMs: PROBE_MS, seconds: 10 }, 'probed');
+  clients.say({ type: 'probe', everyMs: PROBE_MS, seconds: 30 });
+  lines.push(...(await changes(postern)));
+  const busy = await clients.probed();
+  const text = ({ lost, medianMs, p99Ms, maxMs }: typeof idle): string =>
+    `${lost} lost, ${medianMs.toFixed(2)} / ${p99Ms.toFixed(2)} / ${maxMs.toFixed(2)} ms`;
+  lines.push([`another device's pings every ${PROBE_MS} ms, without changes`, text(idle), '']);
+  lines.push(['the same while the changes run', text(busy), 'none lost, none 20 ms late']);
+
+  const restAt = cpuSecondsOf(postern.pid);
+  await sleep(10_000);
+  const restShare = (cpuSecondsOf(postern.pid) - restAt) / 10;
+  const rekeyAt = cpuSecondsOf(postern.pid);
+  const beganAt = performance.now();
+  await clients.ask(
+    { type: 'rekey', perSecond: REKEYS_PER_SECOND, seconds: REKEY_SECONDS },
+    'rekeyed',
+  );
+  const share =
+    (cpuSecondsOf(postern.pid) - rekeyAt) / ((performance.now() - beganAt) / 1_000) - restShare;
+  lines.push(['a core at rest, all connected', `${(restShare * 100).toFixed(1)} %`, '']);
+  lines.push([
+    `a core for ${REKEYS_PER_SECOND.toFixed(0)} handshakes a second, beyond that`,
+    `${(share * 100).toFixed(1)} %`,
+    '< 5 %',
+  ]);
+
+  clients.say({ type: 'forget' });
+  await sleep(200);
+  await postern.stop();
+  clients.say({ type: 'forget' });
+  const againMs = Date.now();
+  const readyMs = await postern.start();
+  const halfAt = await clients.served(deviceCount / 2, 30_000);
+  const mostAt = await clients.served(deviceCount * 0.99, 30_000);
+  const servedAt = await clients.served(deviceCount, 30_000);
+  lines.push([
+    'all served again after a restart',
+    `${((servedAt - againMs) / 1_000).toFixed(1)} s from the process, of which ${(readyMs / 1_000).toFixed(1)} s to ready; half of them ${((halfAt - againMs) / 1_000).toFixed(1)} s, 99 % ${((mostAt - againMs) / 1_000).toFixed(1)} s`,
+    '≤ 5 s',
+  ]);
+  lines.push([
+    'CPU of the gateway until then, start and all',
+    `${cpuSecondsOf(postern.pid).toFixed(1)} s`,
+    '',
+  ]);
+  lines.push(['memory then', `${residentMib(postern.pid)} MiB`, '≤ 300 MiB']);
+  return lines;
+}
+
+const load = loadavg()[0]?.toFixed(1);
+const folder = mkdtempSync(join(import.meta.dirname, '.bench-'));
+const clients = new Clients();
+const encryptionKey = randomBytes(32);
+const url = `sqlite:${folder}/big.sqlite`;
+const machine = new ThisMachine();
+const postern = new Postern(machine, '127.0.0.1', {
+  DATA_DIR: folder,
+  DATABASE_URL: url,
+  DATABASE_ENCRYPTION_KEY: encryptionKey.toString('base64'),
+  HTTP_HOST: '127.0.0.1',
+  EXTERNAL_URL: 'http://127.0.0.1:13000/',
+  WIREGUARD_PORT: String(PORT),
+  WIREGUARD_TUN: 'off',
+  MAX_DEVICES_PER_USER: '100',
+  API_RATE_LIMIT: '0',
+  LOG_LEVEL: 'warn',
+});
+let lines: Line[];
+try {
+  process.stderr.write(`making ${deviceCount} devices and ${ruleCount} rules\n`);
+  lines = await measure(postern, clients, (await fill(url, encryptionKey)).clients);
+} finally {
+  await machine.stopAll();
+  await clients.end();
+  rmSync(folder, { recursive: true, force: true });
+}
+const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+const cpu = cpus();
+const report = `
+### ${new Date().toISOString().slice(0, 10)}, ${commit}: ${deviceCount} devices, ${ruleCount} rules
+
+\`npm run bench:big -- --devices ${deviceCount} --rules ${ruleCount}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; clients on the same cores; load average ${load} before the run.
+
+| | | bar |
+|---|---|---|
+${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}
+`;
+process.stdout.write(report);
+if (values.record) appendFileSync(new URL('./RESULTS.md', import.meta.url), report);

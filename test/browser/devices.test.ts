@@ -1,0 +1,278 @@
+// One's own devices in a real browser: the key pair is made there, and its private half never leaves.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { Page } from 'playwright-core';
+import { derivePublicKey } from '../../dataplane/index.ts';
+import { connectDatabase, newId, recordStatus } from '../../models/index.ts';
+import { inspect, openBrowser, signIn, type Stage } from '../support/browser.ts';
+import { readCode } from '../support/qr.ts';
+import { newKey } from '../support/server.ts';
+
+/** A device as the API tells of it. */
+interface Told {
+  id: string;
+  name: string;
+  public_key: string;
+  server_public_key: string;
+  ipv4: string;
+}
+
+async function devicesOf({ gateway }: Stage): Promise<Told[]> {
+  return ((await gateway.call('GET', '/v0/devices')).body as { data: Told[] }).data;
+}
+
+async function configure({ gateway }: Stage, configuration: object): Promise<void> {
+  const { status, text } = await gateway.call('PATCH', '/v0/configuration', { configuration });
+  if (status !== 200) throw new Error(text);
+}
+
+function privateKeyOf(file: string): string {
+  return /^PrivateKey = (.*)$/m.exec(file)?.[1] ?? '';
+}
+
+function publicKeyOf(privateKey: string): string {
+  return Buffer.from(derivePublicKey(Buffer.from(privateKey, 'base64'))).toString('base64');
+}
+
+/** Keeps everything that a page's browser sends: addresses, headers and bodies. */
+function record(page: Page): () => Promise<string> {
+  const sent: Promise<string>[] = [];
+  page.context().on('request', (request) => {
+    const body = request.postData() ?? '';
+    sent.push(
+      request.allHeaders().then(
+        (headers) => [request.url(), JSON.stringify(headers), body].join('\n'),
+        () => [request.url(), body].join('\n'),
+      ),
+    );
+  });
+  return async () => (await Promise.all(sent)).join('\n');
+}
+
+/** Fails where a private key is anywhere but on the page. */
+async function isNowhere(
+  t: ExecutionContext,
+  { gateway }: Stage,
+  page: Page,
+  sent: string,
+  key: string,
+): Promise<void> {
+  t.is(Buffer.from(key, 'base64').length, 32, key);
+  t.true(sent.includes('public_key='), 'the record holds forms');
+  const spellings = [key, encodeURIComponent(key), Buffer.from(key, 'base64').toString('hex')];
+  const state = JSON.stringify(await page.context().storageState({ indexedDB: true }));
+  const session = await page.evaluate<string>('JSON.stringify({ ...sessionStorage })');
+  const history = await page.evaluate<string>(
+    'JSON.stringify([history.state, location.href, name])',
+  );
+  for (const spelling of spellings)
+    for (const place of [sent, state, session, history, gateway.output()])
+      t.false(place.includes(spelling));
+}
+
+test('a device is added: its file is downloaded, copied and scanned, its key sent nowhere', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person({ permissions: ['clipboard-read', 'clipboard-write'] });
+  const sent = record(page);
+  await signIn(page);
+  await page.waitForURL('/user_devices');
+  await inspect(t, page, 'devices-empty');
+  await page.getByRole('link', { name: 'Add a device' }).first().click();
+  await page.waitForURL('/user_devices/new');
+  await inspect(t, page, 'device-new');
+  t.false(await page.getByLabel('Public key').isVisible(), 'nobody is asked for a key');
+  await page.getByText('Network settings').click();
+  await inspect(t, page, 'device-new-settings');
+  await page.getByLabel('Use the default: 1280').uncheck();
+  await page.getByLabel('Own value of MTU').fill('9000');
+  await page.getByLabel('Name', { exact: true }).fill("Ann's laptop");
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('must be less than or equal to 1500').waitFor();
+  await inspect(t, page, 'device-new-refused');
+  t.is((await devicesOf(stage)).length, 0);
+  await page.getByLabel('Own value of MTU').fill('1400');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('Save this now.').waitFor();
+  t.regex(page.url(), /\/user_devices\/[0-9a-f-]{36}\/file$/);
+  await inspect(t, page, 'device-file');
+
+  const [device] = await devicesOf(stage);
+  const file = await page.locator('#client-file').innerText();
+  const privateKey = privateKeyOf(file);
+  t.is(publicKeyOf(privateKey), String(device?.public_key));
+  t.regex(file, /^MTU = 1400$/m);
+  t.true(file.includes(`PublicKey = ${device?.server_public_key}\n`));
+  t.true(file.includes(`Address = ${device?.ipv4}/32, `));
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ]);
+  t.is(download.suggestedFilename(), 'Ann-s-laptop.conf');
+  t.is(readFileSync(String(await download.path()), 'utf8'), file);
+  await page.getByRole('button', { name: 'Copy' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  t.is(await page.evaluate('navigator.clipboard.readText()'), file);
+  const code = page.getByRole('img', { name: 'QR code of Ann-s-laptop.conf' });
+  t.is(await readCode(stage.browser, code), file);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.setViewportSize({ width: 360, height: 740 });
+  t.is(await readCode(stage.browser, code), file, 'on a small dark screen too');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await isNowhere(t, stage, page, await sent(), privateKey);
+
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Add a device' }).waitFor();
+  await page.goForward();
+  await page.getByLabel('Private key of this device').waitFor();
+  t.false((await page.content()).includes(privateKey), 'left, it is gone');
+});
+
+test('a file is shown again: a private key is pasted, or another pair made at a click', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  const sent = record(page);
+  await signIn(page);
+  await page.goto('/user_devices/new');
+  await page.getByLabel('Name', { exact: true }).fill('phone');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('Save this now.').waitFor();
+  const first = await page.locator('#client-file').innerText();
+  await configure(stage, { default_client_dns: ['9.9.9.9'] });
+
+  await page.goto('/user_devices');
+  await inspect(t, page, 'devices-outdated');
+  await page.getByRole('link', { name: 'File is out of date' }).click();
+  await inspect(t, page, 'device-file-outdated');
+  const field = page.getByLabel('Private key of this device');
+  await field.fill(Buffer.alloc(32, 1).toString('base64'));
+  await page.getByText('This is the key of another device.').waitFor();
+  await field.fill('nonsense');
+  await page.getByText('This is no private key.').waitFor();
+  t.false(await page.locator('[data-qr]').isVisible());
+  await inspect(t, page, 'device-file-wrong-key');
+  await field.fill(privateKeyOf(first));
+  const again = await page.locator('#client-file').innerText();
+  t.is(again, first.replace(/^DNS = .*$/m, 'DNS = 9.9.9.9'));
+  t.is(await readCode(stage.browser, page.getByRole('img', { name: /^QR code/ })), again);
+  await page.getByRole('button', { name: 'The device has this file' }).click();
+  await page.getByRole('heading', { name: 'Status' }).waitFor();
+  t.is(await page.getByText('out of date').count(), 0);
+
+  await page.getByRole('link', { name: 'File and QR code' }).click();
+  await page.getByRole('button', { name: 'Make a new key pair' }).click();
+  await page.getByText('Save this now.').waitFor();
+  await inspect(t, page, 'device-file-new-key');
+  const second = await page.locator('#client-file').innerText();
+  const [device] = await devicesOf(stage);
+  t.not(privateKeyOf(second), privateKeyOf(first));
+  t.is(publicKeyOf(privateKeyOf(second)), String(device?.public_key));
+  t.is(await readCode(stage.browser, page.getByRole('img', { name: /^QR code/ })), second);
+  const all = await sent();
+  for (const file of [first, second]) await isNowhere(t, stage, page, all, privateKeyOf(file));
+});
+
+test('a device shows what it does, is changed and removed', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await configure(stage, { vpn_session_duration: 86_400 });
+  await signIn(page);
+  await page.goto('/user_devices/new');
+  await page.getByLabel('Name', { exact: true }).fill('laptop');
+  await page.getByLabel('Description').fill('The one with the sticker');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('Save this now.').waitFor();
+  const [device] = await devicesOf(stage);
+  await page.goto(`/user_devices/${device?.id}`);
+  await page.getByText('Never seen').waitFor();
+  await page.getByRole('img', { name: 'Traffic of the last two minutes' }).waitFor();
+
+  const folder = stage.gateway.environment['DATA_DIR'] ?? '';
+  const database = await connectDatabase({
+    url: `sqlite:${join(folder, 'postern.sqlite')}`,
+    encryptionKey: Buffer.from(readFileSync(join(folder, 'encryption.key'), 'utf8'), 'base64'),
+  });
+  t.teardown(() => database.close());
+  const deviceId = String(device?.id);
+  for (let i = 0; i < 12; i += 1) {
+    const report = {
+      deviceId,
+      latestHandshake: new Date(),
+      remoteIp: '192.0.2.7',
+      remotePort: 4_711,
+    };
+    const wave = Math.round(400_000 * (1 + Math.sin(i)));
+    await recordStatus(database, newId(), [{ ...report, rxBytes: 90_000, txBytes: wave }]);
+    await page.waitForTimeout(500);
+  }
+  await page.locator('.badge', { hasText: 'Online' }).waitFor();
+  await page.getByText('192.0.2.7:4711').waitFor();
+  await page.locator('[data-value=uploaded]', { hasText: /^1\.1 MB$/ }).waitFor();
+  await inspect(t, page, 'device');
+  await page.goto('/user_devices');
+  await inspect(t, page, 'devices');
+
+  await page.getByRole('link', { name: 'Renew it' }).click();
+  await inspect(t, page, 'sign-in-again');
+  await page.getByLabel('Password').fill('correct horse battery');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL('/user_devices');
+
+  await page.getByRole('link', { name: 'laptop' }).click();
+  await page.getByRole('link', { name: 'Change', exact: true }).click();
+  await page.getByLabel('Name', { exact: true }).fill('new name');
+  await inspect(t, page, 'device-edit');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'new name' }).waitFor();
+  await page.getByRole('button', { name: 'Remove this device' }).click();
+  await inspect(t, page, 'device-remove');
+  await page.getByRole('button', { name: 'Remove it' }).click();
+  await page.getByText('No device yet').waitFor();
+  t.is((await devicesOf(stage)).length, 0);
+
+  await configure(stage, { vpn_session_duration: 1 });
+  await page.waitForTimeout(1_100);
+  await page.reload();
+  await page.getByText('Your VPN session has ended').waitFor();
+  await inspect(t, page, 'devices-session-ended');
+});
+
+test('whoever is signed out meanwhile is led to sign in, and nothing is made', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.goto('/user_devices/new');
+  await page.context().clearCookies();
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  t.is(await page.locator('nav').count(), 0, 'it is the whole page');
+  t.is((await devicesOf(stage)).length, 0);
+});
+
+test('without scripts a person brings a key of their own, and is told how', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person({ javaScriptEnabled: false });
+  await signIn(page);
+  await page.goto('/user_devices/new');
+  await page.getByText('wg genkey | tee private.key | wg pubkey').waitFor();
+  const publicKey = newKey();
+  await page.getByLabel('Public key').fill(publicKey);
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByRole('heading', { name: 'For a computer' }).waitFor();
+  t.is((await devicesOf(stage))[0]?.public_key, publicKey);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ]);
+  t.regex(
+    readFileSync(await download.path(), 'utf8'),
+    /^PrivateKey = PASTE-THE-PRIVATE-KEY-HERE$/m,
+  );
+  const other = newKey();
+  await page.getByLabel('Public key').fill(other);
+  await page.getByRole('button', { name: 'Make a new key pair' }).click();
+  await page.getByText('has another key pair').waitFor();
+  t.is((await devicesOf(stage))[0]?.public_key, other);
+});

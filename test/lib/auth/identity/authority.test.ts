@@ -1,0 +1,25 @@
+// Who an entry leads to: the mark of trust is for that, whatever else of the entry changes.
+
+import test from 'ava';
+import { oidcAuthority, samlAuthority } from '../../../../lib/auth/identity/authority.ts';
+import { ENTITY_ID, idpMetadata } from '../../../support/bad-saml-provider.ts';
+import { signOnService } from '../../../support/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../../support/providers.ts';
+
+test('an OpenID entry leads to its discovery document', (t) => {
+  const discovery_document_uri = 'https://id.example/d';
+  const entry = oidcEntry({ discovery_document_uri });
+  const authority = { kind: 'oidc', provider_id: 'okta', authority: discovery_document_uri };
+  t.deepEqual(oidcAuthority(entry) as object, authority);
+  t.deepEqual(
+    oidcAuthority(oidcEntry({ discovery_document_uri, client_secret: 'other' })),
+    oidcAuthority(entry),
+  );
+});
+
+test('a SAML entry leads to the entity of its metadata', (t) => {
+  const entry = samlEntry({ metadata: idpMetadata(signOnService()) });
+  const authority = { kind: 'saml', provider_id: 'saml-idp', authority: ENTITY_ID };
+  t.deepEqual(samlAuthority(entry) as object, authority);
+  t.throws(() => samlAuthority(samlEntry({ metadata: '<x/>' })), { name: 'ProviderRefusal' });
+});

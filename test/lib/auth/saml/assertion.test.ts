@@ -1,0 +1,61 @@
+// Reading an assertion whose signature was found good: that it is whole, and for us. What a provider
+// may bend in it, with all around it: response.test.ts.
+
+import test from 'ava';
+import { readAssertion } from '../../../../lib/auth/saml/assertion.ts';
+import { parseSamlMetadata } from '../../../../lib/auth/saml-metadata.ts';
+import { addressesOf } from '../../../../lib/auth/saml/service-provider.ts';
+import {
+  assertionXml,
+  goodWords,
+  idpKey,
+  idpMetadata,
+  OUR_ENTITY_ID,
+  type Said,
+} from '../../../support/bad-saml-provider.ts';
+import { signOnService } from '../../../support/identity-provider.ts';
+import { samlEntry } from '../../../support/providers.ts';
+
+const provider = samlEntry({ metadata: idpMetadata(signOnService()) });
+const setup = {
+  provider,
+  metadata: parseSamlMetadata(provider.metadata),
+  ours: { entityId: OUR_ENTITY_ID, key: idpKey },
+  requestId: '_r',
+};
+const { consume } = addressesOf(provider);
+
+function xml(said: Partial<Said> = {}): string {
+  return assertionXml({ ...goodWords('_r', consume), ...said });
+}
+
+test('whoever bears it for this request, by one of several confirmations', (t) => {
+  const other = '<a:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:holder-of-key"/>';
+  const good = xml();
+  const several = good.replace('<a:SubjectConfirmation ', `${other}<a:SubjectConfirmation `);
+  t.is(readAssertion(several, setup, new Date()).nameId, 'person@example.com');
+  t.is(readAssertion(good, setup, new Date()).sessionIndex, 's1');
+});
+
+const bad: [says: string, xml: string, why: RegExp][] = [
+  ['something else', '<a/>', /not an assertion/],
+  ['another namespace', xml().replace('SAML:2.0:assertion', 'SAML:1.0:assertion'), /not an assert/],
+  ['no id', xml({ assertionId: '' }), /ID/],
+  ['two issuers', xml().replace('<a:Subject>', '<a:Issuer>x</a:Issuer><a:Subject>'), /Issuer/],
+  ['two subjects', xml().replace('<a:Subject>', '<a:Subject/><a:Subject>'), /Subject/],
+  ['two names', xml().replace('<a:NameID', '<a:NameID>admin</a:NameID><a:NameID'), /NameID/],
+  [
+    'a local time',
+    xml().replace(/NotBefore="[^"]+"/, 'NotBefore="2026-11-21T12:00:00"'),
+    /no time/,
+  ],
+  ['no time', xml().replace(/NotOnOrAfter="[^"]+"/g, 'NotOnOrAfter="soon"'), /no time/],
+  ['two conditions', xml().replace('<a:Conditions', '<a:Conditions/><a:Conditions'), /Conditions/],
+];
+for (const [says, text, why] of bad)
+  test(`refused: ${says}`, (t) => {
+    t.throws(() => readAssertion(text, setup, new Date()), {
+      name: 'ProviderRefusal',
+      message: why,
+    });
+  });
