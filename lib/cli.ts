@@ -15,6 +15,8 @@ export interface Options {
   readonly since?: Date;
   /** As many at most. */
   readonly limit?: number;
+  /** A time to come; null for never. */
+  readonly at?: Date | null;
   readonly json: boolean;
   readonly qr: boolean;
   readonly passwordStdin: boolean;
@@ -36,7 +38,7 @@ interface Entry {
   readonly operand?: boolean;
   /** Options that it takes besides `--help`. */
   readonly takes: readonly OptionName[];
-  readonly needs?: readonly ('email' | 'name' | 'id')[];
+  readonly needs?: readonly ('email' | 'name' | 'id' | 'at')[];
 }
 
 type OptionName = Exclude<keyof typeof optionTypes, 'help'>;
@@ -67,6 +69,25 @@ const commands = {
     sentence: 'Shuts a user out: devices pass no packet, tokens are void.',
     takes: ['email', 'json'],
     needs: ['email'],
+  },
+  'device enable': {
+    usage: '--id ID',
+    sentence: 'Switches a device on again.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'device disable': {
+    usage: '--id ID',
+    sentence: 'Switches a device off: it passes no packet, whoever owns it.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'device expire': {
+    usage: '--id ID --at T',
+    sentence:
+      'Lets a device pass no packet from a time on (2026-12-31, 2026-12-31T17:00:00Z), or, with --at never, not end.',
+    takes: ['id', 'at', 'json'],
+    needs: ['id', 'at'],
   },
   'user reset-mfa': {
     usage: '--email E',
@@ -150,6 +171,7 @@ const optionTypes = {
   days: { type: 'string' },
   since: { type: 'string' },
   limit: { type: 'string' },
+  at: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   'password-stdin': { type: 'boolean' },
@@ -185,10 +207,10 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= 10_000))
     return { complaint: `--limit takes a whole number from 1 to 10000, not "${values.limit}"` };
   const since = values.since === undefined ? undefined : parseTime(values.since);
-  if (since === null)
-    return {
-      complaint: `--since takes a time such as 2026-11-21T08:00:00Z, not "${values.since}"`,
-    };
+  if (since === null) return { complaint: noTime('since', values.since) };
+  const at = values.at === undefined || values.at === 'never' ? null : parseTime(values.at);
+  if (at === null && values.at !== undefined && values.at !== 'never')
+    return { complaint: `${noTime('at', values.at)}; or never` };
   const options: Options = {
     ...(values.email === undefined ? {} : { email: values.email }),
     ...(values.name === undefined ? {} : { name: values.name }),
@@ -196,12 +218,17 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ...(days === undefined ? {} : { days }),
     ...(since === undefined ? {} : { since }),
     ...(limit === undefined ? {} : { limit }),
+    ...(values.at === undefined ? {} : { at }),
     json: values.json === true,
     qr: values.qr === true,
     passwordStdin: values['password-stdin'] === true,
     resetMfa: values['reset-mfa'] === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, options } };
+}
+
+function noTime(option: string, text: string | undefined): string {
+  return `--${option} takes a time such as 2026-11-21T08:00:00Z, not "${text}"`;
 }
 
 /** Reads a date or a time of ISO 8601, UTC where no zone is named; null when it is none. */

@@ -6,6 +6,7 @@ import { type Database, readAuditEntries } from '../models/index.ts';
 import { ensureAdministrator, resetSecondFactorsOf, setUserEnabled } from './auth/accounts.ts';
 import { createToken, listTokens, revokeToken } from './auth/tokens.ts';
 import type { Command, CommandName } from './cli.ts';
+import { setSwitches, type Switches } from './devices/switches.ts';
 import { entryLine, showEntry } from './observe/audit.ts';
 
 /** What a command says: text for people, data for programs. */
@@ -29,6 +30,10 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'admin create-or-reset': createOrResetAdministrator,
   'user enable': (database, command) => switchUser(database, command, true),
   'user disable': (database, command) => switchUser(database, command, false),
+  'device enable': (database, command) => switchDevice(database, command, { isOn: true }),
+  'device disable': (database, command) => switchDevice(database, command, { isOn: false }),
+  'device expire': (database, command) =>
+    switchDevice(database, command, { expiresAt: command.options.at ?? null }),
   'user reset-mfa': resetMfa,
   'token create': createTokenFor,
   'token list': listAllTokens,
@@ -64,6 +69,23 @@ async function switchUser(
   return {
     text: `${email} is ${isEnabled ? 'enabled' : 'disabled'}.`,
     data: { email, enabled: isEnabled },
+  };
+}
+
+async function switchDevice(
+  database: Database,
+  { options }: Command,
+  switches: Switches,
+): Promise<Outcome> {
+  const { id, name, disabled_at, expires_at } = await setSwitches(
+    database,
+    options.id ?? '',
+    switches,
+  );
+  const end = expires_at === null ? 'does not end' : `ends at ${expires_at.toISOString()}`;
+  return {
+    text: `${name} is switched ${disabled_at === null ? 'on' : 'off'} and ${end}.`,
+    data: { id, enabled: disabled_at === null, expires_at },
   };
 }
 

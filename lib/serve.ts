@@ -31,7 +31,7 @@ import { Reconciler } from './reconcile/reconciler.ts';
 import { Sampler } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import { createServer } from './server.ts';
-import type { Log, Readiness } from './services.ts';
+import type { Log, Observed, Readiness } from './services.ts';
 
 /** A gateway that serves. */
 export interface Running {
@@ -100,6 +100,8 @@ async function climb(
     log,
     wallMs: () => Date.now(),
   });
+  const deviceIdOf = (key: string): string | null => reconciler.deviceIdOf(key);
+  const sampler = new Sampler({ database, gateway, gatewayId: identity.id, deviceIdOf, log });
   const state = { isDraining: false };
   const counters = new Counters();
   const shared = { database, log, counters };
@@ -109,17 +111,11 @@ async function climb(
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
+    observed: observedBy(sampler, reconciler),
   });
   undo.push(() => reconciler.stop());
   await reconciler.start();
 
-  const sampler = new Sampler({
-    database,
-    gateway,
-    gatewayId: identity.id,
-    deviceIdOf: (key) => reconciler.deviceIdOf(key),
-    log,
-  });
   sampler.start();
   undo.push(() => sampler.stop());
 
@@ -183,6 +179,14 @@ async function listen(server: Server, config: Config): Promise<void> {
       { cause: error },
     );
   }
+}
+
+function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
+  return {
+    drops: () => sampler.drops,
+    rules: () => sampler.rules,
+    problems: () => reconciler.problems,
+  };
 }
 
 function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boolean): Readiness {

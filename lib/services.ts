@@ -3,10 +3,12 @@
 // else.
 
 import type { Config } from '../config/index.ts';
+import type { RuleSample } from '../dataplane/index.ts';
 import type { Database } from '../models/index.ts';
 import type { HttpLimits } from './api/listener.ts';
 import type { DiscoveryLimits } from './auth/discovery.ts';
 import type { Counters } from './observe/counters.ts';
+import type { Problem } from './reconcile/translation.ts';
 
 /** A log of one room; pino's methods, of which Postern uses these. */
 export interface Log {
@@ -24,6 +26,16 @@ export interface Readiness {
   readonly masquerade: boolean;
 }
 
+/** What this process's data plane was seen to do, at most half a second ago. */
+export interface Observed {
+  /** Packets that were refused, by reason, since the data plane began. */
+  readonly drops: () => Readonly<Record<string, number>>;
+  /** Hits by rule since this process began. */
+  readonly rules: () => ReadonlyMap<string, RuleSample>;
+  /** Rows that cannot be obeyed as they stand. */
+  readonly problems: () => readonly Problem[];
+}
+
 /** What the server needs. */
 export interface Services {
   readonly config: Config;
@@ -38,6 +50,8 @@ export interface Services {
    */
   readonly whenApplied: (revision: number, timeoutMs: number) => Promise<boolean>;
   readonly readiness: () => Readiness;
+  /** What the data plane was seen to do; left out where there is none. */
+  readonly observed?: Observed;
   /** Limits of the listener that differ from those of listener.ts. */
   readonly httpLimits?: Partial<HttpLimits>;
   /** Bounds of fetches of discovery documents; those of discovery.ts where they are left out. */

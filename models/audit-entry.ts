@@ -4,14 +4,18 @@
 // section 7.
 
 import {
+  col,
   type CreationOptional,
   DataTypes,
+  fn,
   type InferAttributes,
   type InferCreationAttributes,
   Model,
   Op,
   QueryTypes,
   type Transaction,
+  where,
+  type WhereOptions,
 } from 'sequelize';
 import { jsonColumn, nullable, type TableContext } from './columns.ts';
 import type { AuditDraft, FieldChanges } from './storage/auditing.ts';
@@ -102,6 +106,15 @@ export async function appendAuditEntries(
 export interface AuditSelection {
   /** Entries from this time on. */
   readonly since?: Date;
+  /** Entries from before this time. */
+  readonly until?: Date;
+  /** Entries that are older than this one. */
+  readonly beforeId?: string;
+  /** In the name of this e-mail, in any case; or of this actor. */
+  readonly who?: string;
+  readonly action?: string;
+  readonly kind?: string;
+  readonly recordId?: string;
   /** As many of the newest; at most 10,000. */
   readonly limit: number;
 }
@@ -109,14 +122,29 @@ export interface AuditSelection {
 /** Reads the newest entries, the oldest of them first. */
 export async function readAuditEntries(
   database: Database,
-  { since, limit }: AuditSelection,
+  selection: AuditSelection,
 ): Promise<AuditEntry[]> {
   const found = await database.models.AuditEntry.findAll({
-    ...(since === undefined ? {} : { where: { id: { [Op.gte]: firstIdAt(since) } } }),
+    where: conditionsOf(selection),
     order: [['id', 'DESC']],
-    limit: Math.min(limit, READ_MAX),
+    limit: Math.min(selection.limit, READ_MAX),
   });
   return found.toReversed();
+}
+
+function conditionsOf(selection: AuditSelection): WhereOptions {
+  const { since, until, beforeId, who, action, kind, recordId } = selection;
+  const sameEmail = (text: string) => where(fn('LOWER', col('email')), text.toLowerCase());
+  const conditions = [
+    since && { id: { [Op.gte]: firstIdAt(since) } },
+    until && { id: { [Op.lt]: firstIdAt(until) } },
+    beforeId !== undefined && { id: { [Op.lt]: beforeId } },
+    who !== undefined && { [Op.or]: [{ email: who }, sameEmail(who), { actor: who }] },
+    action !== undefined && { action },
+    kind !== undefined && { kind },
+    recordId !== undefined && { record_id: recordId },
+  ];
+  return { [Op.and]: conditions.filter((condition) => typeof condition === 'object') };
 }
 
 /** Forgets the entries from before a time; returns how many went. */

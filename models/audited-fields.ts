@@ -39,6 +39,7 @@ export const auditedTables: Readonly<Record<Exclude<keyof Models, Untracked>, Au
       ...plain('use_default_allowed_ips', 'use_default_dns', 'use_default_endpoint'),
       ...plain('use_default_mtu', 'use_default_persistent_keepalive'),
       ...plain('allowed_ips', 'dns', 'endpoint', 'mtu', 'persistent_keepalive'),
+      ...plain('disabled_at', 'expires_at'),
       preshared_key: stored('preshared_key'),
     },
   },

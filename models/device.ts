@@ -18,6 +18,7 @@ import {
   jsonColumn,
   nullable,
   type TableContext,
+  timeColumn,
   timestampColumns,
   timestamps,
 } from './columns.ts';
@@ -58,6 +59,10 @@ export class Device extends Model<InferAttributes<Device>, InferCreationAttribut
   declare mtu: CreationOptional<number | null>;
   /** As `allowed_ips`; seconds. */
   declare persistent_keepalive: CreationOptional<number | null>;
+  /** When an administrator switched the device off; null while it is on. */
+  declare disabled_at: CreationOptional<Date | null>;
+  /** From when on it passes no packet; null: never. */
+  declare expires_at: CreationOptional<Date | null>;
   /** What the client's file was made with, 64 hex digits; written by `noteClientFile` alone. */
   declare client_file_sha256: CreationOptional<string | null>;
   declare inserted_at: CreationOptional<Date>;
@@ -92,6 +97,8 @@ export function initDevice({ sequelize, keyring }: TableContext): typeof Device 
       endpoint: nullable(DataTypes.TEXT),
       mtu: nullable(DataTypes.INTEGER),
       persistent_keepalive: nullable(DataTypes.INTEGER),
+      disabled_at: timeColumn(),
+      expires_at: timeColumn(),
       client_file_sha256: nullable(DataTypes.CHAR(64)),
       ...timestampColumns(),
     },

@@ -37,7 +37,13 @@ export {
 export { type Resealed, resealSecrets } from './key-rotation.ts';
 export { DatabaseTooNewError, migrate, pendingMigrations } from './migrations/index.ts';
 export { removeDevices, removeUser } from './removal.ts';
-export { readRivalDevices, readRivalRules, readUserIds, type RivalDevice } from './rivals.ts';
+export {
+  readRivalDevices,
+  readRivalRules,
+  readTouchingRules,
+  readUserIds,
+  type RivalDevice,
+} from './rivals.ts';
 export { type ChangesSince, currentRevision, pruneChanges, readChanges } from './revision.ts';
 export {
   type DeviceRow,
@@ -59,6 +65,15 @@ export {
   type RuleScope,
 } from './rule.ts';
 export { RecoveryCode, SecondFactor } from './second-factor.ts';
+export {
+  countDevices,
+  type FleetStatus,
+  readFleetStatus,
+  readLatestHandshakes,
+  type Searchable,
+  searchIds,
+  type SearchWish,
+} from './search.ts';
 export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
 export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';
 export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';

@@ -90,6 +90,36 @@ export async function readRivalRules(
 }
 
 /**
+ * Reads rules that match some of the packets that the given one means, whatever they do with them:
+ * also those of the other action, and those that are everyone's beside a user's. The first ones.
+ */
+export async function readTouchingRules(
+  database: Database,
+  { user_id, family, start, end, port_type, port_start, port_end }: RuleExtent,
+  limit: number,
+): Promise<string[]> {
+  const conditions = [
+    'family = :family AND range_start <= :end AND range_end >= :start',
+    ...(user_id === null ? [] : ['(user_id IS NULL OR user_id = :user_id)']),
+    // A rule without ports means all traffic, that of every port too.
+    ...(port_type === null
+      ? []
+      : [
+          `(port_type IS NULL OR
+            (port_type = :port_type AND port_start <= :port_end AND port_end >= :port_start))`,
+        ]),
+  ];
+  const rows = await database.sequelize.query<{ id: string }>(
+    `SELECT id FROM rules WHERE ${conditions.join(' AND ')} ORDER BY inserted_at, id LIMIT :limit`,
+    {
+      ...plainSelect(),
+      replacements: { user_id, family, start, end, port_type, port_start, port_end, limit },
+    },
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
  * First addresses of all networks around a range. Networks either contain one another or are
  * apart, so these few starts (33 or 129) find every enclosing rule through the index, where
  * comparing both ends would walk all rules of the scope.

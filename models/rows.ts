@@ -65,6 +65,10 @@ export interface DeviceRow {
   endpoint: string | null;
   mtu: number | null;
   persistent_keepalive: number | null;
+  /** Null while the device is switched on. */
+  disabled_at: Date | null;
+  /** From when on it is not served; null: never. */
+  expires_at: Date | null;
   inserted_at: Date;
   updated_at: Date;
   /** The gateway of the latest handshake; null, as all that follows, until the device was seen. */
@@ -156,6 +160,8 @@ const DEVICES: RowSource<DeviceRow> = {
     endpoint: 'plain',
     mtu: 'plain',
     persistent_keepalive: 'plain',
+    disabled_at: 'time',
+    expires_at: 'time',
     inserted_at: 'time',
     updated_at: 'time',
     gateway_id: 'plain',

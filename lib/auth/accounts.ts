@@ -98,10 +98,19 @@ export async function resetSecondFactorsOf(database: Database, email: string): P
   const { result } = await writeTransaction(database, async (transaction) => {
     const user = await findByEmail(database, email, transaction);
     if (user === null) throw new Error(`there is no user ${email}`);
-    await forgetAttempts(database, [{ kind: 'code', subject: user.id }], transaction);
-    return resetSecondFactors(database, user.id, transaction);
+    return takeSecondFactors(database, user.id, transaction);
   });
   return result;
+}
+
+/** The same for a user's id, in a transaction. */
+export async function takeSecondFactors(
+  database: Database,
+  userId: string,
+  transaction: Transaction,
+): Promise<number> {
+  await forgetAttempts(database, [{ kind: 'code', subject: userId }], transaction);
+  return resetSecondFactors(database, userId, transaction);
 }
 
 /** Enables or disables the user who has an e-mail; throws with a sentence when nobody has. */
@@ -114,17 +123,21 @@ export async function setUserEnabled(
     await lockScopes(database, transaction, { configuration: true });
     const user = await findByEmail(database, email, transaction);
     if (user === null) throw new Error(`there is no user ${email}`);
-    if (isEnabled) await user.update({ ...ENABLED }, { transaction });
-    else if (user.disabled_by !== 'administrator')
-      await user.update(
-        {
-          disabled_at: user.disabled_at ?? new Date(),
-          disabled_by: 'administrator',
-          disabled_provider: null,
-        },
-        { transaction },
-      );
+    await user.update(switchedUser(user, isEnabled), { transaction });
   });
+}
+
+/** What an administrator's switch writes: it beats a provider's, and keeps the first time. */
+export function switchedUser(
+  user: Pick<User, 'disabled_at' | 'disabled_by' | 'disabled_provider'>,
+  isEnabled: boolean,
+): Pick<User, 'disabled_at' | 'disabled_by' | 'disabled_provider'> {
+  if (isEnabled) return ENABLED;
+  return {
+    disabled_at: user.disabled_at ?? new Date(),
+    disabled_by: 'administrator',
+    disabled_provider: null,
+  };
 }
 
 function refuseUnfit(email: string, password: string): void {

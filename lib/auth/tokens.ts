@@ -13,11 +13,15 @@ import {
   UniqueConstraintError,
   writeTransaction,
 } from '../../models/index.ts';
+import type { Faults } from '../api/judge.ts';
+import { messages } from '../api/messages.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;
-const DEFAULT_DAYS = 90;
-const DAYS_MAX = 365;
+/** Days of a token where nobody says how many. */
+export const DEFAULT_DAYS = 90;
+/** The longest life of a token. */
+export const DAYS_MAX = 365;
 const DAY_MS = 86_400_000;
 /** Live tokens that one user may have. */
 const LIVE_TOKENS_MAX = 25;
@@ -42,6 +46,11 @@ export interface ListedToken {
   expires_at: Date | null;
   last_used_at: Date | null;
   inserted_at: Date;
+}
+
+/** The same with its owner's id, for links. */
+export interface OwnedToken extends ListedToken {
+  user_id: string;
 }
 
 /** What a token opens: its owner's rights, until it expires. */
@@ -71,19 +80,65 @@ export async function createToken(
   { email, name, days = DEFAULT_DAYS }: { email: string; name: string; days?: number },
   now: Date = new Date(),
 ): Promise<CreatedToken> {
-  if (!Number.isInteger(days) || days < 1 || days > DAYS_MAX)
+  const faults = tokenFaults({ name, days });
+  if (faults['days'] !== undefined)
     throw new RangeError(`a token lives 1 to ${DAYS_MAX} days, not ${days}`);
-  if (name.trim() === '' || Array.from(name).length > NAME_CHARACTERS_MAX)
+  if (faults['name'] !== undefined)
     throw new RangeError(`a token's name has 1 to ${NAME_CHARACTERS_MAX} characters`);
-  const token = `pst_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
-  const expires_at = new Date(now.getTime() + days * DAY_MS);
+  const fresh = newToken({ name, days }, now);
   const { result: id } = await writeTransaction(database, async (transaction) => {
     const userId = await lockOwner(database, email, transaction);
-    await refuseTooMany(database, userId, now, transaction);
-    const row = { user_id: userId, name: name.trim(), sha256: hashToken(token), expires_at };
-    return (await database.models.ApiToken.create(row, { transaction })).id;
+    const { base } = await liveTokenFaults(database, userId, transaction, now);
+    if (base !== undefined) throw new Error(String(base[0]));
+    return insertToken(database, userId, fresh, transaction);
   });
-  return { id, token, name: name.trim(), expires_at };
+  return { id, ...fresh };
+}
+
+/** What is wrong with the name and the days of a token that is asked for. */
+export function tokenFaults({ name, days }: { name: string; days: number }): Faults {
+  const faults: Faults = {};
+  const isReadable = name.isWellFormed() && !name.includes('\0');
+  if (name.trim() === '') faults['name'] = [messages.blank];
+  else if (!isReadable) faults['name'] = [messages.invalid];
+  else if (Array.from(name).length > NAME_CHARACTERS_MAX)
+    faults['name'] = [`should be at most ${NAME_CHARACTERS_MAX} character(s)`];
+  if (!Number.isInteger(days) || days < 1 || days > DAYS_MAX)
+    faults['days'] = [`should be a whole number from 1 to ${DAYS_MAX}`];
+  return faults;
+}
+
+/** A token that nobody has yet. */
+export function newToken(
+  { name, days }: { name: string; days: number },
+  now: Date = new Date(),
+): Omit<CreatedToken, 'id'> {
+  const token = `pst_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+  return { token, name: name.trim(), expires_at: new Date(now.getTime() + days * DAY_MS) };
+}
+
+/** Whether a user may have one more token; their row must be locked. */
+export async function liveTokenFaults(
+  database: Database,
+  userId: string,
+  transaction: Transaction,
+  now: Date = new Date(),
+): Promise<Faults> {
+  const isLive = { [Op.or]: [{ expires_at: null }, { expires_at: { [Op.gt]: now } }] };
+  const where = { user_id: userId, ...isLive };
+  const live = await database.models.ApiToken.count({ where, transaction });
+  return live >= LIVE_TOKENS_MAX ? { base: [`token limit of ${LIVE_TOKENS_MAX} reached`] } : {};
+}
+
+/** Gives a user a token; returns its id. */
+export async function insertToken(
+  database: Database,
+  userId: string,
+  { token, name, expires_at }: Omit<CreatedToken, 'id'>,
+  transaction: Transaction,
+): Promise<string> {
+  const row = { user_id: userId, name, sha256: hashToken(token), expires_at };
+  return (await database.models.ApiToken.create(row, { transaction })).id;
 }
 
 /** Lists tokens, of all users or of the one who has an e-mail; the oldest first. */
@@ -91,8 +146,18 @@ export async function listTokens(
   database: Database,
   { email }: { email?: string } = {},
 ): Promise<ListedToken[]> {
+  const tokens = await readTokens(database, email === undefined ? {} : { email });
+  return tokens.map(({ user_id: _owner, ...listed }) => listed);
+}
+
+/** The same with the owners' ids, also by ids. */
+export async function readTokens(
+  database: Database,
+  { email, ids }: { email?: string; ids?: readonly string[] },
+): Promise<OwnedToken[]> {
   const { ApiToken, User } = database.models;
   const tokens = await ApiToken.findAll({
+    ...(ids === undefined ? {} : { where: { id: [...ids] } }),
     include: [
       {
         model: User,
@@ -108,6 +173,7 @@ export async function listTokens(
   });
   return tokens.map((token) => ({
     id: token.id,
+    user_id: token.user_id,
     email: (token as typeof token & { user: { email: string } }).user.email,
     name: token.name,
     expires_at: token.expires_at,
@@ -185,20 +251,6 @@ async function lockOwner(
   const user = await database.models.User.findOne({ where, transaction, lock: true });
   if (user === null) throw new Error(`there is no user ${email}`);
   return user.id;
-}
-
-async function refuseTooMany(
-  database: Database,
-  userId: string,
-  now: Date,
-  transaction: Transaction,
-): Promise<void> {
-  const isLive = { [Op.or]: [{ expires_at: null }, { expires_at: { [Op.gt]: now } }] };
-  const live = await database.models.ApiToken.count({
-    where: { user_id: userId, ...isLive },
-    transaction,
-  });
-  if (live >= LIVE_TOKENS_MAX) throw new Error(`token limit of ${LIVE_TOKENS_MAX} reached`);
 }
 
 async function firstAdministrator(

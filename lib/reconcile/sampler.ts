@@ -8,6 +8,8 @@ import type { Log } from '../services.ts';
 
 /** Each sample is a commit to the disk, and whatever packets arrive during it wait for a core. */
 const SAMPLE_MS = 1_000;
+/** Rules whose hits are remembered. */
+export const RULES_MAX = 100_000;
 
 /** What a sampler is made of. */
 export interface SamplerOptions {
@@ -121,6 +123,11 @@ export class Sampler {
 
   #addRule(rule: RuleSample): void {
     const known = this.#rules.get(rule.id);
+    if (known === undefined && this.#rules.size >= RULES_MAX) {
+      // Ids of rules that are gone must not fill the memory.
+      const [oldest = ''] = this.#rules.keys();
+      this.#rules.delete(oldest);
+    }
     this.#rules.set(rule.id, {
       id: rule.id,
       packets: (known?.packets ?? 0) + rule.packets,

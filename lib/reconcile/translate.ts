@@ -46,6 +46,12 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** Until when a device is served whose owner is (Unix ms); the past for one switched off. */
+export function deviceEnd({ disabled_at, expires_at }: DeviceRow): number {
+  if (disabled_at !== null) return Number.NEGATIVE_INFINITY;
+  return expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
+}
+
 /** The peer that a device is, whoever owns it; without the default MTU, where it has that. */
 export function translateDevice(
   device: DeviceRow,

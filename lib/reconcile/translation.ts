@@ -13,6 +13,7 @@ import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
 import type { RowChanges, RowSettings } from './read.ts';
 import {
   defaultMtu,
+  deviceEnd,
   type Refusal,
   resumeOf,
   sessionEnd,
@@ -44,6 +45,9 @@ interface Device {
   readonly publicKey: string;
   readonly usesDefaultMtu: boolean;
   peer: PeerConfig | Refusal;
+  /** Until when it is served while its owner is, and whether that time has not come. */
+  readonly endMs: number;
+  isOn: boolean;
 }
 
 interface Rule extends TranslatedRule {
@@ -55,12 +59,14 @@ export class Translation {
   readonly #settings: TranslateSettings;
   readonly #owners = new Map<string, Owner>();
   readonly #devices = new Map<string, Device>();
+  /** Those that end some day. */
+  readonly #endingDevices = new Set<Device>();
   readonly #deviceIds = new Map<string, string>();
   readonly #formerKeys = new Map<string, string>();
   readonly #rules = new Map<string, Rule>();
   /** By id: why a row cannot be obeyed. */
   readonly #refusedRules = new Map<string, string>();
-  readonly #refusedDevices = new Map<string, { ownerId: string; message: string }>();
+  readonly #refusedDevices = new Map<string, string>();
   /** Public keys of which the data plane has to be told, and rules by their scope. */
   readonly #untoldKeys = new Set<string>();
   readonly #untoldRules = new Map<string, Set<string>>();
@@ -77,10 +83,10 @@ export class Translation {
   /** Takes rows that changed, at `nowMs` (Unix time). */
   take(changes: RowChanges, nowMs: number): void {
     const { isEverything, users, devices, rules } = changes;
-    if (isEverything) this.#takeGone(changes);
+    if (isEverything) this.#takeGone(changes, nowMs);
     if (changes.settings !== null) this.#takeSettings(changes.settings);
     for (const [id, row] of users) this.#takeUser(id, row, nowMs);
-    for (const [id, row] of devices) this.#takeDevice(id, row);
+    for (const [id, row] of devices) this.#takeDevice(id, row, nowMs);
     for (const [id, row] of rules) this.#takeRule(id, row);
     this.passTo(nowMs);
     // Then every row came just now.
@@ -102,11 +108,14 @@ export class Translation {
     this.#returning.clear();
   }
 
-  /** Lets time pass, or go back where the clock was set: sessions end, or have not ended yet. */
+  /**
+   * Lets time pass, or go back where the clock was set: sessions and devices end, or have not yet.
+   */
   passTo(nowMs: number): void {
     if (nowMs >= this.#nextChangeAtMs || nowMs < this.#judgedAtMs) {
       this.#nextChangeAtMs = Number.POSITIVE_INFINITY;
       for (const owner of this.#owners.values()) this.#judge(owner, nowMs);
+      for (const device of this.#endingDevices) this.#judgeDevice(device, nowMs);
     }
     this.#judgedAtMs = nowMs;
   }
@@ -133,11 +142,11 @@ export class Translation {
     return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
   }
 
-  /** Rows of users who are served, and rules, that cannot be obeyed as they stand. */
+  /** Devices that should be served, and rules, that cannot be obeyed as they stand. */
   get problems(): Problem[] {
     const problems: Problem[] = [];
-    for (const [id, { ownerId, message }] of this.#refusedDevices)
-      if (this.#isServed(ownerId)) problems.push({ table: 'devices', id, message });
+    for (const [id, message] of this.#refusedDevices)
+      if (this.#isServed(this.#devices.get(id))) problems.push({ table: 'devices', id, message });
     for (const [id, message] of this.#refusedRules) problems.push({ table: 'rules', id, message });
     return problems;
   }
@@ -150,8 +159,8 @@ export class Translation {
   // ---- rows ----
 
   /** What is here and not among all the rows is gone. */
-  #takeGone({ users, devices, rules }: RowChanges): void {
-    for (const id of this.#devices.keys()) if (!devices.has(id)) this.#takeDevice(id, null);
+  #takeGone({ users, devices, rules }: RowChanges, nowMs: number): void {
+    for (const id of this.#devices.keys()) if (!devices.has(id)) this.#takeDevice(id, null, nowMs);
     for (const id of this.#rules.keys()) if (!rules.has(id)) this.#takeRule(id, null);
     for (const [id, owner] of this.#owners) {
       if (users.has(id)) continue;
@@ -179,16 +188,25 @@ export class Translation {
     this.#forgetUnused(id, owner);
   }
 
-  #takeDevice(id: string, row: DeviceRow | null): void {
+  #takeDevice(id: string, row: DeviceRow | null, nowMs: number): void {
     this.#removeDevice(id, row);
     if (row === null) return;
     const { user_id: ownerId, public_key: publicKey } = row;
     const peer = translateDevice(row, this.#settings);
-    const device = { ownerId, publicKey, usesDefaultMtu: row.use_default_mtu, peer };
+    const device = {
+      ownerId,
+      publicKey,
+      usesDefaultMtu: row.use_default_mtu,
+      peer,
+      endMs: deviceEnd(row),
+      isOn: false,
+    };
     this.#devices.set(id, device);
+    if (Number.isFinite(device.endMs)) this.#endingDevices.add(device);
+    this.#judgeDevice(device, nowMs);
     this.#deviceIds.set(publicKey, id);
     this.#owner(ownerId).devices.add(device);
-    if ('message' in peer) this.#refusedDevices.set(id, { ownerId, message: peer.message });
+    if ('message' in peer) this.#refusedDevices.set(id, peer.message);
     this.#untoldKeys.add(publicKey);
   }
 
@@ -198,6 +216,7 @@ export class Translation {
     if (device === undefined) return;
     const { ownerId, publicKey } = device;
     this.#devices.delete(id);
+    this.#endingDevices.delete(device);
     this.#refusedDevices.delete(id);
     // Its key may be another's by now.
     if (this.#deviceIds.get(publicKey) === id) this.#deviceIds.delete(publicKey);
@@ -267,13 +286,22 @@ export class Translation {
     }
   }
 
-  #isServed(ownerId: string): boolean {
-    return this.#owners.get(ownerId)?.isServed ?? false;
+  /** The same of a device by itself, whoever owns it. */
+  #judgeDevice(device: Device, nowMs: number): void {
+    const isOn = device.endMs > nowMs;
+    if (isOn) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, device.endMs);
+    if (isOn === device.isOn) return;
+    device.isOn = isOn;
+    this.#untoldKeys.add(device.publicKey);
+  }
+
+  #isServed(device: Device | undefined): boolean {
+    return device?.isOn === true && this.#owners.get(device.ownerId)?.isServed === true;
   }
 
   #peerOf(publicKey: string): PeerConfig | null {
     const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
-    if (device === undefined || !this.#isServed(device.ownerId)) return null;
+    if (device === undefined || !this.#isServed(device)) return null;
     if ('message' in device.peer) return null;
     if (!device.usesDefaultMtu) return device.peer;
     return { ...device.peer, mtu: defaultMtu(this.#rowSettings.defaultClientMtu, this.#settings) };

@@ -11,14 +11,24 @@ import { judgeForms } from './forms.ts';
 import { guardPages } from './headers.ts';
 import { logoRoute } from './logo.ts';
 import { accountPages } from './pages/account.ts';
+import { apiTokenPages } from './pages/api-tokens.ts';
+import { auditPages } from './pages/audit.ts';
+import { dashboardPages } from './pages/dashboard.ts';
 import { deviceFilePages } from './pages/device-file.ts';
+import { devicePages } from './pages/devices.ts';
+import { logoSettingPages } from './pages/logo-settings.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
+import { providerPages } from './pages/providers.ts';
 import { renewalPages } from './pages/renewal.ts';
+import { rulePages } from './pages/rules.ts';
 import { samlPages } from './pages/saml-sign-in.ts';
 import { secondFactorPages } from './pages/second-factor.ts';
 import { secondFactorsPages } from './pages/second-factors.ts';
+import { settingPages } from './pages/settings.ts';
 import { signInPages } from './pages/sign-in.ts';
 import { userDevicePages } from './pages/user-devices.ts';
+import { userPages } from './pages/user.ts';
+import { usersPages } from './pages/users.ts';
 import type { Web } from './web.ts';
 
 /** Makes the pages of one concern. */
@@ -30,6 +40,16 @@ const pageRoutes: readonly PageRoutes[] = [
   openidPages,
   samlPages,
   secondFactorPages,
+  dashboardPages,
+  usersPages,
+  userPages,
+  devicePages,
+  rulePages,
+  settingPages,
+  providerPages,
+  logoSettingPages,
+  apiTokenPages,
+  auditPages,
   userDevicePages,
   deviceFilePages,
   renewalPages,

@@ -9,6 +9,7 @@ import { ApiError, describeError } from '../api/errors.ts';
 import { isAlive, type LiveSession } from '../auth/sessions.ts';
 import type { Services } from '../services.ts';
 import { deviceStatusView, type SeenDevice } from './device-status.ts';
+import { Fleet, type FleetView } from './fleet.ts';
 
 const SAMPLE_MS = 1_000;
 /** Streams of one process, and of one session: more windows than a person looks at. */
@@ -17,9 +18,10 @@ const STREAMS_PER_SESSION_MAX = 12;
 /** What a looker may leave unread, who is then cut off: some minutes of values. */
 const UNREAD_BYTES_MAX = 65_536;
 
-/** One window that shows a device. */
+/** One window that shows a device, or all of them together. */
 interface Looker {
-  readonly deviceId: string;
+  /** Null: the fleet. */
+  readonly deviceId: string | null;
   readonly sessionId: string;
   readonly stream: Readable;
 }
@@ -36,20 +38,28 @@ const NEVER_SEEN: SeenDevice = {
 export class LiveStatus {
   readonly #database: Database;
   readonly #log: Services['log'];
+  readonly #fleet: Fleet;
   readonly #lookers = new Set<Looker>();
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
-  constructor({ database, log }: Pick<Services, 'database' | 'log'>) {
-    this.#database = database;
-    this.#log = log;
+  constructor(services: Pick<Services, 'database' | 'log' | 'observed'>) {
+    this.#database = services.database;
+    this.#log = services.log;
+    this.#fleet = new Fleet(services);
+  }
+
+  /** All devices together, at this moment. */
+  fleet(): Promise<FleetView> {
+    return this.#fleet.read();
   }
 
   /**
-   * A stream of server-sent events about a device: `status` once a second, `end` where there is
-   * nothing more to come. Whether the session may see the device, the caller has judged.
+   * A stream of server-sent events about a device, or, for null, about all of them: `status` once a
+   * second, `end` where there is nothing more to come. Whether the session may see it, the caller has
+   * judged.
    */
-  follow(deviceId: string, sessionId: string): Readable {
+  follow(deviceId: string | null, sessionId: string): Readable {
     const ofSession = [...this.#lookers].filter((looker) => looker.sessionId === sessionId);
     if (this.#lookers.size >= STREAMS_MAX || ofSession.length >= STREAMS_PER_SESSION_MAX)
       throw new ApiError('too_many_requests', { detail: 'too many live pages' });
@@ -94,17 +104,13 @@ export class LiveStatus {
     const lookers = [...this.#lookers];
     try {
       const sessions = await this.#liveSessions(lookers);
-      const devices = await this.#seenDevices(lookers);
-      const nowMs = Date.now();
+      const views = await this.#views(lookers);
       for (const looker of lookers) {
-        const seen = devices.get(looker.deviceId);
-        if (seen === undefined || !sessions.has(looker.sessionId)) {
+        const view = views.get(looker.deviceId);
+        if (view === undefined || !sessions.has(looker.sessionId)) {
           this.#send(looker, 'event: end\ndata: {}\n\n');
           this.#finish(looker);
-        } else {
-          const value = JSON.stringify({ ...deviceStatusView(seen, nowMs), at: nowMs });
-          this.#send(looker, `event: status\ndata: ${value}\n\n`);
-        }
+        } else this.#send(looker, `event: status\ndata: ${view}\n\n`);
       }
     } catch (error) {
       this.#log.warn({ err: describeError(error) }, 'live values could not be read');
@@ -123,9 +129,23 @@ export class LiveStatus {
     return new Set(alive.map(({ id }) => id));
   }
 
+  /** What lookers are sent, by what they look at. */
+  async #views(lookers: readonly Looker[]): Promise<ReadonlyMap<string | null, string>> {
+    const views = new Map<string | null, string>();
+    const devices = await this.#seenDevices(lookers);
+    const at = Date.now();
+    for (const [id, seen] of devices)
+      views.set(id, JSON.stringify({ ...deviceStatusView(seen, at), at }));
+    if (lookers.some(({ deviceId }) => deviceId === null))
+      views.set(null, JSON.stringify(await this.#fleet.read()));
+    return views;
+  }
+
   /** Statuses of the devices that are there. */
   async #seenDevices(lookers: readonly Looker[]): Promise<ReadonlyMap<string, SeenDevice>> {
-    const ids = [...new Set(lookers.map(({ deviceId }) => deviceId))];
+    const wanted = lookers.map(({ deviceId }) => deviceId).filter((id) => id !== null);
+    const ids = [...new Set(wanted)];
+    if (ids.length === 0) return new Map();
     const rows = await this.#database.models.Device.findAll({
       attributes: ['id'],
       where: { id: { [Op.in]: ids } },

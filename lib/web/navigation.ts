@@ -15,6 +15,13 @@ interface Place extends Entry {
 
 /** In the order in which they are shown; `console` is for administrators alone. */
 const places: readonly Place[] = [
+  { part: 'console', path: '/dashboard', label: 'Dashboard' },
+  { part: 'console', path: '/users', label: 'Users' },
+  { part: 'console', path: '/devices', label: 'Devices' },
+  { part: 'console', path: '/rules', label: 'Rules' },
+  { part: 'console', path: '/settings', label: 'Settings' },
+  { part: 'console', path: '/api_tokens', label: 'API tokens' },
+  { part: 'console', path: '/audit', label: 'Audit log' },
   { part: 'portal', path: '/user_devices', label: 'My devices' },
   { part: 'portal', path: '/user_account', label: 'Account' },
 ];

@@ -13,8 +13,13 @@ export function page(method: Method, path: string, handler: Lifecycle.Method): S
 }
 
 /** A page, or a form, of administrators; others are answered 403. */
-export function adminPage(method: Method, path: string, handler: Lifecycle.Method): ServerRoute {
-  return pageRoute(method, path, { strategy: 'session', scope: ['admin'] }, handler);
+export function adminPage(
+  method: Method,
+  path: string,
+  handler: Lifecycle.Method,
+  options: RouteOptions = {},
+): ServerRoute {
+  return pageRoute(method, path, { strategy: 'session', scope: ['admin'] }, handler, options);
 }
 
 /** A page, or a form, of people who signed in and still have to show a second factor. */

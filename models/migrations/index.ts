@@ -12,6 +12,7 @@ import { up as auditEntries } from './0002-audit-entries.ts';
 import { up as sessions } from './0003-sessions.ts';
 import { up as identities } from './0004-identities.ts';
 import { up as clientFiles } from './0005-client-files.ts';
+import { up as deviceSwitches } from './0006-device-switches.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   { name: '0003-sessions', up: sessions },
   { name: '0004-identities', up: identities },
   { name: '0005-client-files', up: clientFiles },
+  { name: '0006-device-switches', up: deviceSwitches },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -22,6 +22,14 @@ const good: [line: string, words: string, operand: string | null, options: objec
   ['token list', 'token list', null, {}],
   ['token revoke 0190', 'token revoke', '0190', {}],
   ['user disable --email a@b', 'user disable', null, { email: 'a@b' }],
+  ['device disable --id 0190', 'device disable', null, { id: '0190' }],
+  ['device expire --id 0190 --at never', 'device expire', null, { at: null }],
+  [
+    'device expire --id 0190 --at 2026-12-31',
+    'device expire',
+    null,
+    { at: new Date('2026-12-31') },
+  ],
   ['audit list', 'audit list', null, {}],
   ['audit list --limit 10000', 'audit list', null, { limit: 10_000 }],
   ['audit list --since 2026-11-21', 'audit list', null, { since: new Date('2026-11-21') }],
@@ -57,6 +65,9 @@ for (const [line, words, operand, options] of good)
 const bad: [line: string, complaint: RegExp][] = [
   ['dance', /there is no command "dance"; see: postern help/],
   ['token', /there is no command "token"/],
+  ['device enable', /--id is missing; usage: postern device enable --id ID/],
+  ['device expire --id 0190', /--at is missing; usage: postern device expire --id ID --at T/],
+  ['device expire --id 0190 --at soon', /--at takes a time such as .*, not "soon"; or never/],
   ['token create --name x', /--email is missing; usage: postern token create --email E --name N/],
   [
     'token create --email a@b --name x --days 0',

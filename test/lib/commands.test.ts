@@ -7,6 +7,7 @@ import { findTokenOwner, hashToken } from '../../lib/auth/tokens.ts';
 import { verifyPassword } from '../../lib/auth/passwords.ts';
 import { addSecondFactor } from '../../lib/auth/second-factors.ts';
 import { type Database, writeTransaction } from '../../models/index.ts';
+import { addDevice, addUser } from '../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { openServer } from '../support/server.ts';
 import { addPerson, Visitor } from '../support/visitor.ts';
@@ -56,6 +57,21 @@ for (const kind of databaseKinds()) {
     t.is((await user.reload()).disabled_at, null);
     await t.throwsAsync(runLine(database, 'user disable --email nobody@b.example'), {
       message: 'there is no user nobody@b.example',
+    });
+  });
+
+  test(`${kind}: a device is switched off and on, and ends`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addDevice(database, await addUser(database), { name: 'laptop' });
+    const off = await runLine(database, `device disable --id ${id}`);
+    t.is(off.text, 'laptop is switched off and does not end.');
+    const ends = await runLine(database, `device expire --id ${id} --at 2026-12-31`);
+    t.is(ends.text, 'laptop is switched off and ends at 2026-12-31T00:00:00.000Z.');
+    await runLine(database, `device enable --id ${id}`);
+    const last = await runLine(database, `device expire --id ${id} --at never`);
+    t.deepEqual(last.data, { id, enabled: true, expires_at: null });
+    await t.throwsAsync(runLine(database, 'device disable --id 0190'), {
+      message: /no device 0190/,
     });
   });
 

@@ -1,7 +1,13 @@
 // The entries themselves: read by time and number, forgotten by age.
 
 import test from 'ava';
-import { type Database, pruneAuditEntries, readAuditEntries } from '../../models/index.ts';
+import {
+  type AuditSelection,
+  type Database,
+  GATEWAY,
+  pruneAuditEntries,
+  readAuditEntries,
+} from '../../models/index.ts';
 import { appendAuditEntries } from '../../models/audit-entry.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { write } from './fixtures.ts';
@@ -41,6 +47,39 @@ for (const kind of databaseKinds()) {
     const [entry] = await readAuditEntries(database, { since, limit: 3 });
     t.deepEqual(entry?.happened_at, new Date(startMs));
     t.deepEqual(entry?.changes, { destination: { to: "it's \\ :id $1 ?" } });
+  });
+
+  test(`${kind}: entries are narrowed by who, what, which record and when`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const drafts = [
+      { email: 'Ann@b.test', action: 'create', kind: 'rule', recordId: 'r1' },
+      { email: 'bob@b.test', action: 'update', kind: 'rule', recordId: 'r1' },
+      { email: 'bob@b.test', action: 'create', kind: 'user', recordId: 'u1' },
+      { email: undefined, action: 'delete', kind: 'user', recordId: 'u1' },
+    ].map(({ email, recordId, kind: what, action }, i) => ({
+      id: idAt(i + 1),
+      happenedAt: new Date(i + 1),
+      origin: email === undefined ? GATEWAY : ({ actor: 'user', email } as const),
+      action: action as 'create',
+      kind: what,
+      recordId,
+      changes: {},
+    }));
+    await write(database, (transaction) => appendAuditEntries(database, drafts, transaction));
+    const times = async (selection: Partial<AuditSelection>): Promise<number[]> =>
+      (await readAuditEntries(database, { limit: 9, until: new Date(99), ...selection })).map(
+        ({ happened_at }) => happened_at.getTime(),
+      );
+    t.deepEqual(await times({}), [1, 2, 3, 4]);
+    t.deepEqual(await times({ who: 'ANN@B.TEST' }), [1]);
+    t.deepEqual(await times({ who: 'gateway' }), [4]);
+    t.deepEqual(await times({ who: "' OR 1=1" }), []);
+    t.deepEqual(await times({ action: 'create' }), [1, 3]);
+    t.deepEqual(await times({ kind: 'rule' }), [1, 2]);
+    t.deepEqual(await times({ recordId: 'u1', action: 'delete' }), [4]);
+    t.deepEqual(await times({ until: new Date(3) }), [1, 2]);
+    t.deepEqual(await times({ since: new Date(2), until: new Date(4) }), [2, 3]);
+    t.deepEqual(await times({ beforeId: idAt(3), limit: 1 }), [2]);
   });
 
   test(`${kind}: entries from before a time are forgotten, thousands too`, async (t) => {

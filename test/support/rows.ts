@@ -58,6 +58,8 @@ export function deviceRow(fields: Partial<DeviceRow> = {}): DeviceRow {
     endpoint: null,
     mtu: null,
     persistent_keepalive: null,
+    disabled_at: null,
+    expires_at: null,
     inserted_at: new Date(0),
     updated_at: new Date(0),
     gateway_id: null,

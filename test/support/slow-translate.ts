@@ -6,6 +6,7 @@ import type { PeerConfig } from '../../dataplane/index.ts';
 import type { RowChanges, RowSettings } from '../../lib/reconcile/read.ts';
 import {
   defaultMtu,
+  deviceEnd,
   sessionEnd,
   translateDevice,
   translateRule,
@@ -41,6 +42,7 @@ export function slowTranslate(
     const owner = rows.users.get(device.user_id);
     if (owner === undefined) continue;
     if (sessionEnd(owner, duration, settings.requireSignIn) <= nowMs) continue;
+    if (deviceEnd(device) <= nowMs) continue;
     const peer = translateDevice(device, settings);
     if ('message' in peer)
       problems.push({ table: 'devices', id: device.id, message: peer.message });

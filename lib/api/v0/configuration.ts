@@ -13,7 +13,7 @@ import type {
 import { defaultSettings } from '../../devices/settings.ts';
 import { CONFIGURATION_BYTES_MAX, judgedBody, takesBody } from '../body.ts';
 import { entryList, flag, integer, mark, recordId, resource, timestamp } from '../fields.ts';
-import { type Judged, judgeOf } from '../judge.ts';
+import { type Faults, type Judged, judgeOf } from '../judge.ts';
 import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
 import { refuseFaults, saveChanges } from '../writes.ts';
 import { settingFields } from './devices.ts';
@@ -90,7 +90,7 @@ export function configurationRoutes(context: ApiContext): ServerRoute[] {
   });
   return [
     route('GET', path, {}, async () => ({
-      data: showConfiguration(context, await context.recall.configuration()),
+      data: shownConfiguration(context, await context.recall.configuration()),
     })),
     route(['PATCH', 'PUT'], path, body, async (request) => ({
       data: await updateConfiguration(context, request, judgedBody(request)),
@@ -98,10 +98,15 @@ export function configurationRoutes(context: ApiContext): ServerRoute[] {
   ];
 }
 
-async function updateConfiguration(
+/**
+ * Changes the configuration. `unless` looks at the row under the lock, and may refuse what was made
+ * of an older one.
+ */
+export async function updateConfiguration(
   context: ApiContext,
   request: Request,
   { values, faults }: Judged<ConfigurationValues>,
+  unless: (present: Configuration) => Faults = () => ({}),
 ): Promise<Shown> {
   const { services, recall, fixed } = context;
   const { Configuration: configurations } = services.database.models;
@@ -112,11 +117,14 @@ async function updateConfiguration(
     scopes: { configuration: true },
     judge: async (transaction) => {
       refuseFaults(faults);
-      return configurations.findByPk(standing.id, { transaction, lock: true, rejectOnEmpty: true });
+      const found = { transaction, lock: true, rejectOnEmpty: true } as const;
+      const present = await configurations.findByPk(standing.id, found);
+      refuseFaults(unless(present));
+      return present;
     },
     write: (transaction, present) => save(context, present, values, transaction),
   });
-  return showConfiguration(context, effectiveConfiguration(written, fixed));
+  return shownConfiguration(context, effectiveConfiguration(written, fixed));
 }
 
 function save(
@@ -154,7 +162,7 @@ export function storedValues(
 }
 
 /** The configuration as it is shown. */
-function showConfiguration({ services }: ApiContext, row: EffectiveConfiguration): Shown {
+export function shownConfiguration({ services }: ApiContext, row: EffectiveConfiguration): Shown {
   const defaults = defaultSettings(row, services.config);
   return {
     id: row.id,

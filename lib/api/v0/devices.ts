@@ -281,6 +281,8 @@ function plainRow(device: Device): Omit<DeviceRow, keyof typeof UNSEEN> {
     endpoint: device.endpoint,
     mtu: device.mtu,
     persistent_keepalive: device.persistent_keepalive,
+    disabled_at: device.disabled_at,
+    expires_at: device.expires_at,
     inserted_at: device.inserted_at,
     updated_at: device.updated_at,
   };

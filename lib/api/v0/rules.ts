@@ -8,6 +8,7 @@ import {
   type PortType,
   readRivalRules,
   readRules,
+  readTouchingRules,
   readUserIds,
   type Rule,
   type RuleAction,
@@ -38,6 +39,8 @@ import { type ApiContext, type Collection, type Shown, showTime } from '../route
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../writes.ts';
 
 const PORT_MAX = 65_535;
+/** Rules around another one that are named at most. */
+const TOUCHING_MAX = 20;
 /** A number may be negative when it is alone; it is out of range then, not badly written. */
 const PORTS = /^(-?\d+)(?:\s*-\s*(\d+))?$/;
 
@@ -48,7 +51,7 @@ interface PortRange {
 }
 
 /** What the fields of a rule yield. */
-interface RuleValues {
+export interface RuleValues {
   action?: RuleAction;
   destination?: string;
   port_type?: PortType | null;
@@ -164,6 +167,25 @@ export class Rules implements Collection<RuleValues> {
     });
   }
 
+  /**
+   * Rules that match some of the packets of one that would be: those that stand in its way, and the
+   * others. Empty where the input says too little. `id` is that of the rule itself, if it is there.
+   */
+  async touching({ values, faults }: Judged<RuleValues>, id: string | null): Promise<Touching> {
+    const present =
+      id === null ? null : await this.#database.models.Rule.findByPk(id.toLowerCase());
+    const row = merge(values, present);
+    const isReadable = ['destination', 'port_range', 'port_type', 'user_id', 'action'].every(
+      (name) => faults[name] === undefined,
+    );
+    if (!isReadable || row.destination === '') return { rivals: [], others: [] };
+    const extent = extentOf(row);
+    const ids = await readTouchingRules(this.#database, extent, TOUCHING_MAX + 1);
+    const rules = await readRules(this.#database, { ids: ids.filter((one) => one !== id) });
+    const isRival = (rule: RuleRow): boolean => overlaps(extentOf(rule), extent);
+    return { rivals: rules.filter(isRival), others: rules.filter((rule) => !isRival(rule)) };
+  }
+
   get #database(): ApiContext['services']['database'] {
     return this.#context.services.database;
   }
@@ -229,6 +251,14 @@ export class Rules implements Collection<RuleValues> {
       return { faults, row };
     });
   }
+}
+
+/** Rules around another one. */
+export interface Touching {
+  /** They overlap: with one of these the other is refused. */
+  readonly rivals: readonly RuleRow[];
+  /** They may stand beside it; which of them decides, the order of dataplane.md says. */
+  readonly others: readonly RuleRow[];
 }
 
 /** A rule that was sent, and what it would be. */

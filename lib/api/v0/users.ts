@@ -3,6 +3,7 @@
 import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
 import {
+  type Database,
   emailKey,
   Op,
   readUsers,
@@ -178,7 +179,7 @@ export class Users implements Collection<UserValues> {
       scopes: { configuration: true },
       judge: async (transaction) => {
         const present = await this.#find(id, transaction);
-        const isNeeded = await this.#isLastAdministrator(present, transaction);
+        const isNeeded = await isLastAdministrator(this.#database, present, transaction);
         refuseFaults(isNeeded ? { base: [messages.lastAdministratorRemains] } : {});
         return present.id;
       },
@@ -229,7 +230,7 @@ export class Users implements Collection<UserValues> {
       addFault(faults, 'email', messages.taken);
     if (present === null || role === undefined || role === present.role) return faults;
     if (present.id === actorId(request)) addFault(faults, 'role', messages.ownRole);
-    else if (await this.#isLastAdministrator(present, transaction))
+    else if (await isLastAdministrator(this.#database, present, transaction))
       addFault(faults, 'role', messages.lastAdministratorStays);
     return faults;
   }
@@ -240,13 +241,20 @@ export class Users implements Collection<UserValues> {
     const { User: users } = this.#database.models;
     return (await users.findOne({ attributes: ['id'], where, transaction })) !== null;
   }
+}
 
-  /** True for an administrator beside whom there is no other who is enabled. */
-  async #isLastAdministrator(user: User, transaction: Transaction): Promise<boolean> {
-    if (user.role !== 'admin') return false;
-    const others = { id: { [Op.ne]: user.id }, role: 'admin', disabled_at: null } as const;
-    return (await this.#database.models.User.count({ where: others, transaction })) === 0;
-  }
+/**
+ * True for an administrator beside whom there is no other who is enabled; the scope of the
+ * configuration must be locked.
+ */
+export async function isLastAdministrator(
+  { models }: Database,
+  user: User,
+  transaction: Transaction,
+): Promise<boolean> {
+  if (user.role !== 'admin') return false;
+  const others = { id: { [Op.ne]: user.id }, role: 'admin', disabled_at: null } as const;
+  return (await models.User.count({ where: others, transaction })) === 0;
 }
 
 function judgeEmail(email: string, helpers: Joi.CustomHelpers): unknown {

@@ -1,4 +1,4 @@
-// The live values of a device's page: server-sent events fill in what the page showed when it was
+// The live values of a page about a device, or about all: server-sent events fill in what the page showed when it was
 // made, and draw the traffic of the last minutes. A window that nobody sees asks for nothing.
 
 import uPlot from './lib/uplot.js';
@@ -11,7 +11,8 @@ const HEIGHT = 170;
 for (const place of document.querySelectorAll('[data-live]')) follow(place);
 
 function follow(place) {
-  const plot = makePlot(place.querySelector('[data-plot]'));
+  const box = place.querySelector('[data-plot]');
+  const plot = box === null ? null : makePlot(box);
   let source = null;
   let hasEnded = false;
   const open = () => {
@@ -20,7 +21,8 @@ function follow(place) {
     source.addEventListener('status', ({ data }) => {
       const status = JSON.parse(data);
       show(place, status);
-      plot.add(status);
+      plot?.add(status);
+      place.dispatchEvent(new CustomEvent('live', { detail: status }));
     });
     source.addEventListener('end', () => {
       hasEnded = true;

@@ -2,6 +2,9 @@
 // the reader's own zone, texts are copied at a click. Pages work without it.
 
 enliven(document);
+// On a narrow window the entries of the navigation stand in one line, which may be longer.
+const present = document.querySelector('.places [aria-current]');
+present?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
 /** Does so for a part of the page; again for a part that a script put there. */
 export function enliven(part) {

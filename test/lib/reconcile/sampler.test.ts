@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import type { PeerSample, Sample } from '../../../dataplane/index.ts';
-import { Sampler } from '../../../lib/reconcile/sampler.ts';
+import { RULES_MAX, Sampler } from '../../../lib/reconcile/sampler.ts';
 import type { Log } from '../../../lib/services.ts';
 import { type Database, readDevices, recordStatus } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
@@ -132,6 +132,26 @@ test('refusals are told at debug, as increments', async (t) => {
     ],
   );
   t.deepEqual(sampler.drops, { mac1_invalid: 1 });
+});
+
+test('hits of rules that are long gone make room', async (t) => {
+  const hits = Array.from({ length: RULES_MAX + 2 }, (_, i) => ({
+    id: `r${i}`,
+    packets: 1,
+    bytes: 60,
+    lastHitMs: 7,
+  }));
+  const sampler = new Sampler({
+    database: await openDatabase(t, 'sqlite'),
+    gateway: feed({ rules: hits }),
+    gatewayId: GATEWAY,
+    deviceIdOf: () => null,
+    log: collect().log,
+  });
+  await sampler.sample();
+  t.is(sampler.rules.size, RULES_MAX);
+  t.false(sampler.rules.has('r1'));
+  t.true(sampler.rules.has('r2'));
 });
 
 test('hits of rules add up', async (t) => {

@@ -105,6 +105,32 @@ test('a session that ends, and one that has not after all, are told of by time a
   t.is(translation.nextChangeAtMs, NOW + 60_000);
 });
 
+test('a device ends on its date, and one that is switched off at once', (t) => {
+  const ending = deviceRow({ expires_at: new Date(NOW + 60_000) });
+  const translation = knowing({ devices: [ending] });
+  t.is(translation.nextChangeAtMs, NOW + 60_000);
+  translation.passTo(NOW + 59_999);
+  t.is(translation.untold(), null);
+  translation.passTo(NOW + 60_000);
+  t.deepEqual([...translation.untold()!.peers], [[KEY, null]]);
+  t.is(translation.nextChangeAtMs, Number.POSITIVE_INFINITY);
+  translation.told();
+  translation.passTo(NOW + 30_000);
+  t.not(translation.untold()!.peers.get(KEY), null, 'the clock was set back');
+  translation.take(changesOf({ devices: one(deviceRow({ disabled_at: new Date(NOW) })) }), NOW);
+  t.deepEqual([...translation.untold()!.peers], [[KEY, null]]);
+  translation.take(changesOf({ devices: one(deviceRow()) }), NOW);
+  t.not(translation.untold()!.peers.get(KEY), null, 'switched on again');
+});
+
+test('nobody is told of a problem of a device that is switched off', (t) => {
+  const bad = { preshared_key: null };
+  const off = deviceRow({ ...bad, disabled_at: new Date(NOW) });
+  t.deepEqual(knowing({ devices: [off] }).problems, []);
+  const over = deviceRow({ ...bad, expires_at: new Date(NOW - 1) });
+  t.deepEqual(knowing({ devices: [over] }).problems, []);
+});
+
 test('another default MTU is told of the devices that use it, and of no others', (t) => {
   const own = deviceRow({ use_default_mtu: false, mtu: 1_400 });
   const shared = deviceRow({ id: 'd2', public_key: OTHER_KEY });
@@ -174,6 +200,8 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
           preshared_key: fc.constantFrom(null, OTHER_KEY, OTHER_KEY, OTHER_KEY),
           ipv4: fc.constantFrom('100.64.0.2', '100.64.0.3', '10.0.0.1', null),
           ipv6: fc.constantFrom('fd00::2', null),
+          disabled_at: fc.constantFrom(null, null, null, new Date(NOW)),
+          expires_at: fc.constantFrom(null, new Date(NOW + DAY / 2), new Date(NOW - DAY)),
           use_default_mtu: fc.boolean(),
           mtu: fc.constantFrom(null, 1_280),
         }),

@@ -1,0 +1,65 @@
+// What administrators decide of a device beside its configuration: whether it is on, and when it
+// ends. One place for the console and the command line; lib/reconcile enforces it.
+
+import {
+  type Database,
+  type Device,
+  type Transaction,
+  writeTransaction,
+} from '../../models/index.ts';
+import { isUuid } from '../api/fields.ts';
+
+/** What is decided; what is left out stays. */
+export interface Switches {
+  readonly isOn?: boolean;
+  /** Null: it does not end. */
+  readonly expiresAt?: Date | null;
+}
+
+/** How a device stands by its switches alone. */
+export type SwitchState = 'on' | 'off' | 'ended';
+
+/** The columns to be written; switching off again keeps the time of the first. */
+export function switchValues(
+  device: Pick<Device, 'disabled_at'>,
+  { isOn, expiresAt }: Switches,
+  now = new Date(),
+): Partial<Pick<Device, 'disabled_at' | 'expires_at'>> {
+  return {
+    ...(isOn === undefined ? {} : { disabled_at: isOn ? null : (device.disabled_at ?? now) }),
+    ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+  };
+}
+
+/** What the columns come to at a time. */
+export function switchState(
+  { disabled_at, expires_at }: Pick<Device, 'disabled_at' | 'expires_at'>,
+  nowMs: number,
+): SwitchState {
+  if (disabled_at !== null) return 'off';
+  return expires_at !== null && expires_at.getTime() <= nowMs ? 'ended' : 'on';
+}
+
+/** The device of an id, locked; null when there is none. */
+export async function lockDevice(
+  database: Database,
+  id: string,
+  transaction: Transaction,
+): Promise<Device | null> {
+  if (!isUuid(id)) return null;
+  return database.models.Device.findByPk(id.toLowerCase(), { transaction, lock: true });
+}
+
+/** Switches the device of an id; throws with a sentence when there is none. */
+export async function setSwitches(
+  database: Database,
+  id: string,
+  switches: Switches,
+): Promise<Device> {
+  const { result } = await writeTransaction(database, async (transaction) => {
+    const device = await lockDevice(database, id, transaction);
+    if (device === null) throw new Error(`there is no device ${id}`);
+    return device.update(switchValues(device, switches), { transaction });
+  });
+  return result;
+}

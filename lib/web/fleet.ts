@@ -1,0 +1,159 @@
+// All devices together, as the dashboard shows them: how many are online, the traffic of this
+// moment, who shook hands last; and of this gateway what it refused and which rows it cannot obey.
+// Read at most twice a second, however many look.
+
+import {
+  readDevices,
+  readFleetStatus,
+  readLatestHandshakes,
+  readUsers,
+  type FleetStatus,
+} from '../../models/index.ts';
+import type { Services } from '../services.ts';
+import { deviceStatusView, ONLINE_MS } from './device-status.ts';
+import { inOrder } from './searched.ts';
+import { bytesInWords } from './words.ts';
+
+/** A reading serves so long. */
+const KEEP_MS = 500;
+/** Traffic is that of the last seconds: gateways report twice a second, not at our pace. */
+const RATE_MS = 4_000;
+const READINGS_MAX = 20;
+const HANDSHAKES = 8;
+const PROBLEMS = 20;
+
+/** What the dashboard shows. */
+export interface FleetView {
+  /** Unix time in ms. */
+  readonly at: number;
+  readonly online: string;
+  readonly devices: string;
+  readonly down: string;
+  readonly up: string;
+  readonly dropped: string;
+  readonly rxBytes: number;
+  readonly txBytes: number;
+  readonly drops: readonly { readonly reason: string; readonly count: string }[];
+  readonly problems: readonly Problem[];
+  /** More than are told. */
+  readonly problemsMore: number;
+  readonly handshakes: readonly Handshake[];
+}
+
+interface Problem {
+  readonly path: string;
+  readonly name: string;
+  readonly message: string;
+}
+
+interface Handshake {
+  readonly path: string;
+  readonly name: string;
+  readonly owner: string;
+  readonly time: string;
+  readonly remote: string;
+}
+
+interface Reading extends FleetStatus {
+  readonly atMs: number;
+}
+
+/** Reads it for one process. */
+export class Fleet {
+  readonly #services: Pick<Services, 'database' | 'observed'>;
+  readonly #readings: Reading[] = [];
+  #last: { readonly untilMs: number; readonly view: Promise<FleetView> } | null = null;
+
+  constructor(services: Pick<Services, 'database' | 'observed'>) {
+    this.#services = services;
+  }
+
+  /** The present view. */
+  read(nowMs = Date.now()): Promise<FleetView> {
+    if (this.#last !== null && nowMs < this.#last.untilMs) return this.#last.view;
+    const view = this.#read(nowMs);
+    const reading = { untilMs: nowMs + KEEP_MS, view };
+    this.#last = reading;
+    // A failure must not be remembered.
+    view.catch(() => {
+      if (this.#last === reading) this.#last = null;
+    });
+    return view;
+  }
+
+  async #read(nowMs: number): Promise<FleetView> {
+    const { database, observed } = this.#services;
+    const status = await readFleetStatus(database, new Date(nowMs - ONLINE_MS));
+    const { down, up } = this.#rates({ ...status, atMs: nowMs });
+    const drops = Object.entries(observed?.drops() ?? {}).toSorted(([, a], [, b]) => b - a);
+    const problems = observed?.problems() ?? [];
+    const dropped = drops.reduce((sum, [, count]) => sum + count, 0);
+    return {
+      at: nowMs,
+      online: String(status.online),
+      devices: String(status.devices),
+      down: `${bytesInWords(down)}/s`,
+      up: `${bytesInWords(up)}/s`,
+      dropped: dropped.toLocaleString('en'),
+      rxBytes: status.rxBytes,
+      txBytes: status.txBytes,
+      drops: drops.map(([reason, count]) => ({
+        reason: reason.replaceAll('_', ' '),
+        count: count.toLocaleString('en'),
+      })),
+      problems: problems.slice(0, PROBLEMS).map(({ table, id, message }) => ({
+        path: `/${table}/${id}`,
+        name: table === 'devices' ? 'Device' : 'Rule',
+        message,
+      })),
+      problemsMore: Math.max(0, problems.length - PROBLEMS),
+      handshakes: await this.#handshakes(),
+    };
+  }
+
+  /** Bytes a second over the last readings; down is what was sent to devices. */
+  #rates(reading: Reading): { down: number; up: number } {
+    const readings = this.#readings;
+    readings.push(reading);
+    while (
+      readings.length > READINGS_MAX ||
+      (readings.length > 2 && (readings[1]?.atMs ?? 0) <= reading.atMs - RATE_MS)
+    )
+      readings.shift();
+    const [first = reading] = readings;
+    const seconds = (reading.atMs - first.atMs) / 1_000;
+    // Nobody looked for a while, or the clock was set back: the next reading tells.
+    if (seconds <= 0 || seconds > 2 * (RATE_MS / 1_000)) {
+      readings.splice(0, readings.length, reading);
+      return { down: 0, up: 0 };
+    }
+    // Totals of devices that were deleted are gone.
+    const rate = (before: number, after: number): number =>
+      Math.round(Math.max(0, after - before) / seconds);
+    return {
+      down: rate(first.txBytes, reading.txBytes),
+      up: rate(first.rxBytes, reading.rxBytes),
+    };
+  }
+
+  async #handshakes(): Promise<Handshake[]> {
+    const { database } = this.#services;
+    const ids = await readLatestHandshakes(database, HANDSHAKES);
+    const devices = inOrder(ids, await readDevices(database, { ids }));
+    const owners = await readUsers(database, {
+      ids: [...new Set(devices.map(({ user_id }) => user_id))],
+    });
+    const emails = new Map(owners.map(({ id, email }) => [id, email]));
+    return devices.map((device) => {
+      const { handshake, remote } = deviceStatusView(device);
+      const owner = emails.get(device.user_id) ?? '';
+      return {
+        path: `/devices/${device.id}`,
+        name: device.name,
+        owner,
+        time: handshake ?? '',
+        remote,
+      };
+    });
+  }
+}

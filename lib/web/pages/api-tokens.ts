@@ -1,0 +1,146 @@
+// API tokens, for administrators: everybody's in a table, a form that makes one's own, shown once,
+// and the button that makes one void. api.md, section 3.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { searchIds } from '../../../models/index.ts';
+import { ApiError } from '../../api/errors.ts';
+import { isUuid } from '../../api/fields.ts';
+import { type Faults, isFaultless } from '../../api/judge.ts';
+import { refuseFaults } from '../../api/writes.ts';
+import { actorId } from '../../auth/index.ts';
+import {
+  DAYS_MAX,
+  DEFAULT_DAYS,
+  insertToken,
+  type OwnedToken,
+  liveTokenFaults,
+  newToken,
+  readTokens,
+  tokenFaults,
+} from '../../auth/tokens.ts';
+import { attempt } from '../attempt.ts';
+import { formView, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import { adminPage } from '../route.ts';
+import { inOrder, PAGE_RECORDS, pagesAround, searchedIn } from '../searched.ts';
+import type { Web } from '../web.ts';
+
+const TOKENS = '/api_tokens';
+
+const tokenForm: readonly Section[] = [
+  {
+    fields: [
+      { name: 'name', label: 'Name', help: 'What it is for: backup script.', isRequired: true },
+      {
+        name: 'days',
+        label: 'Days',
+        kind: 'number',
+        help: `1 to ${DAYS_MAX}; then it serves no more.`,
+        isRequired: true,
+      },
+    ],
+  },
+];
+
+/** The routes of the API tokens. */
+export function apiTokenPages(web: Web): ServerRoute[] {
+  return [
+    adminPage('GET', TOKENS, (request, h) => showTokens(web, request, h)),
+    adminPage('GET', `${TOKENS}/new`, (request, h) =>
+      showForm(web, request, h, typedFrom({ days: DEFAULT_DAYS }, tokenForm)),
+    ),
+    adminPage('POST', `${TOKENS}/new`, (request, h) => addToken(web, request, h)),
+    adminPage('POST', `${TOKENS}/{id}/revoke`, (request, h) => revoke(web, request, h)),
+  ];
+}
+
+async function showTokens(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { database } = web.services;
+  const searched = searchedIn(request);
+  const ids = await searchIds(database, 'api_tokens', searched.wish);
+  const shown = ids.slice(0, PAGE_RECORDS);
+  return web.pages.show(request, h, 'api-tokens', {
+    title: 'API tokens',
+    searched: searched.text,
+    tokens: inOrder(shown, await readTokens(database, { ids: shown })).map(tokenView),
+    pages: pagesAround(TOKENS, searched, ids.length),
+  });
+}
+
+function tokenView({ id, name, email, expires_at, last_used_at, user_id }: OwnedToken): object {
+  return {
+    id,
+    name,
+    email,
+    owner: `/users/${user_id}`,
+    isOver: expires_at !== null && expires_at.getTime() <= Date.now(),
+    expiresAt: expires_at?.toISOString() ?? null,
+    lastUsedAt: last_used_at?.toISOString() ?? null,
+  };
+}
+
+function showForm(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  typed: Typed,
+  faults: Faults = {},
+): Promise<ResponseObject> {
+  return web.pages.show(request, h, 'api-token-new', {
+    title: 'Make an API token',
+    form: formView(tokenForm, typed, {
+      action: `${TOKENS}/new`,
+      submit: 'Make the token',
+      cancel: TOKENS,
+      faults,
+    }),
+  });
+}
+
+async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { database } = web.services;
+  const typed = typedIn(request, tokenForm);
+  const name = (typed['name'] ?? '').trim();
+  const days = /^\d{1,6}$/.test((typed['days'] ?? '').trim()) ? Number(typed['days']) : Number.NaN;
+  const faults = tokenFaults({ name, days });
+  if (!isFaultless(faults)) return (await showForm(web, request, h, typed, faults)).code(422);
+  const fresh = newToken({ name, days });
+  const userId = actorId(request);
+  const made = await attempt(() =>
+    web.writes.run(request, {
+      judge: async (transaction) => {
+        const { User } = database.models;
+        const user = await User.findByPk(userId, { transaction, lock: true });
+        if (user === null) throw new ApiError('not_found');
+        refuseFaults(await liveTokenFaults(database, userId, transaction));
+      },
+      write: (transaction) => insertToken(database, userId, fresh, transaction),
+    }),
+  );
+  if (made.faults !== null) return (await showForm(web, request, h, typed, made.faults)).code(422);
+  // Shown by this very answer and never again, so not by way of a redirect.
+  return web.pages.show(request, h, 'api-token-made', {
+    title: 'The token is made',
+    tokenName: name,
+    token: fresh.token,
+    expiresAt: fresh.expires_at.toISOString(),
+    example: `curl -H 'Authorization: Bearer ${fresh.token}' ${web.services.config.externalUrl}v0/configuration`,
+  });
+}
+
+async function revoke(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { ApiToken } = web.services.database.models;
+  const id = String(request.params['id']).toLowerCase();
+  const { name } = await web.writes.run(request, {
+    judge: async (transaction) => {
+      const token = isUuid(id) ? await ApiToken.findByPk(id, { transaction, lock: true }) : null;
+      if (token === null) throw new ApiError('not_found');
+      return token;
+    },
+    write: async (transaction, token) => {
+      await token.destroy({ transaction });
+      return token;
+    },
+  });
+  web.pages.flash(h, 'done', `The token ${name} is void.`);
+  return web.pages.redirect(h, TOKENS);
+}

@@ -1,0 +1,140 @@
+// The audit log, for administrators: the newest entries first, narrowed by who, what, which record
+// and when. What is told of values are texts as they were; secrets never come here.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import {
+  type AuditEntry,
+  type AuditSelection,
+  type FieldChange,
+  readAuditEntries,
+} from '../../../models/index.ts';
+import { isUuid } from '../../api/fields.ts';
+import { adminPage } from '../route.ts';
+import { PAGE_RECORDS, queryText } from '../searched.ts';
+import type { Web } from '../web.ts';
+
+const AUDIT = '/audit';
+const DAY_MS = 86_400_000;
+
+/** What there is to choose; a kind or action that is not here is found by the record. */
+const KINDS = [
+  'user',
+  'device',
+  'rule',
+  'configuration',
+  'token',
+  'identity',
+  'trusted_provider',
+  'second factor',
+  'secret',
+];
+const ACTIONS = ['create', 'update', 'delete', 'sign in', 'sign out', 'sign-in refused', 'lock'];
+/** Records that have a page. */
+const PAGES: Readonly<Record<string, string>> = {
+  user: '/users/',
+  device: '/devices/',
+  rule: '/rules/',
+};
+const FILTERS = ['who', 'action', 'kind', 'record', 'since', 'until'] as const;
+
+type Filters = Readonly<Record<(typeof FILTERS)[number], string>>;
+
+/** The route of the audit log. */
+export function auditPages(web: Web): ServerRoute[] {
+  return [adminPage('GET', AUDIT, (request, h) => showAudit(web, request, h))];
+}
+
+async function showAudit(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const filters = Object.fromEntries(
+    FILTERS.map((name) => [name, queryText(request, name)]),
+  ) as Filters;
+  const before = queryText(request, 'before');
+  const faults = { since: timeFaults(filters.since), until: timeFaults(filters.until) };
+  const selection = { ...selectionOf(filters), ...(isUuid(before) ? { beforeId: before } : {}) };
+  const found = await readAuditEntries(web.services.database, {
+    ...selection,
+    limit: PAGE_RECORDS + 1,
+  });
+  const entries = found.toReversed();
+  const shown = entries.slice(0, PAGE_RECORDS);
+  const kept = Object.entries(filters).filter(([, value]) => value !== '');
+  const at = (further: [string, string][]): string =>
+    `${AUDIT}?${new URLSearchParams([...kept, ...further]).toString()}`;
+  return web.pages.show(request, h, 'audit', {
+    title: 'Audit log',
+    filters,
+    faults,
+    kinds: choices(KINDS, filters.kind),
+    actions: choices(ACTIONS, filters.action),
+    isNarrowed: kept.length > 0,
+    entries: shown.map(entryView),
+    pages: {
+      previous: isUuid(before) ? at([]) : null,
+      next: entries.length > PAGE_RECORDS ? at([['before', shown.at(-1)?.id ?? '']]) : null,
+    },
+    days: web.services.config.auditRetentionDays,
+  });
+}
+
+function selectionOf({ who, action, kind, record, since, until }: Filters) {
+  const from = readDay(since);
+  const to = readDay(until);
+  const selection: Partial<AuditSelection> = {
+    ...(who === '' ? {} : { who }),
+    ...(action === '' ? {} : { action }),
+    ...(kind === '' ? {} : { kind }),
+    ...(record === '' ? {} : { recordId: record.toLowerCase() }),
+    ...(from === null ? {} : { since: from }),
+    // To the end of that day.
+    ...(to === null ? {} : { until: new Date(to.getTime() + DAY_MS) }),
+  };
+  return selection;
+}
+
+/** A day in UTC; null for what is none. */
+function readDay(text: string): Date | null {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return null;
+  const day = new Date(`${text}T00:00:00Z`);
+  return Number.isNaN(day.getTime()) || !day.toISOString().startsWith(text) ? null : day;
+}
+
+function timeFaults(text: string): string[] {
+  return text === '' || readDay(text) !== null ? [] : ['is no day such as 2026-11-21'];
+}
+
+/** A value of an address that is none of ours stays chosen, so that the page says what it shows. */
+function choices(words: readonly string[], chosen: string): [string, string][] {
+  const all = chosen === '' || words.includes(chosen) ? words : [...words, chosen];
+  return [['', 'any'], ...all.map((word): [string, string] => [word, word.replaceAll('_', ' ')])];
+}
+
+function entryView(entry: AuditEntry): object {
+  const page = PAGES[entry.kind];
+  return {
+    id: entry.id,
+    time: entry.happened_at.toISOString(),
+    who: entry.email ?? entry.actor.replaceAll('_', ' '),
+    whoHref: entry.user_id === null ? null : `/users/${entry.user_id}`,
+    byToken: entry.token_id !== null,
+    address: entry.address,
+    what: `${entry.kind.replaceAll('_', ' ')}: ${entry.action}`,
+    recordId: entry.record_id,
+    recordHref: page === undefined || entry.action === 'delete' ? null : page + entry.record_id,
+    recordQuery: `${AUDIT}?${new URLSearchParams({ record: entry.record_id }).toString()}`,
+    requestId: entry.request_id,
+    changes: Object.entries(entry.changes).map(([name, change]) => ({
+      name,
+      ...changeView(change),
+    })),
+  };
+}
+
+function changeView(change: FieldChange): object {
+  if ('changed' in change) return { from: null, to: null, isSecret: true };
+  return { from: valueView(change.from), to: valueView(change.to), isSecret: false };
+}
+
+function valueView(value: unknown): string | null {
+  if (value === undefined) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,272 @@
+// Identity providers, for administrators: both lists, the form that makes, changes and tries one,
+// and its removal. An entry is judged as the API judges the whole list; the mark of trust is ours
+// alone. api.md, sections 7 and 8.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { isTrusted, markTrusted } from '../../../models/index.ts';
+import { ApiError } from '../../api/errors.ts';
+import { type Faults, isFaultless } from '../../api/judge.ts';
+import { judgeConfiguration, storedValues } from '../../api/v0/configuration.ts';
+import { CONFIGURATION_BYTES_MAX } from '../../api/body.ts';
+import type { Finding } from '../../auth/identity/try-provider.ts';
+import { faultLine } from '../attempt.ts';
+import { formView, type Typed, typedFrom, typedIn } from '../form.ts';
+import { takesForm, textOf } from '../forms.ts';
+import {
+  authorityOf,
+  entryFaults,
+  entryOf,
+  type ProviderEntry,
+  type ProviderForm,
+  providerForms,
+  TRUSTED,
+  tryEntry,
+} from '../provider-form.ts';
+import { adminPage } from '../route.ts';
+import { changeSettings, fixedSentence, settingTabs } from '../settings.ts';
+import type { Web } from '../web.ts';
+
+const PROVIDERS = '/settings/providers';
+const MEANWHILE = 'Somebody else changed the providers meanwhile; reload the page and try again.';
+
+/** Metadata of federations are long. */
+const takesMetadata = { payload: { ...takesForm, maxBytes: CONFIGURATION_BYTES_MAX } };
+
+/** The routes of the identity providers. */
+export function providerPages(web: Web): ServerRoute[] {
+  return [
+    adminPage('GET', PROVIDERS, (request, h) => showProviders(web, request, h)),
+    ...Object.values(providerForms).flatMap((form) => {
+      const base = `${PROVIDERS}/${form.kind}`;
+      return [
+        adminPage('GET', `${base}/new`, (request, h) => {
+          refuseFixedList(web, form);
+          const typed = typedFrom(form.fresh, form.sections);
+          return showForm(web, form, request, h, { present: null, typed });
+        }),
+        adminPage(
+          'POST',
+          `${base}/new`,
+          (request, h) => save(web, form, request, h),
+          takesMetadata,
+        ),
+        adminPage('GET', `${base}/{id}`, async (request, h) => {
+          const { present } = await findEntry(web, form, request);
+          const mark = { [TRUSTED]: await hasTrust(web, form, present) };
+          const typed = typedFrom({ ...present, ...mark }, form.sections);
+          return showForm(web, form, request, h, { present, typed });
+        }),
+        adminPage(
+          'POST',
+          `${base}/{id}`,
+          (request, h) => save(web, form, request, h),
+          takesMetadata,
+        ),
+        adminPage('POST', `${base}/{id}/delete`, (request, h) => remove(web, form, request, h)),
+      ];
+    }),
+  ];
+}
+
+async function showProviders(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const groups = [];
+  for (const form of Object.values(providerForms)) {
+    const entries = [];
+    for (const entry of await entriesOf(web, form))
+      entries.push({
+        href: `${PROVIDERS}/${form.kind}/${encodeURIComponent(entry.id)}`,
+        id: entry.id,
+        label: entry.label,
+        makesUsers: entry.auto_create_users,
+        isTrusted: await hasTrust(web, form, entry),
+      });
+    groups.push({
+      kind: form.kind,
+      heading: form.title,
+      entries,
+      locked: fixedSentence(web, form.list),
+      add: `${PROVIDERS}/${form.kind}/new`,
+    });
+  }
+  const values = { title: 'Identity providers', tabs: settingTabs(request), groups };
+  return web.pages.show(request, h, 'providers', values);
+}
+
+interface Filled {
+  /** Null for a new one. */
+  readonly present: ProviderEntry | null;
+  readonly typed: Typed;
+  readonly faults?: Faults;
+  /** What trying it found. */
+  readonly findings?: readonly Finding[];
+}
+
+function showForm(
+  web: Web,
+  form: ProviderForm,
+  request: Request,
+  h: ResponseToolkit,
+  { present, typed, faults = {}, findings = [] }: Filled,
+): Promise<ResponseObject> {
+  const here = `${PROVIDERS}/${form.kind}/${present === null ? 'new' : encodeURIComponent(present.id)}`;
+  const fixed = fixedSentence(web, form.list);
+  const lockOf = (name: string): string | null => {
+    if (name === TRUSTED) return null;
+    if (fixed !== null) return fixed;
+    return present !== null && name === 'id' ? 'It is part of the sign-in address.' : null;
+  };
+  return web.pages.show(request, h, 'provider', {
+    title: present === null ? `Add a provider (${form.title})` : present.label,
+    tabs: settingTabs(request),
+    here: present === null ? null : here,
+    isFixed: fixed !== null,
+    signIn:
+      present === null
+        ? null
+        : `${web.services.config.externalUrl.replace(/\/$/, '')}${form.signInPath}${encodeURIComponent(present.id)}`,
+    findings,
+    form: formView(form.sections, typed, {
+      action: here,
+      submit: present === null ? 'Add the provider' : 'Save',
+      cancel: PROVIDERS,
+      faults,
+      locked: lockOf,
+    }),
+    others: [{ name: 'do', value: 'try', label: 'Test this provider' }],
+  });
+}
+
+/** Saves what was typed, or tries it and saves nothing. */
+async function save(
+  web: Web,
+  form: ProviderForm,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const isNew = request.params['id'] === undefined;
+  if (isNew) refuseFixedList(web, form);
+  const entries = await entriesOf(web, form);
+  const present = isNew ? null : (await findEntry(web, form, request)).present;
+  const isFixed = fixedSentence(web, form.list) !== null;
+  const sent = typedIn(request, form.sections);
+  // Fields that are locked were not sent, and show what serves.
+  const typed = withLocked(form, sent, present, isFixed);
+  const entry = isFixed && present !== null ? { ...present } : entryOf(form, typed, present);
+  if (textOf(request, 'do') === 'try') {
+    const tried = await tryTyped(web, form, entry);
+    return showForm(web, form, request, h, { present, typed, ...tried });
+  }
+  const place =
+    present === null ? entries.length : entries.findIndex(({ id }) => id === present.id);
+  const next = entries.toSpliced(place, present === null ? 0 : 1, entry as never);
+  const faults = isFixed ? null : await saveList(web, request, form, entries, next);
+  if (faults !== null) {
+    const shown = { present, typed, faults: entryFaults(faults, form.list, place) };
+    return (await showForm(web, form, request, h, shown)).code(422);
+  }
+  await saveTrust(web, request, form, String(entry['id']).trim(), typed[TRUSTED] === 'true');
+  web.pages.flash(h, 'done', `${String(entry['label']).trim()} is saved, and serves.`);
+  return web.pages.redirect(h, PROVIDERS);
+}
+
+async function remove(
+  web: Web,
+  form: ProviderForm,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  refuseFixedList(web, form);
+  const { present, entries } = await findEntry(web, form, request);
+  const next = entries.filter((entry) => entry !== present);
+  const faults = await saveList(web, request, form, entries, next);
+  if (faults !== null) {
+    web.pages.flash(h, 'failed', faultLine(faults));
+    return web.pages.redirect(h, PROVIDERS);
+  }
+  await saveTrust(web, request, form, present.id, false, present);
+  web.pages.flash(h, 'done', `${present.label} is removed. Nobody signs in through it any more.`);
+  return web.pages.redirect(h, PROVIDERS);
+}
+
+/** Judges what was typed by the API's rules, then asks the provider. */
+async function tryTyped(
+  web: Web,
+  form: ProviderForm,
+  entry: Record<string, unknown>,
+): Promise<{ faults: Faults; findings: readonly Finding[] }> {
+  const { values, faults } = judgeConfiguration({ [form.list]: [entry] }, 'update');
+  if (!isFaultless(faults)) return { faults: entryFaults(faults, form.list, 0), findings: [] };
+  const [kept] = storedValues(web.services.config, values)[form.list] ?? [];
+  return { faults: {}, findings: kept === undefined ? [] : await tryEntry(form, kept, web) };
+}
+
+/** Lists are replaced whole, so one that was changed meanwhile must not be lost. */
+function saveList(
+  web: Web,
+  request: Request,
+  { list }: ProviderForm,
+  standing: readonly ProviderEntry[],
+  next: readonly object[],
+): Promise<Faults | null> {
+  return changeSettings(web, request, { [list]: next }, (row) =>
+    isDeepStrictEqual(row[list], standing) ? {} : { base: [MEANWHILE] },
+  );
+}
+
+async function saveTrust(
+  web: Web,
+  request: Request,
+  form: ProviderForm,
+  id: string,
+  trusted: boolean,
+  gone?: ProviderEntry,
+): Promise<void> {
+  await web.recall.refresh();
+  const entry = gone ?? (await entriesOf(web, form)).find((one) => one.id === id);
+  const authority = entry === undefined ? null : authorityOf(entry);
+  if (entry === undefined || authority === null) return;
+  if ((await hasTrust(web, form, entry)) === trusted) return;
+  const mark = { kind: form.kind, provider_id: id, authority };
+  await web.writes.run(request, {
+    judge: async () => mark,
+    write: (transaction) => markTrusted(web.services.database, mark, trusted, transaction),
+  });
+}
+
+async function hasTrust(web: Web, { kind }: ProviderForm, entry: ProviderEntry): Promise<boolean> {
+  const authority = authorityOf(entry);
+  if (authority === null) return false;
+  return isTrusted(web.services.database, { kind, provider_id: entry.id, authority });
+}
+
+async function entriesOf(web: Web, { list }: ProviderForm): Promise<readonly ProviderEntry[]> {
+  await web.recall.refresh();
+  return (await web.recall.configuration())[list];
+}
+
+async function findEntry(web: Web, form: ProviderForm, request: Request) {
+  const entries = await entriesOf(web, form);
+  const present = entries.find(({ id }) => id === request.params['id']);
+  if (present === undefined) throw new ApiError('not_found');
+  return { present, entries };
+}
+
+function withLocked(
+  { sections }: ProviderForm,
+  typed: Typed,
+  present: ProviderEntry | null,
+  isFixed: boolean,
+): Typed {
+  if (present === null) return typed;
+  if (!isFixed) return { ...typed, id: present.id };
+  return { ...typedFrom(present, sections), [TRUSTED]: typed[TRUSTED] ?? 'false' };
+}
+
+function refuseFixedList(web: Web, { list }: ProviderForm): void {
+  if (fixedSentence(web, list) !== null) throw new ApiError('not_found');
+}

@@ -1,0 +1,235 @@
+// Rules, for administrators: the table with their hits, the forms that make and change one, and
+// what a rule that is typed would meet. api.md, section 6.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { emailKey, readRules, readUsers, type RuleRow, searchIds } from '../../../models/index.ts';
+import type { Faults, Judged } from '../../api/judge.ts';
+import { Rules, type RuleValues, showRule } from '../../api/v0/rules.ts';
+import type { Shown } from '../../api/routes.ts';
+import { attempt } from '../attempt.ts';
+import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import { textOf } from '../forms.ts';
+import { adminPage } from '../route.ts';
+import { inOrder, PAGE_RECORDS, pagesAround, queryText, searchedIn } from '../searched.ts';
+import type { Web } from '../web.ts';
+import { bytesInWords } from '../words.ts';
+
+const RULES = '/rules';
+/** A user that nobody is: an e-mail that was typed and belongs to no user. */
+const NOBODY = 'nobody';
+
+const ruleForm: readonly Section[] = [
+  {
+    fields: [
+      {
+        name: 'action',
+        label: 'Action',
+        kind: 'choice',
+        choices: [
+          ['accept', 'Accept'],
+          ['drop', 'Drop'],
+        ],
+      },
+      {
+        name: 'destination',
+        label: 'Destination',
+        help: 'An address or a network: 10.0.0.5, 10.0.0.0/8, fd00::/8.',
+        isRequired: true,
+      },
+      {
+        name: 'port_type',
+        label: 'Protocol',
+        kind: 'choice',
+        choices: [
+          ['', 'All traffic'],
+          ['tcp', 'TCP'],
+          ['udp', 'UDP'],
+        ],
+      },
+      {
+        name: 'port_range',
+        label: 'Ports',
+        help: 'With TCP or UDP: 443, or 8000 - 8100.',
+      },
+      {
+        name: 'user_id',
+        label: 'User',
+        kind: 'email',
+        help: 'The e-mail of the user whose devices it is for; empty: everyone.',
+      },
+    ],
+  },
+];
+
+/** The routes of the rules. */
+export function rulePages(web: Web): ServerRoute[] {
+  const rules = new Rules(web);
+  const fresh = (request: Request): Typed =>
+    typedFrom({ action: 'accept', user_id: queryText(request, 'user') }, ruleForm);
+  return [
+    adminPage('GET', RULES, (request, h) => showRules(web, request, h)),
+    adminPage('GET', `${RULES}/new`, (request, h) =>
+      showForm(web, request, h, { rules, id: null, typed: fresh(request) }),
+    ),
+    adminPage('POST', `${RULES}/new`, (request, h) => save(web, rules, null, request, h)),
+    adminPage('GET', `${RULES}/{id}`, async (request, h) => {
+      const id = idOf(request);
+      const rule = await rules.show(id);
+      const email = await emailOf(web, rule['user_id']);
+      const typed = typedFrom({ ...rule, user_id: email }, ruleForm);
+      return showForm(web, request, h, { rules, id, typed });
+    }),
+    adminPage('POST', `${RULES}/{id}`, (request, h) => save(web, rules, idOf(request), request, h)),
+    adminPage('POST', `${RULES}/{id}/delete`, async (request, h) => {
+      await rules.remove(request, idOf(request));
+      web.pages.flash(h, 'done', 'The rule is deleted.');
+      return web.pages.redirect(h, RULES);
+    }),
+  ];
+}
+
+/** A rule in words: what it means, in one line. */
+export function ruleInWords({ action, destination, port_type, port_range }: Shown): string {
+  const ports =
+    port_type === null ? '' : ` ${String(port_type).toUpperCase()} ${String(port_range)}`;
+  return `${action === 'accept' ? 'Accept' : 'Drop'} ${String(destination)}${ports}`;
+}
+
+async function showRules(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { database, observed } = web.services;
+  const searched = searchedIn(request);
+  const ids = await searchIds(database, 'rules', searched.wish);
+  const shown = ids.slice(0, PAGE_RECORDS);
+  const rules = inOrder(shown, await readRules(database, { ids: shown }));
+  const emails = await emailsOf(web, rules);
+  const hits = observed?.rules();
+  return web.pages.show(request, h, 'rules', {
+    title: 'Rules',
+    searched: searched.text,
+    list: rules.map((rule) => {
+      const { port_type: type, port_range: range } = showRule(rule);
+      const hit = hits?.get(rule.id);
+      return [
+        { text: rule.destination, href: `${RULES}/${rule.id}` },
+        rule.action === 'accept'
+          ? { text: 'Accept', badge: 'good' }
+          : { text: 'Drop', badge: 'bad' },
+        type === null ? 'all' : `${String(type).toUpperCase()} ${String(range)}`,
+        rule.user_id === null
+          ? 'everyone'
+          : { text: emails.get(rule.user_id) ?? '', href: `/users/${rule.user_id}` },
+        hit === undefined
+          ? '0'
+          : { text: hit.packets.toLocaleString('en'), help: bytesInWords(hit.bytes) },
+        hit === undefined ? 'never' : { time: new Date(hit.lastHitMs).toISOString() },
+      ];
+    }),
+    hasHits: observed !== undefined,
+    pages: pagesAround(RULES, searched, ids.length),
+  });
+}
+
+interface Form {
+  readonly rules: Rules;
+  /** Null for a new one. */
+  readonly id: string | null;
+  readonly typed: Typed;
+  readonly faults?: Faults;
+  /** What was typed, for the rules that it meets. */
+  readonly input?: Judged<RuleValues>;
+  readonly isChecked?: boolean;
+}
+
+async function showForm(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  { rules, id, typed, faults = {}, input, isChecked = false }: Form,
+): Promise<ResponseObject> {
+  const asked = input ?? (await judgeTyped(web, rules, typed, id));
+  const { rivals, others } = await rules.touching(asked, id);
+  const emails = await emailsOf(web, [...rivals, ...others]);
+  const linked = (rule: RuleRow) => ({
+    href: `${RULES}/${rule.id}`,
+    text: ruleInWords(showRule(rule)),
+    whose: rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? 'a user'),
+  });
+  const hit = id === null ? undefined : web.services.observed?.rules().get(id);
+  return web.pages.show(request, h, 'rule', {
+    title: id === null ? 'Add a rule' : 'Change a rule',
+    ruleId: id,
+    rivals: rivals.map(linked),
+    neighbours: others.map(linked),
+    isChecked,
+    hits:
+      hit === undefined
+        ? null
+        : {
+            packets: hit.packets.toLocaleString('en'),
+            bytes: bytesInWords(hit.bytes),
+            last: new Date(hit.lastHitMs).toISOString(),
+          },
+    form: formView(ruleForm, typed, {
+      action: id === null ? `${RULES}/new` : `${RULES}/${id}`,
+      submit: id === null ? 'Add the rule' : 'Save',
+      cancel: RULES,
+      faults,
+    }),
+    others: [{ name: 'do', value: 'check', label: 'What would it meet?' }],
+  });
+}
+
+async function save(
+  web: Web,
+  rules: Rules,
+  id: string | null,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  if (id !== null) await rules.show(id);
+  const typed = typedIn(request, ruleForm);
+  const input = await judgeTyped(web, rules, typed, id);
+  if (textOf(request, 'do') === 'check') {
+    const { faults } = input;
+    return showForm(web, request, h, { rules, id, typed, faults, input, isChecked: true });
+  }
+  const { faults } = await attempt<unknown>(() =>
+    id === null ? rules.create(request, input) : rules.update(request, id, input),
+  );
+  if (faults !== null)
+    return (await showForm(web, request, h, { rules, id, typed, faults, input })).code(422);
+  web.pages.flash(h, 'done', id === null ? 'The rule is in force.' : 'The changes are in force.');
+  return web.pages.redirect(h, RULES);
+}
+
+/** People name a user by e-mail, the API by id. */
+async function judgeTyped(
+  web: Web,
+  rules: Rules,
+  typed: Typed,
+  id: string | null,
+): Promise<Judged<RuleValues>> {
+  const email = (typed['user_id'] ?? '').trim();
+  const [user] =
+    email === '' ? [] : await readUsers(web.services.database, { emailKey: emailKey(email) });
+  const user_id = email === '' ? '' : (user?.id ?? NOBODY);
+  const input = { ...inputOf(typed, ruleForm), user_id };
+  return rules.judge(input, id === null ? 'create' : 'update');
+}
+
+async function emailOf(web: Web, id: unknown): Promise<string> {
+  const [user] =
+    typeof id === 'string' ? await readUsers(web.services.database, { ids: [id] }) : [];
+  return user?.email ?? '';
+}
+
+/** The e-mails of the owners of rules, by id. */
+async function emailsOf(web: Web, rules: readonly RuleRow[]): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(rules.map(({ user_id }) => user_id).filter((id) => id !== null))];
+  const users = await readUsers(web.services.database, { ids });
+  return new Map(users.map(({ id, email }) => [id, email]));
+}
+
+function idOf(request: Request): string {
+  return String(request.params['id']).toLowerCase();
+}

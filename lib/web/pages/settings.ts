@@ -1,0 +1,209 @@
+// Settings, for administrators: what devices' files are made of, and who may sign in and do what.
+// Those that the environment fixes are shown locked. api.md, section 7.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import type { Faults } from '../../api/judge.ts';
+import type { Shown } from '../../api/routes.ts';
+import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import { adminPage } from '../route.ts';
+import { changeSettings, fixedSentence, readSettings, settingTabs } from '../settings.ts';
+import type { Web } from '../web.ts';
+
+const clientForm: readonly Section[] = [
+  {
+    fields: [
+      {
+        name: 'default_client_endpoint',
+        label: 'Endpoint',
+        help: 'Where devices find the gateway: host or host:port. Empty: what EXTERNAL_URL and WIREGUARD_PORT say.',
+      },
+      {
+        name: 'default_client_allowed_ips',
+        label: 'Allowed IPs',
+        kind: 'list',
+        help: 'What devices send through the VPN: addresses and networks, with commas between.',
+      },
+      {
+        name: 'default_client_dns',
+        label: 'DNS servers',
+        kind: 'list',
+        help: 'Addresses or search domains, with commas between; empty: none.',
+      },
+      { name: 'default_client_mtu', label: 'MTU', kind: 'number', help: '576 to 1500 bytes.' },
+      {
+        name: 'default_client_persistent_keepalive',
+        label: 'Persistent keepalive',
+        kind: 'number',
+        help: '0 to 120 seconds; 0 switches it off.',
+      },
+    ],
+  },
+];
+
+/** Seconds of the units in which people think of a session; the first that divides is shown. */
+const UNITS = [
+  ['days', 86_400],
+  ['hours', 3_600],
+  ['minutes', 60],
+  ['seconds', 1],
+] as const;
+const DURATION = 'vpn_session_duration';
+
+const securityForm: readonly Section[] = [
+  {
+    legend: 'VPN sessions',
+    help: 'How long after signing in a user’s devices pass packets. 0 never ends.',
+    fields: [
+      { name: DURATION, label: 'They end after', kind: 'number' },
+      {
+        name: 'duration_unit',
+        label: 'Unit',
+        kind: 'choice',
+        choices: UNITS.map(([name]) => [name, name]),
+      },
+    ],
+  },
+  {
+    legend: 'Signing in',
+    fields: [
+      {
+        name: 'local_auth_enabled',
+        label: 'With e-mail and password',
+        kind: 'box',
+        help: 'Off: only identity providers let anybody in. API tokens are untouched by it.',
+      },
+      {
+        name: 'disable_vpn_on_oidc_error',
+        label: 'Shut out whom their identity provider refuses',
+        kind: 'box',
+        help: 'Until they sign in through it again. A provider that is down shuts nobody out.',
+      },
+    ],
+  },
+  {
+    legend: 'What users may do by themselves',
+    fields: [
+      {
+        name: 'allow_unprivileged_device_management',
+        label: 'Add, change and remove their devices',
+        kind: 'box',
+      },
+      {
+        name: 'allow_unprivileged_device_configuration',
+        label: 'Set the network settings of their devices',
+        kind: 'box',
+      },
+    ],
+  },
+];
+
+interface Page {
+  readonly path: string;
+  readonly title: string;
+  readonly lead: string;
+  readonly sections: readonly Section[];
+  /** What the form shows of the settings, and what it sends of what was typed. */
+  readonly toTyped: (settings: Shown) => Typed;
+  readonly toInput: (input: Record<string, unknown>) => Record<string, unknown>;
+}
+
+const pages: readonly Page[] = [
+  {
+    path: '/settings/client_defaults',
+    title: 'Client defaults',
+    lead: 'What the files of devices are made of, where a device has no value of its own. Files that were made before stay as they are; their owners are told.',
+    sections: clientForm,
+    toTyped: (settings) => typedFrom(settings, clientForm),
+    toInput: (input) => input,
+  },
+  {
+    path: '/settings/security',
+    title: 'Security',
+    lead: 'Who may sign in, for how long, and what users may do by themselves.',
+    sections: securityForm,
+    toTyped: (settings) => ({
+      ...typedFrom(settings, securityForm),
+      ...typedDuration(Number(settings[DURATION])),
+    }),
+    toInput: secondsOf,
+  },
+];
+
+/** The routes of the settings that are forms. */
+export function settingPages(web: Web): ServerRoute[] {
+  return [
+    adminPage('GET', '/settings', (_request, h) =>
+      web.pages.redirect(h, '/settings/client_defaults'),
+    ),
+    ...pages.flatMap((page) => [
+      adminPage('GET', page.path, async (request, h) =>
+        show(web, page, request, h, page.toTyped(await readSettings(web))),
+      ),
+      adminPage('POST', page.path, (request, h) => save(web, page, request, h)),
+    ]),
+  ];
+}
+
+function show(
+  web: Web,
+  { path, title, lead, sections }: Page,
+  request: Request,
+  h: ResponseToolkit,
+  typed: Typed,
+  faults: Faults = {},
+): Promise<ResponseObject> {
+  return web.pages.show(request, h, 'settings', {
+    title,
+    lead,
+    tabs: settingTabs(request),
+    form: formView(sections, typed, {
+      action: path,
+      submit: 'Save',
+      faults,
+      locked: lockedBy(web),
+    }),
+  });
+}
+
+async function save(
+  web: Web,
+  page: Page,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const typed = typedIn(request, page.sections);
+  const input = page.toInput(inputOf(typed, page.sections, lockedBy(web)));
+  const faults = await changeSettings(web, request, input);
+  if (faults !== null) {
+    // Fields that are locked were not sent, and show what serves.
+    const serving = page.toTyped(await readSettings(web));
+    const locked = lockedBy(web);
+    const shown = Object.fromEntries(
+      Object.entries(typed).map(([name, text]) => [
+        name,
+        locked(name) === null ? text : (serving[name] ?? ''),
+      ]),
+    );
+    return (await show(web, page, request, h, shown, faults)).code(422);
+  }
+  web.pages.flash(h, 'done', 'The settings are in force.');
+  return web.pages.redirect(h, page.path);
+}
+
+function lockedBy(web: Web): (name: string) => string | null {
+  return (name) => fixedSentence(web, name === 'duration_unit' ? DURATION : name);
+}
+
+function typedDuration(seconds: number): Typed {
+  const [unit, length] = UNITS.find(([, each]) => seconds % each === 0) ?? ['seconds', 1];
+  if (seconds === 0) return { [DURATION]: '0', duration_unit: 'hours' };
+  return { [DURATION]: String(seconds / length), duration_unit: unit };
+}
+
+/** A number that cannot be read goes to the API's rules as it is. */
+function secondsOf({ duration_unit: unit, ...input }: Record<string, unknown>) {
+  const [, length] = UNITS.find(([name]) => name === unit) ?? ['seconds', 1];
+  const text = input[DURATION];
+  if (typeof text !== 'string' || !/^\d{1,10}$/.test(text.trim())) return input;
+  return { ...input, [DURATION]: Number(text) * length };
+}

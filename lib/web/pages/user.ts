@@ -1,0 +1,212 @@
+// One user, for administrators: what is known of them, their devices, the form that changes them,
+// and what cannot be undone.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import {
+  type Database,
+  type DeviceRow,
+  readDevices,
+  readUsers,
+  type User,
+  type UserRow,
+} from '../../../models/index.ts';
+import { ApiError } from '../../api/errors.ts';
+import { isUuid } from '../../api/fields.ts';
+import type { Faults } from '../../api/judge.ts';
+import { messages } from '../../api/messages.ts';
+import { isLastAdministrator, Users } from '../../api/v0/users.ts';
+import { refuseFaults, saveChanges, type Work } from '../../api/writes.ts';
+import { switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
+import { actorId } from '../../auth/index.ts';
+import { attempt, faultLine } from '../attempt.ts';
+import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import { adminPage } from '../route.ts';
+import type { Web } from '../web.ts';
+import { methodOf, passwordSection, ROLES, userBadge } from './users.ts';
+
+const USER = '/users/{id}';
+/** Devices that the page shows; the table of all devices has the rest. */
+const DEVICES_SHOWN = 20;
+
+const userForm: readonly Section[] = [
+  {
+    fields: [
+      { name: 'email', label: 'E-mail', kind: 'email', isRequired: true },
+      { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
+    ],
+  },
+  passwordSection('Leave it empty to keep the present one. A new one signs the user out.'),
+];
+
+/** The routes of one user. */
+export function userPages(web: Web): ServerRoute[] {
+  const users = new Users(web);
+  return [
+    adminPage('GET', USER, (request, h) => showUser(web, request, h)),
+    adminPage('POST', USER, (request, h) => changeUser(web, users, request, h)),
+    adminPage('POST', `${USER}/enable`, (request, h) => switchUser(web, request, h, true)),
+    adminPage('POST', `${USER}/disable`, (request, h) => switchUser(web, request, h, false)),
+    adminPage('POST', `${USER}/reset_second_factors`, (request, h) =>
+      resetFactors(web, request, h),
+    ),
+    adminPage('POST', `${USER}/delete`, (request, h) => removeUser(web, users, request, h)),
+  ];
+}
+
+async function showUser(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  refused?: { typed: Typed; faults: Faults },
+): Promise<ResponseObject> {
+  const { database } = web.services;
+  const user = await findUser(web, request);
+  const where = { user_id: user.id };
+  const devices = await readDevices(database, { userId: user.id, limit: DEVICES_SHOWN + 1 });
+  const isSelf = user.id === actorId(request);
+  const { typed = typedFrom(user, userForm), faults = {} } = refused ?? {};
+  return web.pages.show(request, h, 'user', {
+    title: user.email,
+    person: {
+      id: user.id,
+      email: user.email,
+      isSelf,
+      isDisabled: user.disabled_at !== null,
+      badge: userBadge(user),
+      disabledAt: user.disabled_at?.toISOString() ?? null,
+      lastSignedInAt: user.last_signed_in_at?.toISOString() ?? null,
+      method: methodOf(user),
+      insertedAt: user.inserted_at.toISOString(),
+      factors: await database.models.SecondFactor.count({ where }),
+      tokens: await database.models.ApiToken.count({ where }),
+      rules: await database.models.Rule.count({ where }),
+    },
+    devices: devices.slice(0, DEVICES_SHOWN).map(deviceCells),
+    hasMoreDevices: devices.length > DEVICES_SHOWN,
+    form: formView(userForm, typed, {
+      action: `/users/${user.id}`,
+      submit: 'Save',
+      faults,
+      locked: lockedFor(isSelf),
+    }),
+  });
+}
+
+function lockedFor(isSelf: boolean): (name: string) => string | null {
+  return (name) => (isSelf && name === 'role' ? `${messages.ownRole}.` : null);
+}
+
+function deviceCells(device: DeviceRow): unknown[] {
+  const addresses = [device.ipv4, device.ipv6].filter((address) => address !== null);
+  return [
+    { text: device.name, href: `/devices/${device.id}`, help: device.description },
+    addresses.join(', '),
+    device.latest_handshake === null ? 'never' : { time: device.latest_handshake.toISOString() },
+  ];
+}
+
+async function changeUser(
+  web: Web,
+  users: Users,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const { id } = await findUser(web, request);
+  const typed = typedIn(request, userForm);
+  const locked = lockedFor(id === actorId(request));
+  const input = users.judge(inputOf(typed, userForm, locked), 'update');
+  const changed = await attempt(() => users.update(request, id, input));
+  if (changed.faults !== null)
+    return (await showUser(web, request, h, { typed, faults: changed.faults })).code(422);
+  web.pages.flash(h, 'done', 'The changes are in force.');
+  return web.pages.redirect(h, `/users/${id}`);
+}
+
+/** An administrator's switch; the own one stays on, or nobody could switch it back. */
+async function switchUser(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  isEnabled: boolean,
+): Promise<ResponseObject> {
+  const { database } = web.services;
+  const done = isEnabled
+    ? 'is enabled: sign-in and devices serve again.'
+    : 'is disabled: their devices pass no packet, sessions and tokens are void.';
+  return act(web, request, h, done, {
+    scopes: { configuration: true },
+    judge: async (transaction) => {
+      const user = await lockUser(database, request, transaction);
+      if (isEnabled) return user;
+      if (user.id === actorId(request)) refuseFaults({ base: [messages.ownSwitch] });
+      if (user.disabled_at === null && (await isLastAdministrator(database, user, transaction)))
+        refuseFaults({ base: [messages.lastAdministratorServes] });
+      return user;
+    },
+    write: (transaction, user) => saveChanges(user, switchedUser(user, isEnabled), transaction),
+  });
+}
+
+async function resetFactors(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const { database } = web.services;
+  return act(web, request, h, 'has no second factor any more, and is signed out.', {
+    judge: (transaction) => lockUser(database, request, transaction),
+    write: (transaction, user) => takeSecondFactors(database, user.id, transaction),
+  });
+}
+
+async function removeUser(
+  web: Web,
+  users: Users,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const { id, email } = await findUser(web, request);
+  const { faults } = await attempt(() => users.remove(request, id));
+  if (faults !== null) {
+    web.pages.flash(h, 'failed', `${faultLine(faults)}.`);
+    return web.pages.redirect(h, `/users/${id}`);
+  }
+  web.pages.flash(h, 'done', `${email} is deleted, with devices, rules, tokens and sessions.`);
+  return web.pages.redirect(h, '/users');
+}
+
+/** Runs a work on the user of the path, and tells on their page what came of it. */
+async function act<Plan, Result>(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  done: string,
+  work: Work<Plan, Result>,
+): Promise<ResponseObject> {
+  const { id, email } = await findUser(web, request);
+  const { faults } = await attempt(() => web.writes.run(request, work));
+  if (faults === null) web.pages.flash(h, 'done', `${email} ${done}`);
+  else web.pages.flash(h, 'failed', `${faultLine(faults)}.`);
+  return web.pages.redirect(h, `/users/${id}`);
+}
+
+async function findUser(web: Web, request: Request): Promise<UserRow> {
+  const id = idOf(request);
+  const [user] = isUuid(id) ? await readUsers(web.services.database, { ids: [id] }) : [];
+  if (user === undefined) throw new ApiError('not_found');
+  return user;
+}
+
+async function lockUser(
+  { models }: Database,
+  request: Request,
+  transaction: Parameters<Work<User, unknown>['judge']>[0],
+): Promise<User> {
+  const user = await models.User.findByPk(idOf(request), { transaction, lock: true });
+  if (user === null) throw new ApiError('not_found');
+  return user;
+}
+
+function idOf(request: Request): string {
+  return String(request.params['id']).toLowerCase();
+}

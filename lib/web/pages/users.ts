@@ -1,0 +1,133 @@
+// Users, for administrators: the table of all, and the form that makes one. What one user has and
+// what happens to them is in user.ts.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { countDevices, readUsers, searchIds, type UserRow } from '../../../models/index.ts';
+import type { Faults } from '../../api/judge.ts';
+import { Users } from '../../api/v0/users.ts';
+import { shownMethod } from '../../auth/identity/method.ts';
+import { attempt } from '../attempt.ts';
+import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import { adminPage } from '../route.ts';
+import { inOrder, PAGE_RECORDS, pagesAround, searchedIn } from '../searched.ts';
+import type { Web } from '../web.ts';
+
+const USERS = '/users';
+
+/** Words for the roles. */
+export const ROLES = [
+  ['unprivileged', 'User: looks after their own devices'],
+  ['admin', 'Administrator: may do everything'],
+] as const;
+
+/** What a password's two fields ask, for a user of whom `help` says whether they need one. */
+export function passwordSection(help: string): Section {
+  return {
+    legend: 'Signing in by password',
+    help,
+    fields: [
+      { name: 'password', label: 'Password', kind: 'secret', autocomplete: 'new-password' },
+      {
+        name: 'password_confirmation',
+        label: 'Password again',
+        kind: 'secret',
+        autocomplete: 'new-password',
+      },
+    ],
+  };
+}
+
+const newUser: readonly Section[] = [
+  {
+    fields: [
+      { name: 'email', label: 'E-mail', kind: 'email', isRequired: true },
+      { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
+    ],
+  },
+  passwordSection('12 to 64 characters. Leave it empty for who signs in through a provider.'),
+];
+
+/** The routes of the users. */
+export function usersPages(web: Web): ServerRoute[] {
+  const users = new Users(web);
+  return [
+    adminPage('GET', USERS, (request, h) => showUsers(web, request, h)),
+    adminPage('GET', `${USERS}/new`, (request, h) =>
+      showNew(web, request, h, typedFrom({ role: 'unprivileged' }, newUser)),
+    ),
+    adminPage('POST', `${USERS}/new`, (request, h) => addUser(web, users, request, h)),
+  ];
+}
+
+/** How a user stands, as a badge. */
+export function userBadge({ disabled_at, disabled_by, disabled_provider }: UserRow): object {
+  if (disabled_at === null) return { text: 'Enabled', badge: 'good' };
+  return disabled_by === 'provider'
+    ? {
+        text: 'Shut out',
+        badge: 'bad',
+        help: `by ${shownMethod(disabled_provider ?? 'a provider')}`,
+      }
+    : { text: 'Disabled', badge: 'bad' };
+}
+
+async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { database } = web.services;
+  const searched = searchedIn(request);
+  const ids = await searchIds(database, 'users', searched.wish);
+  const shown = ids.slice(0, PAGE_RECORDS);
+  const users = inOrder(shown, await readUsers(database, { ids: shown }));
+  const counts = await countDevices(database, shown);
+  return web.pages.show(request, h, 'users', {
+    title: 'Users',
+    searched: searched.text,
+    rows: users.map((user) => [
+      { text: user.email, href: `${USERS}/${user.id}` },
+      user.role === 'admin' ? { text: 'Administrator', badge: 'calm' } : 'User',
+      userBadge(user),
+      String(counts.get(user.id) ?? 0),
+      user.last_signed_in_at === null
+        ? 'never'
+        : { time: user.last_signed_in_at.toISOString(), help: methodOf(user) },
+    ]),
+    pages: pagesAround(USERS, searched, ids.length),
+  });
+}
+
+/** By what a user signed in last, in words. */
+export function methodOf({ last_signed_in_method: method }: UserRow): string {
+  if (method === null) return '';
+  return method === 'email' ? 'by password' : `through ${method}`;
+}
+
+function showNew(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  typed: Typed,
+  faults: Faults = {},
+): Promise<ResponseObject> {
+  return web.pages.show(request, h, 'user-new', {
+    title: 'Add a user',
+    form: formView(newUser, typed, {
+      action: `${USERS}/new`,
+      submit: 'Add the user',
+      cancel: USERS,
+      faults,
+    }),
+  });
+}
+
+async function addUser(
+  web: Web,
+  users: Users,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const typed = typedIn(request, newUser);
+  const input = users.judge(inputOf(typed, newUser), 'create');
+  const made = await attempt(() => users.create(request, input));
+  if (made.faults !== null) return (await showNew(web, request, h, typed, made.faults)).code(422);
+  web.pages.flash(h, 'done', `${String(made.result['email'])} is added.`);
+  return web.pages.redirect(h, `${USERS}/${String(made.result['id'])}`);
+}

@@ -1,0 +1,201 @@
+// The forms of identity providers, one for each kind: what is asked, what an entry of the
+// configuration is made of what was typed, and which messages are about it. A client secret is
+// never sent to a browser; left empty, it stays as it is.
+
+import type { OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
+import type { Faults } from '../api/judge.ts';
+import { ProviderRefusal } from '../auth/identity/refusal.ts';
+import { tryOidcProvider, trySamlProvider, type Finding } from '../auth/identity/try-provider.ts';
+import { metadataOf } from '../auth/saml/service-provider.ts';
+import { inputOf, type Section, type Typed } from './form.ts';
+import type { Web } from './web.ts';
+
+/** The lists of the configuration. */
+export type ProviderList = 'openid_connect_providers' | 'saml_identity_providers';
+
+/** An entry of either list. */
+export type ProviderEntry = OpenidConnectProvider | SamlIdentityProvider;
+
+/** One kind of providers. */
+export interface ProviderForm {
+  readonly kind: 'oidc' | 'saml';
+  readonly title: string;
+  readonly list: ProviderList;
+  readonly sections: readonly Section[];
+  /** Where signing in through one begins. */
+  readonly signInPath: string;
+  readonly fresh: Readonly<Record<string, unknown>>;
+}
+
+/** Name of the box of the mark that is no part of the configuration. */
+export const TRUSTED = 'is_trusted';
+
+const common: Section['fields'] = [
+  {
+    name: 'label',
+    label: 'Label',
+    help: 'Stands on the sign-in button: “Sign in with …”.',
+    isRequired: true,
+  },
+  {
+    name: 'id',
+    label: 'Id',
+    help: 'Letters, digits, dot, dash and underscore; part of the sign-in address. It stays.',
+    isRequired: true,
+  },
+];
+
+const whoComesIn: Section = {
+  legend: 'Who comes in',
+  fields: [
+    {
+      name: 'auto_create_users',
+      label: 'Make a user at the first sign-in of an unknown e-mail',
+      kind: 'box',
+      help: 'Everybody with an account there gets in, as a user without rights to administer.',
+    },
+    {
+      name: TRUSTED,
+      label: 'Trust its word on e-mail addresses',
+      kind: 'box',
+      help: 'It may then be linked to administrators and to users with a password by their e-mail alone. Only for a provider where nobody can give themselves somebody else’s address.',
+    },
+  ],
+};
+
+/** The kinds, by the word that stands in addresses. */
+export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
+  oidc: {
+    kind: 'oidc',
+    title: 'OpenID Connect',
+    list: 'openid_connect_providers',
+    signInPath: '/auth/oidc/',
+    fresh: { scope: 'openid email profile' },
+    sections: [
+      { fields: common },
+      {
+        legend: 'At the provider',
+        fields: [
+          {
+            name: 'discovery_document_uri',
+            label: 'Discovery document',
+            placeholder: 'https://login.example.com/.well-known/openid-configuration',
+            isRequired: true,
+          },
+          { name: 'client_id', label: 'Client id', isRequired: true },
+          {
+            name: 'client_secret',
+            label: 'Client secret',
+            kind: 'secret',
+            autocomplete: 'new-password',
+            help: 'Kept encrypted and not shown here. Empty: it stays as it is.',
+          },
+          { name: 'scope', label: 'Scope', help: 'Names with spaces between.' },
+          {
+            name: 'redirect_uri',
+            label: 'Redirect address',
+            help: 'Empty: the one under EXTERNAL_URL.',
+          },
+        ],
+      },
+      whoComesIn,
+    ],
+  },
+  saml: {
+    kind: 'saml',
+    title: 'SAML 2.0',
+    list: 'saml_identity_providers',
+    signInPath: '/auth/saml/auth/signin/',
+    fresh: {
+      sign_requests: true,
+      sign_metadata: true,
+      signed_assertion_in_resp: true,
+      signed_envelopes_in_resp: true,
+    },
+    sections: [
+      { fields: common },
+      {
+        legend: 'At the provider',
+        fields: [
+          {
+            name: 'metadata',
+            label: 'Metadata',
+            kind: 'area',
+            rows: 8,
+            help: 'The XML that the provider gives out.',
+            isRequired: true,
+          },
+          {
+            name: 'base_url',
+            label: 'Base address',
+            help: 'Prefix of our addresses. Empty: the one under EXTERNAL_URL.',
+          },
+        ],
+      },
+      {
+        legend: 'Signatures',
+        fields: [
+          { name: 'sign_requests', label: 'We sign our requests', kind: 'box' },
+          { name: 'sign_metadata', label: 'We sign our metadata', kind: 'box' },
+          { name: 'signed_assertion_in_resp', label: 'Assertions must be signed', kind: 'box' },
+          { name: 'signed_envelopes_in_resp', label: 'Responses must be signed', kind: 'box' },
+        ],
+      },
+      whoComesIn,
+    ],
+  },
+};
+
+/** The entry that was typed, for the rules of the API; `present` is the one that it replaces. */
+export function entryOf(
+  { sections }: ProviderForm,
+  typed: Typed,
+  present: ProviderEntry | null,
+): Record<string, unknown> {
+  const { [TRUSTED]: _mark, ...input } = inputOf(typed, sections);
+  if (present === null) return input;
+  const isKept = 'client_secret' in present && input['client_secret'] === '';
+  return {
+    ...input,
+    id: present.id,
+    ...(isKept ? { client_secret: present.client_secret } : {}),
+  };
+}
+
+/** Of the messages about a list, those about the entry at a place; the rest are about the form. */
+export function entryFaults(faults: Faults, list: ProviderList, place: number): Faults {
+  const { [list]: ofList, ...others } = faults;
+  const one = ofList?.[place];
+  if (typeof one === 'object') return { ...others, ...one };
+  const texts = (ofList ?? []).filter((text) => typeof text === 'string');
+  return texts.length === 0 ? others : { ...others, base: texts };
+}
+
+/** Tries an entry as it would be kept, without signing anybody in. */
+export async function tryEntry(
+  { kind }: ProviderForm,
+  entry: ProviderEntry,
+  { services }: Web,
+): Promise<Finding[]> {
+  return kind === 'oidc'
+    ? tryOidcProvider(
+        entry as OpenidConnectProvider,
+        services.config.externalUrl,
+        services.discoveryLimits,
+      )
+    : trySamlProvider(entry as SamlIdentityProvider);
+}
+
+/**
+ * Whose word a mark of trust believes: the entry alone could be pointed elsewhere. Null where the
+ * entry leads to nobody.
+ */
+export function authorityOf(entry: ProviderEntry): string | null {
+  if ('discovery_document_uri' in entry) return entry.discovery_document_uri;
+  try {
+    return metadataOf(entry).entityId;
+  } catch (error) {
+    if (error instanceof ProviderRefusal) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+// The lists of the dashboard, made anew from what device-live.js hears. All texts are set as text.
+
+import { tellInOwnZone } from './postern.js';
+
+const place = document.querySelector('[data-live]');
+const base = place.dataset.base;
+const shown = new Map();
+
+place.addEventListener('live', ({ detail }) => {
+  refill('drops', detail.drops, ({ reason, count }) => [text('th', reason), text('td', count)]);
+  refill('problems', detail.problems, (problem) => [
+    linked('td', problem),
+    text('td', problem.message),
+  ]);
+  refill('handshakes', detail.handshakes, (one) => [
+    linked('td', one),
+    text('td', one.owner),
+    timed(one.time),
+    text('td', one.remote),
+  ]);
+});
+
+/** Replaces the rows of a table where they differ; readers of the page are not interrupted. */
+function refill(name, rows, cellsOf) {
+  const known = JSON.stringify(rows);
+  if (shown.get(name) === known) return;
+  shown.set(name, known);
+  const section = place.querySelector(`[data-rows="${name}"]`);
+  section.querySelector('table').hidden = rows.length === 0;
+  section.querySelector('.none').hidden = rows.length > 0;
+  const heads = [...section.querySelectorAll('thead th')].map((head) => head.textContent);
+  section.querySelector('tbody').replaceChildren(
+    ...rows.map((row) => {
+      const line = document.createElement('tr');
+      const cells = cellsOf(row);
+      for (const [i, cell] of cells.entries()) {
+        cell.dataset.label = heads[i];
+        if (cell.tagName === 'TH') cell.scope = 'row';
+        if (name === 'drops' && i === 1) cell.className = 'number';
+      }
+      line.append(...cells);
+      return line;
+    }),
+  );
+}
+
+function text(tag, content) {
+  const cell = document.createElement(tag);
+  const span = document.createElement('span');
+  span.textContent = content;
+  cell.append(span);
+  return cell;
+}
+
+function linked(tag, { path, name }) {
+  const cell = document.createElement(tag);
+  const link = document.createElement('a');
+  link.href = base + path;
+  link.textContent = name;
+  cell.append(link);
+  return cell;
+}
+
+function timed(time) {
+  const cell = document.createElement('td');
+  const element = document.createElement('time');
+  element.dateTime = time;
+  tellInOwnZone(element);
+  cell.append(element);
+  return cell;
+}

@@ -1,0 +1,231 @@
+// The administrators' console in a real browser: what they do there, how every page looks, and that
+// the keyboard is enough.
+
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import type { Page } from 'playwright-core';
+import { inspect, openBrowser, signIn, type Stage } from '../support/browser.ts';
+import { openProvider, samlMetadata } from '../support/identity-provider.ts';
+
+const NASTY = '"><img src=x onerror=alert(1)>';
+
+/** Makes a record by the API, as a program would. */
+async function make(
+  { gateway }: Stage,
+  kind: 'user' | 'device' | 'rule',
+  values: object,
+): Promise<string> {
+  const response = await fetch(`${gateway.url}/v0/${kind}s`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ [kind]: values }),
+  });
+  const { data } = (await response.json()) as { data: { id: string } };
+  return data.id;
+}
+
+/** Opens the question behind a button, and answers it. */
+async function confirm(page: Page, button: string, answer: string): Promise<void> {
+  await page.getByRole('button', { name: button, exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: answer, exact: true }).click();
+}
+
+const key = (): string => randomBytes(32).toString('base64');
+
+test('the dashboard tells what the gateway does, and goes on telling', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  await inspect(t, page, 'console-dashboard-empty');
+  const user_id = await make(stage, 'user', { email: 'ann@example.com' });
+  await make(stage, 'device', { user_id, name: 'laptop', public_key: key() });
+  await page.locator('[data-value=devices]').getByText('1', { exact: true }).waitFor();
+  await page.locator('.u-wrap').waitFor();
+  await inspect(t, page, 'console-dashboard');
+});
+
+test('users are added, changed, shut out and deleted', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.getByRole('link', { name: 'Users', exact: true }).click();
+  await inspect(t, page, 'console-users');
+  await page.getByRole('link', { name: 'Add a user' }).click();
+  await page.getByLabel('E-mail').fill(`${NASTY}@example.com`);
+  await page.getByLabel('Password', { exact: true }).fill('short');
+  await page.getByRole('button', { name: 'Add the user' }).click();
+  await page.getByText('should be at least 12 character(s)').waitFor();
+  await inspect(t, page, 'console-user-refused');
+  await page.getByLabel('Password', { exact: true }).fill('');
+  await page.getByRole('button', { name: 'Add the user' }).click();
+  await page.getByRole('status').waitFor();
+  const user_id = page.url().split('/').at(-1) ?? '';
+  await make(stage, 'device', { user_id, name: NASTY, public_key: key() });
+  await page.reload();
+  await inspect(t, page, 'console-user');
+  await confirm(page, 'Disable', 'Disable');
+  await page.getByRole('button', { name: 'Enable' }).waitFor();
+  await page.getByRole('button', { name: 'Enable' }).click();
+  await page.getByRole('button', { name: 'Disable' }).waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await inspect(t, page, 'console-user-question');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await confirm(page, 'Delete', 'Delete for good');
+  await page.waitForURL('/users');
+  await page.getByRole('searchbox').fill('nobody');
+  await page.keyboard.press('Enter');
+  await page.getByText('No user has that').waitFor();
+  await inspect(t, page, 'console-users-none');
+});
+
+test('rules are added; one that overlaps is refused with a link to what is in its way', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.goto('/rules');
+  await inspect(t, page, 'console-rules-empty');
+  await make(stage, 'rule', { action: 'accept', destination: '10.0.0.0/8' });
+  await make(stage, 'rule', { action: 'drop', destination: '10.1.0.0/16' });
+  await page.getByRole('link', { name: 'Add a rule' }).first().click();
+  await page.getByLabel('Destination').fill('10.1.2.3');
+  await page.getByRole('button', { name: 'What would it meet?' }).click();
+  await page.getByRole('heading', { name: 'Overlaps with' }).waitFor();
+  await page.getByRole('heading', { name: 'Shares packets with' }).waitFor();
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByText('destination overlaps with an existing rule').waitFor();
+  await inspect(t, page, 'console-rule-refused');
+  await page.getByLabel('Protocol').selectOption('tcp');
+  await page.getByLabel('Ports').fill('443');
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByText('The rule is in force.').waitFor();
+  await inspect(t, page, 'console-rules');
+  await page.getByRole('link', { name: '10.1.2.3' }).click();
+  await inspect(t, page, 'console-rule');
+  await confirm(page, 'Delete this rule', 'Delete for good');
+  await page.getByText('The rule is deleted.').waitFor();
+});
+
+test('devices are added, switched off, and end on a date', async (t) => {
+  const stage = await openBrowser(t);
+  await make(stage, 'user', { email: 'ann@example.com' });
+  const page = await stage.person();
+  await signIn(page);
+  await page.goto('/devices');
+  await inspect(t, page, 'console-devices-empty');
+  await page.getByRole('link', { name: 'Add a device' }).first().click();
+  await page.getByLabel('Owner').fill('ann@example.com');
+  await page.getByLabel('Public key').fill('no key');
+  await page.getByText('Network settings').click();
+  await inspect(t, page, 'console-device-form');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('should be 44 character(s)').waitFor();
+  await page.getByLabel('Public key').fill(key());
+  await page.getByLabel('Name').fill('lent laptop');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('lent laptop is added').waitFor();
+  await page.getByLabel('It ends at (UTC)').fill('2020-01-01T00:00');
+  await page.getByRole('button', { name: 'Set', exact: true }).click();
+  await page.getByText('It ended at').waitFor();
+  await page.getByRole('button', { name: 'Switch off' }).click();
+  await page.getByText('Switched off since').waitFor();
+  await page.locator('.u-wrap').waitFor();
+  await inspect(t, page, 'console-device');
+  await page.goto('/devices');
+  await inspect(t, page, 'console-devices');
+});
+
+test('a token is shown once, and revoked', async (t) => {
+  const { person } = await openBrowser(t);
+  const page = await person();
+  await signIn(page);
+  await page.goto('/api_tokens/new');
+  await inspect(t, page, 'console-token-new');
+  await page.getByLabel('Name').fill(NASTY);
+  await page.getByRole('button', { name: 'Make the token' }).click();
+  t.regex(await page.getByLabel('Token').inputValue(), /^pst_[\w-]{43}$/);
+  await inspect(t, page, 'console-token-made');
+  await page.getByRole('link', { name: 'I have it' }).click();
+  await inspect(t, page, 'console-tokens');
+  await page.getByRole('row', { name: NASTY }).getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).click();
+  await page.getByText('is void.').waitFor();
+});
+
+test('settings, providers and the logo', async (t) => {
+  const provider = await openProvider(t);
+  const { person } = await openBrowser(t, { DEFAULT_CLIENT_MTU: '1300' });
+  const page = await person();
+  await signIn(page);
+  await page.goto('/settings/client_defaults');
+  t.true(await page.getByLabel('MTU').isDisabled());
+  await page.getByLabel('DNS servers').fill('dns..example');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('is not a valid FQDN').waitFor();
+  await inspect(t, page, 'console-client-defaults-refused');
+  await page.goto('/settings/security');
+  await page.getByLabel('They end after').fill('8');
+  await page.getByLabel('Unit').selectOption('hours');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The settings are in force.').waitFor();
+  t.is(await page.getByLabel('They end after').inputValue(), '8');
+  await inspect(t, page, 'console-security');
+  await page.goto('/settings/providers/oidc/new');
+  await inspect(t, page, 'console-provider-new');
+  await page.getByLabel('Label').fill(NASTY);
+  await page.getByLabel('Id', { exact: true }).fill('okta');
+  await page.getByLabel('Discovery document').fill(`${provider.origin}/openid`);
+  await page.getByLabel('Client id').fill('postern');
+  await page.getByLabel('Client secret').fill('a secret of theirs');
+  await page.getByRole('button', { name: 'Test this provider' }).click();
+  await page.getByRole('heading', { name: 'What the test found' }).waitFor();
+  await inspect(t, page, 'console-provider-tested');
+  await page.getByLabel('Client secret').fill('a secret of theirs');
+  await page.getByLabel('Trust its word').check();
+  await page.getByRole('button', { name: 'Add the provider' }).click();
+  await page.getByText('is saved, and serves.').waitFor();
+  await inspect(t, page, 'console-providers');
+  await page.getByRole('link', { name: NASTY }).click();
+  t.false((await page.content()).includes('a secret of theirs'));
+  await inspect(t, page, 'console-provider');
+  await page.goto('/settings/providers/saml/new');
+  await page.getByLabel('Label').fill('ADFS');
+  await page.getByLabel('Id', { exact: true }).fill('adfs');
+  await page.getByLabel('Metadata', { exact: true }).fill(samlMetadata());
+  await page.getByRole('button', { name: 'Test this provider' }).click();
+  await page.getByRole('heading', { name: 'What the test found' }).waitFor();
+  await inspect(t, page, 'console-saml-tested');
+  await page.goto('/settings/customization');
+  const pixel =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const file = { name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from(pixel, 'base64') };
+  await page.getByLabel('File').setInputFiles(file);
+  await page.getByRole('button', { name: 'Use this image' }).click();
+  await page.getByText('The logo is changed.').waitFor();
+  await inspect(t, page, 'console-logo');
+  await page.goto('/audit');
+  await page.locator('.entry summary').first().click();
+  await inspect(t, page, 'console-audit');
+  await page.getByLabel('Who').fill('nobody');
+  await page.getByRole('button', { name: 'Narrow' }).click();
+  await page.getByText('Nothing like that happened').waitFor();
+  await inspect(t, page, 'console-audit-none');
+});
+
+test('the keyboard is enough to add a rule, and no script is needed', async (t) => {
+  const { person } = await openBrowser(t);
+  const page = await person({ javaScriptEnabled: false });
+  await signIn(page);
+  await page.goto('/rules/new');
+  await page.getByLabel('Action').focus();
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('192.0.2.0/24');
+  for (let i = 0; i < 4; i += 1) await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByText('The rule is in force.').waitFor();
+  await page.getByRole('link', { name: '192.0.2.0/24' }).press('Enter');
+  await page.getByText('Delete this rule', { exact: true }).press('Enter');
+  await page.getByRole('button', { name: 'Delete for good' }).press('Enter');
+  await page.getByText('The rule is deleted.').waitFor();
+  t.true(await page.getByText('No rules yet').isVisible());
+});

@@ -1,0 +1,72 @@
+// API tokens in the console: shown once, on record in the name of who made them, void when revoked.
+
+import test from 'ava';
+import { createToken } from '../../../../lib/auth/tokens.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: only administrators see, make and revoke tokens`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { database, admin } = console;
+    const { id } = await createToken(database, { email: 'user@example.com', name: 'theirs' });
+    await judgeGuard(t, console, {
+      pages: ['/api_tokens', '/api_tokens/new'],
+      forms: ['/api_tokens/new', `/api_tokens/${id}/revoke`],
+    });
+    t.is(await database.models.ApiToken.count(), 2);
+    for (const bad of ['x', '00000000-0000-0000-0000-000000000000'])
+      t.is((await admin.post(`/api_tokens/${bad}/revoke`)).status, 404, bad);
+  });
+
+  test(`${kind}: a token is shown once, serves its maker, and is void when revoked`, async (t) => {
+    const { admin, send, database, adminUser } = await openConsole(t, kind);
+    await admin.get('/api_tokens/new');
+    const made = await admin.post('/api_tokens/new', { name: ' backup ', days: '30' });
+    t.is(made.status, 200);
+    t.is(made.headers['cache-control'], 'no-store');
+    const [, token = ''] = /value="(pst_[\w-]{43})"/.exec(made.text) ?? [];
+    t.is((await send('GET', '/v0/users', { token })).status, 200);
+    const row = await database.models.ApiToken.findOne({ where: { name: 'backup' } });
+    t.is(row?.user_id, adminUser.id);
+    const list = await admin.get('/api_tokens');
+    t.false(list.text.includes(token));
+    t.true(list.text.includes('backup'));
+    t.is((await admin.post(`/api_tokens/${row?.id}/revoke`)).location, '/api_tokens');
+    t.is((await send('GET', '/v0/users', { token })).status, 401);
+    const { AuditEntry } = database.models;
+    const entries = await AuditEntry.findAll({ where: { record_id: String(row?.id) } });
+    t.deepEqual(
+      entries.map(({ action, email }) => [action, email]),
+      [
+        ['create', adminUser.email],
+        ['delete', adminUser.email],
+      ],
+    );
+  });
+
+  test(`${kind}: what is refused is said at its field`, async (t) => {
+    const { admin, database, adminUser } = await openConsole(t, kind);
+    await admin.get('/api_tokens/new');
+    const bad: [fields: Record<string, string>, message: string][] = [
+      [{ name: ' ', days: '30' }, 'can&#39;t be blank'],
+      [{ name: 'x'.repeat(256), days: '30' }, 'should be at most 255 character(s)'],
+      [{ name: 'x', days: '0' }, 'should be a whole number from 1 to 365'],
+      [{ name: 'x', days: '1e1' }, 'should be a whole number from 1 to 365'],
+      [{ name: 'x', days: '366' }, 'should be a whole number from 1 to 365'],
+    ];
+    for (const [fields, message] of bad) {
+      const { status, text } = await admin.post('/api_tokens/new', fields);
+      t.is(status, 422, message);
+      t.true(text.includes(message), message);
+    }
+    judgeText(t, await admin.post('/api_tokens/new', { name: NASTY, days: NASTY }), 'the form');
+    judgeText(t, await admin.post('/api_tokens/new', { name: NASTY, days: '1' }), 'the token');
+    judgeText(t, await admin.get('/api_tokens'), 'the table');
+    for (let i = 0; i < 24; i += 1)
+      await createToken(database, { email: adminUser.email, name: `${i}` });
+    const full = await admin.post('/api_tokens/new', { name: 'x', days: '1' });
+    t.is(full.status, 422);
+    t.true(full.text.includes('token limit of 25 reached'));
+  });
+}

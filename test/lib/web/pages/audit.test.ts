@@ -1,0 +1,59 @@
+// The audit log in the console: narrowed, turned page by page, its values as text.
+
+import test from 'ava';
+import { addUser, write } from '../../../models/fixtures.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: only administrators read the log`, async (t) => {
+    await judgeGuard(t, await openConsole(t, kind), { pages: ['/audit'] });
+  });
+
+  test(`${kind}: entries are narrowed by who, what, which record and when`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    await admin.get(`/users/${plainUser.id}`);
+    await admin.post(`/users/${plainUser.id}`, { email: 'moved@example.com', role: 'admin' });
+    const count = async (query: string): Promise<number> =>
+      (await admin.get(`/audit?${query}`)).text.match(/class="card entry"/g)?.length ?? 0;
+    const today = new Date().toISOString().slice(0, 10);
+    t.is(await count(`record=${plainUser.id.toUpperCase()}&action=update`), 1);
+    t.is(await count(`record=${plainUser.id}&action=update&who=BOSS%40example.com`), 1);
+    t.is(await count(`record=${plainUser.id}&who=nobody`), 0);
+    t.is(await count('kind=rule'), 0);
+    t.true((await count(`since=${today}&until=${today}`)) > 0);
+    t.is(await count('until=2020-01-01'), 0);
+    const bad = await admin.get('/audit?since=2026-02-30&until=x');
+    t.is(bad.status, 200);
+    t.is(bad.text.match(/is no day such as 2026-11-21/g)?.length, 2);
+    const { text } = await admin.get(`/audit?record=${plainUser.id}&action=update`);
+    t.true(text.includes('<del>user@example.com</del>'));
+    t.true(text.includes('<ins>moved@example.com</ins>'));
+    for (let i = 0; i < 60; i += 1) await addUser(database);
+    const first = await admin.get('/audit');
+    t.is(first.text.match(/class="card entry"/g)?.length, 50);
+    const [, next = ''] = /rel="next" href="([^"]+)"/.exec(first.text) ?? [];
+    const second = await admin.get(next.replaceAll('&amp;', '&'));
+    t.true((second.text.match(/class="card entry"/g)?.length ?? 0) > 10);
+    t.true(second.text.includes('rel="prev" href="/audit?"'));
+    for (const query of ['before=x', 'who=a&who=b', 'kind=%00', 'since=%3Cscript%3E'])
+      t.is((await admin.get(`/audit?${query}`)).status, 200, query);
+  });
+
+  test(`${kind}: values of the log and of its filters are text`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    const user = await addUser(database, { email: `${NASTY}@x` });
+    await write(database, (transaction) => user.update({ email: `${NASTY}2@x` }, { transaction }));
+    const { Configuration } = database.models;
+    await write(database, async (transaction) => {
+      const row = await Configuration.findOne({ transaction, rejectOnEmpty: true });
+      const provider = { id: 'x', label: NASTY, client_secret: 'a secret of theirs' } as never;
+      await row.update({ openid_connect_providers: [provider] }, { transaction });
+    });
+    const page = await admin.get('/audit');
+    judgeText(t, page, 'the log');
+    t.false(page.text.includes('a secret of theirs'));
+    const query = new URLSearchParams({ who: NASTY, kind: NASTY, action: NASTY, record: NASTY });
+    judgeText(t, await admin.get(`/audit?${query.toString()}`), 'the filters');
+  });
+}

@@ -1,0 +1,49 @@
+// The dashboard: made on the server with what the gateways and this process saw, as text.
+
+import test from 'ava';
+import { addDevice } from '../../../models/fixtures.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+import { recordStatus } from '../../../../models/index.ts';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: only administrators see the dashboard, which is where they begin`, async (t) => {
+    const console = await openConsole(t, kind);
+    await judgeGuard(t, console, { pages: ['/dashboard'] });
+    t.is((await console.user.get('/dashboard/live')).status, 403);
+    t.is((await console.admin.get('/')).location, '/dashboard');
+  });
+
+  test(`${kind}: it shows devices online, handshakes, refusals and problems`, async (t) => {
+    const problem = { table: 'devices', id: 'd1', message: `its key is bad ${NASTY}` } as const;
+    const observed = {
+      drops: () => ({ rule_drop: 1_200, mac1_invalid: 3 }),
+      rules: () => new Map(),
+      problems: () => [problem],
+    };
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { observed });
+    const device = await addDevice(database, plainUser, { name: NASTY });
+    await addDevice(database, plainUser);
+    const seen = { latestHandshake: new Date(), remoteIp: '192.0.2.9', remotePort: 4711 };
+    await recordStatus(database, 'g', [{ deviceId: device.id, ...seen, rxBytes: 1, txBytes: 2 }]);
+    const page = await admin.get('/dashboard');
+    for (const part of [
+      '<span data-value="online">1</span>',
+      '<span data-value="devices">2</span>',
+      '<dd data-value="dropped">1,203</dd>',
+      'rule drop',
+      '1,200',
+      'href="/devices/d1"',
+      `href="/devices/${device.id}"`,
+      '192.0.2.9:4711',
+    ])
+      t.true(page.text.includes(part), part);
+    judgeText(t, page, 'the dashboard');
+  });
+
+  test(`${kind}: a gateway that is not ready says so`, async (t) => {
+    const readiness = () => ({ status: 'data_plane_down', tun: null, masquerade: false }) as const;
+    const { admin } = await openConsole(t, kind, {}, { readiness });
+    t.true((await admin.get('/dashboard')).text.includes('This gateway says: data plane down.'));
+  });
+}

@@ -1,0 +1,124 @@
+// All devices in the console: every field by the API's rules, their switches, their live values.
+
+import test from 'ava';
+import { readDevices, recordStatus } from '../../../../models/index.ts';
+import { addDevice } from '../../../models/fixtures.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+import { newKey } from '../../../support/server.ts';
+
+const DEFAULTS = Object.fromEntries(
+  ['allowed_ips', 'dns', 'endpoint', 'mtu', 'persistent_keepalive'].map((name) => [
+    `use_default_${name}`,
+    'true',
+  ]),
+);
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: only administrators see and change all devices`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { id } = await addDevice(console.database, console.plainUser);
+    const here = `/devices/${id}`;
+    await judgeGuard(t, console, {
+      pages: ['/devices', '/devices/new', here, `${here}/edit`],
+      forms: ['/devices/new', `${here}/edit`, `${here}/switches`, `${here}/delete`],
+    });
+    t.is((await console.user.get(`${here}/live`)).status, 403);
+    const [row] = await readDevices(console.database);
+    t.like(row, { id, disabled_at: null, expires_at: null });
+    for (const bad of ['x', '00000000-0000-0000-0000-000000000000'])
+      for (const form of ['edit', 'switches', 'delete'])
+        t.is((await console.admin.post(`/devices/${bad}/${form}`)).status, 404, form);
+  });
+
+  test(`${kind}: a device is added for a user, with every field, and changed`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    await admin.get('/devices/new');
+    const public_key = newKey();
+    const typed = { ...DEFAULTS, user: 'USER@example.com', name: 'printer', public_key };
+    const fields = { ...typed, ipv4: '100.64.9.9', use_default_mtu: '', mtu: '1400' };
+    const made = await admin.post('/devices/new', fields);
+    t.is(made.status, 303, made.text);
+    const [row] = await readDevices(database);
+    t.is(made.location, `/devices/${row?.id}`);
+    t.like(row, { user_id: plainUser.id, ipv4: '100.64.9.9', mtu: 1_400, use_default_dns: true });
+    const edit = await admin.get(`/devices/${row?.id}/edit`);
+    t.false(edit.text.includes(String(row?.preshared_key)), 'it is never sent to a browser');
+    const changes = { ...fields, name: 'scanner', ipv4: '100.64.9.8', ipv6: String(row?.ipv6) };
+    const changed = await admin.post(`/devices/${row?.id}/edit`, changes);
+    t.is(changed.status, 303, changed.text);
+    const [after] = await readDevices(database);
+    t.like(after, { name: 'scanner', ipv4: '100.64.9.8', preshared_key: row?.preshared_key });
+    await admin.post(`/devices/${row?.id}/delete`);
+    t.deepEqual(await readDevices(database), []);
+  });
+
+  test(`${kind}: what is refused is shown at its field, with what was typed`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    await admin.get('/devices/new');
+    const bad = {
+      user: 'nobody@x',
+      name: NASTY,
+      description: NASTY,
+      public_key: 'x',
+      ipv4: '1.1.1.1',
+    };
+    const answer = await admin.post('/devices/new', { ...DEFAULTS, ...bad });
+    t.is(answer.status, 422);
+    for (const message of [
+      'does not exist',
+      'should be 44 character(s)',
+      'is not in the CIDR 100.64.0.0/10',
+    ])
+      t.true(answer.text.includes(message), message);
+    t.true(answer.text.includes('value="nobody@x"'));
+    judgeText(t, answer, 'the form');
+    const { id } = await addDevice(database, plainUser, { name: NASTY });
+    for (const path of ['/devices', `/devices/${id}`, `/devices/${id}/edit`])
+      judgeText(t, await admin.get(path), path);
+    judgeText(t, await admin.get(`/devices/new?user=${encodeURIComponent(NASTY)}`), 'the query');
+    const refused = await admin.post(`/devices/${id}/edit`, { ...DEFAULTS, public_key: 'x' });
+    t.is(refused.status, 422);
+    t.true(refused.text.includes('should be 44 character(s)'));
+  });
+
+  test(`${kind}: a device is switched off and on, and ends on a date; it is on record`, async (t) => {
+    const { admin, database, plainUser, adminUser, send } = await openConsole(t, kind);
+    const { id } = await addDevice(database, plainUser);
+    const here = `/devices/${id}`;
+    const before = (await send('GET', `/v0/devices/${id}`)).body as { data: object };
+    await admin.get(here);
+    t.is((await admin.post(`${here}/switches`, { do: 'off' })).location, here);
+    t.true((await admin.get(here)).text.includes('Switched off since'));
+    t.true((await admin.get('/devices')).text.includes('Switched off'));
+    await admin.post(`${here}/switches`, { do: 'on' });
+    const set = { do: 'expire', expires_at: '2020-02-29T17:30' };
+    t.is((await admin.post(`${here}/switches`, set)).status, 303);
+    const [row] = await readDevices(database);
+    t.like(row, { disabled_at: null, expires_at: new Date('2020-02-29T17:30Z') });
+    t.true((await admin.get(here)).text.includes('It ended at'));
+    const bad = await admin.post(`${here}/switches`, { do: 'expire', expires_at: NASTY });
+    t.is(bad.status, 422);
+    t.true(bad.text.includes('is no time such as'));
+    judgeText(t, bad, 'the date');
+    await admin.post(`${here}/switches`, { do: 'expire', expires_at: '' });
+    t.is((await readDevices(database))[0]?.expires_at, null);
+    const { data } = (await send('GET', `/v0/devices/${id}`)).body as { data: object };
+    t.deepEqual(Object.keys(data), Object.keys(before.data), '/v0 does not show them');
+    const where = { record_id: id, action: 'update' };
+    const entries = await database.models.AuditEntry.findAll({ where });
+    t.is(entries.length, 4);
+    t.true(entries.every(({ email }) => email === adminUser.email));
+  });
+
+  test(`${kind}: the table shows who is online, from where, with how much traffic`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    const device = await addDevice(database, plainUser, { name: 'laptop' });
+    const seen = { latestHandshake: new Date(), remoteIp: '192.0.2.9', remotePort: 4711 };
+    const report = { deviceId: device.id, ...seen, rxBytes: 1_000, txBytes: 2_500_000 };
+    await recordStatus(database, 'g', [report]);
+    const { text } = await admin.get('/devices?q=192.0.2');
+    for (const part of ['laptop', 'Online', 'from 192.0.2.9:4711', '↓ 2.5 MB', '↑ 1.0 KB'])
+      t.true(text.includes(part), part);
+  });
+}

@@ -1,0 +1,92 @@
+// Rules in the console: judged as the API judges them, shown with their hits and with what they meet.
+
+import test from 'ava';
+import { addRule } from '../../../models/fixtures.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: only administrators see and change rules`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { id } = await addRule(console.database, { destination: '10.0.0.0/8' });
+    await judgeGuard(t, console, {
+      pages: ['/rules', '/rules/new', `/rules/${id}`],
+      forms: ['/rules/new', `/rules/${id}`, `/rules/${id}/delete`],
+    });
+    t.is(await console.database.models.Rule.count(), 1);
+    for (const path of ['/rules/x', '/rules/00000000-0000-0000-0000-000000000000']) {
+      t.is((await console.admin.get(path)).status, 404, path);
+      t.is((await console.admin.post(path)).status, 404, path);
+      t.is((await console.admin.post(`${path}/delete`)).status, 404, path);
+    }
+  });
+
+  test(`${kind}: a rule is added for a user by e-mail, changed for everyone, deleted`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    await admin.get('/rules/new');
+    const typed = { action: 'accept', destination: ' 10.1.0.0/16 ', port_type: 'tcp' };
+    const fields = { ...typed, port_range: '80-90', user_id: 'USER@example.com' };
+    t.is((await admin.post('/rules/new', fields)).location, '/rules');
+    const rule = await database.models.Rule.findOne({ rejectOnEmpty: true });
+    t.like(rule.get(), { user_id: plainUser.id, port_start: 80, port_end: 90 });
+    const { text } = await admin.get(`/rules/${rule.id}`);
+    for (const value of ['10.1.0.0/16', '80 - 90', 'user@example.com'])
+      t.true(text.includes(`value="${value}"`), value);
+    await admin.post(`/rules/${rule.id}`, { ...typed, port_type: '', port_range: '' });
+    t.like((await rule.reload()).get(), { user_id: null, port_type: null, port_start: null });
+    t.is((await admin.post(`/rules/${rule.id}/delete`)).location, '/rules');
+    t.is(await database.models.Rule.count(), 0);
+  });
+
+  test(`${kind}: an overlap is refused with links to what is in its way, a check changes nothing`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    const rival = await addRule(database, { action: 'accept', destination: '10.0.0.0/8' });
+    const other = await addRule(database, { action: 'drop', destination: '10.1.0.0/16' });
+    await admin.get('/rules/new');
+    const typed = { action: 'accept', destination: '10.1.2.3' };
+    const checked = await admin.post('/rules/new', { ...typed, do: 'check' });
+    t.is(checked.status, 200);
+    t.regex(checked.text, new RegExp(`Overlaps with[^]*/rules/${rival.id}[^]*Shares packets`));
+    t.regex(checked.text, new RegExp(`Shares packets with[^]*/rules/${other.id}`));
+    const refused = await admin.post('/rules/new', typed);
+    t.is(refused.status, 422);
+    t.true(refused.text.includes('destination overlaps with an existing rule'));
+    t.true(refused.text.includes(`/rules/${rival.id}`));
+    t.true(refused.text.includes('value="10.1.2.3"'));
+    t.is(await database.models.Rule.count(), 2);
+    const free = await admin.post('/rules/new', { ...typed, destination: 'fd00::1', do: 'check' });
+    t.true(free.text.includes('It would share no packet with any other rule.'));
+    const own = await admin.get(`/rules/${rival.id}`);
+    t.false(own.text.includes('Overlaps with'), 'a rule never overlaps itself');
+  });
+
+  test(`${kind}: faults stand at their fields, and what was typed stays text`, async (t) => {
+    const { admin } = await openConsole(t, kind);
+    await admin.get('/rules/new');
+    const answer = await admin.post('/rules/new', {
+      action: NASTY,
+      destination: NASTY,
+      port_type: 'tcp',
+      port_range: NASTY,
+      user_id: NASTY,
+    });
+    t.is(answer.status, 422);
+    for (const message of ['is invalid', 'bad format', 'does not exist'])
+      t.true(answer.text.includes(message), message);
+    judgeText(t, answer, 'the form');
+    judgeText(t, await admin.get(`/rules/new?user=${encodeURIComponent(NASTY)}`), 'the query');
+  });
+
+  test(`${kind}: hits that the data plane counted are shown`, async (t) => {
+    const hits = new Map();
+    const observed = { drops: () => ({}), rules: () => hits, problems: () => [] };
+    const { admin, database } = await openConsole(t, kind, {}, { observed });
+    const { id } = await addRule(database, { destination: '10.0.0.0/8' });
+    hits.set(id, { id, packets: 1_234, bytes: 1_500_000, lastHitMs: Date.UTC(2026, 10, 21) });
+    for (const path of ['/rules', `/rules/${id}`]) {
+      const { text } = await admin.get(path);
+      for (const part of ['1,234', '1.5 MB', '2026-11-21T00:00:00.000Z'])
+        t.true(text.includes(part), `${path}: ${part}`);
+    }
+  });
+}

@@ -1,0 +1,107 @@
+// Settings in the console: judged as the API judges them, locked where the environment fixes them.
+
+import test from 'ava';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+
+const DEFAULTS = '/settings/client_defaults';
+const SECURITY = '/settings/security';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: only administrators see and change settings`, async (t) => {
+    const console = await openConsole(t, kind);
+    await judgeGuard(t, console, { pages: [DEFAULTS, SECURITY], forms: [DEFAULTS, SECURITY] });
+    t.is((await console.admin.get('/settings')).location, DEFAULTS);
+    t.is((await console.user.get('/settings')).status, 403);
+  });
+
+  test(`${kind}: what is saved is what the API shows, and what is derived stays derived`, async (t) => {
+    const { admin, send, database } = await openConsole(t, kind);
+    await admin.get(DEFAULTS);
+    const read = async () => ((await send('GET', '/v0/configuration')).body as never)['data'];
+    const { default_client_endpoint } = (await read()) as Record<string, string>;
+    const saved = await admin.post(DEFAULTS, {
+      default_client_endpoint: String(default_client_endpoint),
+      default_client_allowed_ips: '10.0.0.0/8,\nfd00::/8',
+      default_client_dns: '',
+      default_client_mtu: '1280',
+      default_client_persistent_keepalive: '0',
+    });
+    t.is(saved.status, 303, saved.text);
+    t.like(await read(), {
+      default_client_allowed_ips: ['10.0.0.0/8', 'fd00::/8'],
+      default_client_dns: [],
+      default_client_persistent_keepalive: 0,
+    });
+    const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+    t.is(row.default_client_endpoint, null);
+    t.is(row.default_client_mtu, null);
+  });
+
+  test(`${kind}: a session's length is typed in units; a box that is not ticked is off`, async (t) => {
+    const { admin, send } = await openConsole(t, kind);
+    await admin.get(SECURITY);
+    const read = async () => ((await send('GET', '/v0/configuration')).body as never)['data'];
+    await admin.post(SECURITY, {
+      vpn_session_duration: '36',
+      duration_unit: 'hours',
+      local_auth_enabled: 'true',
+    });
+    t.like(await read(), {
+      vpn_session_duration: 129_600,
+      local_auth_enabled: true,
+      allow_unprivileged_device_management: false,
+    });
+    const { text } = await admin.get(SECURITY);
+    t.regex(text, /name="vpn_session_duration"[^>]*|value="36"/);
+    t.true(text.includes('value="36"'));
+    t.true(text.includes('<option value="hours" selected>'));
+    for (const [value, message] of [
+      ['-1', 'must be greater than or equal to 0'],
+      ['x', 'is invalid'],
+      ['99999', 'must be less than or equal to 2147483647'],
+    ] as const) {
+      const fields = { vpn_session_duration: value, duration_unit: 'days' };
+      const answer = await admin.post(SECURITY, { ...fields, local_auth_enabled: 'true' });
+      t.is(answer.status, 422, value);
+      t.true(answer.text.includes(message), message);
+      t.true(answer.text.includes(`value="${value}"`), 'as it was typed');
+    }
+  });
+
+  test(`${kind}: faults stand at their fields, and what was typed stays text`, async (t) => {
+    const { admin } = await openConsole(t, kind);
+    await admin.get(DEFAULTS);
+    const answer = await admin.post(DEFAULTS, {
+      default_client_endpoint: NASTY,
+      default_client_allowed_ips: NASTY,
+      default_client_dns: NASTY,
+      default_client_mtu: NASTY,
+      default_client_persistent_keepalive: NASTY,
+    });
+    t.is(answer.status, 422);
+    t.true(answer.text.includes('is not a valid FQDN'));
+    judgeText(t, answer, 'the form');
+  });
+
+  test(`${kind}: what the environment fixes is locked, with the variable's name`, async (t) => {
+    const settings = { VPN_SESSION_DURATION: '3600', DEFAULT_CLIENT_DNS: '9.9.9.9' };
+    const { admin, database } = await openConsole(t, kind, settings);
+    const page = await admin.get(SECURITY);
+    t.true(page.text.includes('Fixed by the environment variable VPN_SESSION_DURATION'));
+    t.regex(page.text, /name="vpn_session_duration"[^>]* disabled/);
+    t.regex(page.text, /name="duration_unit"[^>]* disabled/);
+    const forged = { vpn_session_duration: '0', local_auth_enabled: 'true' };
+    t.is((await admin.post(SECURITY, forged)).status, 303, 'it is not looked at');
+    const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+    t.is(row.vpn_session_duration, 0);
+    t.true((await admin.get(SECURITY)).text.includes('value="1"'));
+    const bad = { default_client_mtu: '1', default_client_allowed_ips: '::/0' };
+    const refused = await admin.post(DEFAULTS, {
+      ...bad,
+      default_client_persistent_keepalive: '0',
+    });
+    t.is(refused.status, 422);
+    t.true(refused.text.includes('value="9.9.9.9"'), 'what is locked shows what serves');
+  });
+}

@@ -1,0 +1,116 @@
+// One user: changed by the rules of the API, shut out, deleted; the last administrator stays.
+
+import test from 'ava';
+import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
+import { writeTransaction } from '../../../../models/index.ts';
+import { addDevice } from '../../../models/fixtures.ts';
+import { judgeGuard, openConsole } from '../../../support/console.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+import { addPerson, personOf, Visitor } from '../../../support/visitor.ts';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: only administrators see and change a user`, async (t) => {
+    const console = await openConsole(t, kind);
+    const here = `/users/${console.plainUser.id}`;
+    const forms = ['', '/enable', '/disable', '/reset_second_factors', '/delete'];
+    await judgeGuard(t, console, { pages: [here], forms: forms.map((form) => here + form) });
+    const { disabled_at, email } = await personOf(console.database, 'user@example.com');
+    t.deepEqual([disabled_at, email], [null, 'user@example.com']);
+    for (const id of ['x', '00000000-0000-0000-0000-000000000000', '%00'])
+      for (const form of forms) {
+        const path = `/users/${id}${form}`;
+        if (form === '') t.is((await console.admin.get(path)).status, 404, path);
+        t.is((await console.admin.post(path)).status, 404, path);
+      }
+  });
+
+  test(`${kind}: a user is changed and promoted; faults stand at their fields`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    const here = `/users/${plainUser.id}`;
+    await admin.get(here);
+    const changed = await admin.post(here, { email: 'else@example.com', role: 'admin' });
+    t.is(changed.location, here, changed.text);
+    const user = await personOf(database, 'else@example.com');
+    t.is(user.role, 'admin');
+    t.is(user.password_hash, plainUser.password_hash, 'left empty, it stays');
+    const refused = await admin.post(here, { email: 'boss@example.com', role: 'admin' });
+    t.is(refused.status, 422);
+    t.true(refused.text.includes('has already been taken'));
+    t.true(refused.text.includes('value="boss@example.com"'));
+  });
+
+  test(`${kind}: one's own role is locked, whatever is sent`, async (t) => {
+    const { admin, database, adminUser } = await openConsole(t, kind);
+    const here = `/users/${adminUser.id}`;
+    const page = await admin.get(here);
+    t.true(page.text.includes('You cannot change your own role.'));
+    t.regex(page.text, /<select[^>]*name="role"[^>]* disabled/);
+    await admin.post(here, { email: 'boss@example.com', role: 'unprivileged' });
+    t.is((await personOf(database, 'boss@example.com')).role, 'admin');
+    await admin.post(`${here}/disable`);
+    const after = await admin.get(here);
+    t.true(after.text.includes('You cannot disable yourself.'));
+    t.is((await personOf(database, 'boss@example.com')).disabled_at, null);
+  });
+
+  test(`${kind}: who is disabled is out at once, and may be let in again`, async (t) => {
+    const { admin, user, database, plainUser } = await openConsole(t, kind);
+    const here = `/users/${plainUser.id}`;
+    await admin.get(here);
+    t.is((await admin.post(`${here}/disable`)).status, 303);
+    t.is((await personOf(database, 'user@example.com')).disabled_by, 'administrator');
+    t.is((await user.get('/user_account')).status, 302);
+    t.true((await admin.get(here)).text.includes('Disabled'));
+    t.is((await user.signIn('user@example.com')).status, 401);
+    await admin.post(`${here}/enable`);
+    t.is((await user.signIn('user@example.com')).status, 303);
+  });
+
+  test(`${kind}: of two administrators who shut each other out, one stays`, async (t) => {
+    const { admin, server, database, adminUser, adminId } = await openConsole(t, kind);
+    const { id } = await addPerson(database, 'other@example.com', { role: 'admin' });
+    const other = new Visitor({ server });
+    await other.signIn('other@example.com');
+    await other.get(`/users/${id}`);
+    await admin.get(`/users/${adminId}`);
+    // The administrator whom the server made goes first: two are left.
+    t.is((await admin.post(`/users/${adminId}/delete`)).location, '/users');
+    await Promise.all([
+      admin.post(`/users/${id}/disable`),
+      other.post(`/users/${adminUser.id}/disable`),
+    ]);
+    const where = { role: 'admin', disabled_at: null } as const;
+    t.is(await database.models.User.count({ where }), 1);
+  });
+
+  test(`${kind}: a user is deleted with all that is theirs; the last administrator is not`, async (t) => {
+    const { admin, user, database, plainUser, adminUser, adminId } = await openConsole(t, kind);
+    await addDevice(database, plainUser);
+    await admin.get('/users');
+    const gone = await admin.post(`/users/${plainUser.id}/delete`);
+    t.is(gone.location, '/users');
+    t.is(await database.models.Device.count(), 0);
+    t.is((await user.get('/user_account')).status, 302);
+    await admin.post(`/users/${adminId}/delete`);
+    await admin.post(`/users/${adminUser.id}/delete`);
+    const { text } = await admin.get(`/users/${adminUser.id}`);
+    t.true(text.includes('the last administrator cannot be deleted'));
+  });
+
+  test(`${kind}: second factors are taken from who lost them, which is on record`, async (t) => {
+    const { admin, user, database, plainUser, adminUser } = await openConsole(t, kind);
+    const factor = { userId: plainUser.id, name: 'phone', secret: 'A'.repeat(32), step: 0 };
+    await writeTransaction(database, (transaction) =>
+      addSecondFactor(database, factor, transaction),
+    );
+    const here = `/users/${plainUser.id}`;
+    t.true((await admin.get(here)).text.includes('Reset second factors'));
+    await admin.post(`${here}/reset_second_factors`);
+    t.is(await database.models.SecondFactor.count(), 0);
+    t.is(await database.models.RecoveryCode.count(), 0);
+    t.is((await user.get('/user_account')).status, 302);
+    const { AuditEntry } = database.models;
+    const entry = await AuditEntry.findOne({ where: { kind: 'second factor', action: 'delete' } });
+    t.is(entry?.email, adminUser.email);
+  });
+}

@@ -1,0 +1,73 @@
+// The table of users and the form that makes one.
+
+import test from 'ava';
+import { databaseKinds } from '../../../support/databases.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
+import { addPerson, PASSWORD, personOf, Visitor } from '../../../support/visitor.ts';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: only administrators see and make users`, async (t) => {
+    const console = await openConsole(t, kind);
+    await judgeGuard(t, console, { pages: ['/users', '/users/new'], forms: ['/users/new'] });
+    t.is(await console.database.models.User.count(), 3);
+  });
+
+  test(`${kind}: users are listed, searched and turned page by page`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    for (let i = 0; i < 51; i += 1) await addPerson(database, `p${i}@pages.example`);
+    const first = await admin.get('/users?q=PAGES');
+    t.is(first.text.match(/@pages\.example<\/a>/g)?.length, 50);
+    t.true(first.text.includes('href="/users?q=PAGES&amp;page=2"'));
+    const second = await admin.get('/users?q=PAGES&page=2');
+    t.is(second.text.match(/@pages\.example<\/a>/g)?.length, 1);
+    t.true(second.text.includes('href="/users?q=PAGES&amp;page=1"'));
+    const none = await admin.get('/users?q=nobody%25');
+    t.true(none.text.includes('No user has that'));
+    for (const query of ['page=0', 'page=x', 'page=99999', 'q=a&q=b', 'q=%00', '__proto__=1'])
+      t.is((await admin.get(`/users?${query}`)).status, 200, query);
+  });
+
+  test(`${kind}: a user is made by the rules of the API, and signs in`, async (t) => {
+    const { admin, server, database, adminUser } = await openConsole(t, kind);
+    await admin.get('/users/new');
+    const form = { email: ' New@Example.com ', role: 'admin', password: PASSWORD };
+    const made = await admin.post('/users/new', { ...form, password_confirmation: PASSWORD });
+    t.is(made.status, 303, made.text);
+    const user = await personOf(database, 'new@example.com');
+    t.is(made.location, `/users/${user.id}`);
+    t.is(user.role, 'admin');
+    t.is((await new Visitor({ server }).signIn('new@example.com')).status, 303);
+    const shown = await admin.get(`/users/${user.id}`);
+    t.true(shown.text.includes('New@Example.com is added.'));
+    const [entry] = await database.models.AuditEntry.findAll({ where: { record_id: user.id } });
+    t.is(entry?.email, adminUser.email);
+  });
+
+  test(`${kind}: what is refused is shown at its field, with what was typed`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    await admin.get('/users/new');
+    const typed = { email: `user@example.com`, role: 'king', password: 'short' };
+    const answer = await admin.post('/users/new', typed);
+    t.is(answer.status, 422);
+    for (const message of [
+      'has already been taken',
+      'is invalid',
+      'should be at least 12 character(s)',
+      'can&#39;t be blank',
+    ])
+      t.true(answer.text.includes(message), message);
+    t.true(answer.text.includes('value="user@example.com"'));
+    t.false(answer.text.includes('short'), 'a password is never sent back');
+    t.is(await database.models.User.count(), 3);
+    const nasty = await admin.post('/users/new', { email: NASTY, role: NASTY });
+    judgeText(t, nasty, 'a form');
+  });
+
+  test(`${kind}: an e-mail is text, wherever it stands`, async (t) => {
+    const { admin, database } = await openConsole(t, kind);
+    const { id } = await addPerson(database, `${NASTY}@example.com`);
+    judgeText(t, await admin.get('/users'), 'the table');
+    judgeText(t, await admin.get(`/users?q=${encodeURIComponent(NASTY)}`), 'the search');
+    judgeText(t, await admin.get(`/users/${id}`), 'the page');
+  });
+}
