@@ -89,7 +89,7 @@ export async function createToken(
   const { result: id } = await writeTransaction(database, async (transaction) => {
     const userId = await lockOwner(database, email, transaction);
     const { base } = await liveTokenFaults(database, userId, transaction, now);
-    if (base !== undefined) throw new Error(String(base[0]));
+    if (base !== undefined) throw new Error(base.join('; '));
     return insertToken(database, userId, fresh, transaction);
   });
   return { id, ...fresh };
@@ -123,7 +123,7 @@ export async function liveTokenFaults(
   userId: string,
   transaction: Transaction,
   now: Date = new Date(),
-): Promise<Faults> {
+): Promise<{ base?: string[] }> {
   const isLive = { [Op.or]: [{ expires_at: null }, { expires_at: { [Op.gt]: now } }] };
   const where = { user_id: userId, ...isLive };
   const live = await database.models.ApiToken.count({ where, transaction });

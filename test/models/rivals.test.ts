@@ -6,7 +6,9 @@ import {
   type Database,
   readRivalDevices,
   readRivalRules,
+  readTouchingRules,
   readUserIds,
+  type RuleScope,
 } from '../../models/index.ts';
 import { extentOf, newId } from '../../models/index.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
@@ -84,6 +86,31 @@ for (const kind of databaseKinds()) {
     const plan = await explain(database, ann.id);
     t.regex(plan, /rules_user_id_action_family_range_start_range_end/);
     t.notRegex(plan, /SCAN/);
+  });
+
+  test(`${kind}: rules that share packets are found, whatever they do with them`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const [ann, bob] = [await addUser(database), await addUser(database)];
+    const wide = await addRule(database, { action: 'accept', destination: '10.0.0.0/8' });
+    const drop = await addRule(database, { action: 'drop', destination: '10.1.2.0/24' });
+    const web = { port_type: 'tcp', port_start: 80, port_end: 443 } as const;
+    const ported = await addRule(database, { ...web, destination: '10.1.2.3', user_id: ann.id });
+    await addRule(database, { destination: 'fd00::/8' });
+    await addRule(database, { destination: '192.0.2.0/24' });
+    const touching = (changes: Partial<RuleScope>, limit = 9): Promise<string[]> => {
+      const none = { port_type: null, port_start: null, port_end: null, user_id: null } as const;
+      const row = { action: 'drop', destination: '10.1.2.3', ...none, ...changes } as const;
+      return readTouchingRules(database, extentOf(row), limit);
+    };
+    t.deepEqual(await touching({}), [wide.id, drop.id, ported.id]);
+    t.deepEqual(await touching({}, 2), [wide.id, drop.id]);
+    t.deepEqual(await touching({ user_id: bob.id }), [wide.id, drop.id]);
+    t.deepEqual(await touching({ user_id: ann.id }), [wide.id, drop.id, ported.id]);
+    t.deepEqual(await touching({ destination: '10.1.2.4' }), [wide.id, drop.id]);
+    const ports = (port: number) => ({ ...web, port_start: port, port_end: port });
+    t.deepEqual(await touching(ports(443)), [wide.id, drop.id, ported.id]);
+    t.deepEqual(await touching(ports(444)), [wide.id, drop.id]);
+    t.deepEqual(await touching({ ...ports(443), port_type: 'udp' }), [wide.id, drop.id]);
   });
 }
 

@@ -5,9 +5,16 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { emailKey, readRules, readUsers, type RuleRow, searchIds } from '../../../models/index.ts';
 import type { Faults, Judged } from '../../api/judge.ts';
 import { Rules, type RuleValues, showRule } from '../../api/v0/rules.ts';
-import type { Shown } from '../../api/routes.ts';
 import { attempt } from '../attempt.ts';
-import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import {
+  formView,
+  inputOf,
+  type Section,
+  textOfValue,
+  type Typed,
+  typedFrom,
+  typedIn,
+} from '../form.ts';
 import { textOf } from '../forms.ts';
 import { adminPage } from '../route.ts';
 import { inOrder, PAGE_RECORDS, pagesAround, queryText, searchedIn } from '../searched.ts';
@@ -88,11 +95,18 @@ export function rulePages(web: Web): ServerRoute[] {
   ];
 }
 
+/** Protocol and ports of a rule; null where it means all traffic. */
+function portsOf(rule: RuleRow): string | null {
+  if (rule.port_type === null) return null;
+  const { port_range: range } = showRule(rule);
+  return `${rule.port_type.toUpperCase()} ${textOfValue(range)}`;
+}
+
 /** A rule in words: what it means, in one line. */
-export function ruleInWords({ action, destination, port_type, port_range }: Shown): string {
-  const ports =
-    port_type === null ? '' : ` ${String(port_type).toUpperCase()} ${String(port_range)}`;
-  return `${action === 'accept' ? 'Accept' : 'Drop'} ${String(destination)}${ports}`;
+function ruleInWords(rule: RuleRow): string {
+  const ports = portsOf(rule);
+  const verb = rule.action === 'accept' ? 'Accept' : 'Drop';
+  return `${verb} ${rule.destination}${ports === null ? '' : ` ${ports}`}`;
 }
 
 async function showRules(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -107,14 +121,13 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
     title: 'Rules',
     searched: searched.text,
     list: rules.map((rule) => {
-      const { port_type: type, port_range: range } = showRule(rule);
       const hit = hits?.get(rule.id);
       return [
         { text: rule.destination, href: `${RULES}/${rule.id}` },
         rule.action === 'accept'
           ? { text: 'Accept', badge: 'good' }
           : { text: 'Drop', badge: 'bad' },
-        type === null ? 'all' : `${String(type).toUpperCase()} ${String(range)}`,
+        portsOf(rule) ?? 'all',
         rule.user_id === null
           ? 'everyone'
           : { text: emails.get(rule.user_id) ?? '', href: `/users/${rule.user_id}` },
@@ -151,7 +164,7 @@ async function showForm(
   const emails = await emailsOf(web, [...rivals, ...others]);
   const linked = (rule: RuleRow) => ({
     href: `${RULES}/${rule.id}`,
-    text: ruleInWords(showRule(rule)),
+    text: ruleInWords(rule),
     whose: rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? 'a user'),
   });
   const hit = id === null ? undefined : web.services.observed?.rules().get(id);

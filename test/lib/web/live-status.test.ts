@@ -60,6 +60,23 @@ for (const kind of databaseKinds()) {
     t.true(gaps >= 990, `${gaps} ms`);
   });
 
+  test(`${kind}: a dashboard hears of all devices, until its session ends`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    await addOwn(server, ann);
+    const { Session } = server.database.models;
+    const session = await Session.findOne({ rejectOnEmpty: true });
+    const live = new LiveStatus(server.services);
+    t.teardown(() => live.close());
+    const page = new Listener(live.follow(null, session.id));
+    await page.until(() => page.statuses.length === 2);
+    t.like(page.statuses[1], { devices: '1', online: '0', drops: [], problems: [] });
+    t.like(await live.fleet(), { devices: '1' });
+    await Session.destroy({ where: {} });
+    await page.until(() => page.hasEnded);
+    t.true(page.text.includes('event: end'));
+  });
+
   test(`${kind}: a stream ends with its session, and with its device`, async (t) => {
     const server = await openServer(t, kind);
     const { database } = server;
