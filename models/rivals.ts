@@ -78,7 +78,7 @@ export async function readRivalRules(
     // Two conditions of their own, because one with an OR inside would walk the whole scope.
     return [
       `(${scope} AND range_start BETWEEN ${binds.one(extent.start)} AND ${end})`,
-      `(${scope} AND range_start IN (${binds.list(enclosingStarts(extent))}) AND range_end >= ${end})`,
+      `(${scope} AND range_start IN (${binds.each(enclosingStarts(extent))}) AND range_end >= ${end})`,
     ];
   });
   return database.sequelize.query<RuleExtent & { id: string }>(

@@ -11,6 +11,11 @@ export class Binds {
     return `$${this.values.length}`;
   }
 
+  /** The places of values, as many as there are. */
+  each(values: readonly (string | number)[]): string {
+    return values.map((value) => this.one(value)).join(', ');
+  }
+
   /**
    * The places of a list for `IN`. The last value fills it up to a power of two: so lists of any
    * length make few texts.
@@ -19,6 +24,6 @@ export class Binds {
     const last = values.at(-1);
     if (last === undefined) throw new RangeError('a list for IN has at least one value');
     const count = 2 ** Math.ceil(Math.log2(values.length));
-    return Array.from({ length: count }, (_, i) => this.one(values[i] ?? last)).join(', ');
+    return this.each(Array.from({ length: count }, (_, i) => values[i] ?? last));
   }
 }
