@@ -54,7 +54,7 @@ export async function judgePostedLogout(
 ): Promise<LogoutRequest> {
   const text = decodeMessage(posted);
   const message = readRequest(text);
-  const saml = samlOf({ ...setup, requestId: '' });
+  const saml = await samlOf({ ...setup, requestId: '' });
   const base64 = Buffer.from(text, 'utf8').toString('base64');
   try {
     await saml.validatePostRequestAsync({ SAMLRequest: base64 });
@@ -159,7 +159,7 @@ export async function logoutAnswer(
 ): Promise<string | null> {
   const logoutUrl = setup.metadata.logoutUrls.redirect;
   if (logoutUrl === undefined) return null;
-  const saml = samlOf({ ...setup, requestId: answerId }, { logoutUrl });
+  const saml = await samlOf({ ...setup, requestId: answerId }, { logoutUrl });
   const asked = { ID: request.id, issuer: '', nameID: '', nameIDFormat: '' };
   return saml.getLogoutResponseUrlAsync(asked, relayState, {}, true);
 }

@@ -5,11 +5,10 @@
 // shape is judged first because wrapping attacks all need a second assertion, a second place for a
 // signature or a second element with one id. SAML core, sections 2 and 3; api.md, section 8.
 
-import { SamlStatusError } from '@node-saml/node-saml';
 import type { Element } from '@xmldom/xmldom';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
-import { addressesOf, samlOf, type SamlSetup } from './service-provider.ts';
+import { addressesOf, loadNodeSaml, samlOf, type SamlSetup } from './service-provider.ts';
 import { decodeMessage, judgeMessageShape, parseMessage, refuse } from './shape.ts';
 import { childrenOf, everything, isNamed, textOf } from './xml.ts';
 
@@ -97,9 +96,11 @@ async function judgeDenial(
   status: string,
 ): Promise<SamlVerdict> {
   try {
-    await samlOf(setup, { wantAuthnResponseSigned: true }).validatePostResponseAsync(message);
+    const saml = await samlOf(setup, { wantAuthnResponseSigned: true });
+    await saml.validatePostResponseAsync(message);
   } catch (error) {
     // Thrown after the signature was found good.
+    const { SamlStatusError } = await loadNodeSaml();
     const isSigned = error instanceof SamlStatusError;
     if (isSigned && DENIALS.has(status)) return { kind: 'denied', status };
   }
@@ -112,7 +113,8 @@ async function signedAssertion(
   message: { SAMLResponse: string },
 ): Promise<string> {
   try {
-    const { profile } = await samlOf(setup).validatePostResponseAsync(message);
+    const saml = await samlOf(setup);
+    const { profile } = await saml.validatePostResponseAsync(message);
     const xml = profile?.getAssertionXml?.();
     if (typeof xml === 'string') return xml;
   } catch (error) {

@@ -4,13 +4,7 @@
 
 import { createPrivateKey, createPublicKey, randomBytes, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import {
-  generateServiceProviderMetadata,
-  SAML,
-  type SamlConfig,
-  ValidateInResponseTo,
-} from '@node-saml/node-saml';
-import { signXmlMetadata } from '@node-saml/node-saml/lib/utility.js';
+import type { SAML, SamlConfig } from '@node-saml/node-saml';
 import type { Config } from '../../../config/index.ts';
 import {
   type Database,
@@ -120,6 +114,9 @@ export function metadataOf(provider: SamlIdentityProvider): SamlMetadata {
   }
 }
 
+/** Loads node-saml at its first use: it takes 24 MB, and most gateways know no SAML provider. */
+export const loadNodeSaml = async () => import('@node-saml/node-saml');
+
 /** What node-saml is set up for. */
 export interface SamlSetup {
   readonly provider: SamlIdentityProvider;
@@ -137,7 +134,8 @@ export function bindingOf({ signOnUrls }: SamlMetadata): 'redirect' | 'post' {
 }
 
 /** Sets node-saml up; `changes` are for answers that are judged more strictly. */
-export function samlOf(setup: SamlSetup, changes: Partial<SamlConfig> = {}): SAML {
+export async function samlOf(setup: SamlSetup, changes: Partial<SamlConfig> = {}): Promise<SAML> {
+  const { SAML, ValidateInResponseTo } = await loadNodeSaml();
   const { provider, metadata, ours, requestId, isForced = false } = setup;
   const binding = bindingOf(metadata);
   const isSigning = provider.sign_requests || metadata.wantsSignedRequests;
@@ -181,7 +179,11 @@ function onlyRequest(requestId: string): NonNullable<SamlConfig['cacheProvider']
 }
 
 /** Our metadata for one provider, as its entry's flags say. */
-export function ourMetadata(provider: SamlIdentityProvider, ours: ServiceProvider): string {
+export async function ourMetadata(
+  provider: SamlIdentityProvider,
+  ours: ServiceProvider,
+): Promise<string> {
+  const { generateServiceProviderMetadata } = await loadNodeSaml();
   const { consume, logout } = addressesOf(provider);
   const xml = generateServiceProviderMetadata({
     issuer: ours.entityId,
@@ -194,6 +196,7 @@ export function ourMetadata(provider: SamlIdentityProvider, ours: ServiceProvide
   });
   if (!provider.sign_metadata) return xml;
   // Apart from the metadata's making, which would then promise that requests are signed as well.
+  const { signXmlMetadata } = await import('@node-saml/node-saml/lib/utility.js');
   return signXmlMetadata(xml, {
     privateKey: ours.key.privateKey,
     signatureAlgorithm: 'sha256',

@@ -48,7 +48,7 @@ export async function beginSaml(context: SamlContext, beginner: Beginner): Promi
   const metadata = metadataOf(provider);
   const requestId = `_${randomBytes(20).toString('hex')}`;
   const isForced = beginner.userId !== null;
-  const saml = samlOf({ provider, metadata, ours, requestId, isForced });
+  const saml = await samlOf({ provider, metadata, ours, requestId, isForced });
   const state = newState();
   const isForm = bindingOf(metadata) === 'post';
   const request: SamlRequest = isForm

@@ -119,7 +119,7 @@ class SamlPages {
 
   async metadata(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
     const { provider, ours } = await this.#contextOf(request);
-    return h.response(ourMetadata(provider, ours)).type('application/samlmetadata+xml');
+    return h.response(await ourMetadata(provider, ours)).type('application/samlmetadata+xml');
   }
 
   /** The provider signs somebody out, in whatever browser: what counts is what it signed. */

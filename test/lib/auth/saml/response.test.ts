@@ -121,7 +121,8 @@ for (const [says, xml] of wrappedAnswers(words()))
     t.regex(await refusal(t, judge(xml, LAX)), /^answer_invalid/);
     // node-saml by itself does not believe it either: it reads what was signed, or refuses.
     try {
-      const { profile } = await samlOf(LAX).validatePostResponseAsync({
+      const saml = await samlOf(LAX);
+      const { profile } = await saml.validatePostResponseAsync({
         SAMLResponse: base64(xml),
       });
       t.not(profile?.nameID, EVIL);

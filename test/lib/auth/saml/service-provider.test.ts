@@ -101,7 +101,7 @@ const flagged: [flags: Partial<ReturnType<typeof samlEntry>>, has: RegExp[], lac
 for (const [flags, has, lacks] of flagged)
   test(`our metadata with ${JSON.stringify(flags)} says what the flags say`, async (t) => {
     const ours = { entityId: 'urn:mine', key: idpKey };
-    const xml = ourMetadata(samlEntry(flags), ours);
+    const xml = await ourMetadata(samlEntry(flags), ours);
     t.is(parseXml(xml, 100_000).getAttribute('entityID'), 'urn:mine');
     t.true(xml.includes('http://127.0.0.1:13000/auth/saml/sp/consume/saml-idp'));
     t.true(xml.includes('http://127.0.0.1:13000/auth/saml/sp/logout/saml-idp'));
