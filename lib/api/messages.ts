@@ -13,8 +13,6 @@ export const messages = {
   ownRole: 'You cannot change your own role',
   lastAdministratorStays: 'the last administrator cannot be demoted',
   lastAdministratorRemains: 'the last administrator cannot be deleted',
-  lastAdministratorServes: 'the last administrator cannot be disabled',
-  ownSwitch: 'You cannot disable yourself',
   base64: 'must be a base64-encoded string',
   badKey: 'is not a valid key',
   notPresent: 'must not be present',

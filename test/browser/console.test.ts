@@ -131,6 +131,12 @@ test('devices are added, switched off, and end on a date', async (t) => {
   await page.getByText('Switched off since').waitFor();
   await page.locator('.u-wrap').waitFor();
   await inspect(t, page, 'console-device');
+  await page.getByRole('link', { name: 'Change', exact: true }).click();
+  await page.getByLabel('Description').fill(NASTY);
+  await page.getByText('Network settings').click();
+  await inspect(t, page, 'console-device-edit');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(NASTY).waitFor();
   await page.goto('/devices');
   await inspect(t, page, 'console-devices');
 });

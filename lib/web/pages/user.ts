@@ -138,9 +138,9 @@ async function switchUser(
     judge: async (transaction) => {
       const user = await lockUser(database, request, transaction);
       if (isEnabled) return user;
-      if (user.id === actorId(request)) refuseFaults({ base: [messages.ownSwitch] });
+      if (user.id === actorId(request)) refuseFaults({ base: ['You cannot disable yourself'] });
       if (user.disabled_at === null && (await isLastAdministrator(database, user, transaction)))
-        refuseFaults({ base: [messages.lastAdministratorServes] });
+        refuseFaults({ base: ['the last administrator cannot be disabled'] });
       return user;
     },
     write: (transaction, user) => saveChanges(user, switchedUser(user, isEnabled), transaction),
