@@ -71,7 +71,7 @@ test('a second factor is set up, asked for, and reset by an administrator', asyn
   await third.reload();
   t.is(new URL(third.url()).pathname, '/');
   await signIn(third);
-  await third.waitForURL('/user_account');
+  await third.waitForURL('/dashboard');
 });
 
 test('another password signs the other browser out', async (t) => {
@@ -100,5 +100,5 @@ test('another password signs the other browser out', async (t) => {
   await other.reload();
   t.is(new URL(other.url()).pathname, '/');
   await signIn(other, { email: FIRST_ADMIN.email, password: NEW });
-  await other.waitForURL('/user_account');
+  await other.waitForURL('/dashboard');
 });

@@ -77,7 +77,8 @@ test('a device is added: its file is downloaded, copied and scanned, its key sen
   const page = await stage.person({ permissions: ['clipboard-read', 'clipboard-write'] });
   const sent = record(page);
   await signIn(page);
-  await page.waitForURL('/user_devices');
+  await page.waitForURL('/dashboard');
+  await page.goto('/user_devices');
   await inspect(t, page, 'devices-empty');
   await page.getByRole('link', { name: 'Add a device' }).first().click();
   await page.waitForURL('/user_devices/new');

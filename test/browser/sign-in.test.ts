@@ -35,7 +35,7 @@ test('the keyboard is enough, and scripts are not needed', async (t) => {
   await page.keyboard.type(FIRST_ADMIN.password);
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
-  t.is(new URL(page.url()).pathname, '/user_devices');
+  t.is(new URL(page.url()).pathname, '/dashboard');
 });
 
 test('the first stop of the keyboard leads past the navigation', async (t) => {
