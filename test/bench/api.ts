@@ -23,6 +23,7 @@ import { addCrowd } from '../support/crowd.ts';
 import { cpuSecondsOf } from '../support/postern.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
 import { addUser } from '../support/records.ts';
+import { startFlags } from '../support/start-flags.ts';
 
 const { values } = parseArgs({
   options: {
@@ -81,7 +82,7 @@ async function startGateway({ url, encryptionKey }: Place, folder: string): Prom
   const hasRateLimit = (knownSettings as readonly { name: string }[]).some(
     ({ name }) => name === 'API_RATE_LIMIT',
   );
-  const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
+  const child = spawn(process.execPath, [...startFlags(), 'lib/main.ts', 'serve'], {
     cwd: ROOT,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Host, stop } from './namespaces.ts';
+import { startFlags } from './start-flags.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -63,7 +64,8 @@ export class Postern {
   /** Starts the gateway and waits until it is ready; resolves to the ms that took. */
   async start(): Promise<number> {
     const begun = performance.now();
-    const [program, ...args] = [...this.wrapper, process.execPath, 'lib/main.ts', 'serve'] as const;
+    const command = [process.execPath, ...startFlags(), 'lib/main.ts', 'serve'] as const;
+    const [program, ...args] = [...this.wrapper, ...command] as const;
     const child = this.host.start(program, args, {
       env: this.environment,
       cwd: ROOT,
