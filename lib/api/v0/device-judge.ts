@@ -60,6 +60,8 @@ interface Wish {
   readonly owner: string | undefined;
   /** Of the addresses that were sent. */
   readonly keys: Addresses;
+  /** Families whose address was left out and is ours to choose; none in an update. */
+  readonly chosen: readonly Family[];
 }
 
 /** What stands around devices that are to be made. */
@@ -111,7 +113,7 @@ export class DeviceJudge {
     const owners = await this.#readOwners(wishes, rivals, transaction);
     const judgements: Judgement[] = [];
     for (const wish of wishes) {
-      const searched = families.filter((field) => this.#needsSearch(field, wish, rivals));
+      const searched = wish.chosen.filter((field) => this.#needsSearch(field, rivals));
       // A search sees what is written, not what was judged.
       if (searched.length > 0 && judgements.length > 0) break;
       const judgement = await this.#judgeCreate(wish, searched, { rivals, owners, transaction });
@@ -135,7 +137,7 @@ export class DeviceJudge {
       if (values[field] === null && this.#pools[field] !== null)
         addFault(faults, field, messages.blank);
     const owner = values.name === undefined ? undefined : present.user_id;
-    const wish = { values, faults, owner, keys };
+    const wish = { values, faults, owner, keys, chosen: [] };
     const found = await this.#readRivals([wish], transaction);
     this.#judgeTaken(
       wish,
@@ -158,7 +160,10 @@ export class DeviceJudge {
     const faults = { ...present };
     judgeSettings(values, null, faults);
     const keys = this.#keysOf(values, faults);
-    return { values, faults, owner: faults['user_id'] ? undefined : values.user_id, keys };
+    const chosen = families.filter(
+      (field) => (values[field] ?? null) === null && !faults[field] && this.#pools[field] !== null,
+    );
+    return { values, faults, owner: faults['user_id'] ? undefined : values.user_id, keys, chosen };
   }
 
   /** The keys of the addresses that were sent, of those that a device may have. */
@@ -180,7 +185,7 @@ export class DeviceJudge {
   /** Reads the devices of the owners, and those that have a key or an address in question. */
   #readRivals(wishes: readonly Wish[], transaction: Transaction): Promise<RivalDevice[]> {
     const keysOf = (field: Family): string[] => {
-      const chosen = wishes.filter((wish) => this.#isChosen(field, wish)).length;
+      const chosen = wishes.filter((wish) => wish.chosen.includes(field)).length;
       const sent = wishes.map(({ keys }) => keys[field]).filter(isGiven);
       return [...sent, ...(this.#pools[field]?.candidates(chosen) ?? [])];
     };
@@ -209,14 +214,8 @@ export class DeviceJudge {
     return new Set([...known, ...found]);
   }
 
-  /** True for an address that was left out and is ours to choose. */
-  #isChosen(field: Family, { values, faults }: Wish): boolean {
-    return (values[field] ?? null) === null && !faults[field] && this.#pools[field] !== null;
-  }
-
   /** True where the next address of the round is taken, or not known. */
-  #needsSearch(field: Family, wish: Wish, rivals: readonly RivalDevice[]): boolean {
-    if (!this.#isChosen(field, wish)) return false;
+  #needsSearch(field: Family, rivals: readonly RivalDevice[]): boolean {
     const [next] = this.#pools[field]?.candidates(1) ?? [];
     return next === undefined || rivals.some((rival) => rival[`${field}_key`] === next);
   }
@@ -249,9 +248,9 @@ export class DeviceJudge {
     transaction: Transaction,
   ): Promise<Addresses> {
     const chosen: Addresses = {};
-    for (const field of families) {
+    for (const field of wish.chosen) {
       const pool = this.#pools[field];
-      if (pool === null || !this.#isChosen(field, wish)) continue;
+      if (pool === null) continue;
       const key = searched.includes(field)
         ? await pool.find(this.#services.database, transaction)
         : (pool.candidates(1)[0] ?? null);

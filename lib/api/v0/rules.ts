@@ -203,16 +203,14 @@ export class Rules implements Collection<RuleValues> {
     rules: readonly NewRule[],
     transaction: Transaction,
   ): Promise<(RuleScope | ApiError)[]> {
-    const judged = await this.#judgeFields(rules, null, transaction);
-    const wanted = judged.filter(({ faults }) => isFaultless(faults));
-    const rivals: RuleExtent[] = await readRivalRules(
-      this.#database,
-      wanted.map(({ row }) => extentOf(row)),
-      transaction,
-    );
-    return judged.map(({ faults, row }) => {
-      if (!isFaultless(faults)) return refusalFor(faults);
-      const extent = extentOf(row);
+    const judged = (await this.#judgeFields(rules, null, transaction)).map((rule) => ({
+      ...rule,
+      extent: isFaultless(rule.faults) ? extentOf(rule.row) : null,
+    }));
+    const wanted = judged.map(({ extent }) => extent).filter((extent) => extent !== null);
+    const rivals: RuleExtent[] = await readRivalRules(this.#database, wanted, transaction);
+    return judged.map(({ faults, row, extent }) => {
+      if (extent === null) return refusalFor(faults);
       if (rivals.some((rival) => overlaps(rival, extent)))
         return refusalFor({ destination: [messages.overlap] });
       rivals.push(extent);
