@@ -5,6 +5,7 @@ import type { Request } from '@hapi/hapi';
 import type { Faults } from '../api/judge.ts';
 import type { Shown } from '../api/routes.ts';
 import { type SettingName, settingNames, type SettingValues } from '../devices/settings.ts';
+import { membersOf, textOfValue } from './form.ts';
 import { textOf } from './forms.ts';
 
 /** One of the five settings as it is typed; a list is a text with commas. */
@@ -110,12 +111,6 @@ export function deviceFormView(
   };
 }
 
-/** A value as people read and type it. */
-export function textOfValue(value: unknown): string {
-  if (Array.isArray(value)) return value.join(', ');
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
-
 function settingsOf(
   make: (name: SettingName) => TypedSetting,
 ): Readonly<Record<SettingName, TypedSetting>> {
@@ -127,8 +122,4 @@ function settingsOf(
 
 function isList(name: SettingName): boolean {
   return name === 'allowed_ips' || name === 'dns';
-}
-
-function membersOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter((member) => member !== '');
 }

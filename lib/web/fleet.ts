@@ -6,17 +6,17 @@ import {
   readDevices,
   readFleetStatus,
   readLatestHandshakes,
-  readUsers,
   type FleetStatus,
 } from '../../models/index.ts';
 import type { Services } from '../services.ts';
 import { deviceStatusView, ONLINE_MS } from './device-status.ts';
+import { ownerEmails } from './owners.ts';
 import { inOrder } from './searched.ts';
 import { bytesInWords } from './words.ts';
 
 /** A reading serves so long. */
 const KEEP_MS = 500;
-/** Traffic is that of the last seconds: gateways report twice a second, not at our pace. */
+/** Traffic is that of the last seconds: gateways report once a second, not at our pace. */
 const RATE_MS = 4_000;
 const READINGS_MAX = 20;
 const HANDSHAKES = 8;
@@ -140,10 +140,7 @@ export class Fleet {
     const { database } = this.#services;
     const ids = await readLatestHandshakes(database, HANDSHAKES);
     const devices = inOrder(ids, await readDevices(database, { ids }));
-    const owners = await readUsers(database, {
-      ids: [...new Set(devices.map(({ user_id }) => user_id))],
-    });
-    const emails = new Map(owners.map(({ id, email }) => [id, email]));
+    const emails = await ownerEmails(database, devices);
     return devices.map((device) => {
       const { handshake, remote } = deviceStatusView(device);
       const owner = emails.get(device.user_id) ?? '';

@@ -2,13 +2,7 @@
 // field, how one stands, and its switches. api.md, section 5.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import {
-  type DeviceRow,
-  emailKey,
-  readDevices,
-  readUsers,
-  searchIds,
-} from '../../../models/index.ts';
+import { type DeviceRow, readDevices, readUsers, searchIds } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
 import { isUuid } from '../../api/fields.ts';
 import type { Faults } from '../../api/judge.ts';
@@ -23,20 +17,26 @@ import {
   type TypedDevice,
   typedDevice,
   typedFrom as typedDeviceFrom,
-  textOfValue,
   UNTYPED,
 } from '../device-form.ts';
 import { deviceStatusView } from '../device-status.ts';
-import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import {
+  formView,
+  inputOf,
+  type Section,
+  textOfValue,
+  type Typed,
+  typedFrom,
+  typedIn,
+} from '../form.ts';
 import { textOf } from '../forms.ts';
 import { settingDefaults } from '../own-devices.ts';
+import { ownerEmails, ownerIdOf } from '../owners.ts';
 import { adminPage } from '../route.ts';
 import { inOrder, PAGE_RECORDS, pagesAround, queryText, searchedIn } from '../searched.ts';
 import type { Web } from '../web.ts';
 
 const DEVICES = '/devices';
-/** A user that nobody is: an e-mail that was typed and belongs to no user. */
-const NOBODY = 'nobody';
 
 /** What administrators set of a device beside what its owner does. */
 const addressForm: readonly Section[] = [
@@ -119,10 +119,7 @@ async function showDevices(
   const ids = await searchIds(database, 'devices', searched.wish);
   const shown = ids.slice(0, PAGE_RECORDS);
   const devices = inOrder(shown, await readDevices(database, { ids: shown }));
-  const owners = await readUsers(database, {
-    ids: [...new Set(devices.map((one) => one.user_id))],
-  });
-  const emails = new Map(owners.map(({ id, email }) => [id, email]));
+  const emails = await ownerEmails(database, devices);
   return web.pages.show(request, h, 'devices', {
     title: 'Devices',
     searched: searched.text,
@@ -230,13 +227,11 @@ async function addDevice(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const owner = textOf(request, 'user').trim();
-  const [user] =
-    owner === '' ? [] : await readUsers(web.services.database, { emailKey: emailKey(owner) });
   const [typed, keys] = [typedDevice(request), typedIn(request, addressForm)];
   const input = {
     ...deviceInput(typed, { maySetNetwork: true }),
     ...inputOf(keys, addressForm),
-    user_id: owner === '' ? '' : (user?.id ?? NOBODY),
+    user_id: await ownerIdOf(web.services.database, owner),
   };
   const made = await attempt(() => devices.create(request, devices.judge(input, 'create')));
   if (made.faults !== null) {

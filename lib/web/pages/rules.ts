@@ -2,7 +2,7 @@
 // what a rule that is typed would meet. api.md, section 6.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { emailKey, readRules, readUsers, type RuleRow, searchIds } from '../../../models/index.ts';
+import { readRules, readUsers, type RuleRow, searchIds } from '../../../models/index.ts';
 import type { Faults, Judged } from '../../api/judge.ts';
 import { Rules, type RuleValues, showRule } from '../../api/v0/rules.ts';
 import { attempt } from '../attempt.ts';
@@ -16,14 +16,13 @@ import {
   typedIn,
 } from '../form.ts';
 import { textOf } from '../forms.ts';
+import { ownerEmails, ownerIdOf } from '../owners.ts';
 import { adminPage } from '../route.ts';
 import { inOrder, PAGE_RECORDS, pagesAround, queryText, searchedIn } from '../searched.ts';
 import type { Web } from '../web.ts';
 import { bytesInWords } from '../words.ts';
 
 const RULES = '/rules';
-/** A user that nobody is: an e-mail that was typed and belongs to no user. */
-const NOBODY = 'nobody';
 
 const ruleForm: readonly Section[] = [
   {
@@ -115,7 +114,7 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
   const ids = await searchIds(database, 'rules', searched.wish);
   const shown = ids.slice(0, PAGE_RECORDS);
   const rules = inOrder(shown, await readRules(database, { ids: shown }));
-  const emails = await emailsOf(web, rules);
+  const emails = await ownerEmails(database, rules);
   const hits = observed?.rules();
   return web.pages.show(request, h, 'rules', {
     title: 'Rules',
@@ -161,7 +160,7 @@ async function showForm(
 ): Promise<ResponseObject> {
   const asked = input ?? (await judgeTyped(web, rules, typed, id));
   const { rivals, others } = await rules.touching(asked, id);
-  const emails = await emailsOf(web, [...rivals, ...others]);
+  const emails = await ownerEmails(web.services.database, [...rivals, ...others]);
   const linked = (rule: RuleRow) => ({
     href: `${RULES}/${rule.id}`,
     text: ruleInWords(rule),
@@ -222,10 +221,7 @@ async function judgeTyped(
   typed: Typed,
   id: string | null,
 ): Promise<Judged<RuleValues>> {
-  const email = (typed['user_id'] ?? '').trim();
-  const [user] =
-    email === '' ? [] : await readUsers(web.services.database, { emailKey: emailKey(email) });
-  const user_id = email === '' ? '' : (user?.id ?? NOBODY);
+  const user_id = await ownerIdOf(web.services.database, (typed['user_id'] ?? '').trim());
   const input = { ...inputOf(typed, ruleForm), user_id };
   return rules.judge(input, id === null ? 'create' : 'update');
 }
@@ -234,13 +230,6 @@ async function emailOf(web: Web, id: unknown): Promise<string> {
   const [user] =
     typeof id === 'string' ? await readUsers(web.services.database, { ids: [id] }) : [];
   return user?.email ?? '';
-}
-
-/** The e-mails of the owners of rules, by id. */
-async function emailsOf(web: Web, rules: readonly RuleRow[]): Promise<ReadonlyMap<string, string>> {
-  const ids = [...new Set(rules.map(({ user_id }) => user_id).filter((id) => id !== null))];
-  const users = await readUsers(web.services.database, { ids });
-  return new Map(users.map(({ id, email }) => [id, email]));
 }
 
 function idOf(request: Request): string {

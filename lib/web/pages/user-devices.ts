@@ -14,13 +14,13 @@ import { vpnSessionOf } from '../../devices/vpn-session.ts';
 import {
   deviceFormView,
   deviceInput,
-  textOfValue,
   typedDevice,
   type TypedDevice,
   typedFrom,
   UNTYPED,
 } from '../device-form.ts';
 import { deviceStatusView } from '../device-status.ts';
+import { textOfValue } from '../form.ts';
 import { textOf } from '../forms.ts';
 import {
   deviceRights,
