@@ -15,10 +15,7 @@ export interface Change {
   readonly scopes: readonly { readonly name: string; readonly compiled: CompiledScope | null }[];
 }
 
-/** A configuration without peers and rules: what a worker that has just begun obeys. */
-export const EMPTY_CONFIG: GatewayConfig = Object.freeze({ peers: new Map(), rules: new Map() });
-
-/** The configuration that a gateway obeys. */
+/** The configuration that a gateway obeys; nothing, to begin with. */
 export class Standing {
   readonly #peers = new Map<string, PeerConfig>();
   readonly #scopes = new Map<string, ScopeRules>();
@@ -88,13 +85,6 @@ export class Standing {
     }
     return { peers: namedPeers, rules: namedRules };
   }
-}
-
-/** Computes the steps from `current` to `desired`. */
-export function diff(current: GatewayConfig, desired: GatewayConfig): Change {
-  const standing = new Standing();
-  standing.replace(current);
-  return standing.replace(desired);
 }
 
 /** Whether a change changes anything. */

@@ -49,13 +49,6 @@ export interface CompiledScope {
   readonly ipv6: CompiledTable | null;
 }
 
-/** Compiles the rules of one scope. */
-export function compileScope(rules: readonly RuleConfig[]): CompiledScope {
-  const scope = new ScopeRules();
-  for (const [id, ofId] of Map.groupBy(rules, (rule) => rule.id)) scope.set(id, ofId);
-  return scope.compile();
-}
-
 /** The buffers of a compiled scope, for a transfer list. */
 export function buffersOf(scope: CompiledScope): ArrayBuffer[] {
   return [scope.ipv4, scope.ipv6].flatMap((table) =>

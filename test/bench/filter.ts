@@ -5,7 +5,7 @@
 import { arch, cpus } from 'node:os';
 import process from 'node:process';
 import { GLOBAL_SCOPE, type RuleConfig } from '../../dataplane/contract.ts';
-import { compileScope } from '../../dataplane/filter/compile.ts';
+import { compileScope } from '../support/standing.ts';
 import { Filter } from '../../dataplane/filter/filter.ts';
 import { NO_PEER, Tracker } from '../../dataplane/filter/tracker.ts';
 import { reasons } from '../../dataplane/reasons.ts';

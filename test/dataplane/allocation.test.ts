@@ -28,7 +28,7 @@ import {
   VERDICT_SEAL,
   VERDICT_SEALED,
 } from '../../dataplane/contract.ts';
-import { diff, EMPTY_CONFIG } from '../../dataplane/diff.ts';
+import { diff, EMPTY_CONFIG } from '../support/standing.ts';
 import { TypeScriptEngine } from '../../dataplane/io/engine.ts';
 import { type Addon, EVENT_UDP } from '../../dataplane/native/index.ts';
 import { portablePrimitives } from '../../dataplane/noise/primitives.ts';

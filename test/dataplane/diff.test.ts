@@ -3,8 +3,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/contract.ts';
-import { type Change, diff, EMPTY_CONFIG, isEmpty, Standing } from '../../dataplane/diff.ts';
-import { compileScope } from '../../dataplane/filter/compile.ts';
+import { type Change, isEmpty, Standing } from '../../dataplane/diff.ts';
+import { compileScope, diff, EMPTY_CONFIG } from '../support/standing.ts';
 import { peer, rule, SEEDED } from '../support/simulation.ts';
 
 function config(

@@ -3,7 +3,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { type GatewayConfig, type PeerConfig, VERDICT_DROP } from '../../dataplane/contract.ts';
-import { diff, EMPTY_CONFIG } from '../../dataplane/diff.ts';
+import { diff, EMPTY_CONFIG } from '../support/standing.ts';
 import { Pipeline } from '../../dataplane/pipeline.ts';
 import { copyEndpoint } from '../../dataplane/wire/address.ts';
 import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';

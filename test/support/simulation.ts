@@ -14,7 +14,7 @@ import {
   type RuleConfig,
   type Sample,
 } from '../../dataplane/contract.ts';
-import { diff, EMPTY_CONFIG } from '../../dataplane/diff.ts';
+import { diff, EMPTY_CONFIG } from './standing.ts';
 import { TypeScriptEngine } from '../../dataplane/io/engine.ts';
 import type { Random } from '../../dataplane/noise/handshake.ts';
 import { type Primitives, portablePrimitives } from '../../dataplane/noise/primitives.ts';

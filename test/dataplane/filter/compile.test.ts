@@ -6,13 +6,13 @@ import type { RuleConfig } from '../../../dataplane/contract.ts';
 import {
   buffersOf,
   type CompiledTable,
-  compileScope,
   ScopeRules,
   TCP_ACCEPT,
   TCP_DROP,
   UDP_ACCEPT,
   UDP_DROP,
 } from '../../../dataplane/filter/compile.ts';
+import { compileScope } from '../../support/standing.ts';
 import { rule, SEEDED } from '../../support/simulation.ts';
 
 function ipv4(...rules: RuleConfig[]): CompiledTable {

@@ -3,7 +3,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { GLOBAL_SCOPE, type RuleConfig, type RuleSample } from '../../../dataplane/contract.ts';
-import { compileScope } from '../../../dataplane/filter/compile.ts';
+import { compileScope } from '../../support/standing.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { type ReasonName, reasonNames, reasons } from '../../../dataplane/reasons.ts';
 import {

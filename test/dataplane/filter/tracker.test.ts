@@ -4,7 +4,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { GLOBAL_SCOPE, type RuleConfig } from '../../../dataplane/contract.ts';
-import { compileScope } from '../../../dataplane/filter/compile.ts';
+import { compileScope } from '../../support/standing.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { FlowTable } from '../../../dataplane/filter/flow-table.ts';
 import { NO_PEER, Tracker } from '../../../dataplane/filter/tracker.ts';
