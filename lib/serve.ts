@@ -12,7 +12,7 @@ import {
   parseAddress,
 } from '../dataplane/index.ts';
 import { type Database, readOrCreateConfiguration, registerGateway } from '../models/index.ts';
-import { effectiveConfiguration } from './api/v0/effective-configuration.ts';
+import { effectiveConfiguration, type FixedSettings } from './api/v0/effective-configuration.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import {
   type FirstCredentials,
@@ -83,6 +83,7 @@ async function climb(
   const privateKey = await serverPrivateKey(config, database);
   const identity = gatewayIdentity(config);
   const networks = networksOf(config);
+  const fixed = fixedSettingsOf(config);
   const clockFloorMs = await enterGateway(database, identity);
 
   const gateway = await createGateway({
@@ -95,7 +96,7 @@ async function climb(
   const reconciler = new Reconciler({
     database,
     gateway,
-    settings: { ...networks, ...rowSettings(config), gatewayId: identity.id },
+    settings: { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id },
     clockFloorMs,
     log,
     wallMs: () => Date.now(),
@@ -119,7 +120,7 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  const chores = startChores(config, shared);
+  const chores = startChores(config, { ...shared, fixed });
   undo.push(() => chores.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.
@@ -140,10 +141,9 @@ async function climb(
 /** What goes on beside requests: old rows are forgotten, OpenID providers asked after accounts. */
 function startChores(
   config: Config,
-  context: { database: Database; log: Log; counters: Counters },
+  context: { database: Database; log: Log; counters: Counters; fixed: FixedSettings },
 ): { stop(): Promise<void> } {
-  const { database, log } = context;
-  const fixed = fixedSettingsOf(config);
+  const { database, log, fixed } = context;
   const settings = async () =>
     effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
   const refreshing = startRefreshing({ ...context, settings });
@@ -206,8 +206,8 @@ function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boole
 /** What decides, beside the networks, how rows are read. */
 function rowSettings(
   config: Config,
+  { vpn_session_duration: duration, default_client_mtu: mtu }: FixedSettings,
 ): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration' | 'defaultClientMtu'> {
-  const { vpn_session_duration: duration, default_client_mtu: mtu } = fixedSettingsOf(config);
   return {
     requireSignIn: config.vpnSessionRequireSignIn,
     ...(duration === undefined ? {} : { vpnSessionDuration: duration }),
