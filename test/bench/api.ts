@@ -23,7 +23,7 @@ import { addCrowd } from '../support/crowd.ts';
 import { cpuSecondsOf } from '../support/postern.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
 import { addUser } from '../support/records.ts';
-import { startFlags } from '../support/start-flags.ts';
+import { startEnvironment, startFlags } from '../support/start-flags.ts';
 
 const { values } = parseArgs({
   options: {
@@ -86,6 +86,7 @@ async function startGateway({ url, encryptionKey }: Place, folder: string): Prom
     cwd: ROOT,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
+      ...startEnvironment(),
       PATH: process.env['PATH'],
       DATA_DIR: folder,
       DATABASE_URL: url,

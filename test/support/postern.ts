@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Host, stop } from './namespaces.ts';
-import { startFlags } from './start-flags.ts';
+import { startEnvironment, startFlags } from './start-flags.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -47,6 +47,7 @@ export class Postern {
     this.wrapper = wrapper;
     this.api = `http://${address}:13000`;
     this.environment = {
+      ...startEnvironment(),
       PATH: process.env['PATH'] ?? '',
       HOME: process.env['HOME'] ?? '/root',
       DATA_DIR: mkdtempSync(join(tmpdir(), 'postern-data-')),
