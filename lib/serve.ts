@@ -86,21 +86,26 @@ async function climb(
   const fixed = fixedSettingsOf(config);
   const clockFloorMs = await enterGateway(database, identity);
 
-  const gateway = await createGateway({
+  // While the data plane starts, in its own thread, the rows are read and the server is made.
+  const opening = createGateway({
     ...gatewayOptions(config, networks, log),
     privateKey,
     timestampFloorMs: clockFloorMs,
   });
-  undo.push(() => gateway.close());
-
+  undo.push(() => opening.then((gateway) => gateway.close(), ignore));
   const reconciler = new Reconciler({
     database,
-    gateway,
+    gateway: opening,
     settings: { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id },
     clockFloorMs,
     log,
     wallMs: () => Date.now(),
   });
+  undo.push(() => reconciler.stop());
+  const following = reconciler.start();
+  following.catch(ignore);
+  const gateway = await opening;
+
   const deviceIdOf = (key: string): string | null => reconciler.deviceIdOf(key);
   const sampler = new Sampler({ database, gateway, gatewayId: identity.id, deviceIdOf, log });
   const state = { isDraining: false };
@@ -114,8 +119,7 @@ async function climb(
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
     observed: observedBy(sampler, reconciler),
   });
-  undo.push(() => reconciler.stop());
-  await reconciler.start();
+  await following;
 
   sampler.start();
   undo.push(() => sampler.stop());
@@ -137,6 +141,9 @@ async function climb(
   }
   return { address: server.info.uri, stop };
 }
+
+/** For a promise whose failure is told by another one. */
+function ignore(): void {}
 
 /** What goes on beside requests: old rows are forgotten, OpenID providers asked after accounts. */
 function startChores(
