@@ -50,6 +50,8 @@ for (const kind of databaseKinds()) {
     }
     await visitor.get('/mfa/auth');
     const halfway = visitor.cookies.get('postern-session');
+    const forged = await visitor.post('/mfa/auth', { code: codeNow(), csrf_token: 'x' });
+    t.is(forged.status, 403, 'without the token no code is looked at');
     const done = await visitor.post('/mfa/auth', { code: codeNow() });
     t.is(done.status, 303, done.text);
     t.is(done.location, '/user_account?x=1');
