@@ -186,6 +186,10 @@ async function changeFactors<T>(
       const id = actorId(request);
       const user = await models.User.findByPk(id, { transaction, lock: true });
       if (user === null) throw new ApiError('not_found');
+      // Ended since the request came, by another password say: it must not beget another session.
+      const where = { id: request.app.session?.id ?? '' };
+      if ((await models.Session.count({ where, transaction })) === 0)
+        throw new ApiError('stale_form');
       return user;
     },
     write: async (transaction, user) => {

@@ -86,12 +86,12 @@ async function signInLocally(
   if (!(await isLocalOn(web))) return answerLocalOff(web, request, h);
   const email = textOf(request, 'email').trim();
   const returnTo = localPath(textOf(request, 'return_to'));
-  const userId = await judgePassword(web.services, request, email, textOf(request, 'password'));
+  const judged = await judgePassword(web.services, request, email, textOf(request, 'password'));
   try {
-    if (userId !== null)
-      return await completeSignIn(web, request, h, { userId, method: LOCAL_METHOD, returnTo });
+    if (judged !== null)
+      return await completeSignIn(web, request, h, { ...judged, method: LOCAL_METHOD, returnTo });
   } catch (error) {
-    // Shut out or removed in this very moment: no other words than before.
+    // Shut out, removed or given another password in this very moment: no other words than before.
     if (!(error instanceof SignInRefusal)) throw error;
   }
   const response = await signInPage(web, request, h, { returnTo, email, fault: REFUSED });

@@ -78,6 +78,34 @@ for (const kind of databaseKinds()) {
     t.deepEqual([...new Set(compared)], [4]);
   });
 
+  // Alone, since it is told of every comparison of this process.
+  test.serial(
+    `${kind}: a password that is changed while it is compared lets nobody in`,
+    async (t) => {
+      const server = await openServer(t, kind);
+      const ann = await addPerson(server.database, 'ann@example.com');
+      const { compare } = bcrypt;
+      t.teardown(() => void (bcrypt.compare = compare));
+      const password_hash = await hashPassword('another horse battery', 4);
+      let compared = false;
+      bcrypt.compare = async (data, hash) => {
+        const isSame = await compare(data, hash);
+        // Ends all sessions, before the one of this sign-in is there.
+        await writeTransaction(server.database, (transaction) =>
+          ann.update({ password_hash }, { transaction }),
+        );
+        compared = isSame;
+        return isSame;
+      };
+      const visitor = new Visitor(server);
+      const shown = await visitor.signIn('ann@example.com');
+      t.true(compared, 'it was right a moment ago');
+      t.is(shown.status, 401);
+      t.true(shown.text.includes(REFUSED));
+      t.is(await server.database.models.Session.count(), 0);
+    },
+  );
+
   test(`${kind}: an account rests after five failures, known or not, also from elsewhere`, async (t) => {
     const server = await openServer(t, kind, { TRUSTED_PROXIES: '127.0.0.1' });
     await addPerson(server.database, 'ann@example.com');
