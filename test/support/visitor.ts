@@ -108,6 +108,15 @@ export function atGateway(url: string): Pick<TestServer, 'server'> {
   return { server: { inject } as unknown as Server };
 }
 
+/** Ends all sessions after a form's browser was known and before its handler runs. */
+export function endSessionsBefore({ server, database }: TestServer, path: string): void {
+  server.ext('onPreHandler', async (request, h) => {
+    if (request.method === 'post' && request.path === path)
+      await database.models.Session.destroy({ where: {} });
+    return h.continue;
+  });
+}
+
 /** Makes a user who has a password. */
 export async function addPerson(
   database: Database,

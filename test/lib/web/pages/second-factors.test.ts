@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import test from 'ava';
 import { databaseKinds } from '../../../support/databases.ts';
 import { openServer, type TestServer } from '../../../support/server.ts';
-import { addPerson, Visitor } from '../../../support/visitor.ts';
+import { addPerson, endSessionsBefore, Visitor } from '../../../support/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 
@@ -155,6 +155,18 @@ for (const kind of databaseKinds()) {
     const late = { ...form, present_code: codes[0] ?? '' };
     t.is((await visitor.post('/user_account/register_mfa', late)).status, 422);
     t.is(await server.database.models.SecondFactor.count(), 1);
+  });
+
+  test(`${kind}: a session that was ended in between sets nothing up, and begets no other`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const { sealed, secret } = await begin(visitor);
+    endSessionsBefore(server, '/user_account/register_mfa');
+    const form = { sealed, name: 'phone', code: code(secret) };
+    t.is((await visitor.post('/user_account/register_mfa', form)).status, 403);
+    t.is(await server.database.models.SecondFactor.count(), 0);
+    t.is(await server.database.models.Session.count(), 0);
   });
 
   test(`${kind}: nobody removes another's`, async (t) => {
