@@ -54,7 +54,7 @@ const commands = {
   'admin create-or-reset': {
     usage: '--email E [--password-stdin] [--reset-mfa]',
     sentence:
-      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input. Ends the wait after failed sign-ins; --reset-mfa also takes their second factors away.',
+      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input. Ends the wait after failed sign-ins and switches signing in by password on; --reset-mfa also takes their second factors away.',
     takes: ['email', 'password-stdin', 'reset-mfa', 'json'],
     needs: ['email'],
   },

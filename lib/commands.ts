@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, readAuditEntries } from '../models/index.ts';
 import { ensureAdministrator, resetSecondFactorsOf, setUserEnabled } from './auth/accounts.ts';
+import type { FixedSettings } from './api/v0/effective-configuration.ts';
 import { createToken, listTokens, revokeToken } from './auth/tokens.ts';
 import type { Command, CommandName } from './cli.ts';
 import { setSwitches, type Switches } from './devices/switches.ts';
@@ -13,7 +14,15 @@ import { entryLine, showEntry } from './observe/audit.ts';
 export interface Outcome {
   readonly text: string;
   readonly data: unknown;
+  /** What people should know besides; not on standard output. */
+  readonly note?: string;
 }
+
+/** What an administrator should know who gets a password where none serves. */
+const LOCAL_REOPENED =
+  'Signing in by password was switched off; it is on again, for everyone who has a password.';
+const LOCAL_FIXED =
+  'LOCAL_AUTH_ENABLED=false keeps passwords from serving: take it away and start the gateway anew.';
 
 /** Audit entries that are listed when nobody says how many. */
 const AUDIT_LIMIT = 100;
@@ -22,6 +31,8 @@ type Run = (
   database: Database,
   command: Command,
   readStdin: () => Promise<string>,
+  /** What the environment fixes of the configuration. */
+  fixed?: FixedSettings,
 ) => Promise<Outcome>;
 
 /** The commands that need nothing but the database. */
@@ -45,17 +56,25 @@ async function createOrResetAdministrator(
   database: Database,
   { options }: Command,
   readStdin: () => Promise<string>,
+  fixed: FixedSettings = {},
 ): Promise<Outcome> {
   const email = options.email ?? '';
   const password = options.passwordStdin
     ? (await readStdin()).replace(/\r?\n$/, '')
     : randomBytes(15).toString('base64url');
   const { resetMfa: resetFactors } = options;
-  await ensureAdministrator(database, { email, password }, { resetFactors });
+  const { isLocalReopened } = await ensureAdministrator(
+    database,
+    { email, password },
+    { resetFactors },
+  );
+  const note =
+    fixed.local_auth_enabled === false ? LOCAL_FIXED : isLocalReopened ? LOCAL_REOPENED : null;
   const shown = options.passwordStdin ? {} : { password };
   return {
     text: options.passwordStdin ? `${email} is an administrator.` : password,
     data: { email, ...shown },
+    ...(note === null ? {} : { note }),
   };
 }
 

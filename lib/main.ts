@@ -12,7 +12,7 @@ import {
   GATEWAY,
   migrate,
 } from '../models/index.ts';
-import { readFixedSettings } from './api/v0/fixed-settings.ts';
+import { fixedSettingsOf, readFixedSettings } from './api/v0/fixed-settings.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands, type Outcome } from './commands.ts';
 import { sayFault } from './database-fault.ts';
@@ -71,8 +71,9 @@ async function run(
 ): Promise<number> {
   const outcome = await outcomeOf(command, config, database);
   if (outcome === null) return serveUntilStopped(config, database, log);
-  const { text: shown, data } = outcome;
+  const { text: shown, data, note } = outcome;
   process.stdout.write(command.options.json ? `${JSON.stringify(data)}\n` : `${shown}\n`);
+  if (note !== undefined) process.stderr.write(`${note}\n`);
   return 0;
 }
 
@@ -85,7 +86,8 @@ async function outcomeOf(
   const ofDevices = deviceCommands[command.words];
   if (ofDevices !== undefined) return ofDevices(config, database, command);
   const ofDatabase = databaseCommands[command.words];
-  return (await ofDatabase?.(database, command, () => text(process.stdin))) ?? null;
+  const readStdin = () => text(process.stdin);
+  return (await ofDatabase?.(database, command, readStdin, fixedSettingsOf(config))) ?? null;
 }
 
 async function serveUntilStopped(config: Config, database: Database, log: Log): Promise<number> {

@@ -28,28 +28,49 @@ export interface Administrator {
   readonly password: string;
 }
 
+/** What came of making one. */
+export interface EnsuredAdministrator {
+  readonly id: string;
+  /** Whether signing in by password was switched off, and is on again. */
+  readonly isLocalReopened: boolean;
+}
+
 /**
  * Makes an enabled administrator with this password, or makes one of the user who has the e-mail;
- * with `resetFactors` their second factors go.
+ * with `resetFactors` their second factors go. Signing in by password is switched on where it is
+ * off: the password would open nothing, and the providers may be why it is needed.
  * Throws with a sentence for a person when the e-mail or the password is unfit.
  */
 export async function ensureAdministrator(
   database: Database,
   administrator: Administrator,
   { cost = DEFAULT_COST, resetFactors = false } = {},
-): Promise<{ id: string }> {
+): Promise<EnsuredAdministrator> {
   const values = await administratorValues(administrator, cost);
   const { result } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
+    const isLocalReopened = await reopenLocal(database, transaction);
     const user = await findByEmail(database, administrator.email, transaction);
-    if (user === null) return database.models.User.create(values, { transaction });
+    if (user === null) {
+      const { id } = await database.models.User.create(values, { transaction });
+      return { id, isLocalReopened };
+    }
     if (resetFactors) await resetSecondFactors(database, user.id, transaction);
     // Whoever is at the host gets in at once, however often somebody guessed.
     const counted = [accountOf(user.email), { kind: 'code', subject: user.id } as const];
     await forgetAttempts(database, counted, transaction);
-    return user.update({ ...values, email: user.email }, { transaction });
+    await user.update({ ...values, email: user.email }, { transaction });
+    return { id: user.id, isLocalReopened };
   });
-  return { id: result.id };
+  return result;
+}
+
+async function reopenLocal(database: Database, transaction: Transaction): Promise<boolean> {
+  const { Configuration } = database.models;
+  const configuration = await Configuration.findOne({ transaction, lock: true });
+  if (configuration === null || configuration.local_auth_enabled) return false;
+  await configuration.update({ local_auth_enabled: true }, { transaction });
+  return true;
 }
 
 /**

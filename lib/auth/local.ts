@@ -19,13 +19,20 @@ const EMAIL_CHARACTERS_MAX = 255;
 /** What a password is compared with where there is none: as much work, by cost. */
 const standIns = new Map<number, Promise<string>>();
 
-/** The id of the user whose e-mail and password these are; null, and nothing more, otherwise. */
+/** Whose e-mail and password are right. */
+export interface JudgedPassword {
+  readonly userId: string;
+  /** What it was compared with: it may be another one when the sign-in is completed. */
+  readonly passwordHash: string;
+}
+
+/** The user whose e-mail and password these are; null, and nothing more, otherwise. */
 export async function judgePassword(
   { database, counters, passwordCost = DEFAULT_COST }: Services,
   request: Request,
   email: string,
   password: string,
-): Promise<string | null> {
+): Promise<JudgedPassword | null> {
   const counted = [accountOf(email), fromAddress(request.app.address)];
   const { refusedBy } = await takeAttempt(database, counted);
   // That an address tried too often tells nothing about anybody, and must cost little.
@@ -49,7 +56,7 @@ export async function judgePassword(
     return noteAction(transaction, { action: 'sign-in refused', kind: 'user', recordId });
   });
   if (!isGood) counters.add('sign_ins', refusedBy === null ? 'refused' : 'too_many_for_account');
-  return isGood ? user.id : null;
+  return isGood ? { userId: user.id, passwordHash: hash } : null;
 }
 
 async function findUser(database: Services['database'], email: string): Promise<User | null> {

@@ -33,6 +33,8 @@ export interface SignedIn {
   readonly userId: string;
   /** `email` for a password, else a provider's `methodOf`. */
   readonly method: string;
+  /** Of a password: what it was compared with. */
+  readonly passwordHash?: string;
   /** The page that was asked for before signing in; anything that is no local path is ignored. */
   readonly returnTo?: string | null;
 }
@@ -57,9 +59,10 @@ export class SignInRefusal extends PageError {
  * compared, code exchanged and token checked, assertion judged), and never before; the caller has
  * already found, linked or created the user. It
  *
- * 1. throws SignInRefusal (403 with a page) where the user is gone or may not sign in this way: one
- *    disabled by an administrator never, one disabled by a provider's error only through that very
- *    provider (`method` equals the user's `disabled_provider`);
+ * 1. throws SignInRefusal (403 with a page) where the user is gone, has another password than the
+ *    one that was compared, or may not sign in this way: one disabled by an administrator never,
+ *    one disabled by a provider's error only through that very provider (`method` equals the user's
+ *    `disabled_provider`);
  * 2. ends the session that the browser had and begins one with a new secret, so that no id
  *    survives a sign-in;
  * 3. where the user has a second factor: leaves the session in a state that opens `/mfa/auth` and
@@ -77,11 +80,14 @@ export async function completeSignIn(
   context: SignInContext,
   request: Request,
   h: ResponseToolkit,
-  { userId, method, returnTo = null }: SignedIn,
+  { userId, method, passwordHash, returnTo = null }: SignedIn,
 ): Promise<ResponseObject> {
   const { database } = context.services;
   const { result, revision } = await writeTransaction(database, async (transaction) => {
     const user = await lockUser(database, userId, method, transaction);
+    // Changed since it was compared: that change ended all sessions, and this one would outlive it.
+    if (passwordHash !== undefined && user.password_hash !== passwordHash)
+      throw new SignInRefusal('unknown');
     actAs(transaction, { ...originOf(request), ...actorOf(user) });
     const isFactorWanted = await hasSecondFactor(database, user.id, transaction);
     const state = isFactorWanted ? 'second factor' : 'open';
@@ -114,6 +120,9 @@ export async function completeSecondFactor(
   const { method, return_to: returnTo } = waiting;
   const { result: secret, revision } = await writeTransaction(database, async (transaction) => {
     const user = await lockUser(database, waiting.user_id, method, transaction);
+    // Ended since it was found, by another password or by an administrator.
+    const where = { id: waiting.id };
+    if ((await database.models.Session.count({ where, transaction })) === 0) return null;
     actAs(transaction, { ...originOf(request), ...actorOf(user) });
     if (!(await prove(user.id, transaction))) return null;
     const beginning = { user, method, state: 'open' } as const;

@@ -1,6 +1,9 @@
-// What a device is seen to do, in the words of pages and of their live values alike.
+// What a device is seen to do, in the words of pages and of their live values alike, and how it
+// stands by its switches.
 
+import type { DeviceRow } from '../../models/index.ts';
 import { showTime } from '../api/routes.ts';
+import { type SwitchState, switchState } from '../devices/switches.ts';
 import { bytesInWords } from './words.ts';
 
 /** A device that was silent for longer has no keys that still serve: REJECT_AFTER_TIME. */
@@ -26,6 +29,27 @@ export interface DeviceStatusView {
   readonly uploaded: string;
   readonly rxBytes: number;
   readonly txBytes: number;
+}
+
+/** How a device stands by its switches, for partials/standing. */
+export interface StandingView {
+  readonly state: SwitchState;
+  /** ISO; null while it is on. */
+  readonly disabledAt: string | null;
+  /** ISO; null where it does not end. */
+  readonly ends: string | null;
+}
+
+/** How a device stands at a time. */
+export function standingView(
+  device: Pick<DeviceRow, 'disabled_at' | 'expires_at'>,
+  nowMs: number = Date.now(),
+): StandingView {
+  return {
+    state: switchState(device, nowMs),
+    disabledAt: device.disabled_at?.toISOString() ?? null,
+    ends: device.expires_at?.toISOString() ?? null,
+  };
 }
 
 /** Words for what was seen. Down and up are the device's: what was sent to it, it downloaded. */

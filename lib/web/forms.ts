@@ -26,6 +26,14 @@ const FORM_BYTES_MAX = 65_536;
 export const TOKEN_FIELD = 'csrf_token';
 const TOKEN_HEADER = 'x-csrf-token';
 
+/** What programs are told, which see no page. */
+const FROM_ELSEWHERE = { origin: ['is not this gateway’s'] };
+const WITHOUT_TOKEN = {
+  [TOKEN_FIELD]: [
+    `is not this browser’s: send it, or the header ${TOKEN_HEADER}, with what a page’s <meta name="csrf-token"> holds`,
+  ],
+};
+
 /** How the body of a form is read: text fields alone, of modest size. */
 export const takesForm: NonNullable<RouteOptions['payload']> = {
   allow: ['application/x-www-form-urlencoded', 'application/json'],
@@ -40,11 +48,12 @@ export function judgeForms(server: Server, { pages, services }: Web): void {
     if (!isWeb(request) || ['get', 'head', 'options'].includes(request.method)) return h.continue;
     if ((request.route.method as string) === '_special') return h.continue;
     if (request.route.settings.plugins?.web?.formToken === false) return h.continue;
-    if (!isFromHere(request, own)) throw new ApiError('stale_form', { detail: 'from elsewhere' });
+    if (!isFromHere(request, own))
+      throw new ApiError('stale_form', { detail: 'from elsewhere', faults: FROM_ELSEWHERE });
     const [token, expected] = [tokenOf(request), pages.formTokens(request)];
     if (expected.length === 0) throw withoutCookie(services.config.externalUrl);
     if (!expected.some((one) => isSame(token, one)))
-      throw new ApiError('stale_form', { detail: 'without a good token' });
+      throw new ApiError('stale_form', { detail: 'without a good token', faults: WITHOUT_TOKEN });
     return h.continue;
   });
 }

@@ -215,6 +215,14 @@ test('a device shows what it does, is changed and removed', async (t) => {
   await page.goto('/user_devices');
   await inspect(t, page, 'devices');
 
+  await stage.gateway.command('device', 'disable', '--id', deviceId);
+  await page.reload();
+  await page.getByRole('link', { name: 'Switched off' }).click();
+  await page.getByText('Ask an administrator').waitFor();
+  await inspect(t, page, 'device-switched-off');
+  await stage.gateway.command('device', 'enable', '--id', deviceId);
+  await page.goto('/user_devices');
+
   await page.getByRole('link', { name: 'Renew it' }).click();
   await inspect(t, page, 'sign-in-again');
   await page.getByLabel('Password').fill('correct horse battery');

@@ -1,6 +1,7 @@
 // What the commands of the command line do to a database, and what they say.
 
 import test from 'ava';
+import type { FixedSettings } from '../../lib/api/v0/effective-configuration.ts';
 import { parseCommandLine } from '../../lib/cli.ts';
 import { databaseCommands, type Outcome } from '../../lib/commands.ts';
 import { findTokenOwner, hashToken } from '../../lib/auth/tokens.ts';
@@ -9,17 +10,23 @@ import { addSecondFactor } from '../../lib/auth/second-factors.ts';
 import { type Database, writeTransaction } from '../../models/index.ts';
 import { addDevice, addUser } from '../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
+import { configure } from '../support/portal.ts';
 import { openServer } from '../support/server.ts';
 import { addPerson, Visitor } from '../support/visitor.ts';
 
 /** Runs a line as a person types it; `stdin` is what is piped into it. */
-async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
+async function runLine(
+  database: Database,
+  line: string,
+  stdin = '',
+  fixed: FixedSettings = {},
+): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
   if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
   const { command } = parsed;
   const run = databaseCommands[command.words];
   if (run === undefined) throw new Error(`no command of the database: ${line}`);
-  return run(database, command, async () => stdin);
+  return run(database, command, async () => stdin, fixed);
 }
 
 for (const kind of databaseKinds()) {
@@ -128,6 +135,25 @@ test('an administrator gets in again at once, without second factors where that 
   const line = 'admin create-or-reset --email boss@example.com --password-stdin';
   t.is(await reset(line), '/mfa/auth', 'the second factor stands');
   t.is(await reset(`${line} --reset-mfa`), '/');
+});
+
+test('where passwords are switched off, an administrator who is locked out switches them on', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const { database } = server;
+  await configure(server, { local_auth_enabled: false });
+  const line = 'admin create-or-reset --email boss@example.com --password-stdin';
+  const { note } = await runLine(database, line, 'a good password 1');
+  t.is(
+    note,
+    'Signing in by password was switched off; it is on again, for everyone who has a password.',
+  );
+  const boss = new Visitor(server);
+  t.is((await boss.signIn('boss@example.com', 'a good password 1')).status, 303);
+  t.is((await runLine(database, line, 'a good password 2')).note, undefined);
+  const fixed = await runLine(database, line, 'a good password 3', { local_auth_enabled: false });
+  t.regex(fixed.note ?? '', /^LOCAL_AUTH_ENABLED=false keeps passwords from serving/);
+  const where = { kind: 'configuration', action: 'update' };
+  t.is(await database.models.AuditEntry.count({ where }), 2, 'off and on are on record');
 });
 
 test('second factors are taken from who lost them, and their sessions with them', async (t) => {

@@ -1,7 +1,7 @@
 // A real browser before a whole gateway: Debian's Chromium by playwright-core. `openBrowser` starts
 // both; each `person` is a browser of its own, with cookies of its own. `inspect` looks at a page as it
-// is in light and dark, wide and at 360 px: axe must find nothing, nothing may stick out, and a
-// screenshot is kept in test/artefacts/screens. What a page prints on its console (a refused script,
+// is in light and dark, wide and at 360 px: axe must find nothing, nothing may stick out or be cut off,
+// and a screenshot is kept in test/artefacts/screens. What a page prints on its console (a refused script,
 // a missing file) fails the test.
 
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -21,6 +21,15 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 360, height: 740 };
+
+/** What is wider than the box that hides the rest of it, and neither says so nor is hidden itself. */
+const CUT_OFF = `[...document.querySelectorAll('main :not(input)')]
+  .filter((element) => {
+    const { overflowX, textOverflow, clipPath } = getComputedStyle(element);
+    const isBox = ['hidden', 'clip'].includes(overflowX) && clipPath === 'none';
+    return isBox && textOverflow !== 'ellipsis' && element.scrollWidth > element.clientWidth + 1;
+  })
+  .map((element) => element.outerHTML.slice(0, 200))`;
 
 /** How a page is looked at. */
 const LOOKS = [
@@ -93,6 +102,7 @@ export async function inspect(t: ExecutionContext, page: Page, name: string): Pr
       '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
     );
     t.true(wanted <= given, `${look}: the page is ${wanted} px wide, the window ${given}`);
+    t.deepEqual(await page.evaluate<string[]>(CUT_OFF), [], `${look}: cut off`);
   }
   await page.emulateMedia({ colorScheme: null });
   await page.setViewportSize(before);

@@ -6,6 +6,14 @@ import { hashPassword } from '../../lib/auth/passwords.ts';
 import { type Database, emailKey, type User, writeTransaction } from '../../models/index.ts';
 import type { TestServer } from './server.ts';
 
+/** A request as `inject` takes it, as far as visitors use it. */
+interface InjectOptions {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly payload?: string;
+}
+
 /** What a visitor got. */
 export interface Shown {
   status: number;
@@ -75,6 +83,38 @@ export class Visitor {
       else this.cookies.set(name, value);
     }
   }
+}
+
+/** What a visitor visits where the server is another process. */
+export function atGateway(url: string): Pick<TestServer, 'server'> {
+  const inject = async ({ method, url: path, headers, payload }: InjectOptions) => {
+    // What fetch says of the host is true here.
+    const { host: _other, ...sent } = headers;
+    const response = await fetch(url + path, {
+      method,
+      headers: sent,
+      redirect: 'manual',
+      ...(payload === undefined ? {} : { body: payload }),
+    });
+    return {
+      statusCode: response.status,
+      headers: {
+        ...Object.fromEntries(response.headers),
+        'set-cookie': response.headers.getSetCookie(),
+      },
+      payload: await response.text(),
+    };
+  };
+  return { server: { inject } as unknown as Server };
+}
+
+/** Ends all sessions after a form's browser was known and before its handler runs. */
+export function endSessionsBefore({ server, database }: TestServer, path: string): void {
+  server.ext('onPreHandler', async (request, h) => {
+    if (request.method === 'post' && request.path === path)
+      await database.models.Session.destroy({ where: {} });
+    return h.continue;
+  });
 }
 
 /** Makes a user who has a password. */

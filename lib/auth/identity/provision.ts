@@ -147,9 +147,13 @@ async function judgeLink(
     where: { user_id: user.id },
     transaction,
   });
-  const isWorthTaking = user.role === 'admin' || user.password_hash !== null || identities > 0;
-  if (!isWorthTaking) return;
   const { kind, provider_id } = account;
+  // One whose names change leaves no identity, and is another way to be this user all the same.
+  const { last_signed_in_method: method } = user;
+  const isElsewhere = method !== null && method !== provider_id;
+  const isWorthTaking =
+    user.role === 'admin' || user.password_hash !== null || identities > 0 || isElsewhere;
+  if (!isWorthTaking) return;
   const entry = { kind, provider_id, authority: rules.authority };
   if (!(await isTrusted(database, entry, transaction))) throw new ProviderRefusal('not_linked');
 }

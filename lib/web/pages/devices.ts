@@ -19,7 +19,7 @@ import {
   typedFrom as typedDeviceFrom,
   UNTYPED,
 } from '../device-form.ts';
-import { deviceStatusView } from '../device-status.ts';
+import { deviceStatusView, standingView } from '../device-status.ts';
 import {
   formView,
   inputOf,
@@ -158,7 +158,7 @@ async function showDevice(
   const device = await findDevice(web, request);
   const [owner] = await readUsers(web.services.database, { ids: [device.user_id] });
   const shown = shownSettings(device, await settingDefaults(web));
-  const ends = device.expires_at?.toISOString() ?? null;
+  const standing = standingView(device);
   return web.pages.show(request, h, 'device', {
     title: device.name,
     styles: ['lib/uplot.css'],
@@ -169,9 +169,7 @@ async function showDevice(
       description: device.description,
       publicKey: device.public_key,
       insertedAt: device.inserted_at.toISOString(),
-      disabledAt: device.disabled_at?.toISOString() ?? null,
-      ends,
-      state: switchState(device, Date.now()),
+      ...standing,
     },
     owner: { id: device.user_id, email: owner?.email ?? '' },
     addresses: addressesOf(device),
@@ -181,7 +179,7 @@ async function showDevice(
       text: textOfValue(shown[name]),
       isDefault: device[`use_default_${name}`],
     })),
-    expiry: refused?.expiry ?? ends?.slice(0, 16) ?? '',
+    expiry: refused?.expiry ?? standing.ends?.slice(0, 16) ?? '',
     expiryFaults: refused?.faults ?? [],
   });
 }

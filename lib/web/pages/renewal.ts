@@ -18,7 +18,7 @@ export function renewalPages(web: Web): ServerRoute[] {
       const isLocal = await isLocalOn(web);
       const wasLocal = isLocal && session?.method === LOCAL_METHOD;
       const all = await providersOf(web, returnTo);
-      const own = wasLocal ? [] : all.filter(({ id }) => id === session?.method);
+      const own = wasLocal ? [] : all.filter(({ method }) => method === session?.method);
       // Where the person's own way is gone, the others are left.
       const isAny = !wasLocal && own.length === 0;
       return web.pages.show(request, h, 'sign-in-again', {

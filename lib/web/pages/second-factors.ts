@@ -15,6 +15,7 @@ import {
   type Enrolment,
   FACTOR_NAME_CHARACTERS_MAX,
   FACTORS_MAX,
+  hasSecondFactor,
   openEnrolment,
   removeSecondFactor,
   renewRecoveryCodes,
@@ -28,6 +29,8 @@ import { BAD_CODE, codesOf } from './second-factor.ts';
 
 type Faults = Record<string, string[]>;
 
+/** The field for a code of an authenticator that is there, beside that of the new one. */
+const PRESENT_CODE = 'present_code';
 const TOO_MANY = `${FACTORS_MAX} second factors are the most; remove one first`;
 
 /** The routes of second factors. */
@@ -73,6 +76,7 @@ async function showEnrolment(
 ): Promise<ResponseObject> {
   return web.pages.show(request, h, 'register-mfa', {
     title: 'Add a second factor',
+    isAnother: await hasSecondFactor(web.services.database, actorId(request)),
     sealed: enrolment.sealed,
     secret: enrolment.secret.match(/.{1,4}/g)?.join(' '),
     // Made of the address alone: letters, digits and what URLs encode.
@@ -94,15 +98,37 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   };
   if (step === null || Object.keys(faults).length > 0)
     return (await showEnrolment(web, request, h, enrolment, faults)).code(422);
-  const factor = { userId: actorId(request), name, secret: enrolment.secret, step };
-  const added = await changeFactors(web, request, h, (user, transaction) =>
-    addSecondFactor(database, { ...factor, userId: user.id }, transaction),
-  );
-  if (added === null)
-    return (await showEnrolment(web, request, h, enrolment, { name: [TOO_MANY] })).code(422);
+  const added = await addProven(web, request, h, { name, secret: enrolment.secret, step });
+  if ('faults' in added)
+    return (await showEnrolment(web, request, h, enrolment, added.faults)).code(422);
   if (added.recoveryCodes.length > 0) return showCodes(web, request, h, added.recoveryCodes);
   web.pages.flash(h, 'done', `The second factor “${name}” is set up.`);
   return web.pages.redirect(h, '/user_account');
+}
+
+/** Adds one; where there is one already, its code must be shown as well. */
+async function addProven(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  factor: { readonly name: string; readonly secret: string; readonly step: number },
+): Promise<{ recoveryCodes: readonly string[] } | { faults: Faults }> {
+  const { database } = web.services;
+  const counted = codesOf(request, actorId(request));
+  const isAsked = await hasSecondFactor(database, actorId(request));
+  const mayTry = isAsked && (await takeAttempt(database, counted)).refusedBy === null;
+  let faults: Faults = {};
+  const added = await changeFactors(web, request, h, async (user, transaction) => {
+    faults = { [PRESENT_CODE]: [BAD_CODE] };
+    if (await hasSecondFactor(database, user.id, transaction)) {
+      const code = textOf(request, PRESENT_CODE);
+      if (!mayTry || !(await spendCode(database, user.id, code, transaction))) return null;
+      await forgiveAttempt(database, counted, transaction);
+    }
+    faults = { name: [TOO_MANY] };
+    return addSecondFactor(database, { ...factor, userId: user.id }, transaction);
+  });
+  return added ?? { faults };
 }
 
 async function remove(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -160,6 +186,10 @@ async function changeFactors<T>(
       const id = actorId(request);
       const user = await models.User.findByPk(id, { transaction, lock: true });
       if (user === null) throw new ApiError('not_found');
+      // Ended since the request came, by another password say: it must not beget another session.
+      const where = { id: request.app.session?.id ?? '' };
+      if ((await models.Session.count({ where, transaction })) === 0)
+        throw new ApiError('stale_form');
       return user;
     },
     write: async (transaction, user) => {

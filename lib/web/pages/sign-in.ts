@@ -3,6 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { describeError } from '../../api/errors.ts';
+import { methodOf } from '../../auth/identity/method.ts';
 import { judgePassword, LOCAL_METHOD } from '../../auth/local.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { OidcClients } from '../../auth/oidc/client.ts';
@@ -23,6 +24,8 @@ interface Provider {
   readonly id: string;
   readonly label: string;
   readonly path: string;
+  /** What sessions that began this way name. */
+  readonly method: string;
 }
 
 /** The routes of signing in and out. */
@@ -83,12 +86,12 @@ async function signInLocally(
   if (!(await isLocalOn(web))) return answerLocalOff(web, request, h);
   const email = textOf(request, 'email').trim();
   const returnTo = localPath(textOf(request, 'return_to'));
-  const userId = await judgePassword(web.services, request, email, textOf(request, 'password'));
+  const judged = await judgePassword(web.services, request, email, textOf(request, 'password'));
   try {
-    if (userId !== null)
-      return await completeSignIn(web, request, h, { userId, method: LOCAL_METHOD, returnTo });
+    if (judged !== null)
+      return await completeSignIn(web, request, h, { ...judged, method: LOCAL_METHOD, returnTo });
   } catch (error) {
-    // Shut out or removed in this very moment: no other words than before.
+    // Shut out, removed or given another password in this very moment: no other words than before.
     if (!(error instanceof SignInRefusal)) throw error;
   }
   const response = await signInPage(web, request, h, { returnTo, email, fault: REFUSED });
@@ -137,7 +140,12 @@ export async function providersOf({ recall }: Web, returnTo: string | null): Pro
   const query =
     returnTo === null ? '' : `?${new URLSearchParams({ return_to: returnTo }).toString()}`;
   return [
-    ...openid.map(({ id, label }) => ({ id, label, base: '/auth/oidc/' })),
-    ...saml.map(({ id, label }) => ({ id, label, base: '/auth/saml/auth/signin/' })),
-  ].map(({ id, label, base }) => ({ id, label, path: base + encodeURIComponent(id) + query }));
+    ...openid.map((entry) => ({ ...entry, kind: 'oidc', base: '/auth/oidc/' }) as const),
+    ...saml.map((entry) => ({ ...entry, kind: 'saml', base: '/auth/saml/auth/signin/' }) as const),
+  ].map(({ id, label, kind, base }) => ({
+    id,
+    label,
+    path: base + encodeURIComponent(id) + query,
+    method: methodOf(kind, id),
+  }));
 }

@@ -19,7 +19,7 @@ import {
   typedFrom,
   UNTYPED,
 } from '../device-form.ts';
-import { deviceStatusView } from '../device-status.ts';
+import { deviceStatusView, standingView } from '../device-status.ts';
 import { textOfValue } from '../form.ts';
 import { textOf } from '../forms.ts';
 import {
@@ -87,6 +87,7 @@ async function showList(web: Web, request: Request, h: ResponseToolkit): Answer 
       addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
       isFileOld,
       status: deviceStatusView(row),
+      standing: standingView(row),
     })),
     rights,
     most,
@@ -106,6 +107,7 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
     device: row,
     isFileOld,
     status: deviceStatusView(row),
+    standing: standingView(row),
     addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
     settings: settingNames.map((name) => ({
       name,

@@ -1,7 +1,12 @@
 // What a device is seen to do, in words.
 
 import test from 'ava';
-import { deviceStatusView, ONLINE_MS } from '../../../lib/web/device-status.ts';
+import {
+  type StandingView,
+  standingView,
+  deviceStatusView,
+  ONLINE_MS,
+} from '../../../lib/web/device-status.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00.000Z');
 const SEEN = {
@@ -43,4 +48,20 @@ test('nothing was seen of a device that is just made', (t) => {
   };
   const { state, downloaded, uploaded, handshake } = deviceStatusView(nothing, NOW);
   t.deepEqual([state, downloaded, uploaded, handshake], ['Never seen', '0 B', '0 B', null]);
+});
+
+test('a device stands as its switches say, with the times that pages tell', (t) => {
+  const at = (ms: number) => new Date(NOW + ms);
+  const rows: [StandingView['state'], disabled: Date | null, expires: Date | null][] = [
+    ['on', null, null],
+    ['on', null, at(1)],
+    ['ended', null, at(0)],
+    ['off', at(-1), at(-1)],
+  ];
+  for (const [state, disabled_at, expires_at] of rows)
+    t.deepEqual(standingView({ disabled_at, expires_at }, NOW), {
+      state,
+      disabledAt: disabled_at?.toISOString() ?? null,
+      ends: expires_at?.toISOString() ?? null,
+    });
 });

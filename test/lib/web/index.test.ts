@@ -56,6 +56,49 @@ test('every route asks who is there, but those that are meant for everybody', as
   t.deepEqual(open.toSorted(), [...OPEN].toSorted());
 });
 
+/** What proves itself by other means than a token of forms; each has tests of its own. */
+const TOKENLESS = new Set([
+  'post /auth/saml/auth/signin/{id}',
+  'post /auth/saml/sp/consume/{id}',
+  'post /auth/saml/sp/logout/{id}',
+]);
+/** For who is not signed in yet: second-factor.test.ts. */
+const HALFWAY = 'post /mfa/auth';
+
+test('whatever may change something is refused without the token, for whoever is signed in', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  await addPerson(server.database, 'boss@example.com', { role: 'admin' });
+  const boss = new Visitor(server);
+  await boss.signIn('boss@example.com');
+  await boss.get('/user_account');
+  const { token } = boss;
+  const forms = server.server
+    .table()
+    .filter(({ method, path, settings }) => {
+      const isOfApi = settings.auth === undefined || path.startsWith('/v0');
+      return !isOfApi && !['get', 'head', 'options'].includes(method);
+    })
+    .map(({ method, path }) => `${method} ${path}`);
+  t.true(forms.length > 30, `${forms.length} forms`);
+  for (const form of forms.filter((one) => !TOKENLESS.has(one) && one !== HALFWAY)) {
+    const [method = '', route = ''] = form.split(' ');
+    const path = route.replaceAll('{id}', '00000000-0000-7000-8000-000000000000');
+    for (const [headers, csrf_token] of [
+      [{}, ''],
+      [{}, `${token.slice(0, -1)}_`],
+      [{ origin: 'https://evil.example' }, token],
+      [{ 'sec-fetch-site': 'cross-site' }, token],
+    ] as const) {
+      boss.headers = { accept: '*/*', ...headers };
+      const { status, text } = await boss.send(method.toUpperCase(), path, { csrf_token });
+      t.is(status, 403, form);
+      t.regex(text, /^\{"error":"stale_form"/, form);
+    }
+  }
+  boss.headers = { accept: 'text/html' };
+  t.is((await boss.get('/user_account')).status, 200, 'and nothing was done');
+});
+
 test('what does not name its strategy belongs to the API, and asks for a token', async (t) => {
   const { server } = await openServer(t, 'sqlite');
   for (const { path, settings } of server.table())

@@ -130,6 +130,16 @@ for (const kind of databaseKinds()) {
     t.is(await refusal(t, provision(database, transient('_3'))), 'not_linked');
   });
 
+  test(`${kind}: who signed in with names that change is no prey of another provider`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const signedIn = { last_signed_in_at: new Date(), last_signed_in_method: 'adfs' };
+    const user = await addUser(database, { email: 'person@example.com', ...signedIn });
+    t.is(await refusal(t, provision(database)), 'not_linked');
+    const again = { kind: 'saml', provider_id: 'adfs', subject: '_2', isBindable: false } as const;
+    t.is((await provision(database, again)).userId, user.id, 'their own provider knows them');
+    t.is((await provision(database, { isEmailVerified: true })).userId, user.id);
+  });
+
   test(`${kind}: many first sign-ins at once make one user`, async (t) => {
     const database = await openDatabase(t, kind);
     const all = await Promise.all(Array.from({ length: 6 }, () => provision(database, {}, open)));

@@ -249,6 +249,21 @@ for (const [says, bend, why] of bendings)
     t.regex(await refusal(t, signIn()), why);
   });
 
+test('clocks may differ by a minute, no more', async (t) => {
+  const { idp, signIn } = await open(t);
+  const rows: [ok: boolean, claims: Record<string, number>][] = [
+    [true, { iat: seconds() - 300, exp: seconds() - 45 }],
+    [false, { iat: seconds() - 300, exp: seconds() - 75 }],
+    [true, { iat: seconds() + 45, nbf: seconds() + 45 }],
+    [false, { nbf: seconds() + 75 }],
+  ];
+  for (const [isGood, claims] of rows) {
+    idp.bent.claims = claims;
+    if (isGood) await t.notThrowsAsync(signIn(), JSON.stringify(claims));
+    else t.regex(await refusal(t, signIn()), /answer_invalid/, JSON.stringify(claims));
+  }
+});
+
 test('a slow provider is given up', async (t) => {
   const { idp, context } = await open(t);
   const slow = { ...context, clients: new OidcClients({ ...limits, timeoutMs: 300 }) };

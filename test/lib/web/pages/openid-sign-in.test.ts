@@ -2,7 +2,9 @@
 // and with none at all.
 
 import test, { type ExecutionContext } from 'ava';
-import type { OpenidConnectProvider } from '../../../../models/index.ts';
+import { Secret, TOTP } from 'otpauth';
+import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
+import { type OpenidConnectProvider, writeTransaction } from '../../../../models/index.ts';
 import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
 import { databaseKinds, type TestDatabaseKind } from '../../../support/databases.ts';
 import { openRealProvider, Person } from '../../../support/openid-provider.ts';
@@ -13,6 +15,7 @@ import { addPerson, personOf, Visitor } from '../../../support/visitor.ts';
 const HOME = 'http://127.0.0.1:13000/';
 const CALLBACK = `${HOME}auth/oidc/okta/callback/`;
 const EMAIL = 'alice@example.com';
+const SECRET = new Secret({ size: 20 }).base32;
 
 async function configure(
   t: ExecutionContext,
@@ -116,6 +119,29 @@ for (const kind of databaseKinds()) {
     t.is((await signIn(visitor, idp)).status, 303);
     t.not(visitor.cookies.get('postern-session'), first);
     t.is(await server.database.models.Session.count(), 1);
+  });
+
+  test(`${kind}: a second factor is asked for after a provider too`, async (t) => {
+    const { server, idp } = await withProvider(t, kind);
+    const visitor = new Visitor(server);
+    await signIn(visitor, idp);
+    const [user] = await server.database.models.User.findAll({ order: [['id', 'DESC']] });
+    const factor = { userId: String(user?.id), name: 'phone', secret: SECRET, step: 0 };
+    await writeTransaction(server.database, (transaction) =>
+      addSecondFactor(server.database, factor, transaction),
+    );
+    const before = user?.last_signed_in_at?.getTime();
+    t.is((await signIn(visitor, idp)).location, '/mfa/auth');
+    t.is((await visitor.get('/user_account')).location, '/mfa/auth');
+    await user?.reload();
+    t.is(user?.last_signed_in_at?.getTime(), before, 'not signed in yet');
+    await visitor.get('/mfa/auth');
+    const code = new TOTP({ secret: Secret.fromBase32(SECRET) }).generate();
+    t.is((await visitor.post('/mfa/auth', { code })).status, 303);
+    t.is((await visitor.get('/user_account')).status, 200);
+    await user?.reload();
+    t.is(user?.last_signed_in_method, 'okta');
+    t.true((user?.last_signed_in_at?.getTime() ?? 0) > (before ?? 0));
   });
 
   test(`${kind}: a user whom the provider disabled gets in there alone, and is enabled`, async (t) => {

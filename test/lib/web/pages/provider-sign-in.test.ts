@@ -1,9 +1,14 @@
 // What both kinds of providers share on the web: refusals as pages, in the log and in the counts.
 // With real flows: openid-sign-in.test.ts, saml-sign-in.test.ts.
 
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import test from 'ava';
+import { FIRST_ADMIN, startGateway } from '../../../support/gateway-process.ts';
+import { samlMetadata } from '../../../support/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../../support/providers.ts';
 import { openServer } from '../../../support/server.ts';
-import { Visitor } from '../../../support/visitor.ts';
+import { atGateway, Visitor } from '../../../support/visitor.ts';
 
 const places = [
   ['/auth/oidc/none', 'oidc'],
@@ -43,4 +48,27 @@ test('names of objects are no providers', async (t) => {
   const server = await openServer(t, 'sqlite');
   for (const id of ['__proto__', 'constructor', '%00', '..%2f..'])
     t.is((await new Visitor(server).get(`/auth/oidc/${id}`)).status, 404, id);
+});
+
+test('a gateway starts and lets in by password, whatever its providers are', async (t) => {
+  const unanswered = createServer().listen(0, '127.0.0.1');
+  await once(unanswered, 'listening');
+  t.teardown(() => unanswered.close());
+  const { port } = unanswered.address() as AddressInfo;
+  const away = oidcEntry({ id: 'away' });
+  const silent = oidcEntry({ id: 'silent', discovery_document_uri: `http://127.0.0.1:${port}/x` });
+  const { base_url: _default, ...saml } = samlEntry({ metadata: samlMetadata() });
+  const beganMs = performance.now();
+  const gateway = await startGateway(t, {
+    OPENID_CONNECT_PROVIDERS: JSON.stringify([away, silent]),
+    SAML_IDENTITY_PROVIDERS: JSON.stringify([saml]),
+  });
+  t.true(performance.now() - beganMs < 20_000, 'nobody was waited for');
+  const visitor = new Visitor(atGateway(gateway.url));
+  const refused = await visitor.get('/auth/oidc/away');
+  t.is(refused.status, 502);
+  t.regex(refused.text, /cannot be reached/);
+  t.true(refused.text.includes(String(refused.headers['x-request-id'])));
+  const { email, password } = FIRST_ADMIN;
+  t.is((await visitor.signIn(email, password)).status, 303);
 });

@@ -1,6 +1,7 @@
 // Signing in again while signed in: by one's own way, and back. api.md, section 8.
 
 import test from 'ava';
+import { methodOf } from '../../../../lib/auth/identity/method.ts';
 import { databaseKinds } from '../../../support/databases.ts';
 import { openProvider, samlMetadata } from '../../../support/identity-provider.ts';
 import { configure, visit } from '../../../support/portal.ts';
@@ -64,11 +65,11 @@ for (const kind of databaseKinds()) {
     };
     t.deepEqual(await offered(), [true, false, false]);
     const { Session } = server.database.models;
-    await Session.update({ method: 'okta' }, { where: {} });
+    await Session.update({ method: methodOf('oidc', 'okta') }, { where: {} });
     t.deepEqual(await offered(), [false, true, false]);
-    await Session.update({ method: 'adfs' }, { where: {} });
+    await Session.update({ method: methodOf('saml', 'adfs') }, { where: {} });
     t.deepEqual(await offered(), [false, false, true]);
-    await Session.update({ method: 'gone' }, { where: {} });
+    await Session.update({ method: methodOf('saml', 'okta') }, { where: {} });
     t.deepEqual(await offered(), [true, true, true]);
     await Session.update({ method: 'email' }, { where: {} });
     await configure(server, { local_auth_enabled: false });

@@ -6,7 +6,7 @@ import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { writeTransaction } from '../../../../models/index.ts';
 import { databaseKinds } from '../../../support/databases.ts';
 import { openServer, type TestServer } from '../../../support/server.ts';
-import { addPerson, personOf, Visitor } from '../../../support/visitor.ts';
+import { addPerson, endSessionsBefore, personOf, Visitor } from '../../../support/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 const SECRET = new Secret({ size: 20 }).base32;
@@ -50,6 +50,8 @@ for (const kind of databaseKinds()) {
     }
     await visitor.get('/mfa/auth');
     const halfway = visitor.cookies.get('postern-session');
+    const forged = await visitor.post('/mfa/auth', { code: codeNow(), csrf_token: 'x' });
+    t.is(forged.status, 403, 'without the token no code is looked at');
     const done = await visitor.post('/mfa/auth', { code: codeNow() });
     t.is(done.status, 303, done.text);
     t.is(done.location, '/user_account?x=1');
@@ -110,6 +112,18 @@ for (const kind of databaseKinds()) {
     const ben = new Visitor(server);
     await ben.signIn('ben@example.com');
     t.is((await ben.get('/mfa/auth')).location, '/');
+  });
+
+  test(`${kind}: a first step that was ended in between is not followed by a second`, async (t) => {
+    const server = await openServer(t, kind);
+    await withFactor(server);
+    const visitor = new Visitor(server);
+    await visitor.signIn(EMAIL);
+    await visitor.get('/mfa/auth');
+    endSessionsBefore(server, '/mfa/auth');
+    t.is((await visitor.post('/mfa/auth', { code: codeNow() })).status, 401);
+    t.is(await server.database.models.Session.count(), 0);
+    t.is((await personOf(server.database, EMAIL)).last_signed_in_at, null);
   });
 
   test(`${kind}: whoever is shut out in between does not get in`, async (t) => {

@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import test from 'ava';
 import { databaseKinds } from '../../../support/databases.ts';
 import { openServer, type TestServer } from '../../../support/server.ts';
-import { addPerson, Visitor } from '../../../support/visitor.ts';
+import { addPerson, endSessionsBefore, Visitor } from '../../../support/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 
@@ -111,6 +111,62 @@ for (const kind of databaseKinds()) {
     t.is((await visitor.post(remove, { code: fresh })).status, 303);
     t.is(await server.database.models.SecondFactor.count(), 0);
     t.is((await (await signedIn(server)).get('/user_account')).status, 200);
+  });
+
+  test(`${kind}: another one asks for a code, so that a browser left open adds none of its finder's`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    t.false((await visitor.get('/user_account/register_mfa')).text.includes('present_code'));
+    const { codes } = await enrol(visitor);
+    const { sealed, secret } = await begin(visitor);
+    t.true((await visitor.get('/user_account/register_mfa')).text.includes('present_code'));
+    const form = { sealed, name: 'tablet', code: code(secret) };
+    for (const bad of [{}, { present_code: '000000' }, { present_code: form.code }]) {
+      const shown = await visitor.post('/user_account/register_mfa', { ...form, ...bad });
+      t.is(shown.status, 422, JSON.stringify(bad));
+      t.regex(shown.text, /id="field-present_code-fault"[^]*is not a good code/);
+    }
+    t.is(await server.database.models.SecondFactor.count(), 1);
+    const [good = ''] = codes;
+    const mistyped = { ...form, code: '000000', present_code: good };
+    t.is((await visitor.post('/user_account/register_mfa', mistyped)).status, 422);
+    const added = await visitor.post('/user_account/register_mfa', { ...form, present_code: good });
+    t.is(added.status, 303, 'a code beside a mistyped one is not spent');
+    t.is(await server.database.models.SecondFactor.count(), 2);
+    const again = await begin(visitor);
+    const spent = { sealed: again.sealed, name: 'watch', code: code(again.secret) };
+    const refused = await visitor.post('/user_account/register_mfa', {
+      ...spent,
+      present_code: good,
+    });
+    t.is(refused.status, 422, 'a code serves once');
+  });
+
+  test(`${kind}: guesses at the code for another one are counted`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const { codes } = await enrol(visitor);
+    const { sealed, secret } = await begin(visitor);
+    const form = { sealed, name: 'tablet', code: code(secret) };
+    for (let n = 0; n < 5; n += 1)
+      await visitor.post('/user_account/register_mfa', { ...form, present_code: `00000${n}` });
+    const late = { ...form, present_code: codes[0] ?? '' };
+    t.is((await visitor.post('/user_account/register_mfa', late)).status, 422);
+    t.is(await server.database.models.SecondFactor.count(), 1);
+  });
+
+  test(`${kind}: a session that was ended in between sets nothing up, and begets no other`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = await signedIn(server);
+    const { sealed, secret } = await begin(visitor);
+    endSessionsBefore(server, '/user_account/register_mfa');
+    const form = { sealed, name: 'phone', code: code(secret) };
+    t.is((await visitor.post('/user_account/register_mfa', form)).status, 403);
+    t.is(await server.database.models.SecondFactor.count(), 0);
+    t.is(await server.database.models.Session.count(), 0);
   });
 
   test(`${kind}: nobody removes another's`, async (t) => {

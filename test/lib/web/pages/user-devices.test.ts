@@ -2,6 +2,7 @@
 // who may. api.md, sections 5, 7 and 8.
 
 import test from 'ava';
+import { setSwitches, type Switches } from '../../../../lib/devices/switches.ts';
 import { databaseKinds } from '../../../support/databases.ts';
 import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/portal.ts';
 import { newKey, openServer } from '../../../support/server.ts';
@@ -43,6 +44,29 @@ for (const kind of databaseKinds()) {
     t.regex(shown.text, /9\.9\.9\.9, dns\.example/);
     t.true(shown.text.includes(String(device.ipv4)));
     t.false(shown.text.includes('out of date'));
+  });
+
+  test(`${kind}: a person is told that an administrator switched a device off, or when it ends`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const device = await addOwn(server, ann, { name: 'laptop' });
+    const here = `/user_devices/${device.id}`;
+    const told = async (switches: Switches): Promise<[list: string, page: string]> => {
+      await setSwitches(server.database, device.id, switches);
+      return [(await ann.get('/user_devices')).text, (await ann.get(here)).text];
+    };
+    for (const text of await told({})) t.notRegex(text, /Switched off|Ended|It ended|It serves/);
+    const [offList, off] = await told({ isOn: false });
+    t.regex(offList, /badge bad"[^>]*>Switched off</);
+    t.regex(
+      off,
+      /Switched off since <time[^<]*<\/time>: it passes no packet\. Ask an administrator/,
+    );
+    const [, until] = await told({ isOn: true, expiresAt: new Date('2199-01-02T03:04Z') });
+    t.regex(until, /It serves until <time datetime="2199-01-02T03:04:00\.000Z">/);
+    const [endedList, ended] = await told({ expiresAt: new Date('2020-01-02T03:04Z') });
+    t.regex(endedList, /badge bad"[^>]*>Ended</);
+    t.regex(ended, /It ended at <time datetime="2020-01-02T03:04:00\.000Z">/);
   });
 
   test(`${kind}: a form with faults is shown again with what was typed`, async (t) => {
