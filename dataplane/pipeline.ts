@@ -470,6 +470,15 @@ export class Pipeline {
 
   /** Takes everything that moved since the last sample. */
   sample(): Sample {
+    return {
+      peers: this.#tunnel.samplePeers(),
+      rules: this.#filter.sample(),
+      drops: this.drops(),
+    };
+  }
+
+  /** Refusals by reason since the beginning; zero ones are left out. */
+  drops(): Record<string, number> {
     const drops: Record<string, number> = {};
     for (const [reason, count] of this.#drops.entries()) {
       if (count > 0) drops[reasonNames[reason]!] = count;
@@ -478,7 +487,7 @@ export class Pipeline {
       const count = this.#engine.faults[fault]!;
       if (count > 0) drops[reason] = count;
     }
-    return { peers: this.#tunnel.samplePeers(), rules: this.#filter.sample(), drops };
+    return drops;
   }
 }
 

@@ -1,5 +1,5 @@
 // Inner packets made by hand: IPv4 and IPv6 with UDP, TCP and ICMP, checksums right. What hosts in
-// memory send, and what tests feed the packet path with; nothing here reads a packet.
+// memory send, and what tests feed the packet path with.
 
 import { parseAddress } from '../wire/address.ts';
 
@@ -202,6 +202,22 @@ export function echoRequest(
   return ip({ source, destination, protocol: isIpv6 ? 58 : 1, payload });
 }
 
-function bytesOf(data: Uint8Array | string): Uint8Array {
+/** Data as bytes, text in UTF-8. */
+export function bytesOf(data: Uint8Array | string): Uint8Array {
   return typeof data === 'string' ? new TextEncoder().encode(data) : data;
+}
+
+/** The bytes of a packet's destination address. */
+export function destinationOf(packet: Uint8Array): Uint8Array {
+  return packet[0]! >> 4 === 4 ? packet.subarray(16, 20) : packet.subarray(24, 40);
+}
+
+/** The bytes of a packet's source address. */
+export function sourceOf(packet: Uint8Array): Uint8Array {
+  return packet[0]! >> 4 === 4 ? packet.subarray(12, 16) : packet.subarray(8, 24);
+}
+
+/** All of some bytes, and nothing else, as a view. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

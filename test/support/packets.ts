@@ -1,7 +1,7 @@
 // Packets for tests, beside those that hosts in memory make: extension headers, fragments, and the
 // super-packets of a TUN.
 
-import { checksum, concat, type Extension } from '../../dataplane/memory/packets.ts';
+import { checksum, concat, type Extension, viewOf } from '../../dataplane/memory/packets.ts';
 
 export * from '../../dataplane/memory/packets.ts';
 
@@ -24,11 +24,6 @@ export function fragmentHeader(offset: number, more: boolean, identification = 7
 /** Bytes that count up, so that a misplaced one shows. */
 export function counting(length: number, first = 0): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => first + i);
-}
-
-/** All of some bytes, and nothing else, as a view. */
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 // ---- super-packets ---------------------------------------------------------------------------
