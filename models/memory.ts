@@ -1,12 +1,12 @@
 // Databases in memory that are up to date from the beginning, for gateways in test processes. The
 // migrations run once in a process; every further database begins as a copy of what they made.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectDatabase, type DatabaseOptions } from './connect.ts';
 import { migrate, runMissingSteps } from './migrations/index.ts';
 import type { Database } from './storage/database.ts';
+import { makeMemoryFolder } from './storage/sqlite.ts';
 
 const KEY_BYTES = 32;
 
@@ -31,7 +31,7 @@ export async function openMemoryDatabase(options: Omit<DatabaseOptions, 'url'>):
 
 /** The file of an empty database after all migrations; nothing in it is sealed under any key. */
 async function makeImage(): Promise<Uint8Array> {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-image-'));
+  const folder = makeMemoryFolder();
   try {
     const path = join(folder, 'image.sqlite');
     const encryptionKey = new Uint8Array(KEY_BYTES);

@@ -14,6 +14,9 @@ import { PipelineNode } from './node.ts';
 /** Where the gateway of every network in memory is (RFC 5737). */
 export const GATEWAY_ADDRESS = '192.0.2.1';
 
+/** Tests make few conversations, and many gateways: tables of the full size cost each 40 MB. */
+const FLOWS = 16_384;
+
 /** A gateway on a network in memory. */
 export class MemoryGateway extends PipelineNode implements Gateway, GatewayParticipant {
   readonly facts: GatewayFacts;
@@ -27,6 +30,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     super(network, {
       ...{ endpoint, privateKey, ipv4, ipv6, mtu, defaultAction, timestampFloorMs },
       hasTun: true,
+      flows: FLOWS,
       makeEngine: (...parts) => new TypeScriptEngine(...parts),
       deliver: (packet) => network.fromGateway(packet),
     });

@@ -28,6 +28,8 @@ export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly mtu: number;
   readonly defaultAction: 'accept' | 'drop';
   readonly timestampFloorMs: number;
+  /** Conversations that are remembered at most, a power of two; as many as ever if left out. */
+  readonly flows?: number;
   /** Takes packets that come out at the TUN. */
   readonly deliver: (packet: Uint8Array) => void;
 }
@@ -66,6 +68,7 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
       listenPort: options.endpoint.port,
       mtu: options.mtu,
       hasTun: options.hasTun,
+      ...(options.flows === undefined ? {} : { flows: options.flows }),
     });
   }
 

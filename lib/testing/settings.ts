@@ -2,7 +2,12 @@
 // taken from nowhere else.
 
 import { randomBytes } from 'node:crypto';
-import { type Config, parseConfig } from '../../config/index.ts';
+import {
+  type Config,
+  configurationVariables,
+  describeConfig,
+  parseConfig,
+} from '../../config/index.ts';
 import { readFixedSettings } from '../api/v0/fixed-settings.ts';
 
 /** The administrator of a gateway in a test. */
@@ -40,6 +45,7 @@ export function testSettings(given: Readonly<Record<string, string>>): {
     API_RATE_LIMIT: '0',
     ...given,
   });
+  refuseUnknown(config, Object.keys(given));
   const { defaultAdminEmail, defaultAdminPassword, bootstrapApiToken } = config;
   return {
     config,
@@ -49,4 +55,15 @@ export function testSettings(given: Readonly<Record<string, string>>): {
       token: bootstrapApiToken ?? '',
     },
   };
+}
+
+/** In an environment a name that nobody knows is somebody else's; here it is a slip. */
+function refuseUnknown(config: Config, names: readonly string[]): void {
+  const known = new Set([
+    ...describeConfig(config).map((line) => line.slice(0, line.indexOf('='))),
+    ...configurationVariables.map(({ name }) => name),
+  ]);
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length > 0)
+    throw new Error(`${unknown.join(', ')}: no setting of that name; config/README.md lists them`);
 }

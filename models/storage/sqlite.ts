@@ -55,7 +55,7 @@ export function prepareFile(path: string): SqliteFile {
  * empty, or begins as the image of another.
  */
 export function prepareMemoryFile(image: Uint8Array | null): SqliteFile {
-  const folder = makeFolder();
+  const folder = makeMemoryFolder();
   const file = prepareFile(join(folder, 'postern.sqlite'));
   if (image !== null) writeFileSync(file.path, image);
   return { ...file, discard: () => rmSync(folder, { recursive: true, force: true }) };
@@ -121,7 +121,8 @@ class SqliteConnections {
   }
 }
 
-function makeFolder(): string {
+/** Makes a private folder on tmpfs, or where temporary files are. */
+export function makeMemoryFolder(): string {
   for (const parent of ['/dev/shm', tmpdir()]) {
     try {
       return mkdtempSync(join(parent, 'postern-'));
