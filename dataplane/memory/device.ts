@@ -91,13 +91,15 @@ export class MemoryDevice extends MemoryHost {
     return this.#client.drops();
   }
 
+  protected override prepare(): void {
+    // A handshake that failed is forgotten, so that another one begins at once.
+    if (!this.isConnected) this.#client.restart();
+  }
+
   protected override mend(refusals: Refusals): number | null {
-    const wasConnected = this.isConnected;
-    const isTooEarly = TOO_EARLY.some((reason) => reason in refusals);
-    const isMendable = MENDABLE.some((reason) => reason in refusals);
-    // A handshake that failed is forgotten: the next packet begins another one at once.
-    if (isTooEarly || isMendable || !wasConnected) this.#client.restart();
-    if (isTooEarly) return INITIATION_INTERVAL_MS;
-    return isMendable ? 0 : null;
+    if (TOO_EARLY.some((reason) => reason in refusals)) return INITIATION_INTERVAL_MS;
+    if (!MENDABLE.some((reason) => reason in refusals)) return null;
+    this.#client.restart();
+    return 0;
   }
 }

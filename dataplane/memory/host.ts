@@ -138,6 +138,11 @@ export class MemoryHost implements Addresses {
     return {};
   }
 
+  /** Makes ready to send. */
+  protected prepare(): void {
+    // A host behind the TUN always is.
+  }
+
   /** Mends what can be mended after something was not answered; how long to wait, null: in vain. */
   protected mend(_refusals: Refusals): number | null {
     return null;
@@ -149,7 +154,10 @@ export class MemoryHost implements Addresses {
       const before = network.drops();
       const ownBefore = this.ownRefusals();
       const { unclaimed } = network;
-      network.run(send);
+      network.run(() => {
+        this.prepare();
+        send();
+      });
       const answered = answer();
       if (answered !== null) return answered;
       const refusals = growth(before, network.drops());

@@ -28,9 +28,14 @@ export class NoAnswerError extends Error {
 }
 
 function whyOf(to: string, { refusals, ownRefusals, isUnclaimed }: Fate): string {
-  if (Object.keys(refusals).length > 0) return `the gateway refused it (${listed(refusals)})`;
-  if (Object.keys(ownRefusals).length > 0)
-    return `the device refused what came (${listed(ownRefusals)})`;
+  const refused = [
+    ['the gateway refused it', refusals],
+    ['the device refused what came', ownRefusals],
+  ] as const;
+  const told = refused
+    .filter(([, counts]) => Object.keys(counts).length > 0)
+    .map(([who, counts]) => `${who} (${listed(counts)})`);
+  if (told.length > 0) return told.join('; ');
   if (isUnclaimed)
     return `the gateway let it pass, and nobody is at ${to}; put somebody there with gateway.host('${to}')`;
   return `the gateway refused nothing, and nobody answered; is ${to} online?`;

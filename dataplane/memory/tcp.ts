@@ -45,7 +45,7 @@ export interface Carrier {
   readonly peer: string;
   /** Puts a segment on the network. */
   emit(segment: Segment): void;
-  /** Does `send` on the network until `isDone`; rejects with the reason when it comes to nothing. */
+  /** Does `send` on the network until `isDone`; rejects with the reason when it is in vain. */
   ask(what: string, send: () => void, isDone: () => boolean): Promise<void>;
   /** Makes the answer to data; null where nobody answers. */
   answer: ((data: Buffer) => Uint8Array | string | null) | null;
