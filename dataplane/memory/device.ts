@@ -47,8 +47,13 @@ export class MemoryDevice extends MemoryHost {
     this.#client.addPeer({
       publicKey: serverPublicKey,
       presharedKey,
-      ...{ ipv4: null, ipv6: null, scope: '' },
-      resume: { endpoint: gateway, heardAtMs: 0 },
+      ipv4: null,
+      ipv6: null,
+      scope: '',
+      resume: {
+        endpoint: gateway,
+        heardAtMs: 0,
+      },
     });
   }
 

@@ -28,7 +28,13 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     const { privateKey, ipv4, ipv6, mtu, defaultAction, timestampFloorMs, listenPort } = options;
     const endpoint: Endpoint = { address: GATEWAY_ADDRESS, port: listenPort };
     super(network, {
-      ...{ endpoint, privateKey, ipv4, ipv6, mtu, defaultAction, timestampFloorMs },
+      endpoint,
+      privateKey,
+      ipv4,
+      ipv6,
+      mtu,
+      defaultAction,
+      timestampFloorMs,
       hasTun: true,
       flows: FLOWS,
       makeEngine: (...parts) => new TypeScriptEngine(...parts),

@@ -23,12 +23,31 @@ export class MemoryScene {
   constructor(t: ExecutionContext, defaultAction: 'accept' | 'drop' = 'accept') {
     const privateKey = randomBytes(this.network.random, 32);
     this.gateway = new MemoryGateway(this.network, {
-      ...{ privateKey, timestampFloorMs: 0, listenPort: PORT, interfaceName: 'memory' },
-      ...{ mtu: 1_280, tun: 'auto', defaultAction, forwarding: 'off', uapi: 'off' },
-      ipv4: { network: address('10.0.0.0'), prefixBits: 24, address: address('10.0.0.1') },
-      ipv6: { network: address('fd00::'), prefixBits: 64, address: address('fd00::1') },
-      ...{ masqueradeIpv4: false, masqueradeIpv6: false, egressInterface: null },
-      ...{ engine: 'typescript', x25519: 'tweetnacl', log: () => undefined },
+      privateKey,
+      timestampFloorMs: 0,
+      listenPort: PORT,
+      interfaceName: 'memory',
+      mtu: 1280,
+      tun: 'auto',
+      defaultAction,
+      forwarding: 'off',
+      uapi: 'off',
+      ipv4: {
+        network: address('10.0.0.0'),
+        prefixBits: 24,
+        address: address('10.0.0.1'),
+      },
+      ipv6: {
+        network: address('fd00::'),
+        prefixBits: 64,
+        address: address('fd00::1'),
+      },
+      masqueradeIpv4: false,
+      masqueradeIpv6: false,
+      egressInterface: null,
+      engine: 'typescript',
+      x25519: 'tweetnacl',
+      log: () => undefined,
     });
     t.teardown(() => this.gateway.close());
   }

@@ -113,8 +113,13 @@ test('a reset ends a connection', async (t) => {
 
 test('a segment is read as it was made, options left out', (t) => {
   const packet = tcp({
-    ...{ source: '10.0.0.2', destination: '10.0.0.3', sequence: 2 ** 32 - 1 },
-    ...{ acknowledgement: 9, flags: flagsOf('PA'), data: 'data', options: new Uint8Array(8) },
+    source: '10.0.0.2',
+    destination: '10.0.0.3',
+    sequence: 2 ** 32 - 1,
+    acknowledgement: 9,
+    flags: flagsOf('PA'),
+    data: 'data',
+    options: new Uint8Array(8),
   });
   t.deepEqual(readSegment(packet, 20), {
     sequence: 2 ** 32 - 1,
