@@ -475,11 +475,7 @@ export class Pipeline {
 
   /** Takes everything that moved since the last sample. */
   sample(): Sample {
-    return {
-      peers: this.#tunnel.samplePeers(),
-      rules: this.#filter.sample(),
-      drops: this.drops(),
-    };
+    return { peers: this.#tunnel.samplePeers(), rules: this.#filter.sample(), drops: this.drops() };
   }
 
   /** Refusals by reason since the beginning; zero ones are left out. */

@@ -141,6 +141,16 @@ test('every top-level folder says what it is', (t) => {
   for (const room of [...ROOMS, 'test']) t.true(existsSync(join(ROOT, room, 'README.md')), room);
 });
 
+test('the files that ARCHITECTURE.md and CONTRIBUTING.md name are there', (t) => {
+  for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md']) {
+    const named = [
+      ...read(document).matchAll(/`((?:config|models|dataplane|lib|test)\/[\w./-]+)`/g),
+    ];
+    t.true(named.length > 3, document);
+    for (const [, path] of named) t.true(existsSync(join(ROOT, path!)), `${document}: ${path}`);
+  }
+});
+
 test('the table of settings in config/README.md is generated from the schema', (t) => {
   const text = read('config/README.md');
   t.true(text.includes(settingsTable()), 'run: npm run settings');

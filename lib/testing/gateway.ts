@@ -120,7 +120,7 @@ export class TestGateway implements AsyncDisposable {
     return injectInto(this.#parts.running.server, method, path, { token: this.token, ...sent });
   }
 
-  /** Listens on a free port of 127.0.0.1, or HTTP_HOST and HTTP_PORT if set; the URL, without a `/`. */
+  /** Listens on a free port of 127.0.0.1, or where HTTP_HOST and HTTP_PORT say; the URL. */
   async listen(): Promise<string> {
     this.#mustBeOpen();
     if (this.#url === null) {

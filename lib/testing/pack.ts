@@ -10,7 +10,7 @@ import process from 'node:process';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const ROOMS = ['config', 'models', 'dataplane', 'lib'];
-const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'LICENSE'];
+const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'LICENSE', 'LICENSES.md'];
 /** What scripts and declarations are made of, and what a build of the addon leaves. */
 const LEFT_OUT = /\.ts$|\/native\/build$/;
 
@@ -50,7 +50,7 @@ function emit(folder: string): void {
     writeFileSync(
       path,
       readFileSync(path, 'utf8').replaceAll(
-        /(from '\.[^']*|import\("\.[^"]*)\.ts(?=['"])/g,
+        /(from ["']\.[^"']*|import\(["']\.[^"']*)\.ts(?=["'])/g,
         '$1.js',
       ),
     );
