@@ -61,7 +61,11 @@ test.serial('a project of its own tests against the package', async (t) => {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(folder, 'use.ts'), PROGRAM);
   const compilerOptions = {
-    ...{ strict: true, noEmit: true, module: 'nodenext', target: 'es2024', types: ['node'] },
+    strict: true,
+    noEmit: true,
+    module: 'nodenext',
+    target: 'es2024',
+    types: ['node'],
     lib: ['es2024', 'esnext.disposable'],
     typeRoots: [join(ROOT, 'node_modules/@types')],
   };
