@@ -65,7 +65,15 @@ test('the bill of materials names everything, and nothing of the tests', async (
   t.regex(bill.metadata.component['bom-ref'], /^postern@/);
   const refs = new Set(bill.components.map(({ 'bom-ref': ref }) => ref.split('|')[0]));
   const dependencies = productionDependencies();
-  t.deepEqual(refs, new Set(dependencies.map(({ name, version }) => `${name}@${version}`)));
+  const listed = new Set(dependencies.map(({ name, version }) => `${name}@${version}`));
+  t.deepEqual(
+    [...refs].filter((ref) => !listed.has(ref)),
+    [],
+  );
+  t.deepEqual(
+    [...listed].filter((ref) => !refs.has(ref)),
+    [],
+  );
   for (const component of bill.components)
     t.true((component.licenses ?? []).length > 0, component.name);
   const names = new Set(bill.components.map(({ name }) => name));
