@@ -72,6 +72,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
 // ---- the shell -----------------------------------------------------------------------------
 
+/** Beside this file, TypeScript here and JavaScript in the package that others install. */
+const WORKER = new URL(import.meta.url.replace(/gateway(?=\.\w+$)/, 'worker'));
 const RESTART_MS = 100;
 /** Packets allocate nothing in the worker, handshakes little: what is young there stays small. */
 const WORKER_YOUNG_MB = 12;
@@ -156,7 +158,7 @@ class Shell implements Gateway {
       listenPort: this.#listenPort,
       port: port2,
     };
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    const worker = new Worker(WORKER, {
       workerData,
       transferList: [port2],
       resourceLimits: { maxYoungGenerationSizeMb: WORKER_YOUNG_MB },

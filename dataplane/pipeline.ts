@@ -9,6 +9,7 @@ import {
   DATAGRAM_SLOTS,
   DATAGRAMS_PER_SLOT,
   INITIATIONS_PER_TURN,
+  MAX_FLOWS,
   MAX_PEERS,
   REJECT_AFTER_TIME_MS,
   TIMERS_PER_TURN,
@@ -31,6 +32,7 @@ import {
 } from './contract.ts';
 import { type Change, sameBytes } from './diff.ts';
 import { Filter } from './filter/filter.ts';
+import { FlowTable } from './filter/flow-table.ts';
 import { Pace } from './filter/pace.ts';
 import { NO_PEER, Tracker } from './filter/tracker.ts';
 import type { Identity, Random } from './noise/handshake.ts';
@@ -85,6 +87,8 @@ export interface PipelineOptions {
   readonly mtu: number;
   /** False: only peers and the gateway's own address can be reached. */
   readonly hasTun: boolean;
+  /** Conversations that are remembered at most, a power of two; MAX_FLOWS where it is left out. */
+  readonly flows?: number;
 }
 
 /** The packet path. Times: `now` is a monotonic clock in ms, `wallMs` Unix time in ms. */
@@ -126,7 +130,8 @@ export class Pipeline {
     this.#sender = new Sender(this.#tunnel);
     this.#receiver = new Receiver(this.#tunnel, this.#sender);
     this.#filter = new Filter(options.defaultAction);
-    this.#tracker = new Tracker(this.#filter, random);
+    const flows = new FlowTable({ random, capacity: options.flows ?? MAX_FLOWS });
+    this.#tracker = new Tracker(this.#filter, random, flows);
     this.#own4 = options.ipv4 === null ? null : new OwnNetwork(options.ipv4);
     this.#own6 = options.ipv6 === null ? null : new OwnNetwork(options.ipv6);
     this.setLocalAddresses([]);
@@ -470,6 +475,11 @@ export class Pipeline {
 
   /** Takes everything that moved since the last sample. */
   sample(): Sample {
+    return { peers: this.#tunnel.samplePeers(), rules: this.#filter.sample(), drops: this.drops() };
+  }
+
+  /** Refusals by reason since the beginning; zero ones are left out. */
+  drops(): Record<string, number> {
     const drops: Record<string, number> = {};
     for (const [reason, count] of this.#drops.entries()) {
       if (count > 0) drops[reasonNames[reason]!] = count;
@@ -478,7 +488,7 @@ export class Pipeline {
       const count = this.#engine.faults[fault]!;
       if (count > 0) drops[reason] = count;
     }
-    return { peers: this.#tunnel.samplePeers(), rules: this.#filter.sample(), drops };
+    return drops;
   }
 }
 

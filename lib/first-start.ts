@@ -102,16 +102,18 @@ export interface FirstCredentials {
 export async function makeFirstAdministrator(
   config: Config,
   database: Database,
+  passwordCost?: number,
 ): Promise<FirstCredentials | null> {
   const { defaultAdminEmail, defaultAdminPassword } = config;
   if (defaultAdminEmail !== null && defaultAdminPassword !== null) {
-    await makeFirstUser(database, { email: defaultAdminEmail, password: defaultAdminPassword });
+    const given = { email: defaultAdminEmail, password: defaultAdminPassword };
+    await makeFirstUser(database, given, passwordCost);
     await ensureBootstrapToken(database, config.bootstrapApiToken);
     return null;
   }
   const email = FIRST_ADMINISTRATOR;
   const password = randomBytes(15).toString('base64url');
-  const isFirst = await makeFirstUser(database, { email, password });
+  const isFirst = await makeFirstUser(database, { email, password }, passwordCost);
   await ensureBootstrapToken(database, config.bootstrapApiToken);
   if (!isFirst) return null;
   const { token } = await createToken(database, { email, name: 'first start' });

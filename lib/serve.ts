@@ -37,7 +37,18 @@ import type { Log, Observed, Readiness } from './services.ts';
 export interface Running {
   /** Where the API listens. */
   readonly address: string;
+  readonly server: Server;
   stop(): Promise<void>;
+}
+
+/** What serves in the place of what a process has: a gateway in a test has no host of its own. */
+export interface Instead {
+  readonly createGateway?: typeof createGateway;
+  readonly identity?: { readonly id: string; readonly name: string };
+  /** Cost of bcrypt. */
+  readonly passwordCost?: number;
+  /** False: requests are injected until somebody starts the server. */
+  readonly listens?: boolean;
 }
 
 /** How long requests under way may go on when the gateway stops. */
@@ -46,13 +57,18 @@ const DRAIN_MS = 2_000;
 const STEP_MS = 2_500;
 
 /** Starts everything on an open, migrated database; rejects, with all undone, if a step fails. */
-export async function serve(config: Config, database: Database, log: Log): Promise<Running> {
+export async function serve(
+  config: Config,
+  database: Database,
+  log: Log,
+  instead: Instead = {},
+): Promise<Running> {
   const undo: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
     for (let step = undo.pop(); step !== undefined; step = undo.pop()) await inTime(step, log);
   };
   try {
-    return await climb(config, database, log, undo, stop);
+    return await climb({ config, database, log, undo, stop }, instead);
   } catch (error) {
     await stop();
     throw error;
@@ -72,22 +88,27 @@ async function inTime(step: () => Promise<void>, log: Log): Promise<void> {
   if (fault !== null) log.warn({ fault }, 'a step of the stop was given up');
 }
 
+interface Climb {
+  readonly config: Config;
+  readonly database: Database;
+  readonly log: Log;
+  readonly undo: (() => Promise<void>)[];
+  readonly stop: () => Promise<void>;
+}
+
 async function climb(
-  config: Config,
-  database: Database,
-  log: Log,
-  undo: (() => Promise<void>)[],
-  stop: () => Promise<void>,
+  { config, database, log, undo, stop }: Climb,
+  { passwordCost, listens = true, ...instead }: Instead,
 ): Promise<Running> {
   await readOrCreateConfiguration(database);
   const privateKey = await serverPrivateKey(config, database);
-  const identity = gatewayIdentity(config);
+  const identity = instead.identity ?? gatewayIdentity(config);
   const networks = networksOf(config);
   const fixed = fixedSettingsOf(config);
   const clockFloorMs = await enterGateway(database, identity);
 
   // While the data plane starts, in its own thread, the rows are read and the server is made.
-  const opening = createGateway({
+  const opening = (instead.createGateway ?? createGateway)({
     ...gatewayOptions(config, networks, log),
     privateKey,
     timestampFloorMs: clockFloorMs,
@@ -118,6 +139,7 @@ async function climb(
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
     observed: observedBy(sampler, reconciler),
+    ...(passwordCost === undefined ? {} : { passwordCost }),
   });
   await following;
 
@@ -128,9 +150,9 @@ async function climb(
   undo.push(() => chores.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.
-  const credentials = await makeFirstAdministrator(config, database);
+  const credentials = await makeFirstAdministrator(config, database, passwordCost);
   try {
-    await listen(server, config);
+    if (listens) await listen(server, config);
     undo.push(async () => {
       state.isDraining = true;
       await server.stop({ timeout: DRAIN_MS });
@@ -139,7 +161,7 @@ async function climb(
   } finally {
     if (credentials !== null) tellOnce(credentials, config);
   }
-  return { address: server.info.uri, stop };
+  return { address: server.info.uri, server, stop };
 }
 
 /** For a promise whose failure is told by another one. */

@@ -32,6 +32,8 @@ export interface DatabaseOptions {
   name?: string;
   user?: string;
   password?: string | null;
+  /** What a database in memory begins as: the bytes of a SQLite file. */
+  image?: Uint8Array;
   /** Connections to the server; readers of a SQLite file. */
   poolSize?: number;
   /** How long a server may be silent before a connection to it is given up; ms, 10,000. */
@@ -70,7 +72,7 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
 }
 
 function openSqlite(path: string, options: DatabaseOptions, keyring: Keyring): Database {
-  const file = path === ':memory:' ? prepareMemoryFile() : prepareFile(path);
+  const file = path === ':memory:' ? prepareMemoryFile(options.image ?? null) : prepareFile(path);
   const sequelize = new Sequelize({
     dialect: 'sqlite',
     storage: file.path,

@@ -35,6 +35,7 @@ export {
   settleTokens,
 } from './identity-tokens.ts';
 export { type Resealed, resealSecrets } from './key-rotation.ts';
+export { openMemoryDatabase } from './memory.ts';
 export { DatabaseTooNewError, migrate, pendingMigrations } from './migrations/index.ts';
 export { removeDevices, removeUser } from './removal.ts';
 export {

@@ -1,7 +1,13 @@
 // The examples of README.md, as they stand, against a server that listens: only the address and the
-// token are this server's. The end-to-end tests run them against a whole gateway.
+// token are this server's. The end-to-end tests run them against a whole gateway. Those for test
+// suites run in a project of their own that is linked to this one.
 
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { examplesOf, runShell } from './support/examples.ts';
 import { newKey, openServer } from './support/server.ts';
@@ -33,3 +39,22 @@ test('the examples of README.md work as they stand', async (t) => {
   t.is((list as unknown as unknown[]).length, 1);
   t.is(answers.length, 4);
 });
+
+for (const document of ['README.md', 'lib/testing/README.md'])
+  test(`the tests that ${document} shows pass as they stand`, async (t) => {
+    const examples = examplesOf(join(ROOT, document), 'ts');
+    t.is(examples.length, 1);
+    const folder = mkdtempSync(join(tmpdir(), 'postern-example-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(ROOT, join(folder, 'node_modules/postern'));
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(join(folder, 'example.test.ts'), examples[0]!);
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--test', '--test-reporter=tap', 'example.test.ts'],
+      { cwd: folder },
+    );
+    t.regex(stdout, /^# pass 1$/m);
+    t.regex(stdout, /^# fail 0$/m);
+  });

@@ -49,6 +49,16 @@ export interface MigrateOptions {
  * its start; on a database that is up to date it costs two reads.
  */
 export async function migrate(database: Database, options: MigrateOptions = {}): Promise<string[]> {
+  const applied = await runMissingSteps(database, options);
+  await checkEncryptionKey(database);
+  return applied;
+}
+
+/** Runs the steps that are missing, and leaves a new database without a key. */
+export async function runMissingSteps(
+  database: Database,
+  options: MigrateOptions = {},
+): Promise<string[]> {
   const known = options.migrations ?? migrations;
   const applied: string[] = [];
   if ((await pendingMigrations(database, known)).length > 0)
@@ -62,7 +72,6 @@ export async function migrate(database: Database, options: MigrateOptions = {}):
       },
       options.times,
     );
-  await checkEncryptionKey(database);
   return applied;
 }
 

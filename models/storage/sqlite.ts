@@ -4,7 +4,15 @@
 // README.md has the figures). This manager takes its place; the limit of one writer is the
 // process's write mutex, and between processes SQLite's own lock and busy_timeout decide.
 
-import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Sequelize } from 'sequelize';
@@ -42,10 +50,14 @@ export function prepareFile(path: string): SqliteFile {
   return { path: file, discard: () => undefined };
 }
 
-/** Makes a database in memory: a private file on tmpfs, which several connections can share. */
-export function prepareMemoryFile(): SqliteFile {
-  const folder = makeFolder();
+/**
+ * Makes a database in memory: a private file on tmpfs, which several connections can share. It is
+ * empty, or begins as the image of another.
+ */
+export function prepareMemoryFile(image: Uint8Array | null): SqliteFile {
+  const folder = makeMemoryFolder();
   const file = prepareFile(join(folder, 'postern.sqlite'));
+  if (image !== null) writeFileSync(file.path, image);
   return { ...file, discard: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
@@ -109,7 +121,8 @@ class SqliteConnections {
   }
 }
 
-function makeFolder(): string {
+/** Makes a private folder on tmpfs, or where temporary files are. */
+export function makeMemoryFolder(): string {
   for (const parent of ['/dev/shm', tmpdir()]) {
     try {
       return mkdtempSync(join(parent, 'postern-'));

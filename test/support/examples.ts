@@ -1,16 +1,15 @@
-// The examples of documents: shell blocks after a line `<!-- example: … -->`, and how they run.
+// The examples of documents: blocks of code after a line `<!-- example: … -->`, and how they run.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
-/** The marked shell blocks of a Markdown file. */
-export function examplesOf(path: string): string[] {
+/** The marked shell blocks of a Markdown file, or those of another language. */
+export function examplesOf(path: string, language: 'sh' | 'ts' = 'sh'): string[] {
   const text = readFileSync(path, 'utf8');
-  return [...text.matchAll(/<!-- example: .* -->\n```sh\n([\s\S]*?)```/g)].map(
-    (match) => match[1] ?? '',
-  );
+  const block = new RegExp(`<!-- example: .* -->\\n\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g');
+  return [...text.matchAll(block)].map((match) => match[1] ?? '');
 }
 
 /** Runs commands in a shell that stops at the first failure; what they printed. */

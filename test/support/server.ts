@@ -4,25 +4,22 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import type { Server } from '@hapi/hapi';
-import { type Config, parseConfig } from '../../config/index.ts';
+import type { Config } from '../../config/index.ts';
 import { createToken } from '../../lib/auth/tokens.ts';
 import { Counters } from '../../lib/observe/counters.ts';
 import { createServer } from '../../lib/server.ts';
-import type { Log, Services } from '../../lib/services.ts';
+import type { Services } from '../../lib/services.ts';
+import { type LogLine, logInto } from '../../lib/testing/log.ts';
+import { type Answer, injectInto, type Sent } from '../../lib/testing/requests.ts';
+import { configOf } from '../../lib/testing/settings.ts';
 import { type Database, readOrCreateConfiguration, writeTransaction } from '../../models/index.ts';
 import { databaseKinds, openDatabase, type TestDatabaseKind } from './databases.ts';
 import { judgeAnswer } from './openapi.ts';
-import { type Answer, answerOf, requestOf, type Sent } from './requests.ts';
 import { sendOverSocket } from './socket.ts';
 
-export type { Answer, Sent } from './requests.ts';
-
-/** A line of the log. */
-export interface LogLine {
-  level: string;
-  fields: object;
-  message: string;
-}
+export { type LogLine, logInto } from '../../lib/testing/log.ts';
+export type { Answer, Sent } from '../../lib/testing/requests.ts';
+export { configOf } from '../../lib/testing/settings.ts';
 
 /** A database, and whether requests are injected or go over a socket. */
 export type Surface = TestDatabaseKind | `${TestDatabaseKind} over a socket`;
@@ -41,13 +38,6 @@ export interface TestServer {
 
 /** The e-mail of the administrator. */
 export const ADMIN_EMAIL = 'admin@example.com';
-
-/** The settings of a gateway whose environment holds only these. */
-export function configOf(environment: Record<string, string> = {}): Config {
-  const { config, faults } = parseConfig(environment, () => '');
-  if (config === null) throw new Error(faults.join('\n'));
-  return config;
-}
 
 /** The same settings, for a server that listens on a free port of this machine. */
 export function listen(config: Config): Config {
@@ -118,7 +108,7 @@ export async function serverOn(
     adminId,
     token,
     send: async (method, path, sent = {}) =>
-      conforming(method, path, await send(server, method, path, { token, ...sent })),
+      conforming(method, path, await injectInto(server, method, path, { token, ...sent })),
   };
 }
 
@@ -137,26 +127,6 @@ function conforming(method: string, path: string, answer: Answer): Answer {
   const fault = judgeAnswer(method, path, answer);
   if (fault !== null) throw new Error(`${method} ${path} ${answer.status}: ${fault}`);
   return answer;
-}
-
-async function send(server: Server, method: string, path: string, sent: Sent): Promise<Answer> {
-  const { headers, payload } = requestOf(sent);
-  const response = await server.inject({
-    method,
-    url: path,
-    headers,
-    ...(payload === null ? {} : { payload }),
-  });
-  return answerOf(response.statusCode, response.headers, response.payload);
-}
-
-/** A log that keeps its lines. */
-export function logInto(lines: LogLine[]): Log {
-  const at =
-    (level: string) =>
-    (fields: object, message: string): void =>
-      void lines.push({ level, fields, message });
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 /** A request and the answer that it must get, to the letter. */

@@ -2,32 +2,24 @@
 // and delay. Nothing sleeps: the clock jumps to the next deadline, of the link or of a node.
 // Randomness comes from a seed, so that every run can be run again.
 
-import nacl from 'tweetnacl';
-import {
-  DESCRIPTOR_WORDS,
-  type GatewayConfig,
-  type KeyHandle,
-  LENGTH,
-  type NetworkConfig,
-  OFFSET,
-  type PeerConfig,
-  type RuleConfig,
-  type Sample,
+import type {
+  GatewayConfig,
+  KeyHandle,
+  NetworkConfig,
+  PeerConfig,
+  RuleConfig,
+  Sample,
 } from '../../dataplane/contract.ts';
-import { diff, EMPTY_CONFIG } from './standing.ts';
 import { TypeScriptEngine } from '../../dataplane/io/engine.ts';
+import { TunnelClient } from '../../dataplane/memory/client.ts';
+import { PipelineNode } from '../../dataplane/memory/node.ts';
 import type { Random } from '../../dataplane/noise/handshake.ts';
-import { type Primitives, portablePrimitives } from '../../dataplane/noise/primitives.ts';
-import { Pipeline } from '../../dataplane/pipeline.ts';
-import { reasonNames, reasons } from '../../dataplane/reasons.ts';
-import { createEndpointTable, type Endpoint } from '../../dataplane/wire/address.ts';
-import { InnerPacket, parseInner } from '../../dataplane/wire/ip.ts';
-import type { Peer } from '../../dataplane/wireguard/peer.ts';
-import { Receiver } from '../../dataplane/wireguard/receive.ts';
-import { VIRTIO_HEADER_BYTES } from '../../dataplane/wire/virtio.ts';
-import { Sender } from '../../dataplane/wireguard/send.ts';
-import { endpointLayout, Tunnel } from '../../dataplane/wireguard/tunnel.ts';
+import type { Primitives } from '../../dataplane/noise/primitives.ts';
+import type { Endpoint } from '../../dataplane/wire/address.ts';
 import { address } from './packets.ts';
+import { diff, EMPTY_CONFIG } from './standing.ts';
+
+export { randomBytes } from '../../dataplane/memory/surroundings.ts';
 
 /** For fast-check: the same cases in every run; it prints seed and path of a case that fails. */
 export const SEEDED = { seed: 20_261_120 } as const;
@@ -50,12 +42,6 @@ export function seededRandom(seed: number): Random {
       bytes[i] = state >>> 11;
     }
   };
-}
-
-export function randomBytes(random: Random, length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  random(bytes);
-  return bytes;
 }
 
 // ---- the world -----------------------------------------------------------------------------
@@ -227,49 +213,27 @@ export interface NodeOptions {
   timestampFloorMs?: number;
 }
 
-/** A gateway: a pipeline on the TypeScript engine. */
-export class Node implements Participant {
-  endpoint: Endpoint;
-  readonly privateKey: Uint8Array;
-  readonly publicKey: Uint8Array;
-  readonly engine: WatchedEngine;
-  readonly pipeline: Pipeline;
+/** A gateway that keeps what comes out at its TUN. */
+export class Node extends PipelineNode<WatchedEngine> implements Participant {
   /** Packets that came out at the TUN. */
-  readonly delivered: Uint8Array[] = [];
-  readonly #world: World;
+  readonly delivered: Uint8Array[];
   #config: GatewayConfig = EMPTY_CONFIG;
 
   constructor(world: World, options: NodeOptions) {
-    this.#world = world;
-    this.endpoint = options.endpoint;
-    this.privateKey = options.privateKey ?? randomBytes(world.random, 32);
-    this.publicKey = nacl.scalarMult.base(this.privateKey);
-    this.engine = new WatchedEngine(
-      options.primitives ?? portablePrimitives,
-      createEndpointTable(endpointLayout.total),
-      1420,
-      {
-        sendDatagram: (bytes, to) => world.transmit(bytes, this.endpoint, to),
-        writePacket: (packet) => this.delivered.push(packet),
-      },
-    );
-    const { ipv4 = '10.0.0.1', ipv6 = 'fd00::1' } = options;
-    this.pipeline = new Pipeline({
-      engine: this.engine,
-      identity: { privateKey: this.privateKey, publicKey: this.publicKey },
-      random: world.random,
-      timestampFloorMs: options.timestampFloorMs ?? 0,
+    const { ipv4 = '10.0.0.1', ipv6 = 'fd00::1', ...rest } = options;
+    const delivered: Uint8Array[] = [];
+    super(world, {
+      hasTun: true,
+      defaultAction: 'accept',
+      timestampFloorMs: 0,
+      ...rest,
+      mtu: 1420,
       ipv4: ipv4 === null ? null : network(ipv4, 24),
       ipv6: ipv6 === null ? null : network(ipv6, 64),
-      defaultAction: options.defaultAction ?? 'accept',
-      listenPort: options.endpoint.port,
-      mtu: 1420,
-      hasTun: options.hasTun ?? true,
+      makeEngine: (...parts) => new WatchedEngine(...parts),
+      deliver: (packet) => delivered.push(packet),
     });
-  }
-
-  get key(): string {
-    return Buffer.from(this.publicKey).toString('base64');
+    this.delivered = delivered;
   }
 
   /** Makes a configuration the desired one. */
@@ -278,36 +242,8 @@ export class Node implements Participant {
       peers: new Map(peers.map((peer) => [peer.publicKey, peer])),
       rules: new Map(Object.entries(rules)),
     };
-    this.pipeline.apply(diff(this.#config, desired), this.#world.now, this.#world.wallMs);
+    this.change(diff(this.#config, desired));
     this.#config = desired;
-  }
-
-  /** Packets leave the host through the TUN, in one batch. */
-  send(...packets: Uint8Array[]): void {
-    for (const packet of packets) this.engine.acceptPacket(packet);
-    this.pipeline.outbound(this.#world.now, this.#world.wallMs);
-  }
-
-  /** A datagram arrives. */
-  receive(bytes: Uint8Array, from: Endpoint): void {
-    this.receiveAll([{ bytes, from }]);
-  }
-
-  /** Datagrams arrive in one batch. */
-  receiveAll(datagrams: readonly { bytes: Uint8Array; from: Endpoint }[]): void {
-    for (const { bytes, from } of datagrams)
-      this.engine.acceptDatagram(bytes, address(from.address), from.port);
-    this.pipeline.inbound(this.#world.now, this.#world.wallMs);
-    this.engine.datagrams.count = 0;
-  }
-
-  nextTimeout(): number {
-    return this.pipeline.nextTimeout(this.#world.now);
-  }
-
-  expire(): void {
-    if (this.nextTimeout() <= this.#world.now)
-      this.pipeline.expire(this.#world.now, this.#world.wallMs);
   }
 
   sample(): Sample {
@@ -331,122 +267,19 @@ export interface ClientOptions {
   privateKey?: Uint8Array;
 }
 
-/**
- * A tunnel alone, as a device has it: no filter, no networks; each packet goes to its first peer
- * whatever its addresses are, and whatever arrives is delivered. Its tables are open to tests.
- */
-export class Client implements Participant {
-  endpoint: Endpoint;
-  readonly privateKey: Uint8Array;
-  readonly publicKey: Uint8Array;
-  readonly engine: WatchedEngine;
-  readonly tunnel: Tunnel;
-  readonly sender: Sender;
-  readonly receiver: Receiver;
+/** A client that keeps what arrives. */
+export class Client extends TunnelClient<WatchedEngine> implements Participant {
   /** Inner packets, without their padding. */
-  readonly delivered: Uint8Array[] = [];
-  readonly #world: World;
-  readonly #drops = new Map<string, number>();
+  readonly delivered: Uint8Array[];
 
   constructor(world: World, options: ClientOptions) {
-    this.#world = world;
-    this.endpoint = options.endpoint;
-    this.privateKey = options.privateKey ?? randomBytes(world.random, 32);
-    this.publicKey = nacl.scalarMult.base(this.privateKey);
-    this.engine = new WatchedEngine(
-      options.primitives ?? portablePrimitives,
-      createEndpointTable(endpointLayout.total),
-      1420,
-      { sendDatagram: (bytes, to) => world.transmit(bytes, this.endpoint, to), writePacket: null },
-    );
-    const identity = { privateKey: this.privateKey, publicKey: this.publicKey };
-    const drop = (reason: number): void => this.#countDrop(reason);
-    this.tunnel = new Tunnel(
-      { engine: this.engine, identity, random: world.random, timestampFloorMs: 0, drop },
-      {
-        initiate: (peer, isRetry, now) => this.sender.initiate(peer, isRetry, now),
-        keepalive: (peer, now) => this.sender.keepalive(peer, now),
-        giveUp: (peer) => this.tunnel.dropStaged(peer, reasons.staged_expired),
-        forgetKeys: (peer) => this.tunnel.forgetKeys(peer),
-      },
-    );
-    this.sender = new Sender(this.tunnel);
-    this.receiver = new Receiver(this.tunnel, this.sender);
-  }
-
-  #countDrop(reason: number): void {
-    const name = reasonNames[reason]!;
-    this.#drops.set(name, (this.#drops.get(name) ?? 0) + 1);
-  }
-
-  get key(): string {
-    return Buffer.from(this.publicKey).toString('base64');
-  }
-
-  /** The first peer. */
-  get peer(): Peer {
-    return [...this.tunnel.peers.values()][0]!;
-  }
-
-  drops(): Readonly<Record<string, number>> {
-    return Object.fromEntries(this.#drops);
-  }
-
-  addPeer(config: PeerConfig): Peer {
-    return this.tunnel.addPeer(config)!;
-  }
-
-  /** Packets go to the first peer, in one batch. */
-  send(...packets: Uint8Array[]): void {
-    const { engine, tunnel, sender, peer } = this;
-    tunnel.wallMs = this.#world.wallMs;
-    for (const packet of packets) engine.acceptPacket(packet);
-    const batch = engine.packets;
-    for (let i = 0; i < batch.count; i++)
-      sender.sendPacket(peer, batch, i, VIRTIO_HEADER_BYTES, this.#world.now);
-    engine.seal(batch);
-    for (let i = 0; i < batch.count; i++) sender.countSealed(peer, batch, i, this.#world.now);
-    batch.count = 0;
-  }
-
-  receive(bytes: Uint8Array, from: Endpoint): void {
-    this.receiveAll([{ bytes, from }]);
-  }
-
-  receiveAll(datagrams: readonly { bytes: Uint8Array; from: Endpoint }[]): void {
-    const { engine, receiver } = this;
-    const { now } = this.#world;
-    this.tunnel.wallMs = this.#world.wallMs;
-    for (const { bytes, from } of datagrams)
-      engine.acceptDatagram(bytes, address(from.address), from.port);
-    const batch = engine.datagrams;
-    for (let i = 0; i < batch.count; i++) receiver.classify(batch, i, now);
-    engine.open(batch);
-    for (let i = 0; i < batch.count; i++) {
-      if (receiver.accept(batch, i, now) !== null) this.#deliver(i);
-    }
-    batch.count = 0;
-    receiver.takeInitiations(8, now);
-  }
-
-  #deliver(i: number): void {
-    const { view, bytes, descriptors } = this.engine.datagrams;
-    const at = i * DESCRIPTOR_WORDS;
-    const offset = descriptors[at + OFFSET]!;
-    const packet = new InnerPacket();
-    const reason = parseInner(view, offset, descriptors[at + LENGTH]!, packet);
-    const length = reason === reasons.none ? packet.length : descriptors[at + LENGTH]!;
-    this.delivered.push(bytes.slice(offset, offset + length));
-  }
-
-  nextTimeout(): number {
-    return this.receiver.waitingInitiations > 0 ? this.#world.now : this.tunnel.timers.nextDeadline;
-  }
-
-  expire(): void {
-    this.tunnel.wallMs = this.#world.wallMs;
-    this.tunnel.timers.expire(this.#world.now, 64);
-    this.receiver.takeInitiations(8, this.#world.now);
+    const delivered: Uint8Array[] = [];
+    super(world, {
+      ...options,
+      makeEngine: (...parts) => new WatchedEngine(...parts),
+      deliver: (packet) => delivered.push(packet),
+    });
+    this.delivered = delivered;
   }
 }
 

@@ -7,12 +7,16 @@ import { openApiDocument } from './document.ts';
 export const openApi: Plugin<{ outside: string }> = {
   name: 'openapi',
   register(server, { outside }) {
-    const text = JSON.stringify(openApiDocument(outside));
+    // Made when it is first asked for: that takes longer than all else in a server's start.
+    let text: string | null = null;
     server.route({
       method: 'GET',
       path: '/v0/openapi.json',
       options: { auth: false },
-      handler: (_request, h) => h.response(text).type('application/json'),
+      handler: (_request, h) => {
+        text ??= JSON.stringify(openApiDocument(outside));
+        return h.response(text).type('application/json');
+      },
     });
   },
 };

@@ -116,6 +116,8 @@ const UNSEEN = {
   tx_bytes: null,
 };
 
+const judgeDevice = judgeOf<DeviceValues>(deviceFields);
+
 /** The devices of one server. */
 export class Devices implements Collection<DeviceValues> {
   readonly name = 'devices';
@@ -123,7 +125,7 @@ export class Devices implements Collection<DeviceValues> {
   readonly sources = [{ table: 'devices' }, { table: 'configurations' }] as const;
   readonly keepMs = STATUS_KEEP_MS;
   readonly filters = deviceFilters;
-  readonly judge = judgeOf<DeviceValues>(deviceFields);
+  readonly judge = judgeDevice;
   readonly #context: ApiContext;
   readonly #judge: DeviceJudge;
   readonly #creation: JointWork<Judged<DeviceValues>, NewDevice, Device>;

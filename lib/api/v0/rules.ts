@@ -111,13 +111,15 @@ export function showRule(rule: RuleRow | Rule): Shown {
   };
 }
 
+const judgeRule = judgeOf<RuleValues>(ruleFields);
+
 /** The rules of one server. */
 export class Rules implements Collection<RuleValues> {
   readonly name = 'rules';
   readonly wrapper = 'rule';
   readonly sources = [{ table: 'rules' }] as const;
   readonly filters = ruleFilters;
-  readonly judge = judgeOf<RuleValues>(ruleFields);
+  readonly judge = judgeRule;
   readonly #context: ApiContext;
   readonly #creation: JointWork<NewRule, RuleScope, Rule> = {
     scopes: ({ row }) => ({ configuration: row.user_id === null }),

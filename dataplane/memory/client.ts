@@ -1,0 +1,173 @@
+// A tunnel alone, as a device has it: no filter, no networks; each packet goes to its first peer
+// whatever its addresses are, and whatever arrives is delivered. It is the WireGuard of the gateway
+// itself, so it renews keys, answers calls and keeps alive as that does.
+
+import { INITIATIONS_PER_TURN, TIMERS_PER_TURN } from '../constants.ts';
+import { DESCRIPTOR_WORDS, LENGTH, OFFSET, type PeerConfig } from '../contract.ts';
+import type { TypeScriptEngine } from '../io/engine.ts';
+import { derivePublicKey } from '../noise/keys.ts';
+import { portablePrimitives } from '../noise/primitives.ts';
+import { reasonNames, reasons } from '../reasons.ts';
+import { createEndpointTable, type Endpoint } from '../wire/address.ts';
+import { InnerPacket, parseInner } from '../wire/ip.ts';
+import { VIRTIO_HEADER_BYTES } from '../wire/virtio.ts';
+import type { Peer } from '../wireguard/peer.ts';
+import { Receiver } from '../wireguard/receive.ts';
+import { Sender } from '../wireguard/send.ts';
+import { endpointLayout, Tunnel } from '../wireguard/tunnel.ts';
+import { address } from './packets.ts';
+import {
+  type Arrival,
+  type MakeEngine,
+  type Placed,
+  randomBytes,
+  type Surroundings,
+} from './surroundings.ts';
+
+/** MTU of clients; packets are padded up to it. */
+const MTU = 1420;
+
+/** What a client is made of. */
+export interface ClientOptions<E extends TypeScriptEngine> extends Placed {
+  readonly makeEngine: MakeEngine<E>;
+  /** Takes inner packets that arrive, without their padding. */
+  readonly deliver: (packet: Uint8Array) => void;
+}
+
+/** A client; its tables are open to tests. */
+export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
+  endpoint: Endpoint;
+  readonly privateKey: Uint8Array;
+  readonly publicKey: Uint8Array;
+  readonly engine: E;
+  readonly tunnel: Tunnel;
+  readonly sender: Sender;
+  readonly receiver: Receiver;
+  readonly #around: Surroundings;
+  readonly #deliver: (packet: Uint8Array) => void;
+  readonly #drops = new Map<string, number>();
+
+  constructor(around: Surroundings, options: ClientOptions<E>) {
+    this.#around = around;
+    this.#deliver = options.deliver;
+    this.endpoint = options.endpoint;
+    this.privateKey = options.privateKey ?? randomBytes(around.random, 32);
+    this.publicKey = derivePublicKey(this.privateKey);
+    this.engine = options.makeEngine(
+      options.primitives ?? portablePrimitives,
+      createEndpointTable(endpointLayout.total),
+      MTU,
+      { sendDatagram: (bytes, to) => around.transmit(bytes, this.endpoint, to), writePacket: null },
+    );
+    const identity = { privateKey: this.privateKey, publicKey: this.publicKey };
+    const drop = (reason: number): void => this.#countDrop(reason);
+    this.tunnel = new Tunnel(
+      { engine: this.engine, identity, random: around.random, timestampFloorMs: 0, drop },
+      {
+        initiate: (peer, isRetry, now) => this.sender.initiate(peer, isRetry, now),
+        keepalive: (peer, now) => this.sender.keepalive(peer, now),
+        giveUp: (peer) => this.tunnel.dropStaged(peer, reasons.staged_expired),
+        forgetKeys: (peer) => this.tunnel.forgetKeys(peer),
+      },
+    );
+    this.sender = new Sender(this.tunnel);
+    this.receiver = new Receiver(this.tunnel, this.sender);
+  }
+
+  #countDrop(reason: number): void {
+    const name = reasonNames[reason]!;
+    this.#drops.set(name, (this.#drops.get(name) ?? 0) + 1);
+  }
+
+  /** The public key in base64. */
+  get key(): string {
+    return Buffer.from(this.publicKey).toString('base64');
+  }
+
+  /** The first peer: the gateway. */
+  get peer(): Peer {
+    return [...this.tunnel.peers.values()][0]!;
+  }
+
+  /** What it refused, by reason. */
+  drops(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#drops);
+  }
+
+  addPeer(config: PeerConfig): Peer {
+    return this.tunnel.addPeer(config)!;
+  }
+
+  /** Begins a handshake with the first peer. */
+  connect(): void {
+    this.tunnel.wallMs = this.#around.wallMs;
+    this.sender.initiate(this.peer, false, this.#around.now);
+  }
+
+  /** Begins anew with the first peer, as if switched off and on: no session, nothing that waits. */
+  restart(): void {
+    const { config, sentTimestamp } = this.peer;
+    this.tunnel.removePeer(this.peer);
+    // A gateway takes later timestamps alone.
+    this.addPeer(config).sentTimestamp.set(sentTimestamp);
+  }
+
+  /** Packets go to the first peer, in one batch. */
+  send(...packets: Uint8Array[]): void {
+    const { engine, tunnel, sender, peer } = this;
+    tunnel.wallMs = this.#around.wallMs;
+    for (const packet of packets) engine.acceptPacket(packet);
+    const batch = engine.packets;
+    for (let i = 0; i < batch.count; i++)
+      sender.sendPacket(peer, batch, i, VIRTIO_HEADER_BYTES, this.#around.now);
+    engine.seal(batch);
+    for (let i = 0; i < batch.count; i++) sender.countSealed(peer, batch, i, this.#around.now);
+    batch.count = 0;
+  }
+
+  /** A datagram arrives. */
+  receive(bytes: Uint8Array, from: Endpoint): void {
+    this.receiveAll([{ bytes, from }]);
+  }
+
+  /** Datagrams arrive in one batch. */
+  receiveAll(datagrams: readonly Arrival[]): void {
+    const { engine, receiver } = this;
+    const { now } = this.#around;
+    this.tunnel.wallMs = this.#around.wallMs;
+    for (const { bytes, from } of datagrams)
+      engine.acceptDatagram(bytes, address(from.address), from.port);
+    const batch = engine.datagrams;
+    for (let i = 0; i < batch.count; i++) receiver.classify(batch, i, now);
+    engine.open(batch);
+    for (let i = 0; i < batch.count; i++) {
+      if (receiver.accept(batch, i, now) !== null) this.#handOver(i);
+    }
+    batch.count = 0;
+    receiver.takeInitiations(INITIATIONS_PER_TURN, now);
+  }
+
+  #handOver(i: number): void {
+    const { view, bytes, descriptors } = this.engine.datagrams;
+    const at = i * DESCRIPTOR_WORDS;
+    const offset = descriptors[at + OFFSET]!;
+    const packet = new InnerPacket();
+    const reason = parseInner(view, offset, descriptors[at + LENGTH]!, packet);
+    const length = reason === reasons.none ? packet.length : descriptors[at + LENGTH]!;
+    this.#deliver(bytes.slice(offset, offset + length));
+  }
+
+  /** When `expire` must be called at the latest, ms; infinite when nothing is due. */
+  nextTimeout(): number {
+    return this.receiver.waitingInitiations > 0
+      ? this.#around.now
+      : this.tunnel.timers.nextDeadline;
+  }
+
+  /** Fires the timers that are due. */
+  expire(): void {
+    this.tunnel.wallMs = this.#around.wallMs;
+    this.tunnel.timers.expire(this.#around.now, TIMERS_PER_TURN);
+    this.receiver.takeInitiations(INITIATIONS_PER_TURN, this.#around.now);
+  }
+}

@@ -1,0 +1,84 @@
+// The data plane of a gateway under test: the door's `Gateway`, in memory and on the caller's
+// thread. What it is told is in force when the call returns.
+
+import type { Amendment, GatewayConfig, Sample } from '../contract.ts';
+import type { GatewayOptions } from '../descriptors.ts';
+import { type Change, isEmpty, Standing } from '../diff.ts';
+import type { Gateway, GatewayFacts } from '../gateway.ts';
+import { TypeScriptEngine } from '../io/engine.ts';
+import { Totals } from '../totals.ts';
+import type { Endpoint } from '../wire/address.ts';
+import type { GatewayParticipant, MemoryNetwork } from './network.ts';
+import { PipelineNode } from './node.ts';
+
+/** Where the gateway of every network in memory is (RFC 5737). */
+export const GATEWAY_ADDRESS = '192.0.2.1';
+
+/** Tests make few conversations, and many gateways: tables of the full size cost each 40 MB. */
+const FLOWS = 16_384;
+
+/** A gateway on a network in memory. */
+export class MemoryGateway extends PipelineNode implements Gateway, GatewayParticipant {
+  readonly facts: GatewayFacts;
+  readonly #network: MemoryNetwork;
+  readonly #standing = new Standing();
+  readonly #totals = new Totals();
+
+  constructor(network: MemoryNetwork, options: GatewayOptions) {
+    const { privateKey, ipv4, ipv6, mtu, defaultAction, timestampFloorMs, listenPort } = options;
+    const endpoint: Endpoint = { address: GATEWAY_ADDRESS, port: listenPort };
+    super(network, {
+      endpoint,
+      privateKey,
+      ipv4,
+      ipv6,
+      mtu,
+      defaultAction,
+      timestampFloorMs,
+      hasTun: true,
+      flows: FLOWS,
+      makeEngine: (...parts) => new TypeScriptEngine(...parts),
+      deliver: (packet) => network.fromGateway(packet),
+    });
+    this.#network = network;
+    this.facts = {
+      engine: 'typescript',
+      listenPort,
+      tun: 'memory',
+      masquerade: false,
+      alive: true,
+    };
+    network.setGateway(this);
+  }
+
+  /** Refusals by reason since the beginning. */
+  drops(): Readonly<Record<string, number>> {
+    return this.pipeline.drops();
+  }
+
+  async apply(config: GatewayConfig): Promise<void> {
+    this.#obey(this.#standing.replace(config));
+  }
+
+  async amend(amendment: Amendment): Promise<void> {
+    this.#obey(this.#standing.amend(amendment));
+  }
+
+  #obey(change: Change): void {
+    this.#totals.forget(change.removed);
+    if (isEmpty(change)) return;
+    const added = change.added.map((peer) => this.#totals.resumed(peer));
+    this.#network.run(() => this.change({ ...change, added }));
+  }
+
+  async sample(): Promise<Sample> {
+    const sample = this.pipeline.sample();
+    this.#totals.add(sample.peers, this.#standing.peers, this.#network.wallMs);
+    return sample;
+  }
+
+  async close(): Promise<void> {
+    this.#network.close();
+    this.engine.close();
+  }
+}

@@ -1,0 +1,265 @@
+// A host in memory: as much of IP as lets rules be tried. It pings, sends datagrams and opens TCP
+// connections, and answers those of others: pings, datagrams with an echo, connections on any
+// port with an echo, unless its owner says otherwise. Devices are hosts with a tunnel before them.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reasons } from '../reasons.ts';
+import { formatAddress, parseAddress } from '../wire/address.ts';
+import { ECHO_ANSWER, ECHO_QUESTION, echoPart, turnIntoEchoReply } from '../wire/icmp.ts';
+import {
+  InnerPacket,
+  isIcmp,
+  parseInner,
+  PROTOCOL_TCP,
+  PROTOCOL_UDP,
+  TCP_RST,
+  TCP_SYN,
+} from '../wire/ip.ts';
+import type { MemoryNetwork } from './network.ts';
+import { growth, NoAnswerError, type Refusals } from './no-answer.ts';
+import { echoRequest, sourceOf, tcp, udp, viewOf } from './packets.ts';
+import { Connection, readSegment, resetOf, type Segment } from './tcp.ts';
+
+/** Ports that the system gives to those who ask (RFC 6335). */
+const FIRST_OWN_PORT = 49_152;
+const LAST_OWN_PORT = 65_535;
+/** How often something is sent, where another try may help. */
+const ATTEMPTS_MAX = 4;
+
+/** Who asks a host, and on which of its ports. */
+export interface Asker {
+  readonly address: string;
+  readonly port: number;
+  /** The port of the host that was asked. */
+  readonly at: number;
+}
+
+/** What an asker gets; null for nothing. */
+export type Answer = Uint8Array | string | null;
+
+/** How a host answers; what is left out is echoed. */
+export interface Answers {
+  /** Answers a datagram. */
+  readonly udp?: (data: Buffer, asker: Asker) => Answer;
+  /** Answers the data of a TCP connection, segment by segment. */
+  readonly tcp?: (data: Buffer, asker: Asker) => Answer;
+  /** TCP ports that take connections; all, where it is left out. */
+  readonly ports?: readonly number[];
+}
+
+/** Addresses of a host; null where it has none of the family. */
+export interface Addresses {
+  readonly ipv4: string | null;
+  readonly ipv6: string | null;
+}
+
+/** A host on a network. */
+export class MemoryHost implements Addresses {
+  readonly ipv4: string | null;
+  readonly ipv6: string | null;
+  readonly #network: MemoryNetwork;
+  readonly #answers: Answers;
+  readonly #packet = new InnerPacket();
+  readonly #connections = new Map<string, Connection>();
+  /** What waits for datagrams, by port. */
+  readonly #listening = new Map<number, (data: Buffer) => void>();
+  /** What waits for the echo of a number. */
+  readonly #pings = new Map<number, () => void>();
+  #lastPort = FIRST_OWN_PORT - 1;
+  #lastPing = 0;
+
+  constructor(network: MemoryNetwork, { ipv4, ipv6 }: Addresses, answers: Answers = {}) {
+    this.#network = network;
+    this.#answers = answers;
+    this.ipv4 = ipv4;
+    this.ipv6 = ipv6;
+  }
+
+  // ---- asking others ----
+
+  /** Pings an address; how long the answer took. */
+  async ping(to: string): Promise<{ ms: number }> {
+    const { source, destination } = this.#waysTo(to);
+    const sequence = this.#lastPing++ & 0xffff;
+    const beganAt = performance.now();
+    let ms: number | null = null;
+    this.#pings.set(sequence, () => (ms = performance.now() - beganAt));
+    try {
+      return await this.#ask(
+        `the ping of ${destination} by ${source}`,
+        destination,
+        () => this.send(echoRequest(source, destination, sequence)),
+        () => (ms === null ? null : { ms }),
+      );
+    } finally {
+      this.#pings.delete(sequence);
+    }
+  }
+
+  /** Sends a datagram; the data of the one that answers it. */
+  async udp(to: string, port: number, data: Uint8Array | string): Promise<Buffer> {
+    const { source, destination } = this.#waysTo(to);
+    const sourcePort = this.#takePort();
+    let answer: Buffer | null = null;
+    this.#listening.set(sourcePort, (received) => (answer = received));
+    try {
+      return await this.#ask(
+        `the datagram for ${destination} port ${port} (UDP) from ${source}`,
+        destination,
+        () => this.send(udp({ source, destination, sourcePort, destinationPort: port, data })),
+        () => answer,
+      );
+    } finally {
+      this.#listening.delete(sourcePort);
+    }
+  }
+
+  /** Opens a TCP connection; its end is up to the caller. */
+  async connect(to: string, port: number): Promise<Connection> {
+    const { destination } = this.#waysTo(to);
+    const ends = { address: destination, port, at: this.#takePort() };
+    const connection = this.#newConnection(ends, null);
+    try {
+      await connection.open();
+      return connection;
+    } catch (error) {
+      this.#connections.delete(nameOf(ends));
+      throw error;
+    }
+  }
+
+  /** Lets a packet onto the network; devices send it through their tunnel. */
+  send(packet: Uint8Array): void {
+    this.#network.toGateway(packet);
+  }
+
+  /** What this host itself refused so far. */
+  protected ownRefusals(): Refusals {
+    return {};
+  }
+
+  /** Makes ready to send. */
+  protected prepare(): void {
+    // A host behind the TUN always is.
+  }
+
+  /** Mends what can be mended after something was not answered; how long to wait, null: in vain. */
+  protected mend(_refusals: Refusals): number | null {
+    return null;
+  }
+
+  async #ask<T>(what: string, to: string, send: () => void, answer: () => T | null): Promise<T> {
+    const network = this.#network;
+    for (let attempt = 1; ; attempt++) {
+      const before = network.drops();
+      const ownBefore = this.ownRefusals();
+      const { unclaimed } = network;
+      network.run(() => {
+        this.prepare();
+        send();
+      });
+      const answered = answer();
+      if (answered !== null) return answered;
+      const refusals = growth(before, network.drops());
+      const waitMs = this.mend(refusals);
+      if (waitMs === null || attempt === ATTEMPTS_MAX) {
+        const ownRefusals = growth(ownBefore, this.ownRefusals());
+        const isUnclaimed = network.unclaimed > unclaimed;
+        throw new NoAnswerError(what, to, { refusals, ownRefusals, isUnclaimed });
+      }
+      await sleep(waitMs);
+    }
+  }
+
+  /** Own address and that of another, of one family. */
+  #waysTo(to: string): { source: string; destination: string } {
+    const bytes = parseAddress(to);
+    if (bytes === null) throw new TypeError(`${to} is no IP address`);
+    const source = bytes.length === 4 ? this.ipv4 : this.ipv6;
+    if (source === null)
+      throw new Error(
+        `${to} is ${bytes.length === 4 ? 'IPv4' : 'IPv6'}, of which this host has no address`,
+      );
+    return { source, destination: formatAddress(bytes) };
+  }
+
+  #takePort(): number {
+    this.#lastPort = this.#lastPort === LAST_OWN_PORT ? FIRST_OWN_PORT : this.#lastPort + 1;
+    return this.#lastPort;
+  }
+
+  // ---- answering ----
+
+  /** A packet arrives. */
+  receive(packet: Uint8Array): void {
+    const inner = this.#packet;
+    const view = viewOf(packet);
+    if (parseInner(view, 0, packet.length, inner) !== reasons.none) return;
+    if (isIcmp(inner)) this.#receiveIcmp(packet, view);
+    else if (inner.protocol === PROTOCOL_UDP) this.#receiveUdp(packet);
+    else if (inner.protocol === PROTOCOL_TCP) this.#receiveTcp(packet);
+  }
+
+  #receiveIcmp(packet: Uint8Array, view: DataView): void {
+    const part = echoPart(view, 0, this.#packet);
+    if (part === ECHO_ANSWER) this.#pings.get(view.getUint16(this.#packet.upperOffset + 6))?.();
+    if (part !== ECHO_QUESTION) return;
+    turnIntoEchoReply(view, 0, this.#packet);
+    this.send(packet);
+  }
+
+  #receiveUdp(packet: Uint8Array): void {
+    const { sourcePort, destinationPort, upperOffset } = this.#packet;
+    const data = Buffer.from(packet.subarray(upperOffset + 8));
+    const waiting = this.#listening.get(destinationPort);
+    if (waiting !== undefined) return waiting(data);
+    const address = formatAddress(sourceOf(packet));
+    const asker = { address, port: sourcePort, at: destinationPort };
+    const answer = (this.#answers.udp ?? echo)(data, asker);
+    if (answer === null) return;
+    const { source, destination } = this.#waysTo(address);
+    const ports = { sourcePort: destinationPort, destinationPort: sourcePort };
+    this.send(udp({ source, destination, ...ports, data: answer }));
+  }
+
+  #receiveTcp(packet: Uint8Array): void {
+    const { sourcePort, destinationPort, upperOffset, flags } = this.#packet;
+    const address = formatAddress(sourceOf(packet));
+    const ends = { address, port: sourcePort, at: destinationPort };
+    const segment = readSegment(packet, upperOffset);
+    const known = this.#connections.get(nameOf(ends));
+    if (known !== undefined) return known.receive(segment);
+    const { ports, tcp: answer = echo } = this.#answers;
+    if (flags === TCP_SYN && (ports === undefined || ports.includes(destinationPort)))
+      this.#newConnection(ends, (data) => answer(data, ends)).receive(segment);
+    else if ((flags & TCP_RST) === 0) this.#emit(ends, resetOf(segment));
+  }
+
+  #newConnection(ends: Asker, answer: ((data: Buffer) => Answer) | null): Connection {
+    const connection = new Connection({
+      peer: `${ends.address} port ${ends.port}`,
+      emit: (segment) => this.#emit(ends, segment),
+      ask: async (what, send, isDone) => {
+        await this.#ask(what, ends.address, send, () => (isDone() ? true : null));
+      },
+      answer,
+      forget: () => this.#connections.delete(nameOf(ends)),
+    });
+    this.#connections.set(nameOf(ends), connection);
+    return connection;
+  }
+
+  #emit(ends: Asker, segment: Segment): void {
+    const { source, destination } = this.#waysTo(ends.address);
+    const ports = { sourcePort: ends.at, destinationPort: ends.port };
+    this.send(tcp({ source, destination, ...ports, ...segment }));
+  }
+}
+
+function echo(data: Buffer): Answer {
+  return data;
+}
+
+function nameOf({ address, port, at }: Asker): string {
+  return `${address} ${port} ${at}`;
+}

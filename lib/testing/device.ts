@@ -1,0 +1,79 @@
+// A device of a gateway in a test: the record that the API made, and a WireGuard client that is set
+// up with what the API answered, as a device is with its file.
+
+import { formatAddress, makePrivateKey, parseAddress } from '../../dataplane/index.ts';
+import {
+  type Answers,
+  type DeviceConfig,
+  MemoryDevice,
+  type MemoryNetwork,
+} from '../../dataplane/memory/index.ts';
+import type { Fields } from './api.ts';
+
+/** What is said of a new device; any field of `POST /v0/devices` may be. */
+export interface DeviceWish {
+  /** E-mail of its owner, who is made where nobody has it; left out: an owner of its own. */
+  readonly user?: string;
+  readonly name?: string;
+  /** How it answers others; an echo of everything where it is left out. */
+  readonly answers?: Answers;
+  readonly [field: string]: unknown;
+}
+
+/** Devices have addresses of a network for such tests (RFC 2544), each a host of it. */
+const ENDPOINT_PORT = 40_000;
+const HOSTS_PER_BLOCK = 254;
+
+/** Where the nth device is on the network. */
+export function endpointOf(number: number): DeviceConfig['endpoint'] {
+  const block = Math.floor(number / HOSTS_PER_BLOCK);
+  const address = `198.${18 + Math.floor(block / 256)}.${block % 256}.${1 + (number % HOSTS_PER_BLOCK)}`;
+  return { address, port: ENDPOINT_PORT };
+}
+
+/** A private key, made as a client makes it. */
+export function newPrivateKey(network: MemoryNetwork): Uint8Array {
+  return makePrivateKey(network.random);
+}
+
+/** A device and its client. */
+export class TestDevice extends MemoryDevice {
+  readonly id: string;
+  readonly name: string;
+  /** Of its owner, for rules of theirs. */
+  readonly userId: string;
+  /** Base64. */
+  readonly publicKey: string;
+  /** The record as the API answered it when it was made. */
+  readonly record: Fields;
+
+  constructor(
+    network: MemoryNetwork,
+    record: Fields,
+    own: Pick<DeviceConfig, 'privateKey' | 'endpoint' | 'serverPort'>,
+    answers?: Answers,
+  ) {
+    super(network, { ...own, ...configOfRecord(record) }, answers);
+    this.id = String(record['id']);
+    this.name = String(record['name']);
+    this.userId = String(record['user_id']);
+    this.publicKey = String(record['public_key']);
+    this.record = record;
+  }
+}
+
+function configOfRecord(
+  record: Fields,
+): Pick<DeviceConfig, 'ipv4' | 'ipv6' | 'presharedKey' | 'serverPublicKey'> {
+  return {
+    ipv4: canonical(record['ipv4']),
+    ipv6: canonical(record['ipv6']),
+    presharedKey: new Uint8Array(Buffer.from(String(record['preshared_key']), 'base64')),
+    serverPublicKey: String(record['server_public_key']),
+  };
+}
+
+function canonical(text: unknown): string | null {
+  const bytes = typeof text === 'string' ? parseAddress(text) : null;
+  return bytes === null ? null : formatAddress(bytes);
+}

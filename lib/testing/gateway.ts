@@ -1,0 +1,196 @@
+// A whole gateway in a test process: the API, the database, the reconciler and the packet path that
+// serve real devices, on a database and a network in memory. No rights, no TUN, no port; dozens
+// live side by side in one process.
+
+import { randomBytes } from 'node:crypto';
+import type { Config } from '../../config/index.ts';
+import { derivePublicKey, formatAddress, parseAddress } from '../../dataplane/index.ts';
+import {
+  type Addresses,
+  type Answers,
+  MemoryGateway,
+  MemoryHost,
+  MemoryNetwork,
+} from '../../dataplane/memory/index.ts';
+import { newId, openMemoryDatabase } from '../../models/index.ts';
+import { type Running, serve } from '../serve.ts';
+import { Api } from './api.ts';
+import { type DeviceWish, endpointOf, newPrivateKey, TestDevice } from './device.ts';
+import { type LogLine, logInto } from './log.ts';
+import { type Answer, injectInto, type Sent } from './requests.ts';
+import { type Administrator, testSettings } from './settings.ts';
+
+const ENCRYPTION_KEY_BYTES = 32;
+/** Least cost of bcrypt: passwords of tests protect nothing. */
+const PASSWORD_COST = 4;
+
+/** What a gateway in a test is made of. */
+export interface TestGatewayOptions {
+  /** In memory, for this gateway alone. */
+  readonly database?: 'memory';
+  /** In memory: hosts behind it are those of `gateway.host`. */
+  readonly tun?: 'memory';
+  /** Settings by their names in config/README.md: `{ DEFAULT_ACTION: 'drop' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Starts a gateway in this process; rejects when a setting is wrong. */
+export async function createGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  refuseElsewhere(options);
+  const { config, administrator } = testSettings(options.settings ?? {});
+  const log: LogLine[] = [];
+  const keeper = logInto(log);
+  const network = new MemoryNetwork();
+  const key = config.databaseEncryptionKey;
+  const database = await openMemoryDatabase({
+    encryptionKey:
+      key === null ? randomBytes(ENCRYPTION_KEY_BYTES) : new Uint8Array(Buffer.from(key, 'base64')),
+    log: keeper,
+  });
+  try {
+    const running = await serve(config, database, keeper, {
+      createGateway: async (dataplane) => new MemoryGateway(network, dataplane),
+      identity: { id: newId(), name: 'test' },
+      passwordCost: PASSWORD_COST,
+      listens: false,
+    });
+    const close = async (): Promise<void> => {
+      await running.stop();
+      await database.close();
+    };
+    return new TestGateway({ config, administrator, log, network, running, close });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function refuseElsewhere({ database = 'memory', tun = 'memory' }: TestGatewayOptions): void {
+  if (database !== 'memory')
+    throw new TypeError(`database may be 'memory' alone, not '${String(database)}'`);
+  if (tun !== 'memory') throw new TypeError(`tun may be 'memory' alone, not '${String(tun)}'`);
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly administrator: Administrator;
+  readonly log: LogLine[];
+  readonly network: MemoryNetwork;
+  readonly running: Running;
+  readonly close: () => Promise<void>;
+}
+
+/** A gateway in a test process. */
+export class TestGateway implements AsyncDisposable {
+  /** The API in the name of the administrator: `gateway.api.post('/v0/users', { user })`. */
+  readonly api: Api;
+  /** Who may do everything; `token` is their API token. */
+  readonly administrator: Administrator;
+  /** Its own addresses in the tunnel; a host that echoes is there. */
+  readonly ipv4: string | null;
+  readonly ipv6: string | null;
+  /** What it logged so far. */
+  readonly log: readonly LogLine[];
+  readonly #parts: Parts;
+  #url: string | null = null;
+  #devices = 0;
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: Parts) {
+    const { config } = parts;
+    this.#parts = parts;
+    this.administrator = parts.administrator;
+    this.log = parts.log;
+    this.api = new Api((method, path, sent) => this.inject(method, path, sent));
+    this.ipv4 = config.wireguardIpv4Enabled ? config.wireguardIpv4Address : null;
+    this.ipv6 = config.wireguardIpv6Enabled ? config.wireguardIpv6Address : null;
+    this.#addHost(this, {});
+  }
+
+  /** The administrator's API token. */
+  get token(): string {
+    return this.administrator.token;
+  }
+
+  // ---- the API and the console ----
+
+  /** Sends a request without a port, by default as the administrator; `token: null` as nobody. */
+  async inject(method: string, path: string, sent: Sent = {}): Promise<Answer> {
+    this.#mustBeOpen();
+    return injectInto(this.#parts.running.server, method, path, { token: this.token, ...sent });
+  }
+
+  /** Listens on a free port of 127.0.0.1, or where HTTP_HOST and HTTP_PORT say; the URL. */
+  async listen(): Promise<string> {
+    this.#mustBeOpen();
+    if (this.#url === null) {
+      const { server } = this.#parts.running;
+      await server.start();
+      this.#url = server.info.uri;
+    }
+    return this.#url;
+  }
+
+  // ---- the network ----
+
+  /** Makes a device over the API, and its client, which has shaken hands with the gateway. */
+  async addDevice(wish: DeviceWish = {}): Promise<TestDevice> {
+    const number = this.#devices++;
+    const { user = `user-${number + 1}@example.com`, answers, ...fields } = wish;
+    const { network, config } = this.#parts;
+    const privateKey = newPrivateKey(network);
+    const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
+    const record = await this.api.post('/v0/devices', {
+      device: { user_id: await this.#userId(user), public_key: publicKey, ...fields },
+    });
+    const own = { privateKey, endpoint: endpointOf(number), serverPort: config.wireguardPort };
+    const device = new TestDevice(network, record, own, answers);
+    device.online();
+    return device;
+  }
+
+  async #userId(email: string): Promise<string> {
+    const [known] = await this.api.get<{ id: string }[]>(
+      `/v0/users?email=${encodeURIComponent(email)}`,
+    );
+    return (known ?? (await this.api.post<{ id: string }>('/v0/users', { user: { email } }))).id;
+  }
+
+  /** Puts a host behind the TUN, at an IPv4 or IPv6 address: it answers, and asks devices. */
+  host(address: string, answers: Answers = {}): MemoryHost {
+    this.#mustBeOpen();
+    const bytes = parseAddress(address);
+    if (bytes === null) throw new TypeError(`${address} is no IP address`);
+    const text = formatAddress(bytes);
+    const ends = bytes.length === 4 ? { ipv4: text, ipv6: null } : { ipv4: null, ipv6: text };
+    return this.#addHost(ends, answers);
+  }
+
+  #addHost({ ipv4, ipv6 }: Addresses, answers: Answers): MemoryHost {
+    const { network } = this.#parts;
+    const host = new MemoryHost(network, { ipv4, ipv6 }, answers);
+    for (const address of [ipv4, ipv6]) if (address !== null) network.addHost(address, host);
+    return host;
+  }
+
+  /** Packets that the packet path refused so far, by reason (dataplane/reasons.ts). */
+  drops(): Readonly<Record<string, number>> {
+    return this.#parts.network.drops();
+  }
+
+  // ---- the end ----
+
+  /** Stops everything; the database is gone. */
+  close(): Promise<void> {
+    this.#closing ??= this.#parts.close();
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closing !== null) throw new Error('the gateway is closed');
+  }
+}

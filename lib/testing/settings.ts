@@ -1,0 +1,69 @@
+// The settings of a gateway in a test: given as environment variables are, judged as they are, and
+// taken from nowhere else.
+
+import { randomBytes } from 'node:crypto';
+import {
+  type Config,
+  configurationVariables,
+  describeConfig,
+  parseConfig,
+} from '../../config/index.ts';
+import { readFixedSettings } from '../api/v0/fixed-settings.ts';
+
+/** The administrator of a gateway in a test. */
+export interface Administrator {
+  readonly email: string;
+  readonly password: string;
+  /** Their API token. */
+  readonly token: string;
+}
+
+/** The settings of a gateway whose environment holds only these. */
+export function configOf(environment: Readonly<Record<string, string>> = {}): Config {
+  const { config, configurationTexts, faults } = parseConfig({ ...environment }, noFiles);
+  const fixed = readFixedSettings({ externalUrl: config?.externalUrl ?? '' }, configurationTexts);
+  const all = [...faults, ...fixed.faults];
+  if (config === null || all.length > 0) throw new Error(all.join('\n'));
+  return config;
+}
+
+function noFiles(path: string): string {
+  throw new Error(`a test gateway reads no files, and so not ${path}`);
+}
+
+/** The same for a gateway in a test process: an administrator is there, and nothing is slow. */
+export function testSettings(given: Readonly<Record<string, string>>): {
+  config: Config;
+  administrator: Administrator;
+} {
+  const config = configOf({
+    DEFAULT_ADMIN_EMAIL: 'admin@example.com',
+    DEFAULT_ADMIN_PASSWORD: randomBytes(15).toString('base64url'),
+    BOOTSTRAP_API_TOKEN: `pst_${randomBytes(32).toString('base64url')}`,
+    HTTP_PORT: '0',
+    // Tests ask faster than anybody; those of the limits set one.
+    API_RATE_LIMIT: '0',
+    ...given,
+  });
+  refuseUnknown(config, Object.keys(given));
+  const { defaultAdminEmail, defaultAdminPassword, bootstrapApiToken } = config;
+  return {
+    config,
+    administrator: {
+      email: defaultAdminEmail ?? '',
+      password: defaultAdminPassword ?? '',
+      token: bootstrapApiToken ?? '',
+    },
+  };
+}
+
+/** In an environment a name that nobody knows is somebody else's; here it is a slip. */
+function refuseUnknown(config: Config, names: readonly string[]): void {
+  const known = new Set([
+    ...describeConfig(config).map((line) => line.slice(0, line.indexOf('='))),
+    ...configurationVariables.map(({ name }) => name),
+  ]);
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length > 0)
+    throw new Error(`${unknown.join(', ')}: no setting of that name; config/README.md lists them`);
+}

@@ -1,0 +1,59 @@
+// The gateway in memory is the door's `Gateway`: what it is told is in force when the call returns,
+// and what it did is told.
+
+import test from 'ava';
+import { rule } from '../../support/simulation.ts';
+import { MemoryScene } from './scene.ts';
+
+test('it says what it is', async (t) => {
+  const { gateway } = new MemoryScene(t);
+  t.deepEqual(gateway.facts, {
+    engine: 'typescript',
+    listenPort: 51_820,
+    tun: 'memory',
+    masquerade: false,
+    alive: true,
+  });
+});
+
+test('an amendment is in force when it is answered, and says nothing of the rest', async (t) => {
+  const scene = new MemoryScene(t);
+  const { device } = await scene.addDevice(2);
+  scene.addHost('192.0.2.80');
+  scene.addHost('192.0.2.81');
+  await scene.setRules(rule('one', 'drop', '192.0.2.80'));
+  const other = [rule('other', 'drop', '192.0.2.81')];
+  await scene.gateway.amend({
+    peers: new Map(),
+    rules: new Map([['', new Map([['other', other]])]]),
+  });
+  for (const to of ['192.0.2.80', '192.0.2.81'])
+    await t.throwsAsync(device.ping(to), { message: /rule_drop: 1/ });
+  await scene.gateway.amend({ peers: new Map(), rules: new Map([['', new Map([['one', []]])]]) });
+  await device.ping('192.0.2.80');
+  await t.throwsAsync(device.ping('192.0.2.81'), { message: /rule_drop: 1/ });
+});
+
+test('a sample tells bytes, hits and refusals, each once', async (t) => {
+  const scene = new MemoryScene(t);
+  const { device, key } = await scene.addDevice(2);
+  await scene.setRules(rule('no', 'drop', '192.0.2.80'));
+  await device.ping('192.0.2.80').catch(() => undefined);
+  const { peers, rules, drops } = await scene.gateway.sample();
+  t.is(peers[0]?.publicKey, key);
+  // An initiation, a keepalive that confirms, and the ping in 36 bytes, padded to 48.
+  t.is(peers[0]?.rxBytes, 148 + 32 + 32 + 48);
+  t.is(peers[0]?.txBytes, 92);
+  t.like(rules[0], { id: 'no', packets: 1, bytes: 36 });
+  t.deepEqual(drops, { rule_drop: 1 });
+  const next = await scene.gateway.sample();
+  t.deepEqual([next.peers, next.rules, next.drops], [[], [], { rule_drop: 1 }]);
+});
+
+test('a gateway that is closed moves nothing, and may be closed again', async (t) => {
+  const scene = new MemoryScene(t);
+  const { device } = await scene.addDevice(2);
+  await scene.gateway.close();
+  await scene.gateway.close();
+  await t.throwsAsync(device.ping('10.0.0.1'), { message: 'the gateway is closed' });
+});

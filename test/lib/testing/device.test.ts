@@ -1,0 +1,15 @@
+// Places of devices on the network in memory.
+
+import test from 'ava';
+import { parseAddress } from '../../../dataplane/index.ts';
+import { endpointOf } from '../../../lib/testing/device.ts';
+
+test('each device has an address of its own in 198.18.0.0/15', (t) => {
+  const addresses = Array.from({ length: 100_000 }, (_, i) => endpointOf(i).address);
+  t.is(new Set(addresses).size, addresses.length);
+  for (const address of [addresses[0]!, addresses[254]!, addresses[65_024]!, addresses[99_999]!]) {
+    const bytes = parseAddress(address);
+    t.is(bytes?.[0], 198);
+    t.is((bytes?.[1] ?? 0) & 0xfe, 18, address);
+  }
+});

@@ -1,0 +1,101 @@
+// The package that other projects install: packed, unpacked under node_modules, where Node strips no
+// types, and used by a project of its own, whose compiler reads the declarations. Dependencies are
+// those that are installed here.
+
+import { execFile } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import test from 'ava';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const exec = promisify(execFile);
+
+const PROGRAM = `
+import { createGateway, NoAnswerError, type TestGateway } from 'postern/testing';
+
+await using gateway: TestGateway = await createGateway({ database: 'memory', tun: 'memory' });
+const device = await gateway.addDevice({ user: 'alice@example.com', name: 'laptop' });
+gateway.host('10.0.0.5', { udp: (data) => data.toString().toUpperCase(), ports: [80] });
+const answer: Buffer = await device.udp('10.0.0.5', 53, 'hello');
+await gateway.api.post('/v0/rules', { rule: { action: 'drop', destination: '10.0.0.0/8' } });
+const refusal: unknown = await device.ping('10.0.0.5').catch((error: unknown) => error);
+const page = await gateway.inject('GET', '/docs', { token: null });
+console.log(String(answer), refusal instanceof NoAnswerError && refusal.refusals, page.status);
+`;
+
+test.serial('a project of its own tests against the package', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-project-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  await exec(process.execPath, [join(ROOT, 'lib/testing/pack.ts')], { cwd: folder });
+  const [packed] = readdirSync(folder);
+  const home = join(folder, 'node_modules/postern');
+  mkdirSync(home, { recursive: true });
+  await exec('tar', ['-xzf', packed!, '--strip-components=1', '-C', home], { cwd: folder });
+
+  const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as object;
+  t.like(manifest, {
+    exports: {
+      './testing': { types: './lib/testing/index.d.ts', default: './lib/testing/index.js' },
+    },
+    scripts: { install: 'node dataplane/native/build.js' },
+  });
+  const names = readdirSync(home, { recursive: true, encoding: 'utf8' });
+  t.deepEqual(
+    names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')),
+    [],
+  );
+  t.false(names.some((name) => /^(test|data)\b|\.sqlite|\.node$/.test(name)));
+
+  symlinkSync(join(ROOT, 'node_modules'), join(home, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'use.ts'), PROGRAM);
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    module: 'nodenext',
+    target: 'es2024',
+    types: ['node'],
+    lib: ['es2024', 'esnext.disposable'],
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+  };
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: ['use.ts'] }),
+  );
+  const compiled = await exec(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch(
+    (error: unknown) => error as { stdout: string },
+  );
+  t.is(compiled.stdout, '');
+
+  writeFileSync(join(folder, 'use.ts'), `${PROGRAM}\ngateway.noSuchThing();\n`);
+  const slip = await exec(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch(
+    (error: unknown) => error as { stdout: string },
+  );
+  t.regex(slip.stdout, /noSuchThing.* does not exist on type 'TestGateway'/, 'types are known');
+
+  writeFileSync(join(folder, 'use.ts'), PROGRAM);
+  const { stdout } = await exec(process.execPath, ['use.ts'], { cwd: folder });
+  t.is(stdout.trim(), 'HELLO { rule_drop: 1 } 200');
+});
+
+test('a project that is linked to the repository runs the sources as they are', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-linked-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(ROOT, join(folder, 'node_modules/postern'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'use.ts'), PROGRAM);
+  const { stdout } = await exec(process.execPath, ['use.ts'], { cwd: folder });
+  t.is(stdout.trim(), 'HELLO { rule_drop: 1 } 200');
+});

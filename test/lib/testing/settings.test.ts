@@ -1,0 +1,31 @@
+// Settings of gateways in tests: nothing of this process's environment, no files, no slips.
+
+import process from 'node:process';
+import test from 'ava';
+import { configOf, testSettings } from '../../../lib/testing/settings.ts';
+
+test.serial('the environment of the process is not looked at', (t) => {
+  process.env['DEFAULT_ACTION'] = 'drop';
+  t.teardown(() => delete process.env['DEFAULT_ACTION']);
+  t.is(configOf().defaultAction, 'accept');
+});
+
+test('each gateway has a password and a token of its own', (t) => {
+  const [one, other] = [testSettings({}), testSettings({})];
+  t.not(one.administrator.password, other.administrator.password);
+  t.not(one.administrator.token, other.administrator.token);
+  t.is(one.config.apiRateLimit, 0);
+});
+
+test('every fault is told at once', (t) => {
+  t.throws(() => testSettings({ DEFAULT_ACTION: 'x', HTTP_PORT: 'y', DEFAULT_CLIENT_MTU: 'z' }), {
+    message: /HTTP_PORT[\s\S]*DEFAULT_ACTION[\s\S]*DEFAULT_CLIENT_MTU/,
+  });
+});
+
+test('names that nobody knows are refused, those of the configuration are known', (t) => {
+  t.throws(() => testSettings({ DEFAULT_ACTON: 'drop', X: '1' }), {
+    message: 'DEFAULT_ACTON, X: no setting of that name; config/README.md lists them',
+  });
+  t.notThrows(() => testSettings({ DISABLE_VPN_ON_OIDC_ERROR: 'true' }));
+});
