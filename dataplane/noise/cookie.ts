@@ -160,7 +160,7 @@ export class CookieMaker {
     return true;
   }
 
-  /** Computed for each message: both keys of every peer would cost more than a hash now and then. */
+  /** Computed for each message: keeping both keys of every peer would cost more than a hash. */
   #key(label: Uint8Array): Uint8Array {
     return labelledKey(this.#primitives, label, this.#remotePublicKey);
   }
