@@ -27,11 +27,12 @@ import { startHourly } from './hourly.ts';
 import { forgetEntries } from './observe/audit.ts';
 import { Counters } from './observe/counters.ts';
 import { messageOf } from './observe/log.ts';
-import { Reconciler } from './reconcile/reconciler.ts';
+import { Presence } from './observe/presence.ts';
+import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
 import { Sampler } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import { createServer } from './server.ts';
-import type { Log, Observed, Readiness } from './services.ts';
+import type { Log, Observed, Readiness, Watched } from './services.ts';
 
 /** A gateway that serves. */
 export interface Running {
@@ -93,16 +94,9 @@ async function climb(
   });
   undo.push(() => gateway.close());
 
-  const reconciler = new Reconciler({
-    database,
-    gateway,
-    settings: { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id },
-    clockFloorMs,
-    log,
-    wallMs: () => Date.now(),
-  });
-  const deviceIdOf = (key: string): string | null => reconciler.deviceIdOf(key);
-  const sampler = new Sampler({ database, gateway, gatewayId: identity.id, deviceIdOf, log });
+  const settings = { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id };
+  const followers = followersOf({ database, gateway, settings, clockFloorMs, log });
+  const { reconciler, sampler } = followers;
   const state = { isDraining: false };
   const counters = new Counters();
   const shared = { database, log, counters };
@@ -113,6 +107,7 @@ async function climb(
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
     observed: observedBy(sampler, reconciler),
+    watched: watchedBy(gateway, followers),
   });
   undo.push(() => reconciler.stop());
   await reconciler.start();
@@ -181,12 +176,60 @@ async function listen(server: Server, config: Config): Promise<void> {
   }
 }
 
+/** What follows the database, and what follows the data plane. */
+interface Followers {
+  readonly reconciler: Reconciler;
+  readonly sampler: Sampler;
+  readonly presence: Presence;
+}
+
+function followersOf(
+  options: Pick<ReconcilerOptions, 'database' | 'settings' | 'clockFloorMs' | 'log'> & {
+    readonly gateway: Gateway;
+  },
+): Followers {
+  const { database, gateway, settings, log } = options;
+  const reconciler = new Reconciler({
+    ...options,
+    onAmended: ({ peers }) => presence.remove(goneFrom(peers)),
+    wallMs: () => Date.now(),
+  });
+  const deviceOf: Watched['deviceOf'] = (key) => reconciler.servedDeviceOf(key);
+  const presence = new Presence({ deviceOf, log });
+  const sampler = new Sampler({
+    database,
+    gateway,
+    gatewayId: settings.gatewayId,
+    deviceIdOf: (key) => reconciler.deviceIdOf(key),
+    onSample: ({ peers }) => presence.observe(peers),
+    log,
+  });
+  return { reconciler, sampler, presence };
+}
+
 function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
   return {
     drops: () => sampler.drops,
     rules: () => sampler.rules,
     problems: () => reconciler.problems,
   };
+}
+
+function watchedBy(gateway: Gateway, { reconciler, sampler, presence }: Followers): Watched {
+  return {
+    facts: () => gateway.facts,
+    peers: () => gateway.peers(),
+    deviceOf: (publicKey) => reconciler.servedDeviceOf(publicKey),
+    ruleActions: () => reconciler.ruleActions(),
+    reconciler: () => reconciler.work,
+    presence: () => presence.counts,
+    isSamplerFailing: () => sampler.isFailing,
+  };
+}
+
+/** Keys of the peers that an amendment takes away. */
+function goneFrom(peers: ReadonlyMap<string, unknown>): string[] {
+  return [...peers].filter(([, peer]) => peer === null).map(([publicKey]) => publicKey);
 }
 
 function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boolean): Readiness {

@@ -1,10 +1,8 @@
 // What a device is seen to do, in the words of pages and of their live values alike.
 
 import { showTime } from '../api/routes.ts';
+import { ONLINE_MS } from '../observe/presence.ts';
 import { bytesInWords } from './words.ts';
-
-/** A device that was silent for longer has no keys that still serve: REJECT_AFTER_TIME. */
-export const ONLINE_MS = 180_000;
 
 /** What the gateways saw of a device last. */
 export interface SeenDevice {

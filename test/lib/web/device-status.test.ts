@@ -1,7 +1,8 @@
 // What a device is seen to do, in words.
 
 import test from 'ava';
-import { deviceStatusView, ONLINE_MS } from '../../../lib/web/device-status.ts';
+import { ONLINE_MS } from '../../../lib/observe/presence.ts';
+import { deviceStatusView } from '../../../lib/web/device-status.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00.000Z');
 const SEEN = {
