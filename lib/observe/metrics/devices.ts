@@ -5,15 +5,16 @@
 
 import { formatAddress, type PeerTotals } from '../../../dataplane/index.ts';
 import type { Watched } from '../../services.ts';
-import { family, labelText, type MetricType, sample } from './exposition.ts';
+import { escapeLabel, family, labelText, type MetricType, sample } from './exposition.ts';
 
-/** A device, with the labels that its samples share. */
+/** A device, and what its labels are made of; of thousands, so little is kept of each. */
 interface Shown {
   readonly peer: PeerTotals;
-  readonly addresses: readonly (readonly [cidr: string, family: 'IPv4' | 'IPv6'])[];
-  /** As mdlayher labels bytes and handshakes, and as MindFlavor does. */
-  readonly short: string;
-  readonly long: string;
+  /** Escaped. */
+  readonly name: string;
+  /** Its addresses as CIDRs; empty where it has none. */
+  readonly ipv4: string;
+  readonly ipv6: string;
 }
 
 /** What one family says of a device; null: nothing. */
@@ -96,45 +97,58 @@ export function* deviceMetrics(
   for (const peer of all) {
     const { publicKey, ipv4, ipv6 } = peer.config;
     const { id = '', userId = '', name = '' } = deviceOf(publicKey) ?? {};
-    const addresses = [
-      ...(ipv4 === null ? [] : [[`${formatAddress(ipv4)}/32`, 'IPv4'] as const]),
-      ...(ipv6 === null ? [] : [[`${formatAddress(ipv6)}/128`, 'IPv6'] as const]),
-    ];
-    const one = { device: tunnel, public_key: publicKey };
     shown.push({
       peer,
-      addresses,
-      short: labelText(one),
-      long: labelText({
-        interface: tunnel,
-        public_key: publicKey,
-        allowed_ips: addresses.map(([cidr]) => cidr).join(','),
-        friendly_name: name,
-      }),
+      name: escapeLabel(name),
+      ipv4: ipv4 === null ? '' : `${formatAddress(ipv4)}/32`,
+      ipv6: ipv6 === null ? '' : `${formatAddress(ipv6)}/128`,
     });
-    const endpoint = endpointText(peer.endpoint);
-    const labels = labelText({ ...one, endpoint, name, device_id: id, user_id: userId });
+    const labels = labelText({
+      device: tunnel,
+      public_key: publicKey,
+      endpoint: endpointText(peer.endpoint),
+      name,
+      device_id: id,
+      user_id: userId,
+    });
     yield sample('wireguard_peer_info', labels, 1);
   }
-  yield* addressMetrics(shown, tunnel);
-  for (const { name, type, help, labels, value } of families) {
+  const labels = labelsOf(escapeLabel(tunnel));
+  yield* addressMetrics(shown, labels.address);
+  for (const { name, type, help, labels: form, value } of families) {
     yield family(name, type, help);
     for (const one of shown) {
       const number = value(one.peer, nowMs);
-      if (number !== null) yield sample(name, one[labels], number);
+      if (number !== null) yield sample(name, labels[form](one), number);
     }
   }
 }
 
-function* addressMetrics(shown: readonly Shown[], tunnel: string): Generator<string> {
+/** Makers of labels, written out: keys and addresses hold nothing that is escaped. */
+function labelsOf(tunnel: string) {
+  const key = ({ peer }: Shown): string => peer.config.publicKey;
+  return {
+    short: (one: Shown): string => `{device="${tunnel}",public_key="${key(one)}"}`,
+    long: (one: Shown): string => {
+      const { name, ipv4, ipv6 } = one;
+      const addresses = ipv4 === '' || ipv6 === '' ? ipv4 + ipv6 : `${ipv4},${ipv6}`;
+      return `{interface="${tunnel}",public_key="${key(one)}",allowed_ips="${addresses}",friendly_name="${name}"}`;
+    },
+    address: (one: Shown, cidr: string, kind: 'IPv4' | 'IPv6'): string =>
+      `{device="${tunnel}",public_key="${key(one)}",allowed_ips="${cidr}",family="${kind}"}`,
+  };
+}
+
+function* addressMetrics(
+  shown: readonly Shown[],
+  labels: ReturnType<typeof labelsOf>['address'],
+): Generator<string> {
   const name = 'wireguard_peer_allowed_ips_info';
   yield family(name, 'gauge', 'The addresses of a device inside the tunnel.');
-  for (const { peer, addresses } of shown)
-    for (const [cidr, kind] of addresses) {
-      const { publicKey } = peer.config;
-      const labels = { device: tunnel, public_key: publicKey, allowed_ips: cidr, family: kind };
-      yield sample(name, labelText(labels), 1);
-    }
+  for (const one of shown) {
+    if (one.ipv4 !== '') yield sample(name, labels(one, one.ipv4, 'IPv4'), 1);
+    if (one.ipv6 !== '') yield sample(name, labels(one, one.ipv6, 'IPv6'), 1);
+  }
 }
 
 function endpointText(endpoint: PeerTotals['endpoint']): string {

@@ -17,7 +17,7 @@ export function family(name: string, type: MetricType, help: string): string {
 
 /** Labels as they stand behind a name; made once where several samples share them. */
 export function labelText(labels: Labels): string {
-  const parts = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  const parts = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
   return parts.length === 0 ? '' : `{${parts.join(',')}}`;
 }
 
@@ -48,7 +48,8 @@ export function numberText(value: number): string {
   return String(value);
 }
 
-function escaped(value: string): string {
+/** The value of a label as it stands between its quotes. */
+export function escapeLabel(value: string): string {
   if (!/[\\"\n]/.test(value)) return value;
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }
