@@ -7,9 +7,9 @@ import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import type { Services } from '../../services.ts';
-import type { CounterFamily } from '../counters.ts';
+import type { CounterFamily, Counters } from '../counters.ts';
 import { deviceMetrics } from './devices.ts';
-import { byLabel, type MetricType } from './exposition.ts';
+import { byLabel } from './exposition.ts';
 import {
   dropMetrics,
   factMetrics,
@@ -31,30 +31,55 @@ const { version } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
 ) as { version: string };
 
-/** How the counts of refusals and sign-ins are called, by their families. */
-const counted: Readonly<
-  Record<CounterFamily, readonly [name: string, help: string, label: string]>
-> = {
-  requests_refused: [
-    'wg_gateway_requests_refused_total',
-    'Requests that were refused, by reason.',
-    'reason',
-  ],
-  connections_refused: [
-    'wg_gateway_connections_refused_total',
-    'Connections to the HTTP listener that were refused, by reason.',
-    'reason',
-  ],
-  sign_ins: [
-    'wg_gateway_sign_ins_total',
-    'Sign-ins and other proofs of who somebody is, by what became of them.',
-    'result',
-  ],
-  refreshes: [
-    'wg_gateway_refreshes_total',
-    'Questions after accounts at OpenID providers, by what became of them.',
-    'result',
-  ],
+/** How a family of counts is shown. */
+interface Counted {
+  readonly name: string;
+  readonly help: string;
+  readonly label: 'reason' | 'result';
+  /** What is there at 0 before it happens: only then is the first time an increase. */
+  readonly early: readonly string[];
+}
+
+const counted: Readonly<Record<CounterFamily, Counted>> = {
+  requests_refused: {
+    name: 'wg_gateway_requests_refused_total',
+    help: 'Requests that were refused, by reason.',
+    label: 'reason',
+    early: [
+      'unauthenticated',
+      'invalid_token',
+      'forbidden',
+      'too_many_of_token',
+      'too_many_of_address',
+      'service_unavailable',
+      'internal_server_error',
+    ],
+  },
+  connections_refused: {
+    name: 'wg_gateway_connections_refused_total',
+    help: 'Connections to the HTTP listener that were refused, by reason.',
+    label: 'reason',
+    early: ['too_many', 'too_many_from_address'],
+  },
+  sign_ins: {
+    name: 'wg_gateway_sign_ins_total',
+    help: 'Sign-ins and other proofs of who somebody is, by what became of them.',
+    label: 'result',
+    early: [
+      'completed',
+      'refused',
+      'bad_code',
+      'too_many_for_account',
+      'too_many_from_address',
+      'too_many_codes',
+    ],
+  },
+  refreshes: {
+    name: 'wg_gateway_refreshes_total',
+    help: 'Questions after accounts at OpenID providers, by what became of them.',
+    label: 'result',
+    early: ['good', 'internal'],
+  },
 };
 
 /** What metrics are made of. */
@@ -99,11 +124,7 @@ export class Metrics {
     const { wireguardInterface: tunnel, metricsPerDevice } = config;
     const about = { version, tunnel, publicKey: serverPublicKey };
     yield* factMetrics(watched?.facts() ?? null, readiness(), about);
-    const counts = counters.read();
-    for (const [key, [name, help, label]] of Object.entries(counted)) {
-      const family = [name, 'counter' as MetricType, help] as const;
-      yield* byLabel(family, label, Object.entries(counts[key as CounterFamily]));
-    }
+    yield* countMetrics(counters);
     yield* this.requests.metrics();
     if (watched === undefined || observed === undefined) return;
     yield* dropMetrics(observed.drops());
@@ -111,5 +132,14 @@ export class Metrics {
     yield* presenceMetrics(watched);
     yield* ruleMetrics(observed.rules, watched.ruleActions);
     if (metricsPerDevice) yield* deviceMetrics(watched, tunnel, Date.now());
+  }
+}
+
+function* countMetrics(counters: Counters): Generator<string> {
+  const counts = counters.read();
+  for (const [family, { name, help, label, early }] of Object.entries(counted)) {
+    const zeros = Object.fromEntries(early.map((word) => [word, 0]));
+    const values = Object.entries({ ...zeros, ...counts[family as CounterFamily] });
+    yield* byLabel([name, 'counter', help], label, values);
   }
 }

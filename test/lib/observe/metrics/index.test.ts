@@ -48,6 +48,13 @@ test('every family is told once, and counts of refusals by their reasons', async
     ['wg_gateway_connected_devices', {}],
   ] as const)
     t.is(valueOf(families, name, labels), 1, name);
+  for (const [name, labels] of [
+    ['wg_gateway_requests_refused_total', { reason: 'too_many_of_address' }],
+    ['wg_gateway_connections_refused_total', { reason: 'too_many_from_address' }],
+    ['wg_gateway_sign_ins_total', { result: 'too_many_codes' }],
+    ['wg_gateway_refreshes_total', { result: 'internal' }],
+  ] as const)
+    t.is(valueOf(families, name, labels), 0, 'there before it happens');
   for (const { help } of families.values()) t.regex(help, /^[A-Z0-9].*\.$/, 'a sentence');
 });
 
