@@ -71,18 +71,25 @@ interface WorkerEngine extends PacketEngine {
   receive(): void;
   readTun(): void;
   flush(): void;
+  /** Gives the event loop a turn; the twin waits for packets in it. */
   rest(timeoutMs: number): Promise<void>;
+  /** Whether `poll` has waited already when nothing moved. */
+  readonly waitsInPoll: boolean;
   wake(): void;
   close(): void;
 }
 
 /** No wait is longer, so that wall time and deadlines are looked at again. */
 const WAIT_MS_MAX = 1_000;
-/** How long the event loop may be kept waiting under load. */
+/** How long the event loop may be kept waiting; a turn of it costs more than a packet. */
 const YIELD_MS = 50;
+/** Deadlines so close together are met by one wake: each is a matter of seconds. */
+const TIMER_GRAIN_MS = 16;
 const FAULT_LOG_MS = 1_000;
 
 class NativeWorkerEngine extends NativeEngine implements WorkerEngine {
+  readonly waitsInPoll = true;
+
   async rest(): Promise<void> {
     await turn();
   }
@@ -130,21 +137,24 @@ class Loop {
   async #turns(): Promise<void> {
     let yieldedAt = this.#clock.now();
     for (;;) {
-      const before = this.#clock.now();
-      const timeout = Math.min(
-        WAIT_MS_MAX,
-        Math.max(0, this.#pipeline.nextTimeout(before) - before),
-      );
+      const timeout = this.#timeout(this.#clock.now());
       const events = this.#engine.poll(timeout);
       const now = this.#clock.now();
       const moved = this.#turn(events, now);
       this.#takeCommands();
       if (this.#stopping) return;
-      if (!moved || now - yieldedAt >= YIELD_MS) {
+      if (now - yieldedAt >= YIELD_MS || (!moved && !this.#engine.waitsInPoll)) {
         await this.#engine.rest(moved ? 0 : timeout);
         yieldedAt = this.#clock.now();
       }
     }
+  }
+
+  /** How long to wait for packets. */
+  #timeout(now: number): number {
+    const next = this.#pipeline.nextTimeout(now);
+    if (next <= now) return 0;
+    return Math.min(WAIT_MS_MAX, Math.ceil(next / TIMER_GRAIN_MS) * TIMER_GRAIN_MS - now);
   }
 
   /** One turn: datagrams in, packets out, timers. Returns whether any packet moved. */

@@ -29,7 +29,7 @@ import { Counters } from './observe/counters.ts';
 import { messageOf } from './observe/log.ts';
 import { Presence } from './observe/presence.ts';
 import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
-import { Sampler } from './reconcile/sampler.ts';
+import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import { createServer } from './server.ts';
 import type { Log, Observed, Readiness, Watched } from './services.ts';
@@ -87,16 +87,22 @@ async function climb(
   const fixed = fixedSettingsOf(config);
   const clockFloorMs = await enterGateway(database, identity);
 
-  const gateway = await createGateway({
+  // While the data plane starts, in its own thread, the rows are read and the server is made.
+  const opening = createGateway({
     ...gatewayOptions(config, networks, log),
     privateKey,
     timestampFloorMs: clockFloorMs,
   });
-  undo.push(() => gateway.close());
-
+  undo.push(() => opening.then((gateway) => gateway.close(), ignore));
   const settings = { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id };
-  const followers = followersOf({ database, gateway, settings, clockFloorMs, log });
-  const { reconciler, sampler } = followers;
+  const followers = followersOf({ database, gateway: opening, settings, clockFloorMs, log });
+  const { reconciler } = followers;
+  undo.push(() => reconciler.stop());
+  const following = reconciler.start();
+  following.catch(ignore);
+  const gateway = await opening;
+
+  const sampler = samplerOf({ database, gateway, gatewayId: identity.id, log }, followers);
   const state = { isDraining: false };
   const counters = new Counters();
   const shared = { database, log, counters };
@@ -107,10 +113,9 @@ async function climb(
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
     observed: observedBy(sampler, reconciler),
-    watched: watchedBy(gateway, followers),
+    watched: watchedBy(gateway, sampler, followers),
   });
-  undo.push(() => reconciler.stop());
-  await reconciler.start();
+  await following;
 
   sampler.start();
   undo.push(() => sampler.stop());
@@ -132,6 +137,9 @@ async function climb(
   }
   return { address: server.info.uri, stop };
 }
+
+/** For a promise whose failure is told by another one. */
+function ignore(): void {}
 
 /** What goes on beside requests: old rows are forgotten, OpenID providers asked after accounts. */
 function startChores(
@@ -176,35 +184,32 @@ async function listen(server: Server, config: Config): Promise<void> {
   }
 }
 
-/** What follows the database, and what follows the data plane. */
+/** What follows the database, and who is told of it. */
 interface Followers {
   readonly reconciler: Reconciler;
-  readonly sampler: Sampler;
   readonly presence: Presence;
 }
 
-function followersOf(
-  options: Pick<ReconcilerOptions, 'database' | 'settings' | 'clockFloorMs' | 'log'> & {
-    readonly gateway: Gateway;
-  },
-): Followers {
-  const { database, gateway, settings, log } = options;
+function followersOf(options: Omit<ReconcilerOptions, 'onAmended' | 'wallMs'>): Followers {
   const reconciler = new Reconciler({
     ...options,
     onAmended: ({ peers }) => presence.remove(goneFrom(peers)),
     wallMs: () => Date.now(),
   });
   const deviceOf: Watched['deviceOf'] = (key) => reconciler.servedDeviceOf(key);
-  const presence = new Presence({ deviceOf, log });
-  const sampler = new Sampler({
-    database,
-    gateway,
-    gatewayId: settings.gatewayId,
+  const presence = new Presence({ deviceOf, log: options.log });
+  return { reconciler, presence };
+}
+
+function samplerOf(
+  options: Omit<SamplerOptions, 'deviceIdOf' | 'onSample'>,
+  { reconciler, presence }: Followers,
+): Sampler {
+  return new Sampler({
+    ...options,
     deviceIdOf: (key) => reconciler.deviceIdOf(key),
     onSample: ({ peers }) => presence.observe(peers),
-    log,
   });
-  return { reconciler, sampler, presence };
 }
 
 function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
@@ -215,7 +220,11 @@ function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
   };
 }
 
-function watchedBy(gateway: Gateway, { reconciler, sampler, presence }: Followers): Watched {
+function watchedBy(
+  gateway: Gateway,
+  sampler: Sampler,
+  { reconciler, presence }: Followers,
+): Watched {
   return {
     facts: () => gateway.facts,
     peers: () => gateway.peers(),

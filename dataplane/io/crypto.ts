@@ -7,9 +7,25 @@ import { type Primitives, portablePrimitives } from '../noise/primitives.ts';
 
 const TRIALS = 8;
 
-/** Fills an array from the operating system's generator. */
+/** Taken from the operating system's generator at once, because each call of it costs much. */
+const drawn = new Uint8Array(1_024);
+let given = drawn.length;
+
+/** Fills an array from the operating system's generator. What was given stands nowhere else. */
 export function systemRandom(bytes: Uint8Array): void {
-  randomFillSync(bytes);
+  if (bytes.length > drawn.length) {
+    randomFillSync(bytes);
+    return;
+  }
+  if (given + bytes.length > drawn.length) {
+    randomFillSync(drawn);
+    given = 0;
+  }
+  const end = given + bytes.length;
+  for (let i = 0; given < end; i++, given++) {
+    bytes[i] = drawn[given]!;
+    drawn[given] = 0;
+  }
 }
 
 /** Returns the primitives of the addon, or with `x25519` "tweetnacl" with its X25519 replaced. */

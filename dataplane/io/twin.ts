@@ -22,6 +22,7 @@ export interface TwinOptions {
 
 /** The twin that a worker runs. */
 export class TwinEngine extends TypeScriptEngine {
+  readonly waitsInPoll = false;
   readonly #udp: () => UdpSockets;
   readonly #tun: TunFile | null;
   #tunLookMs = TUN_LOOK_MS_MIN;

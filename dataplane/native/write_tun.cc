@@ -18,6 +18,8 @@ namespace postern {
 namespace {
 
 constexpr size_t PACKET_BYTES_MAX = 65535;
+// IPv6 counts its payload alone (RFC 8200, section 3).
+constexpr int32_t IPV6_BYTES_MAX = 40 + 65535;
 constexpr int ITEM_PARTS_MAX = 64;
 constexpr int BATCH_MAX = DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT;
 constexpr int FLOW_BUCKETS = 512;
@@ -265,7 +267,8 @@ void write_tun(Engine& engine, Batch& batch, int count) {
     int32_t* d = batch.descriptor(i);
     if (d[VERDICT] != VERDICT_TUN) continue;
     d[VERDICT] = VERDICT_DROP;
-    if (d[LENGTH] < 20 || !batch.holds(d[OFFSET], d[LENGTH])) continue;
+    if (d[LENGTH] < 20 || d[LENGTH] > IPV6_BYTES_MAX) continue;
+    if (!batch.holds(d[OFFSET], d[LENGTH])) continue;
     const Candidate c = examine(batch.bytes + d[OFFSET], static_cast<size_t>(d[LENGTH]),
                                 engine.tun_takes_udp);
     if (!c.verified) {

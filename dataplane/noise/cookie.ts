@@ -115,27 +115,29 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 /** The side that asks; one per peer, made when the first message to that peer is. */
 export class CookieMaker {
   readonly #primitives: Primitives;
-  readonly #mac1Key: Uint8Array;
-  readonly #cookieKey: Uint8Array;
-  readonly #cookie = new Uint8Array(MAC_BYTES);
+  readonly #remotePublicKey: Uint8Array;
+  /** Null until the other side was under load. */
+  #cookie: Uint8Array | null = null;
   #cookieReceivedAt = Number.NEGATIVE_INFINITY;
   readonly #lastMac1 = new Uint8Array(MAC_BYTES);
   #awaitsReply = false;
 
   constructor(primitives: Primitives, remotePublicKey: Uint8Array) {
     this.#primitives = primitives;
-    this.#mac1Key = labelledKey(primitives, LABEL_MAC1, remotePublicKey);
-    this.#cookieKey = labelledKey(primitives, LABEL_COOKIE, remotePublicKey);
+    this.#remotePublicKey = remotePublicKey;
   }
 
   /** Writes mac1, and mac2 (zeros without a fresh cookie), at the end of a handshake message. */
   addMacs(message: Uint8Array, mac1At: number, now: number): void {
     const mac1 = message.subarray(mac1At, mac1At + MAC_BYTES);
     const mac2 = message.subarray(mac1At + MAC_BYTES, mac1At + 2 * MAC_BYTES);
-    this.#primitives.mac(mac1, this.#mac1Key, message.subarray(0, mac1At));
+    this.#primitives.mac(mac1, this.#key(LABEL_MAC1), message.subarray(0, mac1At));
     this.#lastMac1.set(mac1);
     this.#awaitsReply = true;
-    if (now - this.#cookieReceivedAt < COOKIE_REFRESH_TIME_MS - COOKIE_LATENCY_MS)
+    if (
+      this.#cookie !== null &&
+      now - this.#cookieReceivedAt < COOKIE_REFRESH_TIME_MS - COOKIE_LATENCY_MS
+    )
       this.#primitives.mac(mac2, this.#cookie, message.subarray(0, mac1At + MAC_BYTES));
     else mac2.fill(0);
   }
@@ -146,16 +148,21 @@ export class CookieMaker {
     const cookie = new Uint8Array(MAC_BYTES);
     const isAuthentic = this.#primitives.xopen(
       cookie,
-      this.#cookieKey,
+      this.#key(LABEL_COOKIE),
       reply.subarray(cookieReply.nonce, cookieReply.cookie),
       reply.subarray(cookieReply.cookie, cookieReply.bytes),
       this.#lastMac1,
     );
     if (!isAuthentic) return false;
-    this.#cookie.set(cookie);
+    this.#cookie = cookie;
     this.#cookieReceivedAt = now;
     this.#awaitsReply = false;
     return true;
+  }
+
+  /** Computed for each message: keeping both keys of every peer costs more than a hash. */
+  #key(label: Uint8Array): Uint8Array {
+    return labelledKey(this.#primitives, label, this.#remotePublicKey);
   }
 }
 

@@ -1,14 +1,19 @@
 // The replay window of a keypair (paper, section 5.4.6; RFC 6479): which counters were seen among
 // the last 8,192. It differs from RFC 6479 in clearing single bits, so that the window is as long
-// as the bitmap and needs no spare word.
+// as the bitmap and needs no spare word. The bitmap comes with the 33rd counter: a device that only
+// keeps its session alive never sends so many, and ten thousand of those would hold 10 MB of it.
 
 import { REPLAY_WINDOW_COUNTERS } from '../constants.ts';
 
 const MASK = REPLAY_WINDOW_COUNTERS - 1;
+/** Counters of one word. */
+const WORD = 32;
 
 /** Seen counters of one keypair. Counters are integers below 2^53. */
 export class ReplayWindow {
-  readonly #bitmap = new Uint32Array(REPLAY_WINDOW_COUNTERS / 32);
+  /** The counters below 32, while there are no others. */
+  #first = 0;
+  #bitmap: Uint32Array | null = null;
   /** The greatest counter seen, -1 before the first. */
   #greatest = -1;
 
@@ -26,21 +31,24 @@ export class ReplayWindow {
   accept(counter: number): boolean {
     if (!this.isFresh(counter)) return false;
     if (counter > this.#greatest) {
-      this.#forgetBetween(this.#greatest, counter);
+      if (counter >= WORD) this.#forgetBetween(this.#greatest, counter);
       this.#greatest = counter;
     }
     const bit = counter & MASK;
-    this.#bitmap[bit >>> 5]! |= 1 << (bit & 31);
+    if (this.#bitmap === null) this.#first |= 1 << bit;
+    else this.#bitmap[bit >>> 5]! |= 1 << (bit & 31);
     return true;
   }
 
   #has(counter: number): boolean {
     const bit = counter & MASK;
+    if (this.#bitmap === null) return ((this.#first >>> bit) & 1) === 1;
     return ((this.#bitmap[bit >>> 5]! >>> (bit & 31)) & 1) === 1;
   }
 
   /** Clears the bits of the counters after `greatest` up to and with `counter`. */
   #forgetBetween(greatest: number, counter: number): void {
+    this.#bitmap ??= this.#makeBitmap();
     if (counter - greatest >= REPLAY_WINDOW_COUNTERS) {
       this.#bitmap.fill(0);
       return;
@@ -49,5 +57,11 @@ export class ReplayWindow {
       const bit = skipped & MASK;
       this.#bitmap[bit >>> 5]! &= ~(1 << (bit & 31));
     }
+  }
+
+  #makeBitmap(): Uint32Array {
+    const bitmap = new Uint32Array(REPLAY_WINDOW_COUNTERS / WORD);
+    bitmap[0] = this.#first;
+    return bitmap;
   }
 }

@@ -1,5 +1,6 @@
 // What the database says: all of it, or the rows that changed since a revision. One consistent
-// state each time: the revision first, then the rows, in one transaction.
+// state each time: the revision first, then the rows, in one transaction. Everything comes page by
+// page, so that what was read is garbage soon and a start holds no table as a whole.
 
 import {
   currentRevision,
@@ -13,21 +14,31 @@ import {
   readUsers,
   type Revision,
   type RuleRow,
+  type Selection,
   type Transaction,
   type UserRow,
 } from '../../models/index.ts';
 
-/** Rows that the data plane obeys, by id, as of one revision; null for a row that is gone. */
+/** Rows that the data plane obeys, by id; null for a row that is gone. */
 export interface RowChanges {
-  readonly revision: Revision;
-  /** True: there are no other rows than these. */
-  readonly isEverything: boolean;
+  /** All ids that there are, where everything was read, with its last rows: others are gone. */
+  readonly all: AllIds | null;
   readonly users: ReadonlyMap<string, UserRow | null>;
   readonly devices: ReadonlyMap<string, DeviceRow | null>;
   readonly rules: ReadonlyMap<string, RuleRow | null>;
   /** Null: as before. */
   readonly settings: RowSettings | null;
 }
+
+/** The ids of all rows. */
+export interface AllIds {
+  readonly users: ReadonlySet<string>;
+  readonly devices: ReadonlySet<string>;
+  readonly rules: ReadonlySet<string>;
+}
+
+/** Whoever takes rows as they are read: at once, before more are asked for. */
+export type TakeRows = (changes: RowChanges) => void;
 
 /** What the configuration says to the data plane. */
 export interface RowSettings {
@@ -37,27 +48,40 @@ export interface RowSettings {
   readonly defaultClientMtu: number | null;
 }
 
-/** Reads everything. */
-export function readAll(database: Database): Promise<RowChanges> {
-  return readTransaction(database, (transaction) => readEverything(database, transaction));
+const NOTHING: RowChanges = {
+  all: null,
+  users: new Map(),
+  devices: new Map(),
+  rules: new Map(),
+  settings: null,
+};
+const PAGE = 1_000;
+
+/** Reads everything; resolves to the revision that it belongs to. */
+export function readAll(database: Database, take: TakeRows): Promise<Revision> {
+  return readTransaction(database, (transaction) => readEverything(database, transaction, take));
 }
 
 /** Reads what changed after a revision, or everything where the changes are not known any more. */
-export function readSince(database: Database, revision: Revision): Promise<RowChanges> {
+export function readSince(
+  database: Database,
+  revision: Revision,
+  take: TakeRows,
+): Promise<Revision> {
   return readTransaction(database, async (transaction) => {
     const since = await readChanges(database, revision, transaction);
-    if (since.full === true) return readEverything(database, transaction);
+    if (since.full === true) return readEverything(database, transaction, take);
     const changedIn = (table: string): string[] =>
       since.changes.filter((change) => change.table === table).map((change) => change.id);
     const namesConfiguration = changedIn('configurations').length > 0;
-    return {
-      revision: since.revision,
-      isEverything: false,
+    take({
+      all: null,
       users: await named(readUsers, changedIn('users')),
       devices: await named(readDevices, changedIn('devices')),
       rules: await named(readRules, changedIn('rules')),
       settings: namesConfiguration ? await readSettings(database, transaction) : null,
-    };
+    });
+    return since.revision;
 
     /** The rows of some ids; one that is not found was removed. */
     async function named<Row extends { id: string }>(
@@ -75,20 +99,36 @@ export function readSince(database: Database, revision: Revision): Promise<RowCh
   });
 }
 
-async function readEverything(database: Database, transaction: Transaction): Promise<RowChanges> {
+async function readEverything(
+  database: Database,
+  transaction: Transaction,
+  take: TakeRows,
+): Promise<Revision> {
   // The first statement fixes the state that all the others see.
   const revision = await currentRevision(database, transaction);
-  const users = await readUsers(database, { transaction });
-  const devices = await readDevices(database, { transaction });
-  const rules = await readRules(database, { transaction });
-  return {
-    revision,
-    isEverything: true,
-    users: byId(users),
-    devices: byId(devices),
-    rules: byId(rules),
-    settings: await readSettings(database, transaction),
-  };
+  // Before the rows that are judged by them.
+  take({ ...NOTHING, settings: await readSettings(database, transaction) });
+  const users = await pages(readUsers, (rows) => take({ ...NOTHING, users: rows }));
+  const devices = await pages(readDevices, (rows) => take({ ...NOTHING, devices: rows }));
+  const rules = await pages(readRules, (rows) => take({ ...NOTHING, rules: rows }));
+  take({ ...NOTHING, all: { users, devices, rules } });
+  return revision;
+
+  /** Reads a table; returns the ids of its rows. */
+  async function pages<Row extends { id: string; inserted_at: Date }>(
+    read: (database: Database, selection: Selection) => Promise<Row[]>,
+    takePage: (rows: Map<string, Row>) => void,
+  ): Promise<Set<string>> {
+    const ids = new Set<string>();
+    let after: Row | undefined;
+    do {
+      const page = await read(database, { ...(after && { after }), limit: PAGE, transaction });
+      takePage(new Map(page.map((row) => [row.id, row])));
+      for (const { id } of page) ids.add(id);
+      after = page.length < PAGE ? undefined : page.at(-1);
+    } while (after !== undefined);
+    return ids;
+  }
 }
 
 async function readSettings(database: Database, transaction: Transaction): Promise<RowSettings> {
@@ -97,8 +137,4 @@ async function readSettings(database: Database, transaction: Transaction): Promi
     vpnSessionDuration: configuration?.vpn_session_duration ?? 0,
     defaultClientMtu: configuration?.default_client_mtu ?? null,
   };
-}
-
-function byId<Row extends { id: string }>(rows: readonly Row[]): Map<string, Row> {
-  return new Map(rows.map((row) => [row.id, row]));
 }

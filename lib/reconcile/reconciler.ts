@@ -13,7 +13,7 @@ import {
 } from '../../models/index.ts';
 import type { KnownDevice } from '../observe/presence.ts';
 import type { Log } from '../services.ts';
-import { readAll, readSince } from './read.ts';
+import { readAll, readSince, type TakeRows } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
 import { type Problem, Translation } from './translation.ts';
 
@@ -32,7 +32,8 @@ const CHANGES_KEPT = 10_000;
 /** What a reconciler is made of. */
 export interface ReconcilerOptions {
   readonly database: Database;
-  readonly gateway: Pick<Gateway, 'amend'>;
+  /** Awaited when it is first to be told something: rows are read while it starts. */
+  readonly gateway: Pick<Gateway, 'amend'> | Promise<Pick<Gateway, 'amend'>>;
   readonly settings: TranslateSettings;
   /** What this gateway's timestamps may have come to before, Unix time in ms. */
   readonly clockFloorMs: number;
@@ -224,24 +225,25 @@ export class Reconciler {
   async #turn(): Promise<void> {
     const { database, gateway, wallMs } = this.#options;
     const translation = this.#translation;
-    const changes =
+    const take: TakeRows = (changes) => translation.take(changes, wallMs());
+    const revision =
       this.#readRevision === null
-        ? await readAll(database)
-        : await readSince(database, this.#readRevision);
-    translation.take(changes, wallMs());
-    this.#readRevision = changes.revision;
+        ? await readAll(database, take)
+        : await readSince(database, this.#readRevision, take);
+    // Also where nothing was read: time may have ended a session.
+    translation.passTo(wallMs());
+    this.#readRevision = revision;
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
     const amendment = translation.untold();
     if (amendment !== null) {
-      await gateway.amend(amendment);
+      await (await gateway).amend(amendment);
       translation.told();
       this.#options.onAmended?.(amendment);
       this.#report(translation.problems);
     }
-    this.#appliedRevision = changes.revision;
-    for (const waiter of this.#waiters)
-      if (waiter.revision <= changes.revision) waiter.resolve(true);
+    this.#appliedRevision = revision;
+    for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.resolve(true);
   }
 
   #report(problems: readonly Problem[]): void {

@@ -11,7 +11,7 @@ import {
 } from '../../dataplane/index.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
 import type { KnownDevice } from '../observe/presence.ts';
-import type { RowChanges, RowSettings } from './read.ts';
+import type { AllIds, RowChanges, RowSettings } from './read.ts';
 import {
   defaultMtu,
   deviceEnd,
@@ -85,15 +85,15 @@ export class Translation {
 
   /** Takes rows that changed, at `nowMs` (Unix time). */
   take(changes: RowChanges, nowMs: number): void {
-    const { isEverything, users, devices, rules } = changes;
-    if (isEverything) this.#takeGone(changes, nowMs);
+    const { all, users, devices, rules } = changes;
+    if (all !== null) this.#takeGone(all, nowMs);
     if (changes.settings !== null) this.#takeSettings(changes.settings);
     for (const [id, row] of users) this.#takeUser(id, row, nowMs);
     for (const [id, row] of devices) this.#takeDevice(id, row, nowMs);
     for (const [id, row] of rules) this.#takeRule(id, row);
     this.passTo(nowMs);
     // Then every row came just now.
-    if (isEverything) this.#returning.clear();
+    if (all !== null) this.#returning.clear();
   }
 
   /** Ids of devices that are served again: where they were heard last must be read anew. */
@@ -175,7 +175,7 @@ export class Translation {
   // ---- rows ----
 
   /** What is here and not among all the rows is gone. */
-  #takeGone({ users, devices, rules }: RowChanges, nowMs: number): void {
+  #takeGone({ users, devices, rules }: AllIds, nowMs: number): void {
     for (const id of this.#devices.keys()) if (!devices.has(id)) this.#takeDevice(id, null, nowMs);
     for (const id of this.#rules.keys()) if (!rules.has(id)) this.#takeRule(id, null);
     for (const [id, owner] of this.#owners) {

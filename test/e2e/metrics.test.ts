@@ -4,6 +4,9 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { expressionsOf, missingFrom, readDashboard } from '../support/dashboard.ts';
@@ -21,8 +24,8 @@ import { enrol, type Person } from './people.ts';
 
 const METRICS_TOKEN = 'for-prometheus-and-nothing-else';
 
-/** Prometheus' own tool, given a text; fails where the tool finds a fault. */
-async function promtool(t: ExecutionContext, args: string[], input: string): Promise<void> {
+/** Prometheus' own tool, given a text or a file's name; fails where the tool finds a fault. */
+async function promtool(t: ExecutionContext, args: string[], input = ''): Promise<void> {
   const child = spawn('promtool', args);
   const [out, err] = [text(child.stdout), text(child.stderr)];
   child.stdin.end(input);
@@ -59,7 +62,11 @@ async function judgeMetrics(t: ExecutionContext, postern: Postern): Promise<stri
   for (const expression of expressions)
     t.deepEqual(missingFrom(families, expression, { withSamples: true }), [], expression);
   await promtool(t, ['check', 'metrics'], exposed);
-  await promtool(t, ['check', 'rules', '/dev/stdin'], asRules(expressions));
+  const folder = mkdtempSync(join(tmpdir(), 'postern-rules-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const rules = join(folder, 'rules.yml');
+  writeFileSync(rules, asRules(expressions));
+  await promtool(t, ['check', 'rules', rules]);
   return exposed;
 }
 

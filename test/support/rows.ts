@@ -1,10 +1,11 @@
 // Rows as the reconciler reads them, made by hand, and what they mean.
 
 import { type GatewayConfig, parseAddress } from '../../dataplane/index.ts';
-import type { RowChanges } from '../../lib/reconcile/read.ts';
+import type { RowChanges, RowSettings, TakeRows } from '../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../lib/reconcile/translate.ts';
 import { type Problem, Translation } from '../../lib/reconcile/translation.ts';
-import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
+import type { DeviceRow, Revision, RuleRow, UserRow } from '../../models/index.ts';
+import type { Rows } from './slow-translate.ts';
 
 export const KEY = Buffer.alloc(32, 1).toString('base64');
 export const OTHER_KEY = Buffer.alloc(32, 2).toString('base64');
@@ -92,8 +93,7 @@ export function ruleRow(fields: Partial<RuleRow> = {}): RuleRow {
 /** Rows that changed, and no others. */
 export function changesOf(parts: Partial<RowChanges>): RowChanges {
   return {
-    revision: 1 as RowChanges['revision'],
-    isEverything: false,
+    all: null,
     users: new Map(),
     devices: new Map(),
     rules: new Map(),
@@ -112,8 +112,7 @@ export function everything(parts: {
 }): RowChanges {
   const byId = <R extends { id: string }>(list: R[]): Map<string, R> =>
     new Map(list.map((row) => [row.id, row]));
-  return changesOf({
-    isEverything: true,
+  return complete({
     users: byId(parts.users ?? [userRow()]),
     devices: byId(parts.devices ?? [deviceRow()]),
     rules: byId(parts.rules ?? []),
@@ -122,6 +121,36 @@ export function everything(parts: {
       defaultClientMtu: parts.defaultClientMtu ?? null,
     },
   });
+}
+
+/** Rows, said to be all that there are. */
+export function complete(rows: Rows): RowChanges {
+  const { users, devices, rules } = rows;
+  const all = {
+    users: new Set(users.keys()),
+    devices: new Set(devices.keys()),
+    rules: new Set(rules.keys()),
+  };
+  return { ...rows, all };
+}
+
+/** What a reading takes, in one piece. */
+export async function collect(
+  read: (take: TakeRows) => Promise<Revision>,
+): Promise<RowChanges & { revision: Revision }> {
+  const users = new Map<string, UserRow | null>();
+  const devices = new Map<string, DeviceRow | null>();
+  const rules = new Map<string, RuleRow | null>();
+  let all: RowChanges['all'] = null;
+  let settings: RowSettings | null = null;
+  const revision = await read((page) => {
+    for (const [id, row] of page.users) users.set(id, row);
+    for (const [id, row] of page.devices) devices.set(id, row);
+    for (const [id, row] of page.rules) rules.set(id, row);
+    all = page.all ?? all;
+    settings = page.settings ?? settings;
+  });
+  return { revision, all, users, devices, rules, settings };
 }
 
 /** What a translation says when it has taken these rows alone. */

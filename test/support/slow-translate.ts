@@ -25,7 +25,7 @@ export interface Rows {
 
 /** All rows, of an answer that holds all. */
 export function rowsOf(read: RowChanges): Rows {
-  if (!read.isEverything) throw new Error('these are not all rows');
+  if (read.all === null) throw new Error('these are not all rows');
   return read as unknown as Rows;
 }
 

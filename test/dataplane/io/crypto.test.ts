@@ -13,6 +13,19 @@ test('randomness fills the whole array, and another time otherwise', (t) => {
   t.true(new Set(a).size > 200);
 });
 
+test('small draws never repeat, and a long one is filled as well', (t) => {
+  const seen = new Set<string>();
+  for (let i = 0; i < 1_000; i++) {
+    const bytes = new Uint8Array(1 + (i % 40) + 15);
+    systemRandom(bytes);
+    seen.add(Buffer.from(bytes.subarray(0, 16)).toString('hex'));
+  }
+  t.is(seen.size, 1_000);
+  const long = new Uint8Array(4_096);
+  systemRandom(long);
+  t.true(new Set(long).size > 240);
+});
+
 test('without the addon the portable primitives serve, whatever was asked for', (t) => {
   t.is(choosePrimitives(null, 'openssl'), portablePrimitives);
   t.is(choosePrimitives(null, 'tweetnacl'), portablePrimitives);

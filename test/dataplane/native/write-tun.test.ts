@@ -4,7 +4,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
-import { FAULT_TUN_WRITE, VERDICT_DROP, VERDICT_TUN } from '../../../dataplane/contract.ts';
+import { FAULT_TUN_WRITE, LENGTH, VERDICT_DROP, VERDICT_TUN } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import {
   NativeBench,
@@ -512,6 +512,25 @@ nativeTest('what is written is done with, joined or not', (t, native) => {
 
 nativeTest('a packet shorter than an IPv4 header is not written', (t, native) => {
   t.deepEqual(write(native, [counting(19, 0x45)]), []);
+});
+
+nativeTest('a packet longer than a length can say is not written', (t, native) => {
+  for (const [length, wanted] of [
+    [65_575, 1],
+    [65_576, 0],
+  ] as const) {
+    const bench = new NativeBench(native);
+    try {
+      const { packets } = bench.engine;
+      packets.count = 0;
+      place(packets, 0, counting(1_000, 0x60), { verdict: VERDICT_TUN });
+      packets.descriptors[LENGTH] = length;
+      bench.engine.writeTun(packets);
+      t.is(bench.drain().length, wanted, `${length}`);
+    } finally {
+      bench.close();
+    }
+  }
 });
 
 nativeTest(

@@ -56,6 +56,20 @@ const table: readonly [counter: number, wanted: boolean][] = [
   [0, false],
 ];
 
+test('what was seen before the 33rd counter is remembered behind it', (t) => {
+  for (let last = 0; last < 70; last++) {
+    const window = new ReplayWindow();
+    for (let counter = 0; counter <= last; counter += 3) t.true(window.accept(counter));
+    for (const next of [last + 1, 32, 33, 64, W])
+      if (next > last) {
+        t.true(window.accept(next), `${last} ${next}`);
+        break;
+      }
+    for (let counter = 0; counter <= last; counter++)
+      t.is(window.accept(counter), counter % 3 !== 0, `${last} ${counter}`);
+  }
+});
+
 test('the table of the kernel, one window through', (t) => {
   const window = new ReplayWindow();
   for (const [row, [counter, wanted]] of table.entries())

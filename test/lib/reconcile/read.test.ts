@@ -3,8 +3,10 @@
 import test from 'ava';
 import { readAll, readSince } from '../../../lib/reconcile/read.ts';
 import { pruneChanges, removeUser, writeTransaction } from '../../../models/index.ts';
+import { addCrowd } from '../../support/crowd.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/records.ts';
+import { collect } from '../../support/rows.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: reading what changed equals reading everything`, async (t) => {
@@ -13,13 +15,13 @@ for (const kind of databaseKinds()) {
     const bob = await addUser(database);
     await addDevice(database, alice.id);
     const kept = await addDevice(database, bob.id);
-    const before = await readAll(database);
+    const before = await collect((take) => readAll(database, take));
     await addDevice(database, bob.id);
     await addRule(database, { destination: '10.0.0.0/8' });
     await writeTransaction(database, (tx) => removeUser(database, alice.id, tx));
-    const changes = await readSince(database, before.revision);
-    const after = await readAll(database);
-    t.false(changes.isEverything);
+    const changes = await collect((take) => readSince(database, before.revision, take));
+    const after = await collect((take) => readAll(database, take));
+    t.is(changes.all, null);
     t.is(changes.revision, after.revision);
     t.is(changes.devices.size, 2, 'one came, one went with its owner');
     t.false(changes.devices.has(kept.id));
@@ -32,11 +34,27 @@ for (const kind of databaseKinds()) {
     }
   });
 
+  test(`${kind}: a long table is read in pages, each row once`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addUser(database);
+    await addCrowd(database, id, 2_500);
+    const sizes: number[] = [];
+    const whole = await collect((take) =>
+      readAll(database, (page) => {
+        if (page.devices.size > 0) sizes.push(page.devices.size);
+        take(page);
+      }),
+    );
+    t.deepEqual(sizes, [1_000, 1_000, 500]);
+    t.is(whole.devices.size, 2_500);
+    t.deepEqual(whole.all?.devices, new Set(whole.devices.keys()));
+  });
+
   test(`${kind}: nothing changed is nothing read`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database);
-    const before = await readAll(database);
-    const changes = await readSince(database, before.revision);
+    const before = await collect((take) => readAll(database, take));
+    const changes = await collect((take) => readSince(database, before.revision, take));
     t.is(changes.revision, before.revision);
     t.is(changes.users.size + changes.devices.size + changes.rules.size, 0);
     t.is(changes.settings, null);
@@ -44,19 +62,19 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: changes that are not known any more mean a full read`, async (t) => {
     const database = await openDatabase(t, kind);
-    const before = await readAll(database);
+    const before = await collect((take) => readAll(database, take));
     const { id } = await addUser(database);
     for (let i = 0; i < 3; i++) await addUser(database);
     await pruneChanges(database, 1);
-    const after = await readSince(database, before.revision);
-    t.true(after.isEverything);
+    const after = await collect((take) => readSince(database, before.revision, take));
+    t.deepEqual(after.all?.users, new Set(after.users.keys()));
     t.is(after.users.size, 4);
     t.true(after.users.has(id));
   });
 
   test(`${kind}: changed settings of the configuration are read`, async (t) => {
     const database = await openDatabase(t, kind);
-    const before = await readAll(database);
+    const before = await collect((take) => readAll(database, take));
     t.deepEqual(before.settings, { vpnSessionDuration: 0, defaultClientMtu: null });
     await writeTransaction(database, (transaction) =>
       database.models.Configuration.create(
@@ -64,7 +82,7 @@ for (const kind of databaseKinds()) {
         { transaction },
       ),
     );
-    const { settings } = await readSince(database, before.revision);
+    const { settings } = await collect((take) => readSince(database, before.revision, take));
     t.deepEqual(settings, { vpnSessionDuration: 60, defaultClientMtu: 1_280 });
   });
 }

@@ -21,6 +21,7 @@ import {
 import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/records.ts';
 import { address } from '../../support/packets.ts';
+import { collect } from '../../support/rows.ts';
 import { rowsOf, slowTranslate } from '../../support/slow-translate.ts';
 
 const settings: TranslateSettings = {
@@ -91,7 +92,11 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 /** Whether the data plane obeys exactly what the rows mean. */
 async function obeys(database: Database, gateway: Memory, nowMs = Date.now()): Promise<boolean> {
-  const { config } = slowTranslate(rowsOf(await readAll(database)), settings, nowMs);
+  const { config } = slowTranslate(
+    rowsOf(await collect((take) => readAll(database, take))),
+    settings,
+    nowMs,
+  );
   const standing = new Standing();
   const rules = new Map([...gateway.rules.keys()].map((name) => [name, gateway.rulesOf(name)]));
   standing.replace({ peers: gateway.peers, rules });

@@ -11,6 +11,7 @@ import { Translation } from '../../../lib/reconcile/translation.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../../models/index.ts';
 import {
   changesOf,
+  complete,
   deviceRow,
   everything,
   KEY,
@@ -306,17 +307,12 @@ class Follower {
 
   /** As after changes that were forgotten: rows came and went, and nobody says which. */
   #readAll(): void {
-    const { users, devices, rules } = this.rows;
-    this.translation.take(
-      changesOf({
-        isEverything: true,
-        users: new Map(users),
-        devices: new Map(devices),
-        rules: new Map(rules),
-        settings: this.rows.settings,
-      }),
-      this.nowMs,
-    );
+    const { all, settings: rowSettings } = complete(this.rows as Rows);
+    this.translation.take(changesOf({ settings: rowSettings }), this.nowMs);
+    for (const table of ['users', 'devices', 'rules'] as const)
+      for (const [id, row] of this.rows[table])
+        this.translation.take(changesOf({ [table]: new Map([[id, row]]) }), this.nowMs);
+    this.translation.take(changesOf({ all }), this.nowMs);
   }
 }
 
