@@ -35,6 +35,14 @@ export const token = Joi.string()
   .pattern(/^pst_[A-Za-z0-9_-]{43}$/)
   .messages({ 'string.pattern.base': 'must be pst_ and 43 characters of unpadded base64url' });
 
+/** A token that opens the metrics alone; no API token, which would open everything. */
+export const metricsToken = Joi.string()
+  .pattern(/^(?!pst_)[A-Za-z0-9_.~+/=-]{16,256}$/)
+  .messages({
+    'string.pattern.base':
+      'must be 16 to 256 characters of A-Z a-z 0-9 _ . ~ + / = - and no API token (pst_...)',
+  });
+
 /** The public address; its path, if any, must end in a slash so that paths can be appended. */
 export const externalUrl = Joi.string().custom((value: string, helpers) => {
   let url: URL;

@@ -14,6 +14,7 @@ import {
   ipv4Network,
   ipv6,
   ipv6Network,
+  metricsToken,
   networks,
   password,
   port,
@@ -66,6 +67,9 @@ export interface Config {
   samlCertfilePath: string | null;
   vpnSessionRequireSignIn: boolean;
   auditRetentionDays: number;
+  metricsAccess: 'loopback' | 'token' | 'off';
+  metricsToken: string | null;
+  metricsPerDevice: boolean;
   logFormat: 'text' | 'json' | null;
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error';
   /** Texts of the variables that fix a field of the API's configuration, by their names. */
@@ -415,6 +419,33 @@ export const settings = [
     sentence: 'Days after which entries of the audit trail are forgotten.',
   },
   {
+    name: 'METRICS_ACCESS',
+    schema: choice('loopback', 'token', 'off'),
+    fallback: 'loopback',
+    // Elsewhere than here, so something stands before: to it, everybody comes from this host.
+    derive: ({ externalUrl, httpPort }) =>
+      leadsHere(externalUrl, httpPort) ? 'loopback' : 'token',
+    example: 'token',
+    sentence:
+      "Who may read `/metrics`: this host and whoever shows an administrator's token or `METRICS_TOKEN` (`loopback`), only the latter (`token`, the default where `EXTERNAL_URL` has another port than `HTTP_PORT`, for then a proxy on this host asks for everybody), nobody (`off`).",
+  },
+  {
+    name: 'METRICS_TOKEN',
+    schema: metricsToken,
+    fallback: null,
+    example: '32 characters of A-Z a-z 0-9 or more',
+    sentence: 'A bearer token that opens `/metrics` and nothing else, for Prometheus.',
+    secret: true,
+  },
+  {
+    name: 'METRICS_PER_DEVICE',
+    schema: flag,
+    fallback: true,
+    example: 'false',
+    sentence:
+      'Whether `/metrics` tells of each device, with name, endpoint and addresses: some 2 kB of text each.',
+  },
+  {
     name: 'LOG_FORMAT',
     schema: choice('text', 'json'),
     fallback: null,
@@ -429,6 +460,13 @@ export const settings = [
     sentence: 'Lowest level that is logged.',
   },
 ] as const satisfies readonly Setting[];
+
+/** Whether the public address is that of this listener itself. */
+function leadsHere(externalUrl: string | null, httpPort: number): boolean {
+  if (externalUrl === null || !httpPort) return true;
+  const { port: named, protocol } = new URL(externalUrl);
+  return Number(named || (protocol === 'https:' ? 443 : 80)) === httpPort;
+}
 
 /** Field of Config that holds a setting: WIREGUARD_PORT -> wireguardPort. */
 export function fieldOf(name: string): string {

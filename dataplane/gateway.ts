@@ -27,7 +27,7 @@ import {
 } from './io/system.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
-import { Totals } from './totals.ts';
+import { type PeerTotals, Totals } from './totals.ts';
 import type { Command, Report, WorkerOptions } from './worker.ts';
 
 /** What runs, for people and for health. */
@@ -50,6 +50,8 @@ export interface Gateway {
   amend(amendment: Amendment): Promise<void>;
   /** Takes what moved since the last sample. */
   sample(): Promise<Sample>;
+  /** Every peer that is served, and its totals as of the last sample. */
+  peers(): Iterable<PeerTotals>;
   /** Stops: keys are wiped, the TUN and the nft table go. */
   close(): Promise<void>;
 }
@@ -322,6 +324,10 @@ class Shell implements Gateway {
     return report.sample;
   }
 
+  peers(): Iterable<PeerTotals> {
+    return this.#totals.of(this.#standing.peers);
+  }
+
   /** How long the worker owes an answer. */
   #silentMs(): number {
     const [oldest] = this.#pending.values();
@@ -359,7 +365,7 @@ class Shell implements Gateway {
       this.#uapi = await openUapi(interfaceName, () => ({
         privateKey,
         listenPort: this.#listenPort,
-        peers: this.#totals.of(this.#standing.peers),
+        peers: this.peers(),
       }));
     } catch (error) {
       log('info', `"wg show ${interfaceName}" cannot ask this gateway: ${messageOf(error)}`);

@@ -15,5 +15,7 @@ export type { GatewayOptions } from './descriptors.ts';
 export { createGateway } from './gateway.ts';
 export type { Gateway, GatewayFacts } from './gateway.ts';
 export { derivePublicKey, isLowOrder, makePrivateKey } from './noise/keys.ts';
+export { type ReasonName, reasonNames } from './reasons.ts';
+export type { PeerTotals } from './totals.ts';
 export { formatAddress, parseAddress } from './wire/address.ts';
 export type { Endpoint } from './wire/address.ts';

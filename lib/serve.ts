@@ -27,11 +27,12 @@ import { startHourly } from './hourly.ts';
 import { forgetEntries } from './observe/audit.ts';
 import { Counters } from './observe/counters.ts';
 import { messageOf } from './observe/log.ts';
-import { Reconciler } from './reconcile/reconciler.ts';
-import { Sampler } from './reconcile/sampler.ts';
+import { Presence } from './observe/presence.ts';
+import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
+import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import { createServer } from './server.ts';
-import type { Log, Observed, Readiness } from './services.ts';
+import type { Log, Observed, Readiness, Watched } from './services.ts';
 
 /** A gateway that serves. */
 export interface Running {
@@ -114,21 +115,15 @@ async function climb(
     timestampFloorMs: clockFloorMs,
   });
   undo.push(() => opening.then((gateway) => gateway.close(), ignore));
-  const reconciler = new Reconciler({
-    database,
-    gateway: opening,
-    settings: { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id },
-    clockFloorMs,
-    log,
-    wallMs: () => Date.now(),
-  });
+  const settings = { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id };
+  const followers = followersOf({ database, gateway: opening, settings, clockFloorMs, log });
+  const { reconciler } = followers;
   undo.push(() => reconciler.stop());
   const following = reconciler.start();
   following.catch(ignore);
   const gateway = await opening;
 
-  const deviceIdOf = (key: string): string | null => reconciler.deviceIdOf(key);
-  const sampler = new Sampler({ database, gateway, gatewayId: identity.id, deviceIdOf, log });
+  const sampler = samplerOf({ database, gateway, gatewayId: identity.id, log }, followers);
   const state = { isDraining: false };
   const counters = new Counters();
   const shared = { database, log, counters };
@@ -140,6 +135,7 @@ async function climb(
     readiness: () => readinessOf(gateway, reconciler, state.isDraining),
     observed: observedBy(sampler, reconciler),
     ...(passwordCost === undefined ? {} : { passwordCost }),
+    watched: watchedBy(gateway, sampler, followers),
   });
   await following;
 
@@ -210,12 +206,61 @@ async function listen(server: Server, config: Config): Promise<void> {
   }
 }
 
+/** What follows the database, and who is told of it. */
+interface Followers {
+  readonly reconciler: Reconciler;
+  readonly presence: Presence;
+}
+
+function followersOf(options: Omit<ReconcilerOptions, 'onAmended' | 'wallMs'>): Followers {
+  const reconciler = new Reconciler({
+    ...options,
+    onAmended: ({ peers }) => presence.remove(goneFrom(peers)),
+    wallMs: () => Date.now(),
+  });
+  const deviceOf: Watched['deviceOf'] = (key) => reconciler.servedDeviceOf(key);
+  const presence = new Presence({ deviceOf, log: options.log });
+  return { reconciler, presence };
+}
+
+function samplerOf(
+  options: Omit<SamplerOptions, 'deviceIdOf' | 'onSample'>,
+  { reconciler, presence }: Followers,
+): Sampler {
+  return new Sampler({
+    ...options,
+    deviceIdOf: (key) => reconciler.deviceIdOf(key),
+    onSample: ({ peers }) => presence.observe(peers),
+  });
+}
+
 function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
   return {
     drops: () => sampler.drops,
     rules: () => sampler.rules,
     problems: () => reconciler.problems,
   };
+}
+
+function watchedBy(
+  gateway: Gateway,
+  sampler: Sampler,
+  { reconciler, presence }: Followers,
+): Watched {
+  return {
+    facts: () => gateway.facts,
+    peers: () => gateway.peers(),
+    deviceOf: (publicKey) => reconciler.servedDeviceOf(publicKey),
+    ruleActions: () => reconciler.ruleActions(),
+    reconciler: () => reconciler.work,
+    presence: () => presence.counts,
+    isSamplerFailing: () => sampler.isFailing,
+  };
+}
+
+/** Keys of the peers that an amendment takes away. */
+function goneFrom(peers: ReadonlyMap<string, unknown>): string[] {
+  return [...peers].filter(([, peer]) => peer === null).map(([publicKey]) => publicKey);
 }
 
 function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boolean): Readiness {

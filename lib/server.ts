@@ -14,6 +14,7 @@ import { health } from './api/health.ts';
 import { inForce } from './api/in-force.ts';
 import { answerClientErrors, createListener, HTTP_LIMITS } from './api/listener.ts';
 import { openApi } from './api/openapi/index.ts';
+import { metricsRoute } from './api/metrics.ts';
 import { Recall } from './api/recall.ts';
 import { outsidePath } from './api/routes.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
@@ -21,6 +22,7 @@ import { v0 } from './api/v0/index.ts';
 import { Writes } from './api/writes.ts';
 import { bearer } from './auth/index.ts';
 import { Sessions } from './auth/sessions.ts';
+import { Metrics } from './observe/metrics/index.ts';
 import type { Services } from './services.ts';
 import { answerPerson } from './web/error-page.ts';
 import { webPages } from './web/index.ts';
@@ -66,6 +68,10 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: clientAddress, options: services });
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
+  void server.register({
+    plugin: metricsRoute,
+    options: { services, metrics: new Metrics(services) },
+  });
   void server.register({ plugin: health, options: services });
   void server.register({ plugin: openApi, options: { outside } });
   void server.register({ plugin: docs, options: { outside } });

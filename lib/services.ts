@@ -3,11 +3,13 @@
 // else.
 
 import type { Config } from '../config/index.ts';
-import type { RuleSample } from '../dataplane/index.ts';
+import type { GatewayFacts, PeerTotals, RuleSample } from '../dataplane/index.ts';
 import type { Database } from '../models/index.ts';
 import type { HttpLimits } from './api/listener.ts';
 import type { DiscoveryLimits } from './auth/discovery.ts';
 import type { Counters } from './observe/counters.ts';
+import type { KnownDevice, PresenceCounts } from './observe/presence.ts';
+import type { ReconcilerWork } from './reconcile/reconciler.ts';
 import type { Problem } from './reconcile/translation.ts';
 
 /** A log of one room; pino's methods, of which Postern uses these. */
@@ -36,6 +38,20 @@ export interface Observed {
   readonly problems: () => readonly Problem[];
 }
 
+/** What metrics tell of this process's gateway beside; all of it is in memory. */
+export interface Watched {
+  readonly facts: () => GatewayFacts;
+  /** Devices that are served, with what they did since the data plane began. */
+  readonly peers: () => Iterable<PeerTotals>;
+  readonly deviceOf: (publicKey: string) => KnownDevice | null;
+  /** Rules that are in force, with their actions. */
+  readonly ruleActions: () => Iterable<readonly [id: string, action: string]>;
+  readonly reconciler: () => ReconcilerWork;
+  readonly presence: () => PresenceCounts;
+  /** Whether what was observed cannot be written to the database. */
+  readonly isSamplerFailing: () => boolean;
+}
+
 /** What the server needs. */
 export interface Services {
   readonly config: Config;
@@ -52,6 +68,8 @@ export interface Services {
   readonly readiness: () => Readiness;
   /** What the data plane was seen to do; left out where there is none. */
   readonly observed?: Observed;
+  /** The same for metrics. */
+  readonly watched?: Watched;
   /** Limits of the listener that differ from those of listener.ts. */
   readonly httpLimits?: Partial<HttpLimits>;
   /** Bounds of fetches of discovery documents; those of discovery.ts where they are left out. */

@@ -6,7 +6,7 @@ import type { GatewayOptions } from '../descriptors.ts';
 import { type Change, isEmpty, Standing } from '../diff.ts';
 import type { Gateway, GatewayFacts } from '../gateway.ts';
 import { TypeScriptEngine } from '../io/engine.ts';
-import { Totals } from '../totals.ts';
+import { type PeerTotals, Totals } from '../totals.ts';
 import type { Endpoint } from '../wire/address.ts';
 import type { GatewayParticipant, MemoryNetwork } from './network.ts';
 import { PipelineNode } from './node.ts';
@@ -75,6 +75,10 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     const sample = this.pipeline.sample();
     this.#totals.add(sample.peers, this.#standing.peers, this.#network.wallMs);
     return sample;
+  }
+
+  peers(): Iterable<PeerTotals> {
+    return this.#totals.of(this.#standing.peers);
   }
 
   async close(): Promise<void> {

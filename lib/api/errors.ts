@@ -57,6 +57,8 @@ export type ErrorCode = keyof typeof answers;
 export interface ErrorOptions {
   /** Public: the messages by field. */
   readonly faults?: Faults;
+  /** What it is counted as; its code where this is left out. A word of ours, never of a request. */
+  readonly reason?: string;
   /** For the log alone. */
   readonly detail?: string;
   readonly cause?: unknown;
@@ -67,11 +69,13 @@ export class ApiError extends Error {
   override name = 'ApiError';
   readonly code: ErrorCode;
   readonly faults: Faults | null;
+  readonly reason: string;
 
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
     super(options.detail ?? code, { cause: options.cause });
     this.code = code;
     this.faults = options.faults ?? null;
+    this.reason = options.reason ?? code;
   }
 }
 
@@ -93,7 +97,7 @@ export const errorAnswers: Plugin<ErrorAnswers> = {
       const { response } = request;
       if (!(response instanceof Error)) return h.continue;
       const error = toApiError(request, response);
-      counters.add('requests_refused', error.code);
+      counters.add('requests_refused', error.reason);
       if (answers[error.code].status >= 500) logFault(log, request, error);
       const page = await answerPerson(request, h, error);
       return withHeaders(page ?? answerTo(request, h, error), error);

@@ -47,6 +47,11 @@ export interface ListContext {
   readonly outside: string;
 }
 
+/** The same with the id of the request at hand, for the log. */
+interface AskedContext extends ListContext {
+  readonly requestId: string;
+}
+
 /** What the filter `user_id` selects; nobody has an id that is none. */
 export function selectOwner(id: string): Narrow | null {
   return isUuid(id) ? { userId: id.toLowerCase() } : null;
@@ -61,7 +66,8 @@ export async function answerList(
 ): Promise<ResponseObject> {
   const query = readListQuery(request.url.search, listed.filters);
   if (query.narrow === null) return h.response({ data: [] });
-  if (query.page === null) return answerAll(context, listed, query.narrow, h);
+  if (query.page === null)
+    return answerAll({ ...context, requestId: request.app.id }, listed, query.narrow, h);
   const { limit } = query.page;
   // One more record than asked for tells whether there is a next page.
   const records = await listed.list({ ...query.narrow, ...query.page, limit: limit + 1 });
@@ -76,14 +82,14 @@ export async function answerList(
 }
 
 async function answerAll(
-  { recall, log }: ListContext,
+  context: AskedContext,
   listed: Listed,
   narrow: Narrow,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const isWhole = Object.keys(narrow).length === 0;
-  const text = isWhole ? await recallText(recall, listed) : await shortText(listed, narrow);
-  const body = text ?? (await longText(log, listed, narrow));
+  const text = isWhole ? await recallText(context.recall, listed) : await shortText(listed, narrow);
+  const body = text ?? (await longText(context, listed, narrow));
   return h.response(body).type('application/json; charset=utf-8');
 }
 
@@ -110,7 +116,11 @@ async function shortText(listed: Listed, narrow: Narrow): Promise<string | null>
 }
 
 /** A list that is read while it is sent; what fails before the first byte fails the request. */
-async function longText(log: Log, listed: Listed, narrow: Narrow): Promise<Readable> {
+async function longText(
+  { log, requestId }: AskedContext,
+  listed: Listed,
+  narrow: Narrow,
+): Promise<Readable> {
   const rest = pieces(listed, narrow);
   const first = await rest.next();
   async function* all(): AsyncGenerator<string> {
@@ -119,7 +129,8 @@ async function longText(log: Log, listed: Listed, narrow: Narrow): Promise<Reada
       yield* rest;
     } catch (error) {
       // The client sees the connection break: what it got is no JSON.
-      log.error({ list: listed.name, err: describeError(error) }, 'a list broke off');
+      const fields = { request_id: requestId, list: listed.name, err: describeError(error) };
+      log.error(fields, 'a list broke off');
       throw error;
     }
   }

@@ -23,12 +23,13 @@ export class RateLimits {
 
   /** Refuses a request of a good token that asks too often. */
   judgeToken(tokenId: string): void {
-    if (this.#tokens?.take(tokenId) === false) throw new ApiError('too_many_requests');
+    if (this.#tokens?.take(tokenId) === false)
+      throw new ApiError('too_many_requests', { reason: 'too_many_of_token' });
   }
 
   /** Refuses a request without a good token, from an address that makes too many of them. */
   judgeStranger(address: string): void {
     if (this.#addresses?.take(addressScope(address)) === false)
-      throw new ApiError('too_many_requests');
+      throw new ApiError('too_many_requests', { reason: 'too_many_of_address' });
   }
 }

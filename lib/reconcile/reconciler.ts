@@ -3,7 +3,7 @@
 // level-triggered: a lost bell, a crash between commit and bell, another process's write are all
 // picked up by the next turn. On an error the last good state stands, and health says so.
 
-import type { Gateway } from '../../dataplane/index.ts';
+import type { Amendment, Gateway } from '../../dataplane/index.ts';
 import {
   type Database,
   pruneChanges,
@@ -11,6 +11,7 @@ import {
   recordHeartbeat,
   type Revision,
 } from '../../models/index.ts';
+import type { KnownDevice } from '../observe/presence.ts';
 import type { Log } from '../services.ts';
 import { readAll, readSince, type TakeRows } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
@@ -37,6 +38,8 @@ export interface ReconcilerOptions {
   /** What this gateway's timestamps may have come to before, Unix time in ms. */
   readonly clockFloorMs: number;
   readonly log: Log;
+  /** Is told what came into force. */
+  readonly onAmended?: (amendment: Amendment) => void;
   /** Unix time in ms. */
   readonly wallMs: () => number;
 }
@@ -44,6 +47,19 @@ export interface ReconcilerOptions {
 interface Waiter {
   readonly revision: number;
   readonly resolve: (applied: boolean) => void;
+}
+
+/** What a reconciler has done since it began. */
+export interface ReconcilerWork {
+  readonly appliedRevision: number;
+  /** Turns that ended well, and the others. */
+  readonly turns: number;
+  readonly failures: number;
+  /** What the former took together. */
+  readonly turnsMs: number;
+  /** Unix time in ms; null before the first. */
+  readonly lastTurnMs: number | null;
+  readonly isFailing: boolean;
 }
 
 /** The reconciler of one gateway. */
@@ -55,6 +71,7 @@ export class Reconciler {
   #appliedRevision: Revision | null = null;
   #problems: readonly Problem[] = [];
   #error: Error | null = null;
+  readonly #work = { turns: 0, failures: 0, turnsMs: 0, lastTurnMs: null as number | null };
   /** When the turn that runs began, monotonic ms; null between turns. */
   #turnBeganAt: number | null = null;
   readonly #waiters = new Set<Waiter>();
@@ -79,7 +96,7 @@ export class Reconciler {
   /** Brings the data plane up to the present rows, once, then keeps it there. */
   async start(): Promise<void> {
     this.#silenceBell = this.#options.database.onCommit(() => this.#ring());
-    await this.#turn();
+    await this.#countedTurn();
     this.#loop = this.#run();
   }
 
@@ -109,6 +126,12 @@ export class Reconciler {
     return this.#error;
   }
 
+  /** What it has done, for those who watch. */
+  get work(): ReconcilerWork {
+    const isFailing = this.#error !== null || this.isStuck;
+    return { ...this.#work, appliedRevision: this.appliedRevision, isFailing };
+  }
+
   /** True while a turn hangs, on a database that accepts and does not answer say. */
   get isStuck(): boolean {
     return this.#turnBeganAt !== null && performance.now() - this.#turnBeganAt > STUCK_MS;
@@ -117,6 +140,16 @@ export class Reconciler {
   /** The device that a public key belongs to, or belonged to until lately. */
   deviceIdOf(publicKey: string): string | null {
     return this.#translation.deviceIdOf(publicKey);
+  }
+
+  /** The device that is served under a public key; null where none is. */
+  servedDeviceOf(publicKey: string): KnownDevice | null {
+    return this.#translation.servedDeviceOf(publicKey);
+  }
+
+  /** The rules that are in force, and what each does. */
+  ruleActions(): ReturnType<Translation['ruleActions']> {
+    return this.#translation.ruleActions();
   }
 
   /** Waits until a revision is in force; false when `timeoutMs` pass first. */
@@ -151,7 +184,7 @@ export class Reconciler {
       this.#rung = false;
       this.#turnBeganAt = performance.now();
       try {
-        await this.#turn();
+        await this.#countedTurn();
         // A database that can be read and not written, on a full disk say, is no success.
         await this.#housekeeping();
         this.#onSuccess();
@@ -180,6 +213,14 @@ export class Reconciler {
     this.#rouse = null;
   }
 
+  async #countedTurn(): Promise<void> {
+    const began = performance.now();
+    await this.#turn();
+    this.#work.turns += 1;
+    this.#work.turnsMs += performance.now() - began;
+    this.#work.lastTurnMs = this.#options.wallMs();
+  }
+
   /** One turn: read what changed, say what it means now, put it in force. */
   async #turn(): Promise<void> {
     const { database, gateway, wallMs } = this.#options;
@@ -198,6 +239,7 @@ export class Reconciler {
     if (amendment !== null) {
       await (await gateway).amend(amendment);
       translation.told();
+      this.#options.onAmended?.(amendment);
       this.#report(translation.problems);
     }
     this.#appliedRevision = revision;
@@ -221,6 +263,7 @@ export class Reconciler {
 
   #onFailure(cause: unknown): void {
     const error = cause instanceof Error ? cause : new Error(String(cause));
+    this.#work.failures += 1;
     if (this.#error === null)
       this.#options.log.error(
         { err: error },

@@ -19,6 +19,8 @@ export interface SamplerOptions {
   /** The device behind a public key, null when it is gone. */
   readonly deviceIdOf: (publicKey: string) => string | null;
   readonly log: Log;
+  /** Is told what each sample saw. */
+  readonly onSample?: (sample: Sample) => void;
 }
 
 /** The sampler of one gateway. */
@@ -56,6 +58,11 @@ export class Sampler {
   /** Hits by rule since the gateway began. */
   get rules(): ReadonlyMap<string, RuleSample> {
     return this.#rules;
+  }
+
+  /** True while what was seen cannot be written. */
+  get isFailing(): boolean {
+    return this.#isFailing;
   }
 
   /** Takes one sample and writes it; a call while one runs waits for that one. Never rejects. */
@@ -102,6 +109,7 @@ export class Sampler {
         txBytes: peer.txBytes,
       });
     }
+    this.#options.onSample?.(sample);
     for (const rule of sample.rules) this.#addRule(rule);
     this.#observeDrops(sample.drops);
   }

@@ -10,6 +10,7 @@ import {
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
+import type { KnownDevice } from '../observe/presence.ts';
 import type { AllIds, RowChanges, RowSettings } from './read.ts';
 import {
   defaultMtu,
@@ -41,6 +42,8 @@ interface Owner {
 }
 
 interface Device {
+  readonly id: string;
+  readonly name: string;
   readonly ownerId: string;
   readonly publicKey: string;
   readonly usesDefaultMtu: boolean;
@@ -142,6 +145,19 @@ export class Translation {
     return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
   }
 
+  /** The device that is served under a public key; null where none is. */
+  servedDeviceOf(publicKey: string): KnownDevice | null {
+    const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
+    if (device === undefined || !this.#isServed(device)) return null;
+    return { id: device.id, userId: device.ownerId, name: device.name };
+  }
+
+  /** The rules that are in force, and what each does. */
+  *ruleActions(): Generator<readonly [id: string, action: RuleConfig['action']]> {
+    for (const [id, { rules }] of this.#rules)
+      if (rules[0] !== undefined) yield [id, rules[0].action];
+  }
+
   /** Devices that should be served, and rules, that cannot be obeyed as they stand. */
   get problems(): Problem[] {
     const problems: Problem[] = [];
@@ -194,6 +210,8 @@ export class Translation {
     const { user_id: ownerId, public_key: publicKey } = row;
     const peer = translateDevice(row, this.#settings);
     const device = {
+      id,
+      name: row.name,
       ownerId,
       publicKey,
       usesDefaultMtu: row.use_default_mtu,

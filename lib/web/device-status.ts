@@ -4,10 +4,8 @@
 import type { DeviceRow } from '../../models/index.ts';
 import { showTime } from '../api/routes.ts';
 import { type SwitchState, switchState } from '../devices/switches.ts';
+import { ONLINE_MS } from '../observe/presence.ts';
 import { bytesInWords } from './words.ts';
-
-/** A device that was silent for longer has no keys that still serve: REJECT_AFTER_TIME. */
-export const ONLINE_MS = 180_000;
 
 /** What the gateways saw of a device last. */
 export interface SeenDevice {

@@ -8,8 +8,9 @@ import {
   readLatestHandshakes,
   type FleetStatus,
 } from '../../models/index.ts';
+import { ONLINE_MS } from '../observe/presence.ts';
 import type { Services } from '../services.ts';
-import { deviceStatusView, ONLINE_MS } from './device-status.ts';
+import { deviceStatusView } from './device-status.ts';
 import { ownerEmails } from './owners.ts';
 import { inOrder } from './searched.ts';
 import { bytesInWords } from './words.ts';

@@ -62,7 +62,10 @@ export class LiveStatus {
   follow(deviceId: string | null, sessionId: string): Readable {
     const ofSession = [...this.#lookers].filter((looker) => looker.sessionId === sessionId);
     if (this.#lookers.size >= STREAMS_MAX || ofSession.length >= STREAMS_PER_SESSION_MAX)
-      throw new ApiError('too_many_requests', { detail: 'too many live pages' });
+      throw new ApiError('too_many_requests', {
+        reason: 'too_many_live_pages',
+        detail: 'too many live pages',
+      });
     const stream = new Readable({ read: () => undefined, highWaterMark: UNREAD_BYTES_MAX });
     const looker = { deviceId, sessionId, stream };
     stream.once('close', () => this.#lookers.delete(looker));

@@ -330,6 +330,35 @@ for (const [environment, expected] of [
     t.is(parse(environment).config?.externalUrl, expected);
   });
 
+for (const [environment, expected] of [
+  [{}, 'loopback'],
+  [{ HTTP_PORT: '0' }, 'loopback'],
+  [{ EXTERNAL_URL: 'http://vpn.example.com:13000/' }, 'loopback'],
+  [{ EXTERNAL_URL: 'https://vpn.example.com/', HTTP_PORT: '443' }, 'loopback'],
+  [{ EXTERNAL_URL: 'https://vpn.example.com/' }, 'token'],
+  [{ EXTERNAL_URL: 'http://vpn.example.com/' }, 'token'],
+  [{ EXTERNAL_URL: 'https://vpn.example.com/', METRICS_ACCESS: 'loopback' }, 'loopback'],
+  [{ METRICS_ACCESS: 'off' }, 'off'],
+] as const)
+  test(`the metrics with ${JSON.stringify(environment)} are open to: ${expected}`, (t) => {
+    t.is(parse(environment).config?.metricsAccess, expected);
+  });
+
+for (const [token, isGood] of [
+  ['sixteen-or-more-', true],
+  ['fifteen--------', false],
+  ['with a space in between', false],
+  [`pst_${'a'.repeat(43)}`, false],
+  ['ü'.repeat(20), false],
+] as const)
+  test(`METRICS_TOKEN=${token} is ${isGood ? '' : 'not '}taken, and never told`, (t) => {
+    const { config, faults } = parse({ METRICS_TOKEN: token });
+    t.is(config?.metricsToken ?? null, isGood ? token : null);
+    t.is(faults.length, isGood ? 0 : 1);
+    t.false(faults.join().includes(token));
+    if (config !== null) t.true(describeConfig(config).includes('METRICS_TOKEN=(hidden)'));
+  });
+
 for (const [url, isAdvised] of [
   [null, true],
   ['http://localhost:8080/', true],

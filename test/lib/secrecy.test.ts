@@ -20,6 +20,7 @@ const OTHER_PASSWORD = 'staple staple staple';
 const CLIENT_SECRET = 'a-client-secret';
 const EMAIL = 'ann.person@example.com';
 const ADMIN = 'admin.person@example.com';
+const METRICS_TOKEN = 'for-prometheus-and-nothing-else';
 
 interface Sent {
   method: string;
@@ -117,6 +118,7 @@ test('the log of a process, at its lowest level, holds nothing that is secret', 
     BOOTSTRAP_API_TOKEN: token,
     DATABASE_ENCRYPTION_KEY: encryptionKey,
     WIREGUARD_PRIVATE_KEY: privateKey,
+    METRICS_TOKEN,
   });
   const provider = await openProvider(t);
   const statuses = new Set<number>();
@@ -136,6 +138,11 @@ test('the log of a process, at its lowest level, holds nothing that is secret', 
     return { status: response.status, text: await response.text() };
   };
   await run(send, provider.origin, secrets);
+  const scrapes = [METRICS_TOKEN, token, secrets.strange].map((shown) =>
+    send({ method: 'GET', path: '/metrics', token: shown }),
+  );
+  const [metrics = ''] = (await Promise.all(scrapes)).map(({ text }) => text);
+  t.true(metrics.includes('wg_gateway_ready 1'));
   child.kill('SIGTERM');
   await once(child, 'exit');
   t.deepEqual(
@@ -153,11 +160,17 @@ test('the log of a process, at its lowest level, holds nothing that is secret', 
     secrets.strange,
     encryptionKey,
     privateKey,
+    METRICS_TOKEN,
     '$2b$',
     'Bearer',
     'X509',
   ];
-  for (const secret of hidden) t.false(output().includes(secret), secret);
+  for (const secret of hidden) {
+    t.false(output().includes(secret), secret);
+    t.false(metrics.includes(secret), secret);
+  }
+  t.notRegex(metrics, /person@/i, 'nobody is named');
+  t.true(output().includes('a request was answered'));
   t.true(output().includes('Postern stops'), 'the whole log was read');
   for (const line of output()
     .split('\n')

@@ -4,10 +4,16 @@
 import type Joi from 'joi';
 import { configurationFields } from '../v0/configuration.ts';
 import { deviceFields, deviceFilters } from '../v0/devices.ts';
+import { ruleCounterFields } from '../v0/rule-counters.ts';
 import { ruleFields, ruleFilters } from '../v0/rules.ts';
 import { userFields, userFilters } from '../v0/users.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
-import { collectionPaths, configurationPaths, type Described } from './operations.ts';
+import {
+  collectionPaths,
+  configurationPaths,
+  type Described,
+  ruleCounterPaths,
+} from './operations.ts';
 import { answerSchema, type Json, requestSchema } from './schemas.ts';
 
 const uuid: Json = { description: 'In any case.', schema: { type: 'string', format: 'uuid' } };
@@ -76,6 +82,7 @@ export function openApiDocument(outside: string): Json {
       ...collectionPaths(devices),
       ...collectionPaths(users),
       ...collectionPaths(rules),
+      ...ruleCounterPaths(rules),
       ...configurationPaths(configuration),
       ...documentPath,
     },
@@ -84,6 +91,7 @@ export function openApiDocument(outside: string): Json {
         ...schemasOf(devices),
         ...schemasOf(users),
         ...schemasOf(rules),
+        RuleCounters: answerSchema(ruleCounterFields),
         Configuration: answerSchema(configurationFields),
         ConfigurationUpdate: requestSchema(configurationFields, 'update'),
         ...errorSchemas,

@@ -71,6 +71,23 @@ export function collectionPaths(described: Described): Json {
   };
 }
 
+/** The path of the counters of a rule. */
+export function ruleCounterPaths(rules: Described): Json {
+  return {
+    '/v0/rules/{id}/counters': {
+      parameters: [{ name: 'id', in: 'path', required: true, ...rules.id }],
+      get: operation(rules, 'showRuleCounters', {
+        summary: 'Show how often a rule decided',
+        description: 'Hits at the gateway that answers, since it was started.',
+        responses: answersOf(
+          { 200: answer('The counters.', { data: schemaRef('RuleCounters') }) },
+          [404, ...READ],
+        ),
+      }),
+    },
+  };
+}
+
 /** The path of the one configuration. */
 export function configurationPaths(described: Described): Json {
   const one = { data: schemaRef(described.title) };

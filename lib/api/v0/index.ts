@@ -4,6 +4,7 @@ import type { Plugin } from '@hapi/hapi';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
 import { configurationRoutes } from './configuration.ts';
 import { Devices } from './devices.ts';
+import { ruleCounterRoutes } from './rule-counters.ts';
 import { Rules } from './rules.ts';
 import { Users } from './users.ts';
 
@@ -14,6 +15,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(collectionRoutes(context, new Devices(context)));
     server.route(collectionRoutes(context, new Users(context)));
     server.route(collectionRoutes(context, new Rules(context)));
+    server.route(ruleCounterRoutes(context));
     server.route(configurationRoutes(context));
   },
 };

@@ -100,12 +100,15 @@ async function changePassword(
 
 /** Counted like a sign-in: an open browser that somebody left must not serve to guess. */
 async function isOwnPassword(web: Web, request: Request, user: User): Promise<boolean> {
-  const { database } = web.services;
+  const { database, counters } = web.services;
   if (user.password_hash === null) return false;
   const counted = [accountOf(user.email), fromAddress(request.app.address)];
-  if ((await takeAttempt(database, counted)).refusedBy !== null) return false;
+  const { refusedBy } = await takeAttempt(database, counted);
   const typed = textOf(request, 'current_password');
-  if (!(await verifyPassword(typed, user.password_hash))) return false;
+  if (refusedBy !== null || !(await verifyPassword(typed, user.password_hash))) {
+    counters.add('sign_ins', refusedBy === null ? 'bad_own_password' : 'too_many_own_passwords');
+    return false;
+  }
   await web.writes.run(request, {
     judge: async () => null,
     write: (transaction) => forgiveAttempt(database, counted, transaction),

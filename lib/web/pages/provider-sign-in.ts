@@ -59,7 +59,7 @@ export class ProviderSignIn {
   step(handler: Step): Step {
     return async (request, h) => {
       if (this.#buckets?.take(addressScope(request.app.address ?? '')) === false)
-        throw new ApiError('too_many_requests');
+        throw new ApiError('too_many_requests', { reason: 'too_many_provider_steps' });
       try {
         return await handler(request, h);
       } catch (error) {

@@ -159,14 +159,21 @@ async function withCode<T>(
   h: ResponseToolkit,
   write: (user: User, transaction: Transaction) => Promise<T>,
 ): Promise<T | null> {
-  const { database } = web.services;
+  const { database, counters } = web.services;
   const counted = codesOf(request, actorId(request));
-  if ((await takeAttempt(database, counted)).refusedBy !== null) return null;
-  return changeFactors(web, request, h, async (user, transaction) => {
-    if (!(await spendCode(database, user.id, textOf(request, 'code'), transaction))) return null;
-    await forgiveAttempt(database, counted, transaction);
-    return write(user, transaction);
-  });
+  const { refusedBy } = await takeAttempt(database, counted);
+  const done =
+    refusedBy === null
+      ? await changeFactors(web, request, h, async (user, transaction) => {
+          const code = textOf(request, 'code');
+          if (!(await spendCode(database, user.id, code, transaction))) return null;
+          await forgiveAttempt(database, counted, transaction);
+          return write(user, transaction);
+        })
+      : null;
+  if (done === null)
+    counters.add('sign_ins', refusedBy === null ? 'bad_own_code' : 'too_many_own_codes');
+  return done;
 }
 
 /**

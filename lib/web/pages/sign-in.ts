@@ -36,7 +36,8 @@ export function signInPages(web: Web): ServerRoute[] {
   const leave = async (request: Request, h: ResponseToolkit) => {
     const session = await web.sessions.find(request);
     await signOut(web, request, h);
-    const address = session === null ? null : await addressAtProvider(web, clients, session);
+    const address =
+      session === null ? null : await addressAtProvider(web, request, clients, session);
     if (address === null) return web.pages.redirect(h, '/');
     return web.pages.leave(request, h, address);
   };
@@ -56,6 +57,7 @@ export function signInPages(web: Web): ServerRoute[] {
 /** Where signing out goes on; null where it ends here, as it does when anything is amiss. */
 async function addressAtProvider(
   { services, recall }: Web,
+  request: Request,
   clients: OidcClients,
   session: LiveSession,
 ): Promise<string | null> {
@@ -66,7 +68,8 @@ async function addressAtProvider(
     const context = { database, clients, providers, externalUrl: config.externalUrl };
     return await signOutAddress(context, session);
   } catch (error) {
-    log.warn({ err: describeError(error) }, 'nobody was signed out at the provider');
+    const fields = { request_id: request.app.id, err: describeError(error) };
+    log.warn(fields, 'nobody was signed out at the provider');
     return null;
   }
 }

@@ -60,7 +60,7 @@ test('too many requests are answered 429 with the time to wait, and counted', as
   t.deepEqual(answer.body, { error: 'too_many_requests' });
   t.is(answer.headers['retry-after'], '1');
   t.not(answer.headers['x-request-id'], undefined);
-  t.true(server.services.counters.of('requests_refused', 'too_many_requests') >= 1);
+  t.true(server.services.counters.of('requests_refused', 'too_many_of_token') >= 1);
 });
 
 test('another token of the same user goes on', async (t) => {

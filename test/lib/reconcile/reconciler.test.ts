@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { isEmpty, Standing } from '../../../dataplane/diff.ts';
 import type { Amendment, PeerConfig, RuleConfig } from '../../../dataplane/index.ts';
 import { readAll } from '../../../lib/reconcile/read.ts';
-import { Reconciler } from '../../../lib/reconcile/reconciler.ts';
+import { Reconciler, type ReconcilerOptions } from '../../../lib/reconcile/reconciler.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import type { Log } from '../../../lib/services.ts';
 import {
@@ -63,7 +63,9 @@ const silent: Log = { debug() {}, info() {}, warn() {}, error() {} };
 async function start(
   t: ExecutionContext,
   database: Database,
-  options: { gateway?: Memory; wallMs?: () => number; log?: Log } = {},
+  options: Partial<Pick<ReconcilerOptions, 'wallMs' | 'log' | 'onAmended'>> & {
+    gateway?: Memory;
+  } = {},
 ): Promise<{ reconciler: Reconciler; gateway: Memory }> {
   const gateway = options.gateway ?? new Memory();
   const gatewayId = crypto.randomUUID();
@@ -74,6 +76,7 @@ async function start(
     settings: { ...settings, gatewayId },
     clockFloorMs: 0,
     log: options.log ?? silent,
+    ...(options.onAmended === undefined ? {} : { onAmended: options.onAmended }),
     wallMs: options.wallMs ?? (() => Date.now()),
   });
   await reconciler.start();
@@ -174,6 +177,37 @@ for (const kind of databaseKinds()) {
     t.is(gateway.rulesOf('').length, 1);
     t.true(reconciler.appliedRevision > 0);
     t.is(reconciler.deviceIdOf(device.public_key), device.id);
+  });
+
+  test(`${kind}: who watches is told what came into force, and how the work goes`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const gone: string[] = [];
+    const { gateway, reconciler } = await start(t, database, {
+      onAmended: ({ peers }) => {
+        for (const [key, peer] of peers)
+          if (peer === null && !gateway.peers.has(key)) gone.push(key);
+      },
+    });
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    t.true(await reconciler.whenApplied(device.revision, 2_000));
+    t.like(reconciler.servedDeviceOf(device.public_key), { id: device.id, userId: user.id });
+    const { revision } = await writeTransaction(database, (tx) =>
+      removeDevices(database, [device.id], tx),
+    );
+    t.true(await reconciler.whenApplied(revision, 2_000));
+    await until(async () => gone.length > 0);
+    t.deepEqual(gone, [device.public_key]);
+    const { turns, turnsMs, lastTurnMs, ...work } = reconciler.work;
+    t.deepEqual(work, { appliedRevision: revision, failures: 0, isFailing: false });
+    t.true(turns >= 2 && turnsMs > 0 && Math.abs((lastTurnMs ?? 0) - Date.now()) < 10_000);
+    const query = database.sequelize.query.bind(database.sequelize);
+    database.sequelize.query = () => Promise.reject(new Error('away'));
+    await until(async () => reconciler.work.isFailing);
+    t.true(reconciler.work.isFailing && reconciler.work.failures > 0);
+    database.sequelize.query = query;
+    await until(async () => !reconciler.work.isFailing);
+    t.false(reconciler.work.isFailing);
   });
 
   test(`${kind}: a write is in force when its revision is`, async (t) => {

@@ -170,6 +170,28 @@ test('hits of rules add up', async (t) => {
   t.deepEqual(sampler.rules.get('r1'), { id: 'r1', packets: 2, bytes: 120, lastHitMs: 9 });
 });
 
+test('who wants to know hears of each sample, and whether totals can be written', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const { key, deviceIdOf } = await setUp(database);
+  const heard: string[][] = [];
+  const sampler = new Sampler({
+    database,
+    gateway: feed({ peers: [news(key)] }, { peers: [news('unknown')] }),
+    gatewayId: GATEWAY,
+    deviceIdOf,
+    onSample: ({ peers }) => heard.push(peers.map(({ publicKey }) => publicKey)),
+    log: collect().log,
+  });
+  const query = database.sequelize.query.bind(database.sequelize);
+  database.sequelize.query = () => Promise.reject(new Error('away'));
+  await sampler.sample();
+  t.true(sampler.isFailing);
+  database.sequelize.query = query;
+  await sampler.sample();
+  t.false(sampler.isFailing);
+  t.deepEqual(heard, [[key], ['unknown']]);
+});
+
 test('a removed device is skipped', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   await t.notThrowsAsync(

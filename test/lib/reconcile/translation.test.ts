@@ -45,6 +45,34 @@ test('what nobody has to be told is nothing', (t) => {
   t.is(translation.untold(), null);
 });
 
+test('a device is known by its key while it is served', (t) => {
+  const translation = knowing({ users: [userRow()], devices: [deviceRow()] });
+  t.deepEqual(translation.servedDeviceOf(KEY), { id: 'd1', userId: 'u1', name: 'laptop' });
+  t.is(translation.servedDeviceOf(OTHER_KEY), null);
+  translation.take(changesOf({ devices: one(deviceRow({ name: 'desktop' })) }), NOW);
+  t.is(translation.servedDeviceOf(KEY)?.name, 'desktop');
+  translation.take(changesOf({ users: one(userRow({ disabled_at: new Date(NOW) })) }), NOW);
+  t.is(translation.servedDeviceOf(KEY), null);
+  t.is(translation.deviceIdOf(KEY), 'd1', 'for the last bytes under it');
+});
+
+test('rules in force are known by what they do; a bad accept is none', (t) => {
+  const rules = [
+    ruleRow(),
+    ruleRow({ id: 'r2', action: 'accept', user_id: 'u1' }),
+    ruleRow({ id: 'r3', action: 'accept', destination: 'nowhere' }),
+    ruleRow({ id: 'r4', action: 'drop', destination: 'nowhere' }),
+  ];
+  t.deepEqual(
+    [...knowing({ rules }).ruleActions()],
+    [
+      ['r1', 'drop'],
+      ['r2', 'accept'],
+      ['r4', 'drop'],
+    ],
+  );
+});
+
 test('what was not taken is told again', (t) => {
   const translation = knowing({});
   translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);

@@ -1,11 +1,11 @@
 // What a device is seen to do, in words.
 
 import test from 'ava';
+import { ONLINE_MS } from '../../../lib/observe/presence.ts';
 import {
+  deviceStatusView,
   type StandingView,
   standingView,
-  deviceStatusView,
-  ONLINE_MS,
 } from '../../../lib/web/device-status.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00.000Z');

@@ -75,6 +75,9 @@ for (const kind of databaseKinds()) {
     const visitor = await signedIn(server);
     for (let n = 0; n < 5; n += 1) await visitor.post(PATH, form({ current_password: 'guess' }));
     t.is((await visitor.post(PATH, form())).status, 422);
+    const { counters } = server.services;
+    t.is(counters.of('sign_ins', 'bad_own_password'), 5);
+    t.is(counters.of('sign_ins', 'too_many_own_passwords'), 1);
   });
 
   test(`${kind}: who has no password is told so, and cannot make one up`, async (t) => {

@@ -103,6 +103,11 @@ for (const kind of databaseKinds()) {
       t.is((await visitor.post(path, { code: '000000' })).status, 422, path);
       t.is((await visitor.post(path)).status, 422, path);
     }
+    t.is((await visitor.post(remove)).status, 422);
+    t.is((await visitor.post(remove)).status, 422);
+    const { counters } = server.services;
+    t.is(counters.of('sign_ins', 'bad_own_code'), 5);
+    t.is(counters.of('sign_ins', 'too_many_own_codes'), 1);
     await server.database.models.SignInAttempt.destroy({ where: {} });
     const renewed = await visitor.post('/user_account/recovery_codes', { code: codes[0] ?? '' });
     t.is(renewed.status, 200);

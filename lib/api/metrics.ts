@@ -1,0 +1,116 @@
+// `GET /metrics`, for Prometheus, and who may read it: it names devices and says where they are, so
+// it is not open to strangers. An administrator's API token opens it, METRICS_TOKEN opens it and
+// nothing else, and where METRICS_ACCESS is `loopback` so does coming from this very host: without
+// a header that a proxy puts in, and asking for this host by a name of its own, for a page in
+// somebody's browser here may reach loopback under a name that its author made up. design.md,
+// section 6.
+
+import { timingSafeEqual } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { Plugin, Request } from '@hapi/hapi';
+import type { Config } from '../../config/index.ts';
+import { readToken } from '../auth/index.ts';
+import { hashToken } from '../auth/tokens.ts';
+import { EXPOSITION_TYPE } from '../observe/metrics/exposition.ts';
+import type { Metrics } from '../observe/metrics/index.ts';
+import type { Services } from '../services.ts';
+import { ApiError } from './errors.ts';
+
+/** Scrapes at once: each takes CPU for as long as it is read. */
+const SCRAPES_MAX = 4;
+/** Headers by which proxies say for whom they ask. */
+const FORWARDED = /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|.*-connecting-ip)$/;
+const LOOPBACK = /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/;
+const OWN_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
+
+/** What the route needs. */
+export interface MetricsOptions {
+  readonly services: Pick<Services, 'config' | 'log'>;
+  readonly metrics: Metrics;
+}
+
+/** Serves the metrics, and counts and logs every request that is answered. */
+export const metricsRoute: Plugin<MetricsOptions> = {
+  name: 'metrics',
+  register(server, { services, metrics }) {
+    const { config, log } = services;
+    const began = new WeakMap<Request, number>();
+    server.ext('onRequest', (request, h) => {
+      began.set(request, performance.now());
+      return h.continue;
+    });
+    server.events.on('response', (request) => {
+      const seconds = (performance.now() - (began.get(request) ?? performance.now())) / 1_000;
+      const answered = {
+        method: request.method,
+        route: routeOf(request),
+        status: statusOf(request),
+      };
+      metrics.requests.add({ ...answered, seconds });
+      const ms = Math.round(seconds * 1_000);
+      log.debug({ request_id: request.app.id, ...answered, ms }, 'a request was answered');
+    });
+    server.ext('onPostStop', () => metrics.stop());
+    if (config.metricsAccess === 'off') return;
+    server.auth.scheme('metrics', () => ({
+      async authenticate(request, h) {
+        const isOpen = isLocal(request, config) || showsMetricsToken(request, config);
+        if (isOpen) return h.authenticated({ credentials: {} });
+        const { credentials } = await server.auth.test('administrator', request);
+        return h.authenticated({ credentials });
+      },
+    }));
+    server.auth.strategy('metrics', 'metrics');
+    let scrapes = 0;
+    server.route({
+      method: 'GET',
+      path: '/metrics',
+      options: { auth: 'metrics' },
+      handler: (request, h) => {
+        if (scrapes >= SCRAPES_MAX)
+          throw new ApiError('too_many_requests', { reason: 'too_many_scrapes' });
+        const response = h.response(request.method === 'head' ? '' : body());
+        return response.code(200).type(EXPOSITION_TYPE).header('cache-control', 'no-store');
+      },
+    });
+
+    function body(): Readable {
+      const stream = Readable.from(metrics.text(), { objectMode: false });
+      scrapes += 1;
+      stream.once('close', () => (scrapes -= 1));
+      return stream;
+    }
+  },
+};
+
+/** The route as the table of routes names it: few words, whatever is asked for. */
+function routeOf({ route }: Request): string {
+  return (route.method as string) === '_special' ? 'none' : route.path;
+}
+
+/** The status that was sent; 499 where the client did not wait for it. */
+function statusOf({ response }: Request): number {
+  // Of a request that was broken off there is none.
+  const sent = response as typeof response | null;
+  if (sent === null) return 499;
+  return sent instanceof Error ? sent.output.statusCode : sent.statusCode;
+}
+
+/** True for a request of this host itself, as far as that can be told. */
+function isLocal({ info, headers }: Request, { metricsAccess }: Config): boolean {
+  if (metricsAccess !== 'loopback') return false;
+  const { remoteAddress = '' } = info as { remoteAddress?: string };
+  if (!LOOPBACK.test(remoteAddress)) return false;
+  if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;
+  const host: unknown = headers['host'];
+  return typeof host === 'string' && OWN_NAME.test(host);
+}
+
+function showsMetricsToken(request: Request, { metricsToken }: Config): boolean {
+  if (metricsToken === null) return false;
+  const token = readToken(request);
+  if (token === null) return false;
+  // Of one length, whatever was sent.
+  const [shown, expected] = [hashToken(token), hashToken(metricsToken)];
+  return timingSafeEqual(Buffer.from(shown), Buffer.from(expected));
+}

@@ -1,0 +1,149 @@
+// Metrics of the gateway as a whole: what it is, hits of rules, packets that were refused, the
+// reconciler, devices that come and go. Everything comes from memory; rules and drops are those of
+// this process since it, or its data plane, began.
+
+import { type GatewayFacts, reasonNames } from '../../../dataplane/index.ts';
+import type { Observed, Readiness, Watched } from '../../services.ts';
+import { byLabel, family, labelText, sample, single } from './exposition.ts';
+
+/** What the gateway is, and whether it serves. */
+export function* factMetrics(
+  facts: GatewayFacts | null,
+  { status, tun, masquerade }: Readiness,
+  about: { readonly version: string; readonly tunnel: string; readonly publicKey: string },
+): Generator<string> {
+  const { version, tunnel, publicKey } = about;
+  yield family('wg_gateway_build_info', 'gauge', 'What runs.');
+  const engine = facts?.engine ?? 'none';
+  yield sample('wg_gateway_build_info', labelText({ version, engine }), 1);
+  yield family('wireguard_device_info', 'gauge', 'The WireGuard interface of this gateway.');
+  const device = labelText({ device: tunnel, public_key: publicKey });
+  yield sample('wireguard_device_info', device, 1);
+  yield single(
+    'wg_gateway_ready',
+    'gauge',
+    'Whether the gateway serves.',
+    flag(status === 'ready'),
+  );
+  const up = facts?.alive === true;
+  yield single('wg_gateway_data_plane_up', 'gauge', 'Whether the data plane runs.', flag(up));
+  yield single('wg_gateway_tun_up', 'gauge', 'Whether there is a TUN.', flag(tun !== null));
+  const help = 'Whether what leaves is masqueraded.';
+  yield single('wg_gateway_masquerade_up', 'gauge', help, flag(masquerade));
+}
+
+/** Packets that were refused, by reason; a reason that never occurred is 0. */
+export function dropMetrics(drops: Readonly<Record<string, number>>): Generator<string> {
+  const known = Object.fromEntries(reasonNames.map((name) => [name, 0]));
+  delete known['none'];
+  return byLabel(
+    [
+      'wg_gateway_dropped_packets_total',
+      'counter',
+      'Packets and messages that were refused since the data plane began, by reason.',
+    ],
+    'reason',
+    Object.entries({ ...known, ...drops }),
+  );
+}
+
+/** Hits of the rules that are in force; a rule that was never hit is 0. */
+export function* ruleMetrics(
+  rules: Observed['rules'],
+  ruleActions: Watched['ruleActions'],
+): Generator<string> {
+  const hits = rules();
+  // All at once: rules come and go while this is sent, and none may be told of twice.
+  const shown = [...ruleActions()].map(([id, action]) => ({
+    labels: labelText({ rule_id: id, action }),
+    hit: hits.get(id),
+  }));
+  const counts = [
+    ['packets', 'Packets that a rule decided on since this gateway began.'],
+    ['bytes', 'Bytes of the packets that a rule decided on since this gateway began.'],
+  ] as const;
+  for (const [what, help] of counts) {
+    const name = `wg_gateway_rule_${what}_total`;
+    yield family(name, 'counter', help);
+    for (const { labels, hit } of shown) yield sample(name, labels, hit?.[what] ?? 0);
+  }
+  const name = 'wg_gateway_rule_last_hit_seconds';
+  yield family(name, 'gauge', 'Unix time of the last hit of a rule; absent before the first.');
+  for (const { labels, hit } of shown)
+    if (hit !== undefined) yield sample(name, labels, hit.lastHitMs / 1_000);
+}
+
+/** The reconciler: how far it is, how it does, and rows that it cannot obey. */
+export function* reconcilerMetrics(
+  { reconciler, isSamplerFailing }: Pick<Watched, 'reconciler' | 'isSamplerFailing'>,
+  problems: Observed['problems'],
+): Generator<string> {
+  const work = reconciler();
+  const name = (rest: string): string => `wg_gateway_reconciler_${rest}`;
+  yield single(
+    name('applied_revision'),
+    'gauge',
+    'The revision of the database that packets obey; -1 before the first.',
+    work.appliedRevision,
+  );
+  yield* byLabel(
+    [name('turns_total'), 'counter', 'Turns of the reconciler, by how they ended.'],
+    'result',
+    [
+      ['done', work.turns],
+      ['failed', work.failures],
+    ],
+  );
+  yield family(name('turn_seconds'), 'summary', 'How long turns took that ended well.');
+  yield sample(`${name('turn_seconds')}_sum`, '', work.turnsMs / 1_000);
+  yield sample(`${name('turn_seconds')}_count`, '', work.turns);
+  yield family(
+    name('last_success_seconds'),
+    'gauge',
+    'Unix time of the last turn that ended well.',
+  );
+  if (work.lastTurnMs !== null)
+    yield sample(name('last_success_seconds'), '', work.lastTurnMs / 1_000);
+  const failing = 'Whether the data plane cannot follow the database.';
+  yield single(name('failing'), 'gauge', failing, flag(work.isFailing));
+  const byTable = { devices: 0, rules: 0 };
+  for (const { table } of problems()) byTable[table] += 1;
+  const rows = 'Rows that cannot be obeyed as they stand.';
+  yield* byLabel([name('problems'), 'gauge', rows], 'table', Object.entries(byTable));
+  yield single(
+    'wg_gateway_sampler_failing',
+    'gauge',
+    'Whether traffic totals cannot be written; they are kept and written later.',
+    flag(isSamplerFailing()),
+  );
+}
+
+/** How many devices are connected, and how often they came and went. */
+export function* presenceMetrics({ presence }: Pick<Watched, 'presence'>): Generator<string> {
+  const { connected, connects, disconnects } = presence();
+  yield single(
+    'wg_gateway_connected_devices',
+    'gauge',
+    'Devices whose last handshake with this gateway still serves.',
+    connected,
+  );
+  yield single(
+    'wg_gateway_device_connects_total',
+    'counter',
+    'First handshakes of devices after a silence.',
+    connects,
+  );
+  yield* byLabel(
+    [
+      'wg_gateway_device_disconnects_total',
+      'counter',
+      'Ends of connections of devices, by reason.',
+    ],
+    'reason',
+    Object.entries(disconnects),
+  );
+}
+
+function flag(value: boolean): number {
+  return value ? 1 : 0;
+}

@@ -1,0 +1,120 @@
+// Which devices are connected to this gateway, for the log and for metrics. A device connects by
+// its first handshake after a silence, and disconnects when no keys of it can serve any more: its
+// last handshake is older than REJECT_AFTER_TIME, or it is not served any longer. Ages are told by
+// a clock that nobody sets, so that a step of the wall clock disconnects nobody.
+
+import type { PeerSample } from '../../dataplane/index.ts';
+import type { Log } from '../services.ts';
+
+/** A device that was silent for longer has no keys that still serve: REJECT_AFTER_TIME. */
+export const ONLINE_MS = 180_000;
+
+/** A device as those who watch know it. */
+export interface KnownDevice {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+}
+
+/** Why a device is connected no more. */
+type Ending = 'silent' | 'removed';
+
+/** How often devices came and went since this process began. */
+export interface PresenceCounts {
+  readonly connected: number;
+  readonly connects: number;
+  readonly disconnects: Readonly<Record<Ending, number>>;
+}
+
+interface Connection {
+  readonly device: KnownDevice;
+  /** Of the last handshake as the data plane dates it: another value is another handshake. */
+  readonly handshakeMs: number;
+  /** Monotonic ms. */
+  readonly sinceMs: number;
+  readonly heardMs: number;
+}
+
+/** What a presence is made of. */
+export interface PresenceOptions {
+  /** The device that is served under a public key; null where none is. */
+  readonly deviceOf: (publicKey: string) => KnownDevice | null;
+  readonly log: Log;
+  /** Monotonic ms. */
+  readonly nowMs?: () => number;
+}
+
+/** The connections of one gateway. */
+export class Presence {
+  readonly #options: PresenceOptions;
+  readonly #nowMs: () => number;
+  /** By public key, the one that shook hands last at the end. */
+  readonly #connections = new Map<string, Connection>();
+  #connects = 0;
+  readonly #disconnects = { silent: 0, removed: 0 };
+
+  constructor(options: PresenceOptions) {
+    this.#options = options;
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+  }
+
+  /** What there is to count. */
+  get counts(): PresenceCounts {
+    return {
+      connected: this.#connections.size,
+      connects: this.#connects,
+      disconnects: { ...this.#disconnects },
+    };
+  }
+
+  /** Takes what the data plane saw, and lets time pass. */
+  observe(samples: readonly PeerSample[]): void {
+    const nowMs = this.#nowMs();
+    for (const sample of samples) this.#hear(sample, nowMs);
+    for (const [publicKey, { heardMs }] of this.#connections) {
+      if (nowMs - heardMs < ONLINE_MS) break;
+      this.#end(publicKey, 'silent', nowMs);
+    }
+  }
+
+  /** Ends the connections of devices that are not served any more. */
+  remove(publicKeys: Iterable<string>): void {
+    const nowMs = this.#nowMs();
+    for (const publicKey of publicKeys) this.#end(publicKey, 'removed', nowMs);
+  }
+
+  #hear({ publicKey, latestHandshakeMs, endpoint }: PeerSample, nowMs: number): void {
+    if (latestHandshakeMs === null) return;
+    const present = this.#connections.get(publicKey);
+    if (present?.handshakeMs === latestHandshakeMs) return;
+    // The last words of one that was removed come after it was.
+    const device = this.#options.deviceOf(publicKey);
+    if (device === null) return;
+    this.#connections.delete(publicKey);
+    this.#connections.set(publicKey, {
+      device,
+      handshakeMs: latestHandshakeMs,
+      sinceMs: present?.sinceMs ?? nowMs,
+      heardMs: nowMs,
+    });
+    if (present !== undefined) return;
+    this.#connects += 1;
+    const { log } = this.#options;
+    log.info({ device_id: device.id, user_id: device.userId }, 'a device connected');
+    if (endpoint !== null)
+      log.debug({ device_id: device.id, ...endpoint }, 'the endpoint of a device that connected');
+  }
+
+  #end(publicKey: string, reason: Ending, nowMs: number): void {
+    const connection = this.#connections.get(publicKey);
+    if (connection === undefined) return;
+    this.#connections.delete(publicKey);
+    this.#disconnects[reason] += 1;
+    const { device, sinceMs } = connection;
+    const seconds = Math.round((nowMs - sinceMs) / 1_000);
+    this.#options.log.info(
+      { device_id: device.id, user_id: device.userId, reason, seconds },
+      'a device disconnected',
+    );
+  }
+}

@@ -1,0 +1,95 @@
+// Metrics of the gateway as a whole: rules, drops, the reconciler, devices that come and go.
+
+import test from 'ava';
+import { reasonNames } from '../../../../dataplane/index.ts';
+import {
+  dropMetrics,
+  factMetrics,
+  presenceMetrics,
+  reconcilerMetrics,
+  ruleMetrics,
+} from '../../../../lib/observe/metrics/gateway.ts';
+import { readExposition, valueOf } from '../../../support/exposition.ts';
+import { watchedWith } from '../../../support/watched.ts';
+
+const read = (pieces: Iterable<string>) => readExposition([...pieces].join(''));
+
+test('every reason of a drop is there from the beginning', (t) => {
+  const families = read(dropMetrics({ rule_drop: 3 }));
+  const samples = families.get('wg_gateway_dropped_packets_total')?.samples ?? [];
+  t.deepEqual(
+    samples.map(({ labels }) => labels['reason']),
+    reasonNames.filter((name) => name !== 'none'),
+  );
+  t.is(valueOf(families, 'wg_gateway_dropped_packets_total', { reason: 'rule_drop' }), 3);
+  t.is(valueOf(families, 'wg_gateway_dropped_packets_total', { reason: 'no_peer' }), 0);
+});
+
+test('rules in force have counters, hit or not; rules that are gone have none', (t) => {
+  const hit = (id: string) => ({ id, packets: 2, bytes: 300, lastHitMs: 5_500 });
+  const rules = new Map([
+    ['hit', hit('hit')],
+    ['gone', hit('gone')],
+  ]);
+  const actions = [
+    ['hit', 'drop'],
+    ['idle', 'accept'],
+  ] as const;
+  const families = read(
+    ruleMetrics(
+      () => rules,
+      () => actions,
+    ),
+  );
+  const one = { rule_id: 'hit', action: 'drop' };
+  const idle = { rule_id: 'idle', action: 'accept' };
+  t.is(valueOf(families, 'wg_gateway_rule_packets_total', one), 2);
+  t.is(valueOf(families, 'wg_gateway_rule_bytes_total', one), 300);
+  t.is(valueOf(families, 'wg_gateway_rule_last_hit_seconds', one), 5.5);
+  t.is(valueOf(families, 'wg_gateway_rule_packets_total', idle), 0);
+  t.is(valueOf(families, 'wg_gateway_rule_last_hit_seconds', idle), undefined);
+  t.false(JSON.stringify([...families]).includes('gone'));
+});
+
+test('the reconciler says how far it is and how it does', (t) => {
+  const problems = [{ table: 'rules', id: 'r', message: 'm' }] as const;
+  const families = read(reconcilerMetrics(watchedWith(), () => problems));
+  for (const [name, value, labels] of [
+    ['wg_gateway_reconciler_applied_revision', 7, {}],
+    ['wg_gateway_reconciler_turns_total', 3, { result: 'done' }],
+    ['wg_gateway_reconciler_turns_total', 1, { result: 'failed' }],
+    ['wg_gateway_reconciler_turn_seconds_sum', 1.5, {}],
+    ['wg_gateway_reconciler_turn_seconds_count', 3, {}],
+    ['wg_gateway_reconciler_last_success_seconds', 1, {}],
+    ['wg_gateway_reconciler_failing', 0, {}],
+    ['wg_gateway_reconciler_problems', 1, { table: 'rules' }],
+    ['wg_gateway_reconciler_problems', 0, { table: 'devices' }],
+    ['wg_gateway_sampler_failing', 0, {}],
+  ] as const)
+    t.is(valueOf(families, name, labels), value, name);
+  const fresh = { ...watchedWith().reconciler(), lastTurnMs: null, isFailing: true };
+  const failing = read(reconcilerMetrics(watchedWith([], { reconciler: () => fresh }), () => []));
+  t.is(valueOf(failing, 'wg_gateway_reconciler_last_success_seconds'), undefined);
+  t.is(valueOf(failing, 'wg_gateway_reconciler_failing'), 1);
+});
+
+test('devices that come and go are counted', (t) => {
+  const families = read(presenceMetrics(watchedWith()));
+  t.is(valueOf(families, 'wg_gateway_connected_devices'), 1);
+  t.is(valueOf(families, 'wg_gateway_device_connects_total'), 2);
+  t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'silent' }), 1);
+  t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'removed' }), 0);
+});
+
+test('what runs and whether it serves', (t) => {
+  const about = { version: '1.2.3', tunnel: 'wg-postern', publicKey: 'k' };
+  const ready = { status: 'ready', tun: 'wg-postern', masquerade: true } as const;
+  const families = read(factMetrics(watchedWith().facts(), ready, about));
+  t.is(valueOf(families, 'wg_gateway_build_info', { version: '1.2.3', engine: 'native' }), 1);
+  t.is(valueOf(families, 'wireguard_device_info', { device: 'wg-postern', public_key: 'k' }), 1);
+  for (const name of ['ready', 'data_plane_up', 'tun_up', 'masquerade_up'])
+    t.is(valueOf(families, `wg_gateway_${name}`), 1, name);
+  const down = { status: 'draining', tun: null, masquerade: false } as const;
+  for (const name of ['ready', 'data_plane_up', 'tun_up', 'masquerade_up'])
+    t.is(valueOf(read(factMetrics(null, down, about)), `wg_gateway_${name}`), 0, name);
+});

@@ -1,0 +1,119 @@
+// When devices connect and disconnect: by handshakes and silences, whatever the wall clock does.
+
+import test from 'ava';
+import type { PeerSample } from '../../../dataplane/index.ts';
+import { type KnownDevice, ONLINE_MS, Presence } from '../../../lib/observe/presence.ts';
+import { logInto, type LogLine } from '../../support/server.ts';
+
+interface Setup {
+  presence: Presence;
+  lines: LogLine[];
+  served: Map<string, KnownDevice>;
+  /** Lets time pass and a sample come. */
+  after: (ms: number, ...samples: Partial<PeerSample>[]) => void;
+}
+
+function setUp(): Setup {
+  const lines: LogLine[] = [];
+  const served = new Map(
+    ['a', 'b'].map((key) => [
+      key,
+      { id: `device ${key}`, userId: `user ${key}`, name: `n ${key}` },
+    ]),
+  );
+  let nowMs = 1_000_000;
+  const deviceOf = (key: string): KnownDevice | null => served.get(key) ?? null;
+  const presence = new Presence({ deviceOf, log: logInto(lines), nowMs: () => nowMs });
+  return {
+    presence,
+    lines,
+    served,
+    after(ms, ...samples) {
+      nowMs += ms;
+      const rest = { publicKey: 'a', latestHandshakeMs: null, rxBytes: 1, txBytes: 1 };
+      const endpoint = { address: '192.0.2.9', port: 4711 };
+      presence.observe(samples.map((sample) => ({ ...rest, endpoint, ...sample })));
+    },
+  };
+}
+
+const told = (lines: readonly LogLine[]): string[] =>
+  lines.filter(({ level }) => level === 'info').map(({ message }) => message);
+
+test('the first handshake after a silence connects, later ones do not', (t) => {
+  const { presence, lines, after } = setUp();
+  after(0, { latestHandshakeMs: null });
+  t.deepEqual(lines, []);
+  after(1_000, { latestHandshakeMs: 5 });
+  for (let i = 0; i < 5; i++) after(120_000, { latestHandshakeMs: 10 + i });
+  t.deepEqual(lines[0], {
+    level: 'info',
+    fields: { device_id: 'device a', user_id: 'user a' },
+    message: 'a device connected',
+  });
+  t.deepEqual(told(lines), ['a device connected']);
+  t.deepEqual(presence.counts, {
+    connected: 1,
+    connects: 1,
+    disconnects: { silent: 0, removed: 0 },
+  });
+});
+
+test('packets under an old handshake keep nobody connected', (t) => {
+  const { lines, after } = setUp();
+  after(0, { latestHandshakeMs: 5 });
+  after(ONLINE_MS - 1, { latestHandshakeMs: 5 });
+  t.deepEqual(told(lines), ['a device connected']);
+  after(1, { latestHandshakeMs: 5 });
+  t.deepEqual(told(lines), ['a device connected', 'a device disconnected']);
+  t.deepEqual(lines.at(-1)?.fields, {
+    device_id: 'device a',
+    user_id: 'user a',
+    reason: 'silent',
+    seconds: 180,
+  });
+  after(1_000, { latestHandshakeMs: 9 });
+  t.is(told(lines).at(-1), 'a device connected');
+});
+
+test('each device has a silence of its own', (t) => {
+  const { presence, lines, after } = setUp();
+  after(0, { latestHandshakeMs: 1 }, { publicKey: 'b', latestHandshakeMs: 1 });
+  after(100_000, { latestHandshakeMs: 2 });
+  after(ONLINE_MS - 100_000);
+  t.deepEqual(
+    lines.filter(({ message }) => message === 'a device disconnected').map(({ fields }) => fields),
+    [{ device_id: 'device b', user_id: 'user b', reason: 'silent', seconds: 180 }],
+  );
+  t.is(presence.counts.connected, 1);
+});
+
+test('a device that is not served any more disconnects at once, and its last words are not heard', (t) => {
+  const { presence, lines, served, after } = setUp();
+  after(0, { latestHandshakeMs: 1 });
+  served.delete('a');
+  presence.remove(['a', 'somebody else']);
+  after(500, { latestHandshakeMs: 2 });
+  t.deepEqual(told(lines), ['a device connected', 'a device disconnected']);
+  t.like(lines.at(-1)?.fields, { reason: 'removed' });
+  t.deepEqual(presence.counts.disconnects, { silent: 0, removed: 1 });
+});
+
+test('a step of the wall clock, which dates handshakes, connects and disconnects nobody', (t) => {
+  const { lines, after } = setUp();
+  after(0, { latestHandshakeMs: Date.UTC(2026, 0, 1) });
+  after(1_000, { latestHandshakeMs: Date.UTC(2027, 0, 1) });
+  after(1_000, { latestHandshakeMs: Date.UTC(2025, 0, 1) });
+  t.deepEqual(told(lines), ['a device connected']);
+});
+
+test('where a device is stands at debug alone, its name nowhere', (t) => {
+  const { lines, after } = setUp();
+  after(0, { latestHandshakeMs: 1 });
+  for (const { level, fields } of lines) {
+    const text = JSON.stringify(fields);
+    t.is(text.includes('192.0.2.9'), level === 'debug');
+    t.false(text.includes('n a'));
+  }
+  t.is(lines.length, 2);
+});

@@ -1,0 +1,52 @@
+// A gateway as metrics see it, without one: devices and rules by number, for tests of what is shown.
+
+import type { PeerTotals } from '../../dataplane/index.ts';
+import type { Observed, Watched } from '../../lib/services.ts';
+import { peer } from './simulation.ts';
+
+/** A device that did something; its key names it. */
+export function totals(key: string, fields: Partial<PeerTotals> = {}): PeerTotals {
+  return {
+    config: peer({ key, ipv4: '100.64.0.2', ipv6: 'fd00::2' }),
+    rxBytes: 0,
+    txBytes: 0,
+    latestHandshakeMs: null,
+    endpoint: null,
+    ...fields,
+  };
+}
+
+/** What a gateway with these devices shows. */
+export function watchedWith(
+  peers: readonly PeerTotals[] = [],
+  fields: Partial<Watched> = {},
+): Watched {
+  return {
+    facts: () => ({
+      engine: 'native',
+      listenPort: 51_820,
+      tun: null,
+      masquerade: false,
+      alive: true,
+    }),
+    peers: () => peers,
+    deviceOf: (key) => ({ id: `id of ${key}`, userId: `owner of ${key}`, name: `name of ${key}` }),
+    ruleActions: () => [],
+    reconciler: () => ({
+      appliedRevision: 7,
+      turns: 3,
+      failures: 1,
+      turnsMs: 1_500,
+      lastTurnMs: 1_000,
+      isFailing: false,
+    }),
+    presence: () => ({ connected: 1, connects: 2, disconnects: { silent: 1, removed: 0 } }),
+    isSamplerFailing: () => false,
+    ...fields,
+  };
+}
+
+/** What was observed where nothing happened. */
+export function observedWith(fields: Partial<Observed> = {}): Observed {
+  return { drops: () => ({}), rules: () => new Map(), problems: () => [], ...fields };
+}
