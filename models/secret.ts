@@ -14,7 +14,8 @@ import { insertOrRead } from './first-row.ts';
 import { CiphertextError, EncryptionKeyError } from './storage/encryption.ts';
 import type { Database } from './storage/database.ts';
 
-const KEY_CHECK_NAME = 'key_check';
+/** The secret that only the right key opens. */
+export const KEY_CHECK_NAME = 'key_check';
 const KEY_CHECK_TEXT = 'postern';
 
 /** One named secret. */

@@ -37,10 +37,17 @@ export class DatabaseTooNewError extends Error {
   override name = 'DatabaseTooNewError';
 }
 
-/** What tests replace. */
+/** How to migrate; tests replace the first two. */
 export interface MigrateOptions {
   migrations?: readonly Migration[];
   times?: LeaseTimes;
+  /** False: the encryption key may be another one, because all rows are to be replaced. */
+  checksKey?: boolean;
+  /**
+   * Called before the first step on a database that has rows already, by the one process that
+   * migrates; what it throws ends the migration before it began.
+   */
+  beforeUpgrade?: () => Promise<void>;
 }
 
 /**
@@ -56,13 +63,14 @@ export async function migrate(database: Database, options: MigrateOptions = {}):
       database,
       async (lease) => {
         // Whoever held the lease before may have been of a later version.
-        await pendingMigrations(database, known);
+        const pending = await pendingMigrations(database, known);
+        if (pending.length > 0 && pending.length < known.length) await options.beforeUpgrade?.();
         const umzug = umzugOf(database, known, lease.assertHeld);
         for (const { name } of await umzug.up()) applied.push(name);
       },
       options.times,
     );
-  await checkEncryptionKey(database);
+  if (options.checksKey !== false) await checkEncryptionKey(database);
   return applied;
 }
 
@@ -71,7 +79,7 @@ export async function pendingMigrations(
   database: Database,
   known: readonly Migration[] = migrations,
 ): Promise<string[]> {
-  const executed = await readExecuted(database);
+  const executed = await executedMigrations(database);
   const names = new Set(known.map(({ name }) => name));
   const later = executed.filter((name) => !names.has(name));
   if (later.length > 0)
@@ -95,7 +103,7 @@ function umzugOf(
           executed_at: { type: DataTypes.DATE(6), allowNull: false },
         },
       });
-      return readExecuted(context);
+      return executedMigrations(context);
     },
     logMigration: ({ name, context }) =>
       insertIfAbsent(context, 'migrations', {
@@ -120,7 +128,7 @@ function umzugOf(
 }
 
 /** Reads the names of the steps that ran; none while there is no table of them. */
-async function readExecuted(database: Database): Promise<string[]> {
+export async function executedMigrations(database: Database): Promise<string[]> {
   const tables: unknown[] = await database.sequelize.getQueryInterface().showAllTables();
   if (!tables.includes('migrations')) return [];
   const rows = await database.sequelize.query<{ name: string }>(
