@@ -22,6 +22,7 @@ import { deviceCommands } from './device-commands.ts';
 import { prepareDataDir } from './first-start.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { rotateKeys } from './keys/rotate.ts';
+import { importCommands } from './imports/commands.ts';
 import { createLog } from './observe/log.ts';
 import { serve } from './serve.ts';
 import type { Log } from './services.ts';
@@ -109,10 +110,12 @@ async function outcomeOf(
     const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
     return rotateKeys({ config, database, open, log }, command);
   }
-  const withSettings = deviceCommands[command.words] ?? backupCommands[command.words];
-  if (withSettings !== undefined) return withSettings(config, database, command);
+  const readStdin = (): Promise<string> => text(process.stdin);
+  const withSettings =
+    deviceCommands[command.words] ?? backupCommands[command.words] ?? importCommands[command.words];
+  if (withSettings !== undefined) return withSettings(config, database, command, readStdin);
   const ofDatabase = databaseCommands[command.words];
-  return (await ofDatabase?.(database, command, () => text(process.stdin))) ?? null;
+  return (await ofDatabase?.(database, command, readStdin)) ?? null;
 }
 
 async function serveUntilStopped(config: Config, database: Database, log: Log): Promise<number> {
