@@ -1,4 +1,4 @@
-// Reads a server's wg-quick file: one [Interface] and its [Peer]s, with the comments that name them.
+// Reads a server's wg-quick file: an [Interface] and its [Peer]s, with the comments that name them.
 // Pure. What the settings mean to Postern is in wg-quick.ts.
 
 /** One `Key = value`. */
