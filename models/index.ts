@@ -89,7 +89,7 @@ export {
   searchIds,
   type SearchWish,
 } from './search.ts';
-export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
+export { checkEncryptionKey, readOrCreateSecret, refuseOtherKey, Secret } from './secret.ts';
 export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';
 export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';
 export {

@@ -3,7 +3,13 @@
 
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
-import { type Database, restoreBackup, writeBackup } from '../../models/index.ts';
+import {
+  type Database,
+  executedMigrations,
+  refuseOtherKey,
+  restoreBackup,
+  writeBackup,
+} from '../../models/index.ts';
 import type { Command, CommandName } from '../cli.ts';
 import type { Outcome } from '../commands.ts';
 import { backUpBefore } from './automatic.ts';
@@ -17,6 +23,8 @@ export const backupCommands: Partial<Record<CommandName, Run>> = { backup, resto
 /** Writes a backup of the database into a new file. */
 async function backup(_config: Config, database: Database, { operand }: Command): Promise<Outcome> {
   const file = operand ?? '';
+  // Sealed under another key than its values, it would open nowhere.
+  if ((await executedMigrations(database)).length > 0) await refuseOtherKey(database);
   const made = await writeNewFile(file, (out) => writeBackup(database, out));
   const { users = 0, devices = 0, rules = 0 } = made.counts;
   return {

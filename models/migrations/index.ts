@@ -3,7 +3,7 @@
 
 import { Umzug, type UmzugStorage } from 'umzug';
 import { DataTypes } from 'sequelize';
-import { checkEncryptionKey } from '../secret.ts';
+import { checkEncryptionKey, refuseOtherKey } from '../secret.ts';
 import type { Database } from '../storage/database.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
@@ -64,7 +64,10 @@ export async function migrate(database: Database, options: MigrateOptions = {}):
       async (lease) => {
         // Whoever held the lease before may have been of a later version.
         const pending = await pendingMigrations(database, known);
-        if (pending.length > 0 && pending.length < known.length) await options.beforeUpgrade?.();
+        if (pending.length > 0 && pending.length < known.length) {
+          if (options.checksKey !== false) await refuseOtherKey(database);
+          await options.beforeUpgrade?.();
+        }
         const umzug = umzugOf(database, known, lease.assertHeld);
         for (const { name } of await umzug.up()) applied.push(name);
       },

@@ -1,12 +1,13 @@
 // The commands `backup` and `restore`: what they say and what they leave.
 
+import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { backupCommands } from '../../../lib/backups/commands.ts';
 import { parseCommandLine } from '../../../lib/cli.ts';
 import type { Outcome } from '../../../lib/commands.ts';
-import { type Database, migrate } from '../../../models/index.ts';
+import { type Database, EncryptionKeyError, migrate } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
 import { scratchFolder } from '../../support/full-database.ts';
@@ -52,6 +53,21 @@ for (const kind of databaseKinds()) {
     t.like(data, { file, replaced: join(folder, saved ?? '?') });
     await runLine(database, folder, `restore ${join(folder, saved ?? '?')} --replace`);
     t.is(await database.models.User.count(), 2);
+  });
+
+  test(`${kind}: a backup is not made with another key than the database has`, async (t) => {
+    const place = await makePlace(t, kind);
+    const folder = scratchFolder(t);
+    await t.throwsAsync(
+      runLine(await openAt(t, place), folder, `backup ${join(folder, 'a.backup')}`),
+      { message: /nothing to back up/ },
+    );
+    await migrate(await openAt(t, place));
+    const other = await openAt(t, { ...place, encryptionKey: randomBytes(32) });
+    await t.throwsAsync(runLine(other, folder, `backup ${join(folder, 'a.backup')}`), {
+      instanceOf: EncryptionKeyError,
+    });
+    t.deepEqual(readdirSync(folder), []);
   });
 
   test(`${kind}: a file that is not there is named`, async (t) => {
