@@ -111,7 +111,9 @@ async function loadFile(url: string, sql: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     file.exec(sql, (error) => (error === null ? resolve() : reject(error)));
   });
-  await new Promise<void>((resolve) => void file.close(() => resolve()));
+  await new Promise<void>((resolve) => {
+    file.close(() => resolve());
+  });
 }
 
 async function loadServer(url: string, sql: string): Promise<void> {
