@@ -15,15 +15,12 @@ import {
   EncryptionKeyError,
   GatewayRunsError,
   migrate,
-  newId,
-  NO_REVISION,
   readDevices,
-  recordHeartbeat,
-  registerGateway,
 } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, makePlace, openAt, type Place } from '../../support/databases.ts';
 import { scratchFolder } from '../../support/full-database.ts';
+import { enterGateway, startBeating } from '../../support/heartbeat.ts';
 import { configOf } from '../../support/server.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -118,13 +115,13 @@ for (const kind of databaseKinds()) {
     const both = await open(encryptionKeys(config));
     await migrate(both);
     const id = await enterGateway(both);
-    const beating = setInterval(() => void beat(both, id), 50);
+    const beating = startBeating(t, both, id);
     const two = { config, database: both, open, log, watchMs: 400 };
     await t.throwsAsync(rotateKeys(two, commandOf('keys rotate')), {
       instanceOf: GatewayRunsError,
     });
     const { text } = await rotateKeys(two, commandOf('keys rotate --online'));
-    clearInterval(beating);
+    await beating.stop();
     t.regex(text, /Take DATABASE_ENCRYPTION_KEY_OLD away/);
     const after = await open({ key: second, older: [], isUnfinished: false });
     await migrate(after);
@@ -134,8 +131,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: with the key in DATA_DIR no gateway may run, and nothing is begun`, async (t) => {
     const { config, database, open } = await start(t, kind);
     const id = await enterGateway(database);
-    const beating = setInterval(() => void beat(database, id), 50);
-    t.teardown(() => clearInterval(beating));
+    const beating = startBeating(t, database, id);
     const rotation = { config, database, open, log, watchMs: 400 };
     const refused = { instanceOf: GatewayRunsError };
     await t.throwsAsync(rotateKeys(rotation, commandOf('keys rotate')), refused);
@@ -143,7 +139,7 @@ for (const kind of databaseKinds()) {
       message: /a gateway that runs knows no other: stop it/,
     });
     t.false(encryptionKeys(config).isUnfinished);
-    clearInterval(beating);
+    await beating.stop();
   });
 }
 
@@ -168,13 +164,4 @@ function dyingAt(database: Database, statement: number): Database {
     if (count > statement) throw new Error('died');
   });
   return database;
-}
-
-async function enterGateway(database: Database): Promise<string> {
-  const gateway = { id: newId(), name: 'here', startedAt: new Date() };
-  return (await registerGateway(database, gateway)).id;
-}
-
-async function beat(database: Database, id: string): Promise<void> {
-  await recordHeartbeat(database, id, { seenAt: new Date(), appliedRevision: NO_REVISION });
 }

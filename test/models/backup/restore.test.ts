@@ -5,17 +5,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import test from 'ava';
 import {
   BackupError,
-  type Database,
   DatabaseTooNewError,
   EncryptionKeyError,
   GatewayRunsError,
   migrate,
   readDevices,
-  recordHeartbeat,
-  registerGateway,
   restoreBackup,
-  newId,
-  NO_REVISION,
 } from '../../../models/index.ts';
 import { migrations } from '../../../models/migrations/index.ts';
 import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
@@ -26,6 +21,7 @@ import {
   rawRows,
   scratchFolder,
 } from '../../support/full-database.ts';
+import { beat, enterGateway, startBeating } from '../../support/heartbeat.ts';
 import { addDevice, addUser } from '../fixtures.ts';
 
 const kinds = databaseKinds();
@@ -223,12 +219,12 @@ for (const kind of kinds) {
     const id = await enterGateway(source);
     const file = await backupFile(t, source);
     const options = { replace: true, scratch: scratchFolder(t), watchMs: 600 };
-    const beating = setInterval(() => void beat(source, id), 100);
+    const beating = startBeating(t, source, id);
     await t.throwsAsync(restoreBackup(source, file, options), {
       instanceOf: GatewayRunsError,
       message: new RegExp(`A gateway runs on this database \\(${id}\\).*stop all gateways`),
     });
-    clearInterval(beating);
+    await beating.stop();
     await beat(source, id);
     await t.notThrowsAsync(restoreBackup(source, file, options));
     // One that starts once the look is over has the last word.
@@ -240,17 +236,4 @@ for (const kind of kinds) {
     await t.throwsAsync(restoreBackup(source, file, { ...options, beforeReplacing }), refused);
     t.deepEqual({ ...(await rawRows(source)), gateways: [] }, { ...before, gateways: [] });
   });
-}
-
-async function enterGateway(database: Database): Promise<string> {
-  const { id } = await registerGateway(database, {
-    id: newId(),
-    name: 'here',
-    startedAt: new Date(),
-  });
-  return id;
-}
-
-async function beat(database: Database, id: string): Promise<void> {
-  await recordHeartbeat(database, id, { seenAt: new Date(), appliedRevision: NO_REVISION });
 }
