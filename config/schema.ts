@@ -38,6 +38,7 @@ export interface Config {
   databasePassword: string | null;
   databasePoolSize: number;
   databaseEncryptionKey: string | null;
+  databaseEncryptionKeyOld: string | null;
   defaultAdminEmail: string | null;
   defaultAdminPassword: string | null;
   bootstrapApiToken: string | null;
@@ -199,6 +200,15 @@ export const settings = [
     example: '9vnb3VdLFCa/RO5fZmrw3NaWvxRmTrqjKsBEYcG2wwk=',
     sentence:
       'Encrypts preshared keys and the server key (32 bytes, base64); with SQLite made once in `DATA_DIR`, with MySQL required.',
+    secret: true,
+  },
+  {
+    name: 'DATABASE_ENCRYPTION_KEY_OLD',
+    schema: base64Key,
+    fallback: null,
+    example: 'q2nGd0vXQm0y5mJm3v6cFqg2kVnYw1YbXr3s7uTt5kA=',
+    sentence:
+      'Another key that opens secrets, while `keys rotate` moves them or a backup made with it is restored.',
     secret: true,
   },
   {

@@ -21,6 +21,12 @@ export interface Options {
   readonly qr: boolean;
   readonly passwordStdin: boolean;
   readonly resetMfa: boolean;
+  /** Takes the place of what is there. */
+  readonly replace: boolean;
+  /** Judges, and writes nothing. */
+  readonly dryRun: boolean;
+  /** While gateways run. */
+  readonly online: boolean;
 }
 
 /** What was asked for. */
@@ -136,6 +142,41 @@ const commands = {
       'Lists who changed what: the last 100 entries, or N (1 to 10000), or those since a time (2026-11-21, 2026-11-21T08:00:00Z).',
     takes: ['since', 'limit', 'json'],
   },
+  backup: {
+    usage: 'FILE',
+    sentence:
+      'Writes all that the database holds into a new file, while gateways run if need be. Secrets stay encrypted in it.',
+    takes: ['json'],
+    operand: true,
+  },
+  restore: {
+    usage: 'FILE [--replace]',
+    sentence:
+      'Puts a backup into an empty database, of either kind, or with --replace in the place of what is there. No gateway may run on it.',
+    takes: ['replace', 'json'],
+    operand: true,
+  },
+  'import wg-quick': {
+    usage: 'FILE --email E [--dry-run]',
+    sentence:
+      "Makes the peers of a server's wg-quick file (- for standard input) devices of a user, and says what to set in the environment.",
+    takes: ['email', 'dry-run', 'json'],
+    needs: ['email'],
+    operand: true,
+  },
+  'import firezone': {
+    usage: 'FILE [--dry-run]',
+    sentence:
+      'Takes over users, devices, rules and configuration from what the API of Firezone 0.7 answered (- for standard input).',
+    takes: ['dry-run', 'json'],
+    operand: true,
+  },
+  'keys rotate': {
+    usage: '[--online]',
+    sentence:
+      'Encrypts all secrets under a new key. No gateway may run on the database, or, with --online, each must have been started with both keys.',
+    takes: ['online', 'json'],
+  },
 } as const satisfies Record<string, Entry>;
 
 export type CommandName = keyof typeof commands;
@@ -176,6 +217,9 @@ const optionTypes = {
   help: { type: 'boolean', short: 'h' },
   'password-stdin': { type: 'boolean' },
   'reset-mfa': { type: 'boolean' },
+  replace: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  online: { type: 'boolean' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];
@@ -223,6 +267,9 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     qr: values.qr === true,
     passwordStdin: values['password-stdin'] === true,
     resetMfa: values['reset-mfa'] === true,
+    replace: values.replace === true,
+    dryRun: values['dry-run'] === true,
+    online: values.online === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, options } };
 }

@@ -120,7 +120,8 @@ function dataOf(device: DeviceRow, email: string) {
   return { id, email, name, description, public_key, ipv4, ipv6, latest_handshake };
 }
 
-async function findUser(database: Database, email: string): Promise<UserRow> {
+/** Finds the user of an e-mail; throws with a sentence when nobody has it. */
+export async function findUser(database: Database, email: string): Promise<UserRow> {
   const [user] = await readUsers(database, { emailKey: emailKey(email) });
   if (user === undefined) throw new Error(`there is no user ${email}`);
   return user;
@@ -141,7 +142,8 @@ async function findDevice(
   return { row, client };
 }
 
-async function serverPublicKeyOf(config: Config, database: Database): Promise<string> {
+/** The gateway's public key, base64. */
+export async function serverPublicKeyOf(config: Config, database: Database): Promise<string> {
   return textOfKey(derivePublicKey(await serverPrivateKey(config, database)));
 }
 

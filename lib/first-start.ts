@@ -41,7 +41,11 @@ export function prepareDataDir(config: Config): void {
 export function encryptionKey(config: Config): Buffer {
   if (config.databaseEncryptionKey !== null)
     return Buffer.from(config.databaseEncryptionKey, 'base64');
-  const path = join(config.dataDir, 'encryption.key');
+  return readOrCreateKey(join(config.dataDir, 'encryption.key'));
+}
+
+/** Reads a file that holds a key, or makes it. */
+export function readOrCreateKey(path: string): Buffer {
   const text = readOrCreateFile(path, () => `${randomBytes(KEY_BYTES).toString('base64')}\n`);
   const key = Buffer.from(text.trim(), 'base64');
   if (key.length !== KEY_BYTES)

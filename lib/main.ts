@@ -5,19 +5,24 @@ import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { type Config, describeConfig, readConfig } from '../config/index.ts';
 import {
-  checkEncryptionKey,
   COMMAND_LINE,
   connectDatabase,
   type Database,
   GATEWAY,
   migrate,
+  pendingMigrations,
 } from '../models/index.ts';
 import { fixedSettingsOf, readFixedSettings } from './api/v0/fixed-settings.ts';
+import { backUpBefore } from './backups/automatic.ts';
+import { backupCommands } from './backups/commands.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands, type Outcome } from './commands.ts';
 import { sayFault } from './database-fault.ts';
 import { deviceCommands } from './device-commands.ts';
-import { encryptionKey, prepareDataDir } from './first-start.ts';
+import { prepareDataDir } from './first-start.ts';
+import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
+import { rotateKeys } from './keys/rotate.ts';
+import { importCommands } from './imports/commands.ts';
 import { createLog } from './observe/log.ts';
 import { serve } from './serve.ts';
 import type { Log } from './services.ts';
@@ -26,6 +31,8 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 /** A stop that takes longer is ended by force. */
 const STOP_MS = 12_000;
+/** How long a database server may be silent while a command waits for it. */
+const COMMAND_SILENCE_MS = 300_000;
 
 async function main(argv: readonly string[]): Promise<number> {
   const parsed = parseCommandLine(argv);
@@ -49,10 +56,15 @@ async function main(argv: readonly string[]): Promise<number> {
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
   try {
     prepareDataDir(config);
-    const database = await openDatabase(config, log, isServing);
+    const keys = encryptionKeys(config);
+    if (keys.isUnfinished)
+      log.warn({}, 'a key rotation was not finished; run: postern keys rotate');
+    const database = await openDatabase(config, keys, log, isServing);
     try {
-      await migrate(database);
-      await checkEncryptionKey(database);
+      // A backup may be of an earlier schema; a restore migrates by itself, whatever the key was.
+      if (command.words === 'restore') await upgrade(config, database, log, false);
+      else if (command.words === 'backup') await pendingMigrations(database);
+      else await upgrade(config, database, log, true);
       return await run(command, config, database, log);
     } finally {
       await database.close();
@@ -63,13 +75,24 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** Brings the database up to date, with a backup first where there is anything to lose. */
+async function upgrade(config: Config, database: Database, log: Log, checksKey: boolean) {
+  await migrate(database, {
+    checksKey,
+    beforeUpgrade: async () => {
+      const backup = await backUpBefore('before-upgrade', config, database);
+      log.info({ backup }, 'the database was backed up before it is migrated');
+    },
+  });
+}
+
 async function run(
   command: Command,
   config: Config,
   database: Database,
   log: Log,
 ): Promise<number> {
-  const outcome = await outcomeOf(command, config, database);
+  const outcome = await outcomeOf(command, config, database, log);
   if (outcome === null) return serveUntilStopped(config, database, log);
   const { text: shown, data, note } = outcome;
   process.stdout.write(command.options.json ? `${JSON.stringify(data)}\n` : `${shown}\n`);
@@ -82,11 +105,17 @@ async function outcomeOf(
   command: Command,
   config: Config,
   database: Database,
+  log: Log,
 ): Promise<Outcome | null> {
-  const ofDevices = deviceCommands[command.words];
-  if (ofDevices !== undefined) return ofDevices(config, database, command);
+  if (command.words === 'keys rotate') {
+    const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
+    return rotateKeys({ config, database, open, log }, command);
+  }
+  const readStdin = (): Promise<string> => text(process.stdin);
+  const withSettings =
+    deviceCommands[command.words] ?? backupCommands[command.words] ?? importCommands[command.words];
+  if (withSettings !== undefined) return withSettings(config, database, command, readStdin);
   const ofDatabase = databaseCommands[command.words];
-  const readStdin = () => text(process.stdin);
   return (await ofDatabase?.(database, command, readStdin, fixedSettingsOf(config))) ?? null;
 }
 
@@ -109,7 +138,12 @@ async function serveUntilStopped(config: Config, database: Database, log: Log): 
   return 0;
 }
 
-function openDatabase(config: Config, log: Log, isServing: boolean): Promise<Database> {
+function openDatabase(
+  config: Config,
+  keys: EncryptionKeys,
+  log: Log,
+  isServing: boolean,
+): Promise<Database> {
   const server =
     config.databaseHost === null
       ? { url: config.databaseUrl ?? `sqlite:${join(config.dataDir, 'postern.sqlite')}` }
@@ -123,7 +157,10 @@ function openDatabase(config: Config, log: Log, isServing: boolean): Promise<Dat
   return connectDatabase({
     ...server,
     poolSize: config.databasePoolSize,
-    encryptionKey: encryptionKey(config),
+    encryptionKey: keys.key,
+    olderEncryptionKeys: keys.older,
+    // A command may delete or insert a hundred thousand rows by one statement.
+    ...(isServing ? {} : { silenceMs: COMMAND_SILENCE_MS }),
     log,
     origin: isServing ? GATEWAY : COMMAND_LINE,
   });

@@ -1,6 +1,7 @@
 // The gateways table: which gateways serve this database, and how far each has come. Written by
 // the gateways about themselves, without change rows. design.md, section 5.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type CreationOptional,
   DataTypes,
@@ -82,4 +83,48 @@ export async function recordHeartbeat(
     // MySQL counts only rows that differ: an equal beat is found by looking.
     return count > 0 || (await database.models.Gateway.count({ where })) > 0;
   });
+}
+
+/** Gateways beat every 5 seconds, and look at the clock once a second. */
+const WATCH_MS = 7_000;
+
+/** Thrown when a gateway serves a database that is to be changed under nobody's eyes. */
+export class GatewayRunsError extends Error {
+  override name = 'GatewayRunsError';
+}
+
+/**
+ * Throws GatewayRunsError when a gateway serves this database: one whose heartbeat moves while we
+ * look, so that no clock matters, nor how long ago one stopped. Returns a function that throws when
+ * one has been heard since. A database that never had a gateway is not kept waiting.
+ */
+export async function watchGateways(
+  database: Database,
+  watchMs = WATCH_MS,
+): Promise<() => Promise<void>> {
+  const before = await readBeats(database);
+  const assertUnused = async (): Promise<void> => {
+    const moved = [...(await readBeats(database))].filter(([id, beat]) => before.get(id) !== beat);
+    if (moved.length > 0)
+      throw new GatewayRunsError(
+        `A gateway runs on this database (${moved.map(([id]) => id).join(', ')}), and nothing ` +
+          'was changed; stop all gateways of it first',
+      );
+  };
+  const untilMs = performance.now() + watchMs;
+  while (before.size > 0 && performance.now() < untilMs) {
+    await sleep(Math.min(250, watchMs));
+    await assertUnused();
+  }
+  return assertUnused;
+}
+
+/** What each gateway said last, as one text. */
+async function readBeats(database: Database): Promise<Map<string, string>> {
+  const rows = await database.models.Gateway.findAll({
+    attributes: ['id', 'started_at', 'seen_at'],
+  });
+  return new Map(
+    rows.map(({ id, started_at, seen_at }) => [id, `${started_at.getTime()} ${seen_at.getTime()}`]),
+  );
 }

@@ -10,6 +10,9 @@ export {
   pruneAuditEntries,
   readAuditEntries,
 } from './audit-entry.ts';
+export { BackupError } from './backup/format.ts';
+export { type Restored, restoreBackup, type RestoreOptions } from './backup/restore.ts';
+export { type BackedUp, writeBackup } from './backup/write.ts';
 export { noteClientFile, readClientFiles } from './client-file.ts';
 export { type AddressRange, type Family, parseAddress, parseRange } from './columns.ts';
 export {
@@ -23,7 +26,14 @@ export { Device } from './device.ts';
 export { DeviceStatus } from './device-status.ts';
 export { isDatabaseAway, isDatabaseFull, type UniqueColumn, uniqueColumn } from './errors.ts';
 export { readOrCreateConfiguration } from './first-row.ts';
-export { Gateway, type Heartbeat, recordHeartbeat, registerGateway } from './gateway.ts';
+export {
+  Gateway,
+  GatewayRunsError,
+  type Heartbeat,
+  recordHeartbeat,
+  registerGateway,
+  watchGateways,
+} from './gateway.ts';
 export { Identity, identityKey, type ProviderAccount, type ProviderKind } from './identity.ts';
 export {
   type Claim,
@@ -36,7 +46,12 @@ export {
 } from './identity-tokens.ts';
 export { type Resealed, resealSecrets } from './key-rotation.ts';
 export { openMemoryDatabase } from './memory.ts';
-export { DatabaseTooNewError, migrate, pendingMigrations } from './migrations/index.ts';
+export {
+  DatabaseTooNewError,
+  executedMigrations,
+  migrate,
+  pendingMigrations,
+} from './migrations/index.ts';
 export { removeDevices, removeUser } from './removal.ts';
 export {
   readRivalDevices,
@@ -75,7 +90,7 @@ export {
   searchIds,
   type SearchWish,
 } from './search.ts';
-export { checkEncryptionKey, readOrCreateSecret, Secret } from './secret.ts';
+export { checkEncryptionKey, readOrCreateSecret, refuseOtherKey, Secret } from './secret.ts';
 export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';
 export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';
 export {
@@ -96,7 +111,7 @@ export {
   noteAction,
 } from './storage/auditing.ts';
 export type { CommitListener, Database, DatabaseLog } from './storage/database.ts';
-export { CiphertextError, EncryptionKeyError } from './storage/encryption.ts';
+export { CiphertextError, EncryptionKeyError, keyIdOf } from './storage/encryption.ts';
 export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export type { DatabaseKind } from './storage/time.ts';
 export {

@@ -3,22 +3,23 @@
 // and no `updated_at` moves; gateways need not notice.
 
 import { QueryTypes } from 'sequelize';
+import { KEY_CHECK_NAME } from './secret.ts';
 import type { Database } from './storage/database.ts';
 import { CiphertextError } from './storage/encryption.ts';
 import { rerunOnConflict } from './storage/rerun.ts';
 import { plainSelect } from './storage/select.ts';
 
-/** Rows that are read at once. */
+/** Rows that are read, and sealed in one transaction. */
 const PAGE_ROWS = 500;
 
 /** All encrypted columns, with the primary key that their values are bound to. */
-const ENCRYPTED = [
+export const ENCRYPTED = [
   { table: 'devices', key: 'id', column: 'preshared_key' },
   { table: 'configurations', key: 'id', column: 'openid_connect_providers' },
   { table: 'second_factors', key: 'id', column: 'secret' },
-  { table: 'secrets', key: 'name', column: 'value' },
   { table: 'identity_tokens', key: 'identity_id', column: 'tokens' },
   { table: 'sign_in_requests', key: 'id', column: 'secrets' },
+  { table: 'secrets', key: 'name', column: 'value' },
 ] as const;
 
 /** What a rotation came to. */
@@ -31,29 +32,44 @@ export interface Resealed {
 
 /**
  * Seals everything under the present key of a database that was opened with its earlier keys too.
- * May run while gateways serve, if they know both keys, and again after a crash.
+ * May run while gateways serve, if they know both keys, and again after a crash. The key check
+ * comes last, so that no start without the earlier key goes well before all is done.
  */
-export async function resealSecrets(database: Database): Promise<Resealed> {
+export async function resealSecrets(
+  database: Database,
+  onProgress: (resealed: number) => void = () => undefined,
+): Promise<Resealed> {
   const done: Resealed = { resealed: 0, broken: [] };
   for (const place of ENCRYPTED) {
-    let page: { id: string; sealed: string }[];
+    let page: Row[];
     let after = '';
     do {
       page = await readPage(database, place, after);
-      for (const { id, sealed } of page) await reseal(database, { ...place, id }, sealed, done);
+      const rows = page.filter(({ id }) => place.table !== 'secrets' || id !== KEY_CHECK_NAME);
+      if (await resealPage(database, place, rows, done)) onProgress(done.resealed);
       after = page.at(-1)?.id ?? after;
     } while (page.length === PAGE_ROWS);
   }
+  const place = ENCRYPTED[ENCRYPTED.length - 1] as Encrypted;
+  const secrets = await readPage(database, place, '');
+  const keyCheck = secrets.filter(({ id }) => id === KEY_CHECK_NAME);
+  await resealPage(database, place, keyCheck, done);
   return done;
 }
 
 type Encrypted = (typeof ENCRYPTED)[number];
 
+/** A value and the record that it belongs to. */
+interface Row {
+  id: string;
+  sealed: string;
+}
+
 function readPage(
   database: Database,
   { table, key, column }: Encrypted,
   after: string,
-): Promise<{ id: string; sealed: string }[]> {
+): Promise<Row[]> {
   return database.sequelize.query(
     `SELECT ${key} AS id, ${column} AS sealed FROM ${table}
      WHERE ${key} > :after AND ${column} IS NOT NULL ORDER BY ${key} LIMIT ${PAGE_ROWS}`,
@@ -61,28 +77,45 @@ function readPage(
   );
 }
 
-async function reseal(
+/** Seals the values of a page, in one transaction; false when there was nothing to do. */
+async function resealPage(
   database: Database,
+  place: Encrypted,
+  rows: readonly Row[],
+  done: Resealed,
+): Promise<boolean> {
+  const { table, key, column } = place;
+  const values = rows
+    .filter(({ sealed }) => !database.keyring.isCurrent(sealed))
+    .map((row) => ({ ...row, value: resealed(database, { ...place, id: row.id }, row.sealed) }));
+  const broken = values.filter(({ value }) => value === null);
+  done.broken.push(...broken.map(({ id }) => `${table}.${column} of ${id}`));
+  const good = values.filter(({ value }) => value !== null);
+  if (good.length === 0) return false;
+  await rerunOnConflict(database, () =>
+    database.sequelize.transaction(async (transaction) => {
+      // Only where the old value still stands: somebody may have set another one meanwhile.
+      for (const bind of good)
+        await database.sequelize.query(
+          `UPDATE ${table} SET ${column} = $value WHERE ${key} = $id AND ${column} = $sealed`,
+          { bind, type: QueryTypes.UPDATE, transaction },
+        );
+    }),
+  );
+  done.resealed += good.length;
+  return true;
+}
+
+/** A value under the present key; null when it opens under none. */
+function resealed(
+  { keyring }: Database,
   place: Encrypted & { id: string },
   sealed: string,
-  done: Resealed,
-): Promise<void> {
-  const { table, key, column, id } = place;
-  if (database.keyring.isCurrent(sealed)) return;
-  let value: string;
+): string | null {
   try {
-    value = database.keyring.seal(database.keyring.open(sealed, place), place);
+    return keyring.seal(keyring.open(sealed, place), place);
   } catch (error) {
     if (!(error instanceof CiphertextError)) throw error;
-    done.broken.push(`${table}.${column} of ${id}`);
-    return;
+    return null;
   }
-  // Only where the old value still stands: somebody may have set another one meanwhile.
-  await rerunOnConflict(database, () =>
-    database.sequelize.query(
-      `UPDATE ${table} SET ${column} = :value WHERE ${key} = :id AND ${column} = :sealed`,
-      { replacements: { value, id, sealed }, type: QueryTypes.UPDATE },
-    ),
-  );
-  done.resealed += 1;
 }

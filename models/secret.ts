@@ -14,7 +14,8 @@ import { insertOrRead } from './first-row.ts';
 import { CiphertextError, EncryptionKeyError } from './storage/encryption.ts';
 import type { Database } from './storage/database.ts';
 
-const KEY_CHECK_NAME = 'key_check';
+/** The secret that only the right key opens. */
+export const KEY_CHECK_NAME = 'key_check';
 const KEY_CHECK_TEXT = 'postern';
 
 /** One named secret. */
@@ -55,11 +56,20 @@ export async function readOrCreateSecret(
   return row.value;
 }
 
-/** Throws EncryptionKeyError when the key in use is not the one the database was made with. */
+/**
+ * Throws EncryptionKeyError when the key in use is not the one the database was made with; where
+ * there is no key check yet, the key in use becomes that one.
+ */
 export async function checkEncryptionKey(database: Database): Promise<void> {
+  await refuseOtherKey(database);
+  await readOrCreateSecret(database, KEY_CHECK_NAME, () => KEY_CHECK_TEXT);
+}
+
+/** The same without writing anything, on a database of any schema. */
+export async function refuseOtherKey(database: Database): Promise<void> {
   try {
-    const text = await readOrCreateSecret(database, KEY_CHECK_NAME, () => KEY_CHECK_TEXT);
-    if (text === KEY_CHECK_TEXT) return;
+    const row = await database.models.Secret.findByPk(KEY_CHECK_NAME);
+    if (row === null || row.value === KEY_CHECK_TEXT) return;
   } catch (error) {
     if (!(error instanceof CiphertextError)) throw error;
   }

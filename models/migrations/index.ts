@@ -3,7 +3,7 @@
 
 import { Umzug, type UmzugStorage } from 'umzug';
 import { DataTypes } from 'sequelize';
-import { checkEncryptionKey } from '../secret.ts';
+import { checkEncryptionKey, refuseOtherKey } from '../secret.ts';
 import type { Database } from '../storage/database.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
@@ -37,10 +37,17 @@ export class DatabaseTooNewError extends Error {
   override name = 'DatabaseTooNewError';
 }
 
-/** What tests replace. */
+/** How to migrate; tests replace the first two. */
 export interface MigrateOptions {
   migrations?: readonly Migration[];
   times?: LeaseTimes;
+  /** False: the encryption key may be another one, because all rows are to be replaced. */
+  checksKey?: boolean;
+  /**
+   * Called before the first step on a database that has rows already, by the one process that
+   * migrates; what it throws ends the migration before it began.
+   */
+  beforeUpgrade?: () => Promise<void>;
 }
 
 /**
@@ -50,7 +57,7 @@ export interface MigrateOptions {
  */
 export async function migrate(database: Database, options: MigrateOptions = {}): Promise<string[]> {
   const applied = await runMissingSteps(database, options);
-  await checkEncryptionKey(database);
+  if (options.checksKey !== false) await checkEncryptionKey(database);
   return applied;
 }
 
@@ -66,7 +73,11 @@ export async function runMissingSteps(
       database,
       async (lease) => {
         // Whoever held the lease before may have been of a later version.
-        await pendingMigrations(database, known);
+        const pending = await pendingMigrations(database, known);
+        if (pending.length > 0 && pending.length < known.length) {
+          if (options.checksKey !== false) await refuseOtherKey(database);
+          await options.beforeUpgrade?.();
+        }
         const umzug = umzugOf(database, known, lease.assertHeld);
         for (const { name } of await umzug.up()) applied.push(name);
       },
@@ -80,7 +91,7 @@ export async function pendingMigrations(
   database: Database,
   known: readonly Migration[] = migrations,
 ): Promise<string[]> {
-  const executed = await readExecuted(database);
+  const executed = await executedMigrations(database);
   const names = new Set(known.map(({ name }) => name));
   const later = executed.filter((name) => !names.has(name));
   if (later.length > 0)
@@ -104,7 +115,7 @@ function umzugOf(
           executed_at: { type: DataTypes.DATE(6), allowNull: false },
         },
       });
-      return readExecuted(context);
+      return executedMigrations(context);
     },
     logMigration: ({ name, context }) =>
       insertIfAbsent(context, 'migrations', {
@@ -129,7 +140,7 @@ function umzugOf(
 }
 
 /** Reads the names of the steps that ran; none while there is no table of them. */
-async function readExecuted(database: Database): Promise<string[]> {
+export async function executedMigrations(database: Database): Promise<string[]> {
   const tables: unknown[] = await database.sequelize.getQueryInterface().showAllTables();
   if (!tables.includes('migrations')) return [];
   const rows = await database.sequelize.query<{ name: string }>(

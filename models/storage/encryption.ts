@@ -106,8 +106,19 @@ export class Keyring {
 
   /** True when the value was sealed with the present key, not with an earlier one. */
   isCurrent(value: string): boolean {
-    return value.startsWith(`${FORMAT}:${this.keyId}:`);
+    return sealingKeyOf(value) === this.keyId;
   }
+
+  /** True when one of the keys has this id. */
+  knows(keyId: string): boolean {
+    return this.#keys.has(keyId);
+  }
+}
+
+/** The id of the key that sealed a value; null for what is no sealed value. */
+export function sealingKeyOf(value: unknown): string | null {
+  const [format, keyId] = typeof value === 'string' ? value.split(':', 2) : [];
+  return format === FORMAT && keyId !== undefined ? keyId : null;
 }
 
 function secretKey(key: Uint8Array): KeyObject {
@@ -120,7 +131,7 @@ function secretKey(key: Uint8Array): KeyObject {
 }
 
 /** Eight hex digits of a hash: enough to tell keys apart, useless to find the key. */
-function keyIdOf(key: Uint8Array): string {
+export function keyIdOf(key: Uint8Array): string {
   return createHash('sha256').update('postern key id\0').update(key).digest('hex').slice(0, 8);
 }
 

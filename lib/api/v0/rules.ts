@@ -3,6 +3,7 @@
 import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
 import {
+  type Database,
   extentOf,
   overlaps,
   type PortType,
@@ -123,7 +124,10 @@ export class Rules implements Collection<RuleValues> {
   readonly #context: ApiContext;
   readonly #creation: JointWork<NewRule, RuleScope, Rule> = {
     scopes: ({ row }) => ({ configuration: row.user_id === null }),
-    judge: (transaction, rules) => this.#judgeCreate(rules, transaction),
+    judge: async (transaction, rules) =>
+      (await judgeNewRules(this.#database, rules, transaction)).map(({ faults, row }) =>
+        isFaultless(faults) ? row : refusalFor(faults),
+      ),
     write: (transaction, rows) =>
       this.#database.models.Rule.bulkCreate(rows, { transaction, validate: false }),
   };
@@ -143,8 +147,7 @@ export class Rules implements Collection<RuleValues> {
   }
 
   async create(request: Request, input: Judged<RuleValues>): Promise<Shown> {
-    const row = merge(input.values, null);
-    return showRule(await this.#context.writes.join(request, this.#creation, { input, row }));
+    return showRule(await this.#context.writes.join(request, this.#creation, newRule(input)));
   }
 
   async update(request: Request, id: string, input: Judged<RuleValues>): Promise<Shown> {
@@ -200,29 +203,10 @@ export class Rules implements Collection<RuleValues> {
     return rule;
   }
 
-  /** Judges rules that are to be made, each as if those before it were. */
-  async #judgeCreate(
-    rules: readonly NewRule[],
-    transaction: Transaction,
-  ): Promise<(RuleScope | ApiError)[]> {
-    const judged = (await this.#judgeFields(rules, null, transaction)).map((rule) => ({
-      ...rule,
-      extent: isFaultless(rule.faults) ? extentOf(rule.row) : null,
-    }));
-    const wanted = judged.map(({ extent }) => extent).filter((extent) => extent !== null);
-    const rivals: RuleExtent[] = await readRivalRules(this.#database, wanted, transaction);
-    return judged.map(({ faults, row, extent }) => {
-      if (extent === null) return refusalFor(faults);
-      if (rivals.some((rival) => overlaps(rival, extent)))
-        return refusalFor({ destination: [messages.overlap] });
-      rivals.push(extent);
-      return row;
-    });
-  }
-
   /** All faults of an update, on what the rule would be. */
   async #judgeUpdate(rule: NewRule, present: Rule, transaction: Transaction): Promise<Faults> {
-    const [{ faults } = { faults: {} }] = await this.#judgeFields([rule], present, transaction);
+    const context = { database: this.#database, transaction };
+    const [{ faults } = { faults: {} }] = await judgeFields([rule], present, context);
     if (!isFaultless(faults) || !movesRule(rule.row, present)) return faults;
     const extent = extentOf(rule.row);
     const rivals = await readRivalRules(this.#database, [extent], transaction);
@@ -230,27 +214,62 @@ export class Rules implements Collection<RuleValues> {
       addFault(faults, 'destination', messages.overlap);
     return faults;
   }
+}
 
-  /** The faults of each rule by itself; locks the rules of the owners against other writers. */
-  async #judgeFields(
-    rules: readonly NewRule[],
-    present: Rule | null,
-    transaction: Transaction,
-  ): Promise<{ faults: Faults; row: RuleScope }[]> {
-    const owners = rules
-      .filter(({ input }) => input.faults['user_id'] === undefined)
-      .map(({ row }) => row.user_id)
-      .filter((id) => id !== null);
-    const lock = { transaction, lock: true };
-    const existing = await readUserIds(this.#database, [...new Set(owners)], lock);
-    return rules.map(({ input, row }) => {
-      const faults = { ...input.faults };
-      judgePorts(input.values, present, faults);
-      if (row.user_id !== null && faults['user_id'] === undefined && !existing.has(row.user_id))
-        addFault(faults, 'user_id', messages.absent);
-      return { faults, row };
-    });
-  }
+/** A rule that was judged; the row counts where there is no fault. */
+export interface JudgedRule {
+  readonly faults: Faults;
+  readonly row: RuleScope;
+}
+
+/**
+ * Judges rules that are to be made, each as if those before it were. The scope of the configuration
+ * is locked where one of them is for everyone.
+ */
+export async function judgeNewRules(
+  database: Database,
+  rules: readonly NewRule[],
+  transaction: Transaction,
+): Promise<JudgedRule[]> {
+  const judged = (await judgeFields(rules, null, { database, transaction })).map((rule) => ({
+    ...rule,
+    extent: isFaultless(rule.faults) ? extentOf(rule.row) : null,
+  }));
+  const wanted = judged.map(({ extent }) => extent).filter((extent) => extent !== null);
+  const rivals: RuleExtent[] = await readRivalRules(database, wanted, transaction);
+  return judged.map(({ faults, row, extent }) => {
+    if (extent === null) return { faults, row };
+    if (rivals.some((rival) => overlaps(rival, extent)))
+      return { faults: { destination: [messages.overlap] }, row };
+    rivals.push(extent);
+    return { faults, row };
+  });
+}
+
+/** A rule as it was sent, with what it would be. */
+export function newRule(input: Judged<RuleValues>): NewRule {
+  return { input, row: merge(input.values, null) };
+}
+
+/** The faults of each rule by itself; locks the rules of the owners against other writers. */
+async function judgeFields(
+  rules: readonly NewRule[],
+  present: Rule | null,
+  { database, transaction }: { database: Database; transaction: Transaction },
+): Promise<JudgedRule[]> {
+  const owners = rules
+    .filter(({ input }) => input.faults['user_id'] === undefined)
+    .map(({ row }) => row.user_id)
+    .filter((id) => id !== null);
+  const lock = { transaction, lock: true };
+  const existing = await readUserIds(database, [...new Set(owners)], lock);
+  return rules.map(({ input, row }) => {
+    const faults = { ...input.faults };
+    judgePorts(input.values, present, faults);
+    if (row.user_id !== null && faults['user_id'] === undefined && !existing.has(row.user_id))
+      addFault(faults, 'user_id', messages.absent);
+    return { faults, row };
+  });
 }
 
 /** Rules around another one. */
@@ -262,7 +281,7 @@ export interface Touching {
 }
 
 /** A rule that was sent, and what it would be. */
-interface NewRule {
+export interface NewRule {
   readonly input: Judged<RuleValues>;
   readonly row: RuleScope;
 }

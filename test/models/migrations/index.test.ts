@@ -102,6 +102,29 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await migrate(database, { migrations: known }), ['9999-step']);
   });
 
+  test(`${kind}: before an upgrade comes a call, which may forbid it, and the key is looked at`, async (t) => {
+    const place = await makePlace(t, kind);
+    const database = await openAt(t, place);
+    let calls = 0;
+    const beforeUpgrade = async () => void (calls += 1);
+    await migrate(database, { beforeUpgrade });
+    t.is(calls, 0, 'an empty database has nothing to lose');
+    const known = [...migrations, { name: '9999-later', up: async () => undefined }];
+    const forbid = () => Promise.reject(new Error('no room'));
+    await t.throwsAsync(migrate(database, { migrations: known, beforeUpgrade: forbid }), {
+      message: 'no room',
+    });
+    const other = await openAt(t, { ...place, encryptionKey: randomBytes(32) });
+    await t.throwsAsync(migrate(other, { migrations: known, beforeUpgrade }), {
+      instanceOf: EncryptionKeyError,
+    });
+    t.deepEqual(await pendingMigrations(database, known), ['9999-later']);
+    t.is(calls, 0);
+    await migrate(database, { migrations: known, beforeUpgrade });
+    await migrate(database, { migrations: known, beforeUpgrade });
+    t.is(calls, 1);
+  });
+
   test(`${kind}: another encryption key is refused with the setting and the mend`, async (t) => {
     const place = await makePlace(t, kind);
     await migrate(await openAt(t, place));

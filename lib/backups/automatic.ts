@@ -1,0 +1,52 @@
+// Backups that nobody asked for: before a database is migrated, and before a restore replaces what
+// it holds. They lie beside a SQLite file, else in DATA_DIR; the oldest give way.
+
+import { readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../config/index.ts';
+import { type Database, executedMigrations, writeBackup } from '../../models/index.ts';
+import { messageOf } from '../observe/log.ts';
+import { writeNewFile } from './file.ts';
+
+/** Automatic backups that are kept. */
+export const KEPT = 5;
+
+/** Why one is made; its file's name begins so. */
+export type Occasion = 'before-upgrade' | 'before-restore';
+
+/** `before-upgrade-0006-20261121T085900.123Z.backup`: names sort by their times. */
+const NAME = /^before-(upgrade|restore)-\d{4}-(\d{8}T\d{6}\.\d{3}Z)\.backup$/;
+
+/** Makes one, forgets old ones, and returns where it is; throws when there cannot be one. */
+export async function backUpBefore(
+  occasion: Occasion,
+  config: Config,
+  database: Database,
+): Promise<string> {
+  const folder = folderOf(config);
+  const schema = (await executedMigrations(database)).at(-1)?.slice(0, 4) ?? '0000';
+  const time = new Date().toISOString().replaceAll(/[-:]/g, '');
+  const path = join(folder, `${occasion}-${schema}-${time}.backup`);
+  try {
+    await writeNewFile(path, (out) => writeBackup(database, out));
+  } catch (error) {
+    throw new Error(
+      `a backup comes first, and none could be made, so nothing was changed: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+  forgetOld(folder);
+  return path;
+}
+
+function folderOf({ databaseHost, databaseUrl, dataDir }: Config): string {
+  const file = databaseHost === null ? /^sqlite:(?!:memory:)(.+)/.exec(databaseUrl ?? '') : null;
+  return file?.[1] === undefined ? dataDir : dirname(file[1]);
+}
+
+function forgetOld(folder: string): void {
+  const timeOf = (name: string): string => NAME.exec(name)?.[2] ?? '';
+  const names = readdirSync(folder).filter((name) => NAME.test(name));
+  names.sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
+  for (const name of names.slice(KEPT)) rmSync(join(folder, name), { force: true });
+}

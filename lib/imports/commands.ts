@@ -1,0 +1,57 @@
+// The commands `import …`: they read a file or standard input, and say what came of it.
+
+import { readFileSync } from 'node:fs';
+import type { Config } from '../../config/index.ts';
+import type { Database } from '../../models/index.ts';
+import type { Command, CommandName } from '../cli.ts';
+import type { Outcome } from '../commands.ts';
+import { findUser, serverPublicKeyOf } from '../device-commands.ts';
+import { messageOf } from '../observe/log.ts';
+import { importFirezone } from './firezone.ts';
+import { type Imported, indented } from './run.ts';
+import { importWgQuick } from './wg-quick.ts';
+
+type Run = (
+  config: Config,
+  database: Database,
+  command: Command,
+  readStdin: () => Promise<string>,
+) => Promise<Outcome>;
+
+/** The commands. */
+export const importCommands: Partial<Record<CommandName, Run>> = {
+  'import wg-quick': async (config, database, command, readStdin) => {
+    const text = await textOf(command, readStdin);
+    const owner = await findUser(database, command.options.email ?? '');
+    const serverPublicKey = await serverPublicKeyOf(config, database);
+    const isTrial = command.options.dryRun;
+    const services = { config, database, serverPublicKey };
+    return outcomeOf(await importWgQuick(services, text, { owner, isTrial }), isTrial);
+  },
+  'import firezone': async (config, database, command, readStdin) => {
+    const text = await textOf(command, readStdin);
+    const serverPublicKey = await serverPublicKeyOf(config, database);
+    const isTrial = command.options.dryRun;
+    const services = { config, database, serverPublicKey };
+    return outcomeOf(await importFirezone(services, text, isTrial), isTrial);
+  },
+};
+
+async function textOf({ operand }: Command, readStdin: () => Promise<string>): Promise<string> {
+  const file = operand ?? '';
+  if (file === '-') return readStdin();
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`${file} cannot be read (${messageOf(error)})`, { cause: error });
+  }
+}
+
+function outcomeOf({ counts, notes }: Imported, isTrial: boolean): Outcome {
+  const said = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
+  const verb = isTrial ? 'could be taken over; nothing was written' : 'taken over';
+  return {
+    text: [`${said.join(', ')}: ${verb}.`, ...indented(notes)].join('\n'),
+    data: { dry_run: isTrial, counts, notes },
+  };
+}

@@ -1,0 +1,58 @@
+// Devices of an import: judged as the API judges those that it makes, in order, each as if those
+// before it were there. Only the limit of devices per user does not count here.
+
+import type { Config } from '../../config/index.ts';
+import type { Database, Transaction } from '../../models/index.ts';
+import { isFaultless, judgeOf } from '../api/judge.ts';
+import { DeviceJudge, type DeviceValues } from '../api/v0/device-judge.ts';
+import { deviceFields, newDeviceRow } from '../api/v0/devices.ts';
+import { faultLines } from './run.ts';
+
+/** Devices that are judged at once. */
+const BATCH = 200;
+
+/** A device of a file. */
+export interface WantedDevice {
+  /** Where in the file. */
+  readonly place: string;
+  /** As the API takes them. */
+  readonly fields: object;
+  /** Columns that the API would not set, such as the id. */
+  readonly columns: { readonly id?: string; readonly inserted_at?: Date };
+}
+
+/** What importing devices needs. */
+export interface DeviceImport {
+  readonly config: Config;
+  readonly database: Database;
+  /** The gateway's public key, which no device may have. */
+  readonly serverPublicKey: string;
+}
+
+/** Makes the devices that have no fault; returns the faults of the others. */
+export async function importDevices(
+  services: DeviceImport,
+  wanted: readonly WantedDevice[],
+  transaction: Transaction,
+): Promise<string[]> {
+  const config = { ...services.config, maxDevicesPerUser: Number.MAX_SAFE_INTEGER };
+  const judge = new DeviceJudge({ ...services, config });
+  const judgeFields = judgeOf<DeviceValues>(deviceFields);
+  const faults: string[] = [];
+  for (let at = 0; at < wanted.length;) {
+    const batch = wanted.slice(at, at + BATCH);
+    const inputs = batch.map(({ fields }) => judgeFields(fields, 'create'));
+    const judged = await judge.forCreate(inputs, transaction);
+    const rows = [];
+    for (const [i, { faults: found, row }] of judged.entries()) {
+      const { place, columns } = batch[i] as WantedDevice;
+      if (!isFaultless(found)) faults.push(...faultLines(place, found));
+      // The id keeps its place before the preshared key, which is sealed for it.
+      else rows.push({ ...newDeviceRow(row, inputs[i]?.values ?? {}), ...columns });
+    }
+    if (rows.length > 0)
+      await services.database.models.Device.bulkCreate(rows, { transaction, validate: false });
+    at += judged.length;
+  }
+  return faults;
+}

@@ -1,0 +1,70 @@
+// A dump of Firezone 0.7: what its GET endpoints answered, in one JSON object with the members
+// `users`, `devices`, `rules` and `configuration`, each as it was answered or without its `data`.
+// Read here; what it means is in firezone.ts.
+
+import { isObject } from '../api/judge.ts';
+
+/** A record of the dump. */
+export type DumpRecord = Readonly<Record<string, unknown>>;
+
+/** What a dump holds; what was left out is empty. */
+export interface FirezoneDump {
+  readonly users: readonly DumpRecord[];
+  readonly devices: readonly DumpRecord[];
+  readonly rules: readonly DumpRecord[];
+  readonly configuration: DumpRecord | null;
+  /** What has another shape. */
+  readonly faults: readonly string[];
+}
+
+const LISTS = ['users', 'devices', 'rules'] as const;
+
+/** Reads the text of a dump; throws with a sentence when it is none at all. */
+export function parseFirezoneDump(text: string): FirezoneDump {
+  const dump = parse(text);
+  const faults = Object.keys(dump)
+    .filter((name) => name !== 'configuration' && !LISTS.some((list) => list === name))
+    .map((name) => `${name} is not known; a dump has users, devices, rules and configuration`);
+  const listOf = (name: (typeof LISTS)[number]): DumpRecord[] => {
+    const list = contentOf(dump[name] ?? []);
+    if (!Array.isArray(list)) {
+      faults.push(`${name} is no list`);
+      return [];
+    }
+    const records = list as unknown[];
+    for (const [index, record] of records.entries())
+      if (!isObject(record)) faults.push(`${name}[${index}] is no object`);
+    return records.map((record) => (isObject(record) ? (record as DumpRecord) : {}));
+  };
+  const [users, devices, rules] = [listOf('users'), listOf('devices'), listOf('rules')];
+  const configuration = contentOf(dump['configuration'] ?? null);
+  if (configuration !== null && !isObject(configuration)) faults.push('configuration is no object');
+  return {
+    users,
+    devices,
+    rules,
+    configuration: isObject(configuration) ? (configuration as DumpRecord) : null,
+    faults,
+  };
+}
+
+function parse(text: string): DumpRecord {
+  let dump: unknown;
+  try {
+    dump = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`the dump is not valid JSON: ${(error as Error).message}`, { cause: error });
+  }
+  if (!isObject(dump) || [...LISTS, 'configuration'].every((name) => !Object.hasOwn(dump, name)))
+    throw new Error(
+      'the dump is one JSON object with users, devices, rules and configuration, each as ' +
+        'GET /v0/users and so on answered it',
+    );
+  return dump as DumpRecord;
+}
+
+function contentOf(answer: unknown): unknown {
+  return isObject(answer) && Object.hasOwn(answer, 'data')
+    ? (answer as DumpRecord)['data']
+    : answer;
+}

@@ -1,0 +1,215 @@
+// Takes the peers of a server's wg-quick file over as devices of one user. Their keys and addresses
+// stay, so that clients notice nothing once the gateway has the server's key, port and networks:
+// what to set for that is said, and so is what cannot be taken over.
+
+import type { Config } from '../../config/index.ts';
+import { derivePublicKey } from '../../dataplane/index.ts';
+import { parseAddress, parseRange, type UserRow } from '../../models/index.ts';
+import { hasKeySize, isCanonicalBase64 } from '../devices/keys.ts';
+import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
+import { type Imported, runImport } from './run.ts';
+import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';
+
+/** In WireGuard, as if there were none. */
+const NO_PRESHARED_KEY = Buffer.alloc(32).toString('base64');
+const NAME_CHARACTERS_MAX = 255;
+
+/** Settings of an interface that are told to the gateway by its environment. */
+const TOLD = new Set(['privatekey', 'address', 'listenport', 'mtu']);
+/** Settings of a peer that its device has. */
+const TAKEN = new Set(['publickey', 'presharedkey', 'allowedips']);
+
+const families = [
+  { field: 'ipv4', version: 4, name: 'IPV4', bits: 32 },
+  { field: 'ipv6', version: 6, name: 'IPV6', bits: 128 },
+] as const;
+
+/** Imports a file for a user. */
+export async function importWgQuick(
+  services: DeviceImport,
+  text: string,
+  { owner, isTrial }: { readonly owner: UserRow; readonly isTrial: boolean },
+): Promise<Imported> {
+  const { config, database } = services;
+  const { sections, faults } = parseWgQuick(text);
+  const servers = sections.filter(({ kind }) => kind === 'interface');
+  const peers = sections.filter(({ kind }) => kind === 'peer');
+  const notes = servers.flatMap((server) => adviceOf(config, services.serverPublicKey, server));
+  const structure = [...faults];
+  if (servers.length !== 1)
+    structure.push(`the file has ${servers.length} [Interface] sections; a server's has one`);
+  const names = new Set<string>();
+  const read = peers.map((peer) => deviceOf(config, peer, { owner, names }));
+  return runImport(database, isTrial, async (transaction) => {
+    const wanted = read.map(({ device }) => device);
+    const judged = await importDevices(services, wanted, transaction);
+    return {
+      faults: [...structure, ...read.flatMap((one) => one.faults), ...judged],
+      notes: [...notes, ...read.flatMap((one) => one.notes)],
+      counts: { devices: peers.length },
+    };
+  });
+}
+
+interface ReadPeer {
+  readonly device: WantedDevice;
+  readonly faults: readonly string[];
+  readonly notes: readonly string[];
+}
+
+function deviceOf(
+  config: Config,
+  peer: Section,
+  { owner, names }: { owner: UserRow; names: Set<string> },
+): ReadPeer {
+  const place = `line ${peer.line}: [Peer]`;
+  const value = (key: string): string | undefined =>
+    peer.settings.find((setting) => setting.key === key)?.value;
+  const { addresses, faults, notes } = addressesOf(config, peer, place);
+  const left = peer.settings.filter(({ key }) => !TAKEN.has(key));
+  return {
+    device: {
+      place,
+      fields: {
+        user_id: owner.id,
+        ...(peer.title === null ? {} : { name: freeName(peer.title, names) }),
+        public_key: value('publickey'),
+        preshared_key: value('presharedkey') ?? NO_PRESHARED_KEY,
+        ...addresses,
+      },
+      columns: {},
+    },
+    faults,
+    notes: [...notes, ...left.map((setting) => notTaken(setting))],
+  };
+}
+
+/** The first address of each family that a device may have; all else is said. */
+function addressesOf(config: Config, peer: Section, place: string) {
+  const addresses: Partial<Record<'ipv4' | 'ipv6', string>> = {};
+  const faults: string[] = [];
+  const notes: string[] = [];
+  const listed = peer.settings
+    .filter(({ key }) => key === 'allowedips')
+    .flatMap(({ value, line }) => value.split(',').map((text) => ({ text: text.trim(), line })))
+    .filter(({ text }) => text !== '');
+  for (const { text, line } of listed) {
+    const [address = '', prefix] = text.split('/');
+    const family = families.find(({ version }) => parseAddress(address)?.family === version);
+    const isSingle = prefix === undefined || prefix === String(family?.bits);
+    if (family === undefined || parseRange(text) === null)
+      faults.push(`line ${line}: AllowedIPs holds ${text}, which is no network`);
+    else if (isSingle && addresses[family.field] === undefined && isInside(config, address, family))
+      addresses[family.field] = address;
+    else
+      notes.push(
+        `line ${line}: AllowedIPs ${text} is not taken over; a device has one address of each ` +
+          'network of the gateway and routes nothing else',
+      );
+  }
+  if (Object.keys(addresses).length === 0)
+    faults.push(
+      `${place} has no address inside ${families
+        .map(({ name }) => networkOf(config, name))
+        .filter((network) => network !== null)
+        .join(' or ')}; set the networks as said below, then import again`,
+    );
+  return { addresses, faults, notes };
+}
+
+function isInside(config: Config, address: string, { name, version }: (typeof families)[number]) {
+  const network = parseRange(networkOf(config, name) ?? '');
+  const key = parseAddress(address)?.key;
+  if (network === null || key === undefined || network.family !== version) return false;
+  return key >= network.start && key <= network.end;
+}
+
+function networkOf(config: Config, name: 'IPV4' | 'IPV6'): string | null {
+  if (name === 'IPV4') return config.wireguardIpv4Enabled ? config.wireguardIpv4Network : null;
+  return config.wireguardIpv6Enabled ? config.wireguardIpv6Network : null;
+}
+
+/** A name that no device before has: `phone`, `phone (2)`. */
+function freeName(title: string, names: Set<string>): string {
+  const short = Array.from(title)
+    .slice(0, NAME_CHARACTERS_MAX - 8)
+    .join('');
+  let name = short;
+  for (let i = 2; names.has(name); i += 1) name = `${short} (${i})`;
+  names.add(name);
+  return name;
+}
+
+// ---- what a person is told ---------------------------------------------------------------------
+
+/** What to set so that the clients find the server that they know; never a secret itself. */
+function adviceOf(config: Config, serverPublicKey: string, server: Section): string[] {
+  const notes: string[] = [];
+  for (const setting of server.settings) {
+    const { key, value, line } = setting;
+    if (key === 'privatekey') {
+      const publicKey = publicKeyOf(value);
+      if (publicKey === null) notes.push(`line ${line}: PrivateKey is no key`);
+      else if (publicKey !== serverPublicKey)
+        notes.push(
+          `set WIREGUARD_PRIVATE_KEY to the PrivateKey of line ${line} (or WIREGUARD_PRIVATE_KEY_FILE): the clients know the server as ${publicKey}`,
+        );
+    } else if (key === 'listenport' && value !== String(config.wireguardPort))
+      notes.push(`set WIREGUARD_PORT=${value}`);
+    else if (key === 'mtu' && value !== String(config.wireguardMtu))
+      notes.push(`set WIREGUARD_MTU=${value}`);
+    else if (key === 'address')
+      notes.push(...value.split(',').flatMap((text) => networkAdvice(config, text.trim())));
+    else if (!TOLD.has(key)) notes.push(notTaken(setting));
+  }
+  return notes;
+}
+
+function networkAdvice(config: Config, text: string): string[] {
+  const [address = '', prefix] = text.split('/');
+  const parsed = parseAddress(address);
+  const range = parseRange(text);
+  const family = families.find(({ version }) => version === parsed?.family);
+  if (parsed === null || range === null || family === undefined)
+    return [`Address ${text} is no address`];
+  if (prefix === undefined || prefix === String(family.bits)) return [];
+  const base = textOfKey(range.start, family.version);
+  const wanted = { network: `${base}/${prefix}`, address: parsed.text };
+  const [network, own] =
+    family.name === 'IPV4'
+      ? [config.wireguardIpv4Network, config.wireguardIpv4Address]
+      : [config.wireguardIpv6Network, config.wireguardIpv6Address];
+  return [
+    ...(network === wanted.network
+      ? []
+      : [`set WIREGUARD_${family.name}_NETWORK=${wanted.network}`]),
+    ...(own === wanted.address ? [] : [`set WIREGUARD_${family.name}_ADDRESS=${wanted.address}`]),
+  ];
+}
+
+function textOfKey(hex: string, version: 4 | 6): string {
+  if (version === 4) return Buffer.from(hex, 'hex').join('.');
+  const groups = hex.match(/.{4}/g) ?? [];
+  return parseAddress(groups.join(':'))?.text ?? '';
+}
+
+function publicKeyOf(privateKey: string): string | null {
+  if (!isCanonicalBase64(privateKey) || !hasKeySize(privateKey)) return null;
+  const bytes = derivePublicKey(new Uint8Array(Buffer.from(privateKey, 'base64')));
+  return Buffer.from(bytes).toString('base64');
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  postup: 'the gateway forwards and masquerades by itself, and rules say who may go where',
+  table: 'the gateway routes its own networks only',
+  dns: "it was the server's own; what clients get is default_client_dns of the configuration",
+  endpoint: 'a client is answered where it was heard last',
+  persistentkeepalive: 'it belongs into the file of the client',
+  saveconfig: 'devices are kept in the database',
+  fwmark: 'the gateway sets none',
+};
+
+function notTaken({ key, name, line }: Setting): string {
+  const reason = REASONS[/^(pre|post)(up|down)$/.test(key) ? 'postup' : key];
+  return `line ${line}: ${name} is not taken over${reason === undefined ? '' : `; ${reason}`}`;
+}

@@ -1,0 +1,57 @@
+// Which keys open the database: the one that seals, and others while values under them are left.
+// They are given, or lie in DATA_DIR, where a rotation that was interrupted leaves two of them; the
+// gateway serves with both until the rotation is run again.
+
+import { existsSync, linkSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config/index.ts';
+import { keyIdOf } from '../../models/index.ts';
+import { encryptionKey, readOrCreateKey } from '../first-start.ts';
+
+/** The keys of a database. */
+export interface EncryptionKeys {
+  /** Seals. */
+  readonly key: Buffer;
+  /** Only open. */
+  readonly older: readonly Buffer[];
+  /** True when a rotation in DATA_DIR was begun and not finished. */
+  readonly isUnfinished: boolean;
+}
+
+/** The keys that a process starts with; makes the first one where it may. */
+export function encryptionKeys(config: Config): EncryptionKeys {
+  const key = encryptionKey(config);
+  const given = config.databaseEncryptionKeyOld;
+  const older = given === null ? [] : [Buffer.from(given, 'base64')];
+  const next = nextKeyFile(config);
+  if (next === null || !existsSync(next)) return { key, older, isUnfinished: false };
+  return { key, older: [readOrCreateKey(next), ...older], isUnfinished: true };
+}
+
+/** The keys of a rotation: that to come seals. It is made and on the disk when this returns. */
+export function nextEncryptionKeys(config: Config): EncryptionKeys {
+  const next = nextKeyFile(config);
+  if (next === null) return encryptionKeys(config);
+  const key = readOrCreateKey(next);
+  const { key: present, older } = encryptionKeys(config);
+  return { key, older: [present, ...older], isUnfinished: true };
+}
+
+/**
+ * Puts the key to come in the place of the present one, which is kept under its id: backups that
+ * were made before need it. Returns where, null when the keys are not in DATA_DIR.
+ */
+export function adoptNextKey(config: Config): string | null {
+  const next = nextKeyFile(config);
+  if (next === null) return null;
+  const present = join(config.dataDir, 'encryption.key');
+  const kept = `${present}.${keyIdOf(encryptionKey(config))}`;
+  if (!existsSync(kept)) linkSync(present, kept);
+  renameSync(next, present);
+  return kept;
+}
+
+/** Where the key to come is while a rotation runs; null when the environment gives the keys. */
+function nextKeyFile({ databaseEncryptionKey, dataDir }: Config): string | null {
+  return databaseEncryptionKey === null ? join(dataDir, 'encryption.key.new') : null;
+}

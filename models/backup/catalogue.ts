@@ -1,0 +1,85 @@
+// What a backup carries: the tables of a database in an order in which their rows can be inserted,
+// and what the values of each column are. Read from the database itself, so that one of an earlier
+// schema is described as truly as one of this.
+
+import type { Database } from '../storage/database.ts';
+
+/** What a value is, whichever database holds it. */
+export type ValueKind = 'text' | 'integer' | 'bigint' | 'flag' | 'time';
+
+/** A column of a table. */
+export interface Column {
+  readonly name: string;
+  readonly kind: ValueKind;
+}
+
+/** A table of one database. */
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly Column[];
+  /** Names of the columns of its primary key. */
+  readonly key: readonly string[];
+}
+
+/** All tables, owners before what is theirs. A new table goes where its references allow it. */
+const TABLES = [
+  'scopes',
+  'changes',
+  // Behind the changes, whose trigger on SQLite moves the number.
+  'revisions',
+  'configurations',
+  'secrets',
+  'users',
+  'devices',
+  'rules',
+  'api_tokens',
+  'identities',
+  'identity_tokens',
+  'sessions',
+  'second_factors',
+  'recovery_codes',
+  'sign_in_attempts',
+  'sign_in_requests',
+  'used_assertions',
+  'trusted_providers',
+  'gateways',
+  'device_statuses',
+  'audit_entries',
+] as const;
+
+/** How this one database came to its shape; a backup says that in its header. */
+export const NOT_CARRIED: readonly string[] = ['migrations', 'leases'];
+
+const KINDS: readonly [RegExp, ValueKind][] = [
+  [/^TINYINT\(1\)$/, 'flag'],
+  [/^(TINYINT|INT|INTEGER)\b/, 'integer'],
+  [/^BIGINT\b/, 'bigint'],
+  [/^DATETIME\b/, 'time'],
+  [/^(CHAR|VARCHAR|TEXT|LONGTEXT)\b/, 'text'],
+];
+
+/** Reads which tables a database has, and of what they are made. */
+export async function readCatalogue(database: Database): Promise<Table[]> {
+  const queries = database.sequelize.getQueryInterface();
+  const present = new Set<unknown>(await queries.showAllTables());
+  const tables: Table[] = [];
+  for (const name of TABLES) {
+    if (!present.has(name)) continue;
+    const described = Object.entries(await queries.describeTable(name));
+    tables.push({
+      name,
+      columns: described.map(([column, { type }]) => ({
+        name: column,
+        kind: kindOf(type, `${name}.${column}`),
+      })),
+      key: described.filter(([, { primaryKey }]) => primaryKey).map(([column]) => column),
+    });
+  }
+  return tables;
+}
+
+function kindOf(type: string, place: string): ValueKind {
+  const found = KINDS.find(([pattern]) => pattern.test(type.toUpperCase()));
+  if (found === undefined) throw new Error(`A backup cannot carry ${place}, which is ${type}`);
+  return found[1];
+}

@@ -1,0 +1,159 @@
+// Reads a backup: the lines of a file, checked against the header and the trailer. Reading it once
+// to its end proves that it is whole; restoring reads it again.
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { ENCRYPTED } from '../key-rotation.ts';
+import {
+  CiphertextError,
+  EncryptionKeyError,
+  type Keyring,
+  sealingKeyOf,
+} from '../storage/encryption.ts';
+import {
+  BackupError,
+  type Header,
+  type HeaderTable,
+  LINE_BYTES_MAX,
+  parseHeader,
+  parseLine,
+  parseTrailer,
+  sealPlace,
+} from './format.ts';
+import { sqlValueOf } from './values.ts';
+
+/** Rows that are handed on at once, unless they are large. */
+const PAGE_ROWS = 500;
+const PAGE_BYTES = 1024 * 1024;
+
+/** Rows of one table, as they stand in the file and each as long as the table is wide. */
+export interface FilePage {
+  readonly table: HeaderTable;
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/** Reads the header alone. */
+export async function readHeader(path: string): Promise<Header> {
+  for await (const line of linesOf(path)) return parseHeader(line);
+  throw new BackupError('This backup is empty');
+}
+
+/**
+ * Proves that a backup is whole and that its values open with the given keys; returns its header.
+ * Throws BackupError or EncryptionKeyError.
+ */
+export async function verifyBackup(path: string, keyring: Keyring): Promise<Header> {
+  const header = await readHeader(path);
+  if (!keyring.knows(header.key)) throw otherKey(header.key, keyring);
+  for await (const { table, rows } of readPages(path, keyring)) {
+    const sealed = ENCRYPTED.filter((place) => place.table === table.name).map(({ column }) =>
+      table.columns.findIndex(({ name }) => name === column),
+    );
+    for (const [index, row] of rows.entries()) {
+      for (const [at, column] of table.columns.entries())
+        if (sqlValueOf('sqlite', column.kind, row[at]) === undefined)
+          throw new BackupError(
+            `This backup is damaged: ${table.name}.${column.name} is no ${column.kind} ` +
+              `(row ${index + 1} of a page)`,
+          );
+      for (const at of sealed) {
+        const key = sealingKeyOf(row[at]);
+        if (key !== null && !keyring.knows(key)) throw otherKey(key, keyring);
+      }
+    }
+  }
+  return header;
+}
+
+/**
+ * Reads the rows in their order. That the file is whole is certain only once the last page was
+ * taken: what ends or differs before throws BackupError.
+ */
+export async function* readPages(path: string, keyring: Keyring): AsyncGenerator<FilePage> {
+  const lines = linesOf(path);
+  const hash = createHash('sha256');
+  const next = async (): Promise<string> => {
+    const { value, done } = await lines.next();
+    if (done === true) throw new BackupError('This backup is cut short: it has no trailer');
+    return value;
+  };
+  const first = await next();
+  const header = parseHeader(first);
+  hash.update(`${first}\n`);
+  let total = 0;
+  for (const table of header.tables) {
+    let rows: unknown[][] = [];
+    let bytes = 0;
+    for (let index = 0; index < table.rows; index += 1) {
+      const line = await next();
+      hash.update(`${line}\n`);
+      const row = parseLine(line);
+      if (!Array.isArray(row) || row.length !== table.columns.length)
+        throw new BackupError(
+          `This backup is damaged or cut short: row ${index + 1} of ${table.name} is none`,
+        );
+      rows.push(row as unknown[]);
+      bytes += line.length;
+      if (rows.length < PAGE_ROWS && bytes < PAGE_BYTES) continue;
+      yield { table, rows };
+      [rows, bytes] = [[], 0];
+    }
+    if (rows.length > 0) yield { table, rows };
+    total += table.rows;
+  }
+  checkTrailer(await next(), { header, rows: total, sha256: hash.digest('hex') }, keyring);
+  if ((await lines.next()).done !== true)
+    throw new BackupError('This backup is damaged: something follows its trailer');
+}
+
+function checkTrailer(
+  line: string,
+  read: { header: Header; rows: number; sha256: string },
+  keyring: Keyring,
+): void {
+  const { rows, sha256, seal } = parseTrailer(line);
+  if (rows !== read.rows || sha256 !== read.sha256)
+    throw new BackupError('This backup is damaged: its checksum is another one');
+  try {
+    if (keyring.open(seal, sealPlace(read.header)) === sha256) return;
+  } catch (error) {
+    if (error instanceof EncryptionKeyError) throw otherKey(read.header.key, keyring);
+    if (!(error instanceof CiphertextError)) throw error;
+  }
+  throw new BackupError(
+    'This backup was changed by somebody who did not have the encryption key: its seal is wrong',
+  );
+}
+
+function otherKey(wanted: string, keyring: Keyring): EncryptionKeyError {
+  return new EncryptionKeyError(
+    `This backup was made with encryption key ${wanted}, the given key is ${keyring.keyId}. Set ` +
+      'DATABASE_ENCRYPTION_KEY, or DATABASE_ENCRYPTION_KEY_OLD beside it, to the key of the ' +
+      'gateway that made the backup (with SQLite it is in encryption.key of its DATA_DIR, and ' +
+      'after a rotation in encryption.key.<id>)',
+  );
+}
+
+/** The lines of a file as text. The last one must end too. */
+async function* linesOf(path: string): AsyncGenerator<string, undefined> {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      parts.push(chunk.subarray(start, end));
+      yield textOf(parts);
+      [parts, bytes, start] = [[], 0, end + 1];
+    }
+    parts.push(chunk.subarray(start));
+    bytes += chunk.length - start;
+    if (bytes > LINE_BYTES_MAX) throw new BackupError('This is no backup: a line does not end');
+  }
+  if (bytes > 0) throw new BackupError('This backup is cut short: its last line does not end');
+  return undefined;
+}
+
+/** Bytes that are no UTF-8 become others, so that the checksum tells. */
+function textOf(parts: readonly Buffer[]): string {
+  return (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).toString('utf8');
+}

@@ -1,0 +1,63 @@
+// Backups that nobody asked for: where they are, what they are called, how many are kept.
+
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { backUpBefore, KEPT } from '../../../lib/backups/automatic.ts';
+import { restoreBackup } from '../../../models/index.ts';
+import { addUser } from '../../models/fixtures.ts';
+import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import { scratchFolder } from '../../support/full-database.ts';
+import { configOf } from '../../support/server.ts';
+import { migrate } from '../../../models/index.ts';
+
+for (const kind of databaseKinds())
+  test(`${kind}: it is a backup like any other, in DATA_DIR`, async (t) => {
+    const folder = scratchFolder(t);
+    const config = configOf({ DATA_DIR: folder });
+    const place = await makePlace(t, kind);
+    const database = await openAt(t, place);
+    await migrate(database);
+    await addUser(database, { email: 'a@b.example' });
+    const path = await backUpBefore('before-upgrade', config, database);
+    t.regex(path, /\/before-upgrade-0\d{3}-\d{8}T\d{6}\.\d{3}Z\.backup$/);
+    const target = await openAt(t, {
+      ...(await makePlace(t, kind)),
+      encryptionKey: place.encryptionKey,
+    });
+    await restoreBackup(target, path, { replace: false, scratch: folder, watchMs: 0 });
+    t.is((await target.models.User.findOne())?.email, 'a@b.example');
+  });
+
+test('a SQLite file elsewhere has it beside it', async (t) => {
+  const folder = scratchFolder(t);
+  const config = configOf({
+    DATA_DIR: join(folder, 'data'),
+    DATABASE_URL: `sqlite:${folder}/there/postern.sqlite`,
+  });
+  mkdirSync(join(folder, 'there'));
+  const path = await backUpBefore('before-restore', config, await openDatabase(t, 'sqlite'));
+  t.true(path.startsWith(join(folder, 'there', 'before-restore-')));
+});
+
+test('the oldest give way, and nothing else does', async (t) => {
+  const folder = scratchFolder(t);
+  const config = configOf({ DATA_DIR: folder });
+  const old = Array.from(
+    { length: KEPT + 2 },
+    (_, i) => `before-${i % 2 ? 'upgrade' : 'restore'}-0006-2020010${i}T000000.000Z.backup`,
+  );
+  const others = ['mine.backup', 'before-upgrade-0001-my-own.backup', 'postern.sqlite'];
+  for (const name of [...old, ...others]) writeFileSync(join(folder, name), '');
+  const path = await backUpBefore('before-upgrade', config, await openDatabase(t, 'sqlite'));
+  const left = readdirSync(folder).toSorted();
+  const kept = [path.slice(folder.length + 1), ...old.slice(3), ...others];
+  t.deepEqual(left, kept.toSorted());
+});
+
+test('where none can be made, the reason says that nothing was changed', async (t) => {
+  const config = configOf({ DATA_DIR: '/nowhere' });
+  await t.throwsAsync(backUpBefore('before-upgrade', config, await openDatabase(t, 'sqlite')), {
+    message: /^a backup comes first, and none could be made, so nothing was changed: \/nowhere/,
+  });
+});

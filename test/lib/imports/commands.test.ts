@@ -1,0 +1,59 @@
+// The commands `import …`: where they read, and what they say.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { parseCommandLine } from '../../../lib/cli.ts';
+import type { Outcome } from '../../../lib/commands.ts';
+import { importCommands } from '../../../lib/imports/commands.ts';
+import type { Database } from '../../../models/index.ts';
+import { addUser } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { scratchFolder } from '../../support/full-database.ts';
+import { configOf, newKey } from '../../support/server.ts';
+
+async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
+  const parsed = parseCommandLine(line.split(' '));
+  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
+  const run = importCommands[parsed.command.words];
+  if (run === undefined) throw new Error(`no such command: ${line}`);
+  return run(configOf(), database, parsed.command, async () => stdin);
+}
+
+for (const kind of databaseKinds())
+  test(`${kind}: files and standard input are read, and trials are told from imports`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    const file = join(scratchFolder(t), 'wg0.conf');
+    const text = `[Interface]\nTable = off\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = 100.64.0.9/32\n`;
+    writeFileSync(file, text);
+    const line = `import wg-quick ${file} --email Ann@b.example`;
+    const trial = await runLine(database, `${line} --dry-run`);
+    t.is(
+      trial.text,
+      '1 devices: could be taken over; nothing was written.\n' +
+        '  line 2: Table is not taken over; the gateway routes its own networks only',
+    );
+    t.like(trial.data, { dry_run: true, counts: { devices: 1 } });
+    const done = await runLine(database, line);
+    t.regex(done.text, /^1 devices: taken over\.\n/);
+    t.is(await database.models.Device.count(), 1);
+
+    const dump = JSON.stringify({ users: [{ email: 'bob@b.example' }] });
+    const { text: said } = await runLine(database, 'import firezone -', dump);
+    t.regex(
+      said,
+      /^1 users made, 0 users merged, 0 devices, 0 rules, 0 configurations: taken over/,
+    );
+    t.is(await database.models.User.count(), 2);
+  });
+
+test('a file that is not there and a user who is not are named', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  await t.throwsAsync(runLine(database, 'import firezone /nowhere'), {
+    message: /^\/nowhere cannot be read \(.*ENOENT/,
+  });
+  await t.throwsAsync(runLine(database, 'import wg-quick - --email x@y'), {
+    message: 'there is no user x@y',
+  });
+});

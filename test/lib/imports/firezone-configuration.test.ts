@@ -1,0 +1,71 @@
+// The configuration of a dump: providers that are there, masks, and metadata that is none.
+
+import test, { type ExecutionContext } from 'ava';
+import {
+  importConfiguration,
+  prepareConfiguration,
+} from '../../../lib/imports/firezone-configuration.ts';
+import type { Database } from '../../../models/index.ts';
+import { write } from '../../models/fixtures.ts';
+import { openDatabase } from '../../support/databases.ts';
+import { configOf } from '../../support/server.ts';
+
+const provider = (id: string, client_secret: unknown) => ({
+  id,
+  label: id,
+  client_id: 'client',
+  client_secret,
+  discovery_document_uri: 'https://id.example/.well-known/openid-configuration',
+  auto_create_users: false,
+});
+
+async function start(t: ExecutionContext) {
+  const database = await openDatabase(t, 'sqlite');
+  const id = await prepareConfiguration(database);
+  const run = (dumped: Record<string, unknown>) =>
+    write(database, (transaction) =>
+      importConfiguration({ config: configOf(), database, id }, dumped, transaction),
+    );
+  return { database, run };
+}
+
+async function secrets(database: Database): Promise<Record<string, string>> {
+  const { openid_connect_providers: all } = await database.models.Configuration.findOne({
+    rejectOnEmpty: true,
+  });
+  return Object.fromEntries(all.map(({ id, client_secret }) => [id, client_secret]));
+}
+
+test('providers that are there stay, but for those of the same id', async (t) => {
+  const { database, run } = await start(t);
+  await run({ openid_connect_providers: [provider('a', 'first'), provider('b', 'second')] });
+  await run({ openid_connect_providers: [provider('b', 'third'), provider('c', 'fourth')] });
+  t.deepEqual(await secrets(database), { a: 'first', b: 'third', c: 'fourth' });
+  await run({ vpn_session_duration: 60 });
+  t.deepEqual(await secrets(database), { a: 'first', b: 'third', c: 'fourth' });
+});
+
+for (const mask of ['********', '••••', '[REDACTED]', 'hidden', '', null, undefined, 'xxxx'])
+  test(`the secret ${JSON.stringify(mask)} is none, and to be set anew`, async (t) => {
+    const { database, run } = await start(t);
+    const { notes, faults } = await run({ openid_connect_providers: [provider('a', mask)] });
+    t.deepEqual(faults, []);
+    t.regex(notes.join(), /the dump hides the client_secret of a; set it anew/);
+    t.deepEqual(await secrets(database), { a: 'to-be-set-anew' });
+  });
+
+test('metadata that is none is a fault with its place, and nothing is saved', async (t) => {
+  const { database, run } = await start(t);
+  const saml = { id: 's', label: 's', metadata: '<a/>', auto_create_users: true };
+  const { faults } = await run({
+    vpn_session_duration: 7,
+    saml_identity_providers: [saml],
+  });
+  t.is(faults.length, 1);
+  t.regex(
+    faults[0] ?? '',
+    /^configuration\.saml_identity_providers\[0\]\.metadata is invalid\. Det/,
+  );
+  const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+  t.is(row.vpn_session_duration, 0);
+});

@@ -1,0 +1,47 @@
+// The frame of imports: all or nothing, and how faults are told.
+
+import test from 'ava';
+import { faultLines, ImportError, indented, runImport } from '../../../lib/imports/run.ts';
+import { currentRevision } from '../../../models/index.ts';
+import { userValues } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+
+for (const kind of databaseKinds())
+  test(`${kind}: with a fault, or on trial, nothing stays, not even a revision`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const before = await currentRevision(database);
+    const run = (isTrial: boolean, faults: string[]) =>
+      runImport(database, isTrial, async (transaction) => {
+        await database.models.User.create(userValues(), { transaction });
+        return { faults, notes: ['a note'], counts: { users: 1 } };
+      });
+    await t.throwsAsync(run(false, ['users[0].email is invalid']), {
+      instanceOf: ImportError,
+      message: 'one fault, and nothing was written:\n  users[0].email is invalid\n  a note',
+    });
+    t.deepEqual(await run(true, []), { faults: [], notes: ['a note'], counts: { users: 1 } });
+    t.is(await database.models.User.count(), 0);
+    t.is(await currentRevision(database), before);
+    await run(false, []);
+    t.is(await database.models.User.count(), 1);
+  });
+
+test('faults are told by their place, those of entries too', (t) => {
+  t.deepEqual(
+    faultLines('configuration', {
+      default_client_mtu: ['is invalid'],
+      base: ['is too much'],
+      providers: [{}, { id: ['has already been taken', 'is reserved'] }],
+    }),
+    [
+      'configuration.default_client_mtu is invalid',
+      'configuration is too much',
+      'configuration.providers[1].id has already been taken',
+      'configuration.providers[1].id is reserved',
+    ],
+  );
+});
+
+test('what a file says does not steer a terminal', (t) => {
+  t.deepEqual(indented(['a\u001B[2Jb']), ['   a [2Jb'.slice(1)]);
+});

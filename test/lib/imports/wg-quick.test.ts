@@ -1,0 +1,145 @@
+// Taking over a server's wg-quick file: devices with their keys and addresses, and what is said.
+
+import { randomBytes } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { derivePublicKey } from '../../../dataplane/index.ts';
+import { ImportError } from '../../../lib/imports/run.ts';
+import { importWgQuick } from '../../../lib/imports/wg-quick.ts';
+import { type Database, readDevices, readUsers } from '../../../models/index.ts';
+import { addDevice, addUser } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase, type TestDatabaseKind } from '../../support/databases.ts';
+import { configOf, newKey } from '../../support/server.ts';
+
+const privateKey = randomBytes(32).toString('base64');
+const publicKey = Buffer.from(
+  derivePublicKey(new Uint8Array(Buffer.from(privateKey, 'base64'))),
+).toString('base64');
+const NONE = Buffer.alloc(32).toString('base64');
+
+/** Networks as the file's server had them. */
+const SETTINGS = {
+  WIREGUARD_IPV4_NETWORK: '10.8.0.0/24',
+  WIREGUARD_IPV4_ADDRESS: '10.8.0.1',
+  WIREGUARD_IPV6_NETWORK: 'fd42::/64',
+  WIREGUARD_IPV6_ADDRESS: 'fd42::1',
+};
+
+async function start(t: ExecutionContext, kind: TestDatabaseKind, settings = {}) {
+  const database = await openDatabase(t, kind);
+  await addUser(database, { email: 'ann@b.example' });
+  const config = configOf(settings);
+  const [owner] = await readUsers(database);
+  if (owner === undefined) throw new Error('no user');
+  const run = (text: string, isTrial = false) =>
+    importWgQuick({ config, database, serverPublicKey: publicKey }, text, { owner, isTrial });
+  return { database, owner, run };
+}
+
+function peer(name: string, allowedIps: string, more = ''): string {
+  return `\n# ${name}\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = ${allowedIps}\n${more}`;
+}
+
+function shown(database: Database) {
+  return readDevices(database).then((devices) =>
+    devices.map(({ name, ipv4, ipv6, preshared_key }) => ({ name, ipv4, ipv6, preshared_key })),
+  );
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: peers become devices with names, addresses and keys`, async (t) => {
+    const { database, owner, run } = await start(t, kind, SETTINGS);
+    const key = newKey();
+    const file = [
+      `[Interface]\nPrivateKey = ${privateKey}\nAddress = 10.8.0.1/24, fd42::1/64\nListenPort = 51820\n`,
+      peer('phone', '10.8.0.2/32, fd42::2/128', `PresharedKey = ${key}\n`),
+      peer('phone', '10.8.0.3'),
+      `\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = 10.8.0.4/32\nAllowedIPs = 192.168.7.0/24\nPersistentKeepalive = 25\n`,
+    ].join('');
+    const { counts, notes } = await run(file);
+    t.deepEqual(counts, { devices: 3 });
+    const [first, second, third] = await shown(database);
+    t.deepEqual(first, { name: 'phone', ipv4: '10.8.0.2', ipv6: 'fd42::2', preshared_key: key });
+    t.like(second, { name: 'phone (2)', ipv4: '10.8.0.3', preshared_key: NONE });
+    t.like(third, { ipv4: '10.8.0.4', preshared_key: NONE });
+    t.true((await readDevices(database)).every(({ user_id }) => user_id === owner.id));
+    t.deepEqual(notes, [
+      'line 20: AllowedIPs 192.168.7.0/24 is not taken over; a device has one address of each network of the gateway and routes nothing else',
+      'line 21: PersistentKeepalive is not taken over; it belongs into the file of the client',
+    ]);
+  });
+
+  test(`${kind}: more devices than a user may make are taken over all the same`, async (t) => {
+    const { database, run } = await start(t, kind, { ...SETTINGS, MAX_DEVICES_PER_USER: '2' });
+    const peers = Array.from({ length: 230 }, (_, i) => peer(`p${i}`, `10.8.0.${i + 2}/32`));
+    await run(`[Interface]\nPrivateKey = ${privateKey}\n${peers.join('')}`);
+    t.is((await readDevices(database)).length, 230);
+  });
+
+  test(`${kind}: a trial and a fault leave nothing, and each fault has its place`, async (t) => {
+    const { database, owner, run } = await start(t, kind, SETTINGS);
+    const user = await database.models.User.findByPk(owner.id, { rejectOnEmpty: true });
+    const present = await addDevice(database, user, { name: 'phone', ipv4: '10.8.0.9' });
+    const head = `[Interface]\nPrivateKey = ${privateKey}\n`;
+    const { counts } = await run(head + peer('new', '10.8.0.2/32'), true);
+    t.deepEqual(counts, { devices: 1 });
+    const bad = [
+      head,
+      peer('phone', '10.8.0.2/32'),
+      peer('b', '10.8.0.9/32'),
+      peer('c', '10.9.0.2/32'),
+      `\n# d\n[Peer]\nPublicKey = short\nAllowedIPs = 10.8.0.5/32, 1.2.3.4.5\n`,
+      `\n# e\n[Peer]\nPublicKey = ${present.public_key}\nAllowedIPs = 10.8.0.6/32\n`,
+      'nonsense\n',
+    ].join('');
+    const error = await t.throwsAsync(run(bad), { instanceOf: ImportError });
+    const lines = error.message.split('\n').map((line) => line.trim());
+    t.is(lines[0], '8 faults, and nothing was written:');
+    for (const line of [
+      'line 28 is neither a section nor a setting of one',
+      'line 15: [Peer] has no address inside 10.8.0.0/24 or fd42::/64; set the networks as said below, then import again',
+      'line 22: AllowedIPs holds 1.2.3.4.5, which is no network',
+      'line 5: [Peer].name has already been taken',
+      'line 10: [Peer].ipv4 has already been taken',
+      'line 20: [Peer].public_key should be 44 character(s)',
+      'line 20: [Peer].public_key must be a base64-encoded string',
+      'line 25: [Peer].public_key has already been taken',
+    ])
+      t.true(lines.includes(line), `${line}\nin\n${error.message}`);
+    t.deepEqual((await shown(database)).length, 1);
+  });
+}
+
+test('what to set is said, and no secret is', async (t) => {
+  const other = randomBytes(32).toString('base64');
+  const { run } = await start(t, 'sqlite');
+  const file =
+    `[Interface]\nPrivateKey = ${other}\nAddress = 10.8.0.1/24,fd42::1/64\nListenPort = 51999\n` +
+    'MTU = 1400\nDNS = 9.9.9.9\nTable = off\nPostUp = iptables -A FORWARD\nSaveConfig = true\nX = 1\n';
+  const error = await t.throwsAsync(run(file + peer('a', '10.8.0.2/32')), {
+    instanceOf: ImportError,
+  });
+  const derived = derivePublicKey(new Uint8Array(Buffer.from(other, 'base64')));
+  for (const text of [
+    `set WIREGUARD_PRIVATE_KEY to the PrivateKey of line 2 (or WIREGUARD_PRIVATE_KEY_FILE): the clients know the server as ${Buffer.from(derived).toString('base64')}`,
+    'set WIREGUARD_PORT=51999',
+    'set WIREGUARD_MTU=1400',
+    'set WIREGUARD_IPV4_NETWORK=10.8.0.0/24',
+    'set WIREGUARD_IPV4_ADDRESS=10.8.0.1',
+    'set WIREGUARD_IPV6_NETWORK=fd42::/64',
+    'set WIREGUARD_IPV6_ADDRESS=fd42::1',
+    'line 6: DNS is not taken over; it was',
+    'line 7: Table is not taken over; the gateway routes its own networks only',
+    'line 8: PostUp is not taken over; the gateway forwards and masquerades by itself',
+    'line 9: SaveConfig is not taken over',
+    'line 10: X is not taken over',
+  ])
+    t.true(error.message.includes(text), `${text}\nin\n${error.message}`);
+  t.false(error.message.includes(other));
+});
+
+test("a client's file is no server's", async (t) => {
+  const { run } = await start(t, 'sqlite', SETTINGS);
+  const file = `[Interface]\nPrivateKey = ${privateKey}\n${peer('server', '0.0.0.0/0, ::/0')}`;
+  await t.throwsAsync(run(file), { message: /line 5: \[Peer\] has no address inside/ });
+  await t.throwsAsync(run(peer('a', '10.8.0.2/32')), { message: /has 0 \[Interface\] sections/ });
+});

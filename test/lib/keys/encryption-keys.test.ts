@@ -1,0 +1,54 @@
+// The keys in DATA_DIR and in the environment, through a rotation and one that was interrupted.
+
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import {
+  adoptNextKey,
+  encryptionKeys,
+  nextEncryptionKeys,
+} from '../../../lib/keys/encryption-keys.ts';
+import { keyIdOf } from '../../../models/index.ts';
+import { scratchFolder } from '../../support/full-database.ts';
+import { configOf } from '../../support/server.ts';
+
+test('one key is made, and serves alone', (t) => {
+  const config = configOf({ DATA_DIR: scratchFolder(t) });
+  const { key, older, isUnfinished } = encryptionKeys(config);
+  t.is(key.length, 32);
+  t.deepEqual([older, isUnfinished], [[], false]);
+  t.deepEqual(encryptionKeys(config).key, key);
+});
+
+test('a rotation in DATA_DIR knows both keys until the next one is adopted', (t) => {
+  const config = configOf({ DATA_DIR: scratchFolder(t) });
+  const { key: first } = encryptionKeys(config);
+  const next = nextEncryptionKeys(config);
+  t.notDeepEqual(next.key, first);
+  t.true(next.older.some((key) => key.equals(first)));
+  t.deepEqual(nextEncryptionKeys(config).key, next.key);
+  const between = encryptionKeys(config);
+  t.true(between.isUnfinished);
+  t.deepEqual([between.key, between.older], [first, [next.key]]);
+
+  const kept = adoptNextKey(config);
+  t.is(kept, join(config.dataDir, `encryption.key.${keyIdOf(first)}`));
+  t.deepEqual(encryptionKeys(config), { key: next.key, older: [], isUnfinished: false });
+  t.is(readFileSync(kept ?? '', 'utf8').trim(), first.toString('base64'));
+  for (const name of readdirSync(config.dataDir))
+    t.is(statSync(join(config.dataDir, name)).mode & 0o777, 0o600, name);
+});
+
+test('keys of the environment are taken as they are, and no file is made', (t) => {
+  const [key, old] = [randomBytes(32), randomBytes(32)];
+  const config = configOf({
+    DATA_DIR: scratchFolder(t),
+    DATABASE_ENCRYPTION_KEY: key.toString('base64'),
+    DATABASE_ENCRYPTION_KEY_OLD: old.toString('base64'),
+  });
+  t.deepEqual(encryptionKeys(config), { key, older: [old], isUnfinished: false });
+  t.deepEqual(nextEncryptionKeys(config), { key, older: [old], isUnfinished: false });
+  t.is(adoptNextKey(config), null);
+  t.deepEqual(readdirSync(config.dataDir), []);
+});

@@ -1,0 +1,131 @@
+// Databases as every released schema left them, each made and filled by the code of its time
+// (released/), are brought up to date and keep what they hold.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import mysql from 'mysql2/promise';
+import sqlite3 from 'sqlite3';
+import {
+  currentRevision,
+  type Database,
+  executedMigrations,
+  migrate,
+  readConfiguration,
+  readDevices,
+  readOrCreateSecret,
+  readRules,
+  readUsers,
+} from '../../../models/index.ts';
+import { migrations } from '../../../models/migrations/index.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../support/databases.ts';
+import { rawRows } from '../../support/full-database.ts';
+import { addUser } from '../fixtures.ts';
+import { readSchema } from './schema-text.ts';
+
+const FOLDER = join(import.meta.dirname, 'released');
+/** The key of all of them. */
+const KEY = Buffer.alloc(32, 7);
+
+const id = (n: number): string => `0190a000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+const key = (n: number): string => Buffer.alloc(32, n).toString('base64');
+
+test('there is one of every schema', (t) => {
+  const wanted = migrations.flatMap(({ name }) =>
+    ['mariadb', 'sqlite'].map((kind) => `${name.slice(0, 4)}.${kind}.sql`),
+  );
+  t.deepEqual(readdirSync(FOLDER).toSorted(), wanted);
+});
+
+for (const kind of databaseKinds())
+  for (const [index, { name }] of migrations.entries())
+    test(`${kind}: ${name} is brought up, and everything is kept`, async (t) => {
+      const database = await openReleased(t, kind, name.slice(0, 4));
+      t.is((await executedMigrations(database)).at(-1), name);
+      const before = await rawRows(database);
+      let backups = 0;
+      const beforeUpgrade = async () => void (backups += 1);
+      const steps = migrations.slice(index + 1).map((step) => step.name);
+      t.deepEqual(await migrate(database, { beforeUpgrade }), steps);
+      t.is(backups, steps.length === 0 ? 0 : 1);
+      const after = await rawRows(database);
+      for (const [table, rows] of Object.entries(before))
+        for (const [i, row] of rows.entries()) t.like(after[table]?.[i], row as object, table);
+      await holdsWhatItHeld(t, database);
+      const [schema] = (await readSchema(database)) as unknown[];
+      const [fresh] = (await readSchema(await openDatabase(t, kind))) as unknown[];
+      t.deepEqual(schema, fresh);
+      await addUser(database);
+    });
+
+async function holdsWhatItHeld(t: ExecutionContext, database: Database): Promise<void> {
+  const [ann, bob] = await readUsers(database);
+  t.like(ann, { id: id(1), email: 'Ann@example.com', role: 'admin', disabled_at: null });
+  t.like(bob, { email: 'bób@example.com', disabled_at: new Date('2026-02-03T04:05:06.007Z') });
+  const [phone, laptop] = await readDevices(database);
+  t.like(phone, {
+    id: id(11),
+    name: 'Ann\'s "phone" 😀',
+    description: 'a\\b',
+    preshared_key: key(12),
+    ipv4: '100.64.0.11',
+    ipv6: 'fd00::11',
+    latest_handshake: new Date('2026-03-02T00:00:00Z'),
+    rx_bytes: 5_000_000_000,
+    disabled_at: null,
+    expires_at: null,
+  });
+  t.like(laptop, { preshared_key: key(22), mtu: 1300, use_default_mtu: false });
+  t.deepEqual(laptop?.dns, ['9.9.9.9']);
+  const [web, drop] = await readRules(database);
+  t.like(web, { destination: '10.0.0.0/8', port_start: 80, port_end: 443, user_id: id(1) });
+  t.like(drop, { action: 'drop', destination: 'fd12::/16', user_id: null });
+  const configuration = await readConfiguration(database);
+  t.like(configuration, { vpn_session_duration: 3600, local_auth_enabled: true });
+  const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+  t.is(row.openid_connect_providers[0]?.client_secret, 'hush');
+  t.is(await readOrCreateSecret(database, 'wireguard_private_key', () => 'another'), key(3));
+  t.is(await database.models.ApiToken.count(), 1);
+  t.true(Number(await currentRevision(database)) > 1);
+}
+
+async function openReleased(
+  t: ExecutionContext,
+  kind: TestDatabaseKind,
+  number: string,
+): Promise<Database> {
+  const place = { ...(await makePlace(t, kind)), encryptionKey: KEY };
+  const sql = readFileSync(join(FOLDER, `${number}.${kind}.sql`), 'utf8');
+  await (kind === 'sqlite' ? loadFile : loadServer)(place.url, sql);
+  return openAt(t, place);
+}
+
+async function loadFile(url: string, sql: string): Promise<void> {
+  const file = new sqlite3.Database(url.slice('sqlite:'.length));
+  await new Promise<void>((resolve, reject) => {
+    file.exec(sql, (error) => (error === null ? resolve() : reject(error)));
+  });
+  await new Promise<void>((resolve) => {
+    file.close(() => resolve());
+  });
+}
+
+async function loadServer(url: string, sql: string): Promise<void> {
+  const { hostname: host, port, username: user, pathname } = new URL(url);
+  const connection = await mysql.createConnection({
+    host,
+    port: Number(port),
+    user,
+    database: pathname.slice(1),
+    charset: 'utf8mb4',
+    multipleStatements: true,
+  });
+  await connection.query(`SET foreign_key_checks = 0; ${sql}`);
+  await connection.end();
+}
