@@ -11,6 +11,7 @@ export {
   readAuditEntries,
 } from './audit-entry.ts';
 export { noteClientFile, readClientFiles } from './client-file.ts';
+export { type Clocks, readClocks } from './clocks.ts';
 export { type AddressRange, type Family, parseAddress, parseRange } from './columns.ts';
 export {
   Configuration,
