@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 say() { printf '\n== %s\n' "$*"; }
 
 packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server procps chromium
-  podman runc debootstrap iptables systemd)
+  podman runc netavark debootstrap iptables openssl systemd)
 
 install_packages() {
   local missing=() package

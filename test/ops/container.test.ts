@@ -6,12 +6,14 @@
 //                                  10.255.78.2 -- 10.255.78.1 this machine (for the API alone)
 
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { enrol } from '../e2e/people.ts';
 import { buildImage, IMAGE, imageMegabytes, podman, podmanRun } from '../support/container.ts';
+import { examplesOf, runShell } from '../support/examples.ts';
 import { command, Host, Network } from '../support/namespaces.ts';
 import { Postern, until } from '../support/postern.ts';
 import { startEnvironment, startFlags } from '../support/start-flags.ts';
@@ -163,6 +165,29 @@ test.serial(
     );
   },
 );
+
+test.serial('the page about test suites says what works', async (t) => {
+  t.timeout(180_000);
+  const page = join(ROOT, 'config/container/test-suite.md');
+  const folder = mkdtempSync(join(tmpdir(), 'postern-suite-'));
+  const run = podmanRun().join(' ');
+  // On ports of its own, since a gateway may run on this machine.
+  const commands = examplesOf(page)
+    .join('\n')
+    .replaceAll('127.0.0.1:13000', '127.0.0.1:13977')
+    .replaceAll('127.0.0.1:51820', '127.0.0.1:51977')
+    .replace(/ postern$/m, ` ${IMAGE}`);
+  const docker = `docker() { if [ "$1" = run ]; then shift; ${run} "$@"; else podman "$@"; fi; }`;
+  try {
+    const printed = await runShell(`cd ${folder}\n${docker}\n${commands}`, {});
+    t.regex(printed, /"status":"ready","tun":"wg-postern"/);
+    t.regex(printed, /"destination":"192\.0\.2\.0\/24"/);
+    t.regex(readFileSync(join(folder, 'laptop.conf'), 'utf8'), /^\[Interface\]\nPrivateKey = /);
+  } finally {
+    await podman('rm', '--force', '--volumes', 'gateway-under-test').catch(() => undefined);
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
 
 test('compose.yaml gives what was tested here, and nothing that gives more', (t) => {
   for (const file of ['compose.yaml', 'compose.mysql.yaml', 'compose.caddy.yaml']) {

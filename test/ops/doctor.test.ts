@@ -16,6 +16,9 @@ import { enrol } from '../e2e/people.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
+/** An npm package brings another program by the name of nft. */
+const SYSTEM_PATH = 'PATH=/usr/sbin:/usr/bin:/sbin:/bin';
+
 /** Asks the doctor on a host; `wrapper` takes rights away, or the filesystem. */
 async function doctor(
   host: Host,
@@ -55,7 +58,7 @@ async function onHost(t: ExecutionContext, body: (host: Host) => Promise<void>):
 }
 
 const mend = (host: Host, finding: Finding | undefined): Promise<unknown> =>
-  host.run('bash', '-ec', finding?.mend ?? 'false');
+  host.run('bash', '-ec', `${SYSTEM_PATH}\n${finding?.mend ?? 'false'}`);
 
 test.serial('a host that is well is told so', (t) =>
   onHost(t, async (host) => {
@@ -139,8 +142,8 @@ test.serial('forwarding that is off is a fault where nobody will switch it on', 
 
 test.serial('a host that forwards and is deaf to its router is told', (t) =>
   onHost(t, async (host) => {
-    await host.ip('link', 'add', 'eth0', 'type', 'dummy');
-    await host.ip('link', 'set', 'eth0', 'up');
+    await host.ip('link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'eth1');
+    for (const name of ['eth0', 'eth1']) await host.ip('link', 'set', name, 'up');
     await host.run(
       'sysctl',
       '-qw',
@@ -153,7 +156,12 @@ test.serial('a host that forwards and is deaf to its router is told', (t) =>
       of('router advertisements')?.mend ?? '',
       /sysctl -w net\.ipv6\.conf\.eth0\.accept_ra=2/,
     );
-    await host.run('sysctl', '-qw', 'net.ipv6.conf.eth0.accept_ra=2');
+    await host.run(
+      'sysctl',
+      '-qw',
+      'net.ipv6.conf.eth0.accept_ra=2',
+      'net.ipv6.conf.eth1.accept_ra=2',
+    );
     t.is((await doctor(host)).of('router advertisements'), undefined);
   }),
 );
@@ -199,7 +207,7 @@ for (const [owner, rules] of Object.entries(OTHERS))
     const topology = await buildTopology('pd');
     const { gateway } = topology;
     try {
-      await gateway.run('bash', '-ec', rules);
+      await gateway.run('bash', '-ec', `${SYSTEM_PATH}\n${rules}`);
       const postern = new Postern(gateway, API_ADDRESS);
       await postern.start();
       const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);

@@ -75,7 +75,7 @@ test.serial(
     t.timeout(120_000);
     t.deepEqual(valuesOf('AmbientCapabilities'), ['CAP_NET_ADMIN']);
     const topology = await buildTopology('ps');
-    const receiver = await new Receiver(`@postern-service-${process.pid}`).ready();
+    const receiver = await new Receiver().ready();
     // A user without rights opens the device on hosts as they come; here it may be root's alone.
     const device = (await command('stat', '-c', '%a', '/dev/net/tun')).stdout.trim();
     await command('chmod', '0666', '/dev/net/tun');
@@ -118,7 +118,7 @@ test.serial(
       endless.write('POST /v0/rules HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{');
       await sleep(200);
       const hasTable = (): Promise<boolean> =>
-        topology.gateway.succeeds('nft', 'list', 'table', 'inet', 'postern_wg_postern');
+        topology.gateway.succeeds('/usr/sbin/nft', 'list', 'table', 'inet', 'postern_wg_postern');
       t.true(await hasTable());
 
       const begun = performance.now();

@@ -9,10 +9,14 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const PROGRAM = `
-import json, socket, sys
+import json, os, socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 path = sys.argv[1]
 s.bind('\\0' + path[1:] if path[0] == '@' else path)
+if path[0] != '@':
+    # Whoever is started may report, whatever user it is, as with systemd's own socket.
+    os.chmod(os.path.dirname(path), 0o755)
+    os.chmod(path, 0o777)
 print(json.dumps(''), flush=True)
 while True:
     print(json.dumps(s.recv(4096).decode()), flush=True)
