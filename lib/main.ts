@@ -18,7 +18,6 @@ import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands, type Outcome } from './commands.ts';
 import { sayFault } from './database-fault.ts';
 import { deviceCommands } from './device-commands.ts';
-import { diagnose, report } from './doctor.ts';
 import { encryptionKey, prepareDataDir } from './first-start.ts';
 import { createLog } from './observe/log.ts';
 import { type Running, serve } from './serve.ts';
@@ -145,6 +144,8 @@ async function examine(
   config: Config,
   advice: readonly string[],
 ): Promise<number> {
+  // Who serves never asks the doctor.
+  const { diagnose, report } = await import('./doctor.ts');
   const log = createLog(config, process.stderr);
   const open = () => openDatabase(config, log, false);
   const { findings, isWell } = await diagnose({ config, advice, openDatabase: open });
