@@ -7,9 +7,11 @@ import process from 'node:process';
 import { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 import { networkFaults } from './networks.ts';
 import { type Config, fieldOf, type Setting, settings } from './schema.ts';
+import { parseSupervisor, type Supervisor } from './supervisor.ts';
 
 export { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 export type { Config } from './schema.ts';
+export type { Supervisor } from './supervisor.ts';
 
 /** What came of reading the settings; a Config only when there is no fault. */
 export interface ParsedConfig {
@@ -30,6 +32,11 @@ type ReadText = (path: string) => string;
 /** Reads the settings of this process. */
 export function readConfig(): ParsedConfig {
   return parseConfig(process.env, (path) => readFileSync(path, 'utf8'));
+}
+
+/** Reads who started this process and wants to be told of it. */
+export function readSupervisor(): Supervisor {
+  return parseSupervisor(process.env, process.pid);
 }
 
 /** Parses settings from texts. Never throws: all faults are listed. */
@@ -168,6 +175,13 @@ const checks: readonly Check[] = [
         : ['SAML_KEYFILE_PATH and SAML_CERTFILE_PATH come together; set both or none'],
   },
   {
+    of: ['httpTlsCert', 'httpTlsKey'],
+    faults: (config) =>
+      (config.httpTlsCert === null) === (config.httpTlsKey === null)
+        ? []
+        : ['HTTP_TLS_CERT and HTTP_TLS_KEY come together; set both or none'],
+  },
+  {
     of: ['databaseUrl', 'databaseHost'],
     faults: (config) =>
       config.databaseUrl === null || config.databaseHost === null
@@ -206,13 +220,30 @@ function faultsBetween(config: Config, unread: ReadonlySet<string>): string[] {
     .flatMap(({ faults }) => faults(config));
 }
 
-/** Devices are told to look for the gateway where EXTERNAL_URL points. */
-function adviceOn({ externalUrl, wireguardPort }: Config): string[] {
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
+
+/** What works and may yet not be what was meant. */
+function adviceOn(config: Config): string[] {
+  const { externalUrl, wireguardPort, httpHost, httpPort } = config;
   const { hostname } = new URL(externalUrl);
-  if (!/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)) return [];
-  return [
-    `EXTERNAL_URL is ${externalUrl}: devices will look for the gateway at ${hostname}:${wireguardPort}, which is this host itself; set EXTERNAL_URL, or default_client_endpoint in the configuration, to the host as clients reach it`,
-  ];
+  const advice: string[] = [];
+  // Devices are told to look for the gateway where EXTERNAL_URL points.
+  if (LOOPBACK.test(hostname))
+    advice.push(
+      `EXTERNAL_URL is ${externalUrl}: devices will look for the gateway at ${hostname}:${wireguardPort}, which is this host itself; set EXTERNAL_URL, or default_client_endpoint in the configuration, to the host as clients reach it`,
+    );
+  if (isInTheClear(config))
+    advice.push(
+      `The API listens at ${httpHost}:${httpPort} in the clear: whoever is on the way reads passwords and tokens. Set HTTP_TLS_CERT and HTTP_TLS_KEY; or let a proxy speak HTTPS, with HTTP_HOST=127.0.0.1 or TRUSTED_PROXIES and an EXTERNAL_URL of https`,
+    );
+  return advice;
+}
+
+/** Whether others than this host, and than a proxy that speaks HTTPS, may ask without TLS. */
+function isInTheClear(config: Config): boolean {
+  const { httpHost, httpTlsCert, trustedProxies, externalUrl } = config;
+  if (httpTlsCert !== null || LOOPBACK.test(httpHost)) return false;
+  return trustedProxies === null || !externalUrl.startsWith('https:');
 }
 
 /** True when the database is a server that others may share. */

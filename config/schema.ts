@@ -27,6 +27,8 @@ export interface Config {
   externalUrl: string;
   httpHost: string;
   httpPort: number;
+  httpTlsCert: string | null;
+  httpTlsKey: string | null;
   /** Networks, with commas between. */
   trustedProxies: string | null;
   dataDir: string;
@@ -104,7 +106,8 @@ export const settings = [
     schema: externalUrl,
     fallback: 'http://127.0.0.1:13000/',
     // Port 0 is a free one, known once the server listens.
-    derive: ({ httpPort }) => new URL(`http://127.0.0.1:${httpPort || 13000}/`).href,
+    derive: ({ httpPort, httpTlsCert }) =>
+      new URL(`${httpTlsCert === null ? 'http' : 'https'}://127.0.0.1:${httpPort || 13000}/`).href,
     example: 'https://vpn.example.com/',
     sentence:
       'Public address of the API and the web pages; a path must end in `/`. Its host is the endpoint of devices, its default has the port of `HTTP_PORT`.',
@@ -124,6 +127,21 @@ export const settings = [
     fallback: 13000,
     example: '13000',
     sentence: 'TCP port of the HTTP server; 0 takes a free one.',
+  },
+  {
+    name: 'HTTP_TLS_CERT',
+    schema: text,
+    fallback: null,
+    example: '/etc/postern/tls.crt',
+    sentence:
+      'PEM file with a certificate and its chain, beside `HTTP_TLS_KEY`: HTTPS without a proxy. Both are read again when they change.',
+  },
+  {
+    name: 'HTTP_TLS_KEY',
+    schema: text,
+    fallback: null,
+    example: '/etc/postern/tls.key',
+    sentence: 'PEM file with the key of that certificate.',
   },
   {
     name: 'TRUSTED_PROXIES',

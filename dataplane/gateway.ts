@@ -79,7 +79,7 @@ const WORKER = new URL(import.meta.url.replace(/gateway(?=\.\w+$)/, 'worker'));
 const RESTART_MS = 100;
 /** Packets allocate nothing in the worker, handshakes little: what is young there stays small. */
 const WORKER_YOUNG_MB = 12;
-const STOP_MS = 2_000;
+const STOP_MS = 800;
 
 /** A worker that answers nothing for so long is not well, */
 const SILENT_MS = 3_000;

@@ -14,6 +14,8 @@ export { GLOBAL_SCOPE } from './contract.ts';
 export type { GatewayOptions } from './descriptors.ts';
 export { createGateway } from './gateway.ts';
 export type { Gateway, GatewayFacts } from './gateway.ts';
+export { type Finding, inspectHost } from './io/inspect.ts';
+export { notify } from './io/notify.ts';
 export { derivePublicKey, isLowOrder, makePrivateKey } from './noise/keys.ts';
 export { type ReasonName, reasonNames } from './reasons.ts';
 export type { PeerTotals } from './totals.ts';

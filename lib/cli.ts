@@ -57,6 +57,12 @@ const commands = {
     sentence: 'Prints the effective settings, secrets hidden.',
     takes: ['json'],
   },
+  doctor: {
+    usage: '',
+    sentence:
+      'Looks at host, settings, database and keys, and says how to mend what is not well; ends with 1 when something failed.',
+    takes: ['json'],
+  },
   'admin create-or-reset': {
     usage: '--email E [--password-stdin] [--reset-mfa]',
     sentence:

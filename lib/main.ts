@@ -3,7 +3,8 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import { type Config, describeConfig, readConfig } from '../config/index.ts';
+import { type Config, describeConfig, readConfig, readSupervisor } from '../config/index.ts';
+import { notify } from '../dataplane/index.ts';
 import {
   COMMAND_LINE,
   connectDatabase,
@@ -24,13 +25,14 @@ import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { rotateKeys } from './keys/rotate.ts';
 import { importCommands } from './imports/commands.ts';
 import { createLog } from './observe/log.ts';
-import { serve } from './serve.ts';
+import { type Running, serve } from './serve.ts';
 import type { Log } from './services.ts';
+import { Reports } from './supervisor.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 /** A stop that takes longer is ended by force. */
-const STOP_MS = 12_000;
+const STOP_MS = 4_800;
 /** How long a database server may be silent while a command waits for it. */
 const COMMAND_SILENCE_MS = 300_000;
 
@@ -52,6 +54,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command.words === 'check-config')
     return printConfig(config, [...warnings, ...advice], command);
   const isServing = command.words === 'serve';
+  if (command.words === 'doctor') return examine(command, config, [...warnings, ...advice]);
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
   try {
@@ -122,13 +125,22 @@ async function outcomeOf(
 async function serveUntilStopped(config: Config, database: Database, log: Log): Promise<number> {
   // Heard from the beginning: a start that is interrupted is undone as well. Heard to the end: a
   // terminal and npm both hand on what a person typed once.
+  const reports = new Reports(readSupervisor(), notify, log);
+  let running: Running | null = null;
   const asked = new Promise<string>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-      process.on(name, () => resolve(name));
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
+    // From a terminal it says that the terminal is gone, from a supervisor: read again.
+    process.on('SIGHUP', () => {
+      if (!reports.isSupervised) resolve('SIGHUP');
+      else if (running !== null) reports.reloading(running.reload);
+    });
   });
-  const running = await serve(config, database, log);
+  running = await serve(config, database, log);
+  const { isAlive } = running;
+  reports.ready(`Postern serves at ${running.address}`, isAlive);
   const signal = await asked;
   log.info({ signal }, 'Postern stops');
+  reports.stopping();
   setTimeout(() => {
     log.error({}, 'the stop took too long and is ended by force');
     process.exit(EXIT_FAILED);
@@ -164,6 +176,21 @@ function openDatabase(
     log,
     origin: isServing ? GATEWAY : COMMAND_LINE,
   });
+}
+
+async function examine(
+  { options }: Command,
+  config: Config,
+  advice: readonly string[],
+): Promise<number> {
+  // Who serves never asks the doctor.
+  const { diagnose, report } = await import('./doctor.ts');
+  const log = createLog(config, process.stderr);
+  const open = () => openDatabase(config, encryptionKeys(config), log, false);
+  const { findings, isWell } = await diagnose({ config, advice, openDatabase: open });
+  const { text: shown, data } = report(findings, isWell);
+  process.stdout.write(options.json ? `${JSON.stringify(data)}\n` : `${shown}\n`);
+  return isWell ? 0 : EXIT_FAILED;
 }
 
 function printConfig(config: Config, warnings: readonly string[], { options }: Command): number {

@@ -4,16 +4,11 @@
 import process from 'node:process';
 import type { Server } from '@hapi/hapi';
 import type { Config } from '../config/index.ts';
-import {
-  createGateway,
-  derivePublicKey,
-  type Gateway,
-  type NetworkConfig,
-  parseAddress,
-} from '../dataplane/index.ts';
+import { createGateway, derivePublicKey, type Gateway } from '../dataplane/index.ts';
 import { type Database, readOrCreateConfiguration, registerGateway } from '../models/index.ts';
 import { effectiveConfiguration, type FixedSettings } from './api/v0/effective-configuration.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
+import { followCertificate } from './api/tls.ts';
 import {
   type FirstCredentials,
   gatewayIdentity,
@@ -33,12 +28,17 @@ import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import { createServer } from './server.ts';
 import type { Log, Observed, Readiness, Watched } from './services.ts';
+import { type Networks, networksOf } from './tunnel-networks.ts';
 
 /** A gateway that serves. */
 export interface Running {
   /** Where the API listens. */
   readonly address: string;
   readonly server: Server;
+  /** Whether the data plane answers and has its interface. */
+  readonly isAlive: () => boolean;
+  /** Reads the files of HTTPS again. */
+  readonly reload: () => void;
   stop(): Promise<void>;
 }
 
@@ -53,9 +53,11 @@ export interface Instead {
 }
 
 /** How long requests under way may go on when the gateway stops. */
-const DRAIN_MS = 2_000;
-/** How long any step of a stop may take. */
-const STEP_MS = 2_500;
+const DRAIN_MS = 1_500;
+/** How long the steps of a stop may take together, up to the last one, */
+const STEPS_MS = 3_000;
+/** and how long the last one, in which the data plane goes. */
+const LAST_STEP_MS = 1_200;
 
 /** Starts everything on an open, migrated database; rejects, with all undone, if a step fails. */
 export async function serve(
@@ -66,7 +68,11 @@ export async function serve(
 ): Promise<Running> {
   const undo: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
-    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await inTime(step, log);
+    const endAt = performance.now() + STEPS_MS;
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) {
+      const left = Math.max(0, endAt - performance.now());
+      await inTime(step, undo.length === 0 ? LAST_STEP_MS : left, log);
+    }
   };
   try {
     return await climb({ config, database, log, undo, stop }, instead);
@@ -79,10 +85,10 @@ export async function serve(
 /**
  * A step that does not end, say because the database hangs, must not keep the next from its turn.
  */
-async function inTime(step: () => Promise<void>, log: Log): Promise<void> {
+async function inTime(step: () => Promise<void>, limitMs: number, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve('it took too long'), STEP_MS);
+    timer = setTimeout(() => resolve('it took too long'), limitMs);
   });
   const fault = await Promise.race([step().then(() => null, messageOf), late]);
   clearTimeout(timer);
@@ -153,11 +159,14 @@ async function climb(
       state.isDraining = true;
       await server.stop({ timeout: DRAIN_MS });
     });
-    announce(server, gateway, log);
+    announce(server, gateway, config, log);
   } finally {
     if (credentials !== null) tellOnce(credentials, config);
   }
-  return { address: server.info.uri, server, stop };
+  const certificate = followCertificate(config, server.listener, log);
+  undo.push(async () => certificate.stop());
+  const isAlive = (): boolean => gateway.facts.alive;
+  return { address: server.info.uri, server, isAlive, reload: certificate.read, stop };
 }
 
 /** For a promise whose failure is told by another one. */
@@ -291,33 +300,6 @@ function rowSettings(
 
 // ---- settings in the data plane's words ------------------------------------------------------
 
-interface Networks {
-  readonly ipv4: NetworkConfig | null;
-  readonly ipv6: NetworkConfig | null;
-}
-
-function networksOf(config: Config): Networks {
-  return {
-    ipv4: config.wireguardIpv4Enabled
-      ? networkOf(config.wireguardIpv4Network, config.wireguardIpv4Address)
-      : null,
-    ipv6: config.wireguardIpv6Enabled
-      ? networkOf(config.wireguardIpv6Network, config.wireguardIpv6Address)
-      : null,
-  };
-}
-
-function networkOf(network: string, address: string): NetworkConfig {
-  const [base = '', prefixBits = ''] = network.split('/');
-  return { network: bytesOf(base), prefixBits: Number(prefixBits), address: bytesOf(address) };
-}
-
-function bytesOf(address: string): Uint8Array {
-  const bytes = parseAddress(address);
-  if (bytes === null) throw new Error(`${address} is no address`);
-  return bytes;
-}
-
 function gatewayOptions(
   config: Config,
   networks: Networks,
@@ -343,10 +325,10 @@ function gatewayOptions(
 
 // ---- what a person is told -------------------------------------------------------------------
 
-function announce(server: Server, gateway: Gateway, log: Log): void {
+function announce({ info }: Server, gateway: Gateway, { externalUrl }: Config, log: Log): void {
   const { engine, listenPort, tun, masquerade } = gateway.facts;
   log.info(
-    { api: server.info.uri, wireguard_port: listenPort, engine, tun, masquerade },
+    { api: info.uri, console: externalUrl, wireguard_port: listenPort, engine, tun, masquerade },
     'Postern serves',
   );
 }
@@ -362,9 +344,15 @@ function tellOnce({ email, password, token }: FirstCredentials, config: Config):
       `  password   ${password}`,
       `  API token  ${token}`,
       '',
-      'Try:',
+      `Sign in to the console at ${config.externalUrl}, or make a first device here and scan its code:`,
+      '',
+      `  npm run -s postern -- device create --email ${email} --name phone --qr`,
+      '',
+      'The same over the API, and everything else:',
       '',
       `  curl -H 'Authorization: Bearer ${token}' ${config.externalUrl}v0/configuration`,
+      '',
+      'If devices do not get through: npm run -s postern -- doctor',
       '',
       '',
     ].join('\n'),

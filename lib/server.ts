@@ -17,6 +17,7 @@ import { openApi } from './api/openapi/index.ts';
 import { metricsRoute } from './api/metrics.ts';
 import { Recall } from './api/recall.ts';
 import { outsidePath } from './api/routes.ts';
+import { readCertificate } from './api/tls.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { v0 } from './api/v0/index.ts';
 import { Writes } from './api/writes.ts';
@@ -34,9 +35,12 @@ export function createServer(services: Services): Server {
   const { config, database, log, counters } = services;
   const limits = { ...HTTP_LIMITS, ...services.httpLimits };
   const proxies = parseRanges(config.trustedProxies);
-  const listener = createListener(limits, counters, (address) => standsForMany(address, proxies));
+  const isProxy = (address: string): boolean => standsForMany(address, proxies);
+  const certificate = readCertificate(config);
+  const listener = createListener(limits, counters, isProxy, certificate);
   const server = Hapi.server({
     listener,
+    tls: certificate !== null,
     host: config.httpHost,
     port: config.httpPort,
     // Errors are logged by errors.ts, without what they may hold.

@@ -14,6 +14,7 @@ export { BackupError } from './backup/format.ts';
 export { type Restored, restoreBackup, type RestoreOptions } from './backup/restore.ts';
 export { type BackedUp, writeBackup } from './backup/write.ts';
 export { noteClientFile, readClientFiles } from './client-file.ts';
+export { type Clocks, readClocks } from './clocks.ts';
 export { type AddressRange, type Family, parseAddress, parseRange } from './columns.ts';
 export {
   Configuration,

@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 
 say() { printf '\n== %s\n' "$*"; }
 
-packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server procps chromium prometheus)
+packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server procps chromium prometheus
+  podman runc netavark debootstrap iptables openssl systemd)
 
 install_packages() {
   local missing=() package
@@ -56,6 +57,8 @@ if [ -n "$complete" ]; then
   npx ava --config test/browser/ava.config.js --tap >test-browser.tap 2>test-browser.err || failed=1
   say 'end-to-end tests'
   npx ava --config test/e2e/ava.config.js --tap >test-e2e.tap 2>test-e2e.err || failed=1
+  say 'tests of operation'
+  npx ava --config test/ops/ava.config.js --tap >test-ops.tap 2>test-ops.err || failed=1
 fi
-node test/support/summary.ts test-unit test-browser test-e2e || failed=1
+node test/support/summary.ts test-unit test-browser test-e2e test-ops || failed=1
 exit $failed

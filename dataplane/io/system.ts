@@ -2,12 +2,12 @@
 // nft table, loaded and removed in one transaction each; IP forwarding switched on where it is off.
 // Where rights or tools are missing it says what to do; the gateway runs all the same.
 
-import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { formatAddress, parseAddress } from '../wire/address.ts';
 import type { NetworkConfig } from '../contract.ts';
+import { runNft } from './nft.ts';
 
 /** Which networks leave with the gateway's address, and where. */
 export interface Masquerade {
@@ -19,6 +19,21 @@ export interface Masquerade {
 
 /** Loads the table; resolves to what is wrong and how to mend it, or null. */
 export async function loadMasquerade(masquerade: Masquerade): Promise<string | null> {
+  const fault = await nft(scriptOf(masquerade));
+  if (fault === null) return null;
+  return (
+    `masquerading is off, so only networks that know a way back to the devices will answer: ${fault}. ` +
+    'Install nftables and run as root or with CAP_NET_ADMIN, or set WIREGUARD_IPV4_MASQUERADE and WIREGUARD_IPV6_MASQUERADE to false'
+  );
+}
+
+/** Whether the table could be loaded: resolves to a fault or null, and changes nothing. */
+export async function tryMasquerade(masquerade: Masquerade): Promise<string | null> {
+  const answer = await runNft(['--check', '-f', '-'], scriptOf(masquerade));
+  return 'fault' in answer ? answer.fault : null;
+}
+
+function scriptOf(masquerade: Masquerade): string {
   const table = tableName(masquerade.interfaceName);
   const out =
     masquerade.egressInterface === null
@@ -28,7 +43,7 @@ export async function loadMasquerade(masquerade: Masquerade): Promise<string | n
     const family = network.network.length === 4 ? 'ip' : 'ip6';
     return `    ${out} ${family} saddr ${formatAddress(network.network)}/${network.prefixBits} masquerade`;
   });
-  const fault = await nft(`add table inet ${table}
+  return `add table inet ${table}
 delete table inet ${table}
 table inet ${table} {
   chain postrouting {
@@ -36,12 +51,7 @@ table inet ${table} {
 ${rules.join('\n')}
   }
 }
-`);
-  if (fault === null) return null;
-  return (
-    `masquerading is off, so only networks that know a way back to the devices will answer: ${fault}. ` +
-    'Install nftables and run as root or with CAP_NET_ADMIN, or set WIREGUARD_IPV4_MASQUERADE and WIREGUARD_IPV6_MASQUERADE to false'
-  );
+`;
 }
 
 /** Removes the table; resolves to a fault or null. A table that is not there is no fault. */
@@ -56,30 +66,13 @@ function tableName(interfaceName: string): string {
 }
 
 /** Runs one transaction. */
-function nft(script: string): Promise<string | null> {
-  return new Promise((resolve) => {
-    const child = spawn('nft', ['-f', '-'], {
-      stdio: ['pipe', 'ignore', 'pipe'],
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin' },
-    });
-    let complaint = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      complaint += chunk.toString();
-    });
-    child.on('error', (error: NodeJS.ErrnoException) =>
-      resolve(error.code === 'ENOENT' ? 'the program nft is not installed' : error.message),
-    );
-    child.on('close', (status) =>
-      resolve(
-        status === 0 ? null : (complaint.trim().split('\n')[0] ?? `nft ended with ${status}`),
-      ),
-    );
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(script);
-  });
+async function nft(script: string): Promise<string | null> {
+  const answer = await runNft(['-f', '-'], script);
+  return 'fault' in answer ? answer.fault : null;
 }
 
-const SYSCTL = '/proc/sys/net';
+/** Where the kernel's settings of the network are. */
+export const SYSCTL = '/proc/sys/net';
 
 /** Switches IP forwarding on where it is off; returns what is wrong and how to mend it. */
 export function enableForwarding(families: { ipv4: boolean; ipv6: boolean }): string[] {
@@ -88,9 +81,10 @@ export function enableForwarding(families: { ipv4: boolean; ipv6: boolean }): st
   if (families.ipv6 && existsSync(join(SYSCTL, 'ipv6'))) {
     const isOff = readSysctl('ipv6/conf/all/forwarding') === '0';
     // A forwarding host ignores router advertisements unless told otherwise, and would lose the
-    // routes that it learnt from them.
-    if (isOff) faults.push(...keepRouterAdvertisements());
-    if (faults.length === 0)
+    // routes that it learnt from them: where that cannot be told, it does not forward.
+    const kept = isOff ? keepRouterAdvertisements() : [];
+    faults.push(...kept);
+    if (kept.length === 0)
       faults.push(...enable('ipv6/conf/all/forwarding', 'net.ipv6.conf.all.forwarding'));
   }
   return faults;
@@ -110,7 +104,8 @@ function keepRouterAdvertisements(): string[] {
     );
 }
 
-function readSysctl(file: string): string | null {
+/** A value below /proc/sys/net, null where there is none. */
+export function readSysctl(file: string): string | null {
   try {
     return readFileSync(join(SYSCTL, file), 'utf8').trim();
   } catch {

@@ -3,8 +3,12 @@
 
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timex.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cstddef>
 
 #include "call.h"
 #include "system.h"
@@ -121,6 +125,44 @@ napi_value on_boot_time(napi_env env, napi_callback_info) {
                               static_cast<double>(now.tv_nsec) / 1e6);
 }
 
+// One datagram to a socket in the file system, or to an abstract one where the path begins with @.
+int send_to_path(const char* path, size_t path_length, const uint8_t* bytes, size_t length) {
+  sockaddr_un to = {};
+  if (path_length == 0 || path_length >= sizeof to.sun_path) return -EINVAL;
+  to.sun_family = AF_UNIX;
+  memcpy(to.sun_path, path, path_length);
+  if (path[0] == '@') to.sun_path[0] = 0;
+  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -errno;
+  const socklen_t size =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path_length);
+  const ssize_t sent =
+      sendto(fd, bytes, length, MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&to), size);
+  const int result = sent < 0 ? -errno : 0;
+  close(fd);
+  return result;
+}
+
+napi_value on_notify(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const Bytes path = bytes_of(call, 0);
+  const Bytes message = bytes_of(call, 1);
+  if (call.failed) return nullptr;
+  throws(call,
+         send_to_path(reinterpret_cast<const char*>(path.data), path.length, message.data,
+                      message.length),
+         "telling the supervisor");
+  return nullptr;
+}
+
+napi_value on_clock_is_synchronized(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  timex state = {};
+  const int result = adjtimex(&state);
+  if (throws(call, result < 0 ? -errno : 0, "asking for the state of the clock")) return nullptr;
+  return make_boolean(env, result != TIME_ERROR);
+}
+
 }  // namespace
 
 void define_system(napi_env env, napi_value exports) {
@@ -134,6 +176,8 @@ void define_system(napi_env env, napi_value exports) {
   define(env, exports, "wake", on_wake, nullptr);
   define(env, exports, "closeFd", on_close_fd, nullptr);
   define(env, exports, "bootTime", on_boot_time, nullptr);
+  define(env, exports, "notify", on_notify, nullptr);
+  define(env, exports, "clockIsSynchronized", on_clock_is_synchronized, nullptr);
 }
 
 }  // namespace postern

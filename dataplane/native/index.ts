@@ -41,6 +41,10 @@ export interface Addon extends Primitives {
   closeFd(fd: number): void;
   /** CLOCK_BOOTTIME in milliseconds: it goes on while the machine sleeps. */
   bootTime: () => number;
+  /** Sends a datagram to a Unix socket, by its path or by @ and an abstract name. */
+  notify(path: Uint8Array, message: Uint8Array): void;
+  /** Whether the kernel holds its clock for synchronized (adjtimex). */
+  clockIsSynchronized(): boolean;
   createEngine(options: NativeEngineOptions & NativeMemory): NativeFunctions;
 }
 

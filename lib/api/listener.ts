@@ -4,9 +4,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server, ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Counters } from '../observe/counters.ts';
 import { addressScope } from './client-address.ts';
+import type { Certificate } from './tls.ts';
 
 /** Limits of one listener. */
 export interface HttpLimits {
@@ -46,20 +48,33 @@ const REFUSALS: Readonly<Record<string, readonly [status: number, reason: string
 };
 const MALFORMED = [400, 'malformed_request'] as const;
 
-/** Makes a listener; `isProxy` tells the addresses that stand for many clients. */
+/**
+ * Makes a listener, of HTTPS where a certificate is given; `isProxy` tells the addresses that stand
+ * for many clients.
+ */
 export function createListener(
   limits: HttpLimits,
   counters: Counters,
   isProxy: (address: string) => boolean,
+  tls: Pick<Certificate, 'cert' | 'key'> | null = null,
 ): Server {
-  const listener = createServer({
+  const options = {
     ServerResponse: NamedResponse,
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: limits.checkEveryMs,
-  });
+  };
+  const listener =
+    tls === null
+      ? createServer(options)
+      : createTlsServer({
+          ...options,
+          cert: tls.cert,
+          key: tls.key,
+          handshakeTimeout: limits.headersMs,
+        });
   listener.maxConnections = limits.connectionsMax;
   listener.setTimeout(limits.silenceMs);
   listener.on('drop', () => counters.add('connections_refused', 'too_many'));
@@ -75,6 +90,11 @@ export function answerClientErrors(listener: Server, counters: Counters): void {
   listener.removeAllListeners('clientError');
   listener.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket & { _httpMessage?: { headersSent?: boolean } };
+    // Who does not speak TLS would not understand an answer.
+    if (/^ERR_(SSL|TLS)_/.test(error.code ?? '')) {
+      counters.add('connections_refused', 'tls_failed');
+      return void socket.destroy();
+    }
     // A client that hung up is not refused anything.
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     const [status, reason] = REFUSALS[error.code ?? ''] ?? MALFORMED;

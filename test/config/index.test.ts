@@ -325,6 +325,7 @@ for (const [environment, expected] of [
   [{ HTTP_PORT: '14000' }, 'http://127.0.0.1:14000/'],
   [{ PHOENIX_HTTP_PORT: '80' }, 'http://127.0.0.1/'],
   [{ HTTP_PORT: '14000', EXTERNAL_URL: 'http://127.0.0.1:13000/' }, 'http://127.0.0.1:13000/'],
+  [{ HTTP_TLS_CERT: '/c', HTTP_TLS_KEY: '/k' }, 'https://127.0.0.1:13000/'],
 ] as const)
   test(`the public address with ${JSON.stringify(environment)} is ${expected}`, (t) => {
     t.is(parse(environment).config?.externalUrl, expected);
@@ -357,6 +358,28 @@ for (const [token, isGood] of [
     t.is(faults.length, isGood ? 0 : 1);
     t.false(faults.join().includes(token));
     if (config !== null) t.true(describeConfig(config).includes('METRICS_TOKEN=(hidden)'));
+  });
+
+test('a certificate and its key come together', (t) => {
+  t.regex(parse({ HTTP_TLS_KEY: '/k' }).faults[0] ?? '', /^HTTP_TLS_CERT and HTTP_TLS_KEY/);
+});
+
+const HTTPS = 'https://vpn.example.com/';
+for (const [environment, isAdvised] of [
+  [{}, false],
+  [{ HTTP_HOST: '::1' }, false],
+  [{ HTTP_HOST: '0.0.0.0' }, true],
+  [{ HTTP_HOST: '192.0.2.1' }, true],
+  [{ HTTP_HOST: '::', TRUSTED_PROXIES: '192.0.2.2' }, false],
+  [
+    { HTTP_HOST: '::', TRUSTED_PROXIES: '192.0.2.2', EXTERNAL_URL: 'http://vpn.example.com/' },
+    true,
+  ],
+  [{ HTTP_HOST: '0.0.0.0', HTTP_TLS_CERT: '/c', HTTP_TLS_KEY: '/k' }, false],
+] as const)
+  test(`${JSON.stringify(environment)} is ${isAdvised ? '' : 'not '}told to listen in the clear`, (t) => {
+    const { advice } = parse({ EXTERNAL_URL: HTTPS, ...environment });
+    t.is(advice.filter((sentence) => /in the clear/.test(sentence)).length, isAdvised ? 1 : 0);
   });
 
 for (const [url, isAdvised] of [

@@ -25,7 +25,9 @@ for (const engine of ['native', 'typescript'])
       const settings = { DATAPLANE_ENGINE: engine };
       const postern = new Postern(topology.gateway, API_ADDRESS, settings, WITHOUT_RIGHTS);
       await postern.start();
-      const warnings = postern.logLines().filter((line) => line['level'] === 'warn');
+      const warnings = postern
+        .logLines()
+        .filter((line) => line['level'] === 'warn' && !/in the clear/.test(String(line['msg'])));
       t.is(warnings.length, 1, JSON.stringify(warnings));
       t.regex(
         String(warnings[0]?.['msg']),

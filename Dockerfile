@@ -1,0 +1,58 @@
+# Postern as an image: built in one stage, run in another that holds neither compiler nor headers.
+#
+#   docker build --tag postern .
+#
+# config/container/README.md says how it is run. BASE is any Debian with Node 24, npm, Node's headers
+# and a user `node`, like the official slim images.
+ARG BASE=docker.io/library/node:24-slim
+
+FROM ${BASE} AS build
+RUN apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends g++ make python3
+WORKDIR /app
+# What takes long comes first, so that it is kept while other files change.
+COPY package.json package-lock.json ./
+COPY dataplane/native dataplane/native
+# Headers are those of the base: what must be compiled is compiled without another download. The
+# addon is optional on a host; an image without it would be of no use, so it is loaded here.
+RUN npm_config_nodedir=/usr/local npm ci --omit=dev --no-audit --no-fund \
+ && node -e 'require("/app/dataplane/native/build/Release/postern.node")'
+# Left behind: what compilers wrote on the way, sources of libraries, builds for other machines.
+RUN find node_modules/sqlite3/build dataplane/native/build -type f ! -name '*.node' -delete \
+ && find node_modules/sqlite3/build dataplane/native/build -depth -type d -empty -delete \
+ && rm -rf node_modules/sqlite3/deps node_modules/sqlite3/src \
+ && find node_modules -name '*.map' -delete \
+ && find node_modules/bcrypt/prebuilds -mindepth 1 -maxdepth 1 ! -name "linux-$(node -p process.arch)" -exec rm -r {} +
+COPY . .
+# From the second start on compiled code is read, not made: config/container/warm makes a first one.
+RUN config/container/warm
+
+# The system that runs it: nft beside Node, and nothing that installs or compiles.
+FROM ${BASE} AS system
+RUN apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nftables \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /usr/local/include /usr/local/lib/node_modules \
+      /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* \
+ && install --directory --owner=node --group=node --mode=0700 /data
+COPY --from=build /app /app
+RUN ln -s /app/config/container/entrypoint /usr/local/bin/postern
+
+# What was removed above is in no layer of the image.
+FROM scratch
+COPY --from=system / /
+WORKDIR /app
+# The first three are what `npm start` gives; the flags of Node stand in the entrypoint.
+ENV MALLOC_ARENA_MAX=2 \
+    MALLOC_TRIM_THRESHOLD_=131072 \
+    NODE_COMPILE_CACHE=node_modules/.cache/postern \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    DATA_DIR=/data \
+    HTTP_HOST=0.0.0.0 \
+    WIREGUARD_TUN=required \
+    WIREGUARD_UAPI=off \
+    LOG_FORMAT=json
+VOLUME /data
+EXPOSE 51820/udp 13000/tcp
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 CMD ["node", "lib/ready.ts"]
+ENTRYPOINT ["postern"]
+CMD ["serve"]

@@ -1,0 +1,238 @@
+// Whether other people's rules let the tunnel's forwarded packets through. It reads a ruleset as
+// `nft -j list ruleset` prints it, iptables-nft's tables included, and follows two packets through
+// every chain on the forward hook: one by which a device opens a conversation, and the answer to
+// it. A condition that cannot be judged here (a match of iptables, a mark, a limit) lets nothing in
+// that opens, and lets answers in; it never drops. So what is told stops all devices.
+
+import { BlockList } from 'node:net';
+
+/** The tunnel of one family as rules see it. */
+export interface TunnelPath {
+  readonly interfaceName: string;
+  /** By which packets leave; empty when that is not known. */
+  readonly egress: readonly string[];
+  readonly family: 'ipv4' | 'ipv6';
+  /** The devices' network. */
+  readonly network: string;
+  readonly prefixBits: number;
+}
+
+/** A chain that stops packets of the tunnel. */
+export interface Obstacle {
+  readonly family: string;
+  readonly table: string;
+  readonly chain: string;
+  /** Whose rules these are, by the names that they have. */
+  readonly owner: 'docker' | 'ufw' | 'firewalld' | 'other';
+  /** Whether what devices open is stopped, or only the answers to it. */
+  readonly stops: 'opening' | 'answers';
+}
+
+type Json = Record<string, unknown>;
+type Verdict = 'accept' | 'drop' | 'return' | null;
+type Truth = 'yes' | 'no' | 'unknown';
+
+interface Chain {
+  readonly family: string;
+  readonly table: string;
+  readonly name: string;
+  readonly hook?: string;
+  readonly policy?: string;
+}
+
+interface Packet {
+  readonly iifname: readonly string[];
+  readonly oifname: readonly string[];
+  readonly addressField: 'saddr' | 'daddr';
+  readonly state: 'new' | 'established';
+  readonly path: TunnelPath;
+}
+
+/** Chains may call each other; nft allows 16 levels. */
+const DEPTH_MAX = 16;
+
+/** Finds the chains that stop packets of the tunnel, in a ruleset of nft in JSON. */
+export function findObstacles(ruleset: unknown, path: TunnelPath): Obstacle[] {
+  const rules = new Ruleset(ruleset);
+  const tun = [path.interfaceName];
+  const opening: Packet = {
+    iifname: tun,
+    oifname: path.egress,
+    addressField: 'saddr',
+    state: 'new',
+    path,
+  };
+  const answer: Packet = {
+    ...opening,
+    iifname: path.egress,
+    oifname: tun,
+    addressField: 'daddr',
+    state: 'established',
+  };
+  return rules.forwardChains(path.family).flatMap((chain) => {
+    const stops = rules.stops(chain, opening)
+      ? 'opening'
+      : rules.stops(chain, answer)
+        ? 'answers'
+        : null;
+    if (stops === null) return [];
+    const { family, table, name } = chain;
+    return [{ family, table, chain: name, owner: rules.ownerOf(chain), stops }];
+  });
+}
+
+class Ruleset {
+  readonly #chains: readonly Chain[];
+  readonly #rules = new Map<string, Json[][]>();
+
+  constructor(ruleset: unknown) {
+    const entries = listOf(recordOf(ruleset)['nftables']).map(recordOf);
+    this.#chains = entries.flatMap((entry) =>
+      'chain' in entry ? [recordOf(entry['chain']) as unknown as Chain] : [],
+    );
+    for (const entry of entries) {
+      if (!('rule' in entry)) continue;
+      const { family, table, chain, expr } = recordOf(entry['rule']);
+      const key = `${String(family)} ${String(table)} ${String(chain)}`;
+      this.#rules.set(key, [...(this.#rules.get(key) ?? []), listOf(expr).map(recordOf)]);
+    }
+  }
+
+  forwardChains(family: TunnelPath['family']): readonly Chain[] {
+    const families = ['inet', family === 'ipv4' ? 'ip' : 'ip6'];
+    return this.#chains.filter(
+      (chain) => chain.hook === 'forward' && families.includes(chain.family),
+    );
+  }
+
+  ownerOf({ family, table }: Chain): Obstacle['owner'] {
+    if (table === 'firewalld') return 'firewalld';
+    const names = this.#chains
+      .filter((chain) => chain.family === family && chain.table === table)
+      .map(({ name }) => name);
+    if (names.includes('DOCKER-USER')) return 'docker';
+    return names.some((name) => /^ufw6?-/.test(name)) ? 'ufw' : 'other';
+  }
+
+  stops(chain: Chain, packet: Packet): boolean {
+    const verdict = this.#walk(chain, chain.name, packet, 0);
+    return verdict === 'drop' || (verdict !== 'accept' && chain.policy === 'drop');
+  }
+
+  /** What a chain comes to; null at its end. */
+  #walk(base: Chain, name: string, packet: Packet, depth: number): Verdict {
+    if (depth > DEPTH_MAX) return null;
+    for (const expressions of this.#rules.get(`${base.family} ${base.table} ${name}`) ?? []) {
+      const verdict = this.#judge(base, expressions, packet, depth);
+      if (verdict === 'return') return null;
+      if (verdict !== null) return verdict;
+    }
+    return null;
+  }
+
+  #judge(base: Chain, expressions: readonly Json[], packet: Packet, depth: number): Verdict {
+    let isKnown = true;
+    for (const expression of expressions) {
+      const found = this.#verdictOf(base, expression, packet, depth);
+      if (found !== undefined) {
+        if (isKnown) return found;
+        // Only an answer is believed to meet a condition that cannot be judged.
+        return found === 'accept' && packet.state === 'established' ? 'accept' : null;
+      }
+      const truth = holds(expression, packet);
+      if (truth === 'no') return null;
+      if (truth === 'unknown') isKnown = false;
+    }
+    return null;
+  }
+
+  /** Undefined where an expression gives no verdict. */
+  #verdictOf(base: Chain, expression: Json, packet: Packet, depth: number): Verdict | undefined {
+    if ('accept' in expression) return 'accept';
+    if ('drop' in expression || 'reject' in expression) return 'drop';
+    if ('return' in expression) return 'return';
+    const target = recordOf(expression['jump'] ?? expression['goto'])['target'];
+    if (typeof target === 'string') {
+      const verdict = this.#walk(base, target, packet, depth + 1);
+      // What a chain that was gone to leaves open is left to the policy.
+      return 'goto' in expression && verdict === null ? 'return' : verdict;
+    }
+    if (!('vmap' in expression)) return undefined;
+    const { key, data } = recordOf(expression['vmap']);
+    for (const pair of listOf(recordOf(data)['set'])) {
+      const [element, verdict] = listOf(pair);
+      if (isOneOf(key, element, packet) === 'yes')
+        return this.#verdictOf(base, recordOf(verdict), packet, depth);
+    }
+    return undefined;
+  }
+}
+
+/** Whether an expression lets the rule go on. */
+function holds(expression: Json, packet: Packet): Truth {
+  if ('match' in expression) {
+    const { op, left, right } = recordOf(expression['match']);
+    const truth = isOneOf(left, right, packet);
+    if (op !== '!=' || truth === 'unknown') return truth;
+    return truth === 'yes' ? 'no' : 'yes';
+  }
+  const isNeutral = ['counter', 'log', 'mangle', 'notrack'].some((name) => name in expression);
+  // A set of verdicts that named none for this packet lets the rule go on as well.
+  return isNeutral || 'vmap' in expression ? 'yes' : 'unknown';
+}
+
+/** Whether what a match looks at is the value, or one of the values, that it names. */
+function isOneOf(left: unknown, right: unknown, packet: Packet): Truth {
+  const set = recordOf(right)['set'];
+  const values = Array.isArray(set) ? set : listOf(right).length > 0 ? listOf(right) : [right];
+  const truths = values.map((value: unknown) => isValue(left, value, packet));
+  return truths.includes('yes') ? 'yes' : truths.includes('unknown') ? 'unknown' : 'no';
+}
+
+function isValue(left: unknown, value: unknown, packet: Packet): Truth {
+  const { meta, ct, payload } = recordOf(left);
+  const key = recordOf(meta)['key'];
+  if (typeof value === 'string' && !value.startsWith('@')) {
+    if (key === 'iifname' || key === 'iif') return isNamed(packet.iifname, value);
+    if (key === 'oifname' || key === 'oif') return isNamed(packet.oifname, value);
+    if (key === 'nfproto') return truthOf(value === packet.path.family);
+    if (recordOf(ct)['key'] === 'state') return truthOf(value === packet.state);
+  }
+  const { protocol, field } = recordOf(payload);
+  if ((protocol === 'ip' || protocol === 'ip6') && field === packet.addressField)
+    return isInside(value, packet.path);
+  return 'unknown';
+}
+
+function isNamed(names: readonly string[], pattern: string): Truth {
+  return truthOf(
+    names.some((name) =>
+      pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
+    ),
+  );
+}
+
+/** Whether all devices are in a network; one that holds only some of them is not enough. */
+function isInside(value: unknown, { network, prefixBits, family }: TunnelPath): Truth {
+  const { addr, len } = recordOf(recordOf(value)['prefix']);
+  if (typeof addr !== 'string' || typeof len !== 'number')
+    return typeof value === 'string' && !value.startsWith('@') ? 'no' : 'unknown';
+  if (addr.includes(':') !== (family === 'ipv6')) return 'no';
+  const list = new BlockList();
+  list.addSubnet(addr, len, family);
+  return truthOf(len <= prefixBits && list.check(network, family));
+}
+
+function truthOf(holds: boolean): Truth {
+  return holds ? 'yes' : 'no';
+}
+
+function recordOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Json)
+    : {};
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : [];
+}

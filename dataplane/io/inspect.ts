@@ -1,0 +1,380 @@
+// Looks at the host before, or beside, a gateway: can there be a TUN, are the rights there, does
+// nft work, is forwarding on, do other people's rules let packets through, is the port free, is the
+// clock kept. Nothing of the host is changed; a TUN is made for a moment, under another name. Every
+// finding that is no good says how to mend it.
+
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NetworkConfig } from '../contract.ts';
+import { loadAddon } from '../native/index.ts';
+import { formatAddress } from '../wire/address.ts';
+import { findObstacles, type Obstacle, type TunnelPath } from './forward-policy.ts';
+import { runNft } from './nft.ts';
+import { readSysctl, SYSCTL, tryMasquerade } from './system.ts';
+
+/** What was found out about one thing. */
+export interface Finding {
+  readonly check: string;
+  /** Failed: something will not work. Warning: something may not, or could not be found out. */
+  readonly level: 'ok' | 'warning' | 'failed';
+  readonly message: string;
+  /** What to do about it; null where nothing is to be done. */
+  readonly mend: string | null;
+}
+
+/** What a gateway on this host would be. */
+export interface Inspected {
+  readonly interfaceName: string;
+  readonly listenPort: number;
+  readonly ipv4: NetworkConfig | null;
+  readonly ipv6: NetworkConfig | null;
+  readonly masqueradeIpv4: boolean;
+  readonly masqueradeIpv6: boolean;
+  readonly egressInterface: string | null;
+  readonly forwarding: 'auto' | 'off';
+  readonly tun: 'auto' | 'required' | 'off';
+  /** True while such a gateway runs: it has the port. */
+  readonly isRunning: boolean;
+}
+
+/** An interface that exists for a moment. */
+const TRIAL_NAME = 'postern-doctor';
+/** Bit of CAP_NET_ADMIN in the masks of /proc/self/status. */
+const NET_ADMIN_BIT = 12n;
+/** Flag of a route in /proc/net/route that leads to a router. */
+const ROUTE_GATEWAY = 0x2;
+
+const good = (check: string, message: string): Finding => ({
+  check,
+  level: 'ok',
+  message,
+  mend: null,
+});
+
+/** Looks at everything. */
+export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
+  const withoutTun = inspected.tun === 'off';
+  if (withoutTun)
+    return [
+      good('tun', 'WIREGUARD_TUN=off: nothing is asked of the host'),
+      await port(inspected),
+      clock(),
+    ];
+  return [
+    tun(),
+    rights(),
+    await masquerading(inspected),
+    ...forwarding(inspected),
+    ...(await otherRules(inspected)),
+    await port(inspected),
+    clock(),
+  ];
+}
+
+// ---- TUN and rights --------------------------------------------------------------------------
+
+function tun(): Finding {
+  const failed = (message: string, mend: string): Finding => ({
+    check: 'tun',
+    level: 'failed',
+    message,
+    mend,
+  });
+  const { addon } = loadAddon();
+  if (addon === null)
+    return failed(
+      'the addon was not built, and without it there is no TUN',
+      'apt-get install g++ make python3 && npm run build:native',
+    );
+  try {
+    addon.closeFd(addon.openTun(TRIAL_NAME, false).fd);
+    return good('tun', 'a TUN interface can be made');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENODEV')
+      return failed(
+        '/dev/net/tun is missing',
+        'modprobe tun; in a container: --device /dev/net/tun (compose: devices: [/dev/net/tun])',
+      );
+    if (code === 'EACCES')
+      return failed('/dev/net/tun may not be opened by this user', 'chmod 0666 /dev/net/tun');
+    if (code === 'EPERM')
+      return failed('no right to make a TUN interface', 'run as root or with CAP_NET_ADMIN');
+    return failed(`no TUN interface can be made: ${message}`, 'modprobe tun');
+  }
+}
+
+function rights(): Finding {
+  const status = readFileSync('/proc/self/status', 'utf8');
+  const mask = BigInt(`0x${/^CapEff:\s*(\w+)/m.exec(status)?.[1] ?? '0'}`);
+  if (((mask >> NET_ADMIN_BIT) & 1n) === 1n) return good('rights', 'CAP_NET_ADMIN is held');
+  return {
+    check: 'rights',
+    level: 'failed',
+    message: 'CAP_NET_ADMIN is missing: no TUN, no masquerading, no forwarding',
+    mend: 'run as root, or in a unit with AmbientCapabilities=CAP_NET_ADMIN; in a container: --cap-add NET_ADMIN',
+  };
+}
+
+// ---- nft and forwarding ----------------------------------------------------------------------
+
+async function masquerading(inspected: Inspected): Promise<Finding> {
+  const { interfaceName, egressInterface } = inspected;
+  const networks = [
+    inspected.masqueradeIpv4 ? inspected.ipv4 : null,
+    inspected.masqueradeIpv6 ? inspected.ipv6 : null,
+  ].filter((network) => network !== null);
+  if (networks.length === 0) return good('nft', 'nothing is to be masqueraded');
+  const fault = await tryMasquerade({ interfaceName, networks, egressInterface });
+  if (fault === null) return good('nft', 'nft works, so that devices can be masqueraded');
+  return {
+    check: 'nft',
+    level: 'failed',
+    message: `devices cannot be masqueraded: ${fault}`,
+    mend: /not installed/.test(fault)
+      ? 'apt-get install nftables'
+      : 'run as root or with CAP_NET_ADMIN; where the kernel lacks it: modprobe nf_tables nft_masq',
+  };
+}
+
+function forwarding(inspected: Inspected): Finding[] {
+  const findings: Finding[] = [];
+  const { ipv4, ipv6 } = inspected;
+  if (ipv4 !== null)
+    findings.push(switched(inspected, 'IPv4', 'ipv4/ip_forward', 'net.ipv4.ip_forward'));
+  if (ipv6 === null) return findings;
+  const name = 'net.ipv6.conf.all.forwarding';
+  if (!existsSync(join(SYSCTL, 'ipv6'))) {
+    findings.push({
+      check: 'forwarding IPv6',
+      level: 'warning',
+      message: 'this kernel has no IPv6',
+      mend: 'set WIREGUARD_IPV6_ENABLED=false',
+    });
+    return findings;
+  }
+  findings.push(switched(inspected, 'IPv6', 'ipv6/conf/all/forwarding', name));
+  if (readSysctl('ipv6/conf/all/forwarding') === '1') findings.push(...lostRouters(inspected));
+  return findings;
+}
+
+function switched(inspected: Inspected, family: string, file: string, name: string): Finding {
+  const check = `forwarding ${family}`;
+  if (readSysctl(file) === '1') return good(check, `${name} is on`);
+  if (inspected.forwarding === 'auto' && canWrite(join(SYSCTL, file)))
+    return good(check, `${name} is off; the gateway switches it on when it starts`);
+  const why =
+    inspected.forwarding === 'off'
+      ? 'GATEWAY_FORWARDING=off leaves it so'
+      : 'it cannot be switched on from here';
+  return {
+    check,
+    level: 'failed',
+    message: `${name} is off, and ${why}: devices reach the gateway alone`,
+    mend: `sysctl -w ${name}=1; for a container: --sysctl ${name}=1`,
+  };
+}
+
+function canWrite(path: string): boolean {
+  try {
+    closeSync(openSync(path, constants.O_WRONLY));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A host that forwards ignores routers that announce themselves, unless it was told otherwise. */
+function lostRouters({ interfaceName }: Inspected): Finding[] {
+  const check = 'router advertisements';
+  if (defaultInterfaces('ipv6').length > 0) return [good(check, 'there is an IPv6 default route')];
+  const deaf = readdirSync(join(SYSCTL, 'ipv6/conf')).filter(
+    (name) =>
+      !['all', 'default', 'lo', interfaceName].includes(name) &&
+      readSysctl(`ipv6/conf/${name}/accept_ra`) === '1',
+  );
+  if (deaf.length === 0) return [];
+  const commands = deaf.map((name) => `sysctl -w net.ipv6.conf.${name}.accept_ra=2`);
+  return [
+    {
+      check,
+      level: 'warning',
+      message: `this host forwards IPv6, has no IPv6 default route, and does not listen to routers on ${deaf.join(', ')}`,
+      mend: `where a router announces itself: ${commands.join('; ')}`,
+    },
+  ];
+}
+
+// ---- other people's rules --------------------------------------------------------------------
+
+async function otherRules(inspected: Inspected): Promise<Finding[]> {
+  const check = 'foreign rules';
+  const answer = await runNft(['-j', 'list', 'ruleset']);
+  if ('fault' in answer)
+    return [
+      {
+        check,
+        level: 'warning',
+        message: `the rules of this host cannot be read: ${answer.fault}`,
+        mend: 'apt-get install nftables, and run as root or with CAP_NET_ADMIN',
+      },
+    ];
+  const ruleset: unknown = JSON.parse(answer.output);
+  const { interfaceName } = inspected;
+  const obstacles = pathsOf(inspected).flatMap((path) => findObstacles(ruleset, path));
+  const seen = new Map(obstacles.map((obstacle) => [keyOf(obstacle), obstacle]));
+  const legacy = legacyTables();
+  if (legacy.length > 0)
+    return [
+      ...[...seen.values()].map((obstacle) => findingOf(obstacle, interfaceName)),
+      {
+        check,
+        level: 'warning',
+        message: `${legacy.join(' and ')} may hold rules of iptables-legacy, which nft does not show`,
+        mend: 'iptables-legacy -S FORWARD; ip6tables-legacy -S FORWARD; where they drop, accept the interface there too',
+      },
+    ];
+  if (seen.size === 0) return [good(check, 'no other rule stops forwarded packets of the tunnel')];
+  return [...seen.values()].map((obstacle) => findingOf(obstacle, interfaceName));
+}
+
+function pathsOf({ interfaceName, egressInterface, ipv4, ipv6 }: Inspected): TunnelPath[] {
+  const path = (network: NetworkConfig | null, family: 'ipv4' | 'ipv6'): TunnelPath[] =>
+    network === null
+      ? []
+      : [
+          {
+            interfaceName,
+            egress: egressInterface === null ? defaultInterfaces(family) : [egressInterface],
+            family,
+            network: formatAddress(network.network),
+            prefixBits: network.prefixBits,
+          },
+        ];
+  return [...path(ipv4, 'ipv4'), ...path(ipv6, 'ipv6')];
+}
+
+function keyOf({ family, table, chain }: Obstacle): string {
+  return `${family} ${table} ${chain}`;
+}
+
+function findingOf(obstacle: Obstacle, interfaceName: string): Finding {
+  const what =
+    obstacle.stops === 'opening' ? 'what devices send on' : 'the answers to what devices send on';
+  return {
+    check: 'foreign rules',
+    level: 'failed',
+    message: `the chain ${keyOf(obstacle)} (${OWNERS[obstacle.owner]}) drops ${what}`,
+    mend: mendOf(obstacle, interfaceName),
+  };
+}
+
+const OWNERS: Record<Obstacle['owner'], string> = {
+  docker: 'Docker',
+  ufw: 'ufw',
+  firewalld: 'firewalld',
+  other: 'neither Docker, ufw nor firewalld',
+};
+
+function mendOf({ owner, family, table, chain }: Obstacle, name: string): string {
+  const iptables = family === 'ip6' ? 'ip6tables' : 'iptables';
+  switch (owner) {
+    case 'docker':
+      return `${iptables} -I DOCKER-USER -i ${name} -j ACCEPT; ${iptables} -I DOCKER-USER -o ${name} -j ACCEPT`;
+    case 'ufw':
+      return `ufw route allow in on ${name}; ufw route allow out on ${name}`;
+    case 'firewalld':
+      return `firewall-cmd --permanent --zone=trusted --add-interface=${name} && firewall-cmd --reload`;
+    case 'other':
+      return `nft insert rule ${family} ${table} ${chain} iifname ${name} accept; nft insert rule ${family} ${table} ${chain} oifname ${name} accept`;
+  }
+}
+
+/** Tables of iptables-legacy: the old and the new way filter one after the other. */
+function legacyTables(): string[] {
+  return ['ip_tables_names', 'ip6_tables_names'].filter((name) => {
+    try {
+      return readFileSync(join('/proc/net', name), 'utf8').split('\n').includes('filter');
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** The interfaces of default routes. */
+function defaultInterfaces(family: 'ipv4' | 'ipv6'): string[] {
+  const found = readRoutes(family === 'ipv4' ? 'route' : 'ipv6_route')
+    .filter((fields) =>
+      family === 'ipv4'
+        ? fields[1] === '00000000' && (Number.parseInt(fields[3] ?? '', 16) & ROUTE_GATEWAY) !== 0
+        : /^0{32}$/.test(fields[0] ?? '') && fields[1] === '00',
+    )
+    .map((fields) => (family === 'ipv4' ? fields[0] : fields.at(-1)) ?? '')
+    .filter((name) => name !== 'lo' && name !== '');
+  return [...new Set(found)];
+}
+
+function readRoutes(file: string): string[][] {
+  try {
+    const lines = readFileSync(join('/proc/net', file), 'utf8').split('\n');
+    return lines.map((line) => line.trim().split(/\s+/));
+  } catch {
+    return [];
+  }
+}
+
+// ---- port and clock --------------------------------------------------------------------------
+
+async function port({ listenPort, isRunning }: Inspected): Promise<Finding> {
+  const check = 'WireGuard port';
+  if (isRunning) return good(check, `UDP ${listenPort} is used by the gateway that runs here`);
+  for (const type of ['udp4', 'udp6'] as const) {
+    const socket = createSocket({ type, ipv6Only: type === 'udp6' });
+    try {
+      socket.bind(listenPort);
+      await once(socket, 'listening');
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      // A host without IPv6 is served over IPv4.
+      if (type === 'udp6' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL')) continue;
+      return {
+        check,
+        level: 'failed',
+        message:
+          code === 'EADDRINUSE'
+            ? `UDP ${listenPort} is taken by another process`
+            : `UDP ${listenPort} cannot be opened: ${message}`,
+        mend: `stop what uses it (ss -lunp 'sport = ${listenPort}') or set WIREGUARD_PORT to another`,
+      };
+    } finally {
+      socket.close();
+    }
+  }
+  return good(check, `UDP ${listenPort} is free`);
+}
+
+function clock(): Finding {
+  const check = 'clock';
+  const unknown: Finding = {
+    check,
+    level: 'warning',
+    message: 'whether the clock is kept cannot be found out here',
+    mend: 'look with: timedatectl',
+  };
+  const { addon } = loadAddon();
+  if (addon === null) return unknown;
+  try {
+    if (addon.clockIsSynchronized()) return good(check, 'the clock is synchronized');
+  } catch {
+    return unknown;
+  }
+  return {
+    check,
+    level: 'warning',
+    message:
+      'nothing keeps the clock of this host: ends of sessions and devices, and gateways that share a database, rely on it',
+    mend: 'timedatectl set-ntp true; without systemd: apt-get install chrony',
+  };
+}

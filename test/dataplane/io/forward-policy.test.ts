@@ -1,0 +1,210 @@
+// Rulesets as hosts have them, and what they do to the tunnel's packets. The rules are written as nft
+// prints them; test/ops/doctor.test.ts asks real ones.
+
+import test from 'ava';
+import { findObstacles, type TunnelPath } from '../../../dataplane/io/forward-policy.ts';
+
+type Rule = [chain: string, ...expressions: object[]];
+
+const path: TunnelPath = {
+  interfaceName: 'wg-postern',
+  egress: ['eth0'],
+  family: 'ipv4',
+  network: '100.64.0.0',
+  prefixBits: 10,
+};
+
+/** A table of filters with a base chain on the forward hook, chains that it calls, and rules. */
+function ruleset(
+  policy: 'accept' | 'drop',
+  rules: readonly Rule[],
+  { table = 'filter', family = 'ip', chains = [] as string[] } = {},
+): object {
+  const base = { family, table, name: 'FORWARD', hook: 'forward', prio: 0, policy };
+  return {
+    nftables: [
+      { metainfo: {} },
+      { table: { family, name: table } },
+      { chain: base },
+      ...chains.map((name) => ({ chain: { family, table, name } })),
+      ...rules.map(([chain, ...expr]) => ({ rule: { family, table, chain, expr } })),
+    ],
+  };
+}
+
+const match = (left: object, right: unknown, op = '=='): object => ({ match: { op, left, right } });
+const iif = (name: unknown, op?: string): object => match({ meta: { key: 'iifname' } }, name, op);
+const oif = (name: unknown, op?: string): object => match({ meta: { key: 'oifname' } }, name, op);
+const saddr = (right: unknown): object =>
+  match({ payload: { protocol: 'ip', field: 'saddr' } }, right);
+const state = (...states: string[]): object => match({ ct: { key: 'state' } }, { set: states });
+const prefix = (addr: string, len: number): object => ({ prefix: { addr, len } });
+const conntrack = { xt: { type: 'match', name: 'conntrack' } };
+const accept = { accept: null };
+const drop = { drop: null };
+const counter = { counter: { packets: 0, bytes: 0 } };
+const jump = (target: string): object => ({ jump: { target } });
+
+const fromTun = ['FORWARD', iif('wg-postern'), counter, accept] satisfies Rule;
+const toTun = ['FORWARD', oif('wg-postern'), accept] satisfies Rule;
+const established = ['FORWARD', state('established', 'related'), accept] satisfies Rule;
+
+const rows: [title: string, rules: object, stops: string | null][] = [
+  ['a policy that accepts', ruleset('accept', []), null],
+  ['a policy that drops', ruleset('drop', []), 'opening'],
+  [
+    'Docker’s own exceptions',
+    ruleset('drop', [['FORWARD', oif('docker0'), conntrack, accept]]),
+    'opening',
+  ],
+  ['both ways accepted', ruleset('drop', [fromTun, toTun]), null],
+  ['one way accepted', ruleset('drop', [fromTun]), 'answers'],
+  ['answers by their state', ruleset('drop', [fromTun, established]), null],
+  [
+    'answers by a match of iptables',
+    ruleset('drop', [fromTun, ['FORWARD', conntrack, accept]]),
+    null,
+  ],
+  [
+    'a match of iptables opens nothing',
+    ruleset('drop', [['FORWARD', conntrack, accept]]),
+    'opening',
+  ],
+  ['a pattern of names', ruleset('drop', [['FORWARD', iif('wg*'), accept], established]), null],
+  [
+    'a set of names',
+    ruleset('drop', [['FORWARD', iif({ set: ['a', 'wg-postern'] }), accept], established]),
+    null,
+  ],
+  [
+    'everything but another name',
+    ruleset('drop', [['FORWARD', iif('docker0', '!='), accept]]),
+    null,
+  ],
+  [
+    'everything but this name',
+    ruleset('drop', [['FORWARD', iif('wg-postern', '!='), accept]]),
+    'opening',
+  ],
+  ['the egress by name', ruleset('drop', [['FORWARD', oif('eth0'), accept], established]), null],
+  [
+    'another egress by name',
+    ruleset('drop', [['FORWARD', oif('eth1'), accept], established]),
+    'opening',
+  ],
+  [
+    'the devices’ network',
+    ruleset('drop', [['FORWARD', saddr(prefix('100.64.0.0', 10)), accept], established]),
+    null,
+  ],
+  [
+    'a wider network',
+    ruleset('drop', [['FORWARD', saddr(prefix('100.0.0.0', 8)), accept], established]),
+    null,
+  ],
+  [
+    'a part of it',
+    ruleset('drop', [['FORWARD', saddr(prefix('100.64.0.0', 16)), accept], established]),
+    'opening',
+  ],
+  [
+    'another network',
+    ruleset('drop', [['FORWARD', saddr(prefix('10.0.0.0', 8)), accept], established]),
+    'opening',
+  ],
+  [
+    'a set that is named',
+    ruleset('drop', [['FORWARD', saddr('@vpn'), accept], established]),
+    'opening',
+  ],
+  [
+    'a drop at the end',
+    ruleset('accept', [established, ['FORWARD', { reject: { type: 'icmpx' } }]]),
+    'opening',
+  ],
+  [
+    'a drop of something else',
+    ruleset('accept', [
+      ['FORWARD', iif('eth7'), drop],
+      ['FORWARD', { xt: {} }, drop],
+    ]),
+    null,
+  ],
+  [
+    'states as a map',
+    ruleset('accept', [
+      [
+        'FORWARD',
+        {
+          vmap: {
+            key: { ct: { key: 'state' } },
+            data: {
+              set: [
+                ['established', accept],
+                ['invalid', drop],
+              ],
+            },
+          },
+        },
+      ],
+      ['FORWARD', drop],
+    ]),
+    'opening',
+  ],
+];
+
+for (const [title, rules, stops] of rows)
+  test(`${title}: ${stops === null ? 'nothing is stopped' : `stops ${stops}`}`, (t) => {
+    t.deepEqual(
+      findObstacles(rules, path).map((obstacle) => obstacle.stops as string),
+      stops === null ? [] : [stops],
+    );
+  });
+
+test('chains are followed where they lead, and back', (t) => {
+  const chains = ['DOCKER-USER', 'inner'];
+  const inner: Rule[] = [
+    ['FORWARD', jump('DOCKER-USER')],
+    ['DOCKER-USER', jump('inner')],
+    ['DOCKER-USER', { return: null }],
+    ['inner', iif('wg-postern'), accept],
+    ['inner', oif('wg-postern'), accept],
+  ];
+  t.deepEqual(findObstacles(ruleset('drop', inner, { chains }), path), []);
+  const turned = ruleset('drop', [['DOCKER-USER', { return: null }], ...inner], { chains });
+  t.is(findObstacles(turned, path).length, 1, 'what stands behind a return is not met');
+  const endless = ruleset(
+    'drop',
+    [
+      ['FORWARD', jump('inner')],
+      ['inner', jump('inner')],
+    ],
+    { chains },
+  );
+  t.is(findObstacles(endless, path).length, 1);
+  const gone = ruleset('drop', [['FORWARD', { goto: { target: 'inner' } }], fromTun, toTun], {
+    chains,
+  });
+  t.is(findObstacles(gone, path).length, 1, 'nobody comes back from a goto');
+});
+
+test('whose rules they are is told by their names', (t) => {
+  const ownerOf = (options: Parameters<typeof ruleset>[2]): unknown =>
+    findObstacles(ruleset('drop', [], options), path)[0]?.owner;
+  t.is(ownerOf({ chains: ['DOCKER-USER', 'ufw-before-forward'] }), 'docker');
+  t.is(ownerOf({ chains: ['ufw-before-forward'] }), 'ufw');
+  t.is(ownerOf({ family: 'inet', table: 'firewalld' }), 'firewalld');
+  t.is(ownerOf({}), 'other');
+});
+
+test('families are kept apart', (t) => {
+  const v6: TunnelPath = { ...path, family: 'ipv6', network: 'fd00::', prefixBits: 106 };
+  t.is(findObstacles(ruleset('drop', [], { family: 'ip6' }), path).length, 0);
+  t.is(findObstacles(ruleset('drop', [], { family: 'ip6' }), v6).length, 1);
+  t.is(findObstacles(ruleset('drop', [], { family: 'inet' }), v6).length, 1);
+});
+
+test('what is no ruleset holds no obstacle', (t) => {
+  for (const nothing of [null, {}, { nftables: 7 }, { nftables: [null, { chain: null }] }])
+    t.deepEqual(findObstacles(nothing, path), []);
+});

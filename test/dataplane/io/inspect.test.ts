@@ -1,0 +1,72 @@
+// What the host is found to be, asked for without rights: whatever is not well says how to mend it.
+// test/ops/doctor.test.ts makes each fault and mends it.
+
+import { execFile } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { type Finding, inspectHost, type Inspected } from '../../../dataplane/io/inspect.ts';
+
+const NOBODY = 65_534;
+
+const inspected: Inspected = {
+  interfaceName: 'wg-postern',
+  listenPort: 0,
+  ipv4: {
+    network: Uint8Array.of(100, 64, 0, 0),
+    prefixBits: 10,
+    address: Uint8Array.of(100, 64, 0, 1),
+  },
+  ipv6: null,
+  masqueradeIpv4: true,
+  masqueradeIpv6: false,
+  egressInterface: null,
+  forwarding: 'auto',
+  tun: 'auto',
+  isRunning: false,
+};
+
+test('without rights the missing right is named, and every fault has its mend', async (t) => {
+  const module = new URL('../../../dataplane/io/inspect.ts', import.meta.url).href;
+  const program = `
+    import { inspectHost } from '${module}';
+    const asked = ${JSON.stringify(inspected)};
+    asked.ipv4.network = Uint8Array.of(100, 64, 0, 0);
+    asked.ipv4.address = Uint8Array.of(100, 64, 0, 1);
+    process.stdout.write(JSON.stringify(await inspectHost(asked)));`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', program],
+    process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {},
+  );
+  const findings = JSON.parse(stdout) as Finding[];
+  const levelOf = (check: string): string | undefined =>
+    findings.find((finding) => finding.check === check)?.level;
+  t.is(levelOf('rights'), 'failed');
+  t.is(levelOf('tun'), 'failed');
+  t.is(levelOf('nft'), 'failed');
+  t.is(levelOf('WireGuard port'), 'ok');
+  for (const { level, check, mend } of findings) t.is(mend === null, level === 'ok', check);
+});
+
+test('without a TUN nothing is asked of the host but the port', async (t) => {
+  const taken = createSocket('udp4').bind(0);
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const listenPort = taken.address().port;
+  const asked: Inspected = { ...inspected, tun: 'off', listenPort };
+  const findings = await inspectHost(asked);
+  t.deepEqual(
+    findings.map(({ check }) => check),
+    ['tun', 'WireGuard port', 'clock'],
+  );
+  t.like(findings[1], {
+    level: 'failed',
+    message: `UDP ${listenPort} is taken by another process`,
+  });
+  t.regex(findings[1]?.mend ?? '', /WIREGUARD_PORT/);
+  const running = await inspectHost({ ...asked, isRunning: true });
+  t.is(running[1]?.level, 'ok');
+});

@@ -1,0 +1,20 @@
+// What a supervisor is told, over real sockets of both kinds.
+
+import { notify } from '../../../dataplane/io/notify.ts';
+import { nativeTest } from '../../support/native-test.ts';
+import { Receiver } from '../../support/receiver.ts';
+
+nativeTest('a supervisor hears lines at a path and under an abstract name', async (t) => {
+  for (const name of [undefined, `@postern-${process.pid}`]) {
+    const receiver = await new Receiver(name).ready();
+    t.teardown(() => receiver.close());
+    notify(receiver.path, ['READY=1', 'STATUS=well']);
+    t.is(await receiver.message(() => true), 'READY=1\nSTATUS=well');
+  }
+});
+
+nativeTest('where nobody listens, or a path is too long, that is said', (t) => {
+  t.throws(() => notify('/nonexistent/notify', ['READY=1']), { code: 'ENOENT' });
+  t.throws(() => notify(`/${'x'.repeat(200)}`, ['READY=1']), { code: 'EINVAL' });
+  t.throws(() => notify('', ['READY=1']), { code: 'EINVAL' });
+});

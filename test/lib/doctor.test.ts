@@ -1,0 +1,206 @@
+// The doctor's findings inside the process's own world: settings, ports, data folder, database, keys,
+// clocks. Each fault is made; those of the host are in test/ops/doctor.test.ts.
+
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { Finding } from '../../dataplane/index.ts';
+import { diagnose, report } from '../../lib/doctor.ts';
+import { makeCertificate } from '../../lib/auth/saml/certificate.ts';
+import { encryptionKey, prepareDataDir } from '../../lib/first-start.ts';
+import { connectDatabase, type Database, migrate, registerGateway } from '../../models/index.ts';
+import { databaseKinds, openDatabase } from '../support/databases.ts';
+import { configOf } from '../support/server.ts';
+
+type Environment = Record<string, string>;
+
+function folderOf(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-doctor-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const settingsIn = (folder: string): Environment => ({
+  DATA_DIR: folder,
+  WIREGUARD_TUN: 'off',
+  HTTP_PORT: '0',
+  WIREGUARD_PORT: '51999',
+});
+
+/** Opens the database that the settings name, as the command line does. */
+function opening(environment: Environment): () => Promise<Database> {
+  return async () => {
+    const config = configOf(environment);
+    return connectDatabase({
+      url: config.databaseUrl ?? `sqlite:${join(config.dataDir, 'postern.sqlite')}`,
+      encryptionKey: encryptionKey(config),
+    });
+  };
+}
+
+async function examine(environment: Environment, advice: string[] = []): Promise<Finding[]> {
+  const config = configOf(environment);
+  return (await diagnose({ config, advice, openDatabase: opening(environment) })).findings;
+}
+
+/** Makes what a first start makes, as far as the doctor looks. */
+async function firstStart(environment: Environment): Promise<void> {
+  prepareDataDir(configOf(environment));
+  const database = await opening(environment)();
+  await migrate(database);
+  await database.close();
+}
+
+const of = (findings: Finding[], check: string): Finding | undefined =>
+  findings.find((finding) => finding.check === check);
+
+test('before the first start all is well, and nothing is made', async (t) => {
+  const folder = join(folderOf(t), 'data');
+  const findings = await examine(settingsIn(folder), ['something to think about']);
+  t.false(existsSync(folder));
+  t.like(of(findings, 'settings'), { level: 'warning', message: 'something to think about' });
+  t.like(of(findings, 'database'), { level: 'ok' });
+  t.deepEqual(
+    findings.filter(({ level }) => level === 'failed'),
+    [],
+  );
+});
+
+test('after it the database answers, its keys open it, and the clock agrees', async (t) => {
+  const environment = settingsIn(folderOf(t));
+  await firstStart(environment);
+  const findings = await examine(environment);
+  t.is(of(findings, 'database')?.message, 'it answers, and its schema is of this version');
+  t.regex(of(findings, 'keys')?.message ?? '', /public key is [A-Za-z0-9+/]{43}=$/);
+  t.is(of(findings, 'clock and database')?.level, 'ok');
+});
+
+test('a folder that others can open is told', async (t) => {
+  const folder = folderOf(t);
+  chmodSync(folder, 0o755);
+  const finding = of(await examine(settingsIn(folder)), 'data folder');
+  t.like(finding, { level: 'warning', mend: `chmod 700 ${folder}` });
+});
+
+test('a key file that is gone is not made anew', async (t) => {
+  const folder = folderOf(t);
+  const environment = settingsIn(folder);
+  await firstStart(environment);
+  const path = join(folder, 'encryption.key');
+  rmSync(path);
+  const finding = of(await examine(environment), 'keys');
+  t.like(finding, { level: 'failed' });
+  t.regex(finding?.mend ?? '', /restore the file from a backup/);
+  t.false(existsSync(path));
+});
+
+test('another key is told apart', async (t) => {
+  const environment = settingsIn(folderOf(t));
+  await firstStart(environment);
+  const other = { ...environment, DATABASE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') };
+  const finding = of(await examine(other), 'keys');
+  t.is(finding?.level, 'failed');
+  t.regex(finding?.message ?? '', /^DATABASE_ENCRYPTION_KEY is not the key of this database/);
+});
+
+test('a schema that is behind waits for the start, one that is ahead is refused', async (t) => {
+  const environment = settingsIn(folderOf(t));
+  const made = await opening(environment)();
+  await made.close();
+  const behind = of(await examine(environment), 'database');
+  t.is(behind?.level, 'warning');
+  t.regex(behind?.message ?? '', /migrations are to come: 0001-first-tables/);
+
+  await firstStart(environment);
+  const database = await opening(environment)();
+  await database.sequelize.query(
+    "INSERT INTO migrations (name, executed_at) VALUES ('9999-later', '2030-01-01 00:00:00')",
+  );
+  await database.close();
+  const ahead = of(await examine(environment), 'database');
+  t.is(ahead?.level, 'failed');
+  t.regex(ahead?.message ?? '', /later version of Postern \(9999-later\)/);
+});
+
+test('a database that does not answer is told with its setting', async (t) => {
+  const DATABASE_ENCRYPTION_KEY = Buffer.alloc(32).toString('base64');
+  const DATABASE_URL = 'mysql://me:hunter2@127.0.0.1:1/none';
+  const environment = { ...settingsIn(folderOf(t)), DATABASE_URL, DATABASE_ENCRYPTION_KEY };
+  const findings = await examine(environment);
+  const finding = of(findings, 'database');
+  t.is(finding?.level, 'failed');
+  t.regex(finding?.message ?? '', /look at DATABASE_URL \(127\.0\.0\.1:1\)$/);
+  t.false(JSON.stringify(findings).includes('hunter2'));
+});
+
+for (const kind of databaseKinds())
+  test(`${kind}: a clock that was set back is told`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const startedAt = new Date(Date.now() + 3_600_000);
+    await registerGateway(database, { id: 'g', name: 'g', startedAt });
+    const environment = {
+      ...settingsIn(folderOf(t)),
+      DATABASE_URL: 'sqlite::memory:',
+      DATABASE_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+    };
+    const openDatabaseOnce = async (): Promise<Database> =>
+      Object.assign(Object.create(database) as Database, { close: async () => undefined });
+    const { findings, isWell } = await diagnose({
+      config: configOf(environment),
+      advice: [],
+      openDatabase: openDatabaseOnce,
+    });
+    t.false(isWell);
+    const finding = of(findings, 'clock and database');
+    t.is(finding?.level, 'failed');
+    t.regex(finding?.message ?? '', /at least 3(599|600) s behind/);
+  });
+
+test('a taken port and an address of somebody else’s are told', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as { port: number };
+  const environment = { ...settingsIn(folderOf(t)), HTTP_PORT: String(port) };
+  // What listens there answers nothing, so it is not taken for a gateway.
+  server.on('connection', (socket) => socket.destroy());
+  const taken = of(await examine(environment), 'HTTP port');
+  t.like(taken, { level: 'failed', message: `TCP 127.0.0.1:${port} is taken by another process` });
+  const foreign = of(await examine({ ...environment, HTTP_HOST: '192.0.2.1' }), 'HTTP port');
+  t.is(foreign?.level, 'failed');
+  t.regex(foreign?.mend ?? '', /HTTP_HOST/);
+});
+
+test('a certificate is told by its end', async (t) => {
+  const folder = folderOf(t);
+  const [HTTP_TLS_CERT, HTTP_TLS_KEY] = [join(folder, 'c'), join(folder, 'k')];
+  const environment = { ...settingsIn(folder), HTTP_TLS_CERT, HTTP_TLS_KEY };
+  t.is(of(await examine(environment), 'certificate')?.level, 'failed');
+  const year = 365.25 * 86_400_000;
+  for (const [made, level] of [
+    [0, 'ok'],
+    [20 * year - 5 * 86_400_000, 'warning'],
+    [21 * year, 'failed'],
+  ] as const) {
+    const pair = await makeCertificate(new Date(Date.now() - made), Uint8Array.of(1));
+    writeFileSync(HTTP_TLS_CERT, pair.certificate);
+    writeFileSync(HTTP_TLS_KEY, pair.privateKey);
+    t.is(of(await examine(environment), 'certificate')?.level, level);
+  }
+});
+
+test('people read lines, programs read findings', (t) => {
+  const findings: Finding[] = [
+    { check: 'tun', level: 'ok', message: 'there', mend: null },
+    { check: 'nft', level: 'failed', message: 'gone', mend: 'install it' },
+  ];
+  const { text, data } = report(findings, false);
+  t.deepEqual(
+    text.split('\n').map((line) => line.trim().replaceAll(/ +/g, ' ')),
+    ['ok tun there', 'failed nft gone', 'mend: install it'],
+  );
+  t.deepEqual(data, { well: false, findings });
+});

@@ -1,0 +1,252 @@
+// The image, built from the Dockerfile and run as compose.yaml runs it: one capability, one device, a
+// root that cannot be written, no other right. A real WireGuard client and a LAN are linked to the
+// container's own network, and packets pass.
+//
+//   alice 192.0.2.2 -- 192.0.2.1 container 198.51.100.1 -- 198.51.100.2 lan
+//                                  10.255.78.2 -- 10.255.78.1 this machine (for the API alone)
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { join, resolve } from 'node:path';
+import test from 'ava';
+import { enrol } from '../e2e/people.ts';
+import { buildImage, IMAGE, imageMegabytes, podman, podmanRun } from '../support/container.ts';
+import { examplesOf, runShell } from '../support/examples.ts';
+import { command, Host, Network } from '../support/namespaces.ts';
+import { Postern, until } from '../support/postern.ts';
+import { startEnvironment, startFlags } from '../support/start-flags.ts';
+import { canPing } from '../support/topology.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const API = '10.255.78.2';
+const NAME = 'postern-test';
+const SIZE_MB_MAX = 350;
+const STOP_MS_MAX = 5_000;
+
+/** CAP_NET_ADMIN alone, as /proc shows it. */
+const NET_ADMIN = '0000000000001000';
+
+/** What compose.yaml gives beside the image, as arguments of `run`. */
+const COMPOSE = [
+  '--cap-add=NET_ADMIN',
+  '--device=/dev/net/tun',
+  '--read-only',
+  // Docker mounts nothing over /tmp and /run, podman would.
+  '--read-only-tmpfs=false',
+  '--security-opt=no-new-privileges',
+  '--sysctl=net.ipv6.conf.all.forwarding=1',
+  // Docker sets this in every container.
+  '--sysctl=net.ipv4.ip_forward=1',
+  `--volume=${NAME}:/data`,
+];
+
+test.before(async (t) => {
+  t.timeout(900_000);
+  const begun = performance.now();
+  await buildImage();
+  t.log(`built in ${Math.round((performance.now() - begun) / 1_000)} s`);
+});
+
+test.serial('the image is of a size that can be pulled', async (t) => {
+  const size = await imageMegabytes();
+  t.log(`${Math.round(size)} MB`);
+  t.true(size > 100 && size <= SIZE_MB_MAX, `${size} MB`);
+});
+
+test.serial('a client’s packets pass a container that may do one thing alone', async (t) => {
+  t.timeout(180_000);
+  const network = new Network('pc');
+  await removeContainer();
+  try {
+    const alice = await network.addHost('alice');
+    const lan = await network.addHost('lan');
+    const token = `pst_${randomBytes(32).toString('base64url')}`;
+    await command(
+      ...first(
+        podmanRun(
+          '--detach',
+          `--name=${NAME}`,
+          '--network=none',
+          ...COMPOSE,
+          `--env=BOOTSTRAP_API_TOKEN=${token}`,
+          IMAGE,
+        ),
+      ),
+    );
+    const pid = await podman('inspect', '--format={{.State.Pid}}', NAME);
+    const container = await attach('pc-gw', pid);
+    await link(network, { container, alice, lan });
+
+    const postern = new Postern(container, API);
+    const asked = Object.assign(postern, { token });
+    await until('the container is ready', () => isReady(asked), 30_000);
+    t.deepEqual(await (await fetch(`${postern.api}/readyz`)).json(), {
+      status: 'ready',
+      tun: 'wg-postern',
+      masquerade: true,
+    });
+    await podman('healthcheck', 'run', NAME);
+
+    // Nothing of root is left.
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    t.regex(status, /^Uid:\t1000\t1000\t1000\t1000$/m);
+    t.regex(status, /^Groups:\s*$/m);
+    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+      t.true(status.includes(`${set}:\t${NET_ADMIN}\n`), `${set} in ${status}`);
+    t.regex(status, /^NoNewPrivs:\t1$/m);
+    await t.throwsAsync(podman('exec', NAME, 'touch', '/app/x'), { message: /Read-only/ });
+
+    // It runs what `npm start` runs.
+    const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
+    t.deepEqual(commandLine, ['node', ...startFlags(), 'lib/main.ts', 'serve']);
+    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    for (const [name, value] of Object.entries(startEnvironment()))
+      t.true(environment.includes(`${name}=${value}`), name);
+
+    const person = await enrol(asked, alice, 'alice@example.test', '192.0.2.1:51820');
+    t.true(await canPing(alice, '100.64.0.1'));
+    t.true(await canPing(alice, 'fd00::1'));
+    t.true(await canPing(alice, '198.51.100.2'), 'the LAN, masqueraded');
+    t.true(await canPing(alice, '2001:db8:2::2'), 'the LAN over IPv6, masqueraded');
+    await asked.create('rule', { action: 'drop', destination: '198.51.100.0/24' });
+    t.false(await canPing(alice, '198.51.100.2'));
+    await person.client.stop();
+
+    // Commands in the running container do their work as its user.
+    const file = await podman(
+      'exec',
+      NAME,
+      'postern',
+      'device',
+      'create',
+      '--email',
+      'alice@example.test',
+      '--name',
+      'phone',
+    );
+    t.regex(file, /^\[Interface\]\nPrivateKey = /);
+    const findings = JSON.parse(await podman('exec', NAME, 'postern', 'doctor', '--json')) as {
+      well: boolean;
+      findings: unknown[];
+    };
+    t.true(findings.well, JSON.stringify(findings.findings));
+    const owners = await podman('exec', NAME, 'find', '/data', '!', '-user', 'node');
+    t.is(owners, '');
+
+    const begun = performance.now();
+    await podman('stop', '--time=10', NAME);
+    t.true(performance.now() - begun < STOP_MS_MAX);
+    t.is(await podman('inspect', '--format={{.State.ExitCode}}', NAME), '0');
+    t.true((await podman('logs', NAME)).includes('Postern has stopped'));
+  } finally {
+    await removeContainer();
+    await command('ip', 'netns', 'del', 'pc-gw').catch(() => undefined);
+    await network.remove();
+  }
+});
+
+test.serial(
+  'a container without the capability or the device ends and says what is missing',
+  async (t) => {
+    const run = async (...args: string[]): Promise<string> => {
+      const words = first(podmanRun('--rm', '--network=none', ...args, IMAGE));
+      const error = await t.throwsAsync(command(...words));
+      return String((error as unknown as { stderr: string }).stderr);
+    };
+    t.regex(
+      await run('--device=/dev/net/tun'),
+      /CAP_NET_ADMIN is missing; add --cap-add NET_ADMIN/,
+    );
+    t.regex(
+      await run('--cap-add=NET_ADMIN'),
+      /WIREGUARD_TUN=required, but .*\/dev\/net\/tun is missing/,
+    );
+  },
+);
+
+test.serial('the page about test suites says what works', async (t) => {
+  t.timeout(180_000);
+  const page = join(ROOT, 'config/container/test-suite.md');
+  const folder = mkdtempSync(join(tmpdir(), 'postern-suite-'));
+  const run = podmanRun().join(' ');
+  // On ports of its own, since a gateway may run on this machine.
+  const commands = examplesOf(page)
+    .join('\n')
+    .replaceAll('127.0.0.1:13000', '127.0.0.1:13977')
+    .replaceAll('127.0.0.1:51820', '127.0.0.1:51977')
+    .replace(/ postern$/m, ` ${IMAGE}`);
+  const docker = `docker() { if [ "$1" = run ]; then shift; ${run} "$@"; else podman "$@"; fi; }`;
+  try {
+    const printed = await runShell(`cd ${folder}\n${docker}\n${commands}`, {});
+    t.regex(printed, /"status":"ready","tun":"wg-postern"/);
+    t.regex(printed, /"destination":"192\.0\.2\.0\/24"/);
+    t.regex(readFileSync(join(folder, 'laptop.conf'), 'utf8'), /^\[Interface\]\nPrivateKey = /);
+  } finally {
+    await podman('rm', '--force', '--volumes', 'gateway-under-test').catch(() => undefined);
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('compose.yaml gives what was tested here, and nothing that gives more', (t) => {
+  for (const file of ['compose.yaml', 'compose.mysql.yaml', 'compose.caddy.yaml']) {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    t.notRegex(text, /privileged: true|SYS_MODULE|SYS_ADMIN|network_mode|\/lib\/modules/, file);
+  }
+  const text = readFileSync(join(ROOT, 'compose.yaml'), 'utf8');
+  for (const line of [
+    'cap_add: [NET_ADMIN]',
+    'devices: [/dev/net/tun:/dev/net/tun]',
+    'read_only: true',
+  ])
+    t.true(text.includes(line), line);
+  t.deepEqual(text.match(/net\.[\w.]+: 1/g), ['net.ipv6.conf.all.forwarding: 1']);
+});
+
+function first([program = '', ...args]: string[]): [string, ...string[]] {
+  return [program, ...args];
+}
+
+async function removeContainer(): Promise<void> {
+  await podman('rm', '--force', '--volumes', NAME).catch(() => undefined);
+  await podman('volume', 'rm', '--force', NAME).catch(() => undefined);
+}
+
+/** Names the network of a process, so that it is a host like others. */
+async function attach(name: string, pid: string): Promise<Host> {
+  for (let i = 0; ; i++) {
+    try {
+      await command('ip', 'netns', 'attach', name, pid);
+      return new Host(name);
+    } catch (error) {
+      if (i === 20) throw error;
+      await sleep(100);
+    }
+  }
+}
+
+async function link(
+  network: Network,
+  { container, alice, lan }: { container: Host; alice: Host; lan: Host },
+): Promise<void> {
+  await network.link(
+    { host: alice, name: 'c0', addresses: ['192.0.2.2/24'] },
+    { host: container, name: 'g0', addresses: ['192.0.2.1/24'] },
+  );
+  await network.link(
+    { host: container, name: 'g1', addresses: ['198.51.100.1/24', '2001:db8:2::1/64'] },
+    { host: lan, name: 'l0', addresses: ['198.51.100.2/24', '2001:db8:2::2/64'] },
+  );
+  await network.link(
+    { host: null, name: 'm0', addresses: ['10.255.78.1/30'] },
+    { host: container, name: 'm1', addresses: [`${API}/30`] },
+  );
+}
+
+async function isReady(postern: Postern): Promise<boolean> {
+  return fetch(`${postern.api}/readyz`).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}

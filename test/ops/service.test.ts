@@ -1,0 +1,176 @@
+// The systemd unit: what systemd says of it, that it gives what `npm start` gives, and what a gateway
+// that is started like it tells its supervisor, from the start to a stop within five seconds. Where a
+// machine was not booted by systemd, the test takes systemd's part: rights, user, folders, socket.
+
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { makeCertificate } from '../../lib/auth/saml/certificate.ts';
+import { command } from '../support/namespaces.ts';
+import { Postern } from '../support/postern.ts';
+import { Receiver } from '../support/receiver.ts';
+import { startEnvironment, startFlags } from '../support/start-flags.ts';
+import { API_ADDRESS, buildTopology, canPing, GATEWAY4, LAN4 } from '../support/topology.ts';
+import { enrol } from '../e2e/people.ts';
+
+const UNIT = resolve(import.meta.dirname, '../../config/systemd/postern.service');
+const STOP_MS_MAX = 5_000;
+/** What `systemd-analyze security` gives to services that are well locked in; 10 is the worst. */
+const EXPOSURE_MAX = 2;
+
+const unit = readFileSync(UNIT, 'utf8');
+
+/** Values of a directive, in the order in which they stand. */
+function valuesOf(name: string): string[] {
+  return [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map((match) => match[1] ?? '');
+}
+
+test('systemd takes the unit and finds it locked in', async (t) => {
+  const { stderr } = await command('systemd-analyze', 'verify', '--man=no', UNIT);
+  t.is(stderr, '');
+  const { stdout } = await command('systemd-analyze', 'security', '--offline=true', UNIT);
+  const exposure = Number(
+    /Overall exposure level for postern\.service: ([\d.]+)/.exec(stdout)?.[1],
+  );
+  t.log(`exposure ${exposure}`);
+  t.true(exposure <= EXPOSURE_MAX, stdout);
+});
+
+test('the unit gives what `npm start` gives', (t) => {
+  t.deepEqual(valuesOf('ExecStart'), [
+    `/usr/bin/env node ${startFlags().join(' ')} lib/main.ts serve`,
+  ]);
+  const given = Object.fromEntries(
+    valuesOf('Environment')
+      .flatMap((line) => line.split(' '))
+      .map((assignment) => assignment.split('=')),
+  ) as Record<string, string>;
+  const { NODE_COMPILE_CACHE, ...same } = startEnvironment();
+  t.like(given, same);
+  // The program's own folder cannot be written there.
+  t.truthy(NODE_COMPILE_CACHE);
+  t.is(given['NODE_COMPILE_CACHE'], `/var/cache/${valuesOf('CacheDirectory')[0]}`);
+  t.is(given['DATA_DIR'], `/var/lib/${valuesOf('StateDirectory')[0]}`);
+});
+
+/** As the unit says: a user without rights, who keeps one. */
+const AS_UNIT = [
+  'setpriv',
+  '--reuid=65534',
+  '--regid=65534',
+  '--clear-groups',
+  '--no-new-privs',
+  '--bounding-set=-all,+net_admin',
+  '--inh-caps=-all,+net_admin',
+  '--ambient-caps=-all,+net_admin',
+];
+
+test.serial(
+  'a supervised gateway reports, reads certificates again, and stops in time',
+  async (t) => {
+    t.timeout(120_000);
+    t.deepEqual(valuesOf('AmbientCapabilities'), ['CAP_NET_ADMIN']);
+    const topology = await buildTopology('ps');
+    const receiver = await new Receiver().ready();
+    // A user without rights opens the device on hosts as they come; here it may be root's alone.
+    const device = (await command('stat', '-c', '%a', '/dev/net/tun')).stdout.trim();
+    await command('chmod', '0666', '/dev/net/tun');
+    try {
+      const folder = mkdtempSync(join(tmpdir(), 'postern-service-'));
+      const [HTTP_TLS_CERT, HTTP_TLS_KEY] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
+      const renew = async (serial: number): Promise<void> => {
+        const pair = await makeCertificate(new Date(), Uint8Array.of(serial));
+        writeFileSync(HTTP_TLS_CERT, pair.certificate);
+        writeFileSync(HTTP_TLS_KEY, pair.privateKey);
+      };
+      const plain = { WIREGUARD_TUN: 'required', WIREGUARD_UAPI: 'off' };
+      const supervised = {
+        ...plain,
+        NOTIFY_SOCKET: receiver.path,
+        WATCHDOG_USEC: '1000000',
+      };
+      const postern = new Postern(topology.gateway, API_ADDRESS, supervised, AS_UNIT);
+      await command('chown', '-R', '65534:65534', String(postern.environment['DATA_DIR']));
+      await postern.start();
+      t.regex(
+        await receiver.message((message) => message.startsWith('READY=1')),
+        /^READY=1\nSTATUS=Postern serves at http:/,
+      );
+      const beats = (): number => receiver.messages.filter((one) => one === 'WATCHDOG=1').length;
+      await sleep(2_200);
+      t.true(beats() >= 4, `${beats()} beats`);
+
+      const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+      t.true(
+        await canPing(alice.client.host, LAN4),
+        'one right is enough to forward and masquerade',
+      );
+
+      // A connection that is silent, and a request that never ends, hold nothing up.
+      const silent = connect(13000, API_ADDRESS);
+      const endless = connect(13000, API_ADDRESS);
+      silent.on('error', () => undefined);
+      endless.on('error', () => undefined);
+      endless.write('POST /v0/rules HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{');
+      await sleep(200);
+      const hasTable = (): Promise<boolean> =>
+        topology.gateway.succeeds('/usr/sbin/nft', 'list', 'table', 'inet', 'postern_wg_postern');
+      t.true(await hasTable());
+
+      const begun = performance.now();
+      await postern.stop();
+      const took = performance.now() - begun;
+      t.log(`stopped in ${Math.round(took)} ms`);
+      t.true(took < STOP_MS_MAX, `${took} ms`);
+      await receiver.message((message) => message.startsWith('STOPPING=1'));
+      t.true(postern.output.includes('Postern has stopped'), postern.output);
+      t.false(await hasTable(), 'the table is gone');
+      t.false(await topology.gateway.succeeds('ip', 'link', 'show', 'wg-postern'), 'the TUN too');
+
+      // HTTPS, and SIGHUP from whoever supervises.
+      await renew(0x11);
+      await command('chown', '-R', '65534:65534', folder);
+      const tls = { HTTP_TLS_CERT, HTTP_TLS_KEY, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+      const { DATA_DIR = '' } = postern.environment;
+      const again = new Postern(
+        topology.gateway,
+        API_ADDRESS,
+        { ...supervised, ...tls, DATA_DIR },
+        AS_UNIT,
+      );
+      receiver.messages.length = 0;
+      const child = topology.gateway.start(
+        AS_UNIT[0] ?? '',
+        [...AS_UNIT.slice(1), process.execPath, ...startFlags(), 'lib/main.ts', 'serve'],
+        { env: again.environment, cwd: resolve(import.meta.dirname, '../..') },
+      );
+      let output = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      await receiver.message((message) => message.startsWith('READY=1'), 20_000);
+      await renew(0x22);
+      child.kill('SIGHUP');
+      await receiver.message((message) => message.startsWith('RELOADING=1'));
+      await sleep(300);
+      t.is(child.exitCode, null);
+      t.true(output.includes('the certificate was read again'), output);
+      const { stdout: shown } = await command(
+        'bash',
+        '-c',
+        `openssl s_client -connect ${API_ADDRESS}:13000 </dev/null 2>/dev/null | openssl x509 -noout -serial`,
+      );
+      t.is(shown.trim(), 'serial=22');
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+      t.is(child.exitCode, 0, output);
+    } finally {
+      await command('chmod', device, '/dev/net/tun');
+      receiver.close();
+      await topology.network.remove();
+    }
+  },
+);
