@@ -5,12 +5,13 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
+import type { Config } from './config.ts';
 import { networkFaults } from './networks.ts';
-import { type Config, fieldOf, type Setting, settings } from './schema.ts';
+import { fieldOf, type Setting, settings } from './schema.ts';
 import { parseSupervisor, type Supervisor } from './supervisor.ts';
 
 export { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
-export type { Config } from './schema.ts';
+export type { Config } from './config.ts';
 export type { Supervisor } from './supervisor.ts';
 
 /** What came of reading the settings; a Config only when there is no fault. */

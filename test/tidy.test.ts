@@ -16,6 +16,7 @@ const LINE_COLUMNS_MAX = 100;
 
 /** Source files without a test of their own name: the file that tests them instead. */
 const TESTED_ELSEWHERE: Record<string, string> = {
+  'config/config.ts': 'test/config/index.test.ts',
   'config/forms.ts': 'test/config/index.test.ts',
   'config/schema.ts': 'test/config/index.test.ts',
   'config/configuration-variables.ts': 'test/config/index.test.ts',
