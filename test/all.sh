@@ -2,14 +2,15 @@
 # npm run test:all - everything, on a fresh Debian or Ubuntu machine. As root it installs what the tests
 # need and lacks, starts a private MariaDB on a temporary folder and port, checks types, lint and
 # format, then runs the unit tests on both databases, the tests in a real browser (screenshots stay in
-# test/artefacts) and the end-to-end tests in network namespaces.
+# test/artefacts), the end-to-end tests in network namespaces, and those of operation (faults, several
+# gateways on one database).
 # Without root it runs what needs none and says what it left out; with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf '\n== %s\n' "$*"; }
 
-packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server procps chromium)
+packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server galera-4 rsync lsof libfaketime procps chromium)
 
 install_packages() {
   local missing=() package
@@ -56,6 +57,8 @@ if [ -n "$complete" ]; then
   npx ava --config test/browser/ava.config.js --tap >test-browser.tap 2>test-browser.err || failed=1
   say 'end-to-end tests'
   npx ava --config test/e2e/ava.config.js --tap >test-e2e.tap 2>test-e2e.err || failed=1
+  say 'tests of operation'
+  npx ava --config test/ops/ava.config.js --tap >test-ops.tap 2>test-ops.err || failed=1
 fi
-node test/support/summary.ts test-unit test-browser test-e2e || failed=1
+node test/support/summary.ts test-unit test-browser test-e2e test-ops || failed=1
 exit $failed
