@@ -124,7 +124,7 @@ async function climb(
   undo.push(() => chores.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.
-  const credentials = await makeFirstAdministrator(config, database);
+  const credentials = await makeFirstAdministrator(config, database, identity.id);
   try {
     await listen(server, config);
     undo.push(async () => {

@@ -7,6 +7,8 @@ import {
   type InferAttributes,
   type InferCreationAttributes,
   Model,
+  Op,
+  type Transaction,
 } from 'sequelize';
 import { timeColumn, type TableContext } from './columns.ts';
 import type { Database } from './storage/database.ts';
@@ -24,6 +26,8 @@ export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttrib
   declare applied_revision: CreationOptional<number>;
   /** The least TAI64N time that it may send next (dataplane.md, section 4, clocks); null: any. */
   declare clock_floor: CreationOptional<Date | null>;
+  /** SHA-256 of the API token that its environment asks for; null: of none. */
+  declare bootstrap_sha256: CreationOptional<string | null>;
 }
 
 /** What a gateway says of itself with each beat. */
@@ -44,6 +48,7 @@ export function initGateway({ sequelize }: TableContext): typeof Gateway {
       seen_at: { type: DataTypes.DATE(6), allowNull: false },
       applied_revision: { type: DataTypes.BIGINT, allowNull: false, defaultValue: 0 },
       clock_floor: timeColumn(),
+      bootstrap_sha256: { type: DataTypes.CHAR(64), allowNull: true },
     },
     { sequelize, modelName: 'gateway', tableName: 'gateways', timestamps: false },
   );
@@ -82,4 +87,26 @@ export async function recordHeartbeat(
     // MySQL counts only rows that differ: an equal beat is found by looking.
     return count > 0 || (await database.models.Gateway.count({ where })) > 0;
   });
+}
+
+/**
+ * Records which API token a gateway's environment asks for, null for none; returns what all
+ * gateways ask for that were seen since a time, this one included.
+ */
+export async function claimBootstrapToken(
+  database: Database,
+  gatewayId: string,
+  { sha256, seenSince }: { sha256: string | null; seenSince: Date },
+  transaction: Transaction,
+): Promise<ReadonlySet<string>> {
+  const { Gateway: gateways } = database.models;
+  const where = { id: gatewayId };
+  await gateways.update({ bootstrap_sha256: sha256 }, { where, transaction });
+  const rows = await gateways.findAll({
+    attributes: ['bootstrap_sha256'],
+    where: { seen_at: { [Op.gte]: seenSince }, bootstrap_sha256: { [Op.ne]: null } },
+    transaction,
+  });
+  const claimed = rows.map((row) => row.bootstrap_sha256);
+  return new Set([...claimed, sha256].filter((hash) => hash !== null));
 }

@@ -23,7 +23,13 @@ export { Device } from './device.ts';
 export { DeviceStatus } from './device-status.ts';
 export { isDatabaseAway, isDatabaseFull, type UniqueColumn, uniqueColumn } from './errors.ts';
 export { readOrCreateConfiguration } from './first-row.ts';
-export { Gateway, type Heartbeat, recordHeartbeat, registerGateway } from './gateway.ts';
+export {
+  claimBootstrapToken,
+  Gateway,
+  type Heartbeat,
+  recordHeartbeat,
+  registerGateway,
+} from './gateway.ts';
 export { Identity, identityKey, type ProviderAccount, type ProviderKind } from './identity.ts';
 export {
   type Claim,
