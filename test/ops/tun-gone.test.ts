@@ -5,7 +5,6 @@ import test, { type ExecutionContext } from 'ava';
 import { enrol } from '../e2e/people.ts';
 import { Postern, until } from '../support/postern.ts';
 import {
-  API_ADDRESS,
   buildTopology,
   canPing,
   GATEWAY4,
@@ -16,6 +15,7 @@ import {
   TUNNEL4,
   TUNNEL6,
 } from '../support/topology.ts';
+import { API_ADDRESS, API_NETWORK } from './lengths.ts';
 
 const TUN = 'wg-postern';
 /** How often in one run: making it again must leave nothing behind that the next time trips over. */
@@ -80,7 +80,7 @@ async function isMadeAgain(t: ExecutionContext, topology: Topology, engine: stri
 for (const engine of ['native', 'typescript'])
   test.serial(`${engine}: a TUN that is removed is made again, with its addresses`, async (t) => {
     t.timeout(120_000);
-    const topology = await buildTopology('ot');
+    const topology = await buildTopology('ot', API_NETWORK);
     try {
       await isMadeAgain(t, topology, engine);
     } finally {
