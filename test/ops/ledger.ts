@@ -234,6 +234,11 @@ export class Ledger {
     const identity = String(record[IDENTITY[kind]]);
     const owner = String(record['user_id'] ?? '');
     if (this.#others.has(owner)) return;
+    // Of another ledger on the same database.
+    if (kind === 'user' && !this.#writers.some(({ name }) => identity.startsWith(`${name}-`))) {
+      this.#others.add(record.id);
+      return;
+    }
     t.is(this.#perhaps.get(identity), kind, `${kind} ${identity} was asked for`);
     if (kind === 'device') t.is(record['description'], 'first');
     // From here on it is somebody else's.
