@@ -39,8 +39,8 @@ const PORT = 7_410;
 /** How a database goes away and comes back. */
 interface Outage {
   readonly name: string;
-  begin(mariadb: Mariadb): void;
-  end(mariadb: Mariadb): Promise<Mariadb>;
+  readonly begin: (mariadb: Mariadb) => void;
+  readonly end: (mariadb: Mariadb) => Promise<Mariadb>;
 }
 
 const outages: readonly Outage[] = [

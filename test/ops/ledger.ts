@@ -226,14 +226,11 @@ export class Ledger {
 
   /** A record that nobody was told of: one that was asked for, and whole. */
   #judgeUnknown(t: ExecutionContext, kind: Kind, record: Data, userIds: Set<string>): void {
-    if (kind !== 'user') {
-      const owner = record['user_id'];
-      t.true(owner === null || userIds.has(String(owner)), `${kind} ${record.id} has its user`);
-    }
+    const owner = (record['user_id'] ?? null) as string | null;
+    if (owner !== null) t.true(userIds.has(owner), `${kind} ${record.id} has its user`);
     if (this.#entries.has(record.id) || this.#others.has(record.id)) return;
     const identity = String(record[IDENTITY[kind]]);
-    const owner = String(record['user_id'] ?? '');
-    if (this.#others.has(owner)) return;
+    if (owner !== null && this.#others.has(owner)) return;
     // Of another ledger on the same database.
     if (kind === 'user' && !this.#writers.some(({ name }) => identity.startsWith(`${name}-`))) {
       this.#others.add(record.id);

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { enrol, type Person } from '../e2e/people.ts';
-import { type Answer, type Data, Postern, until } from '../support/postern.ts';
+import { type Answer, type Data, type Postern, until } from '../support/postern.ts';
 import { canPing, Traffic, traffic } from '../support/topology.ts';
 import { makeKeyPair } from '../support/wireguard-client.ts';
 import { LAN, LAN_OTHER, SERVICE, type Site, type Sites } from './sites.ts';
@@ -52,8 +52,7 @@ export async function changesAreInForceEverywhere(
   { sites, people }: World,
   changes: number,
 ): Promise<void> {
-  const watches = await Promise.all([new Traffic(sites.lan, 'watch', PORT, LAN_OTHER).ready()]);
-  const watch = watches[0]!;
+  const watch = await new Traffic(sites.lan, 'watch', PORT, LAN_OTHER).ready();
   const beacons = people.map(
     ({ client }) => new Traffic(client.host, 'beacon', PORT, EVERY_MS, LAN_OTHER),
   );
