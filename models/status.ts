@@ -91,8 +91,8 @@ export async function touchToken(
   );
 }
 
-// A report wins over what stands when its handshake is as late or later, or when none stands, or one
-// that has not been yet: a clock that was set back must not hide what happens until it is there again.
+// A report wins over what stands when its handshake is as late or later, or when none stands, or
+// one that has not been yet: a clock that was set back must not hide what happens until then.
 // Devices that are gone are left out by the WHERE, under the write lock.
 const SQLITE_WINS = `(device_statuses.latest_handshake IS NULL
   OR excluded.latest_handshake >= device_statuses.latest_handshake

@@ -1,6 +1,6 @@
-// kill -9 at random moments of a write load: after each restart every answered write is there, the
-// others are whole or absent, and the totals of a device whose traffic runs on are at most a
-// sampling interval behind. Some kills hit the start itself, the very first included.
+// A gateway is killed (SIGKILL) at random moments of a write load: after each restart every answered
+// write is there, the others are whole or absent, and the totals of a device whose traffic runs on
+// are at most a sampling interval behind. Some kills hit the start itself, the very first included.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync } from 'node:fs';
