@@ -4,6 +4,7 @@
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
+  type ApiToken,
   claimBootstrapToken,
   type Database,
   emailKey,
@@ -11,7 +12,6 @@ import {
   Op,
   type Role,
   type Transaction,
-  UniqueConstraintError,
   writeTransaction,
 } from '../../models/index.ts';
 import type { Faults } from '../api/judge.ts';
@@ -205,21 +205,18 @@ export async function ensureBootstrapToken(
 ): Promise<void> {
   const sha256 = token === null ? null : hashToken(token);
   const seenSince = new Date(now.getTime() - CLAIM_MS);
-  const ensure = () =>
-    writeTransaction(database, async (transaction) => {
-      await lockScopes(database, transaction, { configuration: true });
-      const claim = { sha256, seenSince };
-      const claimed = await claimBootstrapToken(database, gatewayId, claim, transaction);
-      const owner = sha256 === null ? null : await firstAdministrator(database, transaction);
-      await replaceBootstrapToken(database, { sha256, owner, claimed }, transaction);
-    });
-  try {
-    await ensure();
-  } catch (error) {
-    if (!(error instanceof UniqueConstraintError)) throw error;
-    // Another process that starts with the same value was faster: this one finds it there.
-    await ensure();
-  }
+  await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    // Only bootstrap tokens do not expire: `createToken` always sets a date. They are read before
+    // the claims: a cluster's nodes do not see each other's locks, and whoever's token is there
+    // by now has made a claim by then.
+    const where = { expires_at: null };
+    const present = await database.models.ApiToken.findAll({ where, transaction });
+    const claim = { sha256, seenSince };
+    const claimed = await claimBootstrapToken(database, gatewayId, claim, transaction);
+    const owner = sha256 === null ? null : await firstAdministrator(database, transaction);
+    await replaceBootstrapToken(database, present, { sha256, owner, claimed }, transaction);
+  });
 }
 
 /**
@@ -280,15 +277,14 @@ async function firstAdministrator(
   return user?.id ?? null;
 }
 
-/** Only bootstrap tokens do not expire: `createToken` always sets a date. */
 async function replaceBootstrapToken(
   database: Database,
+  present: readonly ApiToken[],
   wanted: { sha256: string | null; owner: string | null; claimed: ReadonlySet<string> },
   transaction: Transaction,
 ): Promise<void> {
   const { sha256, owner, claimed } = wanted;
   const { ApiToken } = database.models;
-  const present = await ApiToken.findAll({ where: { expires_at: null }, transaction });
   const standing = present.find((row) => row.sha256 === sha256 && row.user_id === owner);
   for (const row of present) {
     const isAnothers = row.sha256 !== sha256 && claimed.has(row.sha256);

@@ -64,12 +64,12 @@ export class Postern {
   }
 
   /** Starts the gateway and waits until it is ready; resolves to the ms that took. */
-  async start(): Promise<number> {
+  async start(patienceMs = 20_000): Promise<number> {
     const begun = performance.now();
     const child = this.launch();
     for (;;) {
       if (child.exitCode !== null) throw new Error(`the gateway ended: ${this.output}`);
-      if (performance.now() - begun > 20_000) throw new Error(`not ready: ${this.output}`);
+      if (performance.now() - begun > patienceMs) throw new Error(`not ready: ${this.output}`);
       if ((await this.readiness()).status === 'ready') return performance.now() - begun;
       await sleep(20);
     }
