@@ -38,8 +38,9 @@ const writing = new AsyncLocalStorage<{ database: Database; open: boolean }>();
 /**
  * Runs `fn` in a transaction and, if it touched tracked rows, moves the revision on and names
  * them under it and in the audit trail, all or nothing; then rings the database's listeners. On a
- * value that somebody was faster to take on a server, `fn` runs once more; on a deadlock, a lock that timed out or a busy file everything is rolled back and `fn` runs again, up
- * to five times: it must have no effect but its writes, and slow work (bcrypt) belongs before it.
+ * deadlock, a lock that timed out or a busy file everything is rolled back and `fn` runs again, up
+ * to five times (fifteen after deadlocks), and once where a server finds a value taken: it must
+ * have no effect but its writes, and slow work (bcrypt) belongs before it.
  * `fn` passes its transaction to every call.
  */
 export async function writeTransaction<T>(
