@@ -198,7 +198,7 @@ export const settings = [
     fallback: null,
     example: 'pst_ and 43 characters of unpadded base64url',
     sentence:
-      'Becomes an API token of the first administrator, for containers and tests; valid while it is set.',
+      'Becomes an API token of the first administrator, for containers and tests; valid while a gateway has it set.',
     secret: true,
   },
   {

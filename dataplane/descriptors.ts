@@ -80,6 +80,34 @@ function openTun(
 ): { tun: number; tunTakesUdp: boolean } {
   const none = { tun: -1, tunTakesUdp: false };
   if (options.tun === 'off') return none;
+  try {
+    return makeTun(options, addon, virtioHeader);
+  } catch (error) {
+    const complaint = messageOf(error);
+    if (options.tun === 'required')
+      throw new Error(`WIREGUARD_TUN=required, but ${complaint}`, { cause: error });
+    options.log(
+      'warn',
+      `${complaint}. Devices reach each other and the gateway's address, but no network beyond`,
+    );
+    return none;
+  }
+}
+
+/** Makes the interface again that has vanished; throws, with the mend, when it cannot be had. */
+export function reopenTun(options: GatewayOptions, system: Descriptors): Descriptors {
+  const { addon, engine, tun: former } = system;
+  const made = makeTun(options, addon, engine === 'native');
+  if (former >= 0) addon?.closeFd(former);
+  return { ...system, ...made };
+}
+
+/** Makes the interface with its addresses; throws, with the mend, when it cannot be had. */
+function makeTun(
+  options: GatewayOptions,
+  addon: Addon | null,
+  virtioHeader: boolean,
+): { tun: number; tunTakesUdp: boolean } {
   const { interfaceName } = options;
   let fd = -1;
   try {
@@ -92,13 +120,7 @@ function openTun(
     return { tun: fd, tunTakesUdp: opened.takesUdp };
   } catch (error) {
     if (fd >= 0) addon?.closeFd(fd);
-    const complaint = `no TUN interface ${interfaceName}: ${tunMend(error)}`;
-    if (options.tun === 'required') throw new Error(`WIREGUARD_TUN=required, but ${complaint}`);
-    options.log(
-      'warn',
-      `${complaint}. Devices reach each other and the gateway's address, but no network beyond`,
-    );
-    return none;
+    throw new Error(`no TUN interface ${interfaceName}: ${tunMend(error)}`, { cause: error });
   }
 }
 

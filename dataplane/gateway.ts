@@ -16,6 +16,7 @@ import {
   messageOf,
   openDescriptors,
   portFault,
+  reopenTun,
 } from './descriptors.ts';
 import { type Change, isEmpty, Standing } from './diff.ts';
 import { buffersOf } from './filter/compile.ts';
@@ -96,7 +97,7 @@ interface Pending {
 
 class Shell implements Gateway {
   readonly #options: GatewayOptions;
-  readonly #system: Descriptors;
+  #system: Descriptors;
   readonly #startedAt = { wallMs: Date.now(), now: performance.now() };
   #listenPort: number;
   #worker: Worker | null = null;
@@ -107,6 +108,8 @@ class Shell implements Gateway {
   #closing = false;
   #masquerade = false;
   #isTunGone = false;
+  /** Why there is no worker again yet, as it was told last. */
+  #restartFault = '';
   /** What the worker was told last of the addresses of this host. */
   #localAddresses = '';
   /** What the worker obeys, or will once it has taken what was sent. */
@@ -229,14 +232,18 @@ class Shell implements Gateway {
       case 'failed':
         return this.#options.log('error', `the data plane failed: ${report.message}`);
       case 'tunGone':
-        this.#isTunGone = true;
-        return this.#options.log(
-          'error',
-          `the interface ${this.#options.interfaceName} has vanished; restart Postern to make it again`,
-        );
+        return this.#onTunGone();
       case 'ready':
         return;
     }
+  }
+
+  /** A worker keeps its descriptors for life: another one begins, on an interface made again. */
+  #onTunGone(): void {
+    this.#isTunGone = true;
+    const { interfaceName, log } = this.#options;
+    log('warn', `the interface ${interfaceName} has vanished and is made again`);
+    this.#send({ type: 'stop' });
   }
 
   #onExit(worker: Worker): void {
@@ -267,10 +274,17 @@ class Shell implements Gateway {
   async #restart(): Promise<void> {
     if (this.#closing) return;
     try {
+      if (this.#isTunGone) this.#system = reopenTun(this.#options, this.#system);
+      this.#isTunGone = false;
       await this.start();
+      this.#restartFault = '';
       this.#options.log('info', 'the data plane serves again');
     } catch (error) {
-      this.#options.log('error', `the data plane could not be started again: ${messageOf(error)}`);
+      // Tried every second: the same fault is told once.
+      const fault = messageOf(error);
+      if (fault !== this.#restartFault)
+        this.#options.log('error', `the data plane could not be started again: ${fault}`);
+      this.#restartFault = fault;
       setTimeout(() => void this.#restart(), 10 * RESTART_MS).unref();
     }
   }

@@ -106,19 +106,20 @@ export interface FirstCredentials {
 export async function makeFirstAdministrator(
   config: Config,
   database: Database,
+  gatewayId: string,
   passwordCost?: number,
 ): Promise<FirstCredentials | null> {
   const { defaultAdminEmail, defaultAdminPassword } = config;
   if (defaultAdminEmail !== null && defaultAdminPassword !== null) {
     const given = { email: defaultAdminEmail, password: defaultAdminPassword };
     await makeFirstUser(database, given, passwordCost);
-    await ensureBootstrapToken(database, config.bootstrapApiToken);
+    await ensureBootstrapToken(database, gatewayId, config.bootstrapApiToken);
     return null;
   }
   const email = FIRST_ADMINISTRATOR;
   const password = randomBytes(15).toString('base64url');
   const isFirst = await makeFirstUser(database, { email, password }, passwordCost);
-  await ensureBootstrapToken(database, config.bootstrapApiToken);
+  await ensureBootstrapToken(database, gatewayId, config.bootstrapApiToken);
   if (!isFirst) return null;
   const { token } = await createToken(database, { email, name: 'first start' });
   return { email, password, token };

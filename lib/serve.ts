@@ -152,7 +152,7 @@ async function climb(
   undo.push(() => chores.stop());
 
   // As late as can be: a start that fails before this leaves nobody with a password unseen.
-  const credentials = await makeFirstAdministrator(config, database, passwordCost);
+  const credentials = await makeFirstAdministrator(config, database, identity.id, passwordCost);
   try {
     if (listens) await listen(server, config);
     undo.push(async () => {

@@ -28,6 +28,8 @@ const AWAY_CODES: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
   'ER_CON_COUNT_ERROR',
   'ER_SERVER_SHUTDOWN',
+  // "WSREP has not yet prepared node for application use": a Galera node without its cluster.
+  'ER_UNKNOWN_COM_ERROR',
   'PROTOCOL_CONNECTION_LOST',
 ]);
 

@@ -8,6 +8,8 @@ import {
   type InferAttributes,
   type InferCreationAttributes,
   Model,
+  Op,
+  type Transaction,
 } from 'sequelize';
 import { timeColumn, type TableContext } from './columns.ts';
 import type { Database } from './storage/database.ts';
@@ -25,6 +27,8 @@ export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttrib
   declare applied_revision: CreationOptional<number>;
   /** The least TAI64N time that it may send next (dataplane.md, section 4, clocks); null: any. */
   declare clock_floor: CreationOptional<Date | null>;
+  /** SHA-256 of the API token that its environment asks for; null: of none. */
+  declare bootstrap_sha256: CreationOptional<string | null>;
 }
 
 /** What a gateway says of itself with each beat. */
@@ -45,6 +49,7 @@ export function initGateway({ sequelize }: TableContext): typeof Gateway {
       seen_at: { type: DataTypes.DATE(6), allowNull: false },
       applied_revision: { type: DataTypes.BIGINT, allowNull: false, defaultValue: 0 },
       clock_floor: timeColumn(),
+      bootstrap_sha256: { type: DataTypes.CHAR(64), allowNull: true },
     },
     { sequelize, modelName: 'gateway', tableName: 'gateways', timestamps: false },
   );
@@ -127,4 +132,26 @@ async function readBeats(database: Database): Promise<Map<string, string>> {
   return new Map(
     rows.map(({ id, started_at, seen_at }) => [id, `${started_at.getTime()} ${seen_at.getTime()}`]),
   );
+}
+
+/**
+ * Records which API token a gateway's environment asks for, null for none; returns what all
+ * gateways ask for that were seen since a time, this one included.
+ */
+export async function claimBootstrapToken(
+  database: Database,
+  gatewayId: string,
+  { sha256, seenSince }: { sha256: string | null; seenSince: Date },
+  transaction: Transaction,
+): Promise<ReadonlySet<string>> {
+  const { Gateway: gateways } = database.models;
+  const where = { id: gatewayId };
+  await gateways.update({ bootstrap_sha256: sha256 }, { where, transaction });
+  const rows = await gateways.findAll({
+    attributes: ['bootstrap_sha256'],
+    where: { seen_at: { [Op.gte]: seenSince }, bootstrap_sha256: { [Op.ne]: null } },
+    transaction,
+  });
+  const claimed = rows.map((row) => row.bootstrap_sha256);
+  return new Set([...claimed, sha256].filter((hash) => hash !== null));
 }

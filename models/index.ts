@@ -28,6 +28,7 @@ export { DeviceStatus } from './device-status.ts';
 export { isDatabaseAway, isDatabaseFull, type UniqueColumn, uniqueColumn } from './errors.ts';
 export { readOrCreateConfiguration } from './first-row.ts';
 export {
+  claimBootstrapToken,
   Gateway,
   GatewayRunsError,
   type Heartbeat,

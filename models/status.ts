@@ -10,6 +10,11 @@ import { sqlTime } from './storage/time.ts';
 
 /** Rows in one statement: few round trips, and a lock that is held for a few milliseconds. */
 const ROWS_PER_STATEMENT = 300;
+/**
+ * A handshake that is so far ahead was told by a clock that was wrong; the gateways' clocks may
+ * differ a little.
+ */
+const AHEAD_MS = 60_000;
 /** A token's last use is written at most this often (api.md, section 3). */
 const TOUCH_EVERY_MS = 60_000;
 
@@ -41,6 +46,7 @@ export async function recordStatus(
   now: Date = new Date(),
 ): Promise<void> {
   const updated = sqlTime(database.kind, now);
+  const ahead = sqlTime(database.kind, new Date(now.getTime() + AHEAD_MS));
   // All gateways lock devices in one order, so they wait for one another but never deadlock.
   const rows = reports
     .toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
@@ -56,7 +62,7 @@ export async function recordStatus(
     ]);
   const sql = database.kind === 'sqlite' ? SQLITE_UPSERT : MYSQL_UPSERT;
   for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
-    const replacements = { rows: rows.slice(start, start + ROWS_PER_STATEMENT) };
+    const replacements = { rows: rows.slice(start, start + ROWS_PER_STATEMENT), ahead };
     await rerunOnConflict(database, () =>
       database.sequelize.query(sql, { replacements, type: QueryTypes.INSERT }),
     );
@@ -85,10 +91,12 @@ export async function touchToken(
   );
 }
 
-// A report wins over what stands when its handshake is as late or later, or when none stands.
+// A report wins over what stands when its handshake is as late or later, or when none stands, or
+// one that has not been yet: a clock that was set back must not hide what happens until then.
 // Devices that are gone are left out by the WHERE, under the write lock.
 const SQLITE_WINS = `(device_statuses.latest_handshake IS NULL
-  OR excluded.latest_handshake >= device_statuses.latest_handshake)`;
+  OR excluded.latest_handshake >= device_statuses.latest_handshake
+  OR (device_statuses.latest_handshake > :ahead AND excluded.latest_handshake IS NOT NULL))`;
 const SQLITE_UPSERT = `
   WITH report (${COLUMNS}) AS (VALUES :rows)
   INSERT INTO device_statuses (${COLUMNS})
@@ -110,7 +118,8 @@ function sqliteNewer(column: string): string {
 
 // MySQL assigns from left to right and later expressions see earlier results, so the handshake,
 // which decides the rest, comes last. IGNORE makes the foreign key skip devices that are gone.
-const MYSQL_WINS = `(latest_handshake IS NULL OR VALUES(latest_handshake) >= latest_handshake)`;
+const MYSQL_WINS = `(latest_handshake IS NULL OR VALUES(latest_handshake) >= latest_handshake
+  OR (latest_handshake > :ahead AND VALUES(latest_handshake) IS NOT NULL))`;
 const MYSQL_UPSERT = `
   INSERT IGNORE INTO device_statuses (${COLUMNS}) VALUES :rows
   ON DUPLICATE KEY UPDATE

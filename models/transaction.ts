@@ -3,7 +3,7 @@
 // writes that follow them one step. design.md, section 5.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Transaction } from 'sequelize';
+import { Transaction, UniqueConstraintError } from 'sequelize';
 import { appendAuditEntries } from './audit-entry.ts';
 import { appendChanges, currentRevision } from './revision.ts';
 import { gatherAudit } from './storage/auditing.ts';
@@ -39,7 +39,8 @@ const writing = new AsyncLocalStorage<{ database: Database; open: boolean }>();
  * Runs `fn` in a transaction and, if it touched tracked rows, moves the revision on and names
  * them under it and in the audit trail, all or nothing; then rings the database's listeners. On a
  * deadlock, a lock that timed out or a busy file everything is rolled back and `fn` runs again, up
- * to five times: it must have no effect but its writes, and slow work (bcrypt) belongs before it.
+ * to five times (fifteen after deadlocks), and once where a server finds a value taken: it must
+ * have no effect but its writes, and slow work (bcrypt) belongs before it.
  * `fn` passes its transaction to every call.
  */
 export async function writeTransaction<T>(
@@ -51,9 +52,7 @@ export async function writeTransaction<T>(
     throw new Error('writeTransaction inside writeTransaction; pass the transaction on instead');
   const scope = { database, open: true };
   try {
-    const written = await writing.run(scope, () =>
-      rerunOnConflict(database, () => writeOnce(database, fn)),
-    );
+    const written = await writing.run(scope, () => writeAgainIfTaken(database, fn));
     if (written.changed) database.ring(written.revision);
     return written;
   } finally {
@@ -95,6 +94,23 @@ export async function lockScopes(
     await lock('SELECT id FROM users WHERE id = :userId', { userId: scopes.userId });
   if (scopes.addressPool === true)
     await lock("SELECT name FROM scopes WHERE name = 'address_pool'");
+}
+
+/**
+ * A cluster's nodes do not see each other's locks: what a check did not find may be there when the
+ * row is inserted. Once more, and the check finds it and says what there is to say.
+ */
+async function writeAgainIfTaken<T>(
+  database: Database,
+  fn: (transaction: Transaction) => Promise<T>,
+): Promise<Written<T>> {
+  const write = () => rerunOnConflict(database, () => writeOnce(database, fn));
+  try {
+    return await write();
+  } catch (error) {
+    if (database.kind === 'sqlite' || !(error instanceof UniqueConstraintError)) throw error;
+    return write();
+  }
 }
 
 async function writeOnce<T>(

@@ -2,7 +2,8 @@
 # npm run test:all - everything, on a fresh Debian or Ubuntu machine. As root it installs what the tests
 # need and lacks, starts a private MariaDB on a temporary folder and port, checks types, lint and
 # format, then runs the unit tests on both databases, the tests in a real browser (screenshots stay in
-# test/artefacts) and the end-to-end tests in network namespaces.
+# test/artefacts), the end-to-end tests in network namespaces, and those of operation (faults, several
+# gateways on one database).
 # Without root it runs what needs none and says what it left out; with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,7 +11,7 @@ cd "$(dirname "$0")/.."
 say() { printf '\n== %s\n' "$*"; }
 
 packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server procps chromium prometheus
-  podman runc netavark debootstrap iptables openssl systemd)
+  podman runc netavark debootstrap iptables openssl systemd galera-4 rsync lsof libfaketime)
 
 install_packages() {
   local missing=() package

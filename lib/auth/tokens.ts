@@ -4,13 +4,14 @@
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
+  type ApiToken,
+  claimBootstrapToken,
   type Database,
   emailKey,
   lockScopes,
   Op,
   type Role,
   type Transaction,
-  UniqueConstraintError,
   writeTransaction,
 } from '../../models/index.ts';
 import type { Faults } from '../api/judge.ts';
@@ -25,6 +26,8 @@ export const DAYS_MAX = 365;
 const DAY_MS = 86_400_000;
 /** Live tokens that one user may have. */
 const LIVE_TOKENS_MAX = 25;
+/** A gateway that was not seen for so long asks for no token any more. */
+const CLAIM_MS = 3_600_000;
 const BOOTSTRAP_NAME = 'BOOTSTRAP_API_TOKEN';
 const NAME_CHARACTERS_MAX = 255;
 
@@ -191,24 +194,29 @@ export async function revokeToken(database: Database, id: string): Promise<boole
 }
 
 /**
- * Makes the given value a token of the first administrator, for as long as it is set: at every
- * start it is made anew, and what earlier starts made of other values is void.
+ * Makes the given value a token of the first administrator, for as long as a gateway asks for it:
+ * at every start it is made anew, and what no gateway asks for any more is void.
  */
 export async function ensureBootstrapToken(
   database: Database,
+  gatewayId: string,
   token: string | null,
+  now: Date = new Date(),
 ): Promise<void> {
   const sha256 = token === null ? null : hashToken(token);
-  try {
-    await writeTransaction(database, async (transaction) => {
-      await lockScopes(database, transaction, { configuration: true });
-      const owner = sha256 === null ? null : await firstAdministrator(database, transaction);
-      await replaceBootstrapToken(database, sha256, owner, transaction);
-    });
-  } catch (error) {
-    // Another process that starts with the same value was faster: the token is there.
-    if (!(error instanceof UniqueConstraintError)) throw error;
-  }
+  const seenSince = new Date(now.getTime() - CLAIM_MS);
+  await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    // Only bootstrap tokens do not expire: `createToken` always sets a date. They are read before
+    // the claims: a cluster's nodes do not see each other's locks, and whoever's token is there
+    // by now has made a claim by then.
+    const where = { expires_at: null };
+    const present = await database.models.ApiToken.findAll({ where, transaction });
+    const claim = { sha256, seenSince };
+    const claimed = await claimBootstrapToken(database, gatewayId, claim, transaction);
+    const owner = sha256 === null ? null : await firstAdministrator(database, transaction);
+    await replaceBootstrapToken(database, present, { sha256, owner, claimed }, transaction);
+  });
 }
 
 /**
@@ -269,17 +277,19 @@ async function firstAdministrator(
   return user?.id ?? null;
 }
 
-/** Only bootstrap tokens do not expire: `createToken` always sets a date. */
 async function replaceBootstrapToken(
   database: Database,
-  sha256: string | null,
-  owner: string | null,
+  present: readonly ApiToken[],
+  wanted: { sha256: string | null; owner: string | null; claimed: ReadonlySet<string> },
   transaction: Transaction,
 ): Promise<void> {
+  const { sha256, owner, claimed } = wanted;
   const { ApiToken } = database.models;
-  const present = await ApiToken.findAll({ where: { expires_at: null }, transaction });
   const standing = present.find((row) => row.sha256 === sha256 && row.user_id === owner);
-  for (const row of present) if (row !== standing) await row.destroy({ transaction });
+  for (const row of present) {
+    const isAnothers = row.sha256 !== sha256 && claimed.has(row.sha256);
+    if (row !== standing && !isAnothers) await row.destroy({ transaction });
+  }
   if (sha256 === null || owner === null || standing !== undefined) return;
   // The value may have been made a token that expires before; it is made anew.
   await ApiToken.destroy({ where: { sha256 }, transaction });

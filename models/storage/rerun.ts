@@ -5,10 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseError, DatabaseError } from 'sequelize';
 import type { Database } from './database.ts';
 
-/** How often work is run again after its first run. */
+/** How often work is run again after its first run: each run may have waited seconds for a lock. */
 const RERUNS_MAX = 5;
-/** The first pause is up to this long, each further one up to twice as long: 310 ms in all. */
+/**
+ * The same after deadlocks, which are told at once. Each commit on one node of a Galera cluster
+ * ends the writers under way on the others with that error, so a busy cluster needs more.
+ */
+const DEADLOCK_RERUNS_MAX = 15;
+/** The first pause is up to this long, each further one up to twice as long, to a limit. */
 const FIRST_PAUSE_MS = 10;
+const PAUSE_MS_MAX = 160;
 
 const ER_LOCK_WAIT_TIMEOUT = 1205;
 const ER_LOCK_DEADLOCK = 1213;
@@ -24,12 +30,18 @@ export async function rerunOnConflict<T>(database: Database, work: () => Promise
     try {
       return await work();
     } catch (error) {
-      if (rerun > RERUNS_MAX || !isConflict(error)) throw error;
+      if (!isConflict(error) || rerun > rerunsMax(error)) throw error;
       const text = 'a transaction met a conflict and is run again';
       database.log?.info({ rerun, conflict: (error as Error).message }, text);
-      await sleep(Math.random() * FIRST_PAUSE_MS * 2 ** (rerun - 1));
+      await sleep(Math.random() * Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** (rerun - 1)));
     }
   }
+}
+
+function rerunsMax(error: unknown): number {
+  const isDeadlock =
+    error instanceof TransactionLostError || driverError(error).errno === ER_LOCK_DEADLOCK;
+  return isDeadlock ? DEADLOCK_RERUNS_MAX : RERUNS_MAX;
 }
 
 /** True for what a rerun may mend. */

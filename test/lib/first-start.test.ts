@@ -25,6 +25,7 @@ function fresh(t: ExecutionContext, environment: Record<string, string> = {}): C
   return configOf({ DATA_DIR: join(folder, 'deep', 'data'), ...environment });
 }
 
+const GATEWAY = '0198f5c8-0000-7000-8000-000000000001';
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 test('the data folder is its owner’s alone, and making it again is no harm', (t) => {
@@ -117,14 +118,14 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: the first administrator's credentials are told once`, async (t) => {
     const database = await openDatabase(t, kind);
-    const credentials = await makeFirstAdministrator(configOf(), database);
+    const credentials = await makeFirstAdministrator(configOf(), database, GATEWAY);
     t.is(credentials?.email, 'admin@localhost');
     const user = await database.models.User.findOne({ rejectOnEmpty: true });
     t.is(user.role, 'admin');
     t.true(await verifyPassword(String(credentials?.password), String(user.password_hash)));
     const owner = await findTokenOwner(database, hashToken(String(credentials?.token)));
     t.is(owner?.userId, user.id);
-    t.is(await makeFirstAdministrator(configOf(), database), null);
+    t.is(await makeFirstAdministrator(configOf(), database, GATEWAY), null);
     t.is(await database.models.User.count(), 1);
     t.is(await database.models.ApiToken.count(), 1);
   });
@@ -137,13 +138,13 @@ for (const kind of databaseKinds()) {
       DEFAULT_ADMIN_PASSWORD: 'correct horse battery',
       BOOTSTRAP_API_TOKEN: bootstrap,
     });
-    t.is(await makeFirstAdministrator(config, database), null);
+    t.is(await makeFirstAdministrator(config, database, GATEWAY), null);
     const user = await database.models.User.findOne({ rejectOnEmpty: true });
     t.is(user.email, 'root@example.com');
     t.true(await verifyPassword('correct horse battery', String(user.password_hash)));
     t.is((await findTokenOwner(database, hashToken(bootstrap)))?.userId, user.id);
     // The variable is gone at the next start, and so is what it opened.
-    t.is(await makeFirstAdministrator(configOf(), database), null);
+    t.is(await makeFirstAdministrator(configOf(), database, GATEWAY), null);
     t.is(await findTokenOwner(database, hashToken(bootstrap)), null);
   });
 }

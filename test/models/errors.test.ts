@@ -76,6 +76,8 @@ for (const [title, fields] of full)
   });
 
 for (const code of [
+  // A Galera node that is not, or no longer, part of its cluster refuses every statement so.
+  'ER_UNKNOWN_COM_ERROR',
   'SQLITE_IOERR',
   'SQLITE_IOERR_WRITE',
   'SQLITE_READONLY',

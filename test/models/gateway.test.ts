@@ -2,11 +2,13 @@
 
 import test from 'ava';
 import {
+  claimBootstrapToken,
   currentRevision,
   NO_REVISION,
   recordHeartbeat,
   registerGateway,
   type Revision,
+  writeTransaction,
 } from '../../models/index.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 
@@ -32,6 +34,7 @@ for (const kind of databaseKinds()) {
       seen_at: seenAt,
       applied_revision: 7,
       clock_floor: clockFloor,
+      bootstrap_sha256: null,
     });
     const again = await registerGateway(database, { id, name: 'two', startedAt: seenAt });
     t.is(again.name, 'two');
@@ -52,5 +55,22 @@ for (const kind of databaseKinds()) {
     await registerGateway(database, { id: 'g', name: 'g', startedAt });
     await recordHeartbeat(database, 'g', { seenAt, appliedRevision: before });
     t.is(await currentRevision(database), before);
+  });
+
+  test(`${kind}: what gateways ask for is told of those that were seen lately`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await registerGateway(database, { id: 'old', name: 'old', startedAt });
+    await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt });
+    const claim = async (id: string, sha256: string | null, seenSince: Date) => {
+      const { result } = await writeTransaction(database, (transaction) =>
+        claimBootstrapToken(database, id, { sha256, seenSince }, transaction),
+      );
+      return [...result].sort();
+    };
+    t.deepEqual(await claim('old', 'a'.repeat(64), startedAt), ['a'.repeat(64)]);
+    t.deepEqual(await claim('new', 'b'.repeat(64), startedAt), ['a'.repeat(64), 'b'.repeat(64)]);
+    t.deepEqual(await claim('new', 'b'.repeat(64), seenAt), ['b'.repeat(64)], 'not lately');
+    t.deepEqual(await claim('new', null, startedAt), ['a'.repeat(64)]);
+    t.deepEqual(await claim('nobody', 'c'.repeat(64), seenAt), ['c'.repeat(64)]);
   });
 }

@@ -55,6 +55,28 @@ for (const kind of databaseKinds()) {
     t.is((await statusOf(database, id)).rx_bytes, 2 ** 52 + 1);
   });
 
+  test(`${kind}: a handshake that has not been yet gives way to the next one`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addDevice(database, await addUser(database));
+    const now = at(0);
+    // The clock was an hour ahead, and was set back.
+    const ahead = new Date(now.getTime() + 3_600_000);
+    await recordStatus(database, 'g', [report(id, { latestHandshake: ahead })], ahead);
+    const silent = { latestHandshake: null, remoteIp: null, remotePort: null };
+    await recordStatus(database, 'h', [report(id, silent)], now);
+    t.like(await statusOf(database, id), { gateway_id: 'g', latest_handshake: ahead });
+    await recordStatus(database, 'h', [report(id, { remoteIp: '192.0.2.7' })], now);
+    t.like(await statusOf(database, id), {
+      gateway_id: 'h',
+      latest_handshake: at(10),
+      remote_ip: '192.0.2.7',
+    });
+    // Clocks that differ by some seconds change nothing of the order.
+    await recordStatus(database, 'g', [report(id, { latestHandshake: at(30) })], now);
+    await recordStatus(database, 'h', [report(id, { latestHandshake: at(20) })], now);
+    t.like(await statusOf(database, id), { gateway_id: 'g', latest_handshake: at(30) });
+  });
+
   test(`${kind}: handshake and endpoint only move forward`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addDevice(database, await addUser(database));

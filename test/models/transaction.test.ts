@@ -66,6 +66,33 @@ for (const kind of databaseKinds()) {
     t.is(await User.count(), 2);
   });
 
+  if (kind === 'mariadb')
+    test(`${kind}: a check that another writer overtook is made once more, and no oftener`, async (t) => {
+      const place = await makePlace(t, kind);
+      const database = await openAt(t, place);
+      await migrate(database);
+      const other = await openAt(t, place);
+      const { User } = database.models;
+      const values = userValues();
+      let runs = 0;
+      const checkAndCreate = (again: boolean) =>
+        writeTransaction(database, async (transaction) => {
+          runs += 1;
+          const where = { email: values.email };
+          const isThere = (await User.count({ where, transaction })) > 0;
+          if (isThere && !again) return 'there';
+          // What another node's gateway writes meanwhile waits for no lock of this one.
+          if (!isThere) await addUser(other, values);
+          await User.create(values, { transaction });
+          return 'made';
+        });
+      t.is((await checkAndCreate(false)).result, 'there');
+      t.is(runs, 2);
+      runs = 0;
+      await t.throwsAsync(checkAndCreate(true), { name: 'SequelizeUniqueConstraintError' });
+      t.is(runs, 2);
+    });
+
   test(`${kind}: a write inside a write is refused at once`, async (t) => {
     const database = await openDatabase(t, kind);
     const other = await openDatabase(t, kind);

@@ -34,6 +34,8 @@ export interface Mariadb {
   pid: number;
   /** Holds its data, socket and log; gone once it is stopped. */
   folder: string;
+  /** Further options of mariadbd that it was started with. */
+  settings: readonly string[];
 }
 
 /** Starts a server with empty data under `parent`; `settings` are further options of mariadbd. */
@@ -41,36 +43,51 @@ export async function startMariadb(
   settings: readonly string[] = [],
   parent: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir(),
 ): Promise<Mariadb> {
+  const folder = makeData(parent, userInfo().username);
+  const url = `mariadb://root@127.0.0.1:${await freePort()}/`;
+  return launch({ url, pid: 0, folder, settings: [`--user=${userInfo().username}`, ...settings] });
+}
+
+/** Makes a folder of a server's own, with empty data that belong to a user of this machine. */
+export function makeData(parent: string, user: string): string {
   const folder = mkdtempSync(join(parent, 'postern-maria-'));
-  const data = join(folder, 'data');
-  const log = join(folder, 'log');
-  const user = userInfo().username;
-  const output = openSync(log, 'a');
+  const output = openSync(join(folder, 'log'), 'a');
+  execFileSync('chown', [user, folder]);
   execFileSync(
     'mariadb-install-db',
     [
       '--no-defaults',
-      `--datadir=${data}`,
+      `--datadir=${join(folder, 'data')}`,
       `--user=${user}`,
       '--auth-root-authentication-method=normal',
       '--skip-test-db',
     ],
     { stdio: ['ignore', output, output] },
   );
-  const port = await freePort();
+  return folder;
+}
+
+/**
+ * Starts a server on its folder and its port, for the first time or after it was ended; `once` are
+ * options of this start alone. Returns when it answers.
+ */
+export async function launch(mariadb: Mariadb, once: readonly string[] = []): Promise<Mariadb> {
+  const { url, folder, settings } = mariadb;
+  const log = join(folder, 'log');
+  const output = openSync(log, 'a');
   const server = spawn(
     'mariadbd',
     [
       '--no-defaults',
-      `--datadir=${data}`,
-      `--user=${user}`,
+      `--datadir=${join(folder, 'data')}`,
       `--socket=${join(folder, 'socket')}`,
       `--pid-file=${join(folder, 'pid')}`,
-      `--port=${port}`,
+      `--port=${new URL(url).port}`,
       '--bind-address=127.0.0.1',
       '--skip-name-resolve',
       '--max-connections=500',
       ...settings,
+      ...once,
     ],
     { stdio: ['ignore', output, output], detached: true },
   );
@@ -78,19 +95,19 @@ export async function startMariadb(
   const { pid } = server;
   if (pid === undefined)
     throw new Error('mariadbd is not installed: apt-get install mariadb-server');
-  const mariadb = { url: `mariadb://root@127.0.0.1:${port}/`, pid, folder };
+  const launched = { ...mariadb, pid };
   try {
-    await waitUntilReady(mariadb);
+    await waitUntilReady(launched);
   } catch (error) {
     const text = readFileSync(log, 'utf8').slice(-2000);
-    await stopMariadb(mariadb);
+    await stopMariadb(launched);
     throw new Error(`mariadbd did not start:\n${text}`, { cause: error });
   }
-  return mariadb;
+  return launched;
 }
 
 /** Stops a server that `startMariadb` started, and deletes its folder. */
-export async function stopMariadb({ pid, folder }: Mariadb): Promise<void> {
+export async function stopMariadb({ pid, folder }: Pick<Mariadb, 'pid' | 'folder'>): Promise<void> {
   if (isAlive(pid)) process.kill(pid, 'SIGTERM');
   const untilMs = Date.now() + STOP_TIMEOUT_MS;
   while (isAlive(pid)) {
@@ -133,7 +150,8 @@ function isAlive(pid: number): boolean {
   return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }
 
-function freePort(): Promise<number> {
+/** A TCP port of loopback that nobody uses. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -3,6 +3,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -63,8 +64,19 @@ export class Postern {
   }
 
   /** Starts the gateway and waits until it is ready; resolves to the ms that took. */
-  async start(): Promise<number> {
+  async start(patienceMs = 20_000): Promise<number> {
     const begun = performance.now();
+    const child = this.launch();
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`the gateway ended: ${this.output}`);
+      if (performance.now() - begun > patienceMs) throw new Error(`not ready: ${this.output}`);
+      if ((await this.readiness()).status === 'ready') return performance.now() - begun;
+      await sleep(20);
+    }
+  }
+
+  /** Starts the gateway and waits for nothing. */
+  launch(): ChildProcess {
     const command = [process.execPath, ...startFlags(), 'lib/main.ts', 'serve'] as const;
     const [program, ...args] = [...this.wrapper, ...command] as const;
     const child = this.host.start(program, args, {
@@ -77,15 +89,17 @@ export class Postern {
     };
     child.stdout?.on('data', keep);
     child.stderr?.on('data', keep);
-    for (;;) {
-      if (child.exitCode !== null) throw new Error(`the gateway ended: ${this.output}`);
-      if (performance.now() - begun > 20_000) throw new Error(`not ready: ${this.output}`);
-      const status = await fetch(`${this.api}/readyz`).then(
-        (response) => response.status,
-        () => 0,
-      );
-      if (status === 200) return performance.now() - begun;
-      await sleep(20);
+    return child;
+  }
+
+  /** What it says of itself; `status` is "silent" where it does not answer. */
+  async readiness(): Promise<{ status: string; code: number }> {
+    try {
+      const response = await fetch(`${this.api}/readyz`, { signal: AbortSignal.timeout(5_000) });
+      const { status } = (await response.json()) as { status: string };
+      return { status, code: response.status };
+    } catch {
+      return { status: 'silent', code: 0 };
     }
   }
 
@@ -96,6 +110,16 @@ export class Postern {
   async stop(): Promise<void> {
     if (this.#process !== null) await stop(this.#process);
     this.#process = null;
+  }
+
+  /** Ends the process without a warning, and waits until it is gone. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    this.#process = null;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
   }
 
   /** Sends a request with the bootstrap token. */

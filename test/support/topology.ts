@@ -14,7 +14,8 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Host, Network } from './namespaces.ts';
 
-export const API_ADDRESS = '10.255.77.2';
+const API_NETWORK = '10.255.77';
+export const API_ADDRESS = `${API_NETWORK}.2`;
 export const GATEWAY4 = '192.0.2.1';
 export const GATEWAY6 = '2001:db8:1::1';
 export const GATEWAY4_BOB = '192.0.3.1';
@@ -37,8 +38,8 @@ export interface Topology {
   readonly lan: Host;
 }
 
-/** Builds the network; `prefix` keeps several apart. */
-export async function buildTopology(prefix: string): Promise<Topology> {
+/** Builds the network; `prefix` and the `/30` network of the API keep several apart. */
+export async function buildTopology(prefix: string, api = API_NETWORK): Promise<Topology> {
   const network = new Network(prefix);
   const alice = await network.addHost('alice');
   const bob = await network.addHost('bob');
@@ -61,8 +62,8 @@ export async function buildTopology(prefix: string): Promise<Topology> {
     },
   );
   await network.link(
-    { host: null, name: 'm0', addresses: ['10.255.77.1/30'] },
-    { host: gateway, name: 'm1', addresses: [`${API_ADDRESS}/30`] },
+    { host: null, name: 'm0', addresses: [`${api}.1/30`] },
+    { host: gateway, name: 'm1', addresses: [`${api}.2/30`] },
   );
   return { network, alice, bob, gateway, lan };
 }

@@ -122,6 +122,13 @@ export class WireguardClient {
     return Number(stdout.trim().split('\t')[1] ?? 0);
   }
 
+  /** Bytes that the client has received and sent, as WireGuard counts them. */
+  async transfer(): Promise<{ received: number; sent: number }> {
+    const { stdout } = await this.host.run('wg', 'show', this.interfaceName, 'transfer');
+    const [, received = 0, sent = 0] = stdout.trim().split('\t').map(Number);
+    return { received, sent };
+  }
+
   async stop(): Promise<void> {
     if (this.#process !== null) await stop(this.#process);
     this.#process = null;

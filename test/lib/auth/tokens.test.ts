@@ -10,7 +10,7 @@ import {
   listTokens,
   revokeToken,
 } from '../../../lib/auth/tokens.ts';
-import { type Database, writeTransaction } from '../../../models/index.ts';
+import { type Database, registerGateway, writeTransaction } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 
 const DAY_MS = 86_400_000;
@@ -110,18 +110,18 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: the bootstrap token is made at every start, for the first administrator`, async (t) => {
     const database = await openDatabase(t, kind);
-    await t.notThrowsAsync(ensureBootstrapToken(database, BOOTSTRAP));
+    await t.notThrowsAsync(ensureBootstrapToken(database, 'one', BOOTSTRAP));
     t.is((await listTokens(database)).length, 0, 'nobody administers');
     await addUser(database, 'weak@example.com', 'unprivileged');
     const ann = await addUser(database, 'ann@example.com');
     await addUser(database, 'bob@example.com');
-    await Promise.all([1, 2, 3].map(() => ensureBootstrapToken(database, BOOTSTRAP)));
+    await Promise.all([1, 2, 3].map(() => ensureBootstrapToken(database, 'one', BOOTSTRAP)));
     const [made, ...others] = await listTokens(database);
     t.deepEqual([made?.email, made?.expires_at, others.length], ['ann@example.com', null, 0]);
-    await ensureBootstrapToken(database, BOOTSTRAP);
+    await ensureBootstrapToken(database, 'one', BOOTSTRAP);
     t.is((await listTokens(database))[0]?.id, made?.id, 'what stands, stands');
     await revokeToken(database, made!.id);
-    await ensureBootstrapToken(database, BOOTSTRAP);
+    await ensureBootstrapToken(database, 'one', BOOTSTRAP);
     t.is((await listTokens(database)).length, 1, 'made anew after it was revoked');
     await writeTransaction(database, (transaction) =>
       database.models.User.update(
@@ -129,22 +129,51 @@ for (const kind of databaseKinds()) {
         { where: { id: ann }, transaction },
       ),
     );
-    await ensureBootstrapToken(database, BOOTSTRAP);
+    await ensureBootstrapToken(database, 'one', BOOTSTRAP);
     t.is((await listTokens(database))[0]?.email, 'bob@example.com');
     const other = `pst_${'c'.repeat(43)}`;
-    await ensureBootstrapToken(database, other);
+    await ensureBootstrapToken(database, 'one', other);
     t.is(
       await findTokenOwner(database, hashToken(BOOTSTRAP)),
       null,
       'another value voids this one',
     );
     const kept = await createToken(database, { email: 'bob@example.com', name: 'kept' });
-    await ensureBootstrapToken(database, null);
+    await ensureBootstrapToken(database, 'one', null);
     t.deepEqual(
       (await listTokens(database)).map(({ id }) => id),
       [kept.id],
       'not set any more',
     );
+  });
+
+  test(`${kind}: gateways with bootstrap tokens of their own leave each other's alone`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, 'ann@example.com');
+    const startedAt = new Date();
+    for (const id of ['one', 'two', 'three'])
+      await registerGateway(database, { id, name: id, startedAt });
+    const [ofOne, ofTwo, shared] = ['1', '2', 's'].map((digit) => `pst_${digit.repeat(43)}`);
+    const opens = async (): Promise<boolean[]> =>
+      Promise.all(
+        [ofOne, ofTwo, shared].map(
+          async (token) => (await findTokenOwner(database, hashToken(token!))) !== null,
+        ),
+      );
+    await ensureBootstrapToken(database, 'one', ofOne!);
+    await ensureBootstrapToken(database, 'two', ofTwo!);
+    t.deepEqual(await opens(), [true, true, false], 'neither voids the other');
+    await ensureBootstrapToken(database, 'three', null);
+    t.deepEqual(await opens(), [true, true, false], 'nor does one without');
+    await ensureBootstrapToken(database, 'one', shared!);
+    await ensureBootstrapToken(database, 'three', shared!);
+    t.deepEqual(await opens(), [false, true, true], 'another value voids the one before');
+    await ensureBootstrapToken(database, 'one', null);
+    t.deepEqual(await opens(), [false, true, true], 'the third still asks for it');
+    const later = new Date(startedAt.getTime() + 2 * 3_600_000);
+    await registerGateway(database, { id: 'one', name: 'one', startedAt: later });
+    await ensureBootstrapToken(database, 'one', ofOne!, later);
+    t.deepEqual(await opens(), [true, false, false], 'who is gone asks for nothing');
   });
 }
 

@@ -158,9 +158,9 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: what a start makes of its settings is the gateway's`, async (t) => {
     const { database } = await openServer(t, kind);
-    await ensureBootstrapToken(database, `pst_${'b'.repeat(43)}`);
-    await ensureBootstrapToken(database, `pst_${'b'.repeat(43)}`);
-    await ensureBootstrapToken(database, null);
+    await ensureBootstrapToken(database, 'one', `pst_${'b'.repeat(43)}`);
+    await ensureBootstrapToken(database, 'one', `pst_${'b'.repeat(43)}`);
+    await ensureBootstrapToken(database, 'one', null);
     const entries = (await readAuditEntries(database, { limit: 2 })).map(
       (entry) => `${entry.actor}: ${told(entry)}`,
     );

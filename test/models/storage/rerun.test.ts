@@ -38,6 +38,21 @@ test('a conflict is met with five more runs, then it is the answer', async (t) =
   t.is(runs, 6);
 });
 
+test('deadlocks, which cost no waiting, are met with fifteen more', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const fault = Object.assign(new Error('Deadlock found'), { errno: 1213, sql: '' });
+  for (const error of [new DatabaseError(fault), new TransactionLostError('lost')]) {
+    let runs = 0;
+    await t.throwsAsync(
+      rerunOnConflict(database, async () => {
+        runs += 1;
+        throw error;
+      }),
+    );
+    t.is(runs, 16);
+  }
+});
+
 test('work that succeeds in the end gives its result, and each rerun is logged', async (t) => {
   const texts: string[] = [];
   const log = { info: (_fields: object, text: string) => texts.push(text), warn: () => undefined };

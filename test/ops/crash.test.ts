@@ -1,0 +1,175 @@
+// A gateway is killed (SIGKILL) at random moments of a write load: after each restart every answered
+// write is there, the others are whole or absent, and the totals of a device whose traffic runs on
+// are at most a sampling interval behind. Some kills hit the start itself, the very first included.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { enrol, type Person } from '../e2e/people.ts';
+import { Chance } from '../fuzz/mutate.ts';
+import { openDoor, urlThrough } from '../support/door.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
+import { Postern, until } from '../support/postern.ts';
+import {
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  LAN4,
+  type Topology,
+  Traffic,
+} from '../support/topology.ts';
+import { inspectDatabase, Ledger } from './ledger.ts';
+import { API_ADDRESS, API_NETWORK, length, MACHINE, seed } from './lengths.ts';
+
+const KILLS = length(14, 200, 'OPS_KILLS');
+/** The load goes on for up to so long before a kill. */
+const LOAD_MS_MAX = 700;
+/** Each so many kills one hits a start that is not ready yet, */
+const START_EVERY = 5;
+/** and one follows some seconds of traffic, whose totals are looked at. */
+const TOTALS_EVERY = 7;
+const TOTALS_MS = 4_000;
+/** A sample a second, and the writing of it. */
+const SAMPLED_MS = 2_000;
+const PORT = 7_400;
+
+/** Where one run's database is, for the gateway and for the test. */
+interface Place {
+  readonly settings: Record<string, string>;
+  readonly inspect: (postern: Postern) => { url: string; encryptionKey: Buffer };
+}
+
+/** Bytes of a device: what its client sent, and what the API says that the gateway received. */
+async function bytesOf(postern: Postern, person: Person): Promise<{ sent: number; told: number }> {
+  const told = Number((await postern.read('device', person.device.id))['rx_bytes']);
+  return { told, sent: (await person.client.transfer()).sent };
+}
+
+/**
+ * A gateway calls the devices that it was seen to serve; one that was killed before its first look
+ * knows of none, and waits for the client, which tries again after 15 seconds.
+ */
+async function throughAgain({ client }: Person): Promise<void> {
+  await until('the lan answers', () => canPing(client.host, LAN4, 1), 25_000);
+}
+
+/** Kills a gateway some seconds into a device's traffic, and looks at the totals after. */
+async function killAndCompareTotals(
+  t: ExecutionContext,
+  postern: Postern,
+  person: Person,
+): Promise<void> {
+  await throughAgain(person);
+  await sleep(1_000);
+  const before = await bytesOf(postern, person);
+  const begun = performance.now();
+  await sleep(TOTALS_MS);
+  const { sent } = await person.client.transfer();
+  await postern.kill();
+  const rate = (sent - before.sent) / (performance.now() - begun);
+  await postern.start();
+  const { told } = await bytesOf(postern, person);
+  const missing = sent - before.sent - (told - before.told);
+  t.true(rate * TOTALS_MS > 20_000, 'there was traffic');
+  t.true(missing < rate * SAMPLED_MS, `${missing} bytes are missing at ${rate} bytes/ms`);
+  // What the first reading lagged behind shows as more.
+  t.true(missing > -rate * SAMPLED_MS, `${-missing} bytes too many at ${rate} bytes/ms`);
+}
+
+async function killAgainAndAgain(
+  t: ExecutionContext,
+  topology: Topology,
+  place: Place,
+): Promise<void> {
+  const chance = new Chance(seed);
+  const settings = { API_RATE_LIMIT: '0', LOG_LEVEL: 'info', ...place.settings };
+  const postern = new Postern(topology.gateway, API_ADDRESS, settings);
+  // The very first start, on nothing: migrations, keys, the administrator.
+  for (const ms of [400, 700, 900, 1_100]) {
+    postern.launch();
+    await sleep(ms + chance.below(200));
+    await postern.kill();
+  }
+  await postern.start();
+  const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+  const sink = await new Traffic(topology.lan, 'watch', PORT, LAN4).ready();
+  const beacon = new Traffic(alice.client.host, 'beacon', PORT, 10, LAN4);
+  const ledger = new Ledger(postern, seed);
+  await ledger.notice();
+  const kills = { underLoad: 0, atStart: 4, inTraffic: 0 };
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    if (kill % TOTALS_EVERY === 0) {
+      await killAndCompareTotals(t, postern, alice);
+      kills.inTraffic += 1;
+    }
+    const load = ledger.run();
+    await sleep(chance.below(LOAD_MS_MAX));
+    await postern.kill();
+    await load;
+    kills.underLoad += 1;
+    if (kill % START_EVERY === 0) {
+      postern.launch();
+      await sleep(chance.below(900));
+      await postern.kill();
+      kills.atStart += 1;
+    }
+    await postern.start();
+    await ledger.verify(t);
+    if (kill % 20 === 0) postern.output = postern.output.slice(-100_000);
+  }
+  t.log({ seed, kills, ...ledger.figures });
+  t.true(ledger.figures.answered > KILLS * 5, 'there was a load');
+  t.true(ledger.figures.unanswered > 0, 'kills hit writes');
+  await throughAgain(alice);
+  await beacon.stop();
+  await sink.stop();
+  await postern.stop();
+  await inspectDatabase(t, place.inspect(postern));
+}
+
+async function inTopology(run: (topology: Topology) => Promise<void>): Promise<void> {
+  const topology = await buildTopology('ok', API_NETWORK);
+  try {
+    await run(topology);
+  } finally {
+    await topology.network.remove();
+  }
+}
+
+const TIMEOUT_MS = length(240_000, 40 * 60_000);
+
+test.serial(`sqlite: every answered write outlives ${KILLS} kills`, async (t) => {
+  t.timeout(TIMEOUT_MS);
+  const folder = mkdtempSync(join(tmpdir(), 'postern-data-'));
+  await inTopology((topology) =>
+    killAgainAndAgain(t, topology, {
+      settings: { DATA_DIR: folder },
+      inspect: () => ({
+        url: `sqlite:${join(folder, 'postern.sqlite')}`,
+        encryptionKey: Buffer.from(readFileSync(join(folder, 'encryption.key'), 'utf8'), 'base64'),
+      }),
+    }),
+  );
+});
+
+test.serial(`mariadb: every answered write outlives ${KILLS} kills`, async (t) => {
+  t.timeout(TIMEOUT_MS);
+  const mariadb = await startMariadb();
+  t.teardown(() => stopMariadb(mariadb));
+  await runOnServer(mariadb.url, 'CREATE DATABASE crash');
+  const encryptionKey = randomBytes(32);
+  await inTopology(async (topology) => {
+    const door = await openDoor(MACHINE, Number(new URL(mariadb.url).port));
+    await killAgainAndAgain(t, topology, {
+      settings: {
+        DATABASE_URL: urlThrough(mariadb.url, MACHINE, door, 'crash'),
+        DATABASE_ENCRYPTION_KEY: encryptionKey.toString('base64'),
+      },
+      inspect: () => ({ url: `${mariadb.url}crash`, encryptionKey }),
+    });
+    door.close();
+  });
+});
