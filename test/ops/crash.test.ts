@@ -32,6 +32,8 @@ const START_EVERY = 5;
 /** and one follows some seconds of traffic, whose totals are looked at. */
 const TOTALS_EVERY = 7;
 const TOTALS_MS = 4_000;
+/** A start that was killed while it migrated keeps others from that for so long. */
+const LEASE_MS = 30_000;
 /** A sample a second, and the writing of it. */
 const SAMPLED_MS = 2_000;
 const PORT = 7_400;
@@ -93,7 +95,7 @@ async function killAgainAndAgain(
     await sleep(ms + chance.below(200));
     await postern.kill();
   }
-  await postern.start();
+  await postern.start(LEASE_MS + 20_000);
   const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
   const sink = await new Traffic(topology.lan, 'watch', PORT, LAN4).ready();
   const beacon = new Traffic(alice.client.host, 'beacon', PORT, 10, LAN4);
