@@ -32,6 +32,8 @@ export class MemoryDevice extends MemoryHost {
   readonly #network: MemoryNetwork;
   readonly #client: TunnelClient;
   #isOnline = false;
+  /** When it last had shaken hands by going online. */
+  #connectedAt = Number.NEGATIVE_INFINITY;
 
   constructor(network: MemoryNetwork, config: DeviceConfig, answers: Answers = {}) {
     super(network, config, answers);
@@ -67,10 +69,15 @@ export class MemoryDevice extends MemoryHost {
     if (this.#isOnline) return;
     this.#isOnline = true;
     this.#network.join(this.#client);
+    // Nobody switches a device off and on within the time in which a gateway takes but one call.
+    const tooSoonMs = this.#connectedAt + INITIATION_INTERVAL_MS - this.#network.now;
+    if (tooSoonMs > 0) this.#network.skip(Math.ceil(tooSoonMs) + 1);
     this.#network.run(() => {
       this.#client.restart();
       this.#client.connect();
     });
+    // The gateway took the call somewhat later than it was made.
+    this.#connectedAt = this.#network.now;
   }
 
   /** Leaves the network without a word; `online` begins anew. */

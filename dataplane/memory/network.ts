@@ -45,13 +45,20 @@ export class MemoryNetwork implements Surroundings {
   #isClosed = false;
   /** Packets from the TUN for which there is no host. */
   #unclaimed = 0;
+  /** How far both clocks are ahead of those of this machine. */
+  #skippedMs = 0;
 
   get now(): number {
-    return this.#clock.now();
+    return this.#clock.now() + this.#skippedMs;
   }
 
   get wallMs(): number {
-    return this.#clock.wall();
+    return this.#clock.wall() + this.#skippedMs;
+  }
+
+  /** Lets time pass that nobody has to wait for. */
+  skip(ms: number): void {
+    this.#skippedMs += ms;
   }
 
   /** Packets that left the gateway for addresses at which nobody is. */
