@@ -563,8 +563,10 @@ test.serial(
       'createGateway',
       'derivePublicKey',
       'formatAddress',
+      'inspectHost',
       'isLowOrder',
       'makePrivateKey',
+      'notify',
       'parseAddress',
       'reasonNames',
     ]);

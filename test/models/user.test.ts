@@ -41,9 +41,12 @@ for (const kind of databaseKinds()) {
     const taken = async (act: Promise<unknown>) =>
       t.is(uniqueColumn(await t.throwsAsync(act)), 'email_key');
     await taken(addUser(database, { email: 'ANN@EXAMPLE.COM' }));
-    const other = await addUser(database);
+    const { id } = await addUser(database);
     await taken(
-      write(database, (transaction) => other.update({ email: 'Ann@example.com' }, { transaction })),
+      write(database, async (transaction) => {
+        const other = await database.models.User.findByPk(id, { transaction, rejectOnEmpty: true });
+        await other.update({ email: 'Ann@example.com' }, { transaction });
+      }),
     );
   });
 

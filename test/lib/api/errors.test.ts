@@ -44,13 +44,14 @@ test('what is not foreseen is a 500 with the id of the request, and nothing else
     t.false(text.includes(SECRET));
     t.is(headers['cache-control'], 'no-store');
   }
-  t.is(log.length, faults.length);
-  for (const { level, fields } of log) {
+  const told = log.filter(({ level }) => level !== 'debug');
+  t.is(told.length, faults.length);
+  for (const { level, fields } of told) {
     t.is(level, 'error');
     t.like(fields, { method: 'get' });
     t.true('request_id' in fields && 'err' in fields);
   }
-  t.false(JSON.stringify(log[4]).includes(SECRET), 'statements and values of the database');
+  t.false(JSON.stringify(told[4]).includes(SECRET), 'statements and values of the database');
 });
 
 test('a database that is out of reach is a 503 that says when to come again', async (t) => {
@@ -87,8 +88,9 @@ test('a full disk makes writes 503s with nothing half-written, and reads go on',
   t.is(refused, 3);
   t.is((await send('GET', '/v0/users')).status, 200);
   t.is(await database.models.User.count(), made + 1);
-  t.is(log.length, 3);
-  for (const { level, fields } of log) {
+  const told = log.filter(({ level }) => level !== 'debug');
+  t.is(told.length, 3);
+  for (const { level, fields } of told) {
     t.is(level, 'warn');
     t.like(fields, { err: { message: 'SQLITE_FULL' } });
   }
