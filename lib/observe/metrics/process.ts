@@ -12,12 +12,13 @@ const RESOLUTION_MS = 20;
 
 /** The process; its loop is watched from the first scrape until the end. */
 export class ProcessMetrics {
-  readonly #delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  /** Made by the first scrape: one that is never asked for would stay with the process. */
+  #delays: ReturnType<typeof monitorEventLoopDelay> | null = null;
   #isStopped = false;
 
   stop(): void {
     this.#isStopped = true;
-    this.#delays.disable();
+    this.#delays?.disable();
   }
 
   /** The families as one text. */
@@ -30,6 +31,7 @@ export class ProcessMetrics {
     await setImmediate();
     const lagSeconds = (performance.now() - began) / 1_000;
     const { active, idle } = performance.eventLoopUtilization();
+    this.#delays ??= monitorEventLoopDelay({ resolution: RESOLUTION_MS });
     const delays = this.#delays;
     // What is measured holds the interval itself; nothing was measured yet where max is 0.
     const seconds = (nanoseconds: number): number =>

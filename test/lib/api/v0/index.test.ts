@@ -22,6 +22,8 @@ test('the routes are those of api.md', async (t) => {
       'patch /v0/configuration',
       'put /v0/configuration',
       'get /v0/openapi.json',
+      // An addition of ours.
+      'get /v0/rules/{id}/counters',
     ].sort(),
   );
 });
