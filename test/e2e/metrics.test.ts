@@ -140,7 +140,7 @@ test.serial('a gateway with a client shows all that the dashboard asks for', asy
   for (const line of postern.logLines().filter(({ level }) => level !== 'debug'))
     t.notRegex(
       JSON.stringify(line),
-      /example\.test|100\.64\.0\.2|"192\.0\.2\.2"/,
+      /@example\.test|100\.64\.0\.2|"192\.0\.2\.2"/,
       'a name or an address',
     );
 });
