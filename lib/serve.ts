@@ -138,7 +138,7 @@ async function climb(
     config,
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
-    readiness: () => readinessOf(gateway, reconciler, state.isDraining),
+    readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
     observed: observedBy(sampler, reconciler),
     ...(passwordCost === undefined ? {} : { passwordCost }),
     watched: watchedBy(gateway, sampler, followers),
@@ -272,13 +272,18 @@ function goneFrom(peers: ReadonlyMap<string, unknown>): string[] {
   return [...peers].filter(([, peer]) => peer === null).map(([publicKey]) => publicKey);
 }
 
-function readinessOf(gateway: Gateway, reconciler: Reconciler, isDraining: boolean): Readiness {
+function readinessOf(
+  gateway: Gateway,
+  { isFull }: Database,
+  reconciler: Reconciler,
+  isDraining: boolean,
+): Readiness {
   const { alive, tun, masquerade } = gateway.facts;
   const status = isDraining
     ? 'draining'
     : !alive
       ? 'data_plane_down'
-      : reconciler.error !== null || reconciler.isStuck
+      : isFull || reconciler.error !== null || reconciler.isStuck
         ? 'database_unavailable'
         : reconciler.appliedRevision < 0
           ? 'starting'

@@ -8,7 +8,7 @@ import { appendAuditEntries } from './audit-entry.ts';
 import { appendChanges, currentRevision } from './revision.ts';
 import { gatherAudit } from './storage/auditing.ts';
 import type { Database } from './storage/database.ts';
-import { isDiskFault, rerunOnConflict, TransactionLostError } from './storage/rerun.ts';
+import { isDiskFault, isFull, rerunOnConflict, TransactionLostError } from './storage/rerun.ts';
 import { plainSelect } from './storage/select.ts';
 import { collectChanges, type Revision } from './storage/tracking.ts';
 
@@ -55,6 +55,9 @@ export async function writeTransaction<T>(
     const written = await writing.run(scope, () => writeAgainIfTaken(database, fn));
     if (written.changed) database.ring(written.revision);
     return written;
+  } catch (error) {
+    if (isFull(error)) database.noteFull();
+    throw error;
   } finally {
     scope.open = false;
   }

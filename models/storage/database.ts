@@ -14,6 +14,9 @@ export interface DatabaseLog {
   warn(fields: object, text: string): void;
 }
 
+/** A disk counts as full for so long after it refused a write: smaller writes may still fit. */
+const FULL_MS = 10_000;
+
 /** Called after a commit of this process, with the revision that it made. */
 export type CommitListener = (revision: Revision) => void;
 
@@ -47,6 +50,8 @@ export class Database {
   readonly log: DatabaseLog | null;
   readonly #parts: DatabaseParts;
   readonly #listeners = new Set<CommitListener>();
+  /** Monotonic ms. */
+  #refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: DatabaseParts) {
     this.#parts = parts;
@@ -61,6 +66,16 @@ export class Database {
   /** Collation for the text columns of tables that are made. */
   get collation(): string {
     return this.#parts.collation();
+  }
+
+  /** Notes that a write found no room on the disk; `writeTransaction` calls it. */
+  noteFull(): void {
+    this.#refusedAt = performance.now();
+  }
+
+  /** Whether the disk refused a write just now. */
+  get isFull(): boolean {
+    return performance.now() - this.#refusedAt < FULL_MS;
   }
 
   /** Calls the listener after every commit of this process that changed something. */

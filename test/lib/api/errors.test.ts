@@ -86,6 +86,7 @@ test('a full disk makes writes 503s with nothing half-written, and reads go on',
     }
   }
   t.is(refused, 3);
+  t.true(database.isFull);
   t.is((await send('GET', '/v0/users')).status, 200);
   t.is(await database.models.User.count(), made + 1);
   const told = log.filter(({ level }) => level !== 'debug');
