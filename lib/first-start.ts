@@ -10,10 +10,11 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { makePrivateKey } from '../dataplane/index.ts';
 import { type Database, newId, readOrCreateSecret } from '../models/index.ts';
@@ -28,13 +29,29 @@ const FIRST_ADMINISTRATOR = 'admin@localhost';
 /** Makes the data folder, for its owner alone. */
 export function prepareDataDir(config: Config): void {
   try {
-    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(resolve(config.dataDir));
   } catch (error) {
     throw new Error(
       `DATA_DIR ${config.dataDir} cannot be made (${messageOf(error)}); set DATA_DIR to a folder that this user may write`,
       { cause: error },
     );
   }
+}
+
+/** Folder by folder: Node's own recursion never ends below /proc, where nothing can be made. */
+function makeFolder(path: string): void {
+  if (isFolder(path)) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have been as fast.
+    if (!isFolder(path)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** The key that encrypts the database: given, or made once beside the SQLite file. */

@@ -36,10 +36,11 @@ test('the data folder is its owner’s alone, and making it again is no harm', (
 });
 
 test('a data folder that cannot be made is named with its setting', (t) => {
-  const config = configOf({ DATA_DIR: '/dev/null/data' });
-  t.throws(() => prepareDataDir(config), {
-    message: /^DATA_DIR \/dev\/null\/data cannot be made .*; set DATA_DIR/,
-  });
+  for (const folder of ['/dev/null/data', '/proc/data/deeper']) {
+    const { message } = t.throws(() => prepareDataDir(configOf({ DATA_DIR: folder })))!;
+    t.true(message.startsWith(`DATA_DIR ${folder} cannot be made`), message);
+    t.true(message.includes('; set DATA_DIR'));
+  }
 });
 
 test('the encryption key is made once, for its owner alone, with nothing left beside it', (t) => {
