@@ -61,15 +61,20 @@ export async function readOrCreateSecret(
  * there is no key check yet, the key in use becomes that one.
  */
 export async function checkEncryptionKey(database: Database): Promise<void> {
-  await refuseOtherKey(database);
-  await readOrCreateSecret(database, KEY_CHECK_NAME, () => KEY_CHECK_TEXT);
+  await refuseUnlessOpen(() => readOrCreateSecret(database, KEY_CHECK_NAME, () => KEY_CHECK_TEXT));
 }
 
 /** The same without writing anything, on a database of any schema. */
 export async function refuseOtherKey(database: Database): Promise<void> {
-  try {
+  await refuseUnlessOpen(async () => {
     const row = await database.models.Secret.findByPk(KEY_CHECK_NAME);
-    if (row === null || row.value === KEY_CHECK_TEXT) return;
+    return row === null ? KEY_CHECK_TEXT : row.value;
+  });
+}
+
+async function refuseUnlessOpen(read: () => Promise<string>): Promise<void> {
+  try {
+    if ((await read()) === KEY_CHECK_TEXT) return;
   } catch (error) {
     if (!(error instanceof CiphertextError)) throw error;
   }
