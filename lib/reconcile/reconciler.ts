@@ -230,8 +230,6 @@ export class Reconciler {
       this.#readRevision === null
         ? await readAll(database, take)
         : await readSince(database, this.#readRevision, take);
-    // Also where nothing was read: time may have ended a session.
-    translation.passTo(wallMs());
     this.#readRevision = revision;
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
