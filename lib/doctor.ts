@@ -5,7 +5,7 @@
 import { constants, accessSync, existsSync, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { derivePublicKey, type Finding, inspectHost } from '../dataplane/index.ts';
 import {
@@ -17,7 +17,7 @@ import {
 import { readCertificate } from './api/tls.ts';
 import type { Outcome } from './commands.ts';
 import { sayFault } from './database-fault.ts';
-import { serverPrivateKey } from './first-start.ts';
+import { encryptionKeyFile, serverPrivateKey } from './first-start.ts';
 import { messageOf } from './observe/log.ts';
 import { askReadiness, localUrl } from './ready.ts';
 import { networksOf } from './tunnel-networks.ts';
@@ -161,7 +161,7 @@ async function database(patient: Patient): Promise<Finding[]> {
   const findings = folderFindings(config, folder);
   if (file !== null && !existsSync(file))
     return [...findings, ok('database', `${file} will be made at the first start`)];
-  const keyFile = join(config.dataDir, 'encryption.key');
+  const keyFile = encryptionKeyFile(config);
   if (config.databaseEncryptionKey === null && !existsSync(keyFile))
     return [
       ...findings,

@@ -58,7 +58,12 @@ function isFolder(path: string): boolean {
 export function encryptionKey(config: Config): Buffer {
   if (config.databaseEncryptionKey !== null)
     return Buffer.from(config.databaseEncryptionKey, 'base64');
-  return readOrCreateKey(join(config.dataDir, 'encryption.key'));
+  return readOrCreateKey(encryptionKeyFile(config));
+}
+
+/** Where the key is that was made here. */
+export function encryptionKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'encryption.key');
 }
 
 /** Reads a file that holds a key, or makes it. */

@@ -3,10 +3,9 @@
 // gateway serves with both until the rotation is run again.
 
 import { existsSync, linkSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config } from '../../config/index.ts';
 import { keyIdOf } from '../../models/index.ts';
-import { encryptionKey, readOrCreateKey } from '../first-start.ts';
+import { encryptionKey, encryptionKeyFile, readOrCreateKey } from '../first-start.ts';
 
 /** The keys of a database. */
 export interface EncryptionKeys {
@@ -44,7 +43,7 @@ export function nextEncryptionKeys(config: Config): EncryptionKeys {
 export function adoptNextKey(config: Config): string | null {
   const next = nextKeyFile(config);
   if (next === null) return null;
-  const present = join(config.dataDir, 'encryption.key');
+  const present = encryptionKeyFile(config);
   const kept = `${present}.${keyIdOf(encryptionKey(config))}`;
   if (!existsSync(kept)) linkSync(present, kept);
   renameSync(next, present);
@@ -52,6 +51,6 @@ export function adoptNextKey(config: Config): string | null {
 }
 
 /** Where the key to come is while a rotation runs; null when the environment gives the keys. */
-function nextKeyFile({ databaseEncryptionKey, dataDir }: Config): string | null {
-  return databaseEncryptionKey === null ? join(dataDir, 'encryption.key.new') : null;
+function nextKeyFile(config: Config): string | null {
+  return config.databaseEncryptionKey === null ? `${encryptionKeyFile(config)}.new` : null;
 }
