@@ -113,6 +113,8 @@ export class Pipeline {
   #localAddresses: readonly (readonly number[])[] = [];
   #hasTunWork = false;
   #hasSealWork = false;
+  /** When the last of the devices is called that were heard before a start. */
+  #resumeAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -431,16 +433,21 @@ export class Pipeline {
     for (const key of change.removed) this.#remove(key, gone);
     this.#tunnel.dropStagedFrom(gone);
     for (const config of change.updated) this.#update(config);
-    let resumed = 0;
     for (const config of change.added) {
       const peer = this.#tunnel.addPeer(config);
       if (peer === null) continue;
       this.#tracker.addPeer(peer.slot, config.scope);
       this.#mtus[peer.slot] = this.#mtuOf(config);
       if (wasHeardLately(config, wallMs))
-        this.#tunnel.timers.initiateAt(peer, now + resumed++ * RESUME_PACE_MS);
+        this.#tunnel.timers.initiateAt(peer, this.#resumeTime(now));
     }
     for (const { name, compiled } of change.scopes) this.#filter.swap(name, compiled);
+  }
+
+  /** When one more of them is called. */
+  #resumeTime(now: number): number {
+    this.#resumeAt = Math.max(now, this.#resumeAt + RESUME_PACE_MS);
+    return this.#resumeAt;
   }
 
   #remove(key: string, gone: Set<number>): void {

@@ -37,8 +37,8 @@ export interface AllIds {
   readonly rules: ReadonlySet<string>;
 }
 
-/** Whoever takes rows as they are read: at once, before more are asked for. */
-export type TakeRows = (changes: RowChanges) => void;
+/** Whoever takes rows as they are read; no more are asked for until it has. */
+export type TakeRows = (changes: RowChanges) => Promise<void> | void;
 
 /** What the configuration says to the data plane. */
 export interface RowSettings {
@@ -74,7 +74,7 @@ export function readSince(
     const changedIn = (table: string): string[] =>
       since.changes.filter((change) => change.table === table).map((change) => change.id);
     const namesConfiguration = changedIn('configurations').length > 0;
-    take({
+    await take({
       all: null,
       users: await named(readUsers, changedIn('users')),
       devices: await named(readDevices, changedIn('devices')),
@@ -107,23 +107,24 @@ async function readEverything(
   // The first statement fixes the state that all the others see.
   const revision = await currentRevision(database, transaction);
   // Before the rows that are judged by them.
-  take({ ...NOTHING, settings: await readSettings(database, transaction) });
+  await take({ ...NOTHING, settings: await readSettings(database, transaction) });
   const users = await pages(readUsers, (rows) => take({ ...NOTHING, users: rows }));
-  const devices = await pages(readDevices, (rows) => take({ ...NOTHING, devices: rows }));
   const rules = await pages(readRules, (rows) => take({ ...NOTHING, rules: rows }));
-  take({ ...NOTHING, all: { users, devices, rules } });
+  // Last, so that a device may be served once its page is here.
+  const devices = await pages(readDevices, (rows) => take({ ...NOTHING, devices: rows }));
+  await take({ ...NOTHING, all: { users, devices, rules } });
   return revision;
 
   /** Reads a table; returns the ids of its rows. */
   async function pages<Row extends { id: string; inserted_at: Date }>(
     read: (database: Database, selection: Selection) => Promise<Row[]>,
-    takePage: (rows: Map<string, Row>) => void,
+    takePage: (rows: Map<string, Row>) => Promise<void> | void,
   ): Promise<Set<string>> {
     const ids = new Set<string>();
     let after: Row | undefined;
     do {
       const page = await read(database, { ...(after && { after }), limit: PAGE, transaction });
-      takePage(new Map(page.map((row) => [row.id, row])));
+      await takePage(new Map(page.map((row) => [row.id, row])));
       for (const { id } of page) ids.add(id);
       after = page.length < PAGE ? undefined : page.at(-1);
     } while (after !== undefined);

@@ -79,6 +79,8 @@ export class Reconciler {
   #rouse: (() => void) | null = null;
   #stopping = false;
   #loop: Promise<void> | null = null;
+  /** Whether the gateway is there yet. */
+  #isOpen = false;
   #silenceBell: (() => void) | null = null;
   #retryMs = RETRY_MS_MIN;
   #beatAtMs = 0;
@@ -91,6 +93,9 @@ export class Reconciler {
     this.#options = options;
     this.#translation = new Translation(options.settings);
     this.#greatestMs = options.clockFloorMs;
+    // That it cannot be opened is told to whoever waits for it.
+    const opened = (isOpen: boolean) => () => void (this.#isOpen = isOpen);
+    Promise.resolve(options.gateway).then(opened(true), opened(false));
   }
 
   /** Brings the data plane up to the present rows, once, then keeps it there. */
@@ -223,9 +228,14 @@ export class Reconciler {
 
   /** One turn: read what changed, say what it means now, put it in force. */
   async #turn(): Promise<void> {
-    const { database, gateway, wallMs } = this.#options;
+    const { database, wallMs } = this.#options;
     const translation = this.#translation;
-    const take: TakeRows = (changes) => translation.take(changes, wallMs());
+    const isFirst = this.#readRevision === null;
+    const take: TakeRows = async (changes) => {
+      translation.take(changes, wallMs());
+      // Everything else is here by then: at a start devices are called while others are read.
+      if (isFirst && this.#isOpen && changes.devices.size > 0) await this.#tell();
+    };
     const revision =
       this.#readRevision === null
         ? await readAll(database, take)
@@ -233,15 +243,19 @@ export class Reconciler {
     this.#readRevision = revision;
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
-    const amendment = translation.untold();
-    if (amendment !== null) {
-      await (await gateway).amend(amendment);
-      translation.told();
-      this.#options.onAmended?.(amendment);
-      this.#report(translation.problems);
-    }
+    if (await this.#tell()) this.#report(translation.problems);
     this.#appliedRevision = revision;
     for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.resolve(true);
+  }
+
+  /** Puts in force what the rows mean by now; false where that is in force already. */
+  async #tell(): Promise<boolean> {
+    const amendment = this.#translation.untold();
+    if (amendment === null) return false;
+    await (await this.#options.gateway).amend(amendment);
+    this.#translation.told();
+    this.#options.onAmended?.(amendment);
+    return true;
   }
 
   #report(problems: readonly Problem[]): void {

@@ -42,7 +42,7 @@ for (const kind of databaseKinds()) {
     const whole = await collect((take) =>
       readAll(database, (page) => {
         if (page.devices.size > 0) sizes.push(page.devices.size);
-        take(page);
+        return take(page);
       }),
     );
     t.deepEqual(sizes, [1_000, 1_000, 500]);

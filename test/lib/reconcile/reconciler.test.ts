@@ -5,7 +5,12 @@
 import fc from 'fast-check';
 import test, { type ExecutionContext } from 'ava';
 import { isEmpty, Standing } from '../../../dataplane/diff.ts';
-import type { Amendment, PeerConfig, RuleConfig } from '../../../dataplane/index.ts';
+import {
+  type Amendment,
+  GLOBAL_SCOPE,
+  type PeerConfig,
+  type RuleConfig,
+} from '../../../dataplane/index.ts';
 import { readAll } from '../../../lib/reconcile/read.ts';
 import { Reconciler, type ReconcilerOptions } from '../../../lib/reconcile/reconciler.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
@@ -18,6 +23,7 @@ import {
   removeUser,
   writeTransaction,
 } from '../../../models/index.ts';
+import { addCrowd, addRuleCrowd } from '../../support/crowd.ts';
 import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/records.ts';
 import { address } from '../../support/packets.ts';
@@ -117,6 +123,25 @@ for (const kind of databaseKinds()) {
     Reflect.deleteProperty(Gateway, 'update');
     await until(async () => reconciler.error === null);
     t.is(reconciler.error, null);
+  });
+
+  test(`${kind}: at a start each page of devices is served while the next is read, after all rules`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addUser(database);
+    await addCrowd(database, id, 2_500);
+    await addRuleCrowd(database, 1_500);
+    const served: { devices: number; rules: number }[] = [];
+    const gateway = new Memory();
+    await start(t, database, {
+      gateway,
+      onAmended: () =>
+        served.push({ devices: gateway.peers.size, rules: gateway.rulesOf(GLOBAL_SCOPE).length }),
+    });
+    t.deepEqual(served, [
+      { devices: 1_000, rules: 1_500 },
+      { devices: 2_000, rules: 1_500 },
+      { devices: 2_500, rules: 1_500 },
+    ]);
   });
 
   test(`${kind}: a device that is served again is called where it was heard last`, async (t) => {
