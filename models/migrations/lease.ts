@@ -75,12 +75,17 @@ export async function withLease<T>(
 
 async function acquire(database: Database, owner: string, times: LeaseTimes): Promise<void> {
   const waitUntilMs = Date.now() + times.waitMs;
-  for (;;) {
+  for (let tries = 0; ; tries++) {
     const now = await nowMs(database);
     const values = { owner, now, expires: now + times.expiresMs };
     await write(database, 'owner = :owner, expires_ms = :expires', 'expires_ms < :now', values);
     const holder = await read(database);
     if (holder?.owner === owner) return;
+    if (tries === 1)
+      database.log?.info(
+        { holder: holder?.owner },
+        `waiting for another process that migrates the database; if it died, for ${times.expiresMs} ms at most`,
+      );
     if (Date.now() > waitUntilMs)
       throw new LeaseError(
         `Another process (${holder?.owner}) has been migrating this database for more than ` +

@@ -50,8 +50,10 @@ for (const kind of databaseKinds()) {
     t.deepEqual(order, ['first', 'second']);
   });
 
-  test(`${kind}: the lease of a holder that died runs out`, async (t) => {
-    const database = await openAt(t, await makePlace(t, kind));
+  test(`${kind}: the lease of a holder that died runs out, and who waits for it says so once`, async (t) => {
+    const said: string[] = [];
+    const log = { info: (_: object, message: string) => said.push(message), warn() {} };
+    const database = await openAt(t, await makePlace(t, kind), { log });
     await withLease(database, async () => undefined, times);
     const startedMs = Date.now();
     await database.sequelize.query(
@@ -59,6 +61,8 @@ for (const kind of databaseKinds()) {
     );
     await withLease(database, async () => undefined, times);
     t.true(Date.now() - startedMs >= 350);
+    t.is(said.length, 1);
+    t.regex(said[0] ?? '', /^waiting for another process that migrates.* 5000 ms at most$/);
   });
 
   test(`${kind}: a holder that lost the lease is told before its next step`, async (t) => {
