@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { NetworkConfig } from '../contract.ts';
 import { loadAddon } from '../native/index.ts';
 import { formatAddress } from '../wire/address.ts';
-import { findObstacles, type Obstacle, type TunnelPath } from './forward-policy.ts';
+import { findObstacles, type Obstacle, type TunnelPath } from './foreign-rules.ts';
 import { runNft } from './nft.ts';
 import { readSysctl, SYSCTL, tryMasquerade } from './system.ts';
 
@@ -222,13 +222,12 @@ async function otherRules(inspected: Inspected): Promise<Finding[]> {
       },
     ];
   const ruleset: unknown = JSON.parse(answer.output);
-  const { interfaceName } = inspected;
   const obstacles = pathsOf(inspected).flatMap((path) => findObstacles(ruleset, path));
   const seen = new Map(obstacles.map((obstacle) => [keyOf(obstacle), obstacle]));
   const legacy = legacyTables();
   if (legacy.length > 0)
     return [
-      ...[...seen.values()].map((obstacle) => findingOf(obstacle, interfaceName)),
+      ...[...seen.values()].map((obstacle) => findingOf(obstacle, inspected)),
       {
         check,
         level: 'warning',
@@ -236,17 +235,24 @@ async function otherRules(inspected: Inspected): Promise<Finding[]> {
         mend: 'iptables-legacy -S FORWARD; ip6tables-legacy -S FORWARD; where they drop, accept the interface there too',
       },
     ];
-  if (seen.size === 0) return [good(check, 'no other rule stops forwarded packets of the tunnel')];
-  return [...seen.values()].map((obstacle) => findingOf(obstacle, interfaceName));
+  if (seen.size === 0) return [good(check, 'no other rule stops packets of the tunnel')];
+  return [...seen.values()].map((obstacle) => findingOf(obstacle, inspected));
 }
 
-function pathsOf({ interfaceName, egressInterface, ipv4, ipv6 }: Inspected): TunnelPath[] {
+function pathsOf({
+  interfaceName,
+  listenPort,
+  egressInterface,
+  ipv4,
+  ipv6,
+}: Inspected): TunnelPath[] {
   const path = (network: NetworkConfig | null, family: 'ipv4' | 'ipv6'): TunnelPath[] =>
     network === null
       ? []
       : [
           {
             interfaceName,
+            listenPort,
             egress: egressInterface === null ? defaultInterfaces(family) : [egressInterface],
             family,
             network: formatAddress(network.network),
@@ -260,14 +266,20 @@ function keyOf({ family, table, chain }: Obstacle): string {
   return `${family} ${table} ${chain}`;
 }
 
-function findingOf(obstacle: Obstacle, interfaceName: string): Finding {
-  const what =
-    obstacle.stops === 'opening' ? 'what devices send on' : 'the answers to what devices send on';
+function findingOf(obstacle: Obstacle, inspected: Inspected): Finding {
+  const { interfaceName, listenPort, egressInterface } = inspected;
+  const isForGateway = obstacle.stops === 'datagrams';
+  const from = egressInterface ?? 'the interface of the default route';
+  const what = {
+    datagrams: `what comes to UDP ${listenPort} from ${from}`,
+    opening: 'what devices send on',
+    answers: 'the answers to what devices send on',
+  }[obstacle.stops];
   return {
     check: 'foreign rules',
     level: 'failed',
     message: `the chain ${keyOf(obstacle)} (${OWNERS[obstacle.owner]}) drops ${what}`,
-    mend: mendOf(obstacle, interfaceName),
+    mend: isForGateway ? openingOf(obstacle, listenPort) : mendOf(obstacle, interfaceName),
   };
 }
 
@@ -289,6 +301,19 @@ function mendOf({ owner, family, table, chain }: Obstacle, name: string): string
       return `firewall-cmd --permanent --zone=trusted --add-interface=${name} && firewall-cmd --reload`;
     case 'other':
       return `nft insert rule ${family} ${table} ${chain} iifname ${name} accept; nft insert rule ${family} ${table} ${chain} oifname ${name} accept`;
+  }
+}
+
+/** Lets datagrams in to the gateway itself. */
+function openingOf({ owner, family, table, chain }: Obstacle, port: number): string {
+  switch (owner) {
+    case 'ufw':
+      return `ufw allow ${port}/udp`;
+    case 'firewalld':
+      return `firewall-cmd --permanent --add-port=${port}/udp && firewall-cmd --reload`;
+    case 'docker':
+    case 'other':
+      return `nft insert rule ${family} ${table} ${chain} udp dport ${port} accept`;
   }
 }
 

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import type { Finding } from '../../dataplane/index.ts';
 import { type Host, Network } from '../support/namespaces.ts';
-import { Postern } from '../support/postern.ts';
+import { Postern, until } from '../support/postern.ts';
 import { API_ADDRESS, buildTopology, canPing, GATEWAY4, LAN4 } from '../support/topology.ts';
 import { enrol } from '../e2e/people.ts';
 
@@ -198,7 +198,11 @@ const OTHERS = {
     nft add table inet strict
     nft add chain inet strict forward '{ type filter hook forward priority 0; policy drop; }'
     nft add rule inet strict forward ct state vmap '{ invalid : drop }'
-    nft add rule inet strict forward iifname "eth7" accept`,
+    nft add rule inet strict forward iifname "eth7" accept
+    nft add chain inet strict input '{ type filter hook input priority 0; policy drop; }'
+    nft add rule inet strict input ct state established accept
+    nft add rule inet strict input meta l4proto '{ icmp, ipv6-icmp }' accept
+    nft add rule inet strict input tcp dport 13000 accept`,
 };
 
 for (const [owner, rules] of Object.entries(OTHERS))
@@ -212,7 +216,7 @@ for (const [owner, rules] of Object.entries(OTHERS))
       await postern.start();
       const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
       t.false(await canPing(alice.client.host, LAN4), 'they do drop');
-      const settings = { HTTP_HOST: '0.0.0.0' };
+      const settings = { HTTP_HOST: '0.0.0.0', GATEWAY_EGRESS_INTERFACE: 'g1' };
       for (let i = 0; ; i++) {
         const { of, status } = await doctor(gateway, settings);
         const finding = of('foreign rules');
@@ -223,11 +227,12 @@ for (const [owner, rules] of Object.entries(OTHERS))
           break;
         }
         t.is(finding?.level, 'failed');
-        t.regex(finding?.message ?? '', owner === 'Docker' ? /Docker/ : /inet strict forward/);
+        t.regex(finding?.message ?? '', owner === 'Docker' ? /Docker/ : /inet strict (forward|input)/);
         t.true(i < 3, 'the mend mends');
         await mend(gateway, finding);
       }
-      t.true(await canPing(alice.client.host, LAN4), 'and then they do not');
+      // A client whose initiation was dropped tries again after 5 s.
+      await until('they do so no more', () => canPing(alice.client.host, LAN4, 1));
       await postern.stop();
     } finally {
       await topology.network.remove();

@@ -1,15 +1,18 @@
-// Whether other people's rules let the tunnel's forwarded packets through. It reads a ruleset as
-// `nft -j list ruleset` prints it, iptables-nft's tables included, and follows two packets through
-// every chain on the forward hook: one by which a device opens a conversation, and the answer to
-// it. A condition that cannot be judged here (a match of iptables, a mark, a limit) lets nothing in
-// that opens, and lets answers in; it never drops. So what is told stops all devices.
+// Whether other people's rules let the tunnel's packets through. It reads a ruleset as
+// `nft -j list ruleset` prints it, iptables-nft's tables included, and follows three packets: a
+// datagram of a device through every chain on the input hook; through those on the forward hook one
+// by which a device opens a conversation, and the answer to it. A condition that cannot be judged
+// here (a match of iptables, a mark, a limit) lets nothing in that opens, and lets answers in; it
+// never drops. So what is told stops all devices.
 
 import { BlockList } from 'node:net';
 
 /** The tunnel of one family as rules see it. */
 export interface TunnelPath {
   readonly interfaceName: string;
-  /** By which packets leave; empty when that is not known. */
+  /** UDP port of the tunnel. */
+  readonly listenPort: number;
+  /** By which packets leave, and datagrams come; empty when that is not known. */
   readonly egress: readonly string[];
   readonly family: 'ipv4' | 'ipv6';
   /** The devices' network. */
@@ -24,12 +27,12 @@ export interface Obstacle {
   readonly chain: string;
   /** Whose rules these are, by the names that they have. */
   readonly owner: 'docker' | 'ufw' | 'firewalld' | 'other';
-  /** Whether what devices open is stopped, or only the answers to it. */
-  readonly stops: 'opening' | 'answers';
+  /** The datagrams of devices, or what they open beyond the gateway, or only the answers to it. */
+  readonly stops: 'datagrams' | 'opening' | 'answers';
 }
 
 type Json = Record<string, unknown>;
-type Verdict = 'accept' | 'drop' | 'return' | null;
+type Verdict = 'accept' | 'drop' | 'return' | 'may return' | null;
 type Truth = 'yes' | 'no' | 'unknown';
 
 interface Chain {
@@ -43,7 +46,10 @@ interface Chain {
 interface Packet {
   readonly iifname: readonly string[];
   readonly oifname: readonly string[];
-  readonly addressField: 'saddr' | 'daddr';
+  /** Where the address of a device is; null where there is none. */
+  readonly addressField: 'saddr' | 'daddr' | null;
+  /** The UDP port that it goes to; null where that may be any, of any protocol. */
+  readonly udpPort: number | null;
   readonly state: 'new' | 'established';
   readonly path: TunnelPath;
 }
@@ -59,6 +65,7 @@ export function findObstacles(ruleset: unknown, path: TunnelPath): Obstacle[] {
     iifname: tun,
     oifname: path.egress,
     addressField: 'saddr',
+    udpPort: null,
     state: 'new',
     path,
   };
@@ -69,16 +76,27 @@ export function findObstacles(ruleset: unknown, path: TunnelPath): Obstacle[] {
     addressField: 'daddr',
     state: 'established',
   };
-  return rules.forwardChains(path.family).flatMap((chain) => {
-    const stops = rules.stops(chain, opening)
-      ? 'opening'
-      : rules.stops(chain, answer)
-        ? 'answers'
-        : null;
-    if (stops === null) return [];
-    const { family, table, name } = chain;
-    return [{ family, table, chain: name, owner: rules.ownerOf(chain), stops }];
-  });
+  const datagram: Packet = {
+    ...opening,
+    iifname: path.egress,
+    oifname: [],
+    addressField: null,
+    udpPort: path.listenPort,
+  };
+  const tried: [hook: string, stops: Obstacle['stops'], packet: Packet][] = [
+    ['forward', 'opening', opening],
+    ['forward', 'answers', answer],
+  ];
+  if (path.egress.length > 0) tried.push(['input', 'datagrams', datagram]);
+  const obstacles = new Map<Chain, Obstacle>();
+  for (const [hook, stops, packet] of tried)
+    for (const chain of rules.chainsOn(hook, path.family)) {
+      // That it stops what opens says enough of it.
+      if (obstacles.has(chain) || !rules.stops(chain, packet)) continue;
+      const { family, table, name } = chain;
+      obstacles.set(chain, { family, table, chain: name, owner: rules.ownerOf(chain), stops });
+    }
+  return [...obstacles.values()];
 }
 
 class Ruleset {
@@ -98,19 +116,18 @@ class Ruleset {
     }
   }
 
-  forwardChains(family: TunnelPath['family']): readonly Chain[] {
+  chainsOn(hook: string, family: TunnelPath['family']): readonly Chain[] {
     const families = ['inet', family === 'ipv4' ? 'ip' : 'ip6'];
-    return this.#chains.filter(
-      (chain) => chain.hook === 'forward' && families.includes(chain.family),
-    );
+    return this.#chains.filter((chain) => chain.hook === hook && families.includes(chain.family));
   }
 
-  ownerOf({ family, table }: Chain): Obstacle['owner'] {
+  ownerOf({ family, table, hook }: Chain): Obstacle['owner'] {
     if (table === 'firewalld') return 'firewalld';
     const names = this.#chains
       .filter((chain) => chain.family === family && chain.table === table)
       .map(({ name }) => name);
-    if (names.includes('DOCKER-USER')) return 'docker';
+    // Docker forbids nothing that is for the host itself.
+    if (hook === 'forward' && names.includes('DOCKER-USER')) return 'docker';
     return names.some((name) => /^ufw6?-/.test(name)) ? 'ufw' : 'other';
   }
 
@@ -122,10 +139,13 @@ class Ruleset {
   /** What a chain comes to; null at its end. */
   #walk(base: Chain, name: string, packet: Packet, depth: number): Verdict {
     if (depth > DEPTH_MAX) return null;
+    let mayBeBack = false;
     for (const expressions of this.#rules.get(`${base.family} ${base.table} ${name}`) ?? []) {
       const verdict = this.#judge(base, expressions, packet, depth);
       if (verdict === 'return') return null;
-      if (verdict !== null) return verdict;
+      if (verdict === 'may return') mayBeBack = true;
+      else if (verdict === 'drop' && mayBeBack) return null;
+      else if (verdict !== null) return verdict;
     }
     return null;
   }
@@ -136,6 +156,7 @@ class Ruleset {
       const found = this.#verdictOf(base, expression, packet, depth);
       if (found !== undefined) {
         if (isKnown) return found;
+        if (found === 'return') return 'may return';
         // Only an answer is believed to meet a condition that cannot be judged.
         return found === 'accept' && packet.state === 'established' ? 'accept' : null;
       }
@@ -201,7 +222,19 @@ function isValue(left: unknown, value: unknown, packet: Packet): Truth {
   const { protocol, field } = recordOf(payload);
   if ((protocol === 'ip' || protocol === 'ip6') && field === packet.addressField)
     return isInside(value, packet.path);
-  return 'unknown';
+  if (packet.udpPort === null) return 'unknown';
+  if (key === 'l4proto' || field === 'protocol' || field === 'nexthdr')
+    return truthOf(value === 'udp');
+  if (field !== 'dport') return 'unknown';
+  if (protocol === 'udp' || protocol === 'th') return isPort(packet.udpPort, value);
+  return 'no';
+}
+
+function isPort(port: number, value: unknown): Truth {
+  if (typeof value === 'number') return truthOf(value === port);
+  const [first, last] = listOf(recordOf(value)['range']);
+  if (typeof first !== 'number' || typeof last !== 'number') return 'unknown';
+  return truthOf(first <= port && port <= last);
 }
 
 function isNamed(names: readonly string[], pattern: string): Truth {

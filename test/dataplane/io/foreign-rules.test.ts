@@ -2,25 +2,26 @@
 // prints them; test/ops/doctor.test.ts asks real ones.
 
 import test from 'ava';
-import { findObstacles, type TunnelPath } from '../../../dataplane/io/forward-policy.ts';
+import { findObstacles, type TunnelPath } from '../../../dataplane/io/foreign-rules.ts';
 
 type Rule = [chain: string, ...expressions: object[]];
 
 const path: TunnelPath = {
   interfaceName: 'wg-postern',
+  listenPort: 51_820,
   egress: ['eth0'],
   family: 'ipv4',
   network: '100.64.0.0',
   prefixBits: 10,
 };
 
-/** A table of filters with a base chain on the forward hook, chains that it calls, and rules. */
+/** A table of filters with a base chain, on the forward hook, chains that it calls, and rules. */
 function ruleset(
   policy: 'accept' | 'drop',
   rules: readonly Rule[],
-  { table = 'filter', family = 'ip', chains = [] as string[] } = {},
+  { table = 'filter', family = 'ip', chains = [] as string[], hook = 'forward' } = {},
 ): object {
-  const base = { family, table, name: 'FORWARD', hook: 'forward', prio: 0, policy };
+  const base = { family, table, name: hook.toUpperCase(), hook, prio: 0, policy };
   return {
     nftables: [
       { metainfo: {} },
@@ -160,6 +161,57 @@ for (const [title, rules, stops] of rows)
       stops === null ? [] : [stops],
     );
   });
+
+const dport = (right: unknown, protocol = 'udp'): object =>
+  match({ payload: { protocol, field: 'dport' } }, right);
+const addrtype = { xt: { type: 'match', name: 'addrtype' } };
+/** As ufw has it in front of what its users allow: who is addressed is let go back. */
+const ufw: Rule[] = [
+  ['INPUT', jump('ufw-before-input')],
+  ['INPUT', jump('ufw-user-input')],
+  ['ufw-before-input', iif('lo'), accept],
+  ['ufw-before-input', conntrack, accept],
+  ['ufw-before-input', dport(68), accept],
+  ['ufw-before-input', jump('ufw-not-local')],
+  ['ufw-not-local', addrtype, { return: null }],
+  ['ufw-not-local', counter, drop],
+];
+
+const inputs: [title: string, policy: 'accept' | 'drop', rules: Rule[], stopped: boolean][] = [
+  ['a policy that accepts', 'accept', [], false],
+  ['a policy that drops', 'drop', [], true],
+  ['ufw as it is made', 'drop', ufw, true],
+  ['ufw that allows', 'drop', [...ufw, ['ufw-user-input', dport(51_820), counter, accept]], false],
+  ['another port', 'drop', [['INPUT', dport(443), accept]], true],
+  ['ports between', 'drop', [['INPUT', dport({ range: [50_000, 60_000] }), accept]], false],
+  ['a set of ports', 'drop', [['INPUT', dport({ set: [53, 51_820] }), accept]], false],
+  ['the port of TCP', 'drop', [['INPUT', dport(51_820, 'tcp'), accept]], true],
+  ['the port of anything', 'drop', [['INPUT', dport(51_820, 'th'), accept]], false],
+  ['all UDP', 'drop', [['INPUT', match({ meta: { key: 'l4proto' } }, 'udp'), accept]], false],
+  [
+    'all but UDP',
+    'accept',
+    [['INPUT', match({ payload: { protocol: 'ip', field: 'protocol' } }, 'udp', '!='), drop]],
+    false,
+  ],
+  ['another interface', 'drop', [['INPUT', iif('eth7'), accept]], true],
+  ['some senders', 'drop', [['INPUT', saddr(prefix('10.0.0.0', 8)), accept]], true],
+  ['a drop of some senders', 'accept', [['INPUT', saddr('192.0.2.7'), drop]], false],
+];
+
+for (const [title, policy, rules, isStopped] of inputs)
+  test(`on the way to the gateway: ${title}: ${isStopped ? 'stopped' : 'not stopped'}`, (t) => {
+    const chains = ['ufw-before-input', 'ufw-user-input', 'ufw-not-local'];
+    const found = findObstacles(ruleset(policy, rules, { chains, hook: 'input' }), path);
+    t.deepEqual(
+      found.map(({ chain, owner, stops }) => ({ chain, owner, stops })),
+      isStopped ? [{ chain: 'INPUT', owner: 'ufw', stops: 'datagrams' }] : [],
+    );
+  });
+
+test('where datagrams come in must be known to say that they are stopped', (t) => {
+  t.deepEqual(findObstacles(ruleset('drop', [], { hook: 'input' }), { ...path, egress: [] }), []);
+});
 
 test('chains are followed where they lead, and back', (t) => {
   const chains = ['DOCKER-USER', 'inner'];
