@@ -5,9 +5,11 @@
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
+  closeSync,
   existsSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
@@ -17,7 +19,7 @@ import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { makePrivateKey } from '../dataplane/index.ts';
-import { type Database, newId, readOrCreateSecret } from '../models/index.ts';
+import { type Database, giveToOwnerOf, newId, readOrCreateSecret } from '../models/index.ts';
 import { isUuid } from './api/fields.ts';
 import { makeFirstUser } from './auth/accounts.ts';
 import { createToken, ensureBootstrapToken } from './auth/tokens.ts';
@@ -90,8 +92,8 @@ export function gatewayIdentity(config: Config): { id: string; name: string } {
 function readOrCreateFile(path: string, make: () => string): string {
   if (!existsSync(path)) {
     const draft = `${path}.${process.pid}`;
-    writeFileSync(draft, make(), { mode: 0o600, flush: true });
     try {
+      writeDraft(draft, make());
       // Unlike rename, link never replaces what another process made first.
       linkSync(draft, path);
     } catch (error) {
@@ -102,6 +104,18 @@ function readOrCreateFile(path: string, make: () => string): string {
   }
   chmodSync(path, 0o600);
   return readFileSync(path, 'utf8');
+}
+
+function writeDraft(path: string, text: string): void {
+  // A process of this number may have been killed before its draft was gone.
+  rmSync(path, { force: true });
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    giveToOwnerOf(dirname(path), file);
+    writeFileSync(file, text, { flush: true });
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** The gateway's private key: given, or made once and kept encrypted in the database. */

@@ -115,6 +115,7 @@ export {
 export type { CommitListener, Database, DatabaseLog } from './storage/database.ts';
 export { CiphertextError, EncryptionKeyError, keyIdOf } from './storage/encryption.ts';
 export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
+export { giveToOwnerOf } from './storage/ownership.ts';
 export type { DatabaseKind } from './storage/time.ts';
 export {
   type Change,

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Sequelize } from 'sequelize';
 import { ConnectionPool } from './connection-pool.ts';
+import { giveToOwnerOf } from './ownership.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { useSqliteQueries } from './sqlite-query.ts';
 
@@ -45,9 +46,19 @@ export interface SqliteFile {
 export function prepareFile(path: string): SqliteFile {
   const file = resolve(path);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  closeSync(openSync(file, 'a', 0o600));
+  makeFile(file);
   chmodSync(file, 0o600);
   return { path: file, discard: () => undefined };
+}
+
+function makeFile(path: string): void {
+  try {
+    const file = openSync(path, 'ax', 0o600);
+    giveToOwnerOf(dirname(path), file);
+    closeSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 /**

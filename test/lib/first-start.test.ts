@@ -1,8 +1,17 @@
 // What a fresh installation is given, and that a second start, or another process, finds it there.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../config/index.ts';
 import { findTokenOwner, hashToken } from '../../lib/auth/tokens.ts';
@@ -12,6 +21,7 @@ import {
   gatewayIdentity,
   makeFirstAdministrator,
   prepareDataDir,
+  readOrCreateKey,
   serverPrivateKey,
 } from '../../lib/first-start.ts';
 import { databaseKinds, makePlace, openAt, openDatabase } from '../support/databases.ts';
@@ -52,6 +62,20 @@ test('the encryption key is made once, for its owner alone, with nothing left be
   t.is(mode(join(config.dataDir, 'encryption.key')), '600');
   t.deepEqual(readdirSync(config.dataDir), ['encryption.key']);
   t.notDeepEqual(encryptionKey(prepared(t)), key);
+});
+
+test('what root makes in the folder of a service belongs to the service', (t) => {
+  const isRoot = process.getuid?.() === 0;
+  const owner = isRoot ? 65_534 : Number(process.getuid?.());
+  const config = prepared(t);
+  if (isRoot) chownSync(config.dataDir, owner, owner);
+  encryptionKey(config);
+  gatewayIdentity(config);
+  // What a process of the same number left is in nobody's way.
+  writeFileSync(join(config.dataDir, `next.key.${process.pid}`), 'half');
+  readOrCreateKey(join(config.dataDir, 'next.key'));
+  for (const name of ['encryption.key', 'gateway.id', 'next.key'])
+    t.is(statSync(join(config.dataDir, name)).uid, owner, name);
 });
 
 function prepared(t: ExecutionContext): Config {

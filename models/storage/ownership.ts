@@ -1,0 +1,12 @@
+// Whose a file is that root makes. In the folder of another user, say of a service for which root
+// runs a command, it is given to them: kept for its owner alone, they could not open it otherwise.
+
+import { fchownSync, statSync } from 'node:fs';
+import process from 'node:process';
+
+/** Gives a file that this process just made, and holds open, to the owner of its folder. */
+export function giveToOwnerOf(folder: string, file: number): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(folder);
+  if (uid !== 0) fchownSync(file, uid, gid);
+}
