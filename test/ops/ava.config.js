@@ -1,12 +1,13 @@
 // The tests of operation: as root, one file after the other, with time for faults to pass. The
-// container takes as long to build as all the others together, so it comes with the long ones.
+// container takes as long to build as all the others together, and a machine that systemd boots wants
+// packages of its own, so they come with the long ones.
 import process from 'node:process';
 
 const isLong = process.env.SOAK_MINUTES !== undefined;
 
 export default {
   extensions: ['ts'],
-  files: ['test/ops/**/*.test.ts', ...(isLong ? [] : ['!test/ops/container.test.ts'])],
+  files: ['test/ops/**/*.test.ts', ...(isLong ? [] : ['!test/ops/{container,unit}.test.ts'])],
   concurrency: 1,
   timeout: '5m',
 };

@@ -1,6 +1,6 @@
 // The systemd unit: what systemd says of it, that it gives what `npm start` gives, and what a gateway
-// that is started like it tells its supervisor, from the start to a stop within five seconds. Where a
-// machine was not booted by systemd, the test takes systemd's part: rights, user, folders, socket.
+// that is started like it tells its supervisor, from the start to a stop within five seconds. The test
+// takes systemd's part: rights, user, folders, socket; unit.test.ts has systemd itself.
 
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
