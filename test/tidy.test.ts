@@ -32,6 +32,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'dataplane/native/build.ts': 'test/dataplane/native/index.test.ts',
   'lib/api/openapi/answers.ts': 'test/lib/api/openapi/document.test.ts',
   'lib/api/openapi/operations.ts': 'test/lib/api/openapi/document.test.ts',
+  'models/migrations/write-latest.ts': 'test/models/migrations/latest.test.ts',
   'models/storage/origin.ts': 'test/models/storage/auditing.test.ts',
   'lib/main.ts': 'test/lib/serve.test.ts',
   'lib/services.ts': 'test/lib/server.test.ts',

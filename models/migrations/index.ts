@@ -1,7 +1,7 @@
 // Brings a database to the shape that this code knows: numbered steps, run once each, in order,
 // by one process at a time. A database that is ahead of the code is refused, not guessed at.
 
-import { Umzug, type UmzugStorage } from 'umzug';
+import type { Umzug, UmzugStorage } from 'umzug';
 import { DataTypes } from 'sequelize';
 import { checkEncryptionKey, refuseOtherKey } from '../secret.ts';
 import type { Database } from '../storage/database.ts';
@@ -80,7 +80,7 @@ export async function runMissingSteps(
           if (options.checksKey !== false) await refuseOtherKey(database);
           await options.beforeUpgrade?.();
         }
-        const umzug = umzugOf(database, known, lease.assertHeld);
+        const umzug = await umzugOf(database, known, lease.assertHeld);
         for (const { name } of await umzug.up()) applied.push(name);
       },
       options.times,
@@ -104,11 +104,13 @@ export async function pendingMigrations(
   return [...names].filter((name) => !executed.includes(name));
 }
 
-function umzugOf(
+async function umzugOf(
   database: Database,
   known: readonly Migration[],
   assertHeld: () => Promise<void>,
-): Umzug<Database> {
+): Promise<Umzug<Database>> {
+  // It brings 170 files along, and most starts have nothing to migrate.
+  const { Umzug: Steps } = await import('umzug');
   const storage: UmzugStorage<Database> = {
     executed: async ({ context }) => {
       await createTable(context, 'migrations', {
@@ -126,7 +128,7 @@ function umzugOf(
       }),
     unlogMigration: () => Promise.reject(new Error('Migrations go forward only')),
   };
-  return new Umzug({
+  return new Steps({
     context: database,
     storage,
     logger: undefined,
