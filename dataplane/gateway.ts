@@ -49,6 +49,11 @@ export interface Gateway {
   apply(config: GatewayConfig): Promise<void>;
   /** The same for some entries alone, at the cost of those. */
   amend(amendment: Amendment): Promise<void>;
+  /**
+   * Says when other gateways with the same key shook hands with peers: by public key, Unix time in
+   * ms. Those that did not do so here since are let go of, and packets for them are dropped.
+   */
+  letGo(heardElsewhere: ReadonlyMap<string, number>): void;
   /** Takes what moved since the last sample. */
   sample(): Promise<Sample>;
   /** Every peer that is served, and its totals as of the last sample. */
@@ -208,6 +213,7 @@ class Shell implements Gateway {
     try {
       const applied = await this.#request((id) => ({ type: 'apply', id, change }));
       this.#obeysAll = true;
+      this.#tellElsewhere(this.#totals.elsewhere());
       for (const pending of orphaned) pending.resolve(applied);
     } catch (error) {
       for (const pending of orphaned) pending.reject(error as Error);
@@ -327,6 +333,15 @@ class Shell implements Gateway {
       return;
     }
     await this.#request((id) => ({ type: 'apply', id, change }));
+  }
+
+  letGo(heardElsewhere: ReadonlyMap<string, number>): void {
+    this.#tellElsewhere(this.#totals.letGo(heardElsewhere, this.#standing.peers));
+  }
+
+  /** A worker that is to come is told when it has its peers. */
+  #tellElsewhere(heardElsewhere: ReadonlyMap<string, number>): void {
+    if (this.#alive && heardElsewhere.size > 0) this.#send({ type: 'letGo', heardElsewhere });
   }
 
   async sample(): Promise<Sample> {

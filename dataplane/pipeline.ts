@@ -11,7 +11,6 @@ import {
   INITIATIONS_PER_TURN,
   MAX_FLOWS,
   MAX_PEERS,
-  REJECT_AFTER_TIME_MS,
   TIMERS_PER_TURN,
   TOO_BIG_BURST,
   TOO_BIG_INTERVAL_MS,
@@ -36,7 +35,7 @@ import { FlowTable } from './filter/flow-table.ts';
 import { Pace } from './filter/pace.ts';
 import { NO_PEER, Tracker } from './filter/tracker.ts';
 import type { Identity, Random } from './noise/handshake.ts';
-import { type ReasonName, reasonNames, reasons } from './reasons.ts';
+import { faultReasons, reasonNames, reasons } from './reasons.ts';
 import {
   isEchoRequest,
   mayBeAnsweredByError,
@@ -59,17 +58,6 @@ import type { Peer } from './wireguard/peer.ts';
 import { Receiver } from './wireguard/receive.ts';
 import { Sender } from './wireguard/send.ts';
 import { Tunnel } from './wireguard/tunnel.ts';
-
-/** Distance at which peers that were heard before a restart are sent an initiation. */
-const RESUME_PACE_MS = 0.25;
-
-/** How the engine's faults are called among the reasons; in the order of their numbers. */
-const FAULT_REASONS: readonly ReasonName[] = [
-  'udp_receive_failed',
-  'udp_send_failed',
-  'tun_read_failed',
-  'tun_write_failed',
-];
 
 /** What a pipeline is made of. */
 export interface PipelineOptions {
@@ -113,8 +101,6 @@ export class Pipeline {
   #localAddresses: readonly (readonly number[])[] = [];
   #hasTunWork = false;
   #hasSealWork = false;
-  /** When the last of the devices is called that were heard before a start. */
-  #resumeAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -438,16 +424,15 @@ export class Pipeline {
       if (peer === null) continue;
       this.#tracker.addPeer(peer.slot, config.scope);
       this.#mtus[peer.slot] = this.#mtuOf(config);
-      if (wasHeardLately(config, wallMs))
-        this.#tunnel.timers.initiateAt(peer, this.#resumeTime(now));
+      this.#tunnel.callAgain(peer, now);
     }
     for (const { name, compiled } of change.scopes) this.#filter.swap(name, compiled);
   }
 
-  /** When one more of them is called. */
-  #resumeTime(now: number): number {
-    this.#resumeAt = Math.max(now, this.#resumeAt + RESUME_PACE_MS);
-    return this.#resumeAt;
+  /** Lets go of peers that another gateway shook hands with: by public key, when (Unix ms). */
+  letGo(heardElsewhere: ReadonlyMap<string, number>, now: number, wallMs: number): void {
+    this.#begin(now, wallMs);
+    for (const [key, atMs] of heardElsewhere) this.#tunnel.letGo(key, atMs, now);
   }
 
   #remove(key: string, gone: Set<number>): void {
@@ -491,14 +476,10 @@ export class Pipeline {
     for (const [reason, count] of this.#drops.entries()) {
       if (count > 0) drops[reasonNames[reason]!] = count;
     }
-    for (const [fault, reason] of FAULT_REASONS.entries()) {
+    for (const [fault, reason] of faultReasons.entries()) {
       const count = this.#engine.faults[fault]!;
       if (count > 0) drops[reason] = count;
     }
     return drops;
   }
-}
-
-function wasHeardLately(config: PeerConfig, wallMs: number): boolean {
-  return config.resume !== null && wallMs - config.resume.heardAtMs < REJECT_AFTER_TIME_MS;
 }

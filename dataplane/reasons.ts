@@ -45,6 +45,8 @@ const names = [
   'packet_malformed',
   'packet_no_peer',
   'peer_no_endpoint',
+  // Another gateway on the same database has shaken hands with it since this one did.
+  'peer_elsewhere',
   'staged_overflow',
   'staged_expired',
   'keypair_exhausted',
@@ -71,3 +73,11 @@ export const reasons = Object.freeze(
 
 /** Names by reason, for the border where a number becomes a word. */
 export const reasonNames: readonly ReasonName[] = names;
+
+/** How the engine's faults are called, in the order of their numbers (contract.ts). */
+export const faultReasons: readonly ReasonName[] = [
+  'udp_receive_failed',
+  'udp_send_failed',
+  'tun_read_failed',
+  'tun_write_failed',
+];

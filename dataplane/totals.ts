@@ -17,23 +17,41 @@ export interface PeerTotals {
 
 type PeersByKey = ReadonlyMap<string, PeerConfig>;
 
+/** What is known of one peer. */
+interface Seen extends Omit<PeerSample, 'publicKey'> {
+  /** Unix time in ms at which its last bytes were sampled. */
+  readonly heardAtMs: number | null;
+  /** Of the latest handshake that another gateway told of. */
+  readonly elsewhereAtMs: number | null;
+}
+
+/** Of one that has been silent. */
+const NOTHING: Seen = {
+  endpoint: null,
+  latestHandshakeMs: null,
+  rxBytes: 0,
+  txBytes: 0,
+  heardAtMs: null,
+  elsewhereAtMs: null,
+};
+
 /** The totals of one gateway; as old as the last sample. */
 export class Totals {
-  readonly #seen = new Map<string, PeerSample & { readonly heardAtMs: number | null }>();
+  readonly #seen = new Map<string, Seen>();
 
   /** Adds what moved of the peers that are there; `wallMs` is Unix time. */
   add(samples: readonly PeerSample[], peers: PeersByKey, wallMs: number): void {
     for (const sample of samples) {
       const { publicKey } = sample;
       if (!peers.has(publicKey)) continue;
-      const last = this.#seen.get(publicKey);
+      const last = this.#seen.get(publicKey) ?? NOTHING;
       this.#seen.set(publicKey, {
-        publicKey,
-        endpoint: sample.endpoint ?? last?.endpoint ?? null,
-        latestHandshakeMs: sample.latestHandshakeMs ?? last?.latestHandshakeMs ?? null,
-        rxBytes: (last?.rxBytes ?? 0) + sample.rxBytes,
-        txBytes: (last?.txBytes ?? 0) + sample.txBytes,
-        heardAtMs: sample.rxBytes > 0 ? wallMs : (last?.heardAtMs ?? null),
+        endpoint: sample.endpoint ?? last.endpoint,
+        latestHandshakeMs: sample.latestHandshakeMs ?? last.latestHandshakeMs,
+        rxBytes: last.rxBytes + sample.rxBytes,
+        txBytes: last.txBytes + sample.txBytes,
+        heardAtMs: sample.rxBytes > 0 ? wallMs : last.heardAtMs,
+        elsewhereAtMs: last.elsewhereAtMs,
       });
     }
   }
@@ -43,9 +61,34 @@ export class Totals {
     for (const publicKey of publicKeys) this.#seen.delete(publicKey);
   }
 
-  /** A peer that is resumed from where, and when, it was heard last. */
+  /**
+   * Notes when other gateways shook hands with peers that are there; returns those with which this
+   * one has not done so since, as far as it was sampled.
+   */
+  letGo(heardElsewhere: ReadonlyMap<string, number>, peers: PeersByKey): Map<string, number> {
+    const moved = new Map<string, number>();
+    for (const [publicKey, atMs] of heardElsewhere) {
+      if (!peers.has(publicKey)) continue;
+      const seen = { ...NOTHING, ...this.#seen.get(publicKey), elsewhereAtMs: atMs };
+      this.#seen.set(publicKey, seen);
+      if (isElsewhere(seen)) moved.set(publicKey, atMs);
+    }
+    return moved;
+  }
+
+  /** The peers that another gateway was the last to shake hands with, and when. */
+  elsewhere(): Map<string, number> {
+    const moved = new Map<string, number>();
+    for (const [publicKey, seen] of this.#seen)
+      if (isElsewhere(seen)) moved.set(publicKey, seen.elsewhereAtMs);
+    return moved;
+  }
+
+  /** A peer that is resumed from where, and when, it was heard last; not one that is elsewhere. */
   resumed(peer: PeerConfig): PeerConfig {
-    const { endpoint = null, heardAtMs = null } = this.#seen.get(peer.publicKey) ?? {};
+    const seen = this.#seen.get(peer.publicKey) ?? NOTHING;
+    if (isElsewhere(seen)) return { ...peer, resume: null };
+    const { endpoint, heardAtMs } = seen;
     if (endpoint === null || heardAtMs === null) return peer;
     return { ...peer, resume: { endpoint, heardAtMs } };
   }
@@ -53,14 +96,20 @@ export class Totals {
   /** All of these peers, in their order. */
   *of(peers: PeersByKey): Generator<PeerTotals> {
     for (const [publicKey, config] of peers) {
-      const seen = this.#seen.get(publicKey);
+      const seen = this.#seen.get(publicKey) ?? NOTHING;
       yield {
         config,
-        rxBytes: seen?.rxBytes ?? 0,
-        txBytes: seen?.txBytes ?? 0,
-        latestHandshakeMs: seen?.latestHandshakeMs ?? null,
-        endpoint: seen?.endpoint ?? config.resume?.endpoint ?? null,
+        rxBytes: seen.rxBytes,
+        txBytes: seen.txBytes,
+        latestHandshakeMs: seen.latestHandshakeMs,
+        endpoint: isElsewhere(seen) ? null : (seen.endpoint ?? config.resume?.endpoint ?? null),
       };
     }
   }
+}
+
+function isElsewhere(seen: Seen): seen is Seen & { readonly elsewhereAtMs: number } {
+  const { elsewhereAtMs, latestHandshakeMs } = seen;
+  if (elsewhereAtMs === null) return false;
+  return latestHandshakeMs === null || elsewhereAtMs > latestHandshakeMs;
 }

@@ -54,6 +54,7 @@ export type Command =
   | { readonly type: 'apply'; readonly id: number; readonly change: Change }
   | { readonly type: 'sample'; readonly id: number }
   | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
+  | { readonly type: 'letGo'; readonly heardElsewhere: ReadonlyMap<string, number> }
   | { readonly type: 'stop' };
 
 /** What the worker answers. */
@@ -202,6 +203,8 @@ class Loop {
         return this.#report({ type: 'sample', id: command.id, sample: this.#pipeline.sample() });
       case 'localAddresses':
         return this.#pipeline.setLocalAddresses(command.addresses);
+      case 'letGo':
+        return this.#pipeline.letGo(command.heardElsewhere, this.#clock.now(), this.#clock.wall());
       case 'stop':
         this.#stopping = true;
         return;

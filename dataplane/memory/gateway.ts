@@ -71,6 +71,11 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     this.#network.run(() => this.change({ ...change, added }));
   }
 
+  override letGo(heardElsewhere: ReadonlyMap<string, number>): void {
+    const moved = this.#totals.letGo(heardElsewhere, this.#standing.peers);
+    this.#network.run(() => super.letGo(moved));
+  }
+
   async sample(): Promise<Sample> {
     const sample = this.pipeline.sample();
     this.#totals.add(sample.peers, this.#standing.peers, this.#network.wallMs);

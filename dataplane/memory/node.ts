@@ -82,6 +82,11 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
     this.pipeline.apply(change, this.#around.now, this.#around.wallMs);
   }
 
+  /** Lets go of peers that another gateway shook hands with: by public key, when (Unix ms). */
+  letGo(heardElsewhere: ReadonlyMap<string, number>): void {
+    this.pipeline.letGo(heardElsewhere, this.#around.now, this.#around.wallMs);
+  }
+
   /** Packets leave the host through the TUN, in one batch (PACKET_SLOTS at most). */
   send(...packets: Uint8Array[]): void {
     if (packets.length > PACKET_SLOTS) throw new RangeError(`${packets.length} packets at once`);

@@ -59,6 +59,8 @@ export class Peer implements NoisePeer {
   txBytes = 0;
   /** Unix time of the latest handshake, null before the first. */
   latestHandshakeMs: number | null = null;
+  /** Unix time of the latest handshake that another gateway told of. */
+  elsewhereAtMs = Number.NEGATIVE_INFINITY;
   /** Whether a sample has something to tell. */
   hasNews = false;
 
@@ -69,6 +71,11 @@ export class Peer implements NoisePeer {
     this.presharedKey = config.presharedKey;
     this.slot = slot;
     this.endpointSlot = endpointSlot;
+  }
+
+  /** Whether another gateway was the last to shake hands with it. */
+  get isElsewhere(): boolean {
+    return this.elsewhereAtMs > (this.latestHandshakeMs ?? Number.NEGATIVE_INFINITY);
   }
 
   countReceived(bytes: number): void {

@@ -132,7 +132,7 @@ export class Sender {
     const tunnel = this.#tunnel;
     // Who was answered will be heard, and then it is known where.
     if (peer.next === null && !hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot))
-      return tunnel.drop(reasons.peer_no_endpoint);
+      return tunnel.drop(peer.isElsewhere ? reasons.peer_elsewhere : reasons.peer_no_endpoint);
     const start = d[at + OFFSET]! - headerBytes;
     const bytes = batch.bytes.slice(start, d[at + OFFSET]! + d[at + LENGTH]!);
     if (tunnel.stagedBytes + bytes.length > MAX_STAGED_BYTES)

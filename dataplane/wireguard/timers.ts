@@ -137,6 +137,7 @@ export class Timers<P extends Timed> {
     timers.sendKeepaliveAt = NEVER;
     timers.newHandshakeAt = NEVER;
     timers.forgetKeysAt = NEVER;
+    timers.needsAnotherKeepalive = false;
     this.#remove(peer);
   }
 

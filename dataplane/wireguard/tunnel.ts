@@ -2,7 +2,12 @@
 // receive.ts and send.ts are the two ways; this file holds the state, takes configuration, and
 // moves keypairs (paper, section 5.4.5 and 6). It knows neither rules nor sockets nor the clock.
 
-import { DATAGRAM_SLOTS, MAX_PEERS, MAX_QUEUED_INITIATIONS } from '../constants.ts';
+import {
+  DATAGRAM_SLOTS,
+  MAX_PEERS,
+  MAX_QUEUED_INITIATIONS,
+  REJECT_AFTER_TIME_MS,
+} from '../constants.ts';
 import type { EndpointLayout, PacketEngine, PeerConfig, PeerSample } from '../contract.ts';
 import { CookieChecker, CookieMaker } from '../noise/cookie.ts';
 import {
@@ -21,6 +26,9 @@ import { Keypair } from './keypair.ts';
 import { Peer } from './peer.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { type TimerActions, Timers } from './timers.ts';
+
+/** Distance at which peers that were heard before a restart are sent an initiation. */
+const RESUME_PACE_MS = 0.25;
 
 /** Where in the endpoint table everyone's records are. */
 export const endpointLayout: EndpointLayout = Object.freeze({
@@ -63,6 +71,8 @@ export class Tunnel {
   /** Last news of peers that were removed since the last sample. */
   #departed: PeerSample[] = [];
   #slotsUsed = 0;
+  /** When the last of the peers is called that were heard before a start. */
+  #resumeAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: TunnelOptions, actions: TimerActions<Peer>) {
     this.engine = options.engine;
@@ -105,6 +115,14 @@ export class Tunnel {
     return peer;
   }
 
+  /** Calls a peer that was heard lately, before a restart; one after the other. */
+  callAgain(peer: Peer, now: number): void {
+    const { resume } = peer.config;
+    if (resume === null || this.wallMs - resume.heardAtMs >= REJECT_AFTER_TIME_MS) return;
+    this.#resumeAt = Math.max(now, this.#resumeAt + RESUME_PACE_MS);
+    this.timers.initiateAt(peer, this.#resumeAt);
+  }
+
   /** Changes a peer without touching its keypairs, counters or staged packets. */
   updatePeer(peer: Peer, config: PeerConfig): void {
     this.#unroute(peer);
@@ -125,6 +143,29 @@ export class Tunnel {
     clearEndpoint(this.engine.endpoints, peer.endpointSlot);
     this.#peers.delete(peer.id);
     this.#freeSlots.push(peer.slot);
+  }
+
+  /**
+   * Lets go of a peer with which another gateway shook hands at `atMs` (Unix time), unless we did
+   * since: it has one endpoint for all gateways, and would follow whoever speaks to it. Keys are
+   * wiped and the endpoint is forgotten until it shakes hands here again. What is not sampled yet
+   * stays.
+   */
+  letGo(publicKey: string, atMs: number, now: number): void {
+    const peer = this.#peers.get(publicKey);
+    if (peer === undefined) return;
+    peer.elsewhereAtMs = Math.max(peer.elsewhereAtMs, atMs);
+    if (!peer.isElsewhere) return;
+    const { next } = peer;
+    // A keypair that was made after that handshake may be the peer on its way back.
+    const isReturning = next !== null && this.wallMs - (now - next.createdAt) > peer.elsewhereAtMs;
+    if (isReturning) peer.next = null;
+    this.forgetKeys(peer);
+    this.timers.cancel(peer);
+    clearEndpoint(this.engine.endpoints, peer.endpointSlot);
+    if (!isReturning) return this.dropStaged(peer, reasons.peer_elsewhere);
+    peer.next = next;
+    this.timers.sessionDerived(peer, now);
   }
 
   #route(peer: Peer, config: PeerConfig): void {

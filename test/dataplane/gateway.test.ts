@@ -490,6 +490,59 @@ for (const engine of engines) {
     t.true(await canPing(device, 2));
   });
 
+  gatewayTest('a device that is elsewhere is let go of, after a failure too', async (t, bench) => {
+    const { gateway } = bench;
+    await gateway.apply(config([configOf(2), configOf(3)]));
+    const [mover, stayer] = [await Device.open(t, gateway, 2), await Device.open(t, gateway, 3)];
+    t.true(await canPing(mover, 2));
+    t.true(await canPing(stayer, 3));
+    const { peers } = await gateway.sample();
+    const before = mover.client.peer.current;
+    const atFirst = stayer.client.peer.current;
+    const handshakeOf = (number: number): number =>
+      peers.find(({ publicKey }) => publicKey === configOf(number).publicKey)!.latestHandshakeMs!;
+    const refused = async (): Promise<number> =>
+      (await gateway.sample()).drops['peer_elsewhere'] ?? 0;
+    const call = (): void => stayer.send(udp({ source: '10.0.0.3', destination: '10.0.0.2' }));
+    /** Calls until it is refused. */
+    const isRefused = async (): Promise<boolean> => {
+      for (let i = 0; i < 100 && (await refused()) === 0; i++) {
+        call();
+        await pause(50);
+      }
+      return (await refused()) > 0;
+    };
+    gateway.letGo(
+      new Map([
+        [configOf(2).publicKey, handshakeOf(2) + 1],
+        [configOf(3).publicKey, handshakeOf(3) - 1],
+      ]),
+    );
+    t.true(await isRefused());
+    t.deepEqual(
+      [...gateway.peers()].map(({ endpoint }) => endpoint),
+      [null, stayer.client.endpoint],
+    );
+    const poisoned = gateway.apply(config([configOf(2), configOf(3), poison])).catch(() => null);
+    await pause(50);
+    await gateway.apply(config([configOf(2), configOf(3)]));
+    await poisoned;
+    await until(() => stayer.client.peer.current !== atFirst, 3_000);
+    t.true(await canPing(stayer, 3));
+    t.true(await isRefused());
+    t.is(mover.client.peer.current, before, 'nobody called it');
+    t.deepEqual(mover.client.delivered, []);
+    // Back, once its own handshake is no longer too soon after the last.
+    await pause(5_100);
+    mover.client.connect();
+    await until(() => mover.client.peer.current !== before, 3_000);
+    t.true(await canPing(mover, 2));
+    const counted = await refused();
+    call();
+    t.is((await mover.receive(1)).length, 1);
+    t.is(await refused(), counted);
+  });
+
   gatewayTest('a worker that goes on failing is started again and again', async (t, bench) => {
     const { gateway, log } = bench;
     void gateway.apply(config([poison])).catch(() => undefined);

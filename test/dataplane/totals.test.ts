@@ -50,3 +50,42 @@ test('peers are resumed from where and when they were heard last', (t) => {
   t.deepEqual(totals.resumed(a), { ...a, resume: { endpoint, heardAtMs: 100 } });
   t.is(totals.resumed(b), b);
 });
+
+test('a peer that is elsewhere has no endpoint, and is resumed nowhere, until it is back', (t) => {
+  const totals = new Totals();
+  const endpoint = { address: '192.0.2.7', port: 7 };
+  const seen = (latestHandshakeMs: number) => [
+    sample('a', { rxBytes: 1, latestHandshakeMs, endpoint }),
+  ];
+  totals.add(seen(50), byKey(a, b), 60);
+  t.deepEqual(totals.letGo(new Map([['a', 40]]), byKey(a, b)), new Map(), 'it came here since');
+  t.deepEqual(totals.resumed(a).resume, { endpoint, heardAtMs: 60 });
+
+  const heard = new Map([
+    ['a', 70],
+    ['b', 70],
+    ['nobody', 70],
+  ]);
+  const moved = new Map([
+    ['a', 70],
+    ['b', 70],
+  ]);
+  t.deepEqual(totals.letGo(heard, byKey(a, b)), moved);
+  t.deepEqual(totals.elsewhere(), moved);
+  // Taken by the data plane before it heard of it.
+  totals.add(seen(50), byKey(a, b), 71);
+  for (const one of [a, b]) t.is(totals.resumed(one).resume, null);
+  t.deepEqual(
+    [...totals.of(byKey(a, b))].map((one) => [one.endpoint, one.rxBytes]),
+    [
+      [null, 2],
+      [null, 0],
+    ],
+  );
+
+  totals.add(seen(80), byKey(a, b), 90);
+  t.deepEqual(totals.resumed(a).resume, { endpoint, heardAtMs: 90 });
+  t.deepEqual([...totals.elsewhere().keys()], ['b']);
+  totals.forget(['b']);
+  t.deepEqual(totals.elsewhere(), new Map());
+});

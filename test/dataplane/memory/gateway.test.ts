@@ -50,6 +50,22 @@ test('a sample tells bytes, hits and refusals, each once', async (t) => {
   t.deepEqual([next.peers, next.rules, next.drops], [[], [], { rule_drop: 1 }]);
 });
 
+test('a device that another gateway heard since is let go of', async (t) => {
+  const scene = new MemoryScene(t);
+  const { device, key } = await scene.addDevice(2);
+  const { device: other } = await scene.addDevice(3);
+  scene.addHost('192.0.2.80');
+  await device.ping('192.0.2.80');
+  await other.ping('10.0.0.2');
+  const { peers } = await scene.gateway.sample();
+  const atMs = peers.find(({ publicKey }) => publicKey === key)!.latestHandshakeMs!;
+  scene.gateway.letGo(new Map([[key, atMs]]));
+  await other.ping('10.0.0.2');
+  scene.gateway.letGo(new Map([[key, atMs + 1]]));
+  await t.throwsAsync(other.ping('10.0.0.2'), { message: /peer_elsewhere: 1/ });
+  t.is([...scene.gateway.peers()][0]?.endpoint, null);
+});
+
 test('a gateway that is closed moves nothing, and may be closed again', async (t) => {
   const scene = new MemoryScene(t);
   const { device } = await scene.addDevice(2);

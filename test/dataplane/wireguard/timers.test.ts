@@ -251,6 +251,16 @@ test('a cancelled peer never fires, and leaves nothing in the heap', (t) => {
   t.deepEqual(run(2_000_000), []);
 });
 
+test('a peer that begins again after it was cancelled owes no keepalive of before', (t) => {
+  const { timers, run } = house();
+  const a = peerNamed('a');
+  timers.dataReceived(a, 0);
+  timers.dataReceived(a, 1);
+  timers.cancel(a);
+  timers.dataReceived(a, 100);
+  t.deepEqual(run(2_000_000), [[100 + KEEPALIVE_TIMEOUT_MS, 'keepalive a']]);
+});
+
 test('one cancelled peer among many leaves the others in order', (t) => {
   const { timers, run } = house();
   const peers = Array.from({ length: 20 }, (_, i) => peerNamed(`${i}`));

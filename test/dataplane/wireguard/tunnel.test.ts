@@ -153,6 +153,21 @@ test('a removed peer drops its packets without a reason', (t) => {
   t.deepEqual(responder.drops(), before);
 });
 
+test('a peer that is let go of leaves nothing behind but its place', (t) => {
+  const { world, responder } = busy();
+  const { tunnel, engine, peer: gone } = responder;
+  const staged = gone.staged.length;
+  tunnel.letGo(gone.id, world.wallMs, world.now);
+  t.is(engine.liveKeys, 0);
+  t.is(tunnel.indices.size, 0);
+  t.is(tunnel.stagedBytes, 0);
+  t.is(tunnel.timers.nextDeadline, Number.POSITIVE_INFINITY);
+  t.false(hasEndpoint(engine.endpoints, gone.endpointSlot));
+  t.deepEqual(responder.drops(), { peer_elsewhere: staged });
+  t.is(tunnel.peers.get(gone.id), gone);
+  t.is(ownerOf(responder, '10.0.0.2'), gone);
+});
+
 test('removing a peer leaves another alone', (t) => {
   const { world, responder, initiator } = busy();
   world.loses = () => false;
