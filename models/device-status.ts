@@ -20,6 +20,8 @@ export class DeviceStatus extends Model<
   /** The gateway that saw the latest handshake. */
   declare gateway_id: string;
   declare latest_handshake: CreationOptional<Date | null>;
+  /** The handshake with which it came to that gateway from another, or at all. */
+  declare arrived_at: CreationOptional<Date | null>;
   /** Outer source address, without port. */
   declare remote_ip: CreationOptional<string | null>;
   declare remote_port: CreationOptional<number | null>;
@@ -38,6 +40,7 @@ export function initDeviceStatus({ sequelize }: TableContext): typeof DeviceStat
       device_id: { type: DataTypes.CHAR(36), primaryKey: true },
       gateway_id: { type: DataTypes.CHAR(36), allowNull: false },
       latest_handshake: timeColumn(),
+      arrived_at: timeColumn(),
       remote_ip: nullable(DataTypes.STRING(45)),
       remote_port: nullable(DataTypes.INTEGER),
       rx_bytes: { type: DataTypes.BIGINT, allowNull: false, defaultValue: 0 },

@@ -90,6 +90,20 @@ export async function recordHeartbeat(
   });
 }
 
+/** Ids of the other gateways that were seen since a time. */
+export async function readOtherGateways(
+  database: Database,
+  gatewayId: string,
+  seenSince: Date,
+): Promise<string[]> {
+  const rows = await database.models.Gateway.findAll({
+    attributes: ['id'],
+    where: { id: { [Op.ne]: gatewayId }, seen_at: { [Op.gte]: seenSince } },
+    raw: true,
+  });
+  return rows.map(({ id }) => id);
+}
+
 /** Gateways beat every 5 seconds, and look at the clock once a second. */
 const WATCH_MS = 7_000;
 

@@ -33,6 +33,7 @@ export {
   GatewayRunsError,
   type Heartbeat,
   recordHeartbeat,
+  readOtherGateways,
   registerGateway,
   watchGateways,
 } from './gateway.ts';
@@ -104,7 +105,13 @@ export {
   type SignInSecrets,
   takeSignInRequest,
 } from './sign-in-request.ts';
-export { recordStatus, type StatusReport, touchToken } from './status.ts';
+export {
+  type Arrival,
+  readArrivals,
+  recordStatus,
+  type StatusReport,
+  touchToken,
+} from './status.ts';
 export {
   actAs,
   type AuditAction,

@@ -14,6 +14,7 @@ import { up as identities } from './0004-identities.ts';
 import { up as clientFiles } from './0005-client-files.ts';
 import { up as deviceSwitches } from './0006-device-switches.ts';
 import { up as bootstrapClaims } from './0007-bootstrap-claims.ts';
+import { up as arrivals } from './0008-arrivals.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   { name: '0005-client-files', up: clientFiles },
   { name: '0006-device-switches', up: deviceSwitches },
   { name: '0007-bootstrap-claims', up: bootstrapClaims },
+  { name: '0008-arrivals', up: arrivals },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -39,13 +39,20 @@ export async function createTable(
       ? { engine: 'InnoDB', charset: 'utf8mb4', collate: database.collation }
       : {}),
   });
-  const present = new Set(
-    ((await queries.showIndex(table)) as { name: string }[]).map((index) => index.name),
-  );
-  for (const fields of schema.indexes ?? []) {
-    const name = indexName(table, fields);
-    if (!present.has(name)) await queries.addIndex(table, [...fields], { name });
-  }
+  for (const fields of schema.indexes ?? []) await addIndex(database, table, fields);
+}
+
+/** Adds an index to a table that stands, unless it is there. */
+export async function addIndex(
+  database: Database,
+  table: string,
+  fields: readonly string[],
+): Promise<void> {
+  const queries = database.sequelize.getQueryInterface();
+  const present = (await queries.showIndex(table)) as { name: string }[];
+  const name = indexName(table, fields);
+  if (present.every((index) => index.name !== name))
+    await queries.addIndex(table, [...fields], { name });
 }
 
 /** Adds a column to a table that stands, unless it is there. */

@@ -17,6 +17,7 @@ for (const kind of databaseKinds()) {
       device_id: device.id,
       gateway_id: 'g',
       latest_handshake: null,
+      arrived_at: null,
       remote_ip: null,
       remote_port: null,
       rx_bytes: 0,

@@ -5,6 +5,7 @@ import {
   claimBootstrapToken,
   currentRevision,
   NO_REVISION,
+  readOtherGateways,
   recordHeartbeat,
   registerGateway,
   type Revision,
@@ -55,6 +56,15 @@ for (const kind of databaseKinds()) {
     await registerGateway(database, { id: 'g', name: 'g', startedAt });
     await recordHeartbeat(database, 'g', { seenAt, appliedRevision: before });
     t.is(await currentRevision(database), before);
+  });
+
+  test(`${kind}: the others are those that were seen lately`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await registerGateway(database, { id: 'own', name: 'own', startedAt: seenAt });
+    await registerGateway(database, { id: 'old', name: 'old', startedAt });
+    await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt });
+    t.deepEqual(await readOtherGateways(database, 'own', seenAt), ['new']);
+    t.deepEqual((await readOtherGateways(database, 'own', startedAt)).sort(), ['new', 'old']);
   });
 
   test(`${kind}: what gateways ask for is told of those that were seen lately`, async (t) => {

@@ -6,6 +6,7 @@ import {
   currentRevision,
   type Database,
   readDevices,
+  readArrivals,
   recordStatus,
   type StatusReport,
   touchToken,
@@ -153,6 +154,66 @@ for (const kind of databaseKinds()) {
     t.deepEqual((await device.reload()).updated_at, updated_at);
     const tokenUpdated = token.updated_at;
     t.deepEqual((await token.reload()).updated_at, tokenUpdated);
+  });
+
+  test(`${kind}: a device arrives with its first handshake at a gateway, and not with the next`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addDevice(database, await addUser(database));
+    const other = (await addDevice(database, await addUser(database))).id;
+    const write = (gatewayId: string, latestHandshake: Date | null, now = at(20)) =>
+      recordStatus(database, gatewayId, [report(id, { latestHandshake, txBytes: 1 })], now);
+    /** Seconds, by gateway. */
+    const arrivals = async (after = at(0)) => {
+      const read = async (gateway: string) =>
+        (await readArrivals(database, [gateway], after, at(20))).map(
+          ({ deviceId, atMs }) => (t.is(deviceId, id), (atMs - at(0).getTime()) / 1_000),
+        );
+      return { g1: await read('g1'), g2: await read('g2') };
+    };
+    await recordStatus(database, 'g3', [report(other)]);
+    await write('g1', null);
+    t.deepEqual(await arrivals(), { g1: [], g2: [] });
+    await write('g1', at(5));
+    await write('g1', at(7));
+    t.deepEqual(await arrivals(), { g1: [5], g2: [] }, 'a renewal is no arrival');
+    t.deepEqual(await arrivals(at(5)), { g1: [], g2: [] }, 'later than a time');
+    await write('g2', at(10));
+    await write('g2', at(11));
+    t.deepEqual(await arrivals(), { g1: [], g2: [10] });
+    // What the former gateway still reports of an older handshake takes nothing back.
+    await write('g1', at(7));
+    await write('g1', null);
+    t.deepEqual(await arrivals(), { g1: [], g2: [10] });
+    t.is((await statusOf(database, id)).tx_bytes, 7);
+    await write('g1', at(12));
+    t.deepEqual(await arrivals(), { g1: [12], g2: [] });
+    // A clock that was wrong is mended: what it said tells nothing, and gives way.
+    await write('g2', at(500));
+    t.deepEqual(await arrivals(), { g1: [], g2: [] });
+    await write('g2', at(15));
+    t.deepEqual(await arrivals(), { g1: [], g2: [15] });
+    t.deepEqual(await readArrivals(database, [], at(0), at(20)), []);
+  });
+
+  test(`${kind}: arrivals are found by their index, not by looking at all statuses`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const userId = await addUser(database);
+    const rows = await Promise.all(
+      Array.from({ length: 50 }, async () => report((await addDevice(database, userId)).id)),
+    );
+    await recordStatus(database, 'g', rows);
+    const statements: string[] = [];
+    const query = database.sequelize.query.bind(database.sequelize);
+    const explain = kind === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
+    t.teardown(() => Object.assign(database.sequelize, { query }));
+    Object.assign(database.sequelize, {
+      query: async (sql: string, options: object) => {
+        statements.push(JSON.stringify(await query(`${explain} ${sql}`, options)));
+        return [];
+      },
+    });
+    await readArrivals(database, ['f', 'g'], at(10));
+    t.regex(statements.join(), /"device_statuses_gateway_id_arrived_at|INDEX device_statuses_g/);
   });
 
   test(`${kind}: the use of a token is noted at most once a minute`, async (t) => {

@@ -2,7 +2,12 @@
 
 import test from 'ava';
 import { DataTypes } from 'sequelize';
-import { createTable, insertIfAbsent, longText } from '../../../models/migrations/schema.ts';
+import {
+  addIndex,
+  createTable,
+  insertIfAbsent,
+  longText,
+} from '../../../models/migrations/schema.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
 import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
 
@@ -37,6 +42,15 @@ for (const kind of databaseKinds()) {
     await createTable(database, 'things', schema);
     const indexes = await database.sequelize.getQueryInterface().showIndex('things');
     t.true((indexes as { name: string }[]).some(({ name }) => name === 'things_b_a'));
+  });
+
+  test(`${kind}: an index is added to a table that stands, once`, async (t) => {
+    const database = await openAt(t, await makePlace(t, kind));
+    await createTable(database, 'things', schema);
+    for (let i = 0; i < 2; i += 1) await addIndex(database, 'things', ['a', 'id']);
+    const indexes = await database.sequelize.getQueryInterface().showIndex('things');
+    const names = (indexes as { name: string }[]).map(({ name }) => name);
+    t.is(names.filter((name) => name === 'things_a_id').length, 1);
   });
 
   test(`${kind}: a row is inserted once, and never overwritten`, async (t) => {
