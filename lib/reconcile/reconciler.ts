@@ -13,6 +13,7 @@ import {
 } from '../../models/index.ts';
 import type { KnownDevice } from '../observe/presence.ts';
 import type { Log } from '../services.ts';
+import { Neighbours } from './neighbours.ts';
 import { readAll, readSince, type TakeRows } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
 import { type Problem, Translation } from './translation.ts';
@@ -29,11 +30,14 @@ const PRUNE_MS = 60_000;
 /** Revisions whose changes are kept for gateways that lag behind. */
 const CHANGES_KEPT = 10_000;
 
+/** What of a data plane follows the database. */
+type Led = Pick<Gateway, 'amend' | 'letGo'>;
+
 /** What a reconciler is made of. */
 export interface ReconcilerOptions {
   readonly database: Database;
   /** Awaited when it is first to be told something: rows are read while it starts. */
-  readonly gateway: Pick<Gateway, 'amend'> | Promise<Pick<Gateway, 'amend'>>;
+  readonly gateway: Led | Promise<Led>;
   readonly settings: TranslateSettings;
   /** What this gateway's timestamps may have come to before, Unix time in ms. */
   readonly clockFloorMs: number;
@@ -66,6 +70,7 @@ export interface ReconcilerWork {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #translation: Translation;
+  readonly #neighbours: Neighbours;
   /** What `#translation` knows, and what the data plane obeys; null before the first. */
   #readRevision: Revision | null = null;
   #appliedRevision: Revision | null = null;
@@ -91,7 +96,13 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#translation = new Translation(options.settings);
+    const translation = new Translation(options.settings);
+    this.#translation = translation;
+    this.#neighbours = new Neighbours({
+      database: options.database,
+      gatewayId: options.settings.gatewayId,
+      publicKeyOf: (deviceId) => translation.publicKeyOf(deviceId),
+    });
     this.#greatestMs = options.clockFloorMs;
     // That it cannot be opened is told to whoever waits for it.
     const opened = (isOpen: boolean) => () => void (this.#isOpen = isOpen);
@@ -295,8 +306,11 @@ export class Reconciler {
         appliedRevision: this.#appliedRevision,
         clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),
       });
+      await this.#neighbours.meet(nowMs);
       this.#beatAtMs = nowMs;
     }
+    const arrivals = await this.#neighbours.arrivals(nowMs);
+    if (arrivals.size > 0) (await this.#options.gateway).letGo(arrivals);
     if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_MS) {
       await pruneChanges(database, CHANGES_KEPT);
       this.#prunedAtMs = nowMs;

@@ -145,6 +145,11 @@ export class Translation {
     return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
   }
 
+  /** The public key of a device; null for one that is not known. */
+  publicKeyOf(deviceId: string): string | null {
+    return this.#devices.get(deviceId)?.publicKey ?? null;
+  }
+
   /** The device that is served under a public key; null where none is. */
   servedDeviceOf(publicKey: string): KnownDevice | null {
     const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');

@@ -44,6 +44,12 @@ class Memory {
   /** What was said, in order. */
   readonly amendments: Amendment[] = [];
   failNext = 0;
+  /** What other gateways heard, as it was told, in order. */
+  readonly letGone: ReadonlyMap<string, number>[] = [];
+
+  letGo(heardElsewhere: ReadonlyMap<string, number>): void {
+    this.letGone.push(heardElsewhere);
+  }
 
   async amend(amendment: Amendment): Promise<void> {
     await Promise.resolve();
@@ -170,6 +176,20 @@ for (const kind of databaseKinds()) {
       endpoint: { address: '192.0.2.7', port: 4_711 },
       heardAtMs: latestHandshake.getTime(),
     });
+  });
+
+  test(`${kind}: the data plane hears which devices went to another gateway`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    const { gateway } = await start(t, database);
+    await registerGateway(database, { id: 'other', name: 'other', startedAt: new Date() });
+    const latestHandshake = new Date();
+    const report = { deviceId: device.id, latestHandshake, rxBytes: 1, txBytes: 1 };
+    await recordStatus(database, 'other', [{ ...report, remoteIp: '192.0.2.7', remotePort: 7 }]);
+    await until(async () => gateway.letGone.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    t.deepEqual(gateway.letGone, [new Map([[device.public_key, latestHandshake.getTime()]])]);
   });
 
   test(`${kind}: a beat says from when on the next start may date its initiations`, async (t) => {
