@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { enrol, type Person } from '../e2e/people.ts';
+import { stop } from '../support/namespaces.ts';
 import { type Answer, type Data, type Postern, until } from '../support/postern.ts';
 import { canPing, Traffic, traffic } from '../support/topology.ts';
 import { makeKeyPair } from '../support/wireguard-client.ts';
@@ -180,6 +181,62 @@ export async function anotherServesTheClient(
   await sites.lead(host, from);
   await until('and is served by the first one again', () => canPing(host, LAN, 1), 30_000);
   await to.postern.start();
+}
+
+/** For longer than the former gateway waits for an answer, after which it would call. */
+const ELSEWHERE_S = 22;
+const PINGS_PER_SECOND = 5;
+
+/**
+ * A client goes to another gateway, by that one's own address, while the former lives and has much
+ * to send to it: from a host behind it, and from another of its devices. The former leaves it alone
+ * until it comes back.
+ */
+export async function aClientMovesAndComesBack(
+  t: ExecutionContext,
+  { sites, people }: World,
+  [from, to]: [Site, Site],
+): Promise<void> {
+  const [mover, stayer] = [people[from.number - 1]!, people[2]!];
+  const address = String(mover.device['ipv4']);
+  await sites.lan.ip('route', 'add', address, 'via', `198.51.${100 + from.number}.1`);
+  for (const { client } of [mover, stayer])
+    await client.reconfigure({ endpoint: `${from.address}:51820` });
+  const senders = [
+    { host: sites.lan, ping: ['-n', '-I', LAN, address] },
+    { host: stayer.client.host, ping: ['-n', address] },
+  ];
+  const areHeard = async (): Promise<boolean> => {
+    const once = senders.map(({ host, ping }) => host.succeeds('ping', '-c1', '-W1', ...ping));
+    return (await Promise.all(once)).every((isHeard) => isHeard);
+  };
+  await until('the first gateway serves both', areHeard, 20_000);
+  const drops = (): number => from.postern.drops()['peer_elsewhere'] ?? 0;
+  const before = drops();
+  const pace = ['-q', '-i', String(1 / PINGS_PER_SECOND)];
+  const pings = senders.map(({ host, ping }) => host.start('ping', [...pace, ...ping]));
+
+  const endpoint = `${to.address}:51820`;
+  await mover.client.moveTo(endpoint);
+  await until('the other serves it', () => canPing(mover.client.host, LAN, 1), 20_000);
+  for (let i = 0; i < ELSEWHERE_S; i += 1) {
+    t.is(await mover.client.serverEndpoint(), endpoint, `it stays there, after ${i} s`);
+    await sleep(1_000);
+  }
+  t.true(await canPing(mover.client.host, LAN, 1));
+  await sleep(SAMPLED_MS);
+  const dropped = drops() - before;
+  t.true(dropped > 1.6 * PINGS_PER_SECOND * ELSEWHERE_S, `${dropped} are counted, of both`);
+  t.log(`moved off a gateway that goes on sending: left alone, ${dropped} packets refused`);
+
+  await mover.client.moveTo(`${from.address}:51820`);
+  await until('and the first one serves it again', areHeard, 20_000);
+  for (const ping of pings) await stop(ping);
+  await sites.lan.ip('route', 'del', address);
+  for (const { client } of [mover, stayer]) {
+    await client.reconfigure({ endpoint: `${SERVICE}:51820` });
+    await until('all is as before', () => canPing(client.host, LAN, 1), 20_000);
+  }
 }
 
 /**

@@ -14,6 +14,7 @@ import { canPing } from '../support/topology.ts';
 import { inspectDatabase, Ledger } from './ledger.ts';
 import { length, seed } from './lengths.ts';
 import {
+  aClientMovesAndComesBack,
   allocationNeverCollides,
   anotherServesTheClient,
   changesAreInForceEverywhere,
@@ -132,6 +133,7 @@ test.serial('three gateways on a Galera cluster are as one, and outlive a node',
     await allocationNeverCollides(t, world, 40);
     const [first, second] = sites.sites;
     await anotherServesTheClient(t, world, [first!, second!]);
+    await aClientMovesAndComesBack(t, world, [first!, second!]);
     nothingWentWrong(t, world);
     nodes[2] = await aNodeIsLost(t, world, nodes[2]!);
     await theMajorityIsLost(t, world, nodes);

@@ -6,6 +6,7 @@ import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
 import { inspectDatabase } from './ledger.ts';
 import { length, soakMinutes } from './lengths.ts';
 import {
+  aClientMovesAndComesBack,
   aLivingGatewayLetsGo,
   allocationNeverCollides,
   anotherServesTheClient,
@@ -32,6 +33,7 @@ test.serial('three gateways on one MariaDB are as one', async (t) => {
     await allocationNeverCollides(t, world, 40);
     const [first, second] = sites.sites;
     await anotherServesTheClient(t, world, [first!, second!]);
+    await aClientMovesAndComesBack(t, world, [first!, second!]);
     if (soakMinutes > 0) await aLivingGatewayLetsGo(t, world, [first!, second!]);
     nothingWentWrong(t, world);
     await Promise.all(sites.sites.map(({ postern }) => postern.stop()));

@@ -20,6 +20,8 @@ export const LAN_OTHER = '198.51.100.3';
 /** One gateway: its host, and the process on it. */
 export interface Site {
   readonly number: number;
+  /** Where this one alone receives. */
+  readonly address: string;
   readonly host: Host;
   readonly postern: Postern;
   readonly door: Door;
@@ -114,7 +116,7 @@ async function addSite(
     DATABASE_URL: urlThrough(server, machine, door, options.database),
     ...options.settings,
   });
-  return { number, host, postern, door };
+  return { number, address: far, host, postern, door };
 }
 
 /** A rule for each client, and a table of its own behind it. */

@@ -72,24 +72,41 @@ export class WireguardClient {
   }
 
   async #configure(): Promise<void> {
+    const { keys } = this.#options;
+    await this.#wg('setconf', ['[Interface]', `PrivateKey = ${keys.privateKey}`, ...this.#peer()]);
+  }
+
+  #peer(): string[] {
     const options = this.#options;
+    return [
+      '[Peer]',
+      `PublicKey = ${options.serverPublicKey}`,
+      `PresharedKey = ${options.presharedKey}`,
+      'AllowedIPs = 0.0.0.0/0, ::/0',
+      `Endpoint = ${options.endpoint}`,
+      `PersistentKeepalive = ${options.keepalive ?? 25}`,
+      '',
+    ];
+  }
+
+  async #wg(command: 'setconf' | 'addconf', lines: readonly string[]): Promise<void> {
     const path = join(mkdtempSync(join(tmpdir(), 'postern-wg-')), 'wg.conf');
-    writeFileSync(
-      path,
-      [
-        '[Interface]',
-        `PrivateKey = ${options.keys.privateKey}`,
-        '[Peer]',
-        `PublicKey = ${options.serverPublicKey}`,
-        `PresharedKey = ${options.presharedKey}`,
-        'AllowedIPs = 0.0.0.0/0, ::/0',
-        `Endpoint = ${options.endpoint}`,
-        `PersistentKeepalive = ${options.keepalive ?? 25}`,
-        '',
-      ].join('\n'),
-      { mode: 0o600 },
-    );
-    await this.host.run('wg', 'setconf', this.interfaceName, path);
+    writeFileSync(path, lines.join('\n'), { mode: 0o600 });
+    await this.host.run('wg', command, this.interfaceName, path);
+  }
+
+  /** Begins anew with a server at another endpoint, from the same port. */
+  async moveTo(endpoint: string): Promise<void> {
+    this.#options = { ...this.#options, endpoint };
+    const { serverPublicKey } = this.#options;
+    await this.host.run('wg', 'set', this.interfaceName, 'peer', serverPublicKey, 'remove');
+    await this.#wg('addconf', this.#peer());
+  }
+
+  /** Where it believes the server to be: host:port. */
+  async serverEndpoint(): Promise<string> {
+    const { stdout } = await this.host.run('wg', 'show', this.interfaceName, 'endpoints');
+    return stdout.trim().split('\t')[1] ?? '';
   }
 
   /** Changes some of the options and puts them into force: all sessions begin anew. */
