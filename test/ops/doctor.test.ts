@@ -227,7 +227,10 @@ for (const [owner, rules] of Object.entries(OTHERS))
           break;
         }
         t.is(finding?.level, 'failed');
-        t.regex(finding?.message ?? '', owner === 'Docker' ? /Docker/ : /inet strict (forward|input)/);
+        t.regex(
+          finding?.message ?? '',
+          owner === 'Docker' ? /Docker/ : /inet strict (forward|input)/,
+        );
         t.true(i < 3, 'the mend mends');
         await mend(gateway, finding);
       }
