@@ -176,7 +176,7 @@ class Shell implements Gateway {
     this.#worker = worker;
     this.#port = port1;
     await new Promise<void>((resolve, reject) => {
-      port1.on('message', (report: Report) => {
+      const hear = (report: Report): void => {
         if (report.type === 'ready') {
           this.#listenPort = report.listenPort;
           this.#alive = true;
@@ -189,12 +189,14 @@ class Shell implements Gateway {
         } else {
           this.#take(report);
         }
-      });
+      };
+      port1.on('message', hear);
       worker.on('error', (error) => {
         reject(error);
         this.#options.log('error', `the data plane failed: ${error.stack ?? error.message}`);
       });
       worker.on('exit', () => {
+        hearLastWords(port1, hear);
         reject(new Error('the data plane ended before it was ready'));
         this.#onExit(worker);
       });
@@ -255,7 +257,6 @@ class Shell implements Gateway {
   #onExit(worker: Worker): void {
     if (worker !== this.#worker) return;
     const wasAlive = this.#alive;
-    this.#takeLastWords();
     this.#alive = false;
     this.#obeysAll = false;
     if (this.#closing || !wasAlive) return;
@@ -263,18 +264,6 @@ class Shell implements Gateway {
     this.#orphaned.push(...this.#pending.values());
     this.#pending.clear();
     setTimeout(() => void this.#restart(), RESTART_MS).unref();
-  }
-
-  /** The exit may be heard of before what the worker said at last, which says why. */
-  #takeLastWords(): void {
-    const port = this.#port;
-    if (port === null) return;
-    for (;;) {
-      const received = receiveMessageOnPort(port) as { message: Report } | undefined;
-      if (received === undefined) break;
-      this.#take(received.message);
-    }
-    port.close();
   }
 
   async #restart(): Promise<void> {
@@ -452,6 +441,16 @@ class Shell implements Gateway {
 
 function closed(): Error {
   return new Error('the gateway is closed');
+}
+
+/** The exit may be heard of before what the worker said at last, which says why. */
+function hearLastWords(port: MessagePort, hear: (report: Report) => void): void {
+  for (;;) {
+    const received = receiveMessageOnPort(port) as { message: Report } | undefined;
+    if (received === undefined) break;
+    hear(received.message);
+  }
+  port.close();
 }
 
 /** Only the twin opens its sockets in the worker; whatever else fails there is said as it is. */
