@@ -105,8 +105,10 @@ export class Reconciler {
     });
     this.#greatestMs = options.clockFloorMs;
     // That it cannot be opened is told to whoever waits for it.
-    const opened = (isOpen: boolean) => () => void (this.#isOpen = isOpen);
-    Promise.resolve(options.gateway).then(opened(true), opened(false));
+    void Promise.resolve(options.gateway).then(
+      () => (this.#isOpen = true),
+      () => undefined,
+    );
   }
 
   /** Brings the data plane up to the present rows, once, then keeps it there. */
@@ -241,32 +243,31 @@ export class Reconciler {
   async #turn(): Promise<void> {
     const { database, wallMs } = this.#options;
     const translation = this.#translation;
-    const isFirst = this.#readRevision === null;
+    const since = this.#readRevision;
     const take: TakeRows = async (changes) => {
       translation.take(changes, wallMs());
       // Everything else is here by then: at a start devices are called while others are read.
-      if (isFirst && this.#isOpen && changes.devices.size > 0) await this.#tell();
+      if (since === null && this.#isOpen && changes.devices.size > 0) await this.#tell();
     };
     const revision =
-      this.#readRevision === null
-        ? await readAll(database, take)
-        : await readSince(database, this.#readRevision, take);
+      since === null ? await readAll(database, take) : await readSince(database, since, take);
     this.#readRevision = revision;
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
-    if (await this.#tell()) this.#report(translation.problems);
+    await this.#tell();
     this.#appliedRevision = revision;
     for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.resolve(true);
   }
 
-  /** Puts in force what the rows mean by now; false where that is in force already. */
-  async #tell(): Promise<boolean> {
-    const amendment = this.#translation.untold();
-    if (amendment === null) return false;
+  /** Puts in force what the rows mean by now, unless that is in force already. */
+  async #tell(): Promise<void> {
+    const translation = this.#translation;
+    const amendment = translation.untold();
+    if (amendment === null) return;
     await (await this.#options.gateway).amend(amendment);
-    this.#translation.told();
+    translation.told();
     this.#options.onAmended?.(amendment);
-    return true;
+    this.#report(translation.problems);
   }
 
   #report(problems: readonly Problem[]): void {

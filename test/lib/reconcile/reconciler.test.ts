@@ -150,6 +150,19 @@ for (const kind of databaseKinds()) {
     ]);
   });
 
+  test(`${kind}: what cannot be obeyed is told from the start on`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    await addDevice(database, user.id);
+    await addRuleCrowd(database, 1);
+    await database.sequelize.query("UPDATE rules SET destination = 'nowhere'");
+    const { reconciler } = await start(t, database);
+    t.deepEqual(
+      reconciler.problems.map(({ table }) => table),
+      ['rules'],
+    );
+  });
+
   test(`${kind}: a device that is served again is called where it was heard last`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);
