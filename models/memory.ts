@@ -3,10 +3,9 @@
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
 import { connectDatabase, type DatabaseOptions } from './connect.ts';
 import { migrate } from './migrations/index.ts';
-import { readLatest } from './migrations/latest.ts';
+import { makeLatest } from './migrations/latest.ts';
 import type { Database } from './storage/database.ts';
 import { makeMemoryFolder } from './storage/sqlite.ts';
 
@@ -17,7 +16,7 @@ let image: Promise<Uint8Array> | null = null;
 
 /** Opens a fresh database in memory, migrated; it is gone when it is closed. */
 export async function openMemoryDatabase(options: Options): Promise<Database> {
-  image ??= imageOf(readLatest());
+  image ??= makeImage();
   // Whoever waits for it is told why, and the next one tries again.
   image.catch(() => (image = null));
   const database = await connectDatabase({
@@ -35,27 +34,14 @@ export async function openMemoryDatabase(options: Options): Promise<Database> {
   }
 }
 
-/** The bytes of the file that a text makes. */
-async function imageOf(sql: string): Promise<Uint8Array> {
+/** The bytes of the file that the text of the schema makes. */
+async function makeImage(): Promise<Uint8Array> {
   const folder = makeMemoryFolder();
   try {
     const path = join(folder, 'image.sqlite');
-    // Nobody shares the file, and a half of it is thrown away: no journal, one transaction.
-    await runText(path, `PRAGMA journal_mode = OFF; BEGIN; ${sql} COMMIT;`);
+    await makeLatest(path);
     return readFileSync(path);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-async function runText(path: string, sql: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const file = new sqlite3.Database(path);
-    file.exec(sql, (fault) => {
-      file.close((error) => {
-        if (fault !== null || error !== null) reject(fault ?? error);
-        else resolve();
-      });
-    });
-  });
 }

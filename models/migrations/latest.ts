@@ -3,6 +3,7 @@
 // gateway in a test; whatever is kept always takes the steps. `npm run schema` writes the text.
 
 import { readFileSync } from 'node:fs';
+import sqlite3 from 'sqlite3';
 import type { Database } from '../storage/database.ts';
 import { plainSelect } from '../storage/select.ts';
 
@@ -17,6 +18,20 @@ const NOW = "strftime('%Y-%m-%d %H:%M:%f +00:00', 'now')";
 /** Reads the text: statements that make the schema and its first rows in an empty file. */
 export function readLatest(): string {
   return readFileSync(LATEST, 'utf8');
+}
+
+/** Makes a SQLite file of the text where there is none; a half of it after a fault is useless. */
+export async function makeLatest(path: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const file = new sqlite3.Database(path);
+    // Nobody shares the file yet: no journal, one transaction.
+    file.exec(`PRAGMA journal_mode = OFF; BEGIN; ${readLatest()} COMMIT;`, (fault) => {
+      file.close((error) => {
+        if (fault !== null || error !== null) reject(fault ?? error);
+        else resolve();
+      });
+    });
+  });
 }
 
 /** Writes the text anew, from a SQLite database that was migrated and holds nothing else. */

@@ -3,10 +3,9 @@
 
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import sqlite3 from 'sqlite3';
 import { connectDatabase, type Database, executedMigrations } from '../../../models/index.ts';
 import { migrations, runMissingSteps } from '../../../models/migrations/index.ts';
-import { latestOf, readLatest } from '../../../models/migrations/latest.ts';
+import { latestOf, makeLatest, readLatest } from '../../../models/migrations/latest.ts';
 import { makePlace, openAt } from '../../support/databases.ts';
 
 test('the text is what the migrations make', async (t) => {
@@ -17,7 +16,7 @@ test('the text is what the migrations make', async (t) => {
 
 test('a file that the text made gives the same text, and wants no further step', async (t) => {
   const place = await makePlace(t, 'sqlite');
-  await runText(place.url.slice('sqlite:'.length), readLatest());
+  await makeLatest(place.url.slice('sqlite:'.length));
   const database = await openAt(t, place);
   t.is(await latestOf(database), readLatest());
   t.deepEqual(
@@ -50,16 +49,4 @@ async function openEmpty(t: ExecutionContext): Promise<Database> {
   });
   t.teardown(() => database.close());
   return database;
-}
-
-async function runText(path: string, sql: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const file = new sqlite3.Database(path);
-    file.exec(sql, (fault) => {
-      file.close((error) => {
-        if (fault !== null || error !== null) reject(fault ?? error);
-        else resolve();
-      });
-    });
-  });
 }
