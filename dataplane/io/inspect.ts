@@ -224,19 +224,17 @@ async function otherRules(inspected: Inspected): Promise<Finding[]> {
   const ruleset: unknown = JSON.parse(answer.output);
   const obstacles = pathsOf(inspected).flatMap((path) => findObstacles(ruleset, path));
   const seen = new Map(obstacles.map((obstacle) => [keyOf(obstacle), obstacle]));
+  const findings = [...seen.values()].map((obstacle) => findingOf(obstacle, inspected));
   const legacy = legacyTables();
   if (legacy.length > 0)
-    return [
-      ...[...seen.values()].map((obstacle) => findingOf(obstacle, inspected)),
-      {
-        check,
-        level: 'warning',
-        message: `${legacy.join(' and ')} may hold rules of iptables-legacy, which nft does not show`,
-        mend: 'iptables-legacy -S FORWARD; ip6tables-legacy -S FORWARD; where they drop, accept the interface there too',
-      },
-    ];
-  if (seen.size === 0) return [good(check, 'no other rule stops packets of the tunnel')];
-  return [...seen.values()].map((obstacle) => findingOf(obstacle, inspected));
+    findings.push({
+      check,
+      level: 'warning',
+      message: `${legacy.join(' and ')} may hold rules of iptables-legacy, which nft does not show`,
+      mend: 'iptables-legacy -S FORWARD; ip6tables-legacy -S FORWARD; where they drop, accept the interface there too',
+    });
+  if (findings.length > 0) return findings;
+  return [good(check, 'no other rule stops packets of the tunnel')];
 }
 
 function pathsOf({
