@@ -57,6 +57,9 @@ export const UNDER_LOAD_INITIATIONS = MAX_QUEUED_INITIATIONS / 8;
 export const MAX_WAITING_PER_SOURCE = UNDER_LOAD_INITIATIONS / 4;
 /** Initiations taken between two batches, so that established traffic waits at most 2 ms. */
 export const INITIATIONS_PER_TURN = 8;
+/** The same after a batch of BUSY_BATCH_DATAGRAMS or more: what piles up behind it comes first. */
+export const INITIATIONS_PER_BUSY_TURN = 2;
+export const BUSY_BATCH_DATAGRAMS = 32;
 /** Peers whose timers fire between two batches. */
 export const TIMERS_PER_TURN = 64;
 
@@ -64,6 +67,13 @@ export const TIMERS_PER_TURN = 64;
 export const RATE_LIMIT_PER_SECOND = 20;
 /** Initiations that one source may send at once under load. */
 export const RATE_LIMIT_BURST = 5;
+/**
+ * Cookie replies per second: twice the handshakes that a worker can take, for a reply is an
+ * invitation to one and costs more than all else that is done about a forged initiation.
+ */
+export const COOKIE_REPLIES_PER_SECOND = 8_000;
+/** Cookie replies that may leave at once. */
+export const COOKIE_REPLIES_BURST = 100;
 /** Sources that are remembered by the rate limiter. */
 export const MAX_RATE_LIMITED_SOURCES = 8_192;
 

@@ -6,8 +6,10 @@
 //     outbound  destination -> peer -> its flow -> seal, or stage and begin a handshake
 
 import {
+  BUSY_BATCH_DATAGRAMS,
   DATAGRAM_SLOTS,
   DATAGRAMS_PER_SLOT,
+  INITIATIONS_PER_BUSY_TURN,
   INITIATIONS_PER_TURN,
   MAX_FLOWS,
   MAX_PEERS,
@@ -32,9 +34,9 @@ import {
 import { type Change, sameBytes } from './diff.ts';
 import { Filter } from './filter/filter.ts';
 import { FlowTable } from './filter/flow-table.ts';
-import { Pace } from './filter/pace.ts';
 import { NO_PEER, Tracker } from './filter/tracker.ts';
 import type { Identity, Random } from './noise/handshake.ts';
+import { Pace } from './pace.ts';
 import { faultReasons, reasonNames, reasons } from './reasons.ts';
 import {
   isEchoRequest,
@@ -148,7 +150,6 @@ export class Pipeline {
     }
     if (this.#hasTunWork) this.#engine.writeTun(batch);
     this.#sealTargets(batch, now);
-    this.#receiver.takeInitiations(INITIATIONS_PER_TURN, now);
   }
 
   /** Judges the inner packet of descriptor `i` and says where it goes. */
@@ -402,7 +403,8 @@ export class Pipeline {
   expire(now: number, wallMs: number): void {
     this.#begin(now, wallMs);
     this.#tunnel.timers.expire(now, TIMERS_PER_TURN);
-    this.#receiver.takeInitiations(INITIATIONS_PER_TURN, now);
+    const isBusy = this.#engine.datagrams.count >= BUSY_BATCH_DATAGRAMS;
+    this.#receiver.takeInitiations(isBusy ? INITIATIONS_PER_BUSY_TURN : INITIATIONS_PER_TURN, now);
   }
 
   /** When `expire` must be called at the latest; infinite when nothing is due. */

@@ -7,6 +7,8 @@ const names = [
   'malformed_message',
   'mac1_invalid',
   'cookie_sent',
+  // As many cookies were sent as may be at once; whoever asks again may get one.
+  'cookie_withheld',
   'rate_limited',
   'initiation_queue_full',
   // Handshake messages.

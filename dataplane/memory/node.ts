@@ -106,6 +106,8 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
     for (const { bytes, from } of datagrams)
       this.engine.acceptDatagram(bytes, address(from.address), from.port);
     this.pipeline.inbound(this.#around.now, this.#around.wallMs);
+    // A turn ends with what is due by then: the initiations that have just come.
+    this.expire();
     this.engine.datagrams.count = 0;
   }
 

@@ -106,6 +106,9 @@ struct Train {
 struct Engine {
   int udp4 = -1;
   int udp6 = -1;
+  // What poll said of them, until the next receive: a socket that it did not name is not asked.
+  bool udp4_readable = true;
+  bool udp6_readable = true;
   int tun = -1;
   int wake = -1;
   bool tun_gone = false;

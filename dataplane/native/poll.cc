@@ -41,9 +41,13 @@ int poll_events(Engine& engine, double timeout_ms) {
   }
   const int ready = ppoll(fds, count, limit, nullptr);
   int events = 0;
+  engine.udp4_readable = false;
+  engine.udp6_readable = false;
   for (nfds_t i = 0; ready > 0 && i < count; i++) {
     if (fds[i].revents == 0) continue;
     events |= bits[i];
+    if (fds[i].fd == engine.udp4) engine.udp4_readable = true;
+    if (fds[i].fd == engine.udp6) engine.udp6_readable = true;
     if (bits[i] == EVENT_TUN && (fds[i].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0 &&
         (fds[i].revents & POLLIN) == 0) {
       engine.tun_gone = true;

@@ -119,12 +119,15 @@ int receive_datagrams(Engine& engine) {
   int count = 0;
   size_t bytes = 0;
   int used = 0;
-  if (engine.udp4 >= 0) {
-    const int limit = engine.receive_limit - (engine.udp6 >= 0 ? SECOND_SOCKET_SLOTS : 0);
+  const bool from4 = engine.udp4 >= 0 && engine.udp4_readable;
+  const bool from6 = engine.udp6 >= 0 && engine.udp6_readable;
+  if (from4) {
+    const int limit = engine.receive_limit - (from6 ? SECOND_SOCKET_SLOTS : 0);
     used = receive_from(engine, engine.udp4, 0, limit, count, bytes);
   }
-  if (engine.udp6 >= 0)
-    receive_from(engine, engine.udp6, used, engine.receive_limit - used, count, bytes);
+  if (from6) receive_from(engine, engine.udp6, used, engine.receive_limit - used, count, bytes);
+  engine.udp4_readable = true;
+  engine.udp6_readable = true;
   if (bytes > LARGE_BATCH_BYTES && engine.receive_limit > RECEIVE_LIMIT_MIN)
     engine.receive_limit /= 2;
   else if (bytes < SMALL_BATCH_BYTES && engine.receive_limit < DATAGRAM_SLOTS)

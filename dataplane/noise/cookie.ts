@@ -61,6 +61,8 @@ export class CookieChecker {
   /** Whether the sender received our cookie at `source` (its address and port as bytes). */
   hasValidMac2(message: Uint8Array, mac1At: number, source: Uint8Array, now: number): boolean {
     if (now - this.#secretMadeAt >= COOKIE_REFRESH_TIME_MS) return false;
+    // Who has no cookie writes zeros (5.4.4): a flood mostly has none, and is not worth two hashes.
+    if (isZero(message, mac1At + MAC_BYTES)) return false;
     this.#makeCookie(source);
     this.#primitives.mac(this.#mac, this.#cookie, message.subarray(0, mac1At + MAC_BYTES));
     return equalMacs(this.#mac, message, mac1At + MAC_BYTES);
@@ -104,6 +106,12 @@ export class CookieChecker {
     if (this.#cookieSource.length === source.length) this.#cookieSource.set(source);
     else this.#cookieSource = source.slice();
   }
+}
+
+/** Whether no mac was written at `at`. */
+function isZero(message: Uint8Array, at: number): boolean {
+  for (let i = 0; i < MAC_BYTES; i++) if (message[at + i] !== 0) return false;
+  return true;
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

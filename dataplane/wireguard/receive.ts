@@ -4,6 +4,8 @@
 // a next keypair, follows the endpoint and tells the timers. The order of gates is security.
 
 import {
+  COOKIE_REPLIES_BURST,
+  COOKIE_REPLIES_PER_SECOND,
   DATAGRAM_SLOTS,
   DATAGRAMS_PER_SLOT,
   INITIATION_INTERVAL_MS,
@@ -31,6 +33,7 @@ import {
   VERDICT_TRUNCATED,
 } from '../contract.ts';
 import { isLaterTimestamp } from '../noise/tai64n.ts';
+import { Pace } from '../pace.ts';
 import { reasons } from '../reasons.ts';
 import { copyEndpoint, endpoint, ENDPOINT_BYTES, sameEndpoint } from '../wire/address.ts';
 import {
@@ -67,6 +70,7 @@ export class Receiver {
   #waitingCount = 0;
   #underLoadUntil = Number.NEGATIVE_INFINITY;
   readonly #sources = new SourceLoad();
+  readonly #cookiePace = new Pace(1, COOKIE_REPLIES_BURST, 1_000 / COOKIE_REPLIES_PER_SECOND);
   readonly #cookieReply = new Uint8Array(cookieReply.bytes);
   readonly #response = new Uint8Array(response.bytes);
 
@@ -206,9 +210,12 @@ export class Receiver {
     const tunnel = this.#tunnel;
     if (!tunnel.cookieChecker.hasValidMac1(message, initiation.mac1))
       return tunnel.drop(reasons.mac1_invalid);
-    const source = rateLimitKey(this.#sourceOf(from));
-    if (this.#isUnderLoad(now) || this.#sources.isUnderLoad(source, now)) {
-      const reason = this.#admitUnderLoad(message, from, source, now);
+    // Whose it is comes second: it need not be known to refuse what every source may not.
+    if (
+      this.#isUnderLoad(now) ||
+      this.#sources.isUnderLoad(rateLimitKey(this.#sourceOf(from)), now)
+    ) {
+      const reason = this.#admitUnderLoad(message, from, now);
       if (reason !== reasons.none) return tunnel.drop(reason);
     }
     if (this.#waitingCount === MAX_QUEUED_INITIATIONS)
@@ -217,7 +224,7 @@ export class Receiver {
     this.#waiting.set(message, place * initiation.bytes);
     copyEndpoint(tunnel.engine.endpoints, from, endpointLayout.waiting + place);
     this.#waitingCount++;
-    this.#sources.enter(source, now);
+    this.#sources.enter(rateLimitKey(this.#sourceOf(from)), now);
   }
 
   #isUnderLoad(now: number): boolean {
@@ -227,15 +234,17 @@ export class Receiver {
   }
 
   /** Under load a sender must prove that it receives at its address, and keep to a rate (5.3). */
-  #admitUnderLoad(message: Uint8Array, from: number, source: bigint, now: number): number {
+  #admitUnderLoad(message: Uint8Array, from: number, now: number): number {
     const tunnel = this.#tunnel;
-    const place = this.#sourceOf(from);
-    if (!tunnel.cookieChecker.hasValidMac2(message, initiation.mac1, place, now)) {
-      tunnel.cookieChecker.createReply(this.#cookieReply, message, initiation.mac1, place, now);
+    const source = this.#sourceOf(from);
+    if (!tunnel.cookieChecker.hasValidMac2(message, initiation.mac1, source, now)) {
+      if (!this.#cookiePace.allows(0, now)) return reasons.cookie_withheld;
+      tunnel.cookieChecker.createReply(this.#cookieReply, message, initiation.mac1, source, now);
       tunnel.engine.send(this.#cookieReply, from);
       return reasons.cookie_sent;
     }
-    return tunnel.rateLimiter.allow(source, now) ? reasons.none : reasons.rate_limited;
+    const isAllowed = tunnel.rateLimiter.allow(rateLimitKey(source), now);
+    return isAllowed ? reasons.none : reasons.rate_limited;
   }
 
   /** Port and address of an endpoint record: what a cookie is bound to. */

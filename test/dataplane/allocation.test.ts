@@ -278,7 +278,9 @@ class Tunnel {
   deliver(from: Side, to: Side): void {
     from.end.flush();
     while (to.end.receive()) {
-      to.pipeline.inbound(this.#clock[1], this.#clock[2]);
+      const [, now, wallMs] = this.#clock;
+      to.pipeline.inbound(now, wallMs);
+      if (to.pipeline.nextTimeout(now) <= now) to.pipeline.expire(now, wallMs);
       to.end.engine.datagrams.count = 0;
     }
     to.end.flush();

@@ -2,6 +2,7 @@
 // double and reorder; every rule of the paper's section 6, the gates for inner packets, and change.
 
 import test from 'ava';
+import { BUSY_BATCH_DATAGRAMS } from '../../dataplane/constants.ts';
 import {
   FAULT_TUN_WRITE,
   FAULT_UDP_SEND,
@@ -10,6 +11,7 @@ import {
   VERDICT_TRUNCATED,
 } from '../../dataplane/contract.ts';
 import type { ReasonName } from '../../dataplane/reasons.ts';
+import { forger } from '../support/forged.ts';
 import { implementations } from '../support/native.ts';
 import {
   address,
@@ -1086,6 +1088,23 @@ test('many devices are initiated to one after the other, within a second', (t) =
   t.is(initiations.length, 500);
   t.is(new Set(initiations.map(({ to }) => to.port)).size, 500);
   t.true(new Set(initiations.map(({ at }) => at)).size > 100);
+});
+
+test('initiations are taken eight at a time, and after a large batch two, once a turn', (t) => {
+  const { world, gateway } = gatewayAndClient();
+  const forge = forger(gateway.publicKey);
+  const taken = (): number => gateway.drops().initiation_invalid ?? 0;
+  const batch = (count: number): number => {
+    const before = taken();
+    const arrivals = Array.from({ length: count }, () => ({ bytes: forge(), from: elsewhere }));
+    gateway.receiveAll(arrivals);
+    return taken() - before;
+  };
+  t.is(batch(BUSY_BATCH_DATAGRAMS), 2);
+  t.is(batch(BUSY_BATCH_DATAGRAMS - 1), 8);
+  t.is(batch(1), 8);
+  world.run(0);
+  t.is(taken(), 2 * BUSY_BATCH_DATAGRAMS);
 });
 
 test('an initiation that is replayed after a restart yields only an unconfirmed keypair', (t) => {

@@ -3,6 +3,8 @@
 
 import test, { type ExecutionContext } from 'ava';
 import {
+  COOKIE_REPLIES_BURST,
+  COOKIE_REPLIES_PER_SECOND,
   MAX_QUEUED_INITIATIONS,
   MAX_WAITING_PER_SOURCE,
   REJECT_AFTER_TIME_MS,
@@ -14,6 +16,7 @@ import type { Primitives } from '../../../dataplane/noise/primitives.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
 import { hasEndpoint, readEndpoint } from '../../../dataplane/wire/address.ts';
 import { cookieReply, initiation, response } from '../../../dataplane/wire/messages.ts';
+import { forger } from '../../support/forged.ts';
 import { implementations } from '../../support/native.ts';
 import { counting, udp, viewOf } from '../../support/packets.ts';
 import {
@@ -22,7 +25,6 @@ import {
   DATA,
   gatewayPeer,
   INITIATION,
-  randomBytes,
   RESPONSE,
   seededRandom,
   twoTunnels,
@@ -35,6 +37,8 @@ const quick: Primitives = implementations.at(-1)![1];
 const packet = udp({ source: '10.0.0.2', destination: '10.0.0.1', data: 'hello' });
 const answer = udp({ source: '10.0.0.1', destination: '10.0.0.2', data: 'answer' });
 const elsewhere = { address: '203.0.113.66', port: 666 };
+/** After so long one more cookie may leave. */
+const COOKIE_PACE_MS = 1_000 / COOKIE_REPLIES_PER_SECOND;
 
 interface Scene {
   world: World;
@@ -650,18 +654,6 @@ test('packets that waited for a confirmation go to where it came from', (t) => {
 
 // ---- under load (5.3) ------------------------------------------------------------------------
 
-/** Initiations with a right mac1 and nothing else that is right, one after the other. */
-function forger(publicKey: Uint8Array): () => Uint8Array {
-  const random = seededRandom(77);
-  const maker = new CookieMaker(quick, publicKey);
-  return () => {
-    const message = randomBytes(random, initiation.bytes);
-    message.set([1, 0, 0, 0]);
-    maker.addMacs(message, initiation.mac1, 0);
-    return message;
-  };
-}
-
 /** Forged initiations from many addresses until the responder is under load. */
 function flood({ responder }: Scene): void {
   const forge = forger(responder.publicKey);
@@ -778,7 +770,8 @@ test('one source that floods has to give a cookie, and nobody else has to', (t) 
     responder.receiveAll(Array.from({ length: 64 }, () => ({ bytes: forge(), from })));
   }
   const drops = responder.drops();
-  t.true(drops['cookie_sent']! > 10_000, 'the source is asked');
+  const asked = drops['cookie_sent']! + drops['cookie_withheld']!;
+  t.true(asked > 10_000, 'the source is asked');
   t.true(drops['initiation_invalid']! < 2_000, 'and costs few Diffie-Hellmans');
   t.true(responder.receiver.waitingInitiations <= MAX_WAITING_PER_SOURCE);
   initiator.send(packet);
@@ -800,10 +793,30 @@ test('a source is under load for a second longer than it floods, and is then for
   for (let batch = 0; batch < 10; batch++)
     responder.receiveAll(Array.from({ length: 64 }, () => ({ bytes: forge(), from })));
   responder.receiver.takeInitiations(MAX_QUEUED_INITIATIONS, world.now);
+  world.run(COOKIE_PACE_MS);
   const take = (): void => responder.receive(freshInitiation(all), initiator.endpoint);
   t.deepEqual(droppedDuring(responder, take), { cookie_sent: 1 }, 'its neighbours at the address');
   world.run(1_000);
   t.deepEqual(droppedDuring(responder, take), {});
+});
+
+test('cookies are handed out at a pace, to whoever asks next', (t) => {
+  const all = scene();
+  flood(all);
+  const { world, responder, initiator } = all;
+  const forge = forger(responder.publicKey);
+  world.run(COOKIE_REPLIES_BURST * COOKIE_PACE_MS);
+  const batch = (): void =>
+    responder.receiveAll(Array.from({ length: 64 }, () => ({ bytes: forge(), from: elsewhere })));
+  const { cookie_sent: sent = 0, cookie_withheld: withheld = 0 } = droppedDuring(responder, () => {
+    for (let i = 0; i < 4; i++) batch();
+  });
+  t.deepEqual([sent, withheld], [COOKIE_REPLIES_BURST, 4 * 64 - COOKIE_REPLIES_BURST]);
+  const take = (): void => responder.receive(freshInitiation(all), initiator.endpoint);
+  t.deepEqual(droppedDuring(responder, take), { cookie_withheld: 1 });
+  world.run(COOKIE_PACE_MS);
+  t.deepEqual(droppedDuring(responder, take), { cookie_sent: 1 });
+  t.deepEqual(droppedDuring(responder, take), { cookie_withheld: 1 });
 });
 
 test('load lasts a second longer than its cause, and then cookies are asked for no more', (t) => {

@@ -1,7 +1,7 @@
 // Some in a row, then one in a while, each peer for itself.
 
 import test from 'ava';
-import { Pace } from '../../../dataplane/filter/pace.ts';
+import { Pace } from '../../dataplane/pace.ts';
 
 function allowed(pace: Pace, slot: number, times: readonly number[]): number[] {
   return times.filter((now) => pace.allows(slot, now));

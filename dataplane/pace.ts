@@ -1,7 +1,7 @@
-// How often the gateway may speak of its own accord to each peer: some in a row, then one in a
-// while. A number per peer, no list.
+// How often the gateway may speak of its own accord, to each peer or in all: some in a row, then
+// one in a while. A number per slot, no list.
 
-/** Paces by peer slot. */
+/** Paces by slot: that of a peer, or the only one. */
 export class Pace {
   /** By slot: when as much would have been said as may be, at the pace alone. */
   readonly #spentUntil: Float64Array;

@@ -1,0 +1,19 @@
+// What anyone who knows a gateway's public key can send it.
+
+import { CookieMaker } from '../../dataplane/noise/cookie.ts';
+import { initiation } from '../../dataplane/wire/messages.ts';
+import { implementations } from './native.ts';
+import { randomBytes, seededRandom } from './simulation.ts';
+
+/** Initiations with a right mac1 and nothing else that is right, one after the other. */
+export function forger(publicKey: Uint8Array): () => Uint8Array {
+  const random = seededRandom(77);
+  // The quickest that is here: floods are many.
+  const maker = new CookieMaker(implementations.at(-1)![1], publicKey);
+  return () => {
+    const message = randomBytes(random, initiation.bytes);
+    message.set([1, 0, 0, 0]);
+    maker.addMacs(message, initiation.mac1, 0);
+    return message;
+  };
+}
