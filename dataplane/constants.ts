@@ -72,8 +72,8 @@ export const RATE_LIMIT_BURST = 5;
  * invitation to one and costs more than all else that is done about a forged initiation.
  */
 export const COOKIE_REPLIES_PER_SECOND = 8_000;
-/** Cookie replies that may leave at once. */
-export const COOKIE_REPLIES_BURST = 100;
+/** Cookie replies that may leave at once: when a site comes back, all its devices ask. */
+export const COOKIE_REPLIES_BURST = 1_024;
 /** Sources that are remembered by the rate limiter. */
 export const MAX_RATE_LIMITED_SOURCES = 8_192;
 
