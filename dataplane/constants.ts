@@ -57,9 +57,10 @@ export const UNDER_LOAD_INITIATIONS = MAX_QUEUED_INITIATIONS / 8;
 export const MAX_WAITING_PER_SOURCE = UNDER_LOAD_INITIATIONS / 4;
 /** Initiations taken between two batches, so that established traffic waits at most 2 ms. */
 export const INITIATIONS_PER_TURN = 8;
-/** The same after a batch of BUSY_BATCH_DATAGRAMS or more: what piles up behind it comes first. */
-export const INITIATIONS_PER_BUSY_TURN = 2;
+/** A batch of so many datagrams or more is a busy one: what piles up behind it comes first, */
 export const BUSY_BATCH_DATAGRAMS = 32;
+/** and so few initiations are taken with it; one that took long for its size allows for more. */
+export const INITIATIONS_PER_BUSY_TURN = 2;
 /** Peers whose timers fire between two batches. */
 export const TIMERS_PER_TURN = 64;
 
@@ -72,8 +73,11 @@ export const RATE_LIMIT_BURST = 5;
  * invitation to one and costs more than all else that is done about a forged initiation.
  */
 export const COOKIE_REPLIES_PER_SECOND = 8_000;
-/** Cookie replies that may leave at once: when a site comes back, all its devices ask. */
+/** Cookie replies that may leave at once: after an outage many devices ask. */
 export const COOKIE_REPLIES_BURST = 1_024;
+/** The same of one source: a part of all, and enough for a site behind one address. */
+export const COOKIE_REPLIES_PER_SECOND_AND_SOURCE = COOKIE_REPLIES_PER_SECOND / 16;
+export const COOKIE_REPLIES_BURST_PER_SOURCE = 64;
 /** Sources that are remembered by the rate limiter. */
 export const MAX_RATE_LIMITED_SOURCES = 8_192;
 

@@ -1,4 +1,4 @@
-// How often the gateway may speak of its own accord, to each peer or in all: some in a row, then
+// How often the gateway may say what nobody is owed, to each peer or in all: some in a row, then
 // one in a while. A number per slot, no list.
 
 /** Paces by slot: that of a peer, or the only one. */

@@ -399,12 +399,21 @@ export class Pipeline {
 
   // ---- time ----
 
-  /** Fires the timers that are due and takes initiations that wait. */
+  /**
+   * Fires the timers that are due and takes initiations that wait. `engine.datagrams` still tells
+   * how many datagrams came in this turn.
+   */
   expire(now: number, wallMs: number): void {
     this.#begin(now, wallMs);
     this.#tunnel.timers.expire(now, TIMERS_PER_TURN);
-    const isBusy = this.#engine.datagrams.count >= BUSY_BATCH_DATAGRAMS;
-    this.#receiver.takeInitiations(isBusy ? INITIATIONS_PER_BUSY_TURN : INITIATIONS_PER_TURN, now);
+    this.#receiver.takeInitiations(this.#initiationsPerTurn(), now);
+  }
+
+  /** Single datagrams that pile up make them few; trains, whose turn takes longer, do not. */
+  #initiationsPerTurn(): number {
+    const batches = Math.floor(this.#engine.datagrams.count / BUSY_BATCH_DATAGRAMS);
+    if (batches === 0) return INITIATIONS_PER_TURN;
+    return Math.min(INITIATIONS_PER_TURN, Math.max(INITIATIONS_PER_BUSY_TURN, batches));
   }
 
   /** When `expire` must be called at the latest; infinite when nothing is due. */

@@ -11,6 +11,8 @@ const names = [
   'cookie_withheld',
   'rate_limited',
   'initiation_queue_full',
+  // It waited until its sender had sent another one.
+  'initiation_stale',
   // Handshake messages.
   'initiation_invalid',
   'initiation_unknown_peer',

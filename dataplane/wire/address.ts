@@ -64,6 +64,15 @@ export function hasEndpoint(table: EndpointTable, slot: number): boolean {
   return table.bytes[slot * ENDPOINT_BYTES + endpoint.family] !== 0;
 }
 
+/**
+ * The source of a record: what one sender is sure to have, so that it is counted as one. An IPv4
+ * address, or the first 64 bits of an IPv6 address, as a number.
+ */
+export function sourceOf(table: EndpointTable, slot: number): bigint {
+  const view = new DataView(table.bytes.buffer, table.bytes.byteOffset);
+  return view.getBigUint64(slot * ENDPOINT_BYTES + endpoint.address);
+}
+
 /** An endpoint as plain data, for configuration and statistics. */
 export interface Endpoint {
   /** IPv4 or IPv6 address as text, without port; a link-local one carries `%` and its interface. */

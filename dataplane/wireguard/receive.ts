@@ -4,8 +4,6 @@
 // a next keypair, follows the endpoint and tells the timers. The order of gates is security.
 
 import {
-  COOKIE_REPLIES_BURST,
-  COOKIE_REPLIES_PER_SECOND,
   DATAGRAM_SLOTS,
   DATAGRAMS_PER_SLOT,
   INITIATION_INTERVAL_MS,
@@ -33,9 +31,8 @@ import {
   VERDICT_TRUNCATED,
 } from '../contract.ts';
 import { isLaterTimestamp } from '../noise/tai64n.ts';
-import { Pace } from '../pace.ts';
 import { reasons } from '../reasons.ts';
-import { copyEndpoint, endpoint, ENDPOINT_BYTES, sameEndpoint } from '../wire/address.ts';
+import { copyEndpoint, endpoint, ENDPOINT_BYTES, sameEndpoint, sourceOf } from '../wire/address.ts';
 import {
   COOKIE_REPLY,
   cookieReply,
@@ -66,11 +63,12 @@ export class Receiver {
   readonly #counters: Float64Array;
   /** Initiations that wait for their Diffie-Hellmans: a ring of whole messages. */
   readonly #waiting = new Uint8Array(MAX_QUEUED_INITIATIONS * initiation.bytes);
+  /** When each of them came. */
+  readonly #waitingSince = new Float64Array(MAX_QUEUED_INITIATIONS);
   #firstWaiting = 0;
   #waitingCount = 0;
   #underLoadUntil = Number.NEGATIVE_INFINITY;
   readonly #sources = new SourceLoad();
-  readonly #cookiePace = new Pace(1, COOKIE_REPLIES_BURST, 1_000 / COOKIE_REPLIES_PER_SECOND);
   readonly #cookieReply = new Uint8Array(cookieReply.bytes);
   readonly #response = new Uint8Array(response.bytes);
 
@@ -188,9 +186,8 @@ export class Receiver {
 
   /** The endpoint roams to where authentic messages come from (2.1). */
   #follow(peer: Peer, from: number): void {
-    const { endpoints } = this.#tunnel.engine;
-    if (sameEndpoint(endpoints, from, peer.endpointSlot)) return;
-    copyEndpoint(endpoints, from, peer.endpointSlot);
+    if (sameEndpoint(this.#tunnel.engine.endpoints, from, peer.endpointSlot)) return;
+    this.#tunnel.moveTo(peer, from);
     peer.hasNews = true;
   }
 
@@ -210,12 +207,9 @@ export class Receiver {
     const tunnel = this.#tunnel;
     if (!tunnel.cookieChecker.hasValidMac1(message, initiation.mac1))
       return tunnel.drop(reasons.mac1_invalid);
-    // Whose it is comes second: it need not be known to refuse what every source may not.
-    if (
-      this.#isUnderLoad(now) ||
-      this.#sources.isUnderLoad(rateLimitKey(this.#sourceOf(from)), now)
-    ) {
-      const reason = this.#admitUnderLoad(message, from, now);
+    const source = sourceOf(tunnel.engine.endpoints, from);
+    if (this.#isUnderLoad(now) || this.#sources.isUnderLoad(source, now)) {
+      const reason = this.#admitUnderLoad(message, from, source, now);
       if (reason !== reasons.none) return tunnel.drop(reason);
     }
     if (this.#waitingCount === MAX_QUEUED_INITIATIONS)
@@ -223,8 +217,9 @@ export class Receiver {
     const place = (this.#firstWaiting + this.#waitingCount) % MAX_QUEUED_INITIATIONS;
     this.#waiting.set(message, place * initiation.bytes);
     copyEndpoint(tunnel.engine.endpoints, from, endpointLayout.waiting + place);
+    this.#waitingSince[place] = now;
     this.#waitingCount++;
-    this.#sources.enter(rateLimitKey(this.#sourceOf(from)), now);
+    this.#sources.enter(source, now);
   }
 
   #isUnderLoad(now: number): boolean {
@@ -234,32 +229,40 @@ export class Receiver {
   }
 
   /** Under load a sender must prove that it receives at its address, and keep to a rate (5.3). */
-  #admitUnderLoad(message: Uint8Array, from: number, now: number): number {
+  #admitUnderLoad(message: Uint8Array, from: number, source: bigint, now: number): number {
     const tunnel = this.#tunnel;
-    const source = this.#sourceOf(from);
-    if (!tunnel.cookieChecker.hasValidMac2(message, initiation.mac1, source, now)) {
-      if (!this.#cookiePace.allows(0, now)) return reasons.cookie_withheld;
-      tunnel.cookieChecker.createReply(this.#cookieReply, message, initiation.mac1, source, now);
+    const place = this.#placeOf(from);
+    if (!tunnel.cookieChecker.hasValidMac2(message, initiation.mac1, place, now)) {
+      if (!tunnel.cookiePace.allows(source, now)) return reasons.cookie_withheld;
+      tunnel.cookieChecker.createReply(this.#cookieReply, message, initiation.mac1, place, now);
       tunnel.engine.send(this.#cookieReply, from);
       return reasons.cookie_sent;
     }
-    const isAllowed = tunnel.rateLimiter.allow(rateLimitKey(source), now);
-    return isAllowed ? reasons.none : reasons.rate_limited;
+    return tunnel.rateLimiter.allow(source, now) ? reasons.none : reasons.rate_limited;
   }
 
   /** Port and address of an endpoint record: what a cookie is bound to. */
-  #sourceOf(slot: number): Uint8Array {
+  #placeOf(slot: number): Uint8Array {
     const at = slot * ENDPOINT_BYTES;
     return this.#tunnel.engine.endpoints.bytes.subarray(at + endpoint.port, at + endpoint.local);
   }
 
   /** Computes the handshakes of up to `limit` waiting initiations. */
   takeInitiations(limit: number, now: number): void {
-    for (let taken = 0; taken < limit && this.#waitingCount > 0; taken++) {
+    for (let taken = 0; taken < limit && this.#waitingCount > 0;) {
       const place = this.#firstWaiting;
       this.#firstWaiting = (place + 1) % MAX_QUEUED_INITIATIONS;
       this.#waitingCount--;
-      this.#sources.leave(rateLimitKey(this.#sourceOf(endpointLayout.waiting + place)), now);
+      this.#sources.leave(
+        sourceOf(this.#tunnel.engine.endpoints, endpointLayout.waiting + place),
+        now,
+      );
+      // Its sender has begun anew by now, and would not take the answer.
+      if (now - this.#waitingSince[place]! >= REKEY_TIMEOUT_MS) {
+        this.#tunnel.drop(reasons.initiation_stale);
+        continue;
+      }
+      taken++;
       const start = place * initiation.bytes;
       const message = this.#waiting.subarray(start, start + initiation.bytes);
       const reason = this.#takeInitiation(message, endpointLayout.waiting + place, now);
@@ -354,10 +357,4 @@ export class Receiver {
 function readIndex(message: Uint8Array, at: number): number {
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   return view.getInt32(at, true);
-}
-
-/** The IPv4 address, or the /64 of an IPv6 address, of a record that begins with its port. */
-function rateLimitKey(source: Uint8Array): bigint {
-  const view = new DataView(source.buffer, source.byteOffset, source.byteLength);
-  return view.getBigUint64(endpoint.address - endpoint.port);
 }

@@ -19,8 +19,17 @@ import {
 } from '../noise/handshake.ts';
 import { TimestampSource } from '../noise/tai64n.ts';
 import { reasons } from '../reasons.ts';
-import { clearEndpoint, parseAddress, readEndpoint, writeEndpoint } from '../wire/address.ts';
+import {
+  clearEndpoint,
+  copyEndpoint,
+  hasEndpoint,
+  parseAddress,
+  readEndpoint,
+  sourceOf,
+  writeEndpoint,
+} from '../wire/address.ts';
 import { AllowedIps } from './allowed-ips.ts';
+import { CookiePace } from './cookie-pace.ts';
 import { IndexTable } from './index-table.ts';
 import { Keypair } from './keypair.ts';
 import { Peer } from './peer.ts';
@@ -59,6 +68,7 @@ export class Tunnel {
   readonly timestamps: TimestampSource;
   readonly indices: IndexTable<Peer, Keypair<Peer>>;
   readonly allowedIps = new AllowedIps<Peer>();
+  readonly cookiePace = new CookiePace();
   readonly rateLimiter = new RateLimiter();
   readonly timers: Timers<Peer>;
   /** Unix time, set at the beginning of each turn; what people and TAI64N see. */
@@ -140,7 +150,7 @@ export class Tunnel {
     this.timers.cancel(peer);
     this.#unroute(peer);
     peer.staticShared?.fill(0);
-    clearEndpoint(this.engine.endpoints, peer.endpointSlot);
+    this.#forgetEndpoint(peer);
     this.#peers.delete(peer.id);
     this.#freeSlots.push(peer.slot);
   }
@@ -162,7 +172,7 @@ export class Tunnel {
     if (isReturning) peer.next = null;
     this.forgetKeys(peer);
     this.timers.cancel(peer);
-    clearEndpoint(this.engine.endpoints, peer.endpointSlot);
+    this.#forgetEndpoint(peer);
     if (!isReturning) return this.dropStaged(peer, reasons.peer_elsewhere);
     peer.next = next;
     this.timers.sessionDerived(peer, now);
@@ -184,6 +194,21 @@ export class Tunnel {
     const address = parseAddress(config.resume.endpoint.address);
     if (address === null) return;
     writeEndpoint(this.engine.endpoints, peer.endpointSlot, address, config.resume.endpoint.port);
+    this.cookiePace.enter(sourceOf(this.engine.endpoints, peer.endpointSlot));
+  }
+
+  /** A peer is where the record `from` says. */
+  moveTo(peer: Peer, from: number): void {
+    this.#forgetEndpoint(peer);
+    copyEndpoint(this.engine.endpoints, from, peer.endpointSlot);
+    this.cookiePace.enter(sourceOf(this.engine.endpoints, peer.endpointSlot));
+  }
+
+  #forgetEndpoint({ endpointSlot }: Peer): void {
+    const { endpoints } = this.engine;
+    if (!hasEndpoint(endpoints, endpointSlot)) return;
+    this.cookiePace.leave(sourceOf(endpoints, endpointSlot));
+    clearEndpoint(endpoints, endpointSlot);
   }
 
   // ---- keypairs ----

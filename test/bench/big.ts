@@ -126,7 +126,7 @@ class Clients {
   }
 
   async end(): Promise<void> {
-    if (this.#child.signalCode !== null) return;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await exited;

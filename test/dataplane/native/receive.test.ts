@@ -344,6 +344,31 @@ for (const crowdIsIpv6 of [false, true]) {
       close();
     }
   });
+
+  nativeTest(
+    `what comes over ${lone} after a wait that named ${crowd} is taken next`,
+    (t, native) => {
+      const { engine, send, close } = bothFamilies(native);
+      const taken = (): number => {
+        engine.receive();
+        return engine.datagrams.count;
+      };
+      try {
+        send(crowdIsIpv6, 1);
+        t.is(engine.poll(50), EVENT_UDP);
+        send(!crowdIsIpv6, 2);
+        t.is(taken(), 1);
+        t.is(engine.poll(50), EVENT_UDP);
+        t.is(taken(), 2);
+        // Who has not waited is given what there is.
+        send(crowdIsIpv6, 1);
+        send(!crowdIsIpv6, 1);
+        t.is(taken(), 2);
+      } finally {
+        close();
+      }
+    },
+  );
 }
 
 nativeTest('messages of both families stand in slots of their own', (t, native) => {

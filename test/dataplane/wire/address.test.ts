@@ -14,6 +14,7 @@ import {
   parseAddress,
   readEndpoint,
   sameEndpoint,
+  sourceOf,
   writeEndpoint,
 } from '../../../dataplane/wire/address.ts';
 import { address } from '../../support/packets.ts';
@@ -155,6 +156,20 @@ test('a record that was never written names no endpoint', (t) => {
   const table = createEndpointTable(2);
   t.false(hasEndpoint(table, 0));
   t.is(readEndpoint(table, 0), null);
+});
+
+test('a source is an IPv4 address, or an IPv6 network of 64 bits, at any port', (t) => {
+  const table = createEndpointTable(3);
+  const of = (text: string, port: number): bigint => {
+    writeEndpoint(table, 2, address(text), port);
+    return sourceOf(table, 2);
+  };
+  t.is(of('192.0.2.9', 1), 0xc000_0209_0000_0000n);
+  t.is(of('192.0.2.9', 2), of('192.0.2.9', 1));
+  t.not(of('192.0.2.8', 1), of('192.0.2.9', 1));
+  t.is(of('2001:db8:1:2::9', 1), 0x2001_0db8_0001_0002n);
+  t.is(of('2001:db8:1:2:ffff::', 2), of('2001:db8:1:2::9', 1));
+  t.not(of('2001:db8:1:3::9', 1), of('2001:db8:1:2::9', 1));
 });
 
 test('a cleared record names no endpoint and keeps no byte', (t) => {

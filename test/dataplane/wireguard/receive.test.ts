@@ -3,11 +3,12 @@
 
 import test, { type ExecutionContext } from 'ava';
 import {
-  COOKIE_REPLIES_BURST,
   COOKIE_REPLIES_PER_SECOND,
+  COOKIE_REPLIES_PER_SECOND_AND_SOURCE,
   MAX_QUEUED_INITIATIONS,
   MAX_WAITING_PER_SOURCE,
   REJECT_AFTER_TIME_MS,
+  REKEY_TIMEOUT_MS,
   UNDER_LOAD_INITIATIONS,
 } from '../../../dataplane/constants.ts';
 import { VERDICT, VERDICT_TRUNCATED } from '../../../dataplane/contract.ts';
@@ -37,8 +38,9 @@ const quick: Primitives = implementations.at(-1)![1];
 const packet = udp({ source: '10.0.0.2', destination: '10.0.0.1', data: 'hello' });
 const answer = udp({ source: '10.0.0.1', destination: '10.0.0.2', data: 'answer' });
 const elsewhere = { address: '203.0.113.66', port: 666 };
-/** After so long one more cookie may leave. */
+/** After so long one more cookie may leave, and one more to the same source. */
 const COOKIE_PACE_MS = 1_000 / COOKIE_REPLIES_PER_SECOND;
+const SOURCE_PACE_MS = 1_000 / COOKIE_REPLIES_PER_SECOND_AND_SOURCE;
 
 interface Scene {
   world: World;
@@ -793,30 +795,76 @@ test('a source is under load for a second longer than it floods, and is then for
   for (let batch = 0; batch < 10; batch++)
     responder.receiveAll(Array.from({ length: 64 }, () => ({ bytes: forge(), from })));
   responder.receiver.takeInitiations(MAX_QUEUED_INITIATIONS, world.now);
-  world.run(COOKIE_PACE_MS);
+  world.run(SOURCE_PACE_MS);
   const take = (): void => responder.receive(freshInitiation(all), initiator.endpoint);
   t.deepEqual(droppedDuring(responder, take), { cookie_sent: 1 }, 'its neighbours at the address');
   world.run(1_000);
   t.deepEqual(droppedDuring(responder, take), {});
 });
 
-test('cookies are handed out at a pace, to whoever asks next', (t) => {
+/** Forged initiations from everywhere, until no cookie is left for one more. */
+function exhaustCookies({ world, responder }: Scene): void {
+  const forge = forger(responder.publicKey);
+  const withheld = (): number => responder.drops()['cookie_withheld'] ?? 0;
+  const before = withheld();
+  for (let batch = 0; withheld() === before; batch++)
+    responder.receiveAll(
+      Array.from({ length: 64 }, (_, i) => ({
+        bytes: forge(),
+        from: { address: `10.9.${batch >> 8}.${batch & 255}`, port: 1_000 + i },
+      })),
+    );
+  responder.receiver.takeInitiations(MAX_QUEUED_INITIATIONS, world.now);
+}
+
+test('cookies leave at a pace, and whoever asks next may get one', (t) => {
   const all = scene();
   flood(all);
-  const { world, responder, initiator } = all;
-  const forge = forger(responder.publicKey);
-  world.run(COOKIE_REPLIES_BURST * COOKIE_PACE_MS);
-  const batch = (): void =>
-    responder.receiveAll(Array.from({ length: 64 }, () => ({ bytes: forge(), from: elsewhere })));
-  const { cookie_sent: sent = 0, cookie_withheld: withheld = 0 } = droppedDuring(responder, () => {
-    for (let i = 0; i < 20; i++) batch();
-  });
-  t.deepEqual([sent, withheld], [COOKIE_REPLIES_BURST, 20 * 64 - COOKIE_REPLIES_BURST]);
-  const take = (): void => responder.receive(freshInitiation(all), initiator.endpoint);
+  const { world, responder } = all;
+  exhaustCookies(all);
+  const take = (): void => responder.receive(freshInitiation(all), elsewhere);
   t.deepEqual(droppedDuring(responder, take), { cookie_withheld: 1 });
   world.run(COOKIE_PACE_MS);
   t.deepEqual(droppedDuring(responder, take), { cookie_sent: 1 });
   t.deepEqual(droppedDuring(responder, take), { cookie_withheld: 1 });
+});
+
+test('a device gets its cookie where it was last heard, whoever else asks', (t) => {
+  const all = connected();
+  flood(all);
+  const { responder, initiator } = all;
+  exhaustCookies(all);
+  const take = (from = initiator.endpoint): void => responder.receive(freshInitiation(all), from);
+  t.deepEqual(
+    droppedDuring(responder, () => take()),
+    { cookie_sent: 1 },
+  );
+  t.deepEqual(
+    droppedDuring(responder, () => take(elsewhere)),
+    { cookie_withheld: 1 },
+  );
+  const { peer } = responder;
+  responder.tunnel.removePeer(peer);
+  t.deepEqual(
+    droppedDuring(responder, () => take()),
+    { cookie_withheld: 1 },
+  );
+});
+
+test('an initiation that waited until its sender sent another one is not computed', (t) => {
+  const all = scene();
+  const { world, responder } = all;
+  const forge = forger(responder.publicKey);
+  responder.receiveAll(Array.from({ length: 20 }, () => ({ bytes: forge(), from: elsewhere })));
+  const late = droppedDuring(responder, () =>
+    responder.receiver.takeInitiations(4, world.now + REKEY_TIMEOUT_MS - 1),
+  );
+  t.deepEqual(late, { initiation_invalid: 4 });
+  const tooLate = droppedDuring(responder, () =>
+    responder.receiver.takeInitiations(4, world.now + REKEY_TIMEOUT_MS),
+  );
+  t.deepEqual(tooLate, { initiation_stale: 8 });
+  t.is(responder.receiver.waitingInitiations, 0);
 });
 
 test('load lasts a second longer than its cause, and then cookies are asked for no more', (t) => {
