@@ -221,10 +221,13 @@ interface Followers {
   readonly presence: Presence;
 }
 
-function followersOf(options: Omit<ReconcilerOptions, 'onAmended' | 'wallMs'>): Followers {
+type Followed = Omit<ReconcilerOptions, 'onAmended' | 'onArrivals' | 'wallMs'>;
+
+function followersOf(options: Followed): Followers {
   const reconciler = new Reconciler({
     ...options,
     onAmended: ({ peers }) => presence.remove(goneFrom(peers)),
+    onArrivals: (heardElsewhere) => presence.letGo(heardElsewhere),
     wallMs: () => Date.now(),
   });
   const deviceOf: Watched['deviceOf'] = (key) => reconciler.servedDeviceOf(key);

@@ -249,7 +249,8 @@ export class Receiver {
 
   /** Computes the handshakes of up to `limit` waiting initiations. */
   takeInitiations(limit: number, now: number): void {
-    for (let taken = 0; taken < limit && this.#waitingCount > 0;) {
+    let taken = 0;
+    while (taken < limit && this.#waitingCount > 0) {
       const place = this.#firstWaiting;
       this.#firstWaiting = (place + 1) % MAX_QUEUED_INITIATIONS;
       this.#waitingCount--;

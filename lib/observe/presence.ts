@@ -1,7 +1,8 @@
 // Which devices are connected to this gateway, for the log and for metrics. A device connects by
 // its first handshake after a silence, and disconnects when no keys of it can serve any more: its
-// last handshake is older than REJECT_AFTER_TIME, or it is not served any longer. Ages are told by
-// a clock that nobody sets, so that a step of the wall clock disconnects nobody.
+// last handshake is older than REJECT_AFTER_TIME, or it shook hands with another gateway since, or
+// it is not served any longer. Ages are told by a clock that nobody sets, so that a step of the
+// wall clock disconnects nobody.
 
 import type { PeerSample } from '../../dataplane/index.ts';
 import type { Log } from '../services.ts';
@@ -17,7 +18,7 @@ export interface KnownDevice {
 }
 
 /** Why a device is connected no more. */
-type Ending = 'silent' | 'removed';
+type Ending = 'silent' | 'elsewhere' | 'removed';
 
 /** How often devices came and went since this process began. */
 export interface PresenceCounts {
@@ -35,6 +36,14 @@ interface Connection {
   readonly heardMs: number;
 }
 
+/** A device that another gateway shook hands with. */
+interface Departure {
+  /** Of that handshake, Unix time in ms. */
+  readonly handshakeMs: number;
+  /** Monotonic ms. */
+  readonly toldMs: number;
+}
+
 /** What a presence is made of. */
 export interface PresenceOptions {
   /** The device that is served under a public key; null where none is. */
@@ -50,8 +59,10 @@ export class Presence {
   readonly #nowMs: () => number;
   /** By public key, the one that shook hands last at the end. */
   readonly #connections = new Map<string, Connection>();
+  /** By public key, the one that was told of last at the end: what is sampled of it may be old. */
+  readonly #departures = new Map<string, Departure>();
   #connects = 0;
-  readonly #disconnects = { silent: 0, removed: 0 };
+  readonly #disconnects = { silent: 0, elsewhere: 0, removed: 0 };
 
   constructor(options: PresenceOptions) {
     this.#options = options;
@@ -75,6 +86,25 @@ export class Presence {
       if (nowMs - heardMs < ONLINE_MS) break;
       this.#end(publicKey, 'silent', nowMs);
     }
+    for (const [publicKey, { toldMs }] of this.#departures) {
+      if (nowMs - toldMs < ONLINE_MS) break;
+      this.#departures.delete(publicKey);
+    }
+  }
+
+  /**
+   * Ends the connections of devices that other gateways shook hands with since this one did: by
+   * public key, when (Unix ms).
+   */
+  letGo(heardElsewhere: ReadonlyMap<string, number>): void {
+    const nowMs = this.#nowMs();
+    for (const [publicKey, handshakeMs] of heardElsewhere) {
+      this.#departures.delete(publicKey);
+      this.#departures.set(publicKey, { handshakeMs, toldMs: nowMs });
+      const present = this.#connections.get(publicKey);
+      if (present !== undefined && present.handshakeMs < handshakeMs)
+        this.#end(publicKey, 'elsewhere', nowMs);
+    }
   }
 
   /** Ends the connections of devices that are not served any more. */
@@ -87,6 +117,8 @@ export class Presence {
     if (latestHandshakeMs === null) return;
     const present = this.#connections.get(publicKey);
     if (present?.handshakeMs === latestHandshakeMs) return;
+    const departure = this.#departures.get(publicKey);
+    if (departure !== undefined && latestHandshakeMs < departure.handshakeMs) return;
     // The last words of one that was removed come after it was.
     const device = this.#options.deviceOf(publicKey);
     if (device === null) return;

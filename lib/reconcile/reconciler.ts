@@ -44,6 +44,8 @@ export interface ReconcilerOptions {
   readonly log: Log;
   /** Is told what came into force. */
   readonly onAmended?: (amendment: Amendment) => void;
+  /** Is told who shook hands with other gateways: by public key, when (Unix ms). */
+  readonly onArrivals?: (heardElsewhere: ReadonlyMap<string, number>) => void;
   /** Unix time in ms. */
   readonly wallMs: () => number;
 }
@@ -311,7 +313,10 @@ export class Reconciler {
       this.#beatAtMs = nowMs;
     }
     const arrivals = await this.#neighbours.arrivals(nowMs);
-    if (arrivals.size > 0) (await this.#options.gateway).letGo(arrivals);
+    if (arrivals.size > 0) {
+      (await this.#options.gateway).letGo(arrivals);
+      this.#options.onArrivals?.(arrivals);
+    }
     if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_MS) {
       await pruneChanges(database, CHANGES_KEPT);
       this.#prunedAtMs = nowMs;

@@ -227,6 +227,12 @@ export async function aClientMovesAndComesBack(
   await sleep(SAMPLED_MS);
   const dropped = drops() - before;
   t.true(dropped > 1.6 * PINGS_PER_SECOND * ELSEWHERE_S, `${dropped} are counted, of both`);
+  const farewell = `"device_id":"${mover.device.id}"`;
+  const ends = from.postern.output.split('\n').filter((line) => line.includes('"elsewhere"'));
+  t.true(
+    ends.some((line) => line.includes(farewell)),
+    'the former says that it disconnected',
+  );
   t.log(`moved off a gateway that goes on sending: left alone, ${dropped} packets refused`);
 
   await mover.client.moveTo(`${from.address}:51820`);

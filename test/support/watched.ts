@@ -40,7 +40,11 @@ export function watchedWith(
       lastTurnMs: 1_000,
       isFailing: false,
     }),
-    presence: () => ({ connected: 1, connects: 2, disconnects: { silent: 1, removed: 0 } }),
+    presence: () => ({
+      connected: 1,
+      connects: 2,
+      disconnects: { silent: 1, elsewhere: 0, removed: 0 },
+    }),
     isSamplerFailing: () => false,
     ...fields,
   };

@@ -55,7 +55,7 @@ test('the first handshake after a silence connects, later ones do not', (t) => {
   t.deepEqual(presence.counts, {
     connected: 1,
     connects: 1,
-    disconnects: { silent: 0, removed: 0 },
+    disconnects: { silent: 0, elsewhere: 0, removed: 0 },
   });
 });
 
@@ -96,7 +96,38 @@ test('a device that is not served any more disconnects at once, and its last wor
   after(500, { latestHandshakeMs: 2 });
   t.deepEqual(told(lines), ['a device connected', 'a device disconnected']);
   t.like(lines.at(-1)?.fields, { reason: 'removed' });
-  t.deepEqual(presence.counts.disconnects, { silent: 0, removed: 1 });
+  t.deepEqual(presence.counts.disconnects, { silent: 0, elsewhere: 0, removed: 1 });
+});
+
+test('a device that another gateway shook hands with disconnects, and its last words are not heard', (t) => {
+  const { presence, lines, after } = setUp();
+  after(0, { latestHandshakeMs: 100 }, { publicKey: 'b', latestHandshakeMs: 100 });
+  presence.letGo(
+    new Map([
+      ['a', 150],
+      ['b', 50],
+      ['somebody else', 150],
+    ]),
+  );
+  after(500, { latestHandshakeMs: 100 }, { publicKey: 'b', latestHandshakeMs: 100 });
+  t.deepEqual(told(lines), ['a device connected', 'a device connected', 'a device disconnected']);
+  t.like(lines.at(-1)?.fields, { device_id: 'device a', reason: 'elsewhere' });
+  t.deepEqual(presence.counts.disconnects, { silent: 0, elsewhere: 1, removed: 0 });
+  t.is(presence.counts.connected, 1);
+});
+
+test('it connects again by its next handshake here, or by any once the other one is long ago', (t) => {
+  for (const [waitMs, handshakeMs] of [
+    [1_000, 200],
+    [ONLINE_MS, 120],
+  ] as const) {
+    const { presence, after } = setUp();
+    after(0, { latestHandshakeMs: 100 });
+    presence.letGo(new Map([['a', 150]]));
+    after(waitMs);
+    after(0, { latestHandshakeMs: handshakeMs });
+    t.is(presence.counts.connected, 1, String(waitMs));
+  }
 });
 
 test('a step of the wall clock, which dates handshakes, connects and disconnects nobody', (t) => {

@@ -79,6 +79,7 @@ test('devices that come and go are counted', (t) => {
   t.is(valueOf(families, 'wg_gateway_device_connects_total'), 2);
   t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'silent' }), 1);
   t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'removed' }), 0);
+  t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'elsewhere' }), 0);
 });
 
 test('what runs and whether it serves', (t) => {
