@@ -1,6 +1,7 @@
 // What a person is told when a command, or the start, cannot use the database: what is wrong, and
 // which setting to look at.
 
+import { statfsSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { isDatabaseAway, isDatabaseFull } from '../models/index.ts';
@@ -10,10 +11,24 @@ import { messageOf } from './observe/log.ts';
 export function sayFault(error: unknown, config: Config): string {
   const message = messageOf(error);
   const { setting, disk, folder } = placeOf(config);
-  if (isDatabaseFull(error)) return `no room is left (${message}); free space on ${disk}`;
+  if (isDatabaseFull(error) || (isDatabaseAway(error) && isFull(folder)))
+    return `no room is left (${message}); free space on ${disk}`;
   if (isDatabaseAway(error) || isAboutFileIn(folder, error))
     return `the database cannot be used (${message}); look at ${setting}`;
   return message;
+}
+
+/** What SQLite needs to open a file: without it, all that it says is that a disk failed. */
+const OPENING_BYTES = 65_536;
+
+function isFull(folder: string | null): boolean {
+  if (folder === null) return false;
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < OPENING_BYTES;
+  } catch {
+    return false;
+  }
 }
 
 interface Place {

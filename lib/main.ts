@@ -135,16 +135,20 @@ async function serveUntilStopped(config: Config, database: Database, log: Log): 
       else if (running !== null) reports.reloading(running.reload);
     });
   });
+  // Counted from the signal, also where the start still waits for a database.
+  const stopping = asked.then((signal) => {
+    log.info({ signal }, 'Postern stops');
+    reports.stopping();
+    setTimeout(() => {
+      log.error({}, 'the stop took too long and is ended by force');
+      // An exit would wait for what hangs: a thread that waits for a lock of the database, say.
+      process.kill(process.pid, 'SIGKILL');
+    }, STOP_MS).unref();
+  });
   running = await serve(config, database, log);
   const { isAlive } = running;
   reports.ready(`Postern serves at ${running.address}`, isAlive);
-  const signal = await asked;
-  log.info({ signal }, 'Postern stops');
-  reports.stopping();
-  setTimeout(() => {
-    log.error({}, 'the stop took too long and is ended by force');
-    process.exit(EXIT_FAILED);
-  }, STOP_MS).unref();
+  await stopping;
   await running.stop();
   log.info({}, 'Postern has stopped');
   return 0;

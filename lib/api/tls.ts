@@ -90,12 +90,15 @@ export function followCertificate(
 
 /** Differs whenever one of the files does; links are followed, since renewing often moves one. */
 function stateOf({ httpTlsCert, httpTlsKey }: Paths): string {
-  return [httpTlsCert, httpTlsKey]
-    .map((path) => {
-      const found = statSync(path ?? '', { throwIfNoEntry: false, bigint: true });
-      return found === undefined
-        ? 'none'
-        : `${found.dev}.${found.ino}.${found.size}.${found.mtimeNs}`;
-    })
-    .join(' ');
+  return `${stateOfFile(httpTlsCert ?? '')} ${stateOfFile(httpTlsKey ?? '')}`;
+}
+
+/** A folder may be closed to us, or a disk fail: that is a state as well, and told by reading. */
+function stateOfFile(path: string): string {
+  try {
+    const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+    return `${dev}.${ino}.${size}.${mtimeNs}`;
+  } catch (error) {
+    return messageOf(error);
+  }
 }

@@ -23,6 +23,9 @@ export const backupCommands: Partial<Record<CommandName, Run>> = { backup, resto
 /** Writes a backup of the database into a new file. */
 async function backup(_config: Config, database: Database, { operand }: Command): Promise<Outcome> {
   const file = operand ?? '';
+  // A stream that is cut short could not be told from a whole one by who reads it.
+  if (file === '' || file === '-')
+    throw new Error('a backup is written to a new file: name one, not "-"');
   // Sealed under another key than its values, it would open nowhere.
   if ((await executedMigrations(database)).length > 0) await refuseOtherKey(database);
   const made = await writeNewFile(file, (out) => writeBackup(database, out));

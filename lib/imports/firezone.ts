@@ -83,6 +83,9 @@ async function importUsers(
       'create',
     );
     if (!isFaultless(found)) faults.push(...faultLines(place, found));
+    // Who was shut out must not come in because a time was written in another way.
+    if (isGiven(record['disabled_at']) && timeOf(record['disabled_at']) === null)
+      faults.push(`${place}.disabled_at must be a time such as 2024-01-31T12:00:00Z, or null`);
     const { email = '', role = 'unprivileged' } = values;
     const known = present.get(emailKey(email));
     const id = known ?? freeId(record['id'], taken);
@@ -189,10 +192,16 @@ function madeAt(record: DumpRecord): { inserted_at?: Date } {
   return time === null ? {} : { inserted_at: time };
 }
 
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
 /** Reads a time of an answer. Firezone's are UTC, also where no zone is named. */
 function timeOf(value: unknown): Date | null {
-  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT[\d:.]+Z?$/.test(value)) return null;
-  const time = new Date(value.endsWith('Z') ? value : `${value}Z`);
+  const form = /^\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-]\d\d:\d\d)?$/;
+  const [text, zone] = (typeof value === 'string' ? form.exec(value) : null) ?? [];
+  if (text === undefined) return null;
+  const time = new Date(`${text.replace(' ', 'T')}${zone === undefined ? 'Z' : ''}`);
   return Number.isNaN(time.getTime()) ? null : time;
 }
 

@@ -7,6 +7,8 @@ import type { Database } from './database.ts';
 
 /** How often work is run again after its first run: each run may have waited seconds for a lock. */
 const RERUNS_MAX = 5;
+/** The same after a busy SQLite file: each run has waited for five seconds already. */
+const BUSY_RERUNS_MAX = 1;
 /**
  * The same after deadlocks, which are told at once. Each commit on one node of a Galera cluster
  * ends the writers under way on the others with that error, so a busy cluster needs more.
@@ -41,7 +43,8 @@ export async function rerunOnConflict<T>(database: Database, work: () => Promise
 function rerunsMax(error: unknown): number {
   const isDeadlock =
     error instanceof TransactionLostError || driverError(error).errno === ER_LOCK_DEADLOCK;
-  return isDeadlock ? DEADLOCK_RERUNS_MAX : RERUNS_MAX;
+  if (isDeadlock) return DEADLOCK_RERUNS_MAX;
+  return driverError(error).code === 'SQLITE_BUSY' ? BUSY_RERUNS_MAX : RERUNS_MAX;
 }
 
 /** True for what a rerun may mend. */

@@ -24,6 +24,12 @@ const rows: [error: unknown, environment: Record<string, string>, says: RegExp][
   ],
   [full, { DATABASE_URL: 'sqlite:/e/f' }, /free space on the disk of DATABASE_URL \(\/e\/f\)$/],
   [full, byUrl, /the disk of the database server, DATABASE_URL \(127\.0\.0\.1:1\)$/],
+  // All that SQLite says where there is no room to open a file; /proc has none.
+  [
+    Object.assign(new Error('SQLITE_IOERR: disk I/O error'), { code: 'SQLITE_IOERR' }),
+    { DATA_DIR: '/proc' },
+    /^no room is left \(SQLITE_IOERR.*free space on the disk of DATA_DIR \(\/proc\)$/,
+  ],
   [full, byHost, /the disk of the database server, DATABASE_HOST \(db\.test\)$/],
   [
     Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),

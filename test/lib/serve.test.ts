@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { serve, type Running } from '../../lib/serve.ts';
 import { openDatabase } from '../support/databases.ts';
@@ -273,6 +274,30 @@ test.serial('a signal stops the process cleanly', async (t) => {
     // The second one may find the process at its very end, where nothing is left to undo.
     if (!isTwice) t.is(child.exitCode, 0, output);
   }
+});
+
+test.serial('a signal also stops a start that waits for the database, in time', async (t) => {
+  const folder = dataDir(t);
+  t.is((await postern(['migrate'], { DATA_DIR: folder })).status, 0);
+  const { DatabaseSync } = await import('node:sqlite');
+  const holder = new DatabaseSync(join(folder, 'postern.sqlite'));
+  holder.exec('BEGIN IMMEDIATE');
+  const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
+    cwd: ROOT,
+    env: { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freePort()) },
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await sleep(2_000);
+  const askedAt = performance.now();
+  child.kill('SIGTERM');
+  await once(child, 'close');
+  t.true(performance.now() - askedAt < 6_000, output);
+  t.regex(output, /took too long and is ended by force/);
+  t.notRegex(output, /Postern serves|API token/);
+  holder.exec('ROLLBACK');
+  holder.close();
 });
 
 test.serial(

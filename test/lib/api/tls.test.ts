@@ -1,7 +1,7 @@
 // HTTPS without a proxy, over real sockets: certificates of files, changed while the server listens.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -87,6 +87,23 @@ test('HTTPS is served, and a certificate that is renewed is shown to whoever com
   const lines = log.length;
   await sleep(100);
   t.is(log.length, lines, 'said once');
+});
+
+test('files that cannot even be looked at leave the certificate as it is', async (t) => {
+  const paths = await files(t);
+  const serial = await paths.renew();
+  const { server, port } = await listen(t, paths);
+  const log: LogLine[] = [];
+  const following = followCertificate(paths, server.listener, logInto(log), 20);
+  t.teardown(following.stop);
+  // A link to itself is refused to everyone, root too, as a closed folder is to others.
+  rmSync(paths.httpTlsCert);
+  symlinkSync(paths.httpTlsCert, paths.httpTlsCert);
+  for (let i = 0; i < 250 && log.length === 0; i++) await sleep(20);
+  t.regex(log.at(-1)?.message ?? '', /could not be read again; the one before serves on/);
+  t.regex(JSON.stringify(log.at(-1)?.fields), /ELOOP/);
+  following.read();
+  t.is((await ask(port)).serial, serial);
 });
 
 test('the files can be read again at any time', async (t) => {

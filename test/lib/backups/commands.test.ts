@@ -1,7 +1,7 @@
 // The commands `backup` and `restore`: what they say and what they leave.
 
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { backupCommands } from '../../../lib/backups/commands.ts';
@@ -35,6 +35,14 @@ for (const kind of databaseKinds()) {
     await t.throwsAsync(runLine(database, folder, `backup ${file}`), {
       message: /is there already/,
     });
+  });
+
+  test(`${kind}: a backup goes to a file with a name, not into a stream`, async (t) => {
+    const database = await openAt(t, await makePlace(t, kind));
+    await migrate(database);
+    const folder = scratchFolder(t);
+    await t.throwsAsync(runLine(database, folder, 'backup -'), { message: /name one, not "-"/ });
+    t.false(existsSync('-'));
   });
 
   test(`${kind}: a restore that replaces keeps what was there in a backup`, async (t) => {

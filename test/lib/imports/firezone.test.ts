@@ -218,7 +218,11 @@ for (const kind of databaseKinds()) {
     const [wide, web, dns] = from.rules.data;
     const bad = {
       users: {
-        data: [...from.users.data, { ...from.users.data[0], email: 'nobody', role: 'king' }],
+        data: [
+          ...from.users.data,
+          { ...from.users.data[0], email: 'nobody', role: 'king' },
+          { ...from.users.data[1], id: randomUUID(), email: 'out@b.example', disabled_at: true },
+        ],
       },
       devices: {
         data: [
@@ -239,6 +243,7 @@ for (const kind of databaseKinds()) {
       'users[2].email is invalid email address',
       'users[2].role is invalid',
       'users[2].id has already been taken',
+      'users[3].disabled_at must be a time such as 2024-01-31T12:00:00Z, or null',
       'devices[1].ipv4 is not in the CIDR 100.64.0.0/10',
       'devices[1].user_id does not exist',
       'devices[2].mtu must be less than or equal to 1500',
@@ -254,6 +259,21 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.User.count(), 0);
     t.is(await database.models.Device.count(), 0);
     t.is(await database.models.Rule.count(), 0);
+  });
+
+  test(`${kind}: who was shut out stays so, however the time is written`, async (t) => {
+    for (const time of [
+      '2024-01-02T03:04:05+02:00',
+      '2024-01-02 01:04:05',
+      '2024-01-02T01:04:05.000Z',
+    ]) {
+      const { database, run } = await start(t, kind);
+      const from = dump();
+      Object.assign(from.users.data[1]!, { disabled_at: time });
+      await run(from);
+      const bob = await database.models.User.findByPk(from.bob);
+      t.deepEqual(bob?.disabled_at, new Date('2024-01-02T01:04:05Z'), time);
+    }
   });
 
   test(`${kind}: a trial says what would come, a second import what is there`, async (t) => {
