@@ -400,10 +400,11 @@ export class Pipeline {
   // ---- time ----
 
   /**
-   * Fires the timers that are due and takes initiations that wait. `engine.datagrams` still tells
-   * how many datagrams came in this turn.
+   * The end of a turn: fires the timers that are due and takes initiations that wait, if there are
+   * any. `engine.datagrams` still tells how many datagrams came in this turn.
    */
   expire(now: number, wallMs: number): void {
+    if (this.nextTimeout(now) > now) return;
     this.#begin(now, wallMs);
     this.#tunnel.timers.expire(now, TIMERS_PER_TURN);
     this.#receiver.takeInitiations(this.#initiationsPerTurn(), now);

@@ -174,7 +174,7 @@ class Loop {
         moved ||= engine.packets.count > 0;
         this.#pipeline.outbound(now, wallMs);
       }
-      if (this.#pipeline.nextTimeout(now) <= now) this.#pipeline.expire(now, wallMs);
+      this.#pipeline.expire(now, wallMs);
     } catch (error) {
       this.#pipeline.drop(reasons.internal_error);
       this.#reportFault(error, now);

@@ -11,7 +11,7 @@ import { messageOf } from './observe/log.ts';
 export function sayFault(error: unknown, config: Config): string {
   const message = messageOf(error);
   const { setting, disk, folder } = placeOf(config);
-  if (isDatabaseFull(error) || (isDatabaseAway(error) && isFull(folder)))
+  if (isDatabaseFull(error) || (isDatabaseAway(error) && hasNoRoom(folder)))
     return `no room is left (${message}); free space on ${disk}`;
   if (isDatabaseAway(error) || isAboutFileIn(folder, error))
     return `the database cannot be used (${message}); look at ${setting}`;
@@ -21,7 +21,7 @@ export function sayFault(error: unknown, config: Config): string {
 /** What SQLite needs to open a file: without it, all that it says is that a disk failed. */
 const OPENING_BYTES = 65_536;
 
-function isFull(folder: string | null): boolean {
+function hasNoRoom(folder: string | null): boolean {
   if (folder === null) return false;
   try {
     const { bavail, bsize } = statfsSync(folder);

@@ -118,7 +118,6 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
 
   /** Fires the timers that are due. */
   expire(): void {
-    if (this.nextTimeout() <= this.#around.now)
-      this.pipeline.expire(this.#around.now, this.#around.wallMs);
+    this.pipeline.expire(this.#around.now, this.#around.wallMs);
   }
 }

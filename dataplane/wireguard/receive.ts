@@ -249,25 +249,24 @@ export class Receiver {
 
   /** Computes the handshakes of up to `limit` waiting initiations. */
   takeInitiations(limit: number, now: number): void {
+    const tunnel = this.#tunnel;
     let taken = 0;
     while (taken < limit && this.#waitingCount > 0) {
       const place = this.#firstWaiting;
       this.#firstWaiting = (place + 1) % MAX_QUEUED_INITIATIONS;
       this.#waitingCount--;
-      this.#sources.leave(
-        sourceOf(this.#tunnel.engine.endpoints, endpointLayout.waiting + place),
-        now,
-      );
+      const from = endpointLayout.waiting + place;
+      this.#sources.leave(sourceOf(tunnel.engine.endpoints, from), now);
       // Its sender has begun anew by now, and would not take the answer.
       if (now - this.#waitingSince[place]! >= REKEY_TIMEOUT_MS) {
-        this.#tunnel.drop(reasons.initiation_stale);
+        tunnel.drop(reasons.initiation_stale);
         continue;
       }
       taken++;
       const start = place * initiation.bytes;
       const message = this.#waiting.subarray(start, start + initiation.bytes);
-      const reason = this.#takeInitiation(message, endpointLayout.waiting + place, now);
-      if (reason !== reasons.none) this.#tunnel.drop(reason);
+      const reason = this.#takeInitiation(message, from, now);
+      if (reason !== reasons.none) tunnel.drop(reason);
     }
   }
 

@@ -84,7 +84,8 @@ async function importUsers(
     );
     if (!isFaultless(found)) faults.push(...faultLines(place, found));
     // Who was shut out must not come in because a time was written in another way.
-    if (isGiven(record['disabled_at']) && timeOf(record['disabled_at']) === null)
+    const disabledAt = record['disabled_at'] ?? null;
+    if (disabledAt !== null && timeOf(disabledAt) === null)
       faults.push(`${place}.disabled_at must be a time such as 2024-01-31T12:00:00Z, or null`);
     const { email = '', role = 'unprivileged' } = values;
     const known = present.get(emailKey(email));
@@ -190,10 +191,6 @@ function freeId(id: unknown, taken: ReadonlySet<string>): string {
 function madeAt(record: DumpRecord): { inserted_at?: Date } {
   const time = timeOf(record['inserted_at']);
   return time === null ? {} : { inserted_at: time };
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 /** Reads a time of an answer. Firezone's are UTC, also where no zone is named. */

@@ -280,7 +280,7 @@ class Tunnel {
     while (to.end.receive()) {
       const [, now, wallMs] = this.#clock;
       to.pipeline.inbound(now, wallMs);
-      if (to.pipeline.nextTimeout(now) <= now) to.pipeline.expire(now, wallMs);
+      to.pipeline.expire(now, wallMs);
       to.end.engine.datagrams.count = 0;
     }
     to.end.flush();

@@ -95,8 +95,7 @@ class Scene {
       copyEndpoint(engine.endpoints, TARGET, n);
     }
     this.pipeline.inbound(world.now, world.wallMs);
-    if (this.pipeline.nextTimeout(world.now) <= world.now)
-      this.pipeline.expire(world.now, world.wallMs);
+    this.pipeline.expire(world.now, world.wallMs);
     engine.datagrams.count = 0;
     this.deliver(i);
   }
