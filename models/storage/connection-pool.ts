@@ -17,6 +17,8 @@ interface Waiter<Connection> {
   resolve: (connection: Connection) => void;
   reject: (error: Error) => void;
   timer: NodeJS.Timeout;
+  /** Monotonic ms. */
+  askedAt: number;
 }
 
 /** Keeps connections open between uses and lends each to one user at a time. */
@@ -82,6 +84,18 @@ export class ConnectionPool<Connection> {
     }
   }
 
+  /** Refuses those who have waited for so long, where waiting on would come to the same. */
+  refuseWaiters(waitedMs: number, error: Error): void {
+    const now = performance.now();
+    // They stand in the order of asking.
+    const staying = this.#waiters.findIndex(({ askedAt }) => now - askedAt < waitedMs);
+    const count = staying === -1 ? this.#waiters.length : staying;
+    for (const waiter of this.#waiters.splice(0, count)) {
+      clearTimeout(waiter.timer);
+      waiter.reject(error);
+    }
+  }
+
   /** True while this connection is lent by this pool. */
   owns(connection: Connection): boolean {
     return this.#lent.has(connection);
@@ -90,10 +104,7 @@ export class ConnectionPool<Connection> {
   /** Refuses further users, lets present ones finish, then ends every connection. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const waiter of this.#waiters.splice(0)) {
-      clearTimeout(waiter.timer);
-      waiter.reject(new Error('The database was closed'));
-    }
+    this.refuseWaiters(0, new Error('The database was closed'));
     if (this.#lent.size + this.#opening > 0)
       await new Promise<void>((resolve) => (this.#whenUnused = resolve));
     await Promise.all(this.#idle.splice(0).map((idle) => this.#options.close(idle)));
@@ -106,7 +117,7 @@ export class ConnectionPool<Connection> {
         const text = `No database connection came free within ${this.#options.acquireTimeoutMs} ms`;
         reject(new ConnectionAcquireTimeoutError(new Error(text)));
       }, this.#options.acquireTimeoutMs);
-      const waiter: Waiter<Connection> = { resolve, reject, timer };
+      const waiter: Waiter<Connection> = { resolve, reject, timer, askedAt: performance.now() };
       this.#waiters.push(waiter);
     });
   }

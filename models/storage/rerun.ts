@@ -7,13 +7,17 @@ import type { Database } from './database.ts';
 
 /** How often work is run again after its first run: each run may have waited seconds for a lock. */
 const RERUNS_MAX = 5;
-/** The same after a busy SQLite file: each run has waited for five seconds already. */
-const BUSY_RERUNS_MAX = 1;
 /**
  * The same after deadlocks, which are told at once. Each commit on one node of a Galera cluster
  * ends the writers under way on the others with that error, so a busy cluster needs more.
  */
 const DEADLOCK_RERUNS_MAX = 15;
+/**
+ * How long a statement waits for a SQLite file that another program holds. A write that has waited
+ * for so long, for that or for its turn behind writes that did, is refused and not run again: it
+ * waits at most twice as long, however many stand before it.
+ */
+export const BUSY_TIMEOUT_MS = 5_000;
 /** The first pause is up to this long, each further one up to twice as long, to a limit. */
 const FIRST_PAUSE_MS = 10;
 const PAUSE_MS_MAX = 160;
@@ -28,11 +32,13 @@ export class TransactionLostError extends Error {
 
 /** Runs work, again where it met a passing conflict; the work must be whole and repeatable. */
 export async function rerunOnConflict<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
   for (let rerun = 1; ; rerun += 1) {
     try {
       return await work();
     } catch (error) {
       if (!isConflict(error) || rerun > rerunsMax(error)) throw error;
+      if (isBusy(error) && performance.now() - startedAt >= BUSY_TIMEOUT_MS) throw error;
       const text = 'a transaction met a conflict and is run again';
       database.log?.info({ rerun, conflict: (error as Error).message }, text);
       await sleep(Math.random() * Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** (rerun - 1)));
@@ -43,15 +49,19 @@ export async function rerunOnConflict<T>(database: Database, work: () => Promise
 function rerunsMax(error: unknown): number {
   const isDeadlock =
     error instanceof TransactionLostError || driverError(error).errno === ER_LOCK_DEADLOCK;
-  if (isDeadlock) return DEADLOCK_RERUNS_MAX;
-  return driverError(error).code === 'SQLITE_BUSY' ? BUSY_RERUNS_MAX : RERUNS_MAX;
+  return isDeadlock ? DEADLOCK_RERUNS_MAX : RERUNS_MAX;
+}
+
+/** True when another program holds the SQLite file. */
+export function isBusy(error: unknown): boolean {
+  return driverError(error).code === 'SQLITE_BUSY';
 }
 
 /** True for what a rerun may mend. */
 export function isConflict(error: unknown): boolean {
   if (error instanceof TransactionLostError) return true;
-  const { code, errno } = driverError(error);
-  return errno === ER_LOCK_DEADLOCK || errno === ER_LOCK_WAIT_TIMEOUT || code === 'SQLITE_BUSY';
+  const { errno } = driverError(error);
+  return errno === ER_LOCK_DEADLOCK || errno === ER_LOCK_WAIT_TIMEOUT || isBusy(error);
 }
 
 /** MySQL's errors for a disk, or a table, that takes nothing more; others only quote the system. */

@@ -4,6 +4,7 @@
 
 import { ConnectionError } from 'sequelize';
 import sqlite3 from 'sqlite3';
+import { isBusy } from './rerun.ts';
 
 /** Prepared statements kept per connection; the one used longest ago gives way. */
 const PREPARED_MAX = 100;
@@ -24,20 +25,26 @@ export class SqliteConnection {
   uuid: string | undefined;
   readonly #sqlite: sqlite3.Database;
   readonly #prepared = new Map<string, sqlite3.Statement>();
+  readonly #onBusy: () => void;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(sqlite: sqlite3.Database) {
+  private constructor(sqlite: sqlite3.Database, onBusy: () => void) {
     this.#sqlite = sqlite;
+    this.#onBusy = onBusy;
   }
 
-  /** Opens an existing file and runs the pragmas. */
-  static async open(path: string, pragmas: readonly string[]): Promise<SqliteConnection> {
+  /** Opens an existing file and runs the pragmas; `onBusy` hears of statements that met a lock. */
+  static async open(
+    path: string,
+    pragmas: readonly string[],
+    onBusy: () => void = () => undefined,
+  ): Promise<SqliteConnection> {
     const sqlite = await new Promise<sqlite3.Database>((resolve, reject) => {
       const opened = new sqlite3.Database(path, sqlite3.OPEN_READWRITE, (error) =>
         error === null ? resolve(opened) : reject(new ConnectionError(error)),
       );
     });
-    const connection = new SqliteConnection(sqlite);
+    const connection = new SqliteConnection(sqlite, onBusy);
     try {
       await runPragmas(sqlite, pragmas);
       return connection;
@@ -49,11 +56,13 @@ export class SqliteConnection {
 
   /** Runs a statement after those that were asked for before it. Never rejects. */
   execute(method: Method, sql: string, parameters: unknown): Promise<Outcome> {
-    const outcome = this.#last.then(() =>
-      comesAgain(sql, parameters)
-        ? this.#executePrepared(method, sql, parameters)
-        : this.#executeOnce(method, sql, parameters),
-    );
+    const outcome = this.#last.then(async () => {
+      const found = comesAgain(sql, parameters)
+        ? await this.#executePrepared(method, sql, parameters)
+        : await this.#executeOnce(method, sql, parameters);
+      if (isBusy(found.error)) this.#onBusy();
+      return found;
+    });
     this.#last = outcome;
     return outcome;
   }

@@ -11,18 +11,18 @@ import {
   mkdtempSync,
   openSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { Sequelize } from 'sequelize';
+import { ConnectionAcquireTimeoutError, ConnectionError, type Sequelize } from 'sequelize';
 import { ConnectionPool } from './connection-pool.ts';
 import { giveToOwnerOf } from './ownership.ts';
+import { BUSY_TIMEOUT_MS } from './rerun.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { useSqliteQueries } from './sqlite-query.ts';
 
-/** How long a statement waits for a lock that another process holds. */
-const BUSY_TIMEOUT_MS = 5000;
 /** How long one waits inside this process for the writer, or for a reader. */
 const ACQUIRE_TIMEOUT_MS = 30_000;
 
@@ -86,10 +86,12 @@ interface Wanted {
 
 /** Sequelize's connection manager for one SQLite file. */
 class SqliteConnections {
+  readonly #file: OpenedFile;
   readonly #writer: ConnectionPool<SqliteConnection>;
   readonly #readers: ConnectionPool<SqliteConnection>;
 
   constructor(path: string, readers: number) {
+    this.#file = new OpenedFile(path);
     const shared = {
       close: (connection: SqliteConnection) => connection.close(),
       acquireTimeoutMs: ACQUIRE_TIMEOUT_MS,
@@ -97,7 +99,7 @@ class SqliteConnections {
     this.#writer = new ConnectionPool({
       ...shared,
       limit: 1,
-      open: () => SqliteConnection.open(path, PRAGMAS),
+      open: () => SqliteConnection.open(path, PRAGMAS, () => this.#onBusy()),
     });
     this.#readers = new ConnectionPool({
       ...shared,
@@ -107,8 +109,16 @@ class SqliteConnections {
   }
 
   /** Lends a reader for a SELECT or a read-only transaction, else the writer. */
-  getConnection(wanted: Wanted): Promise<SqliteConnection> {
-    return wanted.type === 'SELECT' ? this.#readers.acquire() : this.#writer.acquire();
+  async getConnection(wanted: Wanted): Promise<SqliteConnection> {
+    if (wanted.type === 'SELECT') return this.#readers.acquire();
+    const writer = await this.#writer.acquire();
+    try {
+      this.#file.assertInPlace();
+    } catch (error) {
+      this.#writer.release(writer);
+      throw error;
+    }
+    return writer;
   }
 
   /** Takes back a connection after a statement or a finished transaction. */
@@ -127,8 +137,43 @@ class SqliteConnections {
     await this.#writer.close();
   }
 
+  /** Another program holds the file: those who have waited for as long give up as well. */
+  #onBusy(): void {
+    const text = `another program has held the database file for ${BUSY_TIMEOUT_MS} ms`;
+    this.#writer.refuseWaiters(BUSY_TIMEOUT_MS, new ConnectionAcquireTimeoutError(new Error(text)));
+  }
+
   #poolOf(connection: SqliteConnection): ConnectionPool<SqliteConnection> {
     return this.#writer.owns(connection) ? this.#writer : this.#readers;
+  }
+}
+
+/**
+ * A file that stays open: moved away or removed, it would take every write and none would be found
+ * at the next start.
+ */
+class OpenedFile {
+  readonly #path: string;
+  readonly #inode: number;
+  readonly #device: number;
+
+  constructor(path: string) {
+    const { ino, dev } = statSync(path);
+    this.#path = path;
+    this.#inode = ino;
+    this.#device = dev;
+  }
+
+  /** Throws a ConnectionError where another file, or none, has the name of the one that is open. */
+  assertInPlace(): void {
+    const found = statSync(this.#path, { throwIfNoEntry: false });
+    if (found?.ino === this.#inode && found.dev === this.#device) return;
+    throw new ConnectionError(
+      new Error(
+        `${this.#path} was ${found === undefined ? 'moved or removed' : 'replaced'} while it was ` +
+          'in use, so nothing is written: put it back, or start again to use what is there',
+      ),
+    );
   }
 }
 

@@ -65,6 +65,20 @@ test('one waits no longer than the time limit, and the place goes to the next', 
   t.is(await next, first);
 });
 
+test('those who have waited for so long are refused, the others keep their place', async (t) => {
+  const { pool } = poolOf(1);
+  const first = await pool.acquire();
+  const early = [pool.acquire(), pool.acquire()].map((waiting) =>
+    t.throwsAsync(waiting, { message: 'enough' }),
+  );
+  await sleep(40);
+  const late = pool.acquire();
+  pool.refuseWaiters(30, new Error('enough'));
+  await Promise.all(early);
+  pool.release(first);
+  t.is(await late, first);
+});
+
 test('a destroyed connection is ended, and whoever waits gets another', async (t) => {
   const { pool, closed } = poolOf(1);
   const first = await pool.acquire();

@@ -6,11 +6,14 @@ import { DatabaseError } from 'sequelize';
 import sqlite3 from 'sqlite3';
 import {
   type Database,
+  isDatabaseAway,
+  migrate,
   type Transaction,
   type User,
   writeTransaction,
 } from '../../../models/index.ts';
 import {
+  BUSY_TIMEOUT_MS,
   driverError,
   isConflict,
   isDiskFault,
@@ -19,18 +22,17 @@ import {
   TransactionLostError,
 } from '../../../models/storage/rerun.ts';
 import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
-import { migrate } from '../../../models/index.ts';
 import { addUser, userValues } from '../fixtures.ts';
 
 const busy = (): Error =>
   new DatabaseError(Object.assign(new Error('locked'), { code: 'SQLITE_BUSY', sql: '' }));
 
-test('a conflict is met with five more runs, a busy file with one, then it is the answer', async (t) => {
+test('a conflict is met with five more runs, then it is the answer', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const late = Object.assign(new Error('Lock wait timeout exceeded'), { errno: 1205, sql: '' });
   for (const [fault, expected] of [
     [new DatabaseError(late), 6],
-    [busy(), 2],
+    [busy(), 6],
   ] as const) {
     let runs = 0;
     const error = await t.throwsAsync(
@@ -112,31 +114,41 @@ test('faults of the disk are told from conflicts', (t) => {
   t.false(isFull(of('SQLITE_IOERR')));
 });
 
-test('a file that another process keeps busy is waited for, and then tried again', async (t) => {
-  const place = await makePlace(t, 'sqlite');
-  const database = await openAt(t, place);
-  await migrate(database);
-  const other = new sqlite3.Database(place.url.slice('sqlite:'.length));
-  const run = (sql: string) =>
-    new Promise<void>((resolve, reject) => {
-      other.run(sql, (error) => (error === null ? resolve() : reject(error)));
-    });
-  await run('BEGIN IMMEDIATE');
+test('a file that another process keeps busy is waited for', async (t) => {
+  const { database, letGo } = await heldByAnother(t);
   let runs = 0;
   const writing = writeTransaction(database, async (transaction) => {
     runs += 1;
     await database.models.User.create(userValues(), { transaction });
   });
-  // Longer than busy_timeout: BEGIN fails once before the lock comes free.
-  await sleep(5500);
+  await sleep(BUSY_TIMEOUT_MS - 1_500);
   t.is(runs, 0);
-  await run('COMMIT');
+  await letGo();
   await writing;
   t.is(runs, 1);
   t.is(await database.models.User.count(), 1);
-  await new Promise<void>((resolve) => {
-    other.close(() => resolve());
-  });
+});
+
+test('however many writes wait for a busy file, each is refused in time', async (t) => {
+  const { database, letGo } = await heldByAnother(t);
+  const startedAt = performance.now();
+  const ends = await Promise.all(
+    Array.from({ length: 12 }, async (_, i) => {
+      await sleep(i * 100);
+      const write = writeTransaction(database, (transaction) =>
+        database.models.User.create(userValues(), { transaction }),
+      );
+      t.true(isDatabaseAway(await t.throwsAsync(write)));
+      return performance.now() - startedAt - i * 100;
+    }),
+  );
+  // Those that came late waited for the turn of one more.
+  t.true(Math.max(...ends) < 2 * BUSY_TIMEOUT_MS + 1_500, `${Math.max(...ends)} ms`);
+  await letGo();
+  await writeTransaction(database, (transaction) =>
+    database.models.User.create(userValues(), { transaction }),
+  );
+  t.is(await database.models.User.count(), 1);
 });
 
 if (databaseKinds().includes('mariadb')) {
@@ -188,6 +200,28 @@ if (databaseKinds().includes('mariadb')) {
     await user!.reload();
     t.is(user!.role, 'admin');
   });
+}
+
+/** A database whose file another program holds until `letGo`. */
+async function heldByAnother(
+  t: ExecutionContext,
+): Promise<{ database: Database; letGo: () => Promise<void> }> {
+  const place = await makePlace(t, 'sqlite');
+  const database = await openAt(t, place);
+  await migrate(database);
+  const other = new sqlite3.Database(place.url.slice('sqlite:'.length));
+  const run = (sql: string) =>
+    new Promise<void>((resolve, reject) => {
+      other.run(sql, (error) => (error === null ? resolve() : reject(error)));
+    });
+  await run('BEGIN IMMEDIATE');
+  const letGo = async (): Promise<void> => {
+    await run('COMMIT');
+    await new Promise<void>((resolve) => {
+      other.close(() => resolve());
+    });
+  };
+  return { database, letGo };
 }
 
 async function twoUsers(t: ExecutionContext): Promise<{ database: Database; users: User[] }> {

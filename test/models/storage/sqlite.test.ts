@@ -1,15 +1,17 @@
 // SQLite files and connections: permissions, pragmas on every connection, one writer at a time.
 
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'ava';
 import {
   type Database,
+  isDatabaseAway,
   readTransaction,
   type Transaction,
   writeTransaction,
 } from '../../../models/index.ts';
+import { BUSY_TIMEOUT_MS } from '../../../models/storage/rerun.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
 import { makePlace, openAt, openDatabase } from '../../support/databases.ts';
 import { addUser, userValues } from '../fixtures.ts';
@@ -59,7 +61,7 @@ test('every connection waits, keeps foreign keys and syncs each commit', async (
     return values;
   };
   // Synchronous 2 is FULL.
-  const expected = ['wal', 2, 5000, 1];
+  const expected = ['wal', 2, BUSY_TIMEOUT_MS, 1];
   t.deepEqual((await writeTransaction(database, pragmas)).result, expected);
   const readers = Array.from({ length: 5 }, () => readTransaction(database, pragmas));
   for (const reader of readers) t.deepEqual(await reader, expected);
@@ -73,6 +75,23 @@ test('a reader cannot write', async (t) => {
     ),
     { message: /readonly/ },
   );
+});
+
+test('nothing is written to a file that was moved away or replaced', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const path = fileOf(database);
+  const write = () => addUser(database);
+  await write();
+  renameSync(path, `${path}.away`);
+  const moved = await t.throwsAsync(write, { message: /was moved or removed while it was in use/ });
+  t.true(isDatabaseAway(moved));
+  writeFileSync(path, '');
+  t.true(
+    isDatabaseAway(await t.throwsAsync(write, { message: /was replaced while it was in use/ })),
+  );
+  renameSync(`${path}.away`, path);
+  await write();
+  t.is(await database.models.User.count(), 2);
 });
 
 test('writers take turns in the order of asking', async (t) => {

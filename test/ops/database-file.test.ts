@@ -1,0 +1,71 @@
+// What others do to the file of a SQLite database while a gateway serves from it: they hold it for
+// a write of their own, or take it away.
+
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import sqlite3 from 'sqlite3';
+import { startGateway } from '../support/gateway-process.ts';
+import { until } from '../support/postern.ts';
+
+const HELD_MS = 20_000;
+/** Twice what a statement waits (models/storage/rerun.ts), and what a busy machine adds. */
+const ANSWERED_MS = 12_000;
+
+test('while another program holds the file, writes are told so in time', async (t) => {
+  const { call, environment } = await startGateway(t);
+  const other = new sqlite3.Database(join(environment['DATA_DIR']!, 'postern.sqlite'));
+  const run = (sql: string) =>
+    new Promise<void>((resolve, reject) => {
+      other.run(sql, (error) => (error === null ? resolve() : reject(error)));
+    });
+  await run('BEGIN IMMEDIATE');
+  const untilMs = performance.now() + HELD_MS;
+  const write = async (i: number): Promise<void> => {
+    const askedAt = performance.now();
+    const user = { email: `${i}@example.test` };
+    const { status, headers } = await call('POST', '/v0/users', { user });
+    const tookMs = performance.now() - askedAt;
+    t.true(tookMs < ANSWERED_MS, `answered after ${Math.round(tookMs)} ms`);
+    // Those that still wait when the file comes free are done.
+    if (askedAt + tookMs < untilMs) t.is(status, 503);
+    if (status === 503) t.is(headers['retry-after'], '5');
+  };
+  const writes: Promise<void>[] = [];
+  for (let i = 0; performance.now() < untilMs; i += 1) {
+    writes.push(write(i));
+    t.is((await call('GET', '/v0/users')).status, 200);
+    await sleep(1_000);
+  }
+  await run('COMMIT');
+  await Promise.all(writes);
+  t.is((await call('POST', '/v0/users', { user: { email: 'after@example.test' } })).status, 201);
+  await until('the gateway is ready', async () => (await call('GET', '/readyz')).status === 200);
+  await new Promise<void>((resolve) => {
+    other.close(() => resolve());
+  });
+});
+
+test('a file that is taken away takes no write, and serves again where it was', async (t) => {
+  const { call, environment } = await startGateway(t);
+  const file = join(environment['DATA_DIR']!, 'postern.sqlite');
+  const add = async (name: string): Promise<number> =>
+    (await call('POST', '/v0/users', { user: { email: `${name}@example.test` } })).status;
+  t.is(await add('before'), 201);
+  renameSync(file, `${file}.away`);
+  t.is(await add('meanwhile'), 503);
+  await until(
+    'readiness says it',
+    async () => (await call('GET', '/readyz')).status === 503,
+    20_000,
+  );
+  renameSync(`${file}.away`, file);
+  t.is(await add('after'), 201);
+  await until('the gateway is ready', async () => (await call('GET', '/readyz')).status === 200);
+  const { body } = await call('GET', '/v0/users');
+  t.deepEqual(
+    (body as { data: { email: string }[] }).data.map(({ email }) => email),
+    ['admin@example.com', 'before@example.test', 'after@example.test'],
+  );
+});
