@@ -16,6 +16,7 @@ import {
 import { fixedSettingsOf, readFixedSettings } from './api/v0/fixed-settings.ts';
 import { backUpBefore } from './backups/automatic.ts';
 import { backupCommands } from './backups/commands.ts';
+import { unknownKeys } from './backups/keys.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands, type Outcome } from './commands.ts';
 import { sayFault } from './database-fault.ts';
@@ -83,8 +84,11 @@ async function upgrade(config: Config, database: Database, log: Log, checksKey: 
   await migrate(database, {
     checksKey,
     beforeUpgrade: async () => {
-      const backup = await backUpBefore('before-upgrade', config, database);
-      log.info({ backup }, 'the database was backed up before it is migrated');
+      const { path: backup, keys } = await backUpBefore('before-upgrade', config, database);
+      log.info({ backup, keys }, 'the database was backed up before it is migrated');
+      const unknown = unknownKeys(keys, database);
+      if (unknown.length > 0)
+        log.warn({ backup, keys: unknown }, 'that backup needs keys that are not known here');
     },
   });
 }

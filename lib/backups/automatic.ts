@@ -17,18 +17,29 @@ export type Occasion = 'before-upgrade' | 'before-restore';
 /** `before-upgrade-0006-20261121T085900.123Z.backup`: names sort by their times. */
 const NAME = /^before-(upgrade|restore)-\d{4}-(\d{8}T\d{6}\.\d{3}Z)\.backup$/;
 
-/** Makes one, forgets old ones, and returns where it is; throws when there cannot be one. */
+/** One that was made. */
+export interface MadeBefore {
+  readonly path: string;
+  /**
+   * Ids of the keys that restoring it needs. Whatever they are, it is made: before a rescue the
+   * database may be under a key that is not known here, and nobody can tell that it is lost.
+   */
+  readonly keys: readonly string[];
+}
+
+/** Makes one, forgets old ones, and says where it is; throws when there cannot be one. */
 export async function backUpBefore(
   occasion: Occasion,
   config: Config,
   database: Database,
-): Promise<string> {
+): Promise<MadeBefore> {
   const folder = folderOf(config);
   const schema = (await executedMigrations(database)).at(-1)?.slice(0, 4) ?? '0000';
   const time = new Date().toISOString().replaceAll(/[-:]/g, '');
   const path = join(folder, `${occasion}-${schema}-${time}.backup`);
+  let keys: readonly string[];
   try {
-    await writeNewFile(path, (out) => writeBackup(database, out));
+    ({ keys } = await writeNewFile(path, (out) => writeBackup(database, out)));
   } catch (error) {
     throw new Error(
       `a backup comes first, and none could be made, so nothing was changed: ${messageOf(error)}`,
@@ -36,7 +47,7 @@ export async function backUpBefore(
     );
   }
   forgetOld(folder);
-  return path;
+  return { path, keys };
 }
 
 function folderOf({ databaseHost, databaseUrl, dataDir }: Config): string {

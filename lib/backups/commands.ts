@@ -12,8 +12,9 @@ import {
 } from '../../models/index.ts';
 import type { Command, CommandName } from '../cli.ts';
 import type { Outcome } from '../commands.ts';
-import { backUpBefore } from './automatic.ts';
+import { backUpBefore, type MadeBefore } from './automatic.ts';
 import { writeNewFile } from './file.ts';
+import { FINISH_ROTATION, sayKeys, unknownKeys } from './keys.ts';
 
 type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
 
@@ -33,10 +34,32 @@ async function backup(_config: Config, database: Database, { operand }: Command)
   return {
     text:
       `${file} holds ${made.rows} rows: ${users} users, ${devices} devices, ${rules} rules and ` +
-      `what belongs to them.\nIts secrets open with encryption key ${made.key} alone, which is ` +
-      'not in it: keep that key elsewhere.',
+      `what belongs to them.\nIts secrets ${sayKeys(made.keys, database)}. Keys are not in ` +
+      'it: keep them elsewhere.',
     data: { file, ...made },
+    ...noted(adviceOn(made.keys, database)),
   };
+}
+
+/** A backup that needs several keys is better than none, and worse than one that needs one. */
+function adviceOn(keys: readonly string[], database: Database): string | null {
+  const unknown = unknownKeys(keys, database);
+  if (unknown.length > 0)
+    return (
+      `Secrets are encrypted with a key that is not known here (${unknown.join(', ')}), and this ` +
+      'backup cannot be restored without it. Set DATABASE_ENCRYPTION_KEY_OLD to that key; if it ' +
+      `is lost, ${FINISH_ROTATION} names these secrets: set them anew. Then back up again.`
+    );
+  if (keys.length > 1)
+    return (
+      'Two encryption keys are in use, as in the middle of a rotation. Finish it ' +
+      `(${FINISH_ROTATION}), then back up again: one key is enough then.`
+    );
+  return null;
+}
+
+function noted(note: string | null): Pick<Outcome, 'note'> {
+  return note === null ? {} : { note };
 }
 
 /** Puts a backup into the database. */
@@ -47,17 +70,40 @@ async function restore(
 ): Promise<Outcome> {
   const file = operand ?? '';
   if (!existsSync(file)) throw new Error(`there is no file ${file}`);
-  let saved: string | null = null;
+  const saved: MadeBefore[] = [];
   const restored = await restoreBackup(database, file, {
     replace: options.replace,
     scratch: config.dataDir,
     beforeReplacing: async () => {
-      saved = await backUpBefore('before-restore', config, database);
+      saved.push(await backUpBefore('before-restore', config, database));
     },
   });
-  const replaced = saved === null ? '' : `\nWhat it held before is in ${saved as string}.`;
+  const [before] = saved;
   return {
-    text: `The database holds the ${restored.rows} rows of ${file}, made at ${restored.made_at}.${replaced}`,
-    data: { file, ...restored, replaced: saved },
+    text:
+      `The database holds the ${restored.rows} rows of ${file}, made at ${restored.made_at}.` +
+      (before === undefined ? '' : `\n${sayReplaced(before, database)}`),
+    data: {
+      file,
+      ...restored,
+      replaced: before?.path ?? null,
+      replaced_keys: before?.keys ?? null,
+    },
+    ...noted(adviceAfter(restored.keys, database)),
   };
+}
+
+function sayReplaced({ path, keys }: MadeBefore, database: Database): string {
+  const place = `What it held before is in ${path}.`;
+  return keys.length === 1 ? place : `${place} Its secrets ${sayKeys(keys, database)}.`;
+}
+
+/** The key check says nothing of them: it is one value, and may be under the present key. */
+function adviceAfter(keys: readonly string[], { keyring }: Database): string | null {
+  const others = keys.filter((key) => key !== keyring.keyId);
+  if (others.length === 0) return null;
+  return (
+    `Its secrets need encryption key ${others.join(', ')} besides the present one, ` +
+    `${keyring.keyId}: keep both until ${FINISH_ROTATION} has run.`
+  );
 }

@@ -2,7 +2,9 @@
 // and what the values of each column are. Read from the database itself, so that one of an earlier
 // schema is described as truly as one of this.
 
+import { ENCRYPTED } from '../key-rotation.ts';
 import type { Database } from '../storage/database.ts';
+import { sealingKeyOf } from '../storage/encryption.ts';
 
 /** What a value is, whichever database holds it. */
 export type ValueKind = 'text' | 'integer' | 'bigint' | 'flag' | 'time';
@@ -76,6 +78,18 @@ export async function readCatalogue(database: Database): Promise<Table[]> {
     });
   }
   return tables;
+}
+
+/** The ids of the keys that the encrypted values of some rows of a table are sealed with. */
+export function sealingKeysIn(
+  { name, columns }: Pick<Table, 'name' | 'columns'>,
+  rows: readonly (readonly unknown[])[],
+): Set<string> {
+  const places = ENCRYPTED.filter(({ table }) => table === name).map(({ column }) =>
+    columns.findIndex((one) => one.name === column),
+  );
+  const keys = places.flatMap((at) => rows.map((row) => sealingKeyOf(row[at])));
+  return new Set(keys.filter((key) => key !== null));
 }
 
 function kindOf(type: string, place: string): ValueKind {

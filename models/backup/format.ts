@@ -17,7 +17,7 @@ export interface Header {
   readonly made_at: string;
   /** Names of the migrations that had run. */
   readonly schema: readonly string[];
-  /** Id of the encryption key that the values are sealed with. */
+  /** Id of the encryption key that the backup is sealed with; each value names its own. */
   readonly key: string;
   readonly tables: readonly HeaderTable[];
 }

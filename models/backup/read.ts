@@ -3,13 +3,8 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { ENCRYPTED } from '../key-rotation.ts';
-import {
-  CiphertextError,
-  EncryptionKeyError,
-  type Keyring,
-  sealingKeyOf,
-} from '../storage/encryption.ts';
+import { CiphertextError, EncryptionKeyError, type Keyring } from '../storage/encryption.ts';
+import { sealingKeysIn } from './catalogue.ts';
 import {
   BackupError,
   type Header,
@@ -38,31 +33,34 @@ export async function readHeader(path: string): Promise<Header> {
   throw new BackupError('This backup is empty');
 }
 
+/** A backup that was found good. */
+export interface Verified {
+  readonly header: Header;
+  /** Ids of the keys that its values are sealed with. */
+  readonly keys: readonly string[];
+}
+
 /**
- * Proves that a backup is whole and that its values open with the given keys; returns its header.
- * Throws BackupError or EncryptionKeyError.
+ * Proves that a backup is whole and that its values open with the given keys. Throws BackupError or
+ * EncryptionKeyError.
  */
-export async function verifyBackup(path: string, keyring: Keyring): Promise<Header> {
+export async function verifyBackup(path: string, keyring: Keyring): Promise<Verified> {
   const header = await readHeader(path);
   if (!keyring.knows(header.key)) throw otherKey(header.key, keyring);
+  const sealing = new Set<string>();
   for await (const { table, rows } of readPages(path, keyring)) {
-    const sealed = ENCRYPTED.filter((place) => place.table === table.name).map(({ column }) =>
-      table.columns.findIndex(({ name }) => name === column),
-    );
-    for (const [index, row] of rows.entries()) {
+    for (const id of sealingKeysIn(table, rows)) sealing.add(id);
+    for (const [index, row] of rows.entries())
       for (const [at, column] of table.columns.entries())
         if (sqlValueOf('sqlite', column.kind, row[at]) === undefined)
           throw new BackupError(
             `This backup is damaged: ${table.name}.${column.name} is no ${column.kind} ` +
               `(row ${index + 1} of a page)`,
           );
-      for (const at of sealed) {
-        const key = sealingKeyOf(row[at]);
-        if (key !== null && !keyring.knows(key)) throw otherKey(key, keyring);
-      }
-    }
   }
-  return header;
+  const keys = [...sealing].toSorted();
+  if (!keys.every((key) => keyring.knows(key))) throw missingKeys([header.key, ...keys], keyring);
+  return { header, keys };
 }
 
 /**
@@ -129,10 +127,25 @@ function otherKey(wanted: string, keyring: Keyring): EncryptionKeyError {
   return new EncryptionKeyError(
     `This backup was made with encryption key ${wanted}, the given key is ${keyring.keyId}. Set ` +
       'DATABASE_ENCRYPTION_KEY, or DATABASE_ENCRYPTION_KEY_OLD beside it, to the key of the ' +
-      'gateway that made the backup (with SQLite it is in encryption.key of its DATA_DIR, and ' +
-      'after a rotation in encryption.key.<id>)',
+      `gateway that made the backup (${KEY_FILES})`,
   );
 }
+
+/** One that was made while two keys were in use, as in the middle of a rotation. */
+function missingKeys(needed: readonly string[], keyring: Keyring): EncryptionKeyError {
+  const all = [...new Set(needed)];
+  const missing = all.filter((key) => !keyring.knows(key));
+  return new EncryptionKeyError(
+    `This backup needs all of the encryption keys ${all.join(', ')}; of these ` +
+      `${missing.join(', ')} is not given. Set DATABASE_ENCRYPTION_KEY to one and ` +
+      `DATABASE_ENCRYPTION_KEY_OLD to the other (${KEY_FILES})`,
+  );
+}
+
+/** Where they are when nobody gave them. */
+const KEY_FILES =
+  'with SQLite it is in encryption.key of its DATA_DIR, after a rotation in encryption.key.<id>, ' +
+  'and in encryption.key.new before it is finished';
 
 /** The lines of a file as text. The last one must end too. */
 async function* linesOf(path: string): AsyncGenerator<string, undefined> {

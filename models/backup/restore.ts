@@ -36,6 +36,8 @@ export interface Restored {
   readonly made_at: string;
   /** The last migration that had run when the backup was made. */
   readonly schema: string;
+  /** Ids of the keys that its values, and so those of the database, are sealed with. */
+  readonly keys: readonly string[];
 }
 
 /** Rows of one table, on their way in. */
@@ -53,7 +55,7 @@ export async function restoreBackup(
   path: string,
   options: RestoreOptions,
 ): Promise<Restored> {
-  const header = await verifyBackup(path, database.keyring);
+  const { header, keys } = await verifyBackup(path, database.keyring);
   const steps = stepsOf(header);
   await migrate(database, { checksKey: false });
   const isEmpty = await holdsNothing(database);
@@ -69,7 +71,7 @@ export async function restoreBackup(
   const file = { rows, read: () => readPages(path, database.keyring) };
   if (steps.length === migrations.length) await put(file);
   else await withScratch(options.scratch, (scratch) => throughScratch(scratch, steps, file, put));
-  return { rows, made_at: header.made_at, schema: header.schema.at(-1) ?? '' };
+  return { rows, made_at: header.made_at, schema: header.schema.at(-1) ?? '', keys };
 }
 
 /** The migrations that had run when a backup was made, all of which must be known. */

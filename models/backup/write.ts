@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { executedMigrations } from '../migrations/index.ts';
 import type { Database } from '../storage/database.ts';
+import { sealingKeysIn } from './catalogue.ts';
 import { BackupError, FORMAT, type Header, sealPlace } from './format.ts';
 import { withSnapshot } from './snapshot.ts';
 
@@ -11,8 +12,10 @@ export interface BackedUp {
   readonly rows: number;
   /** By table. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Id of the encryption key that opens its values. */
+  /** Id of the encryption key that it is sealed with. */
   readonly key: string;
+  /** Ids of all keys that restoring it needs: that one, then those of its values. */
+  readonly keys: readonly string[];
   /** The last of the migrations that had run. */
   readonly schema: string;
 }
@@ -42,14 +45,17 @@ export async function writeBackup(
     };
     await write([header]);
     let rows = 0;
+    const sealing = new Set<string>();
     for await (const page of snapshot.pages()) {
       rows += page.rows.length;
+      for (const id of sealingKeysIn(page.table, page.rows)) sealing.add(id);
       await write(page.rows);
     }
     const sha256 = hash.digest('hex');
     const seal = database.keyring.seal(sha256, sealPlace(header));
     await out(`${JSON.stringify({ rows, sha256, seal })}\n`);
     const counts = Object.fromEntries(snapshot.tables.map(({ name, count }) => [name, count]));
-    return { rows, counts, key, schema: last };
+    const keys = [...new Set([key, ...[...sealing].toSorted()])];
+    return { rows, counts, key, keys, schema: last };
   });
 }

@@ -19,7 +19,8 @@ for (const kind of databaseKinds())
     const database = await openAt(t, place);
     await migrate(database);
     await addUser(database, { email: 'a@b.example' });
-    const path = await backUpBefore('before-upgrade', config, database);
+    const { path, keys } = await backUpBefore('before-upgrade', config, database);
+    t.deepEqual(keys, [database.keyring.keyId]);
     t.regex(path, /\/before-upgrade-0\d{3}-\d{8}T\d{6}\.\d{3}Z\.backup$/);
     const target = await openAt(t, {
       ...(await makePlace(t, kind)),
@@ -36,7 +37,8 @@ test('a SQLite file elsewhere has it beside it', async (t) => {
     DATABASE_URL: `sqlite:${folder}/there/postern.sqlite`,
   });
   mkdirSync(join(folder, 'there'));
-  const path = await backUpBefore('before-restore', config, await openDatabase(t, 'sqlite'));
+  const database = await openDatabase(t, 'sqlite');
+  const { path } = await backUpBefore('before-restore', config, database);
   t.true(path.startsWith(join(folder, 'there', 'before-restore-')));
 });
 
@@ -49,7 +51,8 @@ test('the oldest give way, and nothing else does', async (t) => {
   );
   const others = ['mine.backup', 'before-upgrade-0001-my-own.backup', 'postern.sqlite'];
   for (const name of [...old, ...others]) writeFileSync(join(folder, name), '');
-  const path = await backUpBefore('before-upgrade', config, await openDatabase(t, 'sqlite'));
+  const database = await openDatabase(t, 'sqlite');
+  const { path } = await backUpBefore('before-upgrade', config, database);
   const left = readdirSync(folder).toSorted();
   const kept = [path.slice(folder.length + 1), ...old.slice(3), ...others];
   t.deepEqual(left, kept.toSorted());

@@ -3,13 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { backupCommands } from '../../../lib/backups/commands.ts';
 import { parseCommandLine } from '../../../lib/cli.ts';
 import type { Outcome } from '../../../lib/commands.ts';
-import { type Database, EncryptionKeyError, migrate } from '../../../models/index.ts';
+import { type Database, EncryptionKeyError, migrate, readDevices } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
-import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
+import { databaseKinds, makePlace, openAt, type Place } from '../../support/databases.ts';
 import { scratchFolder } from '../../support/full-database.ts';
 import { configOf } from '../../support/server.ts';
 
@@ -28,8 +28,10 @@ for (const kind of databaseKinds()) {
     await addDevice(database, await addUser(database));
     const folder = scratchFolder(t);
     const file = join(folder, 'a.backup');
-    const { text, data } = await runLine(database, folder, `backup ${file}`);
+    const { text, data, note } = await runLine(database, folder, `backup ${file}`);
     t.regex(text, /a\.backup holds \d+ rows: 1 users, 1 devices, 0 rules/);
+    t.is(note, undefined);
+    t.like(data, { keys: [database.keyring.keyId] });
     t.true(text.includes(`encryption key ${database.keyring.keyId} alone`));
     t.like(data, { file, key: database.keyring.keyId, counts: { users: 1, devices: 1 } });
     await t.throwsAsync(runLine(database, folder, `backup ${file}`), {
@@ -78,10 +80,109 @@ for (const kind of databaseKinds()) {
     t.deepEqual(readdirSync(folder), []);
   });
 
+  test(`${kind}: in the middle of a rotation a backup names both keys, and needs both`, async (t) => {
+    const { place, next, present } = await interruptedRotation(t, kind);
+    const keys = [present.keyring.keyId, next.keyring.keyId];
+    const before = await readDevices(present);
+    const folder = scratchFolder(t);
+    const file = join(folder, 'a.backup');
+    const { text, data, note } = await runLine(present, folder, `backup ${file}`);
+    t.regex(text, new RegExp(`Its secrets need all of the encryption keys ${keys.join(', ')}\\.`));
+    t.like(data, { key: keys[0], keys });
+    t.regex(note ?? '', /Finish it \(npm run -s postern -- keys rotate\)/);
+
+    const first = { ...(await makePlace(t, kind)), encryptionKey: place.encryptionKey };
+    await t.throwsAsync(runLine(await openAt(t, first), folder, `restore ${file}`), {
+      instanceOf: EncryptionKeyError,
+      message: new RegExp(`needs all of the encryption keys ${keys.join(', ')}; .* ${keys[1]} is`),
+    });
+    const both = await openAt(t, first, { olderEncryptionKeys: [place.nextKey] });
+    const restored = await runLine(both, folder, `restore ${file}`);
+    t.deepEqual(
+      (await readDevices(both)).map(({ preshared_key }) => preshared_key),
+      before.map(({ preshared_key }) => preshared_key),
+    );
+    t.like(restored.data, { keys: keys.toSorted(), replaced: null });
+    t.regex(restored.note ?? '', new RegExp(`need encryption key ${keys[1]} besides`));
+  });
+
+  test(`${kind}: a secret under a lost key is told at every backup`, async (t) => {
+    const database = await openAt(t, await makePlace(t, kind));
+    await migrate(database);
+    const device = await addDevice(database, await addUser(database));
+    await database.sequelize.query(
+      `UPDATE devices SET preshared_key = '1:0badc0de:AAAA' WHERE id = '${device.id}'`,
+    );
+    const folder = scratchFolder(t);
+    const { text, note } = await runLine(database, folder, `backup ${join(folder, 'a.backup')}`);
+    t.regex(text, /keys [0-9a-f]{8}, 0badc0de \(not known here: 0badc0de\)/);
+    t.regex(note ?? '', /cannot be restored without it/);
+  });
+
+  test(`${kind}: a rescue replaces a database whose key is lost, and says what opens it`, async (t) => {
+    const lost = await makePlace(t, kind);
+    const before = await openAt(t, lost);
+    await migrate(before);
+    await addDevice(before, await addUser(before, { email: 'before@b.example' }));
+    const good = await makePlace(t, kind);
+    const source = await openAt(t, good);
+    await migrate(source);
+    await addUser(source, { email: 'rescued@b.example' });
+    const folder = scratchFolder(t);
+    const file = join(folder, 'a.backup');
+    await runLine(source, folder, `backup ${file}`);
+
+    const [wanted, given] = [before.keyring.keyId, randomBytes(32)];
+    const target = await openAt(
+      t,
+      { ...lost, encryptionKey: given },
+      { olderEncryptionKeys: [good.encryptionKey] },
+    );
+    const { text, data } = await runLine(target, folder, `restore ${file} --replace`);
+    t.is((await target.models.User.findOne())?.email, 'rescued@b.example');
+    t.true(
+      text.endsWith(
+        `Its secrets need all of the encryption keys ${target.keyring.keyId}, ${wanted} ` +
+          `(not known here: ${wanted}).`,
+      ),
+      text,
+    );
+    const { replaced } = data as { replaced: string };
+    // The key is found again.
+    const found = await openAt(
+      t,
+      { ...(await makePlace(t, kind)), encryptionKey: lost.encryptionKey },
+      { olderEncryptionKeys: [given] },
+    );
+    await runLine(found, folder, `restore ${replaced}`);
+    t.is((await readDevices(found)).length, 1);
+    t.is((await found.models.User.findOne())?.email, 'before@b.example');
+  });
+
   test(`${kind}: a file that is not there is named`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind));
     await t.throwsAsync(runLine(database, scratchFolder(t), 'restore /nowhere/a'), {
       message: 'there is no file /nowhere/a',
     });
   });
+}
+
+/** A database of two devices, one of them under the key to come; opened as a start would do. */
+async function interruptedRotation(t: ExecutionContext, kind: Parameters<typeof makePlace>[1]) {
+  const place: Place & { nextKey: Buffer } = {
+    ...(await makePlace(t, kind)),
+    nextKey: randomBytes(32),
+  };
+  const { encryptionKey, nextKey } = place;
+  const present = await openAt(t, place, { olderEncryptionKeys: [nextKey] });
+  await migrate(present);
+  const user = await addUser(present);
+  await addDevice(present, user);
+  const next = await openAt(
+    t,
+    { ...place, encryptionKey: nextKey },
+    { olderEncryptionKeys: [encryptionKey] },
+  );
+  await addDevice(next, user);
+  return { place, present, next };
 }

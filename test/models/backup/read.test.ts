@@ -19,7 +19,8 @@ test('rows come in pages, in the order of the header', async (t) => {
     ),
   );
   const file = await backupFile(t, database);
-  const header = await verifyBackup(file, database.keyring);
+  const { header, keys } = await verifyBackup(file, database.keyring);
+  t.deepEqual(keys, [database.keyring.keyId]);
   t.deepEqual(await readHeader(file), header);
   const counts = new Map<string, number>();
   for await (const { table, rows } of readPages(file, database.keyring)) {
