@@ -2,22 +2,25 @@
 // thing whether it is well, and how to mend what is not. It changes nothing and makes nothing: no
 // folder, no key, no migration.
 
-import { constants, accessSync, existsSync, statSync } from 'node:fs';
+import { constants, accessSync, existsSync, statfsSync, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { derivePublicKey, type Finding, inspectHost } from '../dataplane/index.ts';
 import {
-  checkEncryptionKey,
   type Database,
   pendingMigrations,
   readClocks,
+  readSealingKeys,
+  refuseOtherKey,
 } from '../models/index.ts';
 import { readCertificate } from './api/tls.ts';
+import { FINISH_ROTATION, unknownKeys } from './backups/keys.ts';
 import type { Outcome } from './commands.ts';
 import { sayFault } from './database-fault.ts';
-import { encryptionKeyFile, serverPrivateKey } from './first-start.ts';
+import { encryptionKeyFile, knownServerPrivateKey } from './first-start.ts';
+import { isRotationUnfinished } from './keys/encryption-keys.ts';
 import { messageOf } from './observe/log.ts';
 import { askReadiness, localUrl } from './ready.ts';
 import { networksOf } from './tunnel-networks.ts';
@@ -28,6 +31,16 @@ const CLOCK_SKEW_MS = 2_000;
 const RENEWAL_MS = 14 * 86_400_000;
 const DAY_MS = 86_400_000;
 
+const MIB = 1_048_576;
+const GIB = 1_024 * MIB;
+/** With less the next writes fail: the log of a SQLite file takes 4 MB until it is emptied. */
+const ROOM_MIN = 16 * MIB;
+/**
+ * With less an upgrade may fail. It makes a backup first, 102 MB with 100,000 devices (README.md of
+ * models/backup), and what it then moves stands in the log once more.
+ */
+const ROOM_ENOUGH = 256 * MIB;
+
 const LEVEL_WIDTH = 'warning'.length + 2;
 const CHECK_WIDTH = 'router advertisements'.length + 2;
 
@@ -37,6 +50,8 @@ export interface Patient {
   /** What reading the settings already gave to think about. */
   readonly advice: readonly string[];
   readonly openDatabase: () => Promise<Database>;
+  /** Bytes that are free where a folder is, null where nobody knows; replaced in tests. */
+  readonly roomOf?: (folder: string) => number | null;
 }
 
 /** Looks at everything; `isWell` unless something failed. */
@@ -53,6 +68,15 @@ export async function diagnose(
     ...(await database(patient)),
   ];
   return { findings, isWell: findings.every(({ level }) => level !== 'failed') };
+}
+
+/** What is found when the settings have faults: where the rest is, nobody can tell then. */
+export function judgeSettings(faults: readonly string[], warnings: readonly string[]): Finding[] {
+  const mend = 'set it right; config/README.md lists all settings';
+  return [
+    ...faults.map((fault) => failed('settings', fault, mend)),
+    ...warnings.map((message) => warning('settings', message, null)),
+  ];
 }
 
 /** What a person is shown, a line for each finding, and below it the mend. */
@@ -157,8 +181,8 @@ function certificate(config: Config): Finding[] {
 async function database(patient: Patient): Promise<Finding[]> {
   const { config } = patient;
   const file = fileOf(config);
-  const folder = file === null ? config.dataDir : dirname(file);
-  const findings = folderFindings(config, folder);
+  const folders = [config.dataDir, ...(file === null ? [] : [dirname(file)])];
+  const findings = folderFindings(folders, patient.roomOf ?? roomOf);
   if (file !== null && !existsSync(file))
     return [...findings, ok('database', `${file} will be made at the first start`)];
   const keyFile = encryptionKeyFile(config);
@@ -191,22 +215,52 @@ async function database(patient: Patient): Promise<Finding[]> {
   }
 }
 
-function folderFindings({ dataDir }: Config, folder: string): Finding[] {
-  return [...new Set([dataDir, folder].map((path) => resolve(path)))].map((path) => {
-    const nearest = nearestFolder(path);
-    try {
-      accessSync(nearest, constants.W_OK | constants.X_OK);
-    } catch {
-      return failed(
-        'data folder',
-        `${nearest} cannot be written`,
-        `chown it to the user that runs Postern: chown -R USER ${nearest}`,
-      );
-    }
-    if (nearest === path && (statSync(path).mode & 0o077) !== 0)
-      return warning('data folder', `${path} can be opened by other users`, `chmod 700 ${path}`);
-    return ok('data folder', nearest === path ? path : `${path} will be made at the first start`);
-  });
+function folderFindings(folders: readonly string[], room: typeof roomOf): Finding[] {
+  const paths = [...new Set(folders.map((path) => resolve(path)))];
+  const byDisk = new Map(paths.map(nearestFolder).map((path) => [statSync(path).dev, path]));
+  return [
+    ...paths.map(folderFinding),
+    ...[...byDisk.values()].flatMap((path) => roomFindings(path, room(path))),
+  ];
+}
+
+function folderFinding(path: string): Finding {
+  const check = 'data folder';
+  const nearest = nearestFolder(path);
+  try {
+    accessSync(nearest, constants.W_OK | constants.X_OK);
+  } catch {
+    return failed(
+      check,
+      `${nearest} cannot be written`,
+      `chown it to the user that runs Postern: chown -R USER ${nearest}`,
+    );
+  }
+  if (nearest === path && (statSync(path).mode & 0o077) !== 0)
+    return warning(check, `${path} can be opened by other users`, `chmod 700 ${path}`);
+  return ok(check, nearest === path ? path : `${path} will be made at the first start`);
+}
+
+function roomFindings(path: string, room: number | null): Finding[] {
+  if (room === null) return [];
+  const check = 'disk space';
+  const free = room < GIB ? `${Math.floor(room / MIB)} MiB` : `${Math.floor(room / GIB)} GiB`;
+  const mend = `free space on the disk of ${path}, or move what is there to a larger one`;
+  const message = `${free} are free on the disk of ${path}`;
+  if (room < ROOM_MIN) return [failed(check, `${message}: writes are about to fail`, mend)];
+  if (room < ROOM_ENOUGH)
+    return [warning(check, `${message}: an upgrade, which backs up first, may fail`, mend)];
+  return [ok(check, message)];
+}
+
+function roomOf(folder: string): number | null {
+  try {
+    const { blocks, bavail, bsize } = statfsSync(folder);
+    // Some file systems have no size, and no number for what is free.
+    return blocks === 0 ? null : bavail * bsize;
+  } catch {
+    return null;
+  }
 }
 
 function nearestFolder(path: string): string {
@@ -237,19 +291,65 @@ async function insideOf(opened: Database, config: Config): Promise<Finding[]> {
   }
   return [
     ok('database', 'it answers, and its schema is of this version'),
-    await keys(opened, config),
+    ...(await keys(opened, config)),
     await clock(opened),
   ];
 }
 
-async function keys(opened: Database, config: Config): Promise<Finding> {
+async function keys(opened: Database, config: Config): Promise<Finding[]> {
+  const check = 'keys';
   try {
-    await checkEncryptionKey(opened);
-    const publicKey = derivePublicKey(await serverPrivateKey(config, opened));
-    return ok('keys', `the gateway's public key is ${Buffer.from(publicKey).toString('base64')}`);
+    await refuseOtherKey(opened);
+    const needed = await readSealingKeys(opened);
+    const unknown = unknownKeys(needed, opened);
+    if (unknown.length > 0)
+      return [
+        failed(
+          check,
+          `secrets are encrypted with a key that is not known here: ${unknown.join(', ')}`,
+          `set DATABASE_ENCRYPTION_KEY_OLD to it; if it is lost, ${FINISH_ROTATION} names these ` +
+            'secrets: set them anew',
+        ),
+      ];
+    const privateKey = await knownServerPrivateKey(config, opened);
+    const said =
+      privateKey === null
+        ? "the gateway's own key will be made at the first start"
+        : `the gateway's public key is ${Buffer.from(derivePublicKey(privateKey)).toString('base64')}`;
+    return [ok(check, said), ...keyRotation(needed, opened, config)];
   } catch (error) {
-    return failed('keys', messageOf(error), 'look at DATABASE_ENCRYPTION_KEY, or restore a backup');
+    const mend = 'look at DATABASE_ENCRYPTION_KEY, or restore a backup';
+    return [failed(check, messageOf(error), mend)];
   }
+}
+
+/** Whether more keys are in use than one. */
+function keyRotation(needed: readonly string[], opened: Database, config: Config): Finding[] {
+  const check = 'key rotation';
+  const { keyId } = opened.keyring;
+  const mend =
+    config.databaseEncryptionKey === null
+      ? `stop the gateway, then: ${FINISH_ROTATION}`
+      : `${FINISH_ROTATION} --online`;
+  if (isRotationUnfinished(config))
+    return [warning(check, 'it was begun and not finished, so that two keys may be needed', mend)];
+  const older = needed.filter((key) => key !== keyId);
+  if (older.length > 0)
+    return [
+      warning(
+        check,
+        `secrets are encrypted with an earlier key (${older.join(', ')}); the present one is ${keyId}`,
+        mend,
+      ),
+    ];
+  if (config.databaseEncryptionKeyOld === null) return [];
+  return [
+    warning(
+      check,
+      'DATABASE_ENCRYPTION_KEY_OLD is set, and no secret needs it',
+      'take it away from every gateway, unless a rotation or a restore is about to begin',
+    ),
+  ];
 }
 
 async function clock(opened: Database): Promise<Finding> {

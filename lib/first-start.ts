@@ -19,7 +19,13 @@ import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { makePrivateKey } from '../dataplane/index.ts';
-import { type Database, giveToOwnerOf, newId, readOrCreateSecret } from '../models/index.ts';
+import {
+  type Database,
+  giveToOwnerOf,
+  newId,
+  readOrCreateSecret,
+  readSecret,
+} from '../models/index.ts';
 import { isUuid } from './api/fields.ts';
 import { makeFirstUser } from './auth/accounts.ts';
 import { createToken, ensureBootstrapToken } from './auth/tokens.ts';
@@ -118,14 +124,27 @@ function writeDraft(path: string, text: string): void {
   }
 }
 
+const SERVER_KEY_NAME = 'wireguard_private_key';
+
 /** The gateway's private key: given, or made once and kept encrypted in the database. */
 export async function serverPrivateKey(config: Config, database: Database): Promise<Uint8Array> {
-  if (config.wireguardPrivateKey !== null)
-    return new Uint8Array(Buffer.from(config.wireguardPrivateKey, 'base64'));
-  const text = await readOrCreateSecret(database, 'wireguard_private_key', () =>
-    Buffer.from(makePrivateKey((bytes) => bytes.set(randomBytes(bytes.length)))).toString('base64'),
-  );
+  const text =
+    config.wireguardPrivateKey ??
+    (await readOrCreateSecret(database, SERVER_KEY_NAME, () =>
+      Buffer.from(makePrivateKey((bytes) => bytes.set(randomBytes(bytes.length)))).toString(
+        'base64',
+      ),
+    ));
   return new Uint8Array(Buffer.from(text, 'base64'));
+}
+
+/** The same key for who may make nothing; null before the first start. */
+export async function knownServerPrivateKey(
+  config: Config,
+  database: Database,
+): Promise<Uint8Array | null> {
+  const text = config.wireguardPrivateKey ?? (await readSecret(database, SERVER_KEY_NAME));
+  return text === null ? null : new Uint8Array(Buffer.from(text, 'base64'));
 }
 
 /** What a person must be told once, because it is not kept anywhere. */

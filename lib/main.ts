@@ -49,9 +49,11 @@ async function main(argv: readonly string[]): Promise<number> {
   const externalUrl = config?.externalUrl ?? '';
   const fixed = readFixedSettings({ externalUrl }, configurationTexts);
   const all = [...faults, ...fixed.faults];
-  if (config === null || all.length > 0)
-    return complain(['Postern cannot start:', ...all.map((fault) => `  ${fault}`)].join('\n'));
   const { command } = parsed;
+  if (config === null || all.length > 0) {
+    if (command.words === 'doctor') return examineSettings(command, all, warnings);
+    return complain(['Postern cannot start:', ...all.map((fault) => `  ${fault}`)].join('\n'));
+  }
   if (command.words === 'check-config')
     return printConfig(config, [...warnings, ...advice], command);
   const isServing = command.words === 'serve';
@@ -101,9 +103,8 @@ async function run(
 ): Promise<number> {
   const outcome = await outcomeOf(command, config, database, log);
   if (outcome === null) return serveUntilStopped(config, database, log);
-  const { text: shown, data, note } = outcome;
-  process.stdout.write(command.options.json ? `${JSON.stringify(data)}\n` : `${shown}\n`);
-  if (note !== undefined) process.stderr.write(`${note}\n`);
+  print(outcome, command.options);
+  if (outcome.note !== undefined) process.stderr.write(`${outcome.note}\n`);
   return 0;
 }
 
@@ -196,9 +197,23 @@ async function examine(
   const log = createLog(config, process.stderr);
   const open = () => openDatabase(config, encryptionKeys(config), log, false);
   const { findings, isWell } = await diagnose({ config, advice, openDatabase: open });
-  const { text: shown, data } = report(findings, isWell);
-  process.stdout.write(options.json ? `${JSON.stringify(data)}\n` : `${shown}\n`);
+  print(report(findings, isWell), options);
   return isWell ? 0 : EXIT_FAILED;
+}
+
+/** Settings with faults say of nothing else where it is. */
+async function examineSettings(
+  { options }: Command,
+  faults: readonly string[],
+  warnings: readonly string[],
+): Promise<number> {
+  const { judgeSettings, report } = await import('./doctor.ts');
+  print(report(judgeSettings(faults, warnings), false), options);
+  return EXIT_FAILED;
+}
+
+function print({ text: shown, data }: Outcome, { json }: Command['options']): void {
+  process.stdout.write(json ? `${JSON.stringify(data)}\n` : `${shown}\n`);
 }
 
 function printConfig(config: Config, warnings: readonly string[], { options }: Command): number {

@@ -47,7 +47,7 @@ export {
   type Settlement,
   settleTokens,
 } from './identity-tokens.ts';
-export { type Resealed, resealSecrets } from './key-rotation.ts';
+export { readSealingKeys, type Resealed, resealSecrets } from './key-rotation.ts';
 export { openMemoryDatabase } from './memory.ts';
 export {
   DatabaseTooNewError,
@@ -93,7 +93,13 @@ export {
   searchIds,
   type SearchWish,
 } from './search.ts';
-export { checkEncryptionKey, readOrCreateSecret, refuseOtherKey, Secret } from './secret.ts';
+export {
+  checkEncryptionKey,
+  readOrCreateSecret,
+  readSecret,
+  refuseOtherKey,
+  Secret,
+} from './secret.ts';
 export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';
 export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';
 export {

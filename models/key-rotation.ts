@@ -5,7 +5,7 @@
 import { QueryTypes } from 'sequelize';
 import { KEY_CHECK_NAME } from './secret.ts';
 import type { Database } from './storage/database.ts';
-import { CiphertextError } from './storage/encryption.ts';
+import { CiphertextError, sealingKeyOf } from './storage/encryption.ts';
 import { rerunOnConflict } from './storage/rerun.ts';
 import { plainSelect } from './storage/select.ts';
 
@@ -55,6 +55,25 @@ export async function resealSecrets(
   const keyCheck = secrets.filter(({ id }) => id === KEY_CHECK_NAME);
   await resealPage(database, place, keyCheck, done);
   return done;
+}
+
+/** What a sealed value begins with: its format and the id of its key. */
+const HEAD_CHARACTERS = '1:01234567:'.length;
+
+/** Reads the ids of the keys that the values of a database are sealed with. */
+export async function readSealingKeys(database: Database): Promise<string[]> {
+  const keys = new Set<string>();
+  for (const { table, column } of ENCRYPTED) {
+    const rows = await database.sequelize.query<{ head: string | null }>(
+      `SELECT DISTINCT substr(${column}, 1, ${HEAD_CHARACTERS}) AS head FROM ${table}`,
+      plainSelect(),
+    );
+    for (const { head } of rows) {
+      const key = sealingKeyOf(head);
+      if (key !== null) keys.add(key);
+    }
+  }
+  return [...keys].toSorted();
 }
 
 type Encrypted = (typeof ENCRYPTED)[number];

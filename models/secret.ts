@@ -56,6 +56,11 @@ export async function readOrCreateSecret(
   return row.value;
 }
 
+/** Reads a secret; null where there is none. */
+export async function readSecret(database: Database, name: string): Promise<string | null> {
+  return (await database.models.Secret.findByPk(name))?.value ?? null;
+}
+
 /**
  * Throws EncryptionKeyError when the key in use is not the one the database was made with; where
  * there is no key check yet, the key in use becomes that one.
@@ -66,10 +71,9 @@ export async function checkEncryptionKey(database: Database): Promise<void> {
 
 /** The same without writing anything, on a database of any schema. */
 export async function refuseOtherKey(database: Database): Promise<void> {
-  await refuseUnlessOpen(async () => {
-    const row = await database.models.Secret.findByPk(KEY_CHECK_NAME);
-    return row === null ? KEY_CHECK_TEXT : row.value;
-  });
+  await refuseUnlessOpen(
+    async () => (await readSecret(database, KEY_CHECK_NAME)) ?? KEY_CHECK_TEXT,
+  );
 }
 
 async function refuseUnlessOpen(read: () => Promise<string>): Promise<void> {

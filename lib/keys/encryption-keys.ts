@@ -36,6 +36,12 @@ export function nextEncryptionKeys(config: Config): EncryptionKeys {
   return { key, older: [present, ...older], isUnfinished: true };
 }
 
+/** True when a rotation in DATA_DIR was begun and not finished; makes nothing. */
+export function isRotationUnfinished(config: Config): boolean {
+  const next = nextKeyFile(config);
+  return next !== null && existsSync(next);
+}
+
 /**
  * Puts the key to come in the place of the present one, which is kept under its id: backups that
  * were made before need it. Returns where, null when the keys are not in DATA_DIR.

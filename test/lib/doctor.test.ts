@@ -1,21 +1,42 @@
 // The doctor's findings inside the process's own world: settings, ports, data folder, database, keys,
 // clocks. Each fault is made; those of the host are in test/ops/doctor.test.ts.
 
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import type { Finding } from '../../dataplane/index.ts';
-import { diagnose, report } from '../../lib/doctor.ts';
+import { diagnose, judgeSettings, report } from '../../lib/doctor.ts';
 import { makeCertificate } from '../../lib/auth/saml/certificate.ts';
-import { encryptionKey, prepareDataDir } from '../../lib/first-start.ts';
-import { connectDatabase, type Database, migrate, registerGateway } from '../../models/index.ts';
+import { prepareDataDir, serverPrivateKey } from '../../lib/first-start.ts';
+import { encryptionKeys, nextEncryptionKeys } from '../../lib/keys/encryption-keys.ts';
+import {
+  connectDatabase,
+  type Database,
+  keyIdOf,
+  migrate,
+  readOrCreateSecret,
+  registerGateway,
+  resealSecrets,
+} from '../../models/index.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { configOf } from '../support/server.ts';
 
 type Environment = Record<string, string>;
+
+/** What a process printed. */
+interface Said {
+  stdout: string;
+  stderr: string;
+}
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const ROTATE = 'npm run -s postern -- keys rotate';
 
 function folderOf(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-doctor-'));
@@ -23,20 +44,25 @@ function folderOf(t: ExecutionContext): string {
   return folder;
 }
 
+let nextPort = 21_000;
+
 const settingsIn = (folder: string): Environment => ({
   DATA_DIR: folder,
   WIREGUARD_TUN: 'off',
   HTTP_PORT: '0',
-  WIREGUARD_PORT: '51999',
+  // Tried by binding it: tests beside each other would take it from one another.
+  WIREGUARD_PORT: String(nextPort++),
 });
 
 /** Opens the database that the settings name, as the command line does. */
 function opening(environment: Environment): () => Promise<Database> {
   return async () => {
     const config = configOf(environment);
+    const { key, older } = encryptionKeys(config);
     return connectDatabase({
       url: config.databaseUrl ?? `sqlite:${join(config.dataDir, 'postern.sqlite')}`,
-      encryptionKey: encryptionKey(config),
+      encryptionKey: key,
+      olderEncryptionKeys: older,
     });
   };
 }
@@ -51,6 +77,7 @@ async function firstStart(environment: Environment): Promise<void> {
   prepareDataDir(configOf(environment));
   const database = await opening(environment)();
   await migrate(database);
+  await serverPrivateKey(configOf(environment), database);
   await database.close();
 }
 
@@ -95,6 +122,58 @@ test('a key file that is gone is not made anew', async (t) => {
   t.like(finding, { level: 'failed' });
   t.regex(finding?.mend ?? '', /restore the file from a backup/);
   t.false(existsSync(path));
+});
+
+test('a gateway that never started has no key, and is given none', async (t) => {
+  const environment = settingsIn(folderOf(t));
+  const database = await opening(environment)();
+  t.teardown(() => database.close());
+  await migrate(database, { checksKey: false });
+  const finding = of(await examine(environment), 'keys');
+  t.like(finding, {
+    level: 'ok',
+    message: "the gateway's own key will be made at the first start",
+  });
+  t.is(await database.models.Secret.count(), 0);
+});
+
+test('a rotation that was interrupted is told until it is finished', async (t) => {
+  const environment = settingsIn(folderOf(t));
+  await firstStart(environment);
+  t.is(of(await examine(environment), 'key rotation'), undefined);
+  nextEncryptionKeys(configOf(environment));
+  const finding = of(await examine(environment), 'key rotation');
+  t.like(finding, { level: 'warning', mend: `stop the gateway, then: ${ROTATE}` });
+  t.regex(finding?.message ?? '', /begun and not finished/);
+});
+
+test('an earlier key is told, whether secrets need it, and when none does', async (t) => {
+  const [first, second] = [randomBytes(32), randomBytes(32)];
+  const given = (key: Buffer, old?: Buffer): Environment => ({
+    ...settings,
+    DATABASE_ENCRYPTION_KEY: key.toString('base64'),
+    ...(old === undefined ? {} : { DATABASE_ENCRYPTION_KEY_OLD: old.toString('base64') }),
+  });
+  const settings = settingsIn(folderOf(t));
+  await firstStart(given(first));
+  t.is(of(await examine(given(first)), 'key rotation'), undefined);
+  const needed = of(await examine(given(second, first)), 'key rotation');
+  t.like(needed, { level: 'warning', mend: `${ROTATE} --online` });
+  t.true(needed?.message.includes(`earlier key (${keyIdOf(first)})`));
+
+  const both = await opening(given(second, first))();
+  t.teardown(() => both.close());
+  await resealSecrets(both);
+  const unneeded = of(await examine(given(second, first)), 'key rotation');
+  t.like(unneeded, { level: 'warning' });
+  t.regex(unneeded?.mend ?? '', /^take it away from every gateway/);
+
+  const third = await opening(given(randomBytes(32), second))();
+  t.teardown(() => third.close());
+  await readOrCreateSecret(third, 'another', () => 'under a key that is lost');
+  const lost = of(await examine(given(second)), 'keys');
+  t.is(lost?.level, 'failed');
+  t.true(lost?.message.endsWith(`not known here: ${third.keyring.keyId}`));
 });
 
 test('another key is told apart', async (t) => {
@@ -191,6 +270,62 @@ test('a certificate is told by its end', async (t) => {
     t.is(of(await examine(environment), 'certificate')?.level, level);
   }
 });
+
+const MIB = 1_048_576;
+for (const [free, level, says] of [
+  [0, 'failed', /^0 MiB are free on the disk of \/.*: writes are about to fail$/],
+  [16 * MIB - 1, 'failed', /^15 MiB /],
+  [16 * MIB, 'warning', /^16 MiB .*: an upgrade, which backs up first, may fail$/],
+  [256 * MIB - 1, 'warning', /^255 MiB /],
+  [256 * MIB, 'ok', /^256 MiB /],
+  [3.5 * 1_024 * MIB, 'ok', /^3 GiB are free on the disk of \/[^:]*$/],
+  // Nobody knows.
+  [null, undefined, /^$/],
+] as const)
+  test(`a disk with ${free} bytes left`, async (t) => {
+    const environment = settingsIn(folderOf(t));
+    const config = configOf(environment);
+    const patient = { config, advice: [], openDatabase: opening(environment) };
+    const { findings, isWell } = await diagnose({ ...patient, roomOf: () => free });
+    const finding = of(findings, 'disk space');
+    t.is(finding?.level, level);
+    t.regex(finding?.message ?? '', says);
+    t.is(isWell, level !== 'failed', JSON.stringify(findings));
+  });
+
+test('one disk is told once, whatever folders are on it', async (t) => {
+  const folder = folderOf(t);
+  const [data, there] = [join(folder, 'data'), join(folder, 'there')];
+  for (const path of [data, there]) mkdirSync(path, { mode: 0o700 });
+  const environment = { ...settingsIn(data), DATABASE_URL: `sqlite:${there}/postern.sqlite` };
+  const findings = await examine(environment);
+  t.is(findings.filter(({ check }) => check === 'data folder').length, 2);
+  t.is(findings.filter(({ check }) => check === 'disk space').length, 1);
+});
+
+test('settings with faults are findings like all others', (t) => {
+  const findings = judgeSettings(['HTTP_PORT is no number'], ['HTTP_PROT is unknown']);
+  t.like(findings[0], { check: 'settings', level: 'failed', message: 'HTTP_PORT is no number' });
+  t.regex(findings[0]?.mend ?? '', /config\/README\.md/);
+  t.like(findings[1], { check: 'settings', level: 'warning', message: 'HTTP_PROT is unknown' });
+});
+
+for (const [args, starts] of [
+  [['--json'], '{"well":false,"findings":[{"check":"settings","level":"failed","message":"HTTP_P'],
+  [[], 'failed   settings'],
+] as const)
+  test(`doctor ${args.join('')} answers on standard output where settings have faults`, async (t) => {
+    const env = { PATH: process.env['PATH'], DATA_DIR: folderOf(t), HTTP_PORT: 'many' };
+    const words = ['lib/main.ts', 'doctor', ...args];
+    const { code, stdout, stderr } = await new Promise<{ code: unknown } & Said>((settle) => {
+      execFile(process.execPath, words, { cwd: ROOT, env }, (error, stdout, stderr) =>
+        settle({ code: error?.code, stdout, stderr }),
+      );
+    });
+    t.is(code, 1);
+    t.is(stderr, '');
+    t.true(stdout.startsWith(starts), stdout);
+  });
 
 test('people read lines, programs read findings', (t) => {
   const findings: Finding[] = [

@@ -19,6 +19,7 @@ import { verifyPassword } from '../../lib/auth/passwords.ts';
 import {
   encryptionKey,
   gatewayIdentity,
+  knownServerPrivateKey,
   makeFirstAdministrator,
   prepareDataDir,
   readOrCreateKey,
@@ -136,6 +137,7 @@ for (const kind of databaseKinds()) {
     t.is(a.length, 32);
     t.deepEqual(a, b);
     t.deepEqual(await serverPrivateKey(config, one), a);
+    t.deepEqual(await knownServerPrivateKey(config, one), a);
     const given = Buffer.alloc(32, 0x41).toString('base64');
     const key = await serverPrivateKey(configOf({ WIREGUARD_PRIVATE_KEY: given }), one);
     t.is(Buffer.from(key).toString('base64'), given);

@@ -8,6 +8,7 @@ import {
   readDevices,
   readOrCreateConfiguration,
   readOrCreateSecret,
+  readSealingKeys,
   resealSecrets,
 } from '../../models/index.ts';
 import { databaseKinds, makePlace, openAt } from '../support/databases.ts';
@@ -25,7 +26,6 @@ for (const kind of databaseKinds()) {
       configuration.update({ openid_connect_providers: [{ id: 'p' } as never] }, { transaction }),
     );
     await readOrCreateSecret(before, 'server key', () => 'the key');
-    const revision = await currentRevision(before);
 
     const encryptionKey = randomBytes(32);
     const both = await openAt(
@@ -35,9 +35,15 @@ for (const kind of databaseKinds()) {
         olderEncryptionKeys: [place.encryptionKey],
       },
     );
+    const bothIds = [before.keyring.keyId, both.keyring.keyId].toSorted();
+    t.deepEqual(await readSealingKeys(both), [before.keyring.keyId]);
+    await readOrCreateSecret(both, 'another', () => 'under the new key');
+    t.deepEqual(await readSealingKeys(both), bothIds);
+    const revision = await currentRevision(both);
     // Two preshared keys, the providers, the server key, the key check.
     t.deepEqual(await resealSecrets(both), { resealed: 5, broken: [] });
     t.deepEqual(await resealSecrets(both), { resealed: 0, broken: [] });
+    t.deepEqual(await readSealingKeys(both), [both.keyring.keyId]);
 
     const after = await openAt(t, { ...place, encryptionKey });
     await migrate(after);

@@ -8,6 +8,8 @@ import {
   EncryptionKeyError,
   migrate,
   readOrCreateSecret,
+  readSecret,
+  refuseOtherKey,
 } from '../../models/index.ts';
 import { databaseKinds, makePlace, openAt, openDatabase } from '../support/databases.ts';
 
@@ -22,6 +24,16 @@ for (const kind of databaseKinds()) {
     t.is(await readOrCreateSecret(database, 'server key', make), 'value 1');
     t.is(await readOrCreateSecret(database, 'server key', make), 'value 1');
     t.is(await readOrCreateSecret(database, 'another', make), 'value 2');
+  });
+
+  test(`${kind}: looking at a secret, and at the key check, makes none`, async (t) => {
+    const database = await openAt(t, await makePlace(t, kind));
+    await migrate(database, { checksKey: false });
+    t.is(await readSecret(database, 'server key'), null);
+    await refuseOtherKey(database);
+    t.is(await database.models.Secret.count(), 0);
+    await readOrCreateSecret(database, 'server key', () => 'made');
+    t.is(await readSecret(database, 'server key'), 'made');
   });
 
   test(`${kind}: three processes that race get one value`, async (t) => {

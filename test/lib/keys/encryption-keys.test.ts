@@ -7,6 +7,7 @@ import test from 'ava';
 import {
   adoptNextKey,
   encryptionKeys,
+  isRotationUnfinished,
   nextEncryptionKeys,
 } from '../../../lib/keys/encryption-keys.ts';
 import { keyIdOf } from '../../../models/index.ts';
@@ -23,6 +24,8 @@ test('one key is made, and serves alone', (t) => {
 
 test('a rotation in DATA_DIR knows both keys until the next one is adopted', (t) => {
   const config = configOf({ DATA_DIR: scratchFolder(t) });
+  t.false(isRotationUnfinished(config));
+  t.deepEqual(readdirSync(config.dataDir), [], 'nothing is made by looking');
   const { key: first } = encryptionKeys(config);
   const next = nextEncryptionKeys(config);
   t.notDeepEqual(next.key, first);
@@ -30,9 +33,11 @@ test('a rotation in DATA_DIR knows both keys until the next one is adopted', (t)
   t.deepEqual(nextEncryptionKeys(config).key, next.key);
   const between = encryptionKeys(config);
   t.true(between.isUnfinished);
+  t.true(isRotationUnfinished(config));
   t.deepEqual([between.key, between.older], [first, [next.key]]);
 
   const kept = adoptNextKey(config);
+  t.false(isRotationUnfinished(config));
   t.is(kept, join(config.dataDir, `encryption.key.${keyIdOf(first)}`));
   t.deepEqual(encryptionKeys(config), { key: next.key, older: [], isUnfinished: false });
   t.is(readFileSync(kept ?? '', 'utf8').trim(), first.toString('base64'));
