@@ -65,7 +65,7 @@ export async function diagnose(
     ...(await inspectHost({ ...hostOf(config), isRunning })),
     await httpPort(config, isRunning),
     ...certificate(config),
-    ...(await database(patient)),
+    ...(await database(patient, isRunning)),
   ];
   return { findings, isWell: findings.every(({ level }) => level !== 'failed') };
 }
@@ -178,13 +178,12 @@ function certificate(config: Config): Finding[] {
 
 // ---- database, keys, clock -------------------------------------------------------------------
 
-async function database(patient: Patient): Promise<Finding[]> {
+async function database(patient: Patient, isRunning: boolean): Promise<Finding[]> {
   const { config } = patient;
   const file = fileOf(config);
   const folders = [config.dataDir, ...(file === null ? [] : [dirname(file)])];
   const findings = folderFindings(folders, patient.roomOf ?? roomOf);
-  if (file !== null && !existsSync(file))
-    return [...findings, ok('database', `${file} will be made at the first start`)];
+  if (file !== null && !existsSync(file)) return [...findings, absent(file, isRunning)];
   const keyFile = encryptionKeyFile(config);
   if (config.databaseEncryptionKey === null && !existsSync(keyFile))
     return [
@@ -213,6 +212,16 @@ async function database(patient: Patient): Promise<Finding[]> {
   } finally {
     await opened.close();
   }
+}
+
+function absent(file: string, isRunning: boolean): Finding {
+  const check = 'database';
+  if (!isRunning) return ok(check, `${file} will be made at the first start`);
+  return failed(
+    check,
+    `${file} is gone, and the gateway that runs takes no writes`,
+    'put it back where it was; if it is lost, stop the gateway, restore a backup and start again',
+  );
 }
 
 function folderFindings(folders: readonly string[], room: typeof roomOf): Finding[] {

@@ -1,14 +1,18 @@
 // What others do to the file of a SQLite database while a gateway serves from it: they hold it for
 // a write of their own, or take it away.
 
+import { spawnSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import sqlite3 from 'sqlite3';
+import type { Finding } from '../../dataplane/index.ts';
 import { startGateway } from '../support/gateway-process.ts';
 import { until } from '../support/postern.ts';
 
+const ROOT = resolve(import.meta.dirname, '../..');
 const HELD_MS = 20_000;
 /** Twice what a statement waits (models/storage/rerun.ts), and what a busy machine adds. */
 const ANSWERED_MS = 12_000;
@@ -60,6 +64,17 @@ test('a file that is taken away takes no write, and serves again where it was', 
     async () => (await call('GET', '/readyz')).status === 503,
     20_000,
   );
+  const told = spawnSync(process.execPath, ['lib/main.ts', 'doctor', '--json'], {
+    cwd: ROOT,
+    env: environment,
+    encoding: 'utf8',
+  });
+  const { findings } = JSON.parse(told.stdout) as { findings: Finding[] };
+  const found = findings.find(({ check }) => check === 'database');
+  t.like(found, {
+    level: 'failed',
+    message: `${file} is gone, and the gateway that runs takes no writes`,
+  });
   renameSync(`${file}.away`, file);
   t.is(await add('after'), 201);
   await until('the gateway is ready', async () => (await call('GET', '/readyz')).status === 200);
