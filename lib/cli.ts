@@ -165,7 +165,7 @@ const commands = {
   'import wg-quick': {
     usage: 'FILE --email E [--dry-run]',
     sentence:
-      "Makes the peers of a server's wg-quick file (- for standard input) devices of a user, and says what to set in the environment.",
+      "Makes the peers of a server's wg-quick file (- for standard input) devices of a user, and says what to set in the environment; with --dry-run nothing is taken over.",
     takes: ['email', 'dry-run', 'json'],
     needs: ['email'],
     operand: true,
@@ -173,7 +173,7 @@ const commands = {
   'import firezone': {
     usage: 'FILE [--dry-run]',
     sentence:
-      'Takes over users, devices, rules and configuration from what the API of Firezone 0.7 answered (- for standard input).',
+      'Takes over users, devices, rules and configuration from what the API of Firezone 0.7 answered (- for standard input). Users who are there already keep role and state; what differs is said.',
     takes: ['dry-run', 'json'],
     operand: true,
   },

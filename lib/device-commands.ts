@@ -143,7 +143,7 @@ async function findDevice(
 }
 
 /** The gateway's public key, base64. */
-export async function serverPublicKeyOf(config: Config, database: Database): Promise<string> {
+async function serverPublicKeyOf(config: Config, database: Database): Promise<string> {
   return textOfKey(derivePublicKey(await serverPrivateKey(config, database)));
 }
 

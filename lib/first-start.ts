@@ -33,6 +33,7 @@ import { KEY_BYTES } from './devices/keys.ts';
 import { messageOf } from './observe/log.ts';
 
 const FIRST_ADMINISTRATOR = 'admin@localhost';
+const SERVER_KEY_NAME = 'wireguard_private_key';
 
 /** Makes the data folder, for its owner alone. */
 export function prepareDataDir(config: Config): void {
@@ -123,8 +124,6 @@ function writeDraft(path: string, text: string): void {
     closeSync(file);
   }
 }
-
-const SERVER_KEY_NAME = 'wireguard_private_key';
 
 /** The gateway's private key: given, or made once and kept encrypted in the database. */
 export async function serverPrivateKey(config: Config, database: Database): Promise<Uint8Array> {

@@ -25,7 +25,7 @@ export interface WantedDevice {
 export interface DeviceImport {
   readonly config: Config;
   readonly database: Database;
-  /** The gateway's public key, which no device may have. */
+  /** The gateway's public key, which no device may have; empty where there is none yet. */
   readonly serverPublicKey: string;
 }
 

@@ -4,9 +4,9 @@
 
 import type { Config } from '../../config/index.ts';
 import {
+  type Configuration,
   type Database,
   type OpenidConnectProvider,
-  readOrCreateConfiguration,
   type Transaction,
 } from '../../models/index.ts';
 import { addFault, type Faults, isFaultless, isObject } from '../api/judge.ts';
@@ -26,14 +26,9 @@ const UNKNOWN_SECRET = 'to-be-set-anew';
 /** What programs show in the place of a secret. */
 const MASKED = /^(?:[*•.xX]+|\W*(?:redacted|hidden|masked|secret|filtered)\W*)$/i;
 
-/** Makes sure that there is a configuration, outside any transaction. */
-export async function prepareConfiguration(database: Database): Promise<string> {
-  return (await readOrCreateConfiguration(database)).id;
-}
-
 /** Judges the configuration of a dump and saves it where there is no fault. */
 export async function importConfiguration(
-  { config, database, id }: { config: Config; database: Database; id: string },
+  { config, database }: { config: Config; database: Database },
   dumped: DumpRecord,
   transaction: Transaction,
 ): Promise<{ faults: string[]; notes: string[] }> {
@@ -48,11 +43,7 @@ export async function importConfiguration(
   }
   judgeMetadata(values, faults);
   if (!isFaultless(faults)) return { faults: faultLines('configuration', faults), notes };
-  const present = await database.models.Configuration.findByPk(id, {
-    transaction,
-    lock: true,
-    rejectOnEmpty: true,
-  });
+  const present = await lockConfiguration(database, transaction);
   const stored = storedValues(config, values);
   await present.update(
     {
@@ -69,6 +60,15 @@ export async function importConfiguration(
     { transaction },
   );
   return { faults: [], notes };
+}
+
+/** The configuration, or a fresh one that goes with the transaction of an import that fails. */
+async function lockConfiguration(
+  { models: { Configuration: configurations } }: Database,
+  transaction: Transaction,
+): Promise<Configuration> {
+  const present = await configurations.findOne({ transaction, lock: true });
+  return present ?? configurations.create({}, { transaction });
 }
 
 /** The fields as a request would send them: what is not set is left out, masks are replaced. */

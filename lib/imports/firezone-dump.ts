@@ -2,6 +2,8 @@
 // `users`, `devices`, `rules` and `configuration`, each as it was answered or without its `data`.
 // Read here; what it means is in firezone.ts.
 
+import { newId } from '../../models/index.ts';
+import { isUuid } from '../api/fields.ts';
 import { isObject } from '../api/judge.ts';
 
 /** A record of the dump. */
@@ -67,4 +69,25 @@ function contentOf(answer: unknown): unknown {
   return isObject(answer) && Object.hasOwn(answer, 'data')
     ? (answer as DumpRecord)['data']
     : answer;
+}
+
+/** The id of a record, or another where it is taken or none. */
+export function freeId(id: unknown, taken: ReadonlySet<string>): string {
+  if (typeof id !== 'string' || !isUuid(id) || taken.has(id.toLowerCase())) return newId();
+  return id.toLowerCase();
+}
+
+/** When a record was made, as a column; empty where the dump does not say. */
+export function madeAt(record: DumpRecord): { inserted_at?: Date } {
+  const time = timeOf(record['inserted_at']);
+  return time === null ? {} : { inserted_at: time };
+}
+
+/** Reads a time of an answer. Firezone's are UTC, also where no zone is named. */
+export function timeOf(value: unknown): Date | null {
+  const form = /^\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-]\d\d:\d\d)?$/;
+  const [text, zone] = (typeof value === 'string' ? form.exec(value) : null) ?? [];
+  if (text === undefined) return null;
+  const time = new Date(`${text.replace(' ', 'T')}${zone === undefined ? 'Z' : ''}`);
+  return Number.isNaN(time.getTime()) ? null : time;
 }

@@ -1,24 +1,26 @@
 // Takes over what Firezone 0.7 told of itself: users, devices, rules and the configuration, in one
 // transaction. Ids stay where nobody else has them; users who are there already, by their e-mail,
-// get what is theirs in the dump; devices keep their keys and addresses, so that clients notice
-// nothing once the gateway has the key of Firezone's.
+// stay as they are and get the devices and rules that are theirs in the dump; devices keep their
+// keys and addresses, so that clients notice nothing once the gateway has the key of Firezone's.
 
 import type { Transaction } from '../../models/index.ts';
-import { emailKey, newId, type Role } from '../../models/index.ts';
-import { isUuid } from '../api/fields.ts';
 import { isFaultless, judgeOf } from '../api/judge.ts';
-import { messages } from '../api/messages.ts';
 import { judgeNewRules, newRule, ruleFields, type RuleValues } from '../api/v0/rules.ts';
-import { userFields } from '../api/v0/users.ts';
 import { settingNames } from '../devices/settings.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
-import { importConfiguration, prepareConfiguration } from './firezone-configuration.ts';
-import { type DumpRecord, type FirezoneDump, parseFirezoneDump } from './firezone-dump.ts';
+import { importConfiguration } from './firezone-configuration.ts';
+import {
+  type DumpRecord,
+  type FirezoneDump,
+  freeId,
+  madeAt,
+  parseFirezoneDump,
+} from './firezone-dump.ts';
+import { importUsers } from './firezone-users.ts';
 import { faultLines, type Imported, runImport } from './run.ts';
 
 /** Rules that are judged at once. */
 const BATCH = 200;
-const METHOD_CHARACTERS_MAX = 64;
 
 /** Imports a dump. */
 export async function importFirezone(
@@ -27,9 +29,8 @@ export async function importFirezone(
   isTrial: boolean,
 ): Promise<Imported> {
   const dump = parseFirezoneDump(text);
-  const id = await prepareConfiguration(services.database);
   return runImport(services.database, isTrial, async (transaction) => {
-    const users = await importUsers(services, dump.users, transaction);
+    const users = await importUsers(services.database, dump.users, transaction);
     const { ids } = users;
     const wanted = await wantedDevices(services, dump, ids, transaction);
     const deviceFaults = await importDevices(services, wanted, transaction);
@@ -37,7 +38,7 @@ export async function importFirezone(
     const configuration =
       dump.configuration === null
         ? { faults: [], notes: [] }
-        : await importConfiguration({ ...services, id }, dump.configuration, transaction);
+        : await importConfiguration(services, dump.configuration, transaction);
     return {
       faults: [...dump.faults, ...users.faults, ...deviceFaults, ...rules, ...configuration.faults],
       notes: [...users.notes, ...keyNotes(services, dump), ...configuration.notes],
@@ -48,80 +49,9 @@ export async function importFirezone(
         rules: dump.rules.length,
         configurations: dump.configuration === null ? 0 : 1,
       },
+      present: users.present,
     };
   });
-}
-
-interface ImportedUsers {
-  /** From an id of the dump to that of the user. */
-  readonly ids: ReadonlyMap<string, string>;
-  readonly faults: string[];
-  readonly notes: string[];
-  readonly made: number;
-  readonly merged: number;
-}
-
-async function importUsers(
-  { database }: DeviceImport,
-  dumped: readonly DumpRecord[],
-  transaction: Transaction,
-): Promise<ImportedUsers> {
-  const { User } = database.models;
-  const judge = judgeOf<{ email?: string; role?: Role }>(userFields);
-  const [present, ids] = [new Map<string, string>(), new Map<string, string>()];
-  const taken = new Set<string>();
-  for (const user of await User.findAll({ attributes: ['id', 'email_key'], transaction })) {
-    present.set(user.email_key, user.id);
-    taken.add(user.id);
-  }
-  const faults: string[] = [];
-  const rows = [];
-  for (const [index, record] of dumped.entries()) {
-    const place = `users[${index}]`;
-    const { values, faults: found } = judge(
-      { email: record['email'], role: record['role'] },
-      'create',
-    );
-    if (!isFaultless(found)) faults.push(...faultLines(place, found));
-    // Who was shut out must not come in because a time was written in another way.
-    const disabledAt = record['disabled_at'] ?? null;
-    if (disabledAt !== null && timeOf(disabledAt) === null)
-      faults.push(`${place}.disabled_at must be a time such as 2024-01-31T12:00:00Z, or null`);
-    const { email = '', role = 'unprivileged' } = values;
-    const known = present.get(emailKey(email));
-    const id = known ?? freeId(record['id'], taken);
-    taken.add(id);
-    const told = typeof record['id'] === 'string' ? record['id'].toLowerCase() : id;
-    if (ids.has(told)) faults.push(`${place}.id ${messages.taken}`);
-    else ids.set(told, id);
-    if (known !== undefined || !isFaultless(found)) continue;
-    present.set(emailKey(email), id);
-    rows.push({ id, email, role, ...stateOf(record), ...madeAt(record) });
-  }
-  for (let at = 0; at < rows.length; at += BATCH)
-    await User.bulkCreate(rows.slice(at, at + BATCH), { transaction, validate: false });
-  const notes =
-    rows.length === 0
-      ? []
-      : [
-          `${rows.length} users have no password, because no dump has one: they sign in through a ` +
-            'provider, or an administrator sets a password',
-        ];
-  const merged = dumped.length - rows.length;
-  return { ids, faults, notes, made: rows.length, merged };
-}
-
-/** What a dump says of a user that the API would not set. */
-function stateOf(record: DumpRecord) {
-  const method = record['last_signed_in_method'];
-  const disabled_at = timeOf(record['disabled_at']);
-  const fits = typeof method === 'string' && method.length <= METHOD_CHARACTERS_MAX;
-  return {
-    last_signed_in_at: timeOf(record['last_signed_in_at']),
-    last_signed_in_method: fits ? method : null,
-    disabled_at,
-    disabled_by: disabled_at === null ? null : ('administrator' as const),
-  };
 }
 
 async function wantedDevices(
@@ -181,25 +111,6 @@ async function importRules(
 function ownerOf(record: DumpRecord, ids: ReadonlyMap<string, string>): unknown {
   const id = record['user_id'];
   return typeof id === 'string' ? (ids.get(id.toLowerCase()) ?? id) : id;
-}
-
-function freeId(id: unknown, taken: ReadonlySet<string>): string {
-  if (typeof id !== 'string' || !isUuid(id) || taken.has(id.toLowerCase())) return newId();
-  return id.toLowerCase();
-}
-
-function madeAt(record: DumpRecord): { inserted_at?: Date } {
-  const time = timeOf(record['inserted_at']);
-  return time === null ? {} : { inserted_at: time };
-}
-
-/** Reads a time of an answer. Firezone's are UTC, also where no zone is named. */
-function timeOf(value: unknown): Date | null {
-  const form = /^\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-]\d\d:\d\d)?$/;
-  const [text, zone] = (typeof value === 'string' ? form.exec(value) : null) ?? [];
-  if (text === undefined) return null;
-  const time = new Date(`${text.replace(' ', 'T')}${zone === undefined ? 'Z' : ''}`);
-  return Number.isNaN(time.getTime()) ? null : time;
 }
 
 /** The clients know the server by its key. */

@@ -4,6 +4,7 @@
 import {
   lockScopes,
   type Database,
+  type Role,
   type Transaction,
   writeTransaction,
 } from '../../models/index.ts';
@@ -17,6 +18,17 @@ export interface Imported {
   readonly notes: readonly string[];
   /** How many records of each kind were made, or otherwise dealt with. */
   readonly counts: Readonly<Record<string, number>>;
+  /** People who were there already; left out where an import brings none. */
+  readonly present?: readonly PresentUser[];
+}
+
+/** Somebody who was there already, left as they are, with what the file says otherwise. */
+export interface PresentUser {
+  readonly email: string;
+  readonly differs: {
+    readonly role?: { readonly here: Role; readonly there: Role };
+    readonly disabled?: { readonly here: boolean; readonly there: boolean };
+  };
 }
 
 /** Thrown when there are faults; its message has a line for each, and then the notes. */

@@ -130,6 +130,8 @@ for (const kind of databaseKinds()) {
     await migrate(one);
     const other = await openAt(t, place);
     const config = configOf();
+    t.is(await knownServerPrivateKey(config, one), null);
+    t.is(await one.models.Secret.count(), 1, 'the key check alone');
     const [a, b] = await Promise.all([
       serverPrivateKey(config, one),
       serverPrivateKey(config, other),

@@ -6,10 +6,10 @@ import test from 'ava';
 import { parseCommandLine } from '../../../lib/cli.ts';
 import type { Outcome } from '../../../lib/commands.ts';
 import { importCommands } from '../../../lib/imports/commands.ts';
-import type { Database } from '../../../models/index.ts';
+import { type Database, newId } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { scratchFolder } from '../../support/full-database.ts';
+import { rawRows, scratchFolder } from '../../support/full-database.ts';
 import { configOf, newKey } from '../../support/server.ts';
 
 async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
@@ -28,7 +28,9 @@ for (const kind of databaseKinds())
     const text = `[Interface]\nTable = off\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = 100.64.0.9/32\n`;
     writeFileSync(file, text);
     const line = `import wg-quick ${file} --email Ann@b.example`;
+    const before = await rawRows(database);
     const trial = await runLine(database, `${line} --dry-run`);
+    t.deepEqual(await rawRows(database), before);
     t.is(
       trial.text,
       '1 devices: could be taken over; nothing was written.\n' +
@@ -46,6 +48,44 @@ for (const kind of databaseKinds())
       /^1 users made, 0 users merged, 0 devices, 0 rules, 0 configurations: taken over/,
     );
     t.is(await database.models.User.count(), 2);
+  });
+
+for (const kind of databaseKinds())
+  test(`${kind}: programs are told who was there already`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    const dump = { users: [{ email: 'Ann@b.example', role: 'admin' }] };
+    const { data, text } = await runLine(database, 'import firezone -', JSON.stringify(dump));
+    t.like(data, {
+      users_present: [
+        { email: 'ann@b.example', differs: { role: { here: 'unprivileged', there: 'admin' } } },
+      ],
+    });
+    t.true(
+      text.includes(
+        '\n  ann@b.example is there already and stays unprivileged (in the dump admin)',
+      ),
+    );
+  });
+
+for (const kind of databaseKinds())
+  test(`${kind}: a trial writes nothing, and neither does an import with a fault`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const before = await rawRows(database);
+    const dump = {
+      users: [{ id: newId(), email: 'bob@b.example' }],
+      configuration: { vpn_session_duration: 60 },
+    };
+    await runLine(database, 'import firezone - --dry-run', JSON.stringify(dump));
+    t.deepEqual(await rawRows(database), before);
+    const bad = { ...dump, rules: [{ destination: 'nowhere' }] };
+    await t.throwsAsync(runLine(database, 'import firezone -', JSON.stringify(bad)), {
+      message: /^one fault, and nothing was written/,
+    });
+    t.deepEqual(await rawRows(database), before);
+    await runLine(database, 'import firezone -', JSON.stringify(dump));
+    const configuration = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+    t.is(configuration.vpn_session_duration, 60);
   });
 
 test('a file that is not there and a user who is not are named', async (t) => {

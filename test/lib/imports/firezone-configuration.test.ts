@@ -1,11 +1,8 @@
 // The configuration of a dump: providers that are there, masks, and metadata that is none.
 
 import test, { type ExecutionContext } from 'ava';
-import {
-  importConfiguration,
-  prepareConfiguration,
-} from '../../../lib/imports/firezone-configuration.ts';
-import type { Database } from '../../../models/index.ts';
+import { importConfiguration } from '../../../lib/imports/firezone-configuration.ts';
+import { type Database, readOrCreateConfiguration } from '../../../models/index.ts';
 import { write } from '../../models/fixtures.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { configOf } from '../../support/server.ts';
@@ -21,10 +18,10 @@ const provider = (id: string, client_secret: unknown) => ({
 
 async function start(t: ExecutionContext) {
   const database = await openDatabase(t, 'sqlite');
-  const id = await prepareConfiguration(database);
+  await readOrCreateConfiguration(database);
   const run = (dumped: Record<string, unknown>) =>
     write(database, (transaction) =>
-      importConfiguration({ config: configOf(), database, id }, dumped, transaction),
+      importConfiguration({ config: configOf(), database }, dumped, transaction),
     );
   return { database, run };
 }

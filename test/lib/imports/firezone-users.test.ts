@@ -1,0 +1,84 @@
+// The users of a dump: who is there already keeps role and state, and what differs is told.
+
+import test from 'ava';
+import { importUsers } from '../../../lib/imports/firezone-users.ts';
+import type { PresentUser } from '../../../lib/imports/run.ts';
+import { readUsers } from '../../../models/index.ts';
+import { addUser, write } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+
+const EMAIL = 'ann@b.example';
+const LONG_AGO = new Date('2024-01-02T03:04:05Z');
+const enabled = { disabled_at: null, disabled_by: null };
+const disabled = { disabled_at: LONG_AGO, disabled_by: 'administrator' as const };
+
+const rows: [
+  says: string,
+  here: object,
+  told: Record<string, unknown>,
+  differs: PresentUser['differs'],
+  note: RegExp,
+][] = [
+  [
+    'an administrator of the dump is not promoted',
+    { role: 'unprivileged', ...enabled },
+    { role: 'admin', disabled_at: null },
+    { role: { here: 'unprivileged', there: 'admin' } },
+    /^ann@b\.example is there already and stays unprivileged \(in the dump admin\)$/,
+  ],
+  [
+    'an administrator is not demoted',
+    { role: 'admin', ...enabled },
+    { role: 'unprivileged', disabled_at: null },
+    { role: { here: 'admin', there: 'unprivileged' } },
+    /stays admin \(in the dump unprivileged\)$/,
+  ],
+  [
+    'who is shut out here stays so',
+    { role: 'admin', ...disabled },
+    { role: 'admin', disabled_at: null },
+    { disabled: { here: true, there: false } },
+    /stays disabled \(in the dump enabled\)$/,
+  ],
+  [
+    'who was shut out there is told',
+    { role: 'unprivileged', ...enabled },
+    { role: 'admin', disabled_at: '2023-05-03T11:00:00Z' },
+    {
+      role: { here: 'unprivileged', there: 'admin' },
+      disabled: { here: false, there: true },
+    },
+    /stays unprivileged \(in the dump admin\) and enabled \(in the dump disabled\)$/,
+  ],
+  [
+    'when somebody was shut out is no difference',
+    { role: 'unprivileged', ...disabled },
+    { role: 'unprivileged', disabled_at: '2023-05-03T11:00:00Z' },
+    {},
+    /^there already, as in the dump: ann@b\.example$/,
+  ],
+  [
+    'what the dump leaves out differs from nothing',
+    { role: 'admin', ...disabled },
+    {},
+    {},
+    /^there already, as in the dump: ann@b\.example$/,
+  ],
+];
+
+for (const kind of databaseKinds())
+  for (const [says, here, told, differs, note] of rows)
+    test(`${kind}: ${says}`, async (t) => {
+      const database = await openDatabase(t, kind);
+      await addUser(database, { email: EMAIL, ...here });
+      const before = await readUsers(database);
+      const { present, notes, made, merged } = await write(database, (transaction) =>
+        importUsers(database, [{ email: 'ANN@B.example', ...told }], transaction),
+      );
+      t.deepEqual(await readUsers(database), before);
+      t.deepEqual([made, merged], [0, 1]);
+      t.deepEqual(present, [{ email: EMAIL, differs }]);
+      t.regex(notes[0] ?? '', note);
+      const advice = notes.filter((line) => /to follow the dump/.test(line));
+      t.is(advice.length, Object.keys(differs).length === 0 ? 0 : 1);
+    });
