@@ -248,7 +248,9 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     if (values[option] === undefined || values[option] === '')
       return { complaint: `--${option} is missing; ${usage}` };
   const wanted = entry.operand === true ? 1 : 0;
-  if (rest.length < wanted) return { complaint: `something is missing; ${usage}` };
+  // A script hands on a variable that holds nothing as an empty operand.
+  if (rest.length < wanted || (wanted > 0 && rest[0] === ''))
+    return { complaint: `${entry.usage.split(' ')[0]} is missing; ${usage}` };
   if (rest.length > wanted) return { complaint: `"${rest[wanted]}" is too much; ${usage}` };
   const days = values.days === undefined ? undefined : Number(values.days);
   if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 365))

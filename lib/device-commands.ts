@@ -24,6 +24,7 @@ import { DeviceJudge, type DeviceValues } from './api/v0/device-judge.ts';
 import { deviceFields, newDeviceRow } from './api/v0/devices.ts';
 import { effectiveConfiguration } from './api/v0/effective-configuration.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
+import { noUser } from './auth/accounts.ts';
 import type { Command, CommandName } from './cli.ts';
 import type { Outcome } from './commands.ts';
 import {
@@ -123,7 +124,7 @@ function dataOf(device: DeviceRow, email: string) {
 /** Finds the user of an e-mail; throws with a sentence when nobody has it. */
 export async function findUser(database: Database, email: string): Promise<UserRow> {
   const [user] = await readUsers(database, { emailKey: emailKey(email) });
-  if (user === undefined) throw new Error(`there is no user ${email}`);
+  if (user === undefined) throw noUser(email);
   return user;
 }
 

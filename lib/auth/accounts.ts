@@ -114,11 +114,19 @@ function findByEmail(
   return database.models.User.findOne({ where, transaction, lock: true });
 }
 
+/** What is said where nobody has an e-mail; the command line alone makes no other users. */
+export function noUser(email: string): Error {
+  return new Error(
+    `there is no user ${email}; users are listed and made in the console or by /v0/users, an ` +
+      'administrator also by: postern admin create-or-reset --email E',
+  );
+}
+
 /** Takes the second factors from the user who has an e-mail; throws as `setUserEnabled` does. */
 export async function resetSecondFactorsOf(database: Database, email: string): Promise<number> {
   const { result } = await writeTransaction(database, async (transaction) => {
     const user = await findByEmail(database, email, transaction);
-    if (user === null) throw new Error(`there is no user ${email}`);
+    if (user === null) throw noUser(email);
     return takeSecondFactors(database, user.id, transaction);
   });
   return result;
@@ -143,7 +151,7 @@ export async function setUserEnabled(
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     const user = await findByEmail(database, email, transaction);
-    if (user === null) throw new Error(`there is no user ${email}`);
+    if (user === null) throw noUser(email);
     await user.update(switchedUser(user, isEnabled), { transaction });
   });
 }

@@ -16,6 +16,7 @@ import {
 } from '../../models/index.ts';
 import type { Faults } from '../api/judge.ts';
 import { messages } from '../api/messages.ts';
+import { noUser } from './accounts.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;
@@ -257,7 +258,7 @@ async function lockOwner(
 ): Promise<string> {
   const where = { email_key: emailKey(email.trim()) };
   const user = await database.models.User.findOne({ where, transaction, lock: true });
-  if (user === null) throw new Error(`there is no user ${email}`);
+  if (user === null) throw noUser(email);
   return user.id;
 }
 

@@ -1,7 +1,7 @@
 // The commands `backup` and `restore`. The first looks at a database that may be in use and of an
 // earlier schema; the second wants one that no gateway uses.
 
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
 import {
   type Database,
@@ -69,7 +69,7 @@ async function restore(
   { operand, options }: Command,
 ): Promise<Outcome> {
   const file = operand ?? '';
-  if (!existsSync(file)) throw new Error(`there is no file ${file}`);
+  refuseUnreadable(file);
   const saved: MadeBefore[] = [];
   const restored = await restoreBackup(database, file, {
     replace: options.replace,
@@ -106,4 +106,15 @@ function adviceAfter(keys: readonly string[], { keyring }: Database): string | n
     `Its secrets need encryption key ${others.join(', ')} besides the present one, ` +
     `${keyring.keyId}: keep both until ${FINISH_ROTATION} has run.`
   );
+}
+
+/** A backup is read twice: to find it whole before anything is touched, and to take its rows. */
+function refuseUnreadable(file: string): void {
+  if (file === '-')
+    throw new Error('a backup is read twice, so it comes from a file: name one, not "-"');
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) throw new Error(`there is no file ${file}`);
+  if (found.isDirectory()) throw new Error(`${file} is a folder; name the file of a backup`);
+  if (!found.isFile())
+    throw new Error(`${file} is no file that can be read twice; name the file of a backup`);
 }

@@ -98,12 +98,20 @@ export async function pendingMigrations(
   const executed = await executedMigrations(database);
   const names = new Set(known.map(({ name }) => name));
   const later = executed.filter((name) => !names.has(name));
-  if (later.length > 0)
-    throw new DatabaseTooNewError(
-      `This database was migrated by a later version of Postern (${later.join(', ')}). ` +
-        'Run that version, or restore a backup from before the upgrade.',
-    );
+  if (later.length > 0) throw new DatabaseTooNewError(tooNew(later, known));
   return [...names].filter((name) => !executed.includes(name));
+}
+
+/** A restore migrates first and is refused as well: an empty database alone leads back. */
+function tooNew(later: readonly string[], known: readonly Migration[]): string {
+  const schema = known.at(-1)?.name.slice(0, 4) ?? '';
+  return (
+    `This database was migrated by a later version of Postern (${later.join(', ')}), and ` +
+    'cannot be restored into either. Run that version; or, to go back to this one, give it an ' +
+    'empty database with the same encryption key (of SQLite: move the file away with its -wal ' +
+    'and -shm, and leave encryption.key) and restore the backup of before the upgrade, ' +
+    `before-upgrade-${schema}-….backup or one of a lower number.`
+  );
 }
 
 async function umzugOf(

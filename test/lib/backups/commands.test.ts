@@ -4,10 +4,18 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { backUpBefore } from '../../../lib/backups/automatic.ts';
 import { backupCommands } from '../../../lib/backups/commands.ts';
 import { parseCommandLine } from '../../../lib/cli.ts';
 import type { Outcome } from '../../../lib/commands.ts';
-import { type Database, EncryptionKeyError, migrate, readDevices } from '../../../models/index.ts';
+import {
+  type Database,
+  DatabaseTooNewError,
+  EncryptionKeyError,
+  migrate,
+  readDevices,
+} from '../../../models/index.ts';
+import { migrations } from '../../../models/migrations/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, makePlace, openAt, type Place } from '../../support/databases.ts';
 import { scratchFolder } from '../../support/full-database.ts';
@@ -159,11 +167,38 @@ for (const kind of databaseKinds()) {
     t.is((await found.models.User.findOne())?.email, 'before@b.example');
   });
 
-  test(`${kind}: a file that is not there is named`, async (t) => {
+  test(`${kind}: what is no backup's file is named, with the reason`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind));
-    await t.throwsAsync(runLine(database, scratchFolder(t), 'restore /nowhere/a'), {
-      message: 'there is no file /nowhere/a',
-    });
+    const folder = scratchFolder(t);
+    for (const [operand, message] of [
+      ['/nowhere/a', 'there is no file /nowhere/a'],
+      ['-', 'a backup is read twice, so it comes from a file: name one, not "-"'],
+      [folder, `${folder} is a folder; name the file of a backup`],
+      ['/dev/null', '/dev/null is no file that can be read twice; name the file of a backup'],
+    ] as const)
+      await t.throwsAsync(runLine(database, folder, `restore ${operand}`), { message });
+  });
+
+  // "Later" is a step that this version does not know: an upgrade, seen from before it.
+  test(`${kind}: the way back to an earlier version is an empty database`, async (t) => {
+    const place = await makePlace(t, kind);
+    const database = await openAt(t, place);
+    await migrate(database);
+    await addUser(database, { email: 'ann@b.example' });
+    const folder = scratchFolder(t);
+    let saved = '';
+    const beforeUpgrade = async () => {
+      const config = configOf({ DATA_DIR: folder });
+      saved = (await backUpBefore('before-upgrade', config, database)).path;
+    };
+    const later = { name: '9999-later', up: async () => undefined };
+    await migrate(database, { migrations: [...migrations, later], beforeUpgrade });
+    const refused = { instanceOf: DatabaseTooNewError, message: /cannot be restored into either/ };
+    await t.throwsAsync(runLine(database, folder, `restore ${saved} --replace`), refused);
+    const { encryptionKey } = place;
+    const empty = await openAt(t, { ...(await makePlace(t, kind)), encryptionKey });
+    await runLine(empty, folder, `restore ${saved}`);
+    t.is((await empty.models.User.findOne())?.email, 'ann@b.example');
   });
 }
 
