@@ -1,21 +1,40 @@
-// What a person is told when a command, or the start, cannot use the database: what is wrong, and
-// which setting to look at.
+// What a person is told when a command, the start or a request cannot use the database: what is
+// wrong, and which setting or file to look at.
 
 import { statfsSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
-import { isDatabaseAway, isDatabaseFull } from '../models/index.ts';
+import { isDatabaseAway, isDatabaseDamaged, isDatabaseFull } from '../models/index.ts';
 import { messageOf } from './observe/log.ts';
 
 /** The message of any error; where it is about the database, with the mend. */
 export function sayFault(error: unknown, config: Config): string {
   const message = messageOf(error);
-  const { setting, disk, folder } = placeOf(config);
+  const mend = mendOf(error, config);
+  return mend === null ? message : `${mend.what} (${message}); ${mend.advice}`;
+}
+
+/** What is wrong with the database, and what to do about it. */
+export interface Mend {
+  readonly what: string;
+  readonly advice: string;
+}
+
+/** Finds the mend of an error; null when it is not about the database. */
+export function mendOf(error: unknown, config: Config): Mend | null {
+  const { setting, disk, file, folder } = placeOf(config);
+  if (isDatabaseDamaged(error))
+    return {
+      what: 'the database is damaged, or is none',
+      advice:
+        `stop the gateway, move ${file} away with its -wal and -shm, keep the encryption key and ` +
+        `restore a backup: postern restore FILE; its place is that of ${setting}`,
+    };
   if (isDatabaseFull(error) || (isDatabaseAway(error) && hasNoRoom(folder)))
-    return `no room is left (${message}); free space on ${disk}`;
+    return { what: 'no room is left', advice: `free space on ${disk}` };
   if (isDatabaseAway(error) || isAboutFileIn(folder, error))
-    return `the database cannot be used (${message}); look at ${setting}`;
-  return message;
+    return { what: 'the database cannot be used', advice: `look at ${setting}` };
+  return null;
 }
 
 /** What SQLite needs to open a file: without it, all that it says is that a disk failed. */
@@ -36,7 +55,8 @@ interface Place {
   readonly setting: string;
   /** Where room is needed. */
   readonly disk: string;
-  /** The folder of a SQLite file. */
+  /** A SQLite file, and its folder. */
+  readonly file: string | null;
   readonly folder: string | null;
 }
 
@@ -45,12 +65,14 @@ function placeOf({ databaseHost, databasePort, databaseUrl, dataDir }: Config): 
     return {
       setting: `DATABASE_HOST (${databaseHost}), DATABASE_PORT (${databasePort}), DATABASE_NAME, DATABASE_USER and DATABASE_PASSWORD`,
       disk: `the disk of the database server, DATABASE_HOST (${databaseHost})`,
+      file: null,
       folder: null,
     };
   if (databaseUrl === null)
     return {
       setting: `DATA_DIR (${dataDir})`,
       disk: `the disk of DATA_DIR (${dataDir})`,
+      file: join(resolve(dataDir), 'postern.sqlite'),
       folder: resolve(dataDir),
     };
   // The URL holds a password; a file's path does not.
@@ -59,6 +81,7 @@ function placeOf({ databaseHost, databasePort, databaseUrl, dataDir }: Config): 
   return {
     setting: `DATABASE_URL (${name})`,
     disk: `the disk of ${path === undefined ? 'the database server, ' : ''}DATABASE_URL (${name})`,
+    file: path === undefined ? null : resolve(path),
     folder: path === undefined ? null : dirname(resolve(path)),
   };
 }

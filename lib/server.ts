@@ -64,7 +64,7 @@ export function createServer(services: Services): Server {
   // A plugin whose `register` is synchronous is registered when the call returns.
   void server.register({
     plugin: errorAnswers,
-    options: { log, counters, answerPerson: (...asked) => answerPerson(pages, ...asked) },
+    options: { config, log, counters, answerPerson: (...asked) => answerPerson(pages, ...asked) },
   });
   answerClientErrors(listener, counters);
   void server.register({ plugin: conventions });

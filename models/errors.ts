@@ -1,8 +1,15 @@
 // What other rooms may ask about an error of the database, whichever database it is: which unique
-// column refused a value, whether the database was out of reach, and whether its disk is full.
+// column refused a value, whether the database was out of reach, damaged or without room, and what
+// may be said of an error in a log.
 
-import { ConnectionAcquireTimeoutError, ConnectionError, UniqueConstraintError } from 'sequelize';
+import {
+  BaseError,
+  ConnectionAcquireTimeoutError,
+  ConnectionError,
+  UniqueConstraintError,
+} from 'sequelize';
 import { driverError, isConflict, isFull } from './storage/rerun.ts';
+import { beginOf } from './storage/secrecy.ts';
 
 /** Columns, or the deciding column of several, whose values are unique. */
 const UNIQUE_COLUMNS = {
@@ -36,6 +43,9 @@ const AWAY_CODES: ReadonlySet<string> = new Set([
 /** A SQLite file that cannot be read or written, with all that SQLite may append to say why. */
 const FILE_AWAY = /^SQLITE_(IOERR|READONLY|CANTOPEN)(_|$)/;
 
+/** A SQLite file that holds something else than SQLite wrote, or was never one. */
+const FILE_DAMAGED = /^SQLITE_(CORRUPT|NOTADB)(_|$)/;
+
 /** Tells which unique column refused a value; null when the error is of another kind. */
 export function uniqueColumn(error: unknown): UniqueColumn | null {
   if (!(error instanceof UniqueConstraintError)) return null;
@@ -45,17 +55,54 @@ export function uniqueColumn(error: unknown): UniqueColumn | null {
   return known === undefined ? 'id' : known[1];
 }
 
-/** True when the database was out of reach, full or too busy: trying again later may succeed. */
+/**
+ * True when the database was out of reach, full, too busy or damaged: no fault of the request, and
+ * trying again later, once somebody mended it maybe, may succeed.
+ */
 export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof ConnectionAcquireTimeoutError || error instanceof ConnectionError)
     return true;
   const { code = '' } = driverError(error);
-  return AWAY_CODES.has(code) || FILE_AWAY.test(code) || isFull(error) || isConflict(error);
+  if (AWAY_CODES.has(code) || FILE_AWAY.test(code) || FILE_DAMAGED.test(code)) return true;
+  return isFull(error) || isConflict(error);
 }
 
 /** True when the disk of the database is full. */
 export function isDatabaseFull(error: unknown): boolean {
   return isFull(error);
+}
+
+/** True when the file of a SQLite database is damaged, or is none. */
+export function isDatabaseDamaged(error: unknown): boolean {
+  return FILE_DAMAGED.test(driverError(error).code ?? '');
+}
+
+/** What may be said of an error of the database where values and secrets may not be. */
+export interface DescribedError {
+  /** The driver's, such as `SQLITE_IOERR`; empty where it has none. */
+  readonly code: string;
+  /** What the driver said, up to the first thing that it quotes. */
+  readonly message: string;
+  /** Verb and table, such as `SELECT FROM devices`; null where no statement is known. */
+  readonly statement: string | null;
+}
+
+/** Describes an error of the database; null when the error is of another kind. */
+export function describeDatabaseError(error: unknown): DescribedError | null {
+  if (!(error instanceof BaseError && 'parent' in error)) return null;
+  const { code = '', message } = driverError(error);
+  const said = unquoted(message);
+  const { sql } = error as { sql?: unknown };
+  return {
+    code,
+    message: said.startsWith(code) ? said : [code, said].filter((text) => text !== '').join(': '),
+    statement: typeof sql === 'string' && sql !== '' ? beginOf(sql) : null,
+  };
+}
+
+/** Databases quote values and pieces of statements; an apostrophe inside a word is none. */
+function unquoted(message: string): string {
+  return message.replace(/(^|[^\p{L}])['"`].*/su, '$1…').trim();
 }
 
 /** The name of the index: MySQL says it, SQLite lists its columns instead. */

@@ -25,7 +25,14 @@ export {
 export { connectDatabase, type DatabaseOptions } from './connect.ts';
 export { Device } from './device.ts';
 export { DeviceStatus } from './device-status.ts';
-export { isDatabaseAway, isDatabaseFull, type UniqueColumn, uniqueColumn } from './errors.ts';
+export {
+  describeDatabaseError,
+  isDatabaseAway,
+  isDatabaseDamaged,
+  isDatabaseFull,
+  type UniqueColumn,
+  uniqueColumn,
+} from './errors.ts';
 export { readOrCreateConfiguration } from './first-row.ts';
 export {
   claimBootstrapToken,

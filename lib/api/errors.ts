@@ -3,7 +3,10 @@
 
 import type Boom from '@hapi/boom';
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { isDatabaseAway } from '../../models/index.ts';
+import type { Config } from '../../config/index.ts';
+import { isDatabaseAway, isDatabaseDamaged } from '../../models/index.ts';
+import { mendOf } from '../database-fault.ts';
+import { describeError } from '../observe/log.ts';
 import type { Services } from '../services.ts';
 import type { Faults } from './judge.ts';
 import { messages } from './messages.ts';
@@ -80,7 +83,7 @@ export class ApiError extends Error {
 }
 
 /** What `errorAnswers` needs. */
-export interface ErrorAnswers extends Pick<Services, 'log' | 'counters'> {
+export interface ErrorAnswers extends Pick<Services, 'config' | 'log' | 'counters'> {
   /** Answers a browser with a page; null where the asker is a program. */
   readonly answerPerson: (
     request: Request,
@@ -92,13 +95,13 @@ export interface ErrorAnswers extends Pick<Services, 'log' | 'counters'> {
 /** Turns every error into the answer of its code, and logs those that are ours. */
 export const errorAnswers: Plugin<ErrorAnswers> = {
   name: 'error-answers',
-  register(server, { log, counters, answerPerson }) {
+  register(server, { config, log, counters, answerPerson }) {
     server.ext('onPreResponse', async (request, h) => {
       const { response } = request;
       if (!(response instanceof Error)) return h.continue;
       const error = toApiError(request, response);
       counters.add('requests_refused', error.reason);
-      if (answers[error.code].status >= 500) logFault(log, request, error);
+      if (answers[error.code].status >= 500) logFault({ config, log }, request, error);
       const page = await answerPerson(request, h, error);
       return withHeaders(page ?? answerTo(request, h, error), error);
     });
@@ -137,28 +140,23 @@ function toApiError(request: Request, error: Error & Partial<Boom.Boom>): ApiErr
   return new ApiError(found ?? 'internal_server_error', { cause: error });
 }
 
-function logFault(log: Services['log'], request: Request, error: ApiError): void {
+function logFault(
+  { config, log }: { config: Config; log: Services['log'] },
+  request: Request,
+  error: ApiError,
+): void {
+  const cause = error.cause ?? error;
+  const mend = mendOf(cause, config);
   const fields = {
     request_id: request.app.id,
     method: request.method,
     // The route, not the path: a path may hold an e-mail.
     route: request.route.path,
-    err: describeError(error.cause ?? error),
+    ...(mend === null ? {} : { mend: mend.advice }),
+    err: describeError(cause),
   };
-  if (error.code === 'service_unavailable')
+  if (isDatabaseDamaged(cause)) log.error(fields, 'the database is damaged');
+  else if (error.code === 'service_unavailable')
     log.warn(fields, 'the database was out of reach, full or too busy');
   else log.error(fields, 'a request failed');
-}
-
-/**
- * What may be logged of an error: errors of the database carry statements, values and messages
- * that quote them, so of those only names, codes and the places in the code.
- */
-export function describeError(error: unknown): object {
-  if (!(error instanceof Error)) return { type: typeof error };
-  const { parent } = error as Error & { parent?: Error & { code?: string } };
-  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
-  const name = error.name;
-  const text = parent === undefined ? error.message : (parent.code ?? parent.name);
-  return { type: name, message: text, stack: [`${name}: ${text}`, ...frames].join('\n') };
 }

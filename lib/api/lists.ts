@@ -7,8 +7,8 @@
 import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Selection } from '../../models/index.ts';
+import { describeError } from '../observe/log.ts';
 import type { Log } from '../services.ts';
-import { describeError } from './errors.ts';
 import { isUuid } from './fields.ts';
 import { type Filters, nextPage, type Position, readListQuery } from './paging.ts';
 import type { Recall, Source } from './recall.ts';

@@ -13,8 +13,8 @@ import {
   type Transaction,
   type User,
 } from '../../models/index.ts';
-import { describeError } from '../api/errors.ts';
 import type { Chore } from '../hourly.ts';
+import { describeError } from '../observe/log.ts';
 import type { Services } from '../services.ts';
 import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';
 import { localPath } from './local-path.ts';

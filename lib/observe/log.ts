@@ -4,8 +4,9 @@
 
 import process from 'node:process';
 import { Writable } from 'node:stream';
-import { type Logger, pino } from 'pino';
+import { type Logger, pino, stdSerializers } from 'pino';
 import type { Config } from '../../config/index.ts';
+import { describeDatabaseError } from '../../models/index.ts';
 
 /**
  * Makes the log of a process: on standard output where the process serves, on standard error where
@@ -20,6 +21,7 @@ export function createLog(
     level: config.logLevel,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    serializers: { err: serializeError },
     formatters: { level: (label: string) => ({ level: label }) },
   };
   return format === 'json'
@@ -30,6 +32,28 @@ export function createLog(
 /** What there is to say, in a sentence, of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * What may be logged of an error: errors of the database carry statements, values and messages
+ * that quote them, so of those only names, codes, what is not quoted, the verb and the table of the
+ * statement, and the places in the code.
+ */
+export function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const described = describeDatabaseError(error);
+  const { name } = error;
+  const message = described?.message ?? error.message;
+  const statement = described?.statement ?? null;
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  const first = `${name}: ${message}${statement === null ? '' : ` (${statement})`}`;
+  return { type: name, ...described, message, stack: [first, ...frames].join('\n') };
+}
+
+/** Whoever logs an error as it is must not tell more either. */
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  return describeDatabaseError(error) === null ? stdSerializers.err(error) : describeError(error);
 }
 
 /** Turns JSON lines into `time level message field=value`. */

@@ -5,8 +5,9 @@
 
 import { Readable } from 'node:stream';
 import { type Database, Op } from '../../models/index.ts';
-import { ApiError, describeError } from '../api/errors.ts';
+import { ApiError } from '../api/errors.ts';
 import { isAlive, type LiveSession } from '../auth/sessions.ts';
+import { describeError } from '../observe/log.ts';
 import type { Services } from '../services.ts';
 import { deviceStatusView, type SeenDevice } from './device-status.ts';
 import { Fleet, type FleetView } from './fleet.ts';

@@ -24,15 +24,12 @@ interface DialectQuery {
 
 type DialectQueryClass = new (...parts: unknown[]) => DialectQuery;
 
-/** The verb and the table of a statement: enough to find it, and never a value. */
-const STATEMENT_BEGIN = /^\s*\w+(?: (?:OR |IGNORE )*(?:INTO|FROM))? [`"]?\w+[`"]?/;
-
 /** Keeps statements and values out of the errors of this Sequelize; the kinds of errors stay. */
 export function keepValuesOutOfErrors(sequelize: Sequelize): void {
   const { dialect } = sequelize as unknown as { dialect: { Query: DialectQueryClass } };
   dialect.Query = class extends dialect.Query {
     override formatError(error: DriverError, stack?: string): BaseError {
-      error.sql = STATEMENT_BEGIN.exec(error.sql ?? '')?.[0] ?? '';
+      error.sql = beginOf(error.sql ?? '');
       delete error.parameters;
       error.message = withoutEntry(error.message);
       if (error.sqlMessage !== undefined) error.sqlMessage = withoutEntry(error.sqlMessage);
@@ -45,6 +42,17 @@ export function keepValuesOutOfErrors(sequelize: Sequelize): void {
     addHook(name: string, hook: (row: Model, options: object, error: Error) => void): void;
   };
   hooks.addHook('validationFailed', (_row, _options, error) => takeRowsOut(error));
+}
+
+/**
+ * The verb and the table of a statement, such as `INSERT INTO users`: enough to find it, and never
+ * a value, because all names stand before the first string.
+ */
+export function beginOf(sql: string): string {
+  const [names = ''] = sql.split("'", 1);
+  const verb = /^\s*(\w*)/.exec(names)?.[1] ?? '';
+  const place = /\b(FROM|INTO|UPDATE|TABLE)\s+(?:IF (?:NOT )?EXISTS )?[`"]?(\w+)/i.exec(names);
+  return [...new Set([verb, ...(place?.slice(1) ?? [])])].join(' ');
 }
 
 /** Leaves columns out when a row of this table becomes JSON; reading them by name is as before. */

@@ -30,6 +30,11 @@ const rows: [error: unknown, environment: Record<string, string>, says: RegExp][
     { DATA_DIR: '/proc' },
     /^no room is left \(SQLITE_IOERR.*free space on the disk of DATA_DIR \(\/proc\)$/,
   ],
+  [
+    Object.assign(new Error('SQLITE_CORRUPT: malformed'), { code: 'SQLITE_CORRUPT' }),
+    { DATA_DIR: '/d' },
+    /^the database is damaged, or is none \(SQLITE_CORRUPT.*move \/d\/postern\.sqlite away with its -wal and -shm.*DATA_DIR \(\/d\)$/,
+  ],
   [full, byHost, /the disk of the database server, DATABASE_HOST \(db\.test\)$/],
   [
     Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
@@ -68,8 +73,11 @@ test('a file that cannot be opened, and a server that is not there, name their s
   ] as const) {
     const error = await t.throwsAsync(connectDatabase({ url, encryptionKey }));
     const said = sayFault(error, configOf({ ...byUrl, DATABASE_URL: url }));
-    t.true(said.startsWith('the database cannot be used ('), said);
-    t.true(said.endsWith(`; look at DATABASE_URL (${name})`), said);
+    const isText = name.endsWith('/text');
+    const what = isText ? 'the database is damaged, or is none (' : 'the database cannot be used (';
+    t.true(said.startsWith(what), said);
+    t.true(said.endsWith(` DATABASE_URL (${name})`), said);
+    t.is(said.includes(`move ${name} away`), isText, said);
     t.false(said.includes('hunter2'));
   }
 });

@@ -1,9 +1,17 @@
 // Errors: which unique column it was, the same on both databases; whether trying again may help.
 
+import { closeSync, openSync, writeSync } from 'node:fs';
 import test from 'ava';
-import { ConnectionAcquireTimeoutError, DatabaseError } from 'sequelize';
-import { isDatabaseAway, isDatabaseFull, uniqueColumn } from '../../models/index.ts';
-import { databaseKinds, openDatabase } from '../support/databases.ts';
+import { ConnectionAcquireTimeoutError, DatabaseError, QueryTypes } from 'sequelize';
+import {
+  describeDatabaseError,
+  isDatabaseAway,
+  isDatabaseDamaged,
+  isDatabaseFull,
+  migrate,
+  uniqueColumn,
+} from '../../models/index.ts';
+import { databaseKinds, makePlace, openAt, openDatabase } from '../support/databases.ts';
 import { addDevice, addToken, addUser, deviceValues, write } from './fixtures.ts';
 
 for (const kind of databaseKinds()) {
@@ -83,8 +91,11 @@ for (const code of [
   'SQLITE_READONLY',
   'SQLITE_READONLY_DBMOVED',
   'SQLITE_CANTOPEN',
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
 ])
   test(`${code} is a database that is away, but not full`, (t) => {
+    t.is(isDatabaseDamaged(driverFault({ code })), /CORRUPT|NOTADB/.test(code));
     t.true(isDatabaseAway(driverFault({ code })));
     t.false(isDatabaseFull(driverFault({ code })));
   });
@@ -109,4 +120,90 @@ test('a database that is away or busy is told from a mistake', (t) => {
   t.true(isDatabaseAway(Object.assign(new Error('no'), { code: 'ECONNREFUSED' })));
   t.false(isDatabaseAway(driver({ code: 'ER_PARSE_ERROR' })));
   t.false(isDatabaseAway(new TypeError('a mistake')));
+});
+
+test('a file that was overwritten is a damaged database', async (t) => {
+  const place = await makePlace(t, 'sqlite');
+  const before = await openAt(t, place);
+  await migrate(before);
+  const [root] = await before.sequelize.query<{ at: number; size: number }>(
+    "SELECT (rootpage - 1) * page_size AS at, page_size AS size FROM sqlite_master, pragma_page_size WHERE name = 'users'",
+    { type: QueryTypes.SELECT },
+  );
+  await before.close();
+  const file = openSync(place.url.slice('sqlite:'.length), 'r+');
+  writeSync(file, Buffer.alloc(root?.size ?? 0, 0xff), 0, null, root?.at);
+  closeSync(file);
+  const database = await openAt(t, place);
+  const error = await t.throwsAsync(database.models.User.findAll());
+  t.true(isDatabaseDamaged(error));
+  t.deepEqual(describeDatabaseError(error), {
+    code: 'SQLITE_CORRUPT',
+    message: 'SQLITE_CORRUPT: database disk image is malformed',
+    statement: 'SELECT FROM users',
+  });
+});
+
+const SECRET = 'ann@b.example';
+const described: [says: string, fields: object, message: string, statement: string | null][] = [
+  [
+    'a fault of the disk',
+    { code: 'SQLITE_IOERR', message: 'SQLITE_IOERR: disk I/O error', sql: 'COMMIT;' },
+    'SQLITE_IOERR: disk I/O error',
+    'COMMIT',
+  ],
+  [
+    'a value that is taken, in SQLite',
+    {
+      code: 'SQLITE_CONSTRAINT',
+      message: 'SQLITE_CONSTRAINT: UNIQUE constraint failed: users.email_key',
+      sql: 'INSERT INTO `users` (`id`,`email`) VALUES ($1,$2);',
+    },
+    'SQLITE_CONSTRAINT: UNIQUE constraint failed: users.email_key',
+    'INSERT INTO users',
+  ],
+  [
+    'a value that is taken, in MySQL',
+    {
+      code: 'ER_DUP_ENTRY',
+      message: `Duplicate entry '${SECRET}' for key 'users_email_key'`,
+      sql: `INSERT INTO users (email) VALUES ('it\\'s from ${SECRET}')`,
+    },
+    'ER_DUP_ENTRY: Duplicate entry …',
+    'INSERT INTO users',
+  ],
+  [
+    'an apostrophe inside a word',
+    {
+      code: 'ER_ACCESS_DENIED_ERROR',
+      message: `Column count doesn't match value count near "${SECRET}"`,
+      sql: `SELECT '${SECRET} FROM ${SECRET}' FROM users`,
+    },
+    "ER_ACCESS_DENIED_ERROR: Column count doesn't match value count near …",
+    'SELECT',
+  ],
+  ['nothing but a code', { code: 'ECONNREFUSED', message: '' }, 'ECONNREFUSED', null],
+  [
+    'a deletion',
+    { message: 'no', sql: 'DELETE FROM "devices" WHERE id = $1' },
+    'no',
+    'DELETE FROM devices',
+  ],
+  [
+    'a statement with a common table',
+    { message: 'no', sql: 'WITH a AS (SELECT 1) UPDATE\n rules SET x = 1' },
+    'no',
+    'WITH UPDATE rules',
+  ],
+];
+for (const [says, fields, message, statement] of described)
+  test(`what may be said of an error: ${says}`, (t) => {
+    const said = describeDatabaseError(driverFault({ sql: undefined, ...fields }));
+    t.like(said, { message, statement });
+    t.false(JSON.stringify(said).includes(SECRET));
+  });
+
+test('an error of another kind is not described', (t) => {
+  for (const error of [new Error('no'), Object.assign(new Error('no'), { code: 'EACCES' }), null])
+    t.is(describeDatabaseError(error), null);
 });

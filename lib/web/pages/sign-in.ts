@@ -2,7 +2,6 @@
 // a link for each identity provider. api.md, section 8.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { describeError } from '../../api/errors.ts';
 import { methodOf } from '../../auth/identity/method.ts';
 import { judgePassword, LOCAL_METHOD } from '../../auth/local.ts';
 import { localPath } from '../../auth/local-path.ts';
@@ -10,6 +9,7 @@ import { OidcClients } from '../../auth/oidc/client.ts';
 import { signOutAddress } from '../../auth/oidc/sign-out.ts';
 import type { LiveSession } from '../../auth/sessions.ts';
 import { completeSignIn, SignInRefusal, signOut } from '../../auth/sign-in.ts';
+import { describeError } from '../../observe/log.ts';
 import { wantsPage } from '../error-page.ts';
 import { textOf } from '../forms.ts';
 import { homeOf } from '../navigation.ts';

@@ -1,8 +1,12 @@
-// Log lines: readable for people.
+// Log lines: readable for people, and without what errors may hold.
 
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import test from 'ava';
-import { createLog, textStream } from '../../../lib/observe/log.ts';
+import { DatabaseError } from 'sequelize';
+import { createLog, describeError, textStream } from '../../../lib/observe/log.ts';
+import { scratchFolder } from '../../support/full-database.ts';
 
 function collect(): { lines: () => string; out: Writable } {
   let text = '';
@@ -36,3 +40,49 @@ test('lines below the level are not made', (t) => {
   t.false(log.isLevelEnabled('warn'));
   t.true(log.isLevelEnabled('error'));
 });
+
+const SECRET = 'pst_this-must-not-be-seen';
+
+function databaseError(): DatabaseError {
+  const parent = Object.assign(new Error(`SQLITE_ERROR: near "${SECRET}": syntax error`), {
+    code: 'SQLITE_ERROR',
+    sql: `UPDATE users SET email='${SECRET}'`,
+  });
+  return new DatabaseError(Object.assign(parent, { parameters: { $1: SECRET } }));
+}
+
+test('an error is described without what it may hold', (t) => {
+  const described = describeError(databaseError());
+  t.like(described, {
+    type: 'SequelizeDatabaseError',
+    code: 'SQLITE_ERROR',
+    message: 'SQLITE_ERROR: near …',
+    statement: 'UPDATE users',
+  });
+  const { stack } = described as { stack: string };
+  t.regex(stack, /^SequelizeDatabaseError: SQLITE_ERROR: near … \(UPDATE users\)\n    at /);
+  t.false(JSON.stringify(described).includes(SECRET));
+  t.like(describeError(new RangeError('too far')), { type: 'RangeError', message: 'too far' });
+  t.deepEqual(describeError('x'), { type: 'string' });
+});
+
+test('an error of the database that is logged as it is tells no more', async (t) => {
+  const file = join(scratchFolder(t), 'log');
+  const log = createLog({ logFormat: 'json', logLevel: 'info' }, fileStream(file));
+  log.error({ err: databaseError() }, 'failed');
+  log.error({ err: new RangeError('too far') }, 'failed');
+  log.error({ err: describeError(databaseError()) }, 'failed');
+  const lines = (): string[] => readFileSync(file, 'utf8').split('\n').slice(0, -1);
+  // Only the first line is written at once.
+  while (lines().length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  const [raw, other, described] = lines().map((line) => JSON.parse(line) as { err: object });
+  t.like(raw?.err, { code: 'SQLITE_ERROR', statement: 'UPDATE users' });
+  t.like(described?.err, { code: 'SQLITE_ERROR', statement: 'UPDATE users' });
+  t.like(other?.err, { type: 'RangeError', message: 'too far' });
+  t.false(readFileSync(file, 'utf8').includes(SECRET));
+});
+
+/** Standard output, as far as a log of JSON lines asks for it. */
+function fileStream(path: string): NodeJS.WriteStream & { fd: number } {
+  return { fd: openSync(path, 'w') } as NodeJS.WriteStream & { fd: number };
+}

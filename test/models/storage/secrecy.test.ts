@@ -72,7 +72,7 @@ for (const kind of databaseKinds()) {
     const user = await addUser(database);
     const error = await t.throwsAsync(addUser(database, { email: user.email }));
     t.is(uniqueColumn(error), 'email_key');
-    t.regex(everythingOf(error), /INSERT INTO `users`/);
+    t.regex(everythingOf(error), /INSERT INTO users/);
     t.regex(everythingOf(error), /models\/transaction\.ts/);
   });
 
