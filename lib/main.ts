@@ -34,6 +34,8 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 /** A stop that takes longer is ended by force. */
 const STOP_MS = 4_800;
+/** The log is written beside the rest, and a killed process writes nothing more. */
+const LAST_WORDS_MS = 50;
 /** How long a database server may be silent while a command waits for it. */
 const COMMAND_SILENCE_MS = 300_000;
 
@@ -147,7 +149,7 @@ async function serveUntilStopped(config: Config, database: Database, log: Log): 
     setTimeout(() => {
       log.error({}, 'the stop took too long and is ended by force');
       // An exit would wait for what hangs: a thread that waits for a lock of the database, say.
-      process.kill(process.pid, 'SIGKILL');
+      setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
     }, STOP_MS).unref();
   });
   running = await serve(config, database, log);
