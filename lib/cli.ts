@@ -2,6 +2,7 @@
 // or a complaint and knows what help says; what a command does is in commands.ts and serve.ts.
 
 import { parseArgs } from 'node:util';
+import { commandLine } from './command-line.ts';
 import { messageOf } from './observe/log.ts';
 
 /** Options that a command may take; those that are booleans here, and `help`, take no value. */
@@ -306,7 +307,7 @@ function helpText(): string {
   return [
     'postern: a userspace VPN gateway',
     '',
-    'usage: npm run -s postern -- <command>',
+    `usage: ${commandLine('<command>')}`,
     '',
     ...lines,
     '',

@@ -7,6 +7,7 @@ import { ensureAdministrator, resetSecondFactorsOf, setUserEnabled } from './aut
 import type { FixedSettings } from './api/v0/effective-configuration.ts';
 import { createToken, listTokens, revokeToken } from './auth/tokens.ts';
 import type { Command, CommandName } from './cli.ts';
+import { commandLine } from './command-line.ts';
 import { setSwitches, type Switches } from './devices/switches.ts';
 import { entryLine, showEntry } from './observe/audit.ts';
 
@@ -147,7 +148,7 @@ async function listAllTokens(database: Database, { options }: Command): Promise<
 async function revokeOneToken(database: Database, { operand }: Command): Promise<Outcome> {
   const id = operand ?? '';
   if (!(await revokeToken(database, id)))
-    throw new Error(`there is no token ${id}; see: postern token list`);
+    throw new Error(`there is no token ${id}; see: ${commandLine('token list')}`);
   return { text: `${id} is revoked.`, data: { id, revoked: true } };
 }
 

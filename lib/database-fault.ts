@@ -5,6 +5,7 @@ import { statfsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { isDatabaseAway, isDatabaseDamaged, isDatabaseFull } from '../models/index.ts';
+import { commandLine } from './command-line.ts';
 import { messageOf } from './observe/log.ts';
 
 /** The message of any error; where it is about the database, with the mend. */
@@ -28,7 +29,7 @@ export function mendOf(error: unknown, config: Config): Mend | null {
       what: 'the database is damaged, or is none',
       advice:
         `stop the gateway, move ${file} away with its -wal and -shm, keep the encryption key and ` +
-        `restore a backup: postern restore FILE; its place is that of ${setting}`,
+        `restore a backup: ${commandLine('restore FILE')}; its place is that of ${setting}`,
     };
   if (isDatabaseFull(error) || (isDatabaseAway(error) && hasNoRoom(folder)))
     return { what: 'no room is left', advice: `free space on ${disk}` };

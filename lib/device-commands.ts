@@ -26,6 +26,7 @@ import { effectiveConfiguration } from './api/v0/effective-configuration.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { noUser } from './auth/accounts.ts';
 import type { Command, CommandName } from './cli.ts';
+import { commandLine } from './command-line.ts';
 import type { Outcome } from './commands.ts';
 import {
   type ClientConfig,
@@ -135,7 +136,8 @@ async function findDevice(
 ): Promise<{ row: DeviceRow; client: ClientConfig }> {
   const ids = isUuid(id) ? [id.toLowerCase()] : [];
   const [row] = ids.length === 0 ? [] : await readDevices(database, { ids });
-  if (row === undefined) throw new Error(`there is no device ${id}; see: postern device list`);
+  if (row === undefined)
+    throw new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
   const stored = await readOrCreateConfiguration(database);
   const configuration = effectiveConfiguration(stored, fixedSettingsOf(config));
   const gateway = { config, serverPublicKey: await serverPublicKeyOf(config, database) };

@@ -16,9 +16,9 @@ import {
   refuseOtherKey,
 } from '../models/index.ts';
 import { readCertificate } from './api/tls.ts';
-import { FINISH_ROTATION, unknownKeys } from './backups/keys.ts';
+import { finishRotation, unknownKeys } from './backups/keys.ts';
 import type { Outcome } from './commands.ts';
-import { sayFault } from './database-fault.ts';
+import { mendOf, sayFault } from './database-fault.ts';
 import { encryptionKeyFile, knownServerPrivateKey } from './first-start.ts';
 import { isRotationUnfinished } from './keys/encryption-keys.ts';
 import { messageOf } from './observe/log.ts';
@@ -59,13 +59,14 @@ export async function diagnose(
   patient: Patient,
 ): Promise<{ findings: Finding[]; isWell: boolean }> {
   const { config, advice } = patient;
-  const isRunning = await answers(config);
+  const status = await statusOf(config);
+  const isRunning = status !== null;
   const findings = [
     ...advice.map((message) => warning('settings', message, null)),
     ...(await inspectHost({ ...hostOf(config), isRunning })),
     await httpPort(config, isRunning),
     ...certificate(config),
-    ...(await database(patient, isRunning)),
+    ...(await database(patient, status)),
   ];
   return { findings, isWell: findings.every(({ level }) => level !== 'failed') };
 }
@@ -115,14 +116,14 @@ function hostOf(config: Config): Omit<Parameters<typeof inspectHost>[0], 'isRunn
 
 // ---- HTTP ------------------------------------------------------------------------------------
 
-/** Whether a gateway answers under these settings. */
-async function answers(config: Config): Promise<boolean> {
-  if (config.httpPort === 0) return false;
+/** What a gateway under these settings answers of itself; null where none does. */
+async function statusOf(config: Config): Promise<string | null> {
+  if (config.httpPort === 0) return null;
   try {
     const answer = JSON.parse((await askReadiness(localUrl(config))).body) as { status?: unknown };
-    return typeof answer.status === 'string';
+    return typeof answer.status === 'string' ? answer.status : null;
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -178,12 +179,12 @@ function certificate(config: Config): Finding[] {
 
 // ---- database, keys, clock -------------------------------------------------------------------
 
-async function database(patient: Patient, isRunning: boolean): Promise<Finding[]> {
+async function database(patient: Patient, status: string | null): Promise<Finding[]> {
   const { config } = patient;
   const file = fileOf(config);
   const folders = [config.dataDir, ...(file === null ? [] : [dirname(file)])];
   const findings = folderFindings(folders, patient.roomOf ?? roomOf);
-  if (file !== null && !existsSync(file)) return [...findings, absent(file, isRunning)];
+  if (file !== null && !existsSync(file)) return [...findings, absent(file, status)];
   const keyFile = encryptionKeyFile(config);
   if (config.databaseEncryptionKey === null && !existsSync(keyFile))
     return [
@@ -214,9 +215,16 @@ async function database(patient: Patient, isRunning: boolean): Promise<Finding[]
   }
 }
 
-function absent(file: string, isRunning: boolean): Finding {
+/** A file that is not there; `status` is what a gateway answers. */
+function absent(file: string, status: string | null): Finding {
   const check = 'database';
-  if (!isRunning) return ok(check, `${file} will be made at the first start`);
+  if (status === null) return ok(check, `${file} will be made at the first start`);
+  if (status !== 'database_unavailable')
+    return warning(
+      check,
+      `a gateway runs, and not with ${file}, which is not there`,
+      'run the doctor with the settings of that gateway (DATA_DIR, DATABASE_URL)',
+    );
   return failed(
     check,
     `${file} is gone, and the gateway that runs takes no writes`,
@@ -296,7 +304,8 @@ async function insideOf(opened: Database, config: Config): Promise<Finding[]> {
         ),
       ];
   } catch (error) {
-    return [failed('database', messageOf(error), 'run the version that the database is of')];
+    const mend = 'run the version that the database is of';
+    return [failed('database', messageOf(error), mendOf(error, config)?.advice ?? mend)];
   }
   return [
     ok('database', 'it answers, and its schema is of this version'),
@@ -316,8 +325,8 @@ async function keys(opened: Database, config: Config): Promise<Finding[]> {
         failed(
           check,
           `secrets are encrypted with a key that is not known here: ${unknown.join(', ')}`,
-          `set DATABASE_ENCRYPTION_KEY_OLD to it; if it is lost, ${FINISH_ROTATION} names these ` +
-            'secrets: set them anew',
+          'set DATABASE_ENCRYPTION_KEY_OLD to it; if it is lost, a rotation leaves these secrets as ' +
+            `they are and names them (${finishRotation(config)}): set them anew`,
         ),
       ];
     const privateKey = await knownServerPrivateKey(config, opened);
@@ -328,7 +337,7 @@ async function keys(opened: Database, config: Config): Promise<Finding[]> {
     return [ok(check, said), ...keyRotation(needed, opened, config)];
   } catch (error) {
     const mend = 'look at DATABASE_ENCRYPTION_KEY, or restore a backup';
-    return [failed(check, messageOf(error), mend)];
+    return [failed(check, messageOf(error), mendOf(error, config)?.advice ?? mend)];
   }
 }
 
@@ -336,10 +345,7 @@ async function keys(opened: Database, config: Config): Promise<Finding[]> {
 function keyRotation(needed: readonly string[], opened: Database, config: Config): Finding[] {
   const check = 'key rotation';
   const { keyId } = opened.keyring;
-  const mend =
-    config.databaseEncryptionKey === null
-      ? `stop the gateway, then: ${FINISH_ROTATION}`
-      : `${FINISH_ROTATION} --online`;
+  const mend = finishRotation(config);
   if (isRotationUnfinished(config))
     return [warning(check, 'it was begun and not finished, so that two keys may be needed', mend)];
   const older = needed.filter((key) => key !== keyId);

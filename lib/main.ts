@@ -16,7 +16,7 @@ import {
 import { fixedSettingsOf, readFixedSettings } from './api/v0/fixed-settings.ts';
 import { backUpBefore } from './backups/automatic.ts';
 import { backupCommands } from './backups/commands.ts';
-import { unknownKeys } from './backups/keys.ts';
+import { finishRotation, unknownKeys } from './backups/keys.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands, type Outcome } from './commands.ts';
 import { sayFault } from './database-fault.ts';
@@ -66,7 +66,7 @@ async function main(argv: readonly string[]): Promise<number> {
     prepareDataDir(config);
     const keys = encryptionKeys(config);
     if (keys.isUnfinished)
-      log.warn({}, 'a key rotation was not finished; run: postern keys rotate');
+      log.warn({}, `a key rotation was not finished; ${finishRotation(config)}`);
     const database = await openDatabase(config, keys, log, isServing);
     try {
       // A backup may be of an earlier schema; a restore migrates by itself, whatever the key was.

@@ -18,6 +18,7 @@ import {
 import { forgetRequests } from './auth/identity/request.ts';
 import { startRefreshing } from './auth/oidc/refresh.ts';
 import { forgetSessions } from './auth/sessions.ts';
+import { commandLine } from './command-line.ts';
 import { startHourly } from './hourly.ts';
 import { forgetEntries } from './observe/audit.ts';
 import { Counters } from './observe/counters.ts';
@@ -354,13 +355,13 @@ function tellOnce({ email, password, token }: FirstCredentials, config: Config):
       '',
       `Sign in to the console at ${config.externalUrl}, or make a first device here and scan its code:`,
       '',
-      `  npm run -s postern -- device create --email ${email} --name phone --qr`,
+      `  ${commandLine(`device create --email ${email} --name phone --qr`)}`,
       '',
       'The same over the API, and everything else:',
       '',
       `  curl -H 'Authorization: Bearer ${token}' ${config.externalUrl}v0/configuration`,
       '',
-      'If devices do not get through: npm run -s postern -- doctor',
+      `If devices do not get through: ${commandLine('doctor')}`,
       '',
       '',
     ].join('\n'),

@@ -100,9 +100,9 @@ export function describeDatabaseError(error: unknown): DescribedError | null {
   };
 }
 
-/** Databases quote values and pieces of statements; an apostrophe inside a word is none. */
+/** Databases quote values and pieces of statements; the apostrophe of "can't" is none. */
 function unquoted(message: string): string {
-  return message.replace(/(^|[^\p{L}])['"`].*/su, '$1…').trim();
+  return message.replace(/(?!(?<=n)'t\b)['"`].*/su, '…').trim();
 }
 
 /** The name of the index: MySQL says it, SQLite lists its columns instead. */

@@ -5,7 +5,7 @@
 import { QueryTypes } from 'sequelize';
 import { KEY_CHECK_NAME } from './secret.ts';
 import type { Database } from './storage/database.ts';
-import { CiphertextError, sealingKeyOf } from './storage/encryption.ts';
+import { CiphertextError, EncryptionKeyError, sealingKeyOf } from './storage/encryption.ts';
 import { rerunOnConflict } from './storage/rerun.ts';
 import { plainSelect } from './storage/select.ts';
 
@@ -26,7 +26,7 @@ export const ENCRYPTED = [
 export interface Resealed {
   /** Values that are now under the present key. */
   resealed: number;
-  /** Values that do not open under any key, as `table.column of id`. */
+  /** Values that open under none of the keys that are known, as `table.column of id`. */
   broken: string[];
 }
 
@@ -134,7 +134,7 @@ function resealed(
   try {
     return keyring.seal(keyring.open(sealed, place), place);
   } catch (error) {
-    if (!(error instanceof CiphertextError)) throw error;
+    if (!(error instanceof CiphertextError || error instanceof EncryptionKeyError)) throw error;
     return null;
   }
 }

@@ -27,7 +27,7 @@ const TOGETHER_MAX = 32;
 /** How long a transaction waits at most for writes that are likely to come. */
 const GATHER_MS = 8;
 /** How long a write may have waited behind one that found the database away and still try. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 5_000;
 /** Runs of a work that another writer overtakes between its judgement and its write. */
 const RUNS_MAX = 5;
 
@@ -168,7 +168,7 @@ export class Writes {
 
   /**
    * Takes out those who waited long already. They would find the same, as slowly (a lock that
-   * another process holds takes a minute to give up), lose their connection before the answer, and
+   * another process holds takes seconds to give up), lose their connection before the answer, and
    * be written after all once nobody listens.
    */
   #tired(): Waiting[] {

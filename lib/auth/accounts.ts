@@ -11,6 +11,7 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
+import { commandLine } from '../command-line.ts';
 import { accountOf, forgetAttempts } from './attempts.ts';
 import {
   DEFAULT_COST,
@@ -118,7 +119,7 @@ function findByEmail(
 export function noUser(email: string): Error {
   return new Error(
     `there is no user ${email}; users are listed and made in the console or by /v0/users, an ` +
-      'administrator also by: postern admin create-or-reset --email E',
+      `administrator also by: ${commandLine('admin create-or-reset --email E')}`,
   );
 }
 

@@ -14,7 +14,7 @@ import type { Command, CommandName } from '../cli.ts';
 import type { Outcome } from '../commands.ts';
 import { backUpBefore, type MadeBefore } from './automatic.ts';
 import { writeNewFile } from './file.ts';
-import { FINISH_ROTATION, sayKeys, unknownKeys } from './keys.ts';
+import { finishRotation, sayKeys, unknownKeys } from './keys.ts';
 
 type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
 
@@ -22,7 +22,7 @@ type Run = (config: Config, database: Database, command: Command) => Promise<Out
 export const backupCommands: Partial<Record<CommandName, Run>> = { backup, restore };
 
 /** Writes a backup of the database into a new file. */
-async function backup(_config: Config, database: Database, { operand }: Command): Promise<Outcome> {
+async function backup(config: Config, database: Database, { operand }: Command): Promise<Outcome> {
   const file = operand ?? '';
   // A stream that is cut short could not be told from a whole one by who reads it.
   if (file === '' || file === '-')
@@ -37,23 +37,24 @@ async function backup(_config: Config, database: Database, { operand }: Command)
       `what belongs to them.\nIts secrets ${sayKeys(made.keys, database)}. Keys are not in ` +
       'it: keep them elsewhere.',
     data: { file, ...made },
-    ...noted(adviceOn(made.keys, database)),
+    ...noted(adviceOn(made.keys, config, database)),
   };
 }
 
 /** A backup that needs several keys is better than none, and worse than one that needs one. */
-function adviceOn(keys: readonly string[], database: Database): string | null {
+function adviceOn(keys: readonly string[], config: Config, database: Database): string | null {
   const unknown = unknownKeys(keys, database);
   if (unknown.length > 0)
     return (
       `Secrets are encrypted with a key that is not known here (${unknown.join(', ')}), and this ` +
       'backup cannot be restored without it. Set DATABASE_ENCRYPTION_KEY_OLD to that key; if it ' +
-      `is lost, ${FINISH_ROTATION} names these secrets: set them anew. Then back up again.`
+      `is lost, a rotation leaves these secrets as they are and names them (${finishRotation(config)}): ` +
+      'set them anew. Then back up again.'
     );
   if (keys.length > 1)
     return (
       'Two encryption keys are in use, as in the middle of a rotation. Finish it ' +
-      `(${FINISH_ROTATION}), then back up again: one key is enough then.`
+      `(${finishRotation(config)}), then back up again: one key is enough then.`
     );
   return null;
 }
@@ -89,7 +90,7 @@ async function restore(
       replaced: before?.path ?? null,
       replaced_keys: before?.keys ?? null,
     },
-    ...noted(adviceAfter(restored.keys, database)),
+    ...noted(adviceAfter(restored.keys, config, database)),
   };
 }
 
@@ -99,12 +100,16 @@ function sayReplaced({ path, keys }: MadeBefore, database: Database): string {
 }
 
 /** The key check says nothing of them: it is one value, and may be under the present key. */
-function adviceAfter(keys: readonly string[], { keyring }: Database): string | null {
+function adviceAfter(
+  keys: readonly string[],
+  config: Config,
+  { keyring }: Database,
+): string | null {
   const others = keys.filter((key) => key !== keyring.keyId);
   if (others.length === 0) return null;
   return (
     `Its secrets need encryption key ${others.join(', ')} besides the present one, ` +
-    `${keyring.keyId}: keep both until ${FINISH_ROTATION} has run.`
+    `${keyring.keyId}: keep both until a rotation has run (${finishRotation(config)}).`
   );
 }
 

@@ -1,10 +1,16 @@
 // What a person is told of the keys that a backup needs. More than one is in use in the middle of a
 // rotation; one may be unknown where a backup comes before a rescue.
 
+import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
+import { commandLine } from '../command-line.ts';
 
-/** What makes one key of several; said wherever there are more. */
-export const FINISH_ROTATION = 'npm run -s postern -- keys rotate';
+/** What makes one key of several. */
+export function finishRotation({ databaseEncryptionKey }: Config): string {
+  return databaseEncryptionKey === null
+    ? `stop the gateway, then: ${commandLine('keys rotate')}`
+    : commandLine('keys rotate --online');
+}
 
 /** What follows "Its secrets". */
 export function sayKeys(keys: readonly string[], database: Database): string {

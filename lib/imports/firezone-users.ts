@@ -1,11 +1,17 @@
 // The users of a dump. Who is there already, by the e-mail, stays as they are: a dump promotes and
 // enables nobody. What it says otherwise of them is told, so that an administrator can decide.
 
-import type { Transaction } from '../../models/index.ts';
-import { type Database, emailKey, type Role, type User } from '../../models/index.ts';
+import {
+  type Database,
+  emailKey,
+  type Role,
+  type Transaction,
+  type User,
+} from '../../models/index.ts';
 import { isFaultless, judgeOf } from '../api/judge.ts';
 import { messages } from '../api/messages.ts';
 import { userFields } from '../api/v0/users.ts';
+import { commandLine } from '../command-line.ts';
 import { type DumpRecord, freeId, madeAt, timeOf } from './firezone-dump.ts';
 import { faultLines, type PresentUser } from './run.ts';
 
@@ -38,6 +44,7 @@ export async function importUsers(
   const standing = await User.findAll({ attributes, transaction });
   const known = new Map<string, Known>(standing.map((user) => [user.email_key, user]));
   const taken = new Set(standing.map(({ id }) => id));
+  const made = new Set<string>();
   const ids = new Map<string, string>();
   const faults: string[] = [];
   const present: PresentUser[] = [];
@@ -64,8 +71,10 @@ export async function importUsers(
     if (user === undefined) {
       const row = { id, email, role, ...stateOf(record), ...madeAt(record) };
       known.set(emailKey(email), row);
+      made.add(id);
       rows.push(row);
-    } else present.push(compare(user, role, record));
+    } else if (made.has(user.id)) faults.push(`${place}.email ${messages.taken}`);
+    else present.push(compare(user, role, record));
   }
   for (let at = 0; at < rows.length; at += BATCH)
     await User.bulkCreate(rows.slice(at, at + BATCH), { transaction, validate: false });
@@ -115,7 +124,7 @@ function presentNotes(present: readonly PresentUser[]): string[] {
   if (notes.length > 0)
     notes.push(
       'whoever is there already keeps role and state; to follow the dump, change them in the ' +
-        'console, or by: postern user disable --email E, postern user enable --email E',
+        `console, or by: ${commandLine('user disable --email E')}, or: user enable --email E`,
     );
   const equal = present.filter(({ differs }) => Object.keys(differs).length === 0);
   if (equal.length > 0)

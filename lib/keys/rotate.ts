@@ -50,7 +50,10 @@ export async function rotateKeys(
     return {
       text: [
         `${resealed} secrets are encrypted under key ${both.keyring.keyId}.`,
-        ...broken.map((place) => `${place} opens under no key and was left as it is; set it anew.`),
+        ...broken.map(
+          (place) =>
+            `${place} opens under no key that is known and was left as it is; set it anew.`,
+        ),
         kept === null
           ? 'Take DATABASE_ENCRYPTION_KEY_OLD away from every gateway. Backups made before need that key.'
           : `The earlier key is in ${kept}: backups made before need it.`,

@@ -4,7 +4,7 @@
 
 import process from 'node:process';
 import { Writable } from 'node:stream';
-import { type Logger, pino, stdSerializers } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { Config } from '../../config/index.ts';
 import { describeDatabaseError } from '../../models/index.ts';
 
@@ -21,7 +21,10 @@ export function createLog(
     level: config.logLevel,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    serializers: { err: serializeError },
+    // Whoever logs an error as it is tells no more either.
+    serializers: {
+      err: (error: unknown) => (error instanceof Error ? describeError(error) : error),
+    },
     formatters: { level: (label: string) => ({ level: label }) },
   };
   return format === 'json'
@@ -34,26 +37,41 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** What may be logged of an error. */
+export interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly code?: string;
+  /** Verb and table, of an error of the database. */
+  readonly statement?: string | null;
+  readonly stack: string;
+}
+
 /**
- * What may be logged of an error: errors of the database carry statements, values and messages
- * that quote them, so of those only names, codes, what is not quoted, the verb and the table of the
- * statement, and the places in the code.
+ * Describes an error, with those that caused it, for the log: errors of the database carry
+ * statements, values and messages that quote them, so of those only names, codes, what is not
+ * quoted, the verb and the table of the statement, and the places in the code.
  */
-export function describeError(error: unknown): object {
-  if (!(error instanceof Error)) return { type: typeof error };
+export function describeError(error: unknown): LoggedError | { readonly type: string } {
+  return error instanceof Error ? describe(error) : { type: typeof error };
+}
+
+function describe(error: Error): LoggedError {
   const described = describeDatabaseError(error);
-  const { name } = error;
+  const { name, cause } = error;
+  const { code } = error as NodeJS.ErrnoException;
   const message = described?.message ?? error.message;
   const statement = described?.statement ?? null;
   const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
   const first = `${name}: ${message}${statement === null ? '' : ` (${statement})`}`;
-  return { type: name, ...described, message, stack: [first, ...frames].join('\n') };
-}
-
-/** Whoever logs an error as it is must not tell more either. */
-function serializeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  return describeDatabaseError(error) === null ? stdSerializers.err(error) : describeError(error);
+  const causes = cause instanceof Error ? [`caused by ${describe(cause).stack}`] : [];
+  return {
+    type: name,
+    ...(typeof code === 'string' ? { code } : {}),
+    ...described,
+    message,
+    stack: [first, ...frames, ...causes].join('\n'),
+  };
 }
 
 /** Turns JSON lines into `time level message field=value`. */

@@ -136,9 +136,9 @@ function missingKeys(needed: readonly string[], keyring: Keyring): EncryptionKey
   const all = [...new Set(needed)];
   const missing = all.filter((key) => !keyring.knows(key));
   return new EncryptionKeyError(
-    `This backup needs all of the encryption keys ${all.join(', ')}; of these ` +
-      `${missing.join(', ')} is not given. Set DATABASE_ENCRYPTION_KEY to one and ` +
-      `DATABASE_ENCRYPTION_KEY_OLD to the other (${KEY_FILES})`,
+    `This backup needs all of the encryption keys ${all.join(', ')}; not given: ` +
+      `${missing.join(', ')}. Set DATABASE_ENCRYPTION_KEY and DATABASE_ENCRYPTION_KEY_OLD to them ` +
+      `(${KEY_FILES})`,
   );
 }
 

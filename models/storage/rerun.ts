@@ -14,8 +14,8 @@ const RERUNS_MAX = 5;
 const DEADLOCK_RERUNS_MAX = 15;
 /**
  * How long a statement waits for a SQLite file that another program holds. A write that has waited
- * for so long, for that or for its turn behind writes that did, is refused and not run again: it
- * waits at most twice as long, however many stand before it.
+ * about so long, for that or for its turn behind writes that did, is refused and not run again; so
+ * the wait is bounded, however many stand before it.
  */
 export const BUSY_TIMEOUT_MS = 5_000;
 /** The first pause is up to this long, each further one up to twice as long, to a limit. */

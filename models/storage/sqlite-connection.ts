@@ -4,7 +4,7 @@
 
 import { ConnectionError } from 'sequelize';
 import sqlite3 from 'sqlite3';
-import { isBusy } from './rerun.ts';
+import { BUSY_TIMEOUT_MS, isBusy } from './rerun.ts';
 
 /** Prepared statements kept per connection; the one used longest ago gives way. */
 const PREPARED_MAX = 100;
@@ -130,10 +130,11 @@ async function runPragmas(sqlite: sqlite3.Database, pragmas: readonly string[]):
   const sql = pragmas.map((pragma) => `PRAGMA ${pragma};`).join('\n');
   // Switching to WAL takes a lock for which SQLite does not wait, so that two processes that open
   // a fresh file together can collide; the busy_timeout set by then covers everything else.
+  const startedAt = performance.now();
   for (let attempt = 1; ; attempt += 1) {
     const error = await new Promise<Error | null>((resolve) => void sqlite.exec(sql, resolve));
     if (error === null) return;
-    if (attempt === 20) throw error;
+    if (attempt === 20 || performance.now() - startedAt >= BUSY_TIMEOUT_MS) throw error;
     await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 40));
   }
 }

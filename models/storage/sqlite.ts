@@ -5,6 +5,7 @@
 // process's write mutex, and between processes SQLite's own lock and busy_timeout decide.
 
 import {
+  type Stats,
   chmodSync,
   closeSync,
   mkdirSync,
@@ -23,6 +24,8 @@ import { BUSY_TIMEOUT_MS } from './rerun.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { useSqliteQueries } from './sqlite-query.ts';
 
+/** Who waited so long behind a statement that met a lock has waited as long as that statement. */
+const LONG_WAIT_MS = 0.8 * BUSY_TIMEOUT_MS;
 /** How long one waits inside this process for the writer, or for a reader. */
 const ACQUIRE_TIMEOUT_MS = 30_000;
 
@@ -99,12 +102,12 @@ class SqliteConnections {
     this.#writer = new ConnectionPool({
       ...shared,
       limit: 1,
-      open: () => SqliteConnection.open(path, PRAGMAS, () => this.#onBusy()),
+      open: () => this.#open(PRAGMAS, () => this.#onBusy()),
     });
     this.#readers = new ConnectionPool({
       ...shared,
       limit: readers,
-      open: () => SqliteConnection.open(path, [...PRAGMAS, 'query_only = ON']),
+      open: () => this.#open([...PRAGMAS, 'query_only = ON']),
     });
   }
 
@@ -137,10 +140,19 @@ class SqliteConnections {
     await this.#writer.close();
   }
 
-  /** Another program holds the file: those who have waited for as long give up as well. */
+  /**
+   * Another file may have the name by now. A connection to it would answer from it, and already its
+   * closing would empty the write-ahead log that lies there, which is that of the first.
+   */
+  async #open(pragmas: readonly string[], onBusy?: () => void): Promise<SqliteConnection> {
+    this.#file.assertInPlace();
+    return SqliteConnection.open(this.#file.path, pragmas, onBusy);
+  }
+
+  /** Another program holds the file: those who have waited for about as long give up as well. */
   #onBusy(): void {
     const text = `another program has held the database file for ${BUSY_TIMEOUT_MS} ms`;
-    this.#writer.refuseWaiters(BUSY_TIMEOUT_MS, new ConnectionAcquireTimeoutError(new Error(text)));
+    this.#writer.refuseWaiters(LONG_WAIT_MS, new ConnectionAcquireTimeoutError(new Error(text)));
   }
 
   #poolOf(connection: SqliteConnection): ConnectionPool<SqliteConnection> {
@@ -153,27 +165,36 @@ class SqliteConnections {
  * at the next start.
  */
 class OpenedFile {
-  readonly #path: string;
+  readonly path: string;
   readonly #inode: number;
   readonly #device: number;
 
   constructor(path: string) {
     const { ino, dev } = statSync(path);
-    this.#path = path;
+    this.path = path;
     this.#inode = ino;
     this.#device = dev;
   }
 
   /** Throws a ConnectionError where another file, or none, has the name of the one that is open. */
   assertInPlace(): void {
-    const found = statSync(this.#path, { throwIfNoEntry: false });
+    const found = this.#look();
     if (found?.ino === this.#inode && found.dev === this.#device) return;
     throw new ConnectionError(
       new Error(
-        `${this.#path} was ${found === undefined ? 'moved or removed' : 'replaced'} while it was ` +
+        `${this.path} was ${found === undefined ? 'moved or removed' : 'replaced'} while it was ` +
           'in use, so nothing is written: put it back, or start again to use what is there',
       ),
     );
+  }
+
+  #look(): Stats | undefined {
+    try {
+      return statSync(this.path, { throwIfNoEntry: false });
+    } catch (error) {
+      // A folder that was closed to us, say.
+      throw new ConnectionError(error as Error);
+    }
   }
 }
 

@@ -64,7 +64,7 @@ for (const kind of databaseKinds()) {
     t.is((await user.reload()).disabled_at, null);
     await t.throwsAsync(runLine(database, 'user disable --email nobody@b.example'), {
       message:
-        /^there is no user nobody@b\.example; .*\/v0\/users.* postern admin create-or-reset --email E$/,
+        /^there is no user nobody@b\.example; .*\/v0\/users.* postern -- admin create-or-reset --email E$/,
     });
   });
 
@@ -100,7 +100,7 @@ for (const kind of databaseKinds()) {
     t.is((await runLine(database, `token revoke ${id}`)).text, `${id} is revoked.`);
     t.is(await findTokenOwner(database, hashToken(made.text)), null);
     await t.throwsAsync(runLine(database, `token revoke ${id}`), {
-      message: `there is no token ${id}; see: postern token list`,
+      message: `there is no token ${id}; see: npm run -s postern -- token list`,
     });
     await t.throwsAsync(runLine(database, 'token create --email x@b.example --name ci'), {
       message: /x@b\.example/,
@@ -172,6 +172,6 @@ test('second factors are taken from who lost them, and their sessions with them'
   t.is((await visitor.signIn('ann@example.com')).location, '/');
   await t.throwsAsync(runLine(database, 'user reset-mfa --email nobody@example.com'), {
     message:
-      /^there is no user nobody@example\.com; .*\/v0\/users.* postern admin create-or-reset --email E$/,
+      /^there is no user nobody@example\.com; .*\/v0\/users.* postern -- admin create-or-reset --email E$/,
   });
 });

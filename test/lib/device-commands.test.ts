@@ -81,7 +81,7 @@ for (const kind of databaseKinds()) {
     const nobody = runLine(database, 'device create --email x@b.example --name a');
     await t.throwsAsync(nobody, {
       message:
-        /^there is no user x@b\.example; .*\/v0\/users.* postern admin create-or-reset --email E$/,
+        /^there is no user x@b\.example; .*\/v0\/users.* postern -- admin create-or-reset --email E$/,
     });
     t.is((await readDevices(database)).length, 1);
   });
@@ -106,7 +106,7 @@ for (const kind of databaseKinds()) {
     const nobody = runLine(database, 'device list --email x@b.example');
     await t.throwsAsync(nobody, {
       message:
-        /^there is no user x@b\.example; .*\/v0\/users.* postern admin create-or-reset --email E$/,
+        /^there is no user x@b\.example; .*\/v0\/users.* postern -- admin create-or-reset --email E$/,
     });
   });
 
@@ -119,7 +119,7 @@ for (const kind of databaseKinds()) {
     t.is(again.text, made.text.replace(/^PrivateKey = .*$/m, `PrivateKey = ${PRIVATE_KEY_BLANK}`));
     for (const bad of ['x', '00000000-0000-7000-8000-000000000000'])
       await t.throwsAsync(runLine(database, `device config --id ${bad}`), {
-        message: `there is no device ${bad}; see: postern device list`,
+        message: `there is no device ${bad}; see: npm run -s postern -- device list`,
       });
   });
 }

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -251,6 +252,26 @@ test('a taken port and an address of somebody else’s are told', async (t) => {
   const foreign = of(await examine({ ...environment, HTTP_HOST: '192.0.2.1' }), 'HTTP port');
   t.is(foreign?.level, 'failed');
   t.regex(foreign?.mend ?? '', /HTTP_HOST/);
+});
+
+test('a gateway that runs on another database is told apart from one that lost its file', async (t) => {
+  let status = 'ready';
+  const server = createHttpServer((_request, answer) => answer.end(JSON.stringify({ status })));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as { port: number };
+  const environment = { ...settingsIn(folderOf(t)), HTTP_PORT: String(port) };
+  const elsewhere = of(await examine(environment), 'database');
+  t.like(elsewhere, { level: 'warning' });
+  t.regex(elsewhere?.mend ?? '', /with the settings of that gateway/);
+  status = 'database_unavailable';
+  const gone = of(await examine(environment), 'database');
+  t.like(gone, { level: 'failed' });
+  t.regex(
+    gone?.message ?? '',
+    /postern\.sqlite is gone, and the gateway that runs takes no writes$/,
+  );
 });
 
 test('a certificate is told by its end', async (t) => {

@@ -182,6 +182,12 @@ const described: [says: string, fields: object, message: string, statement: stri
     "ER_ACCESS_DENIED_ERROR: Column count doesn't match value count near …",
     'SELECT',
   ],
+  [
+    'a quotation right behind a word',
+    { code: 'ER_DUP_ENTRY', message: `键'users_email_key'的条目'${SECRET}'重复`, sql: 'COMMIT' },
+    'ER_DUP_ENTRY: 键…',
+    'COMMIT',
+  ],
   ['nothing but a code', { code: 'ECONNREFUSED', message: '' }, 'ECONNREFUSED', null],
   [
     'a deletion',

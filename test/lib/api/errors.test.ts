@@ -98,7 +98,7 @@ for (const code of ['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
     });
     t.regex(
       JSON.stringify(log[0]?.fields),
-      /"mend":"stop the gateway, move \/d\/postern\.sqlite away .* postern restore FILE/,
+      /"mend":"stop the gateway, move \/d\/postern\.sqlite away .* postern -- restore FILE/,
     );
     t.false(JSON.stringify(log).includes('ann@b.example'));
   });

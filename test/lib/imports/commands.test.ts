@@ -94,6 +94,6 @@ test('a file that is not there and a user who is not are named', async (t) => {
     message: /^\/nowhere cannot be read \(.*ENOENT/,
   });
   await t.throwsAsync(runLine(database, 'import wg-quick - --email x@y'), {
-    message: /^there is no user x@y; .*\/v0\/users.* postern admin create-or-reset --email E$/,
+    message: /^there is no user x@y; .*\/v0\/users.* postern -- admin create-or-reset --email E$/,
   });
 });

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { importUsers } from '../../../lib/imports/firezone-users.ts';
 import type { PresentUser } from '../../../lib/imports/run.ts';
-import { readUsers } from '../../../models/index.ts';
+import { newId, readUsers } from '../../../models/index.ts';
 import { addUser, write } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 
@@ -82,3 +82,16 @@ for (const kind of databaseKinds())
       const advice = notes.filter((line) => /to follow the dump/.test(line));
       t.is(advice.length, Object.keys(differs).length === 0 ? 0 : 1);
     });
+
+test('an e-mail that a dump names twice is a fault: nobody knows which of them is meant', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const twice = [
+    { id: newId(), email: 'new@b.example', disabled_at: null },
+    { id: newId(), email: 'NEW@b.example', disabled_at: '2023-05-03T11:00:00Z' },
+  ];
+  const { faults, present } = await write(database, (transaction) =>
+    importUsers(database, twice, transaction),
+  );
+  t.deepEqual(faults, ['users[1].email has already been taken']);
+  t.deepEqual(present, []);
+});

@@ -64,6 +64,9 @@ test('an error is described without what it may hold', (t) => {
   t.false(JSON.stringify(described).includes(SECRET));
   t.like(describeError(new RangeError('too far')), { type: 'RangeError', message: 'too far' });
   t.deepEqual(describeError('x'), { type: 'string' });
+  const outer = describeError(new Error('a backup comes first', { cause: databaseError() }));
+  t.regex((outer as { stack: string }).stack, /\ncaused by SequelizeDatabaseError: SQLITE_ERROR/);
+  t.false(JSON.stringify(outer).includes(SECRET));
 });
 
 test('an error of the database that is logged as it is tells no more', async (t) => {

@@ -1,6 +1,14 @@
 // SQLite files and connections: permissions, pragmas on every connection, one writer at a time.
 
-import { existsSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'ava';
@@ -92,6 +100,24 @@ test('nothing is written to a file that was moved away or replaced', async (t) =
   renameSync(`${path}.away`, path);
   await write();
   t.is(await database.models.User.count(), 2);
+});
+
+test('what was opened while another file had the name is never used', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const path = fileOf(database);
+  await addUser(database);
+  const other = await openDatabase(t, 'sqlite');
+  renameSync(path, `${path}.away`);
+  copyFileSync(fileOf(other), path);
+  const count = () => database.models.User.count();
+  const counts = await Promise.allSettled(Array.from({ length: 5 }, count));
+  renameSync(`${path}.away`, path);
+  // One reader was open already and knows its file; the others would have found nobody.
+  for (const found of counts)
+    if (found.status === 'fulfilled') t.is(found.value, 1);
+    else t.true(isDatabaseAway(found.reason));
+  t.true(counts.some(({ status }) => status === 'rejected'));
+  t.deepEqual(await Promise.all(Array.from({ length: 5 }, count)), [1, 1, 1, 1, 1]);
 });
 
 test('writers take turns in the order of asking', async (t) => {
