@@ -48,11 +48,24 @@ const EXPLAINED: Record<string, number> = {
 interface Look {
   readonly atMs: number;
   readonly rssMb: number;
+  /** Of the main thread, as V8 holds it and as it is in use: says what a step of RSS was. */
+  readonly heapMb: number;
+  readonly usedMb: number;
 }
 
 function rssMbOf(pid: number): number {
   const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kb) / 1_024;
+}
+
+async function heapOf(postern: Postern): Promise<Pick<Look, 'heapMb' | 'usedMb'>> {
+  const metrics = await postern.metrics();
+  const mbOf = (name: string): number =>
+    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]) / 1_048_576;
+  return {
+    heapMb: mbOf('nodejs_heap_size_total_bytes'),
+    usedMb: mbOf('nodejs_heap_size_used_bytes'),
+  };
 }
 
 /** The slope of the line that fits best, in MB per ten minutes. */
@@ -100,7 +113,8 @@ async function watch(
   const begun = performance.now();
   while (!isOver()) {
     await sleep(LOOK_MS);
-    looks.push({ atMs: performance.now() - begun, rssMb: rssMbOf(postern.pid) });
+    const heap = await heapOf(postern);
+    looks.push({ atMs: performance.now() - begun, rssMb: rssMbOf(postern.pid), ...heap });
     for (const [reason, count] of Object.entries(postern.drops()))
       drops[reason] = (drops[reason] ?? 0) + count;
     // Else the test itself would keep a log of all these minutes.
@@ -135,21 +149,9 @@ async function soak(t: ExecutionContext, topology: Topology): Promise<void> {
     [near, far].map((end) => end.line((line) => 'received' in line)),
   );
 
-  await ledger.verify(t);
-  t.is(ledger.figures.unanswered + ledger.figures.refused, 0, 'every write was answered');
-  t.is(up?.['received'], down?.['sent'], 'no datagram of alice was lost');
-  t.is(down?.['received'], up?.['sent'], 'and none towards her');
-  t.is(bobs.transfers, bobs.sessions, 'all transfers arrived unchanged');
-  const unexplained = Object.entries(drops).filter(
-    ([reason, count]) => count > (EXPLAINED[reason] ?? 0),
-  );
-  t.deepEqual(unexplained, [], JSON.stringify(drops));
   const warm = looks.filter(({ atMs }) => atMs > WARM_UP_MS);
   const slope = slopeOf(warm);
   const most = Math.max(...looks.map(({ rssMb }) => rssMb));
-  t.true(most < RSS_MB_MAX, `${most} MB`);
-  if (MINUTES >= SLOPE_MINUTES_MIN)
-    t.true(slope < SLOPE_MB_PER_10_MINUTES_MAX, `${slope} MB in ten minutes`);
   const figures = {
     minutes: MINUTES,
     seed,
@@ -160,8 +162,35 @@ async function soak(t: ExecutionContext, topology: Topology): Promise<void> {
     drops,
   };
   t.log(figures);
+  t.log(
+    ['minute: MB resident, of the heap, of it in use', ...looks.filter(everyMinute).map(say)].join(
+      '\n',
+    ),
+  );
   if (soakMinutes > 0) record(figures);
+
+  await ledger.verify(t);
+  t.is(ledger.figures.unanswered + ledger.figures.refused, 0, 'every write was answered');
+  t.is(up?.['received'], down?.['sent'], 'no datagram of alice was lost');
+  t.is(down?.['received'], up?.['sent'], 'and none towards her');
+  t.is(bobs.transfers, bobs.sessions, 'all transfers arrived unchanged');
+  const unexplained = Object.entries(drops).filter(
+    ([reason, count]) => count > (EXPLAINED[reason] ?? 0),
+  );
+  t.deepEqual(unexplained, [], JSON.stringify(drops));
+  t.true(most < RSS_MB_MAX, `${most} MB`);
+  if (MINUTES >= SLOPE_MINUTES_MIN)
+    t.true(slope < SLOPE_MB_PER_10_MINUTES_MAX, `${slope} MB in ten minutes`);
   await postern.stop();
+}
+
+function everyMinute({ atMs }: Look): boolean {
+  return atMs % 60_000 < LOOK_MS;
+}
+
+function say({ atMs, rssMb, heapMb, usedMb }: Look): string {
+  const [rss, heap, used] = [rssMb, heapMb, usedMb].map((mb) => mb.toFixed(1));
+  return `${Math.floor(atMs / 60_000)}: ${rss}, ${heap}, ${used}`;
 }
 
 /** Keeps a long run's figures; they are moved into RESULTS.md with their date and commit. */

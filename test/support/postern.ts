@@ -122,6 +122,12 @@ export class Postern {
     await exited;
   }
 
+  /** What it tells Prometheus. */
+  async metrics(): Promise<string> {
+    const headers = { authorization: `Bearer ${this.token}` };
+    return (await fetch(`${this.api}/metrics`, { headers })).text();
+  }
+
   /** Sends a request with the bootstrap token. */
   async call(method: string, path: string, body?: unknown): Promise<Answer> {
     const response = await fetch(`${this.api}${path}`, {
