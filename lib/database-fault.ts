@@ -1,11 +1,11 @@
 // What a person is told when a command, the start or a request cannot use the database: what is
 // wrong, and which setting or file to look at.
 
-import { statfsSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { isDatabaseAway, isDatabaseDamaged, isDatabaseFull } from '../models/index.ts';
 import { commandLine } from './command-line.ts';
+import { databaseFile, roomOf } from './database-place.ts';
 import { messageOf } from './observe/log.ts';
 
 /** The message of any error; where it is about the database, with the mend. */
@@ -42,13 +42,8 @@ export function mendOf(error: unknown, config: Config): Mend | null {
 const OPENING_BYTES = 65_536;
 
 function hasNoRoom(folder: string | null): boolean {
-  if (folder === null) return false;
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < OPENING_BYTES;
-  } catch {
-    return false;
-  }
+  const room = folder === null ? null : roomOf(folder);
+  return room !== null && room < OPENING_BYTES;
 }
 
 interface Place {
@@ -61,20 +56,23 @@ interface Place {
   readonly folder: string | null;
 }
 
-function placeOf({ databaseHost, databasePort, databaseUrl, dataDir }: Config): Place {
+function placeOf(config: Config): Place {
+  const set = databaseFile(config);
+  const file = set === null ? null : resolve(set);
+  return { ...settingOf(config), file, folder: file === null ? null : dirname(file) };
+}
+
+function settingOf(config: Config): Pick<Place, 'setting' | 'disk'> {
+  const { databaseHost, databasePort, databaseUrl, dataDir } = config;
   if (databaseHost !== null)
     return {
       setting: `DATABASE_HOST (${databaseHost}), DATABASE_PORT (${databasePort}), DATABASE_NAME, DATABASE_USER and DATABASE_PASSWORD`,
       disk: `the disk of the database server, DATABASE_HOST (${databaseHost})`,
-      file: null,
-      folder: null,
     };
   if (databaseUrl === null)
     return {
       setting: `DATA_DIR (${dataDir})`,
       disk: `the disk of DATA_DIR (${dataDir})`,
-      file: join(resolve(dataDir), 'postern.sqlite'),
-      folder: resolve(dataDir),
     };
   // The URL holds a password; a file's path does not.
   const path = /^sqlite:(.*)/.exec(databaseUrl)?.[1];
@@ -82,8 +80,6 @@ function placeOf({ databaseHost, databasePort, databaseUrl, dataDir }: Config): 
   return {
     setting: `DATABASE_URL (${name})`,
     disk: `the disk of ${path === undefined ? 'the database server, ' : ''}DATABASE_URL (${name})`,
-    file: path === undefined ? null : resolve(path),
-    folder: path === undefined ? null : dirname(resolve(path)),
   };
 }
 

@@ -2,7 +2,7 @@
 // thing whether it is well, and how to mend what is not. It changes nothing and makes nothing: no
 // folder, no key, no migration.
 
-import { constants, accessSync, existsSync, statfsSync, statSync } from 'node:fs';
+import { constants, accessSync, existsSync, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { dirname, resolve } from 'node:path';
@@ -16,10 +16,11 @@ import {
   refuseOtherKey,
 } from '../models/index.ts';
 import { readCertificate } from './api/tls.ts';
-import { finishRotation, unknownKeys } from './backups/keys.ts';
 import type { Outcome } from './commands.ts';
 import { mendOf, sayFault } from './database-fault.ts';
+import { databaseFile, roomOf } from './database-place.ts';
 import { encryptionKeyFile, knownServerPrivateKey } from './first-start.ts';
+import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { isRotationUnfinished } from './keys/encryption-keys.ts';
 import { messageOf } from './observe/log.ts';
 import { askReadiness, localUrl } from './ready.ts';
@@ -181,7 +182,8 @@ function certificate(config: Config): Finding[] {
 
 async function database(patient: Patient, status: string | null): Promise<Finding[]> {
   const { config } = patient;
-  const file = fileOf(config);
+  const set = databaseFile(config);
+  const file = set === null ? null : resolve(set);
   const folders = [config.dataDir, ...(file === null ? [] : [dirname(file)])];
   const findings = folderFindings(folders, patient.roomOf ?? roomOf);
   if (file !== null && !existsSync(file)) return [...findings, absent(file, status)];
@@ -270,26 +272,8 @@ function roomFindings(path: string, room: number | null): Finding[] {
   return [ok(check, message)];
 }
 
-function roomOf(folder: string): number | null {
-  try {
-    const { blocks, bavail, bsize } = statfsSync(folder);
-    // Some file systems have no size, and no number for what is free.
-    return blocks === 0 ? null : bavail * bsize;
-  } catch {
-    return null;
-  }
-}
-
 function nearestFolder(path: string): string {
   return existsSync(path) ? path : nearestFolder(dirname(path));
-}
-
-/** The file of a SQLite database; null with a server, or in memory. */
-function fileOf({ databaseHost, databaseUrl, dataDir }: Config): string | null {
-  if (databaseHost !== null) return null;
-  if (databaseUrl === null) return resolve(dataDir, 'postern.sqlite');
-  const path = /^sqlite:(.*)/.exec(databaseUrl)?.[1];
-  return path === undefined || path === ':memory:' ? null : resolve(path);
 }
 
 async function insideOf(opened: Database, config: Config): Promise<Finding[]> {

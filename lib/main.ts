@@ -1,6 +1,5 @@
 // The composition root: settings, log, database, then the command that was asked for.
 
-import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { type Config, describeConfig, readConfig, readSupervisor } from '../config/index.ts';
@@ -16,12 +15,13 @@ import {
 import { fixedSettingsOf, readFixedSettings } from './api/v0/fixed-settings.ts';
 import { backUpBefore } from './backups/automatic.ts';
 import { backupCommands } from './backups/commands.ts';
-import { finishRotation, unknownKeys } from './backups/keys.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands, type Outcome } from './commands.ts';
 import { sayFault } from './database-fault.ts';
+import { defaultDatabaseFile } from './database-place.ts';
 import { deviceCommands } from './device-commands.ts';
 import { prepareDataDir } from './first-start.ts';
+import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { rotateKeys } from './keys/rotate.ts';
 import { importCommands } from './imports/commands.ts';
@@ -169,7 +169,7 @@ function openDatabase(
 ): Promise<Database> {
   const server =
     config.databaseHost === null
-      ? { url: config.databaseUrl ?? `sqlite:${join(config.dataDir, 'postern.sqlite')}` }
+      ? { url: config.databaseUrl ?? `sqlite:${defaultDatabaseFile(config)}` }
       : {
           host: config.databaseHost,
           port: config.databasePort,

@@ -5,6 +5,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config/index.ts';
 import { type Database, executedMigrations, writeBackup } from '../../models/index.ts';
+import { databaseFile } from '../database-place.ts';
 import { messageOf } from '../observe/log.ts';
 import { writeNewFile } from './file.ts';
 
@@ -33,7 +34,8 @@ export async function backUpBefore(
   config: Config,
   database: Database,
 ): Promise<MadeBefore> {
-  const folder = folderOf(config);
+  const file = databaseFile(config);
+  const folder = file === null ? config.dataDir : dirname(file);
   const schema = (await executedMigrations(database)).at(-1)?.slice(0, 4) ?? '0000';
   const time = new Date().toISOString().replaceAll(/[-:]/g, '');
   const path = join(folder, `${occasion}-${schema}-${time}.backup`);
@@ -48,11 +50,6 @@ export async function backUpBefore(
   }
   forgetOld(folder);
   return { path, keys };
-}
-
-function folderOf({ databaseHost, databaseUrl, dataDir }: Config): string {
-  const file = databaseHost === null ? /^sqlite:(?!:memory:)(.+)/.exec(databaseUrl ?? '') : null;
-  return file?.[1] === undefined ? dataDir : dirname(file[1]);
 }
 
 function forgetOld(folder: string): void {

@@ -12,9 +12,9 @@ import {
 } from '../../models/index.ts';
 import type { Command, CommandName } from '../cli.ts';
 import type { Outcome } from '../commands.ts';
+import { finishRotation, sayKeys, unknownKeys } from '../keys/advice.ts';
 import { backUpBefore, type MadeBefore } from './automatic.ts';
 import { writeNewFile } from './file.ts';
-import { finishRotation, sayKeys, unknownKeys } from './keys.ts';
 
 type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
 

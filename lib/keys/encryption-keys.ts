@@ -23,7 +23,7 @@ export function encryptionKeys(config: Config): EncryptionKeys {
   const given = config.databaseEncryptionKeyOld;
   const older = given === null ? [] : [Buffer.from(given, 'base64')];
   const next = nextKeyFile(config);
-  if (next === null || !existsSync(next)) return { key, older, isUnfinished: false };
+  if (next === null || !isRotationUnfinished(config)) return { key, older, isUnfinished: false };
   return { key, older: [readOrCreateKey(next), ...older], isUnfinished: true };
 }
 

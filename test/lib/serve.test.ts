@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { serve, type Running } from '../../lib/serve.ts';
 import { openDatabase } from '../support/databases.ts';
+import { holdFile } from '../support/held-file.ts';
 import { addon } from '../support/native.ts';
 import { configOf, type LogLine, logInto } from '../support/server.ts';
 
@@ -279,9 +280,7 @@ test.serial('a signal stops the process cleanly', async (t) => {
 test.serial('a signal also stops a start that waits for the database, in time', async (t) => {
   const folder = dataDir(t);
   t.is((await postern(['migrate'], { DATA_DIR: folder })).status, 0);
-  const { DatabaseSync } = await import('node:sqlite');
-  const holder = new DatabaseSync(join(folder, 'postern.sqlite'));
-  holder.exec('BEGIN IMMEDIATE');
+  const letGo = await holdFile(join(folder, 'postern.sqlite'));
   const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
     cwd: ROOT,
     env: { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freePort()) },
@@ -298,8 +297,7 @@ test.serial('a signal also stops a start that waits for the database, in time', 
   // Whichever comes first: the start gives up its wait for the file, or the stop is due.
   t.regex(output, /the database cannot be used|took too long and is ended by force/);
   t.notRegex(output, /Postern serves|API token/);
-  holder.exec('ROLLBACK');
-  holder.close();
+  await letGo();
 });
 
 test.serial(

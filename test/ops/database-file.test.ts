@@ -7,9 +7,9 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import sqlite3 from 'sqlite3';
 import type { Finding } from '../../dataplane/index.ts';
 import { startGateway } from '../support/gateway-process.ts';
+import { holdFile } from '../support/held-file.ts';
 import { until } from '../support/postern.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -19,12 +19,7 @@ const ANSWERED_MS = 12_000;
 
 test('while another program holds the file, writes are told so in time', async (t) => {
   const { call, environment } = await startGateway(t);
-  const other = new sqlite3.Database(join(environment['DATA_DIR']!, 'postern.sqlite'));
-  const run = (sql: string) =>
-    new Promise<void>((resolve, reject) => {
-      other.run(sql, (error) => (error === null ? resolve() : reject(error)));
-    });
-  await run('BEGIN IMMEDIATE');
+  const letGo = await holdFile(join(environment['DATA_DIR']!, 'postern.sqlite'));
   const untilMs = performance.now() + HELD_MS;
   const write = async (i: number): Promise<void> => {
     const askedAt = performance.now();
@@ -42,13 +37,10 @@ test('while another program holds the file, writes are told so in time', async (
     t.is((await call('GET', '/v0/users')).status, 200);
     await sleep(1_000);
   }
-  await run('COMMIT');
+  await letGo();
   await Promise.all(writes);
   t.is((await call('POST', '/v0/users', { user: { email: 'after@example.test' } })).status, 201);
   await until('the gateway is ready', async () => (await call('GET', '/readyz')).status === 200);
-  await new Promise<void>((resolve) => {
-    other.close(() => resolve());
-  });
 });
 
 test('a file that is taken away takes no write, and serves again where it was', async (t) => {

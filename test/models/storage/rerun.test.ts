@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { DatabaseError } from 'sequelize';
-import sqlite3 from 'sqlite3';
 import {
   type Database,
   isDatabaseAway,
@@ -22,6 +21,7 @@ import {
   TransactionLostError,
 } from '../../../models/storage/rerun.ts';
 import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import { holdFile } from '../../support/held-file.ts';
 import { addUser, userValues } from '../fixtures.ts';
 
 const busy = (): Error =>
@@ -209,19 +209,7 @@ async function heldByAnother(
   const place = await makePlace(t, 'sqlite');
   const database = await openAt(t, place);
   await migrate(database);
-  const other = new sqlite3.Database(place.url.slice('sqlite:'.length));
-  const run = (sql: string) =>
-    new Promise<void>((resolve, reject) => {
-      other.run(sql, (error) => (error === null ? resolve() : reject(error)));
-    });
-  await run('BEGIN IMMEDIATE');
-  const letGo = async (): Promise<void> => {
-    await run('COMMIT');
-    await new Promise<void>((resolve) => {
-      other.close(() => resolve());
-    });
-  };
-  return { database, letGo };
+  return { database, letGo: await holdFile(place.url.slice('sqlite:'.length)) };
 }
 
 async function twoUsers(t: ExecutionContext): Promise<{ database: Database; users: User[] }> {

@@ -1,8 +1,8 @@
-// What is said of the keys that a backup needs.
+// What is said of the keys that are needed.
 
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { sayKeys, unknownKeys } from '../../../lib/backups/keys.ts';
+import { sayKeys, unknownKeys } from '../../../lib/keys/advice.ts';
 import { makePlace, openAt } from '../../support/databases.ts';
 
 test('keys are named, and those among several that are not known here', async (t) => {
