@@ -18,7 +18,7 @@ export const TCP_DROP = 2;
 export const UDP_DROP = 3;
 const KINDS = 4;
 
-/** One family of one scope. Buffers only, so that it can be transferred. */
+/** One family of one scope: plain data, and arrays in one buffer that can be transferred. */
 export interface CompiledTable {
   /** 1 word of address (IPv4) or 4 (IPv6). */
   readonly words: 1 | 4;
@@ -52,11 +52,7 @@ export interface CompiledScope {
 /** The buffers of a compiled scope, for a transfer list. */
 export function buffersOf(scope: CompiledScope): ArrayBuffer[] {
   return [scope.ipv4, scope.ipv6].flatMap((table) =>
-    table === null
-      ? []
-      : Object.values(table)
-          .filter((value) => ArrayBuffer.isView(value))
-          .map((value) => value.buffer as ArrayBuffer),
+    table === null ? [] : [table.starts.buffer as ArrayBuffer],
   );
 }
 
@@ -290,7 +286,45 @@ function layOut(prefixes: readonly Prefix[], words: 1 | 4): CompiledTable | null
   if (prefixes.length === 0) return null;
   const intervals = layOutIntervals(prefixes, words);
   const nodes = layOutNodes(prefixes, intervals.parents);
-  return { words, ...intervals, ...nodes, ...layOutPorts(prefixes) };
+  return inOneBuffer({ words, ...intervals, ...nodes, ...layOutPorts(prefixes) });
+}
+
+type TableArray = Uint32Array | Int32Array | Uint16Array;
+
+/**
+ * Moves the arrays of a table into one buffer, for each that is transferred costs the worker some
+ * hundred bytes beside the heap, which only a collection of old objects gives back.
+ */
+function inOneBuffer(table: CompiledTable): CompiledTable {
+  const arrays = Object.values(table).filter((value) => ArrayBuffer.isView(value));
+  const buffer = new ArrayBuffer(arrays.reduce((sum, array) => sum + alignedBytes(array), 0));
+  let at = 0;
+  const move = <T extends TableArray>(array: T): T => {
+    const Type = array.constructor as new (buffer: ArrayBuffer, at: number, length: number) => T;
+    const moved = new Type(buffer, at, array.length);
+    moved.set(array);
+    at += alignedBytes(array);
+    return moved;
+  };
+  return {
+    words: table.words,
+    ruleIds: table.ruleIds,
+    starts: move(table.starts),
+    nodes: move(table.nodes),
+    accepts: move(table.accepts),
+    drops: move(table.drops),
+    portNodes: move(table.portNodes),
+    parents: move(table.parents),
+    rangeStarts: move(table.rangeStarts),
+    portFirsts: move(table.portFirsts),
+    portLasts: move(table.portLasts),
+    portRules: move(table.portRules),
+  };
+}
+
+/** Bytes of an array, up to where the next may begin. */
+function alignedBytes({ byteLength }: ArrayBufferView): number {
+  return (byteLength + 3) & ~3;
 }
 
 /** Cuts the whole address space where prefixes begin and end. Says which prefix is around which. */

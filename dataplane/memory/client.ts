@@ -106,7 +106,9 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
 
   /** Begins anew with the first peer, as if switched off and on: no session, nothing that waits. */
   restart(): void {
-    const { config, sentTimestamp } = this.peer;
+    const { sentTimestamp } = this.peer;
+    // Removing a peer wipes its preshared key.
+    const config = { ...this.peer.config, presharedKey: this.peer.presharedKey.slice() };
     this.tunnel.removePeer(this.peer);
     // A gateway takes later timestamps alone.
     this.addPeer(config).sentTimestamp.set(sentTimestamp);

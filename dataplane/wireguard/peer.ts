@@ -27,9 +27,8 @@ export class Peer implements NoisePeer {
   /** Where its endpoint is kept. */
   readonly endpointSlot: number;
   readonly publicKey: Uint8Array;
-  presharedKey: Uint8Array;
+  #config: PeerConfig;
   staticShared: Uint8Array | null = null;
-  config: PeerConfig;
 
   /** Serves for receiving what was sent before the current keypair was confirmed. */
   previous: Keypair<Peer> | null = null;
@@ -66,11 +65,30 @@ export class Peer implements NoisePeer {
 
   constructor(config: PeerConfig, publicKey: Uint8Array, slot: number, endpointSlot: number) {
     this.id = config.publicKey;
-    this.config = config;
+    this.#config = ownCopy(config);
     this.publicKey = publicKey;
-    this.presharedKey = config.presharedKey;
     this.slot = slot;
     this.endpointSlot = endpointSlot;
+  }
+
+  get config(): PeerConfig {
+    return this.#config;
+  }
+
+  /** A changed preshared key serves from the next handshake on; the session stands. */
+  set config(config: PeerConfig) {
+    // Copied before the old one is wiped: it may be made of that.
+    const own = ownCopy(config);
+    this.wipePresharedKey();
+    this.#config = own;
+  }
+
+  get presharedKey(): Uint8Array {
+    return this.#config.presharedKey;
+  }
+
+  wipePresharedKey(): void {
+    this.#config.presharedKey.fill(0);
   }
 
   /** Whether another gateway was the last to shake hands with it. */
@@ -119,4 +137,18 @@ export class Peer implements NoisePeer {
     this.stagedBytes = 0;
     return count;
   }
+}
+
+/**
+ * A configuration whose arrays are the peer's own. Those that came with a message lie outside the
+ * heap, at some hundred bytes each, until V8 collects old objects; short copies lie within.
+ */
+function ownCopy(config: PeerConfig): PeerConfig {
+  const { presharedKey, ipv4, ipv6 } = config;
+  return {
+    ...config,
+    presharedKey: presharedKey.slice(),
+    ipv4: ipv4?.slice() ?? null,
+    ipv6: ipv6?.slice() ?? null,
+  };
 }

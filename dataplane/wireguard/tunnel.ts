@@ -137,8 +137,6 @@ export class Tunnel {
   updatePeer(peer: Peer, config: PeerConfig): void {
     this.#unroute(peer);
     peer.config = config;
-    // A changed preshared key serves from the next handshake on; the session stands.
-    peer.presharedKey = config.presharedKey;
     this.#route(peer, config);
   }
 
@@ -150,6 +148,7 @@ export class Tunnel {
     this.timers.cancel(peer);
     this.#unroute(peer);
     peer.staticShared?.fill(0);
+    peer.wipePresharedKey();
     this.#forgetEndpoint(peer);
     this.#peers.delete(peer.id);
     this.#freeSlots.push(peer.slot);

@@ -136,14 +136,14 @@ test('a compiled scope can be transferred: all of it is buffers and plain data',
   ]);
   const before = structuredClone(compiled);
   const buffers = buffersOf(compiled);
-  t.is(new Set(buffers).size, 2 * 10);
+  t.is(buffers.length, 2);
   const arrived = structuredClone(compiled, { transfer: buffers });
   t.deepEqual(arrived, before);
   t.true(buffers.every((buffer) => buffer.byteLength === 0));
 });
 
-test('a scope of one family gives the buffers of that family', (t) => {
-  t.is(buffersOf(compileScope([rule('1', 'drop', '10.0.0.0/8')])).length, 10);
+test('a scope of one family gives the buffer of that family', (t) => {
+  t.is(buffersOf(compileScope([rule('1', 'drop', '10.0.0.0/8')])).length, 1);
   t.deepEqual(buffersOf(compileScope([])), []);
 });
 

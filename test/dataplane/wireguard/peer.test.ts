@@ -86,3 +86,19 @@ test('what waits from some peers is forgotten, the rest stays in order and is co
   );
   t.is(peer.stagedBytes, 11 + 12);
 });
+
+test('a configuration is copied, and a preshared key that it replaces is wiped', (t) => {
+  const given = { ...configOf({ key: 'key', ipv4: '10.0.0.2' }), presharedKey: counting(32) };
+  const peer = new Peer(given, counting(32), 4, 70);
+  t.deepEqual(peer.config, given);
+  const before = peer.presharedKey;
+  peer.config = { ...peer.config, mtu: 1_280 };
+  t.deepEqual(peer.presharedKey, counting(32));
+  t.deepEqual(before, new Uint8Array(32));
+  const between = peer.presharedKey;
+  peer.config = { ...given, presharedKey: counting(32, 1) };
+  t.deepEqual(peer.presharedKey, counting(32, 1));
+  t.deepEqual(between, new Uint8Array(32));
+  t.deepEqual(given.presharedKey, counting(32), 'what was given stays as it was');
+  t.true(peer.config.ipv4!.buffer.byteLength === 4 && peer.config.ipv4 !== given.ipv4);
+});

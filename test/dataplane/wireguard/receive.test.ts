@@ -374,7 +374,8 @@ test('a response to nothing is refused', (t) => {
 
 test('a response under another preshared key is refused', (t) => {
   const all = scene();
-  all.responder.peer.presharedKey = counting(32);
+  const { peer } = all.responder;
+  peer.config = { ...peer.config, presharedKey: counting(32) };
   all.initiator.send(packet);
   all.world.run(100);
   t.deepEqual(all.initiator.drops(), { response_invalid: 1 });

@@ -131,7 +131,8 @@ test('a removed peer leaves nothing behind', (t) => {
   const { responder } = busy();
   const { tunnel, engine } = responder;
   const gone = responder.peer;
-  const { staticShared, initiator } = gone;
+  const { staticShared, initiator, presharedKey } = gone;
+  presharedKey.fill(7);
   tunnel.removePeer(gone);
   t.is(engine.liveKeys, 0);
   t.is(tunnel.indices.size, 0);
@@ -143,6 +144,7 @@ test('a removed peer leaves nothing behind', (t) => {
   t.is(ownerOf(responder, 'fd00::2'), null);
   t.false(hasEndpoint(engine.endpoints, gone.endpointSlot));
   t.true(staticShared!.every((byte) => byte === 0));
+  t.true(presharedKey.every((byte) => byte === 0));
   t.true(initiator!.ephemeralPrivate.every((byte) => byte === 0));
 });
 
