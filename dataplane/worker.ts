@@ -14,6 +14,7 @@ import { messageOf } from './descriptors.ts';
 import type { Change } from './diff.ts';
 import { systemClock } from './io/clock.ts';
 import { choosePrimitives, systemRandom } from './io/crypto.ts';
+import { HeapKeeper } from './io/heap.ts';
 import { TwinEngine } from './io/twin.ts';
 import {
   EVENT_TUN,
@@ -105,6 +106,7 @@ class Loop {
   readonly #engine: WorkerEngine;
   readonly #pipeline: Pipeline;
   readonly #clock;
+  readonly #heap = new HeapKeeper();
   #stopping = false;
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
@@ -144,6 +146,7 @@ class Loop {
       const moved = this.#turn(events, now);
       this.#takeCommands();
       if (this.#stopping) return;
+      if ((events & (EVENT_UDP | EVENT_TUN)) === 0) this.#heap.look(now);
       if (now - yieldedAt >= YIELD_MS || (!moved && !this.#engine.waitsInPoll)) {
         await this.#engine.rest(moved ? 0 : timeout);
         yieldedAt = this.#clock.now();
