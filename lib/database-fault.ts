@@ -9,9 +9,9 @@ import { databaseFile, roomOf } from './database-place.ts';
 import { messageOf } from './observe/log.ts';
 
 /** The message of any error; where it is about the database, with the mend. */
-export function sayFault(error: unknown, config: Config): string {
+export function sayFault(error: unknown, config: Config, room = roomOf): string {
   const message = messageOf(error);
-  const mend = mendOf(error, config);
+  const mend = mendOf(error, config, room);
   return mend === null ? message : `${mend.what} (${message}); ${mend.advice}`;
 }
 
@@ -22,7 +22,7 @@ export interface Mend {
 }
 
 /** Finds the mend of an error; null when it is not about the database. */
-export function mendOf(error: unknown, config: Config): Mend | null {
+export function mendOf(error: unknown, config: Config, room = roomOf): Mend | null {
   const { setting, disk, file, folder } = placeOf(config);
   if (isDatabaseDamaged(error))
     return {
@@ -31,7 +31,7 @@ export function mendOf(error: unknown, config: Config): Mend | null {
         `stop the gateway, move ${file} away with its -wal and -shm, keep the encryption key and ` +
         `restore a backup: ${commandLine('restore FILE')}; its place is that of ${setting}`,
     };
-  if (isDatabaseFull(error) || (isDatabaseAway(error) && hasNoRoom(folder)))
+  if (isDatabaseFull(error) || (isDatabaseAway(error) && isWithoutRoom(folder, room)))
     return { what: 'no room is left', advice: `free space on ${disk}` };
   if (isDatabaseAway(error) || isAboutFileIn(folder, error))
     return { what: 'the database cannot be used', advice: `look at ${setting}` };
@@ -41,9 +41,9 @@ export function mendOf(error: unknown, config: Config): Mend | null {
 /** What SQLite needs to open a file: without it, all that it says is that a disk failed. */
 const OPENING_BYTES = 65_536;
 
-function hasNoRoom(folder: string | null): boolean {
-  const room = folder === null ? null : roomOf(folder);
-  return room !== null && room < OPENING_BYTES;
+function isWithoutRoom(folder: string | null, room: typeof roomOf): boolean {
+  const bytes = folder === null ? null : room(folder);
+  return bytes !== null && bytes < OPENING_BYTES;
 }
 
 interface Place {

@@ -1,5 +1,5 @@
-// What a person is told of encryption keys. More than one is in use in the middle of a rotation; one
-// may be unknown where a backup comes before a rescue.
+// What a person is told of encryption keys. More than one is in use in the middle of a rotation;
+// one may be unknown where a backup comes before a rescue.
 
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';

@@ -24,12 +24,6 @@ const rows: [error: unknown, environment: Record<string, string>, says: RegExp][
   ],
   [full, { DATABASE_URL: 'sqlite:/e/f' }, /free space on the disk of DATABASE_URL \(\/e\/f\)$/],
   [full, byUrl, /the disk of the database server, DATABASE_URL \(127\.0\.0\.1:1\)$/],
-  // All that SQLite says where there is no room to open a file; /proc has none.
-  [
-    Object.assign(new Error('SQLITE_IOERR: disk I/O error'), { code: 'SQLITE_IOERR' }),
-    { DATA_DIR: '/proc' },
-    /^no room is left \(SQLITE_IOERR.*free space on the disk of DATA_DIR \(\/proc\)$/,
-  ],
   [
     Object.assign(new Error('SQLITE_CORRUPT: malformed'), { code: 'SQLITE_CORRUPT' }),
     { DATA_DIR: '/d' },
@@ -59,6 +53,16 @@ for (const [i, [error, environment, says]] of rows.entries())
   test(`a fault and where to look for its mend, row ${i + 1}`, (t) => {
     t.regex(sayFault(error, configOf(environment)), says);
   });
+
+test('a disk that fails is one without room, where that is known', (t) => {
+  const error = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' });
+  const say = (bytes: number | null): string =>
+    sayFault(error, configOf({ DATA_DIR: '/d' }), () => bytes);
+  // All that SQLite says where there is no room to open a file.
+  const full = 'no room is left (disk I/O error); free space on the disk of DATA_DIR (/d)';
+  const other = 'the database cannot be used (disk I/O error); look at DATA_DIR (/d)';
+  t.deepEqual([0, 65_535, 65_536, null].map(say), [full, full, other, other]);
+});
 
 test('a file that cannot be opened, and a server that is not there, name their setting', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-fault-'));
