@@ -143,12 +143,13 @@ class Loop {
       const timeout = this.#timeout(this.#clock.now());
       const events = this.#engine.poll(timeout);
       const now = this.#clock.now();
-      const moved = this.#turn(events, now);
+      const hasMoved = this.#turn(events, now);
+      const isWoken = (events & EVENT_WAKE) !== 0;
       this.#takeCommands();
       if (this.#stopping) return;
-      if ((events & (EVENT_UDP | EVENT_TUN)) === 0) this.#heap.look(now);
-      if (now - yieldedAt >= YIELD_MS || (!moved && !this.#engine.waitsInPoll)) {
-        await this.#engine.rest(moved ? 0 : timeout);
+      if (!hasMoved) this.#heap.look(now);
+      if (now - yieldedAt >= YIELD_MS || (!hasMoved && !isWoken && !this.#engine.waitsInPoll)) {
+        await this.#engine.rest(hasMoved || isWoken ? 0 : timeout);
         yieldedAt = this.#clock.now();
       }
     }
@@ -186,7 +187,7 @@ class Loop {
     engine.packets.count = 0;
     engine.flush();
     if ((events & EVENT_TUN_GONE) !== 0) this.#report({ type: 'tunGone' });
-    return moved || (events & EVENT_WAKE) !== 0;
+    return moved;
   }
 
   #takeCommands(): void {
@@ -201,6 +202,7 @@ class Loop {
     switch (command.type) {
       case 'apply':
         this.#pipeline.apply(command.change, this.#clock.now(), this.#clock.wall());
+        wipeKeys(command.change);
         return this.#report({ type: 'applied', id: command.id });
       case 'sample':
         return this.#report({ type: 'sample', id: command.id, sample: this.#pipeline.sample() });
@@ -224,6 +226,12 @@ class Loop {
   #report(report: Report): void {
     this.#port.postMessage(report);
   }
+}
+
+/** Wipes the preshared keys that a message brought; the peers have their own copies. */
+function wipeKeys({ added, updated }: Change): void {
+  for (const { presharedKey } of added) presharedKey.fill(0);
+  for (const { presharedKey } of updated) presharedKey.fill(0);
 }
 
 async function openEngine(

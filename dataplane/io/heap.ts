@@ -1,19 +1,20 @@
-// Old garbage of the worker, collected before it is much. Packets leave none, changes do: a peer or
-// a table of rules lives long enough to count as old. V8 collects old objects when they have grown
-// by 8 MB or more; thousands of changes later, and until then it looks like a leak. It is asked to
-// do so sooner: between packets, and only while that takes milliseconds.
+// Old garbage of the worker, collected before it is much. Packets leave none; changes and
+// handshakes do: a peer, a keypair or a table of rules lives long enough to count as old. V8
+// collects old objects when they have grown by 8 MB or more, which takes thousands of changes and
+// looks like a leak meanwhile. It is asked to do so sooner: between packets, and only while that
+// takes milliseconds.
 
 import { getHeapSpaceStatistics } from 'node:v8';
 
 const LOOK_MS = 10_000;
 const GROWTH_BYTES = 2 * 1024 * 1024;
-/** A larger heap is left to V8, which marks it in small steps: this takes 2 ms for each MB. */
-const HEAP_BYTES_MAX = 10 * 1024 * 1024;
+/** Where more lives, all is left to V8, which marks in small steps: this takes 2 ms for each MB. */
+const LIVING_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Bytes of old objects in this thread's heap, dead ones with them. */
 function oldBytes(): number {
-  return getHeapSpaceStatistics().find((space) => space.space_name === 'old_space')!
-    .space_used_size;
+  const old = getHeapSpaceStatistics().find((space) => space.space_name === 'old_space');
+  return old?.space_used_size ?? 0;
 }
 
 /** Looks at the heap now and then. Without `--expose-gc` all is left to V8. */
@@ -21,7 +22,7 @@ export class HeapKeeper {
   readonly #collect: (() => void) | null;
   readonly #oldBytes: () => number;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** The least that was seen since the last collection, V8's or ours. */
+  /** The least that was seen since it collected last; what lives is no more. */
   #least = Number.POSITIVE_INFINITY;
 
   constructor(collect: (() => void) | null = globalThis.gc ?? null, bytes = oldBytes) {
@@ -35,7 +36,7 @@ export class HeapKeeper {
     this.#lookedAt = now;
     const bytes = this.#oldBytes();
     this.#least = Math.min(this.#least, bytes);
-    if (bytes - this.#least < GROWTH_BYTES || bytes > HEAP_BYTES_MAX) return;
+    if (bytes - this.#least < GROWTH_BYTES || this.#least > LIVING_BYTES_MAX) return;
     this.#collect();
     this.#least = this.#oldBytes();
   }

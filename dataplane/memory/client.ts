@@ -108,7 +108,7 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
   restart(): void {
     const { sentTimestamp } = this.peer;
     // Removing a peer wipes its preshared key.
-    const config = { ...this.peer.config, presharedKey: this.peer.presharedKey.slice() };
+    const config = { ...this.peer.config, presharedKey: new Uint8Array(this.peer.presharedKey) };
     this.tunnel.removePeer(this.peer);
     // A gateway takes later timestamps alone.
     this.addPeer(config).sentTimestamp.set(sentTimestamp);

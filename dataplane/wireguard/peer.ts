@@ -27,6 +27,7 @@ export class Peer implements NoisePeer {
   /** Where its endpoint is kept. */
   readonly endpointSlot: number;
   readonly publicKey: Uint8Array;
+  readonly presharedKey: Uint8Array;
   #config: PeerConfig;
   staticShared: Uint8Array | null = null;
 
@@ -63,10 +64,18 @@ export class Peer implements NoisePeer {
   /** Whether a sample has something to tell. */
   hasNews = false;
 
-  constructor(config: PeerConfig, publicKey: Uint8Array, slot: number, endpointSlot: number) {
+  /** `presharedKey` is a place for it that stays where it is, so that it can be wiped. */
+  constructor(
+    config: PeerConfig,
+    publicKey: Uint8Array,
+    presharedKey: Uint8Array,
+    slot: number,
+    endpointSlot: number,
+  ) {
     this.id = config.publicKey;
-    this.#config = ownCopy(config);
     this.publicKey = publicKey;
+    this.presharedKey = presharedKey;
+    this.#config = this.#ownCopy(config);
     this.slot = slot;
     this.endpointSlot = endpointSlot;
   }
@@ -77,18 +86,19 @@ export class Peer implements NoisePeer {
 
   /** A changed preshared key serves from the next handshake on; the session stands. */
   set config(config: PeerConfig) {
-    // Copied before the old one is wiped: it may be made of that.
-    const own = ownCopy(config);
-    this.wipePresharedKey();
-    this.#config = own;
+    this.#config = this.#ownCopy(config);
   }
 
-  get presharedKey(): Uint8Array {
-    return this.#config.presharedKey;
-  }
-
-  wipePresharedKey(): void {
-    this.#config.presharedKey.fill(0);
+  /**
+   * A configuration whose arrays are the peer's own. Those that came with a message lie outside the
+   * heap, at some hundred bytes each, until V8 collects old objects.
+   */
+  #ownCopy(config: PeerConfig): PeerConfig {
+    const { presharedKey } = this;
+    presharedKey.set(config.presharedKey);
+    const ipv4 = config.ipv4 === null ? null : new Uint8Array(config.ipv4);
+    const ipv6 = config.ipv6 === null ? null : new Uint8Array(config.ipv6);
+    return { ...config, presharedKey, ipv4, ipv6 };
   }
 
   /** Whether another gateway was the last to shake hands with it. */
@@ -137,18 +147,4 @@ export class Peer implements NoisePeer {
     this.stagedBytes = 0;
     return count;
   }
-}
-
-/**
- * A configuration whose arrays are the peer's own. Those that came with a message lie outside the
- * heap, at some hundred bytes each, until V8 collects old objects; short copies lie within.
- */
-function ownCopy(config: PeerConfig): PeerConfig {
-  const { presharedKey, ipv4, ipv6 } = config;
-  return {
-    ...config,
-    presharedKey: presharedKey.slice(),
-    ipv4: ipv4?.slice() ?? null,
-    ipv6: ipv6?.slice() ?? null,
-  };
 }

@@ -4,6 +4,7 @@
 
 import {
   DATAGRAM_SLOTS,
+  KEY_BYTES,
   MAX_PEERS,
   MAX_QUEUED_INITIATIONS,
   REJECT_AFTER_TIME_MS,
@@ -78,6 +79,8 @@ export class Tunnel {
   readonly #keys: TransportKeys = createTransportKeys();
   readonly #peers = new Map<string, Peer>();
   readonly #freeSlots: number[] = [];
+  /** By slot. In one array, for V8 moves short ones and leaves copies of them behind. */
+  readonly #presharedKeys = new Uint8Array(MAX_PEERS * KEY_BYTES);
   /** Last news of peers that were removed since the last sample. */
   #departed: PeerSample[] = [];
   #slotsUsed = 0;
@@ -118,7 +121,8 @@ export class Tunnel {
     if (slot === MAX_PEERS) return null;
     if (slot === this.#slotsUsed) this.#slotsUsed++;
     const publicKey = new Uint8Array(Buffer.from(config.publicKey, 'base64'));
-    const peer = new Peer(config, publicKey, slot, endpointLayout.peers + slot);
+    const presharedKey = this.#presharedKeys.subarray(slot * KEY_BYTES, (slot + 1) * KEY_BYTES);
+    const peer = new Peer(config, publicKey, presharedKey, slot, endpointLayout.peers + slot);
     this.#peers.set(config.publicKey, peer);
     this.#route(peer, config);
     this.#resume(peer, config);
@@ -148,7 +152,7 @@ export class Tunnel {
     this.timers.cancel(peer);
     this.#unroute(peer);
     peer.staticShared?.fill(0);
-    peer.wipePresharedKey();
+    peer.presharedKey.fill(0);
     this.#forgetEndpoint(peer);
     this.#peers.delete(peer.id);
     this.#freeSlots.push(peer.slot);

@@ -59,12 +59,21 @@ test('growth counts from where a collection of V8’s own ended', (t) => {
   t.is(heap.collections, 1);
 });
 
-test('a large heap is left to V8, which need not stop for it', (t) => {
+test('a heap in which much lives is left to V8, which need not stop for it', (t) => {
   const { heap, keeper } = scene();
+  heap.mb = 8.1;
   keeper.look(0);
-  heap.mb = 10.1;
+  heap.mb = 20;
   keeper.look(10_000);
   t.is(heap.collections, 0);
+});
+
+test('garbage that grew while nobody looked is collected however much it is', (t) => {
+  const { heap, keeper } = scene();
+  keeper.look(0);
+  heap.mb = 20;
+  keeper.look(600_000);
+  t.is(heap.collections, 1);
 });
 
 test('without a collector there is nothing to do', (t) => {

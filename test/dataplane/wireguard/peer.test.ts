@@ -7,7 +7,13 @@ import { counting } from '../../support/packets.ts';
 import { peer as configOf } from '../../support/simulation.ts';
 
 function makePeer(): Peer {
-  return new Peer(configOf({ key: 'key', ipv4: '10.0.0.2' }), counting(32), 4, 70);
+  return new Peer(
+    configOf({ key: 'key', ipv4: '10.0.0.2' }),
+    counting(32),
+    new Uint8Array(32),
+    4,
+    70,
+  );
 }
 
 function stage(peer: Peer, count: number, length = 10): number[] {
@@ -87,18 +93,22 @@ test('what waits from some peers is forgotten, the rest stays in order and is co
   t.is(peer.stagedBytes, 11 + 12);
 });
 
-test('a configuration is copied, and a preshared key that it replaces is wiped', (t) => {
+test('a configuration is copied, the preshared key into its place', (t) => {
   const given = { ...configOf({ key: 'key', ipv4: '10.0.0.2' }), presharedKey: counting(32) };
-  const peer = new Peer(given, counting(32), 4, 70);
+  const place = new Uint8Array(32);
+  const peer = new Peer(given, counting(32), place, 4, 70);
   t.deepEqual(peer.config, given);
-  const before = peer.presharedKey;
+  t.is(peer.presharedKey, place);
   peer.config = { ...peer.config, mtu: 1_280 };
-  t.deepEqual(peer.presharedKey, counting(32));
-  t.deepEqual(before, new Uint8Array(32));
-  const between = peer.presharedKey;
+  t.deepEqual(place, counting(32));
   peer.config = { ...given, presharedKey: counting(32, 1) };
-  t.deepEqual(peer.presharedKey, counting(32, 1));
-  t.deepEqual(between, new Uint8Array(32));
+  t.deepEqual(place, counting(32, 1));
   t.deepEqual(given.presharedKey, counting(32), 'what was given stays as it was');
-  t.true(peer.config.ipv4!.buffer.byteLength === 4 && peer.config.ipv4 !== given.ipv4);
+});
+
+test('the addresses of a configuration are copied, also those of a Buffer', (t) => {
+  const given = { ...configOf({ key: 'key' }), ipv4: Buffer.from([10, 0, 0, 2]) };
+  const peer = new Peer(given, counting(32), new Uint8Array(32), 4, 70);
+  given.ipv4.fill(0);
+  t.deepEqual(peer.config.ipv4, new Uint8Array([10, 0, 0, 2]));
 });
