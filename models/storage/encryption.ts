@@ -11,6 +11,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
+import { Recent } from './recent.ts';
 
 const CIPHER = 'aes-256-gcm';
 const FORMAT = '1';
@@ -19,8 +20,8 @@ const KEY_BYTES = 32;
 // of a secret every millisecond would take 49 days to get there, and rotation starts anew.
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Values that `openOften` remembers: some 400 bytes each, 8 MB in all. */
-const OPENED_MAX = 20_000;
+/** Values of one generation that `openOften` remembers: some 400 bytes each, 8 MB in both. */
+const OPENED_MAX = 10_000;
 
 /** Where an encrypted value lives; it opens nowhere else. */
 export interface Place {
@@ -45,7 +46,7 @@ export class Keyring {
   readonly keyId: string;
   readonly #sealing: KeyObject;
   readonly #keys = new Map<string, KeyObject>();
-  readonly #opened = new Map<string, Place & { text: string }>();
+  readonly #opened = new Recent<Place & { text: string }>(OPENED_MAX);
 
   /** Takes the present key and, while values of theirs are left, earlier ones. */
   constructor(key: Uint8Array, olderKeys: readonly Uint8Array[] = []) {
@@ -99,7 +100,6 @@ export class Keyring {
     if (known?.id === place.id && known.column === place.column && known.table === place.table)
       return known.text;
     const text = this.open(value, place);
-    if (this.#opened.size >= OPENED_MAX) this.#opened.clear();
     this.#opened.set(value, { ...place, text });
     return text;
   }
