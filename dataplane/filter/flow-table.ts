@@ -88,7 +88,9 @@ export class FlowTable {
     this.#quota = options.quota ?? MAX_FLOWS_PER_PEER;
     this.#words = new Int32Array((this.#capacity + 1) * FLOW_WORDS);
     this.#deadlines = new Float64Array(this.#capacity + 1);
-    this.#index = new Int32Array(4 * this.#capacity);
+    // Written, so that its pages are there: else each new flow would fault in one at random, and
+    // memory would climb by up to 4 MB for hours.
+    this.#index = new Int32Array(4 * this.#capacity).fill(0);
     this.#mask = 2 * this.#capacity - 1;
     const seeds = new Uint8Array(8);
     options.random(seeds);
