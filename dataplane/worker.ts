@@ -144,12 +144,12 @@ class Loop {
       const events = this.#engine.poll(timeout);
       const now = this.#clock.now();
       const hasMoved = this.#turn(events, now);
-      const isWoken = (events & EVENT_WAKE) !== 0;
+      const isIdle = !hasMoved && (events & EVENT_WAKE) === 0;
       this.#takeCommands();
       if (this.#stopping) return;
       if (!hasMoved) this.#heap.look(now);
-      if (now - yieldedAt >= YIELD_MS || (!hasMoved && !isWoken && !this.#engine.waitsInPoll)) {
-        await this.#engine.rest(hasMoved || isWoken ? 0 : timeout);
+      if (now - yieldedAt >= YIELD_MS || (isIdle && !this.#engine.waitsInPoll)) {
+        await this.#engine.rest(isIdle ? timeout : 0);
         yieldedAt = this.#clock.now();
       }
     }
