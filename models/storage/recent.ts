@@ -1,6 +1,6 @@
 // What was asked for lately, in two generations. What is asked for moves into the younger one; the
-// older one is forgotten as a whole when the younger one is full or its time is over. So nothing
-// is kept that nobody asks for: not the secrets of devices that are gone, and not their memory.
+// older one is forgotten as a whole when the younger one is full or its time is over. So what
+// nobody asks for, such as the secret of a device that is gone, makes way for what is.
 
 const GENERATION_MS = 120_000;
 
@@ -36,10 +36,11 @@ export class Recent<V> {
 
   /** Begins a generation where it is time; after a long pause both are too old. */
   #age(): void {
-    const age = this.#now() - this.#begunAt;
+    const now = this.#now();
+    const age = now - this.#begunAt;
     if (age < GENERATION_MS && this.#younger.size < this.#max) return;
     this.#older = age < 2 * GENERATION_MS ? this.#younger : new Map<string, V>();
     this.#younger = new Map();
-    this.#begunAt += age;
+    this.#begunAt = now;
   }
 }
