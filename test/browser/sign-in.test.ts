@@ -46,7 +46,8 @@ test('the first stop of the keyboard leads past the navigation', async (t) => {
   await page.keyboard.press('Tab');
   t.is(await page.evaluate('document.activeElement.className'), 'skip');
   await page.keyboard.press('Enter');
-  t.is(await page.evaluate('document.activeElement.id'), 'main');
+  // Chromium moves the focus with its next frame, not with the key.
+  await t.notThrowsAsync(page.locator('#main:focus').waitFor());
 });
 
 test('what is not there says so in words', async (t) => {
