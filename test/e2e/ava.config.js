@@ -1,5 +1,8 @@
 // The end-to-end tests: as root, one file after the other, with time for a gigabyte.
+import { processes } from '../support/processes.js';
+
 export default {
+  ...processes,
   extensions: ['ts'],
   files: ['test/e2e/**/*.test.ts'],
   concurrency: 1,

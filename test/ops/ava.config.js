@@ -2,10 +2,12 @@
 // container takes as long to build as all the others together, and a machine that systemd boots wants
 // packages of its own, so they come with the long ones.
 import process from 'node:process';
+import { processes } from '../support/processes.js';
 
 const isLong = process.env.SOAK_MINUTES !== undefined;
 
 export default {
+  ...processes,
   extensions: ['ts'],
   files: ['test/ops/**/*.test.ts', ...(isLong ? [] : ['!test/ops/{container,unit}.test.ts'])],
   concurrency: 1,

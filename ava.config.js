@@ -1,0 +1,10 @@
+// The unit tests: all that needs neither root nor a browser.
+import { processes } from './test/support/processes.js';
+
+export default {
+  ...processes,
+  extensions: ['ts'],
+  files: ['test/**/*.test.ts', '!test/e2e/**', '!test/browser/**', '!test/ops/**'],
+  concurrency: 2,
+  timeout: '60s',
+};
