@@ -1,7 +1,8 @@
 // The wall clock of a gateway that serves is stepped by an hour, forward, back, and back again (with
 // libfaketime, which leaves the monotonic clocks and this machine alone): no datagram is lost, new
 // handshakes are made, also those that the gateway begins after a restart in its own past, what
-// ends at a time ends and comes back with it, and statuses tell the present.
+// ends at a time ends and comes back with it, statuses tell the present, and who is signed in to the
+// console stays so.
 
 import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,10 +20,12 @@ import {
   type Topology,
   Traffic,
 } from '../support/topology.ts';
+import { atGateway, PASSWORD, Visitor } from '../support/visitor.ts';
 import { API_ADDRESS, API_NETWORK } from './lengths.ts';
 
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 const HOUR_S = 3_600;
+const BOSS = 'boss@example.test';
 const EVERY_MS = 10;
 const PORT = 7_430;
 /** libfaketime looks at its file once a second, the gateway at its clock too. */
@@ -73,7 +76,7 @@ async function handshakeAgeMs(
 /** A step under traffic that runs on, and the handshakes and statuses after it. */
 async function steps(
   t: ExecutionContext,
-  { topology, postern, alice, clock }: World,
+  { topology, postern, alice, boss, clock }: World,
   bySeconds: number,
 ): Promise<void> {
   const far = await new Traffic(topology.lan, 'pace', PORT, EVERY_MS).ready();
@@ -83,6 +86,8 @@ async function steps(
   await sleep(STEPPED_MS);
   t.is((await postern.readiness()).status, 'ready');
   t.is((await postern.call('GET', '/v0/configuration')).status, 200, 'tokens open');
+  t.is((await boss.get('/devices')).status, 200, 'a session of the console goes on');
+  t.is((await new Visitor(atGateway(postern.api)).signIn(BOSS)).status, 303, 'and one begins');
   for (const { child } of [near, far]) child.stdin?.end();
   const [down, up] = await Promise.all(
     [near, far].map((end) => end.line((line) => 'received' in line)),
@@ -110,6 +115,8 @@ interface World {
   readonly topology: Topology;
   readonly postern: Postern;
   readonly alice: Person;
+  /** An administrator who signed in to the console before any step. */
+  readonly boss: Visitor;
   readonly clock: SteppedClock;
 }
 
@@ -146,7 +153,11 @@ test.serial('a wall clock that jumps by an hour disturbs nobody', async (t) => {
     const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
     t.true(await canPing(alice.client.host, LAN4));
     await sleep(1_500);
-    const world = { topology, postern, alice, clock };
+    const account = { email: BOSS, password: PASSWORD, password_confirmation: PASSWORD };
+    await postern.create('user', { ...account, role: 'admin' });
+    const boss = new Visitor(atGateway(postern.api));
+    t.is((await boss.signIn(BOSS)).status, 303);
+    const world = { topology, postern, alice, boss, clock };
     for (const hours of [1, -1, -1, 1]) await steps(t, world, hours * HOUR_S);
     const db = await connectDatabase({
       url: `sqlite:${join(folder, 'postern.sqlite')}`,
