@@ -23,6 +23,7 @@ import {
   type Topology,
   Traffic,
   traffic,
+  transfer,
   TUNNEL4,
   TUNNEL6,
 } from '../support/topology.ts';
@@ -178,19 +179,6 @@ async function showsStatus(t: ExecutionContext, { postern, alice, bob }: World):
     t.true(Math.abs(Number(device['tx_bytes']) - received!) < 500, 'as wg show counts');
     t.true(Math.abs(Number(device['rx_bytes']) - sent!) < 500, 'as wg show counts');
   }
-}
-
-async function transfer(
-  from: Topology['alice'],
-  to: Topology['alice'],
-  address: string,
-  bytes: number,
-  port = 6000,
-): Promise<{ sent: Record<string, unknown>; received: Record<string, unknown> }> {
-  const receiver = await new Traffic(to, 'receive', port).ready();
-  const sent = await traffic(from, 'send', address, port, bytes);
-  const received = await receiver.line((line) => 'sha256' in line);
-  return { sent, received };
 }
 
 async function transfers(t: ExecutionContext, w: World, bytes: number): Promise<void> {

@@ -127,6 +127,20 @@ export async function traffic(
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}') as Record<string, unknown>;
 }
 
+/** Sends bytes over TCP and returns what both ends say of them: how many, and their SHA-256. */
+export async function transfer(
+  from: Host,
+  to: Host,
+  address: string,
+  bytes: number,
+  port = 6000,
+): Promise<{ sent: Record<string, unknown>; received: Record<string, unknown> }> {
+  const receiver = await new Traffic(to, 'receive', port).ready();
+  const sent = await traffic(from, 'send', address, port, bytes);
+  const received = await receiver.line((line) => 'sha256' in line);
+  return { sent, received };
+}
+
 /** Whether a TCP connection can be made. */
 export function canReach(host: Host, to: string, port: number): Promise<boolean> {
   return host.succeeds(process.execPath, PROGRAM, 'reach', to, String(port));

@@ -1,0 +1,61 @@
+// The path outside gets narrower than the tunnel's own packets, down to the 1,280 bytes that IPv6
+// promises, while devices of the usual MTU are at work: datagrams go in fragments, trains that no
+// longer fit are sent one by one, and nothing stalls. dataplane.md, section 6: no black hole.
+
+import test from 'ava';
+import { Postern } from '../support/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  GATEWAY6_BOB,
+  LAN4,
+  Traffic,
+  traffic,
+  transfer,
+} from '../support/topology.ts';
+import { enrol } from './people.ts';
+
+const NARROW = '1280';
+const BYTES = 20_000_000;
+/** The most that fits the tunnel's MTU of 1,420 over IPv4, in one packet. */
+const DATAGRAM = 1_420 - 28;
+const PORT = 7_300;
+
+test.serial('a path of 1,280 bytes outside is no black hole, over IPv4 and IPv6', async (t) => {
+  t.timeout(180_000);
+  const { network, alice, bob, gateway, lan } = await buildTopology('pu');
+  t.teardown(() => network.remove());
+  const postern = new Postern(gateway, API_ADDRESS, {
+    WIREGUARD_TUN: 'required',
+    WIREGUARD_MTU: '1420',
+  });
+  await postern.start();
+  t.teardown(() => postern.stop());
+  // Devices are masqueraded, and the lan sends to them too.
+  await lan.ip('route', 'add', '100.64.0.0/10', 'via', '198.51.100.1');
+  const people = [
+    await enrol(postern, alice, 'alice@example.test', `${GATEWAY4}:51820`),
+    await enrol(postern, bob, 'bob@example.test', `[${GATEWAY6_BOB}]:51820`),
+  ];
+  const echo = await new Traffic(lan, 'echo', PORT, LAN4).ready();
+  t.teardown(() => echo.stop());
+  for (const isNarrow of [false, true]) {
+    if (isNarrow) {
+      for (const host of [alice, bob]) await host.ip('link', 'set', 'c0', 'mtu', NARROW);
+      for (const name of ['g0', 'g2']) await gateway.ip('link', 'set', name, 'mtu', NARROW);
+    }
+    for (const { client, device } of people) {
+      const says = `${String(device['ipv4'])}, ${isNarrow ? 'narrow' : 'wide'}`;
+      await client.host.ip('link', 'set', client.interfaceName, 'mtu', '1420');
+      t.true(await canPing(client.host, LAN4), says);
+      const up = await transfer(client.host, lan, LAN4, BYTES);
+      t.deepEqual(up.received, { bytes: BYTES, sha256: up.sent['sha256'] }, `up: ${says}`);
+      const down = await transfer(lan, client.host, String(device['ipv4']), BYTES);
+      t.deepEqual(down.received, { bytes: BYTES, sha256: down.sent['sha256'] }, `down: ${says}`);
+      const asked = await traffic(client.host, 'ask', LAN4, PORT, DATAGRAM, 50);
+      t.deepEqual(asked, { answered: 50 }, `datagrams of ${DATAGRAM} bytes: ${says}`);
+    }
+  }
+});
