@@ -1,10 +1,14 @@
 // Users with a device each, made over the API, and the real clients that are configured by what the
 // API answered.
 
+import { resolve } from 'node:path';
+import process from 'node:process';
 import type { Host } from '../support/namespaces.ts';
 import type { Data, Postern } from '../support/postern.ts';
 import { ROUTES } from '../support/topology.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
 
 /** A user with one device and the client that it runs on. */
 export interface Person {
@@ -38,4 +42,21 @@ export async function enrol(
   });
   await client.start();
   return { user, device, keys, client };
+}
+
+/** Shuts a user out, or lets them in, as an administrator on the host does. */
+export async function setDisabled(
+  { host, environment }: Postern,
+  verb: 'disable' | 'enable',
+  email: string,
+): Promise<void> {
+  const child = host.start(process.execPath, ['lib/main.ts', 'user', verb, '--email', email], {
+    env: environment,
+    cwd: ROOT,
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const code = await new Promise((ended) => child.on('close', ended));
+  if (code !== 0) throw new Error(`user ${verb} ${email}: ${String(code)}: ${said}`);
 }

@@ -3,9 +3,7 @@
 // come, change and go meanwhile. Lateness is compared with the same run without any change, because
 // the machine may be late by itself; loss is not excused by anything.
 
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import process from 'node:process';
 import test from 'ava';
 import { type Data, Postern } from '../support/postern.ts';
 import {
@@ -19,9 +17,8 @@ import {
   TUNNEL4,
 } from '../support/topology.ts';
 import { makeKeyPair } from '../support/wireguard-client.ts';
-import { enrol, type Person } from './people.ts';
+import { enrol, type Person, setDisabled } from './people.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
 const PORT = 7_300;
 const EVERY_MS = 2;
 const CHANGES = 1_000;
@@ -71,19 +68,6 @@ async function tenChanges(postern: Postern, i: number, kept: Data): Promise<void
   if (i % 2 === 0) await postern.remove('rule', own.id);
   await postern.remove('device', device.id);
   await postern.remove('user', user.id);
-}
-
-/** Shuts a user out, or lets them in, as an administrator on the host does. */
-async function setDisabled(
-  { host, environment }: Postern,
-  verb: string,
-  email: string,
-): Promise<void> {
-  const child = host.start(process.execPath, ['lib/main.ts', 'user', verb, email], {
-    env: environment,
-    cwd: ROOT,
-  });
-  await new Promise((ended) => child.on('exit', ended));
 }
 
 test.serial('a transfer of another device does not notice a thousand changes', async (t) => {

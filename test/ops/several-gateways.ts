@@ -14,7 +14,7 @@ import { LAN, LAN_OTHER, SERVICE, type Site, type Sites } from './sites.ts';
 /** Migrations on a cluster take their time: every table is made on all nodes before the next. */
 const FIRST_START_MS = 90_000;
 /** The bar: a change that one gateway took is in force on all. */
-const IN_FORCE_MS = 1_500;
+export const IN_FORCE_MS = 1_500;
 const EVERY_MS = 10;
 const PORT = 7_420;
 /** A sample a second, and the writing of it. */

@@ -14,6 +14,7 @@ import {
   nothingWentWrong,
   startTogether,
 } from './several-gateways.ts';
+import { everyKindIsInForceElsewhere } from './several-kinds.ts';
 import { buildSites } from './sites.ts';
 
 test.serial('three gateways on one MariaDB are as one', async (t) => {
@@ -35,6 +36,7 @@ test.serial('three gateways on one MariaDB are as one', async (t) => {
     await anotherServesTheClient(t, world, [first!, second!]);
     await aClientMovesAndComesBack(t, world, [first!, second!]);
     if (soakMinutes > 0) await aLivingGatewayLetsGo(t, world, [first!, second!]);
+    await everyKindIsInForceElsewhere(t, world);
     nothingWentWrong(t, world);
     await Promise.all(sites.sites.map(({ postern }) => postern.stop()));
     await inspectDatabase(t, { url: `${mariadb.url}several`, encryptionKey });

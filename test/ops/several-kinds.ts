@@ -1,0 +1,74 @@
+// What shuts a device out, whatever kind of change it is, is in force at a gateway that did not take
+// it: seen in the packets of a client there.
+
+import type { ExecutionContext } from 'ava';
+import { setDisabled } from '../e2e/people.ts';
+import { until } from '../support/postern.ts';
+import { Traffic } from '../support/topology.ts';
+import { makeKeyPair } from '../support/wireguard-client.ts';
+import { IN_FORCE_MS, type World } from './several-gateways.ts';
+import { LAN_OTHER } from './sites.ts';
+
+const PORT = 7_430;
+const EVERY_MS = 10;
+/** A client whose session was ended begins a new one, at the latest, after so long. */
+const BACK_MS = 30_000;
+
+/** A change and what takes it back; the last one is for good. */
+interface Kind {
+  readonly name: string;
+  readonly cut: () => Promise<unknown>;
+  readonly restore?: () => Promise<unknown>;
+}
+
+/** Each kind of change is made at the first gateway; the third one's client, the last, sees it. */
+export async function everyKindIsInForceElsewhere(
+  t: ExecutionContext,
+  { sites, people }: World,
+): Promise<void> {
+  const { postern } = sites.sites[0]!;
+  const { client, device, user } = people[2]!;
+  let rule = '';
+  const kinds: Kind[] = [
+    {
+      name: 'a rule of the owner',
+      cut: async () => {
+        const fields = { action: 'drop', destination: LAN_OTHER, user_id: user.id };
+        ({ id: rule } = await postern.create('rule', fields));
+      },
+      restore: () => postern.remove('rule', rule),
+    },
+    {
+      name: 'another address',
+      cut: () => postern.update('device', device.id, { ipv4: '100.64.99.99' }),
+      restore: () => postern.update('device', device.id, { ipv4: device['ipv4'] }),
+    },
+    {
+      name: 'another key',
+      cut: () => postern.update('device', device.id, { public_key: makeKeyPair().publicKey }),
+      restore: () => postern.update('device', device.id, { public_key: device['public_key'] }),
+    },
+    {
+      name: 'an owner who is disabled',
+      cut: () => setDisabled(postern, 'disable', String(user['email'])),
+      restore: () => setDisabled(postern, 'enable', String(user['email'])),
+    },
+    { name: 'an owner who is removed', cut: () => postern.remove('user', user.id) },
+  ];
+  const watch = await new Traffic(sites.lan, 'watch', PORT, LAN_OTHER).ready();
+  const beacon = new Traffic(client.host, 'beacon', PORT, EVERY_MS, LAN_OTHER);
+  const lastAt = (): number => Number(watch.lines.at(-1)?.['at'] ?? 0);
+  const isHeard = (): boolean => Date.now() - lastAt() < 100;
+  for (const { name, cut, restore } of kinds) {
+    await until(`${name}: heard before`, isHeard, BACK_MS);
+    await cut();
+    const answeredAt = Date.now();
+    await until(`${name}: silent`, () => Date.now() - lastAt() > 1_000, 5_000);
+    const tookMs = Math.max(0, lastAt() - answeredAt);
+    t.log(`${name}: in force at another gateway after ${tookMs} ms`);
+    t.true(tookMs < IN_FORCE_MS, `${name}: ${tookMs} ms`);
+    await restore?.();
+  }
+  await beacon.stop();
+  await watch.stop();
+}
