@@ -1,6 +1,6 @@
 // The path outside gets narrower than the tunnel's own packets, down to the 1,280 bytes that IPv6
-// promises, while devices of the usual MTU are at work: datagrams go in fragments, trains that no
-// longer fit are sent one by one, and nothing stalls. dataplane.md, section 6: no black hole.
+// promises, while devices of the usual MTU are at work: what no longer fits goes in fragments and
+// nothing stalls. dataplane.md, section 3: path MTU, trains.
 
 import test from 'ava';
 import { Postern } from '../support/postern.ts';

@@ -8,7 +8,7 @@ import type { Data, Postern } from '../support/postern.ts';
 import { ROUTES } from '../support/topology.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+const MAIN = resolve(import.meta.dirname, '../../lib/main.ts');
 
 /** A user with one device and the client that it runs on. */
 export interface Person {
@@ -50,13 +50,7 @@ export async function setDisabled(
   verb: 'disable' | 'enable',
   email: string,
 ): Promise<void> {
-  const child = host.start(process.execPath, ['lib/main.ts', 'user', verb, '--email', email], {
-    env: environment,
-    cwd: ROOT,
-  });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  const code = await new Promise((ended) => child.on('close', ended));
-  if (code !== 0) throw new Error(`user ${verb} ${email}: ${String(code)}: ${said}`);
+  const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+  const words = [process.execPath, MAIN, 'user', verb, '--email', email];
+  await host.run('env', '-i', ...variables, ...words);
 }
