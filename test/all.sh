@@ -11,7 +11,8 @@ cd "$(dirname "$0")/.."
 say() { printf '\n== %s\n' "$*"; }
 
 packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server procps chromium prometheus
-  podman runc netavark debootstrap iptables openssl systemd systemd-container caddy curl galera-4 rsync lsof libfaketime)
+  podman runc netavark debootstrap iptables openssl systemd systemd-container caddy curl galera-4 rsync lsof libfaketime
+  debian-archive-keyring)
 
 install_packages() {
   local missing=() package

@@ -1,9 +1,11 @@
-// Sessions with other people's WireGuard: Debian's wireguard-go, and the one that WIREGUARD_GO names.
-// Either side begins the handshake, and `wg` on either side tells the same of it.
+// Sessions with other people's WireGuard: the wireguard-go that is installed, and the newest one of
+// Debian's. Either side begins the handshake, and `wg` on either side tells the same of it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
+import { command } from '../support/namespaces.ts';
+import { unpackNewestWireguardGo } from '../support/newest-wireguard-go.ts';
 import { Postern, until } from '../support/postern.ts';
 import {
   API_ADDRESS,
@@ -20,8 +22,6 @@ import { enrol, type Person } from './people.ts';
 
 /** Of this test alone: the sockets that `wg` asks lie in one folder for all hosts. */
 const INTERFACE = 'wg-either';
-const DEBIANS = 'wireguard-go';
-const programs = new Set([DEBIANS, process.env['WIREGUARD_GO'] ?? DEBIANS]);
 
 /** The fields of `wg show ... dump` of the only peer. */
 async function dumpOf(host: Topology['alice'], name: string): Promise<string[][]> {
@@ -95,17 +95,32 @@ async function handshakes(t: ExecutionContext, w: Topology): Promise<void> {
   await postern.stop();
 }
 
-for (const program of programs)
-  test.serial(`either side begins a session with ${program}, and wg tells of it`, async (t) => {
-    t.timeout(120_000);
-    const chosen = process.env['WIREGUARD_GO'];
-    process.env['WIREGUARD_GO'] = program;
-    const topology = await buildTopology('pi');
-    try {
-      await handshakes(t, topology);
-    } finally {
-      await topology.network.remove();
-      if (chosen === undefined) delete process.env['WIREGUARD_GO'];
-      else process.env['WIREGUARD_GO'] = chosen;
-    }
-  });
+async function interoperates(t: ExecutionContext, program: string): Promise<void> {
+  t.timeout(180_000);
+  const { stdout } = await command(program, '--version');
+  t.log(stdout.split('\n')[0]);
+  const chosen = process.env['WIREGUARD_GO'];
+  process.env['WIREGUARD_GO'] = program;
+  const topology = await buildTopology('pi');
+  try {
+    await handshakes(t, topology);
+  } finally {
+    await topology.network.remove();
+    if (chosen === undefined) delete process.env['WIREGUARD_GO'];
+    else process.env['WIREGUARD_GO'] = chosen;
+  }
+}
+
+test.serial('either side begins a session with wireguard-go, and wg tells of it', (t) =>
+  interoperates(t, 'wireguard-go'),
+);
+
+test.serial('the same with the newest wireguard-go', async (t) => {
+  const { program, remove } = await unpackNewestWireguardGo();
+  t.teardown(remove);
+  const versions = await Promise.all(
+    [program, 'wireguard-go'].map(async (each) => (await command(each, '--version')).stdout),
+  );
+  t.not(versions[0], versions[1], 'another than the one that is installed');
+  await interoperates(t, program);
+});

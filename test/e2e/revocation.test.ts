@@ -1,8 +1,9 @@
 // What a thousand changes cost a device that none of them concerns: nothing. Two devices, one whose
 // datagrams go both ways at a pace, numbered and dated, and a crowd of users, devices and rules that
-// come, change and go meanwhile. Lateness is compared with the same run without any change, because
-// the machine may be late by itself; loss is not excused by anything.
+// come, change and go meanwhile. No datagram is lost and none meets a stall of 20 ms. What carries
+// them runs ahead of what makes the changes, so that a delay is the gateway's.
 
+import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { type Data, Postern } from '../support/postern.ts';
@@ -27,14 +28,28 @@ const SHUT_OUT = 10;
 
 /** How long the traffic is watched while nothing changes. */
 const QUIET_MS = 8_000;
+/** No kind of change comes so seldom; a machine that others share may hold up all once or twice. */
+const MACHINES_OWN = 2;
+/** Niceness of the gateway, the clients and both ends of the traffic. */
+const AHEAD = -10;
 
 /** What one end of the paced traffic saw. */
 interface Seen {
   readonly sent: number;
   readonly received: number;
-  readonly late: number;
   readonly maxMs: number;
   readonly p99Ms: number;
+  readonly stalls: number;
+}
+
+/** Starts what carries packets: processes inherit how nice their parent is. */
+async function ahead<T>(start: () => Promise<T>): Promise<T> {
+  setPriority(AHEAD);
+  try {
+    return await start();
+  } finally {
+    setPriority(0);
+  }
 }
 
 /** Paced traffic between a device and the lan, both ways, while `act` goes on. */
@@ -43,8 +58,10 @@ async function paced(
   { client }: Person,
   act: () => Promise<void>,
 ): Promise<{ down: Seen; up: Seen }> {
-  const far = await new Traffic(lan, 'pace', PORT, EVERY_MS).ready();
-  const near = await new Traffic(client.host, 'pace', PORT, EVERY_MS, LAN4).ready();
+  const [far, near] = await ahead(async () => [
+    await new Traffic(lan, 'pace', PORT, EVERY_MS).ready(),
+    await new Traffic(client.host, 'pace', PORT, EVERY_MS, LAN4).ready(),
+  ]);
   await act();
   for (const { child } of [near, far]) child.stdin?.end();
   const [down, up] = await Promise.all(
@@ -75,8 +92,10 @@ test.serial('a transfer of another device does not notice a thousand changes', a
   const topology = await buildTopology('pc');
   try {
     const postern = new Postern(topology.gateway, API_ADDRESS, { API_RATE_LIMIT: '0' });
-    await postern.start();
-    const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+    const alice = await ahead(async () => {
+      await postern.start();
+      return enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+    });
     t.true(await canPing(alice.client.host, LAN4));
     const bob = await postern.create('user', { email: 'b@example.test' });
     const kept = await postern.create('device', {
@@ -104,11 +123,10 @@ test.serial('a transfer of another device does not notice a thousand changes', a
       t.is(quiet[way].received, quiet[back].sent, `${way}, without changes`);
       t.is(run[way].received, run[back].sent, `${way}, with changes`);
       t.true(run[way].received > 1_000);
-      // One in a hundred may be late, beyond what is late anyway: the API's work, the clients and
-      // both ends of the traffic share the cores with the gateway's packets. A stall of 20 ms at
-      // each change would make it one in two.
-      const share = ({ late, received }: Seen): number => late / received;
-      t.true(share(run[way]) <= share(quiet[way]) + 0.01, `${way}: ${JSON.stringify(run[way])}`);
+      t.true(
+        run[way].stalls <= quiet[way].stalls + MACHINES_OWN,
+        `${way}: ${JSON.stringify(run[way])}`,
+      );
     }
     t.is(await alice.client.latestHandshake(), handshake, 'and the session is the same');
     t.true(await canPing(alice.client.host, TUNNEL4));

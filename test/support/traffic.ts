@@ -11,7 +11,8 @@
 //   traffic.ts reach HOST PORT              exits 0 when a TCP connection can be made within 1 s
 //   traffic.ts pace PORT EVERY_MS [HOST]    sends numbered datagrams at a pace until its input ends,
 //                                           and takes those of the other end, which is HOST or who
-//                                           comes first; prints {"sent","received"} and delays in ms
+//                                           comes first; prints {"sent","received"}, delays in ms
+//                                           and how many times it stalled
 //   traffic.ts fire HOST PORT FILE          sends the datagrams of a file (base64 lines), prints
 //                                           {"answers"} after half a second of listening
 
@@ -24,7 +25,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const CHUNK_BYTES = 1024 * 1024;
 /** A datagram that takes longer has met a stall. */
-const LATE_MS = 20;
+const STALL_MS = 20;
 
 const programs: Record<string, (args: string[]) => Promise<void>> = {
   receive,
@@ -177,9 +178,15 @@ async function pace([port, everyMs, host]: string[]): Promise<void> {
     medianMs: sorted[sorted.length >> 1],
     p99Ms: sorted[Math.floor(sorted.length * 0.99)],
     maxMs: sorted.at(-1),
-    late: sorted.filter((delay) => delay > LATE_MS).length,
+    stalls: stalls(delays),
   });
   socket.close();
+}
+
+/** How many times datagrams began to be late. @param delays in ms, by the datagram's number */
+function stalls(delays: ReadonlyMap<number, number>): number {
+  const isLate = (number: number): boolean => (delays.get(number) ?? 0) > STALL_MS;
+  return [...delays.keys()].filter((number) => isLate(number) && !isLate(number - 1)).length;
 }
 
 function monotonicMs(): number {

@@ -2,7 +2,7 @@
 // configured with `wg` from keys that it makes itself.
 
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -90,9 +90,11 @@ export class WireguardClient {
   }
 
   async #wg(command: 'setconf' | 'addconf', lines: readonly string[]): Promise<void> {
-    const path = join(mkdtempSync(join(tmpdir(), 'postern-wg-')), 'wg.conf');
+    const folder = mkdtempSync(join(tmpdir(), 'postern-wg-'));
+    const path = join(folder, 'wg.conf');
     writeFileSync(path, lines.join('\n'), { mode: 0o600 });
     await this.host.run('wg', command, this.interfaceName, path);
+    rmSync(folder, { recursive: true });
   }
 
   /** Begins anew with a server at another endpoint, from the same port. */
