@@ -1,4 +1,5 @@
-// Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --rules N --record]`.
+// Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --rules N --both
+// --record]`.
 //
 // TCP through a gateway, each way, with one and four streams: Postern and Debian's wireguard-go in
 // turn, the same wireguard-go as the client of both. Namespaces as in the end-to-end tests:
@@ -8,7 +9,8 @@
 // Throughput wanders with the machine; CPU seconds of the gateway process per gigabyte is the
 // steadier figure, and the ratio of two gateways in one run the one to quote. WIREGUARD_GO names
 // another binary, for the client and for the gateway that is compared. With `--rules` Postern is
-// compared with itself: that many rules, for other destinations, against none.
+// compared with itself: that many rules, for other destinations, against none. With `--both` the
+// client is what the gateway is: the client is not what bounds it then.
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -21,8 +23,9 @@ import { connectDatabase, migrate } from '../../models/index.ts';
 import { addRuleCrowd } from '../support/crowd.ts';
 import { type Host, Network } from '../support/namespaces.ts';
 import { cpuSecondsOf, Postern } from '../support/postern.ts';
+import { startEnvironment, startFlags } from '../support/start-flags.ts';
 import { canPing } from '../support/topology.ts';
-import { makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
 
 const { values } = parseArgs({
   options: {
@@ -30,6 +33,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '5' },
     'no-offload': { type: 'boolean', default: false },
     rules: { type: 'string', default: '0' },
+    both: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
   },
 });
@@ -37,6 +41,7 @@ const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);
 const MTU = 1420;
 const LAN = '198.51.100.2';
+const ENDPOINT = '192.0.2.1:51820';
 const API = '10.255.78.2';
 const WIREGUARD_GO = process.env['WIREGUARD_GO'] ?? 'wireguard-go';
 
@@ -61,16 +66,28 @@ interface Gateway {
 }
 
 type StartGateway = (host: Host, clientPublicKey: string) => Promise<Gateway>;
+type StartClient = (host: Host, keys: KeyPair, gateway: Gateway) => Promise<void>;
 
 const ruleCount = Number(values.rules);
-const gateways: Record<string, StartGateway> =
-  ruleCount === 0
-    ? { postern: startPostern, 'wireguard-go': startWireguardGo }
+const gateways: Record<string, [StartGateway, StartClient]> = values.both
+  ? {
+      'postern at both ends': [startPostern, startPosternClient],
+      'wireguard-go at both ends': [startWireguardGo, startWireguardGoClient],
+    }
+  : ruleCount === 0
+    ? {
+        postern: [startPostern, startWireguardGoClient],
+        'wireguard-go': [startWireguardGo, startWireguardGoClient],
+      }
     : {
-        [`postern, ${ruleCount} rules`]: (host, key) => startPostern(host, key, ruleCount),
-        'postern, none': startPostern,
+        [`postern, ${ruleCount} rules`]: [
+          (host, key) => startPostern(host, key, ruleCount),
+          startWireguardGoClient,
+        ],
+        'postern, none': [startPostern, startWireguardGoClient],
       };
 
+const CLIENT_INTERFACE = 'client0';
 const CLIENT_ADDRESS = '100.64.0.2';
 const NO_PRESHARED_KEY = Buffer.alloc(32).toString('base64');
 
@@ -127,6 +144,33 @@ async function startWireguardGo(host: Host, clientPublicKey: string): Promise<Ga
   };
 }
 
+async function startWireguardGoClient(host: Host, keys: KeyPair, gateway: Gateway): Promise<void> {
+  const client = new WireguardClient(host, {
+    keys,
+    ...gateway,
+    endpoint: ENDPOINT,
+    addresses: [CLIENT_ADDRESS],
+    routes: ['198.51.100.0/24'],
+    mtu: MTU,
+  });
+  await client.start();
+}
+
+async function startPosternClient(host: Host, keys: KeyPair, gateway: Gateway): Promise<void> {
+  const program = join(import.meta.dirname, 'client-end.ts');
+  const { privateKey } = keys;
+  const words = [CLIENT_INTERFACE, MTU, privateKey, gateway.serverPublicKey, ENDPOINT, LAN];
+  host.start(process.execPath, [...startFlags(), program, ...words.map(String)], {
+    env: { ...process.env, ...startEnvironment() },
+  });
+  for (let i = 0; !(await host.succeeds('ip', 'link', 'show', CLIENT_INTERFACE)); i++) {
+    if (i === 100) throw new Error('the client did not start');
+    await sleep(50);
+  }
+  await host.ip('address', 'add', `${CLIENT_ADDRESS}/32`, 'dev', CLIENT_INTERFACE);
+  await host.ip('route', 'replace', LAN, 'dev', CLIENT_INTERFACE, 'src', CLIENT_ADDRESS);
+}
+
 async function buildNetwork(): Promise<{
   network: Network;
   client: Host;
@@ -162,20 +206,15 @@ async function buildNetwork(): Promise<{
 }
 
 /** All cases against one gateway, in a network of their own. */
-async function measure(start: StartGateway): Promise<Map<string, Figure>> {
+async function measure(
+  start: StartGateway,
+  startClient: StartClient,
+): Promise<Map<string, Figure>> {
   const { network, client, gateway, lan } = await buildNetwork();
   try {
     const keys = makeKeyPair();
     const running = await start(gateway, keys.publicKey);
-    const wireguard = new WireguardClient(client, {
-      keys,
-      ...running,
-      endpoint: '192.0.2.1:51820',
-      addresses: [CLIENT_ADDRESS],
-      routes: ['198.51.100.0/24'],
-      mtu: MTU,
-    });
-    await wireguard.start();
+    await startClient(client, keys, running);
     if (!(await canPing(client, LAN))) throw new Error('the tunnel does not answer');
     lan.start('iperf3', ['-s']);
     await sleep(300);
@@ -227,9 +266,9 @@ function table(results: ReadonlyMap<string, readonly Map<string, Figure>[]>): st
 
 const results = new Map(Object.keys(gateways).map((name) => [name, [] as Map<string, Figure>[]]));
 for (let round = 1; round <= rounds; round++) {
-  for (const [name, start] of Object.entries(gateways)) {
+  for (const [name, [start, startClient]] of Object.entries(gateways)) {
     process.stderr.write(`round ${round} of ${rounds}: ${name}\n`);
-    results.get(name)!.push(await measure(start));
+    results.get(name)!.push(await measure(start, startClient));
   }
 }
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
@@ -238,7 +277,7 @@ const offload = values['no-offload'] ? 'without offload' : 'with offload';
 const report = `
 ### ${new Date().toISOString().slice(0, 10)}, ${commit}: TCP through the gateway, ${offload}
 
-\`npm run bench:e2e -- --rounds ${rounds} --seconds ${seconds}${values['no-offload'] ? ' --no-offload' : ''}${ruleCount > 0 ? ` --rules ${ruleCount}` : ''}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds.
+\`npm run bench:e2e -- --rounds ${rounds} --seconds ${seconds}${values['no-offload'] ? ' --no-offload' : ''}${ruleCount > 0 ? ` --rules ${ruleCount}` : ''}${values.both ? ' --both' : ''}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds.
 
 ${table(results)}
 `;

@@ -116,11 +116,11 @@ test.serial('either side begins a session with wireguard-go, and wg tells of it'
 );
 
 test.serial('the same with the newest wireguard-go', async (t) => {
-  const { program, remove } = await unpackNewestWireguardGo();
-  t.teardown(remove);
+  const newest = await unpackNewestWireguardGo();
+  t.teardown(() => newest.remove());
   const versions = await Promise.all(
-    [program, 'wireguard-go'].map(async (each) => (await command(each, '--version')).stdout),
+    [newest.program, 'wireguard-go'].map(async (each) => (await command(each, '--version')).stdout),
   );
   t.not(versions[0], versions[1], 'another than the one that is installed');
-  await interoperates(t, program);
+  await interoperates(t, newest.program);
 });
