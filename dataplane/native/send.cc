@@ -113,43 +113,59 @@ int socket_for(const Engine& engine, const EndpointRecord& record) {
   return record.family == 4 ? engine.udp4 : record.family == 6 ? engine.udp6 : -1;
 }
 
-void wait_until_writable(int fd) {
+// Whether a full socket buffer is waited for: once for a whole flush, then what does not fit is
+// lost.
+bool waits_for_room(int fd, int error, bool& waited) {
+  if (waited || (error != EAGAIN && error != ENOBUFS)) return false;
+  waited = true;
   pollfd ready = {fd, POLLOUT, 0};
   poll(&ready, 1, FULL_BUFFER_WAIT_MS);
+  return true;
 }
 
 // Sends one datagram alone; a local address that is gone is forgotten. False: it is lost.
-bool send_single(Engine& engine, EndpointRecord& record, size_t offset, size_t length) {
-  for (int attempt = 0; attempt < 2; attempt++) {
+bool send_single(Engine& engine, EndpointRecord& record, size_t offset, size_t length,
+                 bool& waited) {
+  const int fd = socket_for(engine, record);
+  bool forgot = false;
+  for (;;) {
     Message message;
     msghdr header;
     write_message(engine, message, header, record, offset, length, 0);
-    if (sendmsg(socket_for(engine, record), &header, MSG_DONTWAIT) >= 0) return true;
-    if (errno != EINVAL && errno != ENETUNREACH && errno != EADDRNOTAVAIL) return false;
+    if (sendmsg(fd, &header, MSG_DONTWAIT) >= 0) return true;
+    if (waits_for_room(fd, errno, waited)) continue;
+    if (forgot || (errno != EINVAL && errno != ENETUNREACH && errno != EADDRNOTAVAIL)) return false;
+    forgot = true;
     memset(record.local, 0, sizeof record.local);
   }
-  return false;
 }
 
 // A train that was refused, or may not be one: its datagrams one by one.
-void send_singly(Engine& engine, const Train& train) {
+void send_singly(Engine& engine, const Train& train, bool& waited) {
   EndpointRecord& record = engine.endpoints[train.endpoint];
   for (size_t at = 0; at < train.bytes; at += train.datagram_bytes) {
     const size_t left = train.bytes - at;
     const size_t length = left < train.datagram_bytes ? left : train.datagram_bytes;
-    if (!send_single(engine, record, train.offset + at, length)) engine.fault(FAULT_UDP_SEND);
+    if (!send_single(engine, record, train.offset + at, length, waited))
+      engine.fault(FAULT_UDP_SEND);
   }
 }
 
+// Counts every datagram of a train that is given up.
+void give_up(Engine& engine, const Train& train) {
+  engine.faults[FAULT_UDP_SEND] += train.datagrams;
+}
+
 // Says what becomes of the train that `error` stopped at: sent in a plainer way, or given up.
-void recover(Engine& engine, const Train& train, int error) {
+void recover(Engine& engine, const Train& train, int error, bool& waited) {
   EndpointRecord& record = engine.endpoints[train.endpoint];
   const bool may_be_size = error == EINVAL || error == EMSGSIZE;
-  if (train.datagrams == 1 || !(may_be_size || error == EIO)) return send_singly(engine, train);
-  // The path, or the device behind it, does not take trains (of this size).
-  if (error == EIO) engine.udp_segments = false;
-  else record.single_until = now_seconds() + SINGLE_SECONDS;
-  send_singly(engine, train);
+  if (train.datagrams > 1) {
+    // The path, or the device behind it, does not take trains (of this size).
+    if (error == EIO) engine.udp_segments = false;
+    else if (may_be_size) record.single_until = now_seconds() + SINGLE_SECONDS;
+  }
+  send_singly(engine, train, waited);
 }
 
 // Sends consecutive trains that use the same socket; returns how many are done with.
@@ -164,17 +180,10 @@ int send_trains(Engine& engine, int first, int count, int fd, bool& waited) {
   const int sent = sendmmsg(fd, headers, static_cast<unsigned>(count), MSG_DONTWAIT);
   if (sent > 0) return sent;
   if (errno == EINTR) return 0;
-  if (errno == EAGAIN || errno == ENOBUFS) {
-    // Kept once: the whole flush waits a single time, then what does not fit is lost.
-    if (!waited) {
-      waited = true;
-      wait_until_writable(fd);
-      return 0;
-    }
-    engine.faults[FAULT_UDP_SEND] += engine.trains[first].datagrams;
-    return 1;
-  }
-  recover(engine, engine.trains[first], errno);
+  if (waits_for_room(fd, errno, waited)) return 0;
+  const Train& refused = engine.trains[first];
+  if (errno == EAGAIN || errno == ENOBUFS) give_up(engine, refused);
+  else recover(engine, refused, errno, waited);
   return 1;
 }
 
@@ -219,7 +228,7 @@ void flush_datagrams(Engine& engine) {
   while (at < engine.train_count) {
     const int fd = socket_for(engine, engine.endpoints[engine.trains[at].endpoint]);
     if (fd < 0) {
-      engine.fault(FAULT_UDP_SEND);
+      give_up(engine, engine.trains[at]);
       at++;
       continue;
     }

@@ -76,6 +76,7 @@ int read_tun(Engine& engine) {
       break;
     }
     if (got == 0) {
+      engine.fault(FAULT_TUN_READ);
       engine.tun_gone = true;
       break;
     }

@@ -180,6 +180,8 @@ export class NativeBench implements EngineBench {
   /** The engine that listens at TARGET. */
   readonly listener: NativeEngine;
   readonly port: number;
+  /** The file descriptor at which it listens. */
+  readonly listeningSocket: number;
   readonly #native: Addon;
   readonly #descriptors: readonly number[];
   readonly #far: number;
@@ -194,6 +196,7 @@ export class NativeBench implements EngineBench {
     this.#far = far;
     this.#descriptors = [near, far, socket, listening];
     this.port = native.boundPort(socket);
+    this.listeningSocket = listening;
     const sockets = (fd: number): Pick<NativeEngineOptions, 'udp4' | 'udp6'> =>
       isIpv6 ? { udp4: -1, udp6: fd } : { udp4: fd, udp6: -1 };
     const common = { wake: -1, tunTakesUdp, mtu };
