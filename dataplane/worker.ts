@@ -2,14 +2,20 @@
 // main thread says between two batches. A fault of ours in the packet path costs that batch, is
 // counted and logged, and the loop goes on.
 
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import {
   type MessagePort,
   parentPort,
   receiveMessageOnPort,
   workerData,
 } from 'node:worker_threads';
-import type { NetworkConfig, PacketEngine, Sample } from './contract.ts';
+import {
+  FAULT_TUN_READ,
+  FAULT_UDP_RECEIVE,
+  type NetworkConfig,
+  type PacketEngine,
+  type Sample,
+} from './contract.ts';
 import { messageOf } from './descriptors.ts';
 import type { Change } from './diff.ts';
 import { systemClock } from './io/clock.ts';
@@ -88,6 +94,8 @@ const YIELD_MS = 50;
 /** Deadlines so close together are met by one wake: each is a matter of seconds. */
 const TIMER_GRAIN_MS = 16;
 const FAULT_LOG_MS = 1_000;
+/** A link that fails stays readable: it is left alone for so long, or the loop would spin. */
+const FAULT_PAUSE_MS = 10;
 
 class NativeWorkerEngine extends NativeEngine implements WorkerEngine {
   readonly waitsInPoll = true;
@@ -141,6 +149,7 @@ class Loop {
     let yieldedAt = this.#clock.now();
     for (;;) {
       const timeout = this.#timeout(this.#clock.now());
+      const faults = this.#readFaults;
       const events = this.#engine.poll(timeout);
       const now = this.#clock.now();
       const hasMoved = this.#turn(events, now);
@@ -148,11 +157,18 @@ class Loop {
       this.#takeCommands();
       if (this.#stopping) return;
       if (!hasMoved) this.#heap.look(now);
+      if (!hasMoved && this.#readFaults > faults) await pause(FAULT_PAUSE_MS);
       if (now - yieldedAt >= YIELD_MS || (isIdle && !this.#engine.waitsInPoll)) {
         await this.#engine.rest(isIdle ? timeout : 0);
         yieldedAt = this.#clock.now();
       }
     }
+  }
+
+  /** How often reading from a link has failed. */
+  get #readFaults(): number {
+    const { faults } = this.#engine;
+    return faults[FAULT_UDP_RECEIVE]! + faults[FAULT_TUN_READ]!;
   }
 
   /** How long to wait for packets. */

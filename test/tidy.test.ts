@@ -24,7 +24,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'config/write-readme.ts': 'test/tidy.test.ts',
   'dataplane/descriptors.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
-  'dataplane/worker.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/memory/client.ts': 'test/dataplane/wireguard/tunnel.test.ts',
   'dataplane/memory/index.ts': 'test/lib/testing/gateway.test.ts',
   'dataplane/memory/node.ts': 'test/dataplane/pipeline.test.ts',

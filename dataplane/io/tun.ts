@@ -28,7 +28,12 @@ export class TunFile {
   /** The next packet, valid until the next call; null when there is none. */
   read(): Uint8Array | null {
     try {
-      return this.#buffer.subarray(0, readSync(this.#fd, this.#buffer));
+      const length = readSync(this.#fd, this.#buffer);
+      if (length > 0) return this.#buffer.subarray(0, length);
+      // Nothing at all is what comes after the last packet.
+      this.#onFault();
+      this.#isGone = true;
+      return null;
     } catch (error) {
       const { code, errno = 0 } = error as NodeJS.ErrnoException;
       if (code === 'EAGAIN') return null;

@@ -459,12 +459,12 @@ test('a datagram larger than a slot is counted and takes no place', (t) => {
   t.is(engine.faults[0], 1);
 });
 
-test('a packet that the interface does not take is counted and forgotten', (t) => {
+test('a packet that the interface does not take is counted and forgotten, and so is the next', (t) => {
   const engine = typeScriptEngine();
-  place(engine.datagrams, 0, counting(28), { verdict: VERDICT_TUN });
+  for (let i = 0; i < 3; i++) place(engine.datagrams, i, counting(28), { verdict: VERDICT_TUN });
   engine.writeTun(engine.datagrams);
-  t.is(engine.faults[3], 1);
-  t.is(verdictOf(engine.datagrams, 0), VERDICT_DROP);
+  t.is(engine.faults[3], 3);
+  for (let i = 0; i < 3; i++) t.is(verdictOf(engine.datagrams, i), VERDICT_DROP);
 });
 
 test('closing wipes all keys', (t) => {

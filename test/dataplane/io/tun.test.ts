@@ -1,7 +1,7 @@
 // The TUN of the TypeScript twin, on a pair of sockets in its place.
 
-import { readSync, writeSync } from 'node:fs';
-import type { ExecutionContext } from 'ava';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import test, { type ExecutionContext } from 'ava';
 import { TunFile } from '../../../dataplane/io/tun.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import { nativeTest } from '../../support/native-test.ts';
@@ -53,6 +53,41 @@ nativeTest('a TUN that has vanished is a fault when read, and an exception when 
   t.is(faults, 1);
   t.true(tun.isGone);
   t.throws(() => tun.write(counting(28)), { code: 'EBADF' });
+});
+
+/** A file in the place of a TUN, which fails as one may. */
+function openFile(t: ExecutionContext, path: string): { tun: TunFile; faults: () => number } {
+  const fd = openSync(path, 'r+');
+  t.teardown(() => closeSync(fd));
+  let faults = 0;
+  const tun = new TunFile(fd, () => {
+    faults++;
+  });
+  return { tun, faults: () => faults };
+}
+
+test('a read that fails is counted each time, and the TUN is not given up', (t) => {
+  // Reading the memory at 0 gives EIO.
+  const { tun, faults } = openFile(t, '/proc/self/mem');
+  for (let i = 1; i <= 3; i++) {
+    t.is(tun.read(), null);
+    t.is(faults(), i);
+    t.false(tun.isGone);
+  }
+});
+
+test('a read of nothing is the end of a TUN, and no packet', (t) => {
+  const { tun, faults } = openFile(t, '/dev/null');
+  t.is(tun.read(), null);
+  t.is(faults(), 1);
+  t.true(tun.isGone);
+});
+
+test('a write that fails is an exception, and the next one is tried', (t) => {
+  const { tun, faults } = openFile(t, '/dev/full');
+  for (let i = 0; i < 3; i++) t.throws(() => tun.write(counting(28)), { code: 'ENOSPC' });
+  t.is(faults(), 0);
+  t.false(tun.isGone);
 });
 
 nativeTest('a TUN that takes nothing more throws, and takes again later', (t, native) => {

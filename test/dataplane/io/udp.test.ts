@@ -116,9 +116,13 @@ test('a closed port is free again', async (t) => {
   t.is(sockets.port, port);
 });
 
-test('a datagram that cannot be sent is counted', async (t) => {
-  const { sockets, faults } = await open(t);
-  sockets.send(counting(10), { address: '255.255.255.255', port: 9 });
+test('a datagram that cannot be sent is counted, and those around it arrive', async (t) => {
+  const [{ sockets, faults }, b] = [await open(t), await open(t)];
+  const there = { address: '127.0.0.1', port: b.sockets.port };
+  // EACCES, as a firewall's refusal is EPERM.
+  for (const to of [there, { address: '255.255.255.255', port: 9 }, there])
+    sockets.send(counting(10), to);
+  t.is((await arrived(b.sockets, 2)).length, 2);
   await until(() => faults.length > 0);
   t.deepEqual(faults, ['send']);
 });

@@ -1,0 +1,212 @@
+// The worker's loop over links that fail (dataplane.md, section 3): counted, told once, never a
+// crash, never a spin. What fails stands in for the kernel: files that are no TUN and no socket.
+// That it serves is shown by gateway.test.ts.
+
+import { createSocket } from 'node:dgram';
+import { closeSync, openSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import test, { type ExecutionContext } from 'ava';
+import { derivePublicKey } from '../../dataplane/index.ts';
+import type { Command, Report, WorkerOptions } from '../../dataplane/worker.ts';
+import { addon } from '../support/native.ts';
+import { nativeTest } from '../support/native-test.ts';
+import { counting } from '../support/packets.ts';
+
+/** Reading gives EIO, and it is always ready to be read; a TUN could do the same. */
+const ALWAYS_FAILS = '/proc/self/mem';
+/** Reading gives nothing at all. */
+const AT_ITS_END = '/dev/null';
+/** Between two tries of what failed there is at least so much time. */
+const MS_PER_TRY = 5;
+
+const engines = addon === null ? (['typescript'] as const) : (['typescript', 'native'] as const);
+
+/** What a test opens for the worker; the rest is ordinary. */
+interface Links {
+  readonly engine: 'native' | 'typescript';
+  readonly tun?: number;
+  readonly udp4?: number;
+  /** Another program than the worker's own. */
+  readonly program?: string;
+}
+
+/** A worker whose reports are at hand. */
+class Bench {
+  readonly reports: Report[] = [];
+  readonly openedAt = performance.now();
+  readonly #worker: Worker;
+  readonly #port: MessagePort;
+  readonly #wake: number;
+  #samples = 0;
+
+  constructor(links: Links, udp4: number, wake: number) {
+    const { port1, port2 } = new MessageChannel();
+    const privateKey = counting(32, 11);
+    const workerData: WorkerOptions = {
+      engine: links.engine,
+      x25519: 'tweetnacl',
+      identity: { privateKey, publicKey: derivePublicKey(privateKey) },
+      timestampFloorMs: 0,
+      ipv4: null,
+      ipv6: null,
+      defaultAction: 'accept',
+      mtu: 1_420,
+      udp4,
+      udp6: -1,
+      wake,
+      tun: links.tun ?? -1,
+      tunTakesUdp: false,
+      listenPort:
+        addon === null || links.udp4 !== undefined || udp4 < 0 ? 0 : addon.boundPort(udp4),
+      port: port2,
+    };
+    const program = new URL(links.program ?? '../../dataplane/worker.ts', import.meta.url);
+    this.#worker = new Worker(program, { workerData, transferList: [port2] });
+    this.#port = port1;
+    this.#wake = wake;
+    port1.on('message', (report: Report) => this.reports.push(report));
+    this.#worker.on('error', ({ message }) => this.reports.push({ type: 'failed', message }));
+  }
+
+  tell(command: Command): void {
+    this.#port.postMessage(command);
+    if (this.#wake >= 0) addon!.wake(this.#wake);
+    else this.#worker.postMessage(null);
+  }
+
+  /** Waits for a report that is as wanted; null where none comes. */
+  async report<T extends Report>(isWanted: (report: Report) => report is T): Promise<T | null> {
+    for (let tries = 0; tries < 2_000; tries++) {
+      const found = this.reports.find((one) => isWanted(one));
+      if (found !== undefined) return found as T;
+      await pause(5);
+    }
+    return null;
+  }
+
+  /** What was refused until now; null when nobody answers. */
+  async drops(): Promise<Readonly<Record<string, number>> | null> {
+    const id = ++this.#samples;
+    this.tell({ type: 'sample', id });
+    const report = await this.report(
+      (one): one is Extract<Report, { type: 'sample' }> => one.type === 'sample' && one.id === id,
+    );
+    return report === null ? null : report.sample.drops;
+  }
+
+  get elapsedMs(): number {
+    return performance.now() - this.openedAt;
+  }
+
+  count(type: Report['type']): number {
+    return this.reports.filter((report) => report.type === type).length;
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+/** Opens a file for the time of a test. */
+function openFor(t: ExecutionContext, path: string): number {
+  const fd = openSync(path, 'r');
+  t.teardown(() => closeSync(fd));
+  return fd;
+}
+
+/** Starts a worker and waits until it serves; it ends before its descriptors are closed. */
+async function start(t: ExecutionContext, links: Links): Promise<{ bench: Bench; port: number }> {
+  const native = links.engine === 'native' ? addon : null;
+  const udp4 = links.udp4 ?? native?.openUdp(false, 0) ?? -1;
+  const wake = native?.openWake() ?? -1;
+  const bench = new Bench(links, udp4, wake);
+  t.teardown(async () => {
+    await bench.stop();
+    for (const fd of [udp4, wake]) if (fd >= 0 && fd !== links.udp4) native?.closeFd(fd);
+  });
+  const ready = await bench.report(
+    (one): one is Extract<Report, { type: 'ready' }> => one.type === 'ready',
+  );
+  if (ready === null)
+    throw new Error(`the worker does not begin: ${JSON.stringify(bench.reports)}`);
+  return { bench, port: ready.listenPort };
+}
+
+/** Sends datagrams that are no messages until so many were refused for a reason, or time is up. */
+async function refuse(
+  bench: Bench,
+  port: number,
+  reason: string,
+  wanted: number,
+): Promise<Readonly<Record<string, number>> | null> {
+  const socket = createSocket('udp4');
+  try {
+    for (let tries = 0; ; tries++) {
+      const drops = await bench.drops();
+      if (drops === null || (drops[reason] ?? 0) >= wanted || tries === 1_000) return drops;
+      socket.send(counting(9), port, '127.0.0.1');
+      await pause(2);
+    }
+  } finally {
+    socket.close();
+  }
+}
+
+for (const engine of engines) {
+  const title = (text: string): string => `${engine}: ${text}`;
+
+  test(
+    title('a TUN that goes on failing is counted, tried now and then, and stops no datagram'),
+    async (t) => {
+      const { bench, port } = await start(t, { engine, tun: openFor(t, ALWAYS_FAILS) });
+      await pause(300);
+      const drops = await refuse(bench, port, 'malformed_message', 3);
+      t.true((drops?.['malformed_message'] ?? 0) >= 3, 'it serves');
+      const tries = drops?.['tun_read_failed'] ?? 0;
+      t.true(tries > 1, 'it is tried again');
+      t.true(tries <= bench.elapsedMs / MS_PER_TRY, `${tries} tries in ${bench.elapsedMs} ms`);
+      t.is(bench.count('tunGone'), 0);
+      t.is(bench.count('failed') + bench.count('fault'), 0);
+    },
+  );
+
+  test(
+    title('a TUN that has vanished is counted and told once, and stops no datagram'),
+    async (t) => {
+      const { bench, port } = await start(t, { engine, tun: openFor(t, AT_ITS_END) });
+      await pause(300);
+      const drops = await refuse(bench, port, 'malformed_message', 3);
+      t.true((drops?.['malformed_message'] ?? 0) >= 3, 'it serves');
+      t.is(bench.count('tunGone'), 1);
+      t.is(drops?.['tun_read_failed'], 1);
+      t.deepEqual(Object.keys(drops ?? {}).sort(), ['malformed_message', 'tun_read_failed']);
+      t.is(bench.count('failed') + bench.count('fault'), 0);
+    },
+  );
+
+  test(
+    title('an exception in the packet path is counted, logged once a second, and ends nothing'),
+    async (t) => {
+      const program = '../support/failing-worker.ts';
+      const { bench, port } = await start(t, { engine, program });
+      const began = performance.now();
+      const drops = await refuse(bench, port, 'internal_error', 40);
+      t.true((drops?.['internal_error'] ?? 0) >= 40);
+      const seconds = 1 + Math.floor((performance.now() - began) / 1_000);
+      const faults = bench.count('fault');
+      t.true(faults >= 1 && faults <= seconds, `${faults} lines in ${seconds} s`);
+      t.is(bench.count('failed'), 0);
+    },
+  );
+}
+
+nativeTest('a socket that goes on failing is counted, and tried now and then', async (t) => {
+  const { bench } = await start(t, { engine: 'native', udp4: openFor(t, ALWAYS_FAILS) });
+  await pause(300);
+  const drops = await bench.drops();
+  const tries = drops?.['udp_receive_failed'] ?? 0;
+  t.true(tries > 1, 'it is tried again');
+  t.true(tries <= bench.elapsedMs / MS_PER_TRY, `${tries} tries in ${bench.elapsedMs} ms`);
+  t.is(bench.count('failed') + bench.count('fault'), 0);
+});
