@@ -3,6 +3,7 @@
 // be had is named with its mend.
 
 import type { NetworkConfig } from './contract.ts';
+import { mayTryAnotherPort } from './io/udp.ts';
 import { type Addon, loadAddon } from './native/index.ts';
 
 /** What a gateway is made of; fixed while it runs. */
@@ -157,21 +158,35 @@ function tunMend(error: unknown): string {
   }
 }
 
-function openSockets(
-  options: GatewayOptions,
-  addon: Addon,
-): { udp4: number; udp6: number; wake: number; listenPort: number } {
+interface Sockets {
+  readonly udp4: number;
+  readonly udp6: number;
+  readonly wake: number;
+  readonly listenPort: number;
+}
+
+function openSockets({ listenPort }: GatewayOptions, addon: Addon): Sockets {
+  for (let tries = 1; ; tries++) {
+    try {
+      return openBoth(addon, listenPort);
+    } catch (error) {
+      if (!mayTryAnotherPort(error, listenPort, tries)) throw portFault(error, listenPort);
+    }
+  }
+}
+
+function openBoth(addon: Addon, port: number): Sockets {
   const opened: number[] = [];
   try {
-    const udp4 = addon.openUdp(false, options.listenPort);
+    const udp4 = addon.openUdp(false, port);
     opened.push(udp4);
     const listenPort = addon.boundPort(udp4);
     const udp6 = openUdp6(addon, listenPort);
-    opened.push(udp6);
+    if (udp6 >= 0) opened.push(udp6);
     return { udp4, udp6, wake: addon.openWake(), listenPort };
   } catch (error) {
     for (const fd of opened) addon.closeFd(fd);
-    throw portFault(error, options.listenPort);
+    throw error;
   }
 }
 

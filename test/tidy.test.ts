@@ -22,7 +22,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'config/configuration-variables.ts': 'test/config/index.test.ts',
   'config/table.ts': 'test/tidy.test.ts',
   'config/write-readme.ts': 'test/tidy.test.ts',
-  'dataplane/descriptors.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/memory/client.ts': 'test/dataplane/wireguard/tunnel.test.ts',
   'dataplane/memory/index.ts': 'test/lib/testing/gateway.test.ts',

@@ -7,6 +7,8 @@ import { type Endpoint, parseAddress } from '../wire/address.ts';
 
 const QUEUE_DATAGRAMS = 1_024;
 const BUFFER_BYTES = 4 * 1024 * 1024;
+/** How often another free port is tried where one turns out to be taken in one of the families. */
+const FREE_PORT_TRIES = 16;
 
 /** A datagram and where it came from. */
 export interface ReceivedDatagram {
@@ -48,16 +50,7 @@ export class UdpSockets {
     onArrival: () => void,
     onFault: (kind: 'send' | 'receive') => void,
   ): Promise<UdpSockets> {
-    const v4 = await bind('udp4', port);
-    let v6: Socket | null = null;
-    try {
-      v6 = await bind('udp6', v4.address().port);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAFNOSUPPORT') {
-        v4.close();
-        throw error;
-      }
-    }
+    const [v4, v6] = await bindBoth(port);
     return new UdpSockets(v4, v6, onArrival, onFault);
   }
 
@@ -92,6 +85,25 @@ export class UdpSockets {
   close(): void {
     this.#v4.close();
     this.#v6?.close();
+  }
+}
+
+/** Whether a port was left to the system, and the one that it gave is taken in one family. */
+export function mayTryAnotherPort(error: unknown, port: number, tries: number): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return port === 0 && code === 'EADDRINUSE' && tries < FREE_PORT_TRIES;
+}
+
+async function bindBoth(port: number): Promise<[Socket, Socket | null]> {
+  for (let tries = 1; ; tries++) {
+    const v4 = await bind('udp4', port);
+    try {
+      return [v4, await bind('udp6', v4.address().port)];
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAFNOSUPPORT') return [v4, null];
+      v4.close();
+      if (!mayTryAnotherPort(error, port, tries)) throw error;
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // The sockets of the TypeScript twin, on loopback.
 
-import { createSocket } from 'node:dgram';
+import { createSocket, Socket } from 'node:dgram';
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
 import { type ReceivedDatagram, UdpSockets } from '../../../dataplane/io/udp.ts';
@@ -43,6 +43,7 @@ async function arrived(sockets: UdpSockets, count: number): Promise<ReceivedData
 }
 
 for (const loopback of ['127.0.0.1', '::1']) {
+  // field.md, A.13: addresses of both families.
   test(`a datagram over ${loopback} arrives with its sender`, async (t) => {
     const [a, b] = [await open(t), await open(t)];
     a.sockets.send(counting(100), { address: loopback, port: b.sockets.port });
@@ -103,6 +104,53 @@ for (const type of ['udp4', 'udp6'] as const) {
   });
 }
 
+/** A host whose IPv6 sockets fail so often; tells how often IPv4 was bound. */
+function withoutIpv6(t: ExecutionContext, code: string, times: number): { bound: () => number } {
+  const { bind } = Object.getOwnPropertyDescriptors(Socket.prototype);
+  t.teardown(() => Object.defineProperty(Socket.prototype, 'bind', bind));
+  let [left, bound] = [times, 0];
+  Object.assign(Socket.prototype, {
+    bind(this: Socket & { type?: string }, port: number): Socket {
+      if (this.type === 'udp6' && left-- > 0)
+        process.nextTick(() => this.emit('error', Object.assign(new Error(code), { code })));
+      else Reflect.apply(bind.value!, this, [port]);
+      if (this.type === 'udp4') bound++;
+      return this;
+    },
+  });
+  return { bound: () => bound };
+}
+
+// Serial tests come before the others, which need their IPv6.
+
+// field.md, A.13: hosts without IPv6.
+test.serial(
+  'a host without IPv6 gets one socket, and counts what would need the other',
+  async (t) => {
+    const { bound } = withoutIpv6(t, 'EAFNOSUPPORT', Infinity);
+    const [{ sockets, faults }, b] = [await open(t), await open(t)];
+    t.is(bound(), 2);
+    sockets.send(counting(10), { address: '::1', port: 9 });
+    t.deepEqual(faults, ['send']);
+    sockets.send(counting(10), { address: '127.0.0.1', port: b.sockets.port });
+    t.is((await arrived(b.sockets, 1)).length, 1);
+  },
+);
+
+// field.md, A.13: a random port that IPv6 has taken.
+test.serial('a free port that IPv6 has taken is given back, and another tried', async (t) => {
+  const { bound } = withoutIpv6(t, 'EADDRINUSE', 2);
+  const { sockets } = await open(t);
+  t.is(bound(), 3);
+  t.true(sockets.port > 0);
+});
+
+test.serial('where no port is free for both families, that is said in the end', async (t) => {
+  const { bound } = withoutIpv6(t, 'EADDRINUSE', Infinity);
+  await t.throwsAsync(open(t), { code: 'EADDRINUSE' });
+  t.true(bound() > 2 && bound() < 100);
+});
+
 test('a closed port is free again', async (t) => {
   const first = await UdpSockets.open(
     0,
@@ -127,6 +175,7 @@ test('a datagram that cannot be sent is counted, and those around it arrive', as
   t.deepEqual(faults, ['send']);
 });
 
+// field.md, A.9: oversized or odd datagrams.
 test('an answer to port 0, from which anybody may send, is counted and does not throw', async (t) => {
   const { sockets, faults } = await open(t);
   t.notThrows(() => sockets.send(counting(10), { address: '127.0.0.1', port: 0 }));

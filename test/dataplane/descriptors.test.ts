@@ -1,0 +1,111 @@
+// What the operating system gives, and what it does not: a family that is missing, a port that is
+// half taken. That whole gateways open and close theirs is shown by gateway.test.ts.
+
+import test, { type ExecutionContext } from 'ava';
+import {
+  closeDescriptors,
+  type Descriptors,
+  type GatewayOptions,
+  openDescriptors,
+} from '../../dataplane/descriptors.ts';
+import type { Addon } from '../../dataplane/native/index.ts';
+import { addon } from '../support/native.ts';
+import { counting } from '../support/packets.ts';
+
+function open(t: ExecutionContext, listenPort: number): Descriptors {
+  const options: GatewayOptions = {
+    privateKey: counting(32, 11),
+    timestampFloorMs: 0,
+    listenPort,
+    interfaceName: 'postern-test',
+    mtu: 1_420,
+    tun: 'off',
+    ipv4: null,
+    ipv6: null,
+    masqueradeIpv4: false,
+    masqueradeIpv6: false,
+    egressInterface: null,
+    forwarding: 'off',
+    uapi: 'off',
+    engine: 'native',
+    x25519: 'openssl',
+    defaultAction: 'accept',
+    log: () => undefined,
+  };
+  const descriptors = openDescriptors(options);
+  t.teardown(() => closeDescriptors(descriptors));
+  return descriptors;
+}
+
+/** A host whose IPv6 sockets fail so often; tells which ports IPv4 was given, and what is closed. */
+function withoutIpv6(
+  t: ExecutionContext,
+  native: Addon,
+  code: string,
+  times: number,
+): { ports: number[]; closed: number[] } {
+  const real = { ...native };
+  t.teardown(() => Object.assign(native, real));
+  const ports: number[] = [];
+  const closed: number[] = [];
+  let left = times;
+  native.openUdp = (isIpv6, port) => {
+    if (isIpv6 && left-- > 0) throw Object.assign(new Error(code), { code });
+    const fd = real.openUdp(isIpv6, port);
+    if (!isIpv6) ports.push(native.boundPort(fd));
+    return fd;
+  };
+  native.closeFd = (fd) => {
+    closed.push(fd);
+    real.closeFd(fd);
+  };
+  return { ports, closed };
+}
+
+/** The addon is one for all tests of this file, so they run one after the other. */
+function descriptorsTest(
+  title: string,
+  body: (t: ExecutionContext, native: Addon) => void | Promise<void>,
+): void {
+  test.serial(title, async (t) => {
+    if (addon !== null) return body(t, addon);
+    t.log('the addon was not built');
+    t.not(process.env['CI'], 'true');
+  });
+}
+
+// field.md, A.13: hosts without IPv6.
+descriptorsTest('a host without IPv6 gets one socket', (t, native) => {
+  const { ports } = withoutIpv6(t, native, 'EAFNOSUPPORT', Infinity);
+  const descriptors = open(t, 0);
+  t.true(descriptors.udp4 >= 0);
+  t.is(descriptors.udp6, -1);
+  t.deepEqual(ports, [descriptors.listenPort]);
+});
+
+// field.md, A.13: a random port that IPv6 has taken.
+descriptorsTest('a free port that IPv6 has taken is given back, and another tried', (t, native) => {
+  const { ports, closed } = withoutIpv6(t, native, 'EADDRINUSE', 2);
+  const descriptors = open(t, 0);
+  t.is(ports.length, 3);
+  t.is(descriptors.listenPort, ports[2]!);
+  t.is(native.boundPort(descriptors.udp6), descriptors.listenPort);
+  t.is(closed.length, 2);
+});
+
+descriptorsTest('a port that was asked for is not exchanged for another', (t, native) => {
+  const free = native.openUdp(false, 0);
+  const port = native.boundPort(free);
+  native.closeFd(free);
+  const { ports, closed } = withoutIpv6(t, native, 'EADDRINUSE', 1);
+  t.throws(() => open(t, port), { message: /is taken/ });
+  t.deepEqual(ports, [port]);
+  t.is(closed.length, 1);
+});
+
+descriptorsTest('where no port is free for both families, that is said in the end', (t, native) => {
+  const { ports, closed } = withoutIpv6(t, native, 'EADDRINUSE', Infinity);
+  t.throws(() => open(t, 0), { message: /is taken/ });
+  t.true(ports.length > 2 && ports.length < 100);
+  t.is(closed.length, ports.length);
+});
