@@ -1,5 +1,6 @@
-// Faults of the filter, of fragments and of revocation that other gateways shipped, one test each,
-// with where it was reported. In the whole packet path; the finer cases are in filter/.
+// Faults of the packet path that other gateways shipped, one test each, with where it was reported:
+// clocks, order, statistics, the filter, fragments and revocation. In the whole packet path; the
+// finer cases are in the tests of its parts, and test/faults-of-others.test.ts knows them all.
 
 import test from 'ava';
 import type { RuleConfig } from '../../dataplane/contract.ts';
@@ -18,7 +19,10 @@ import {
   gatewayAndClients,
   INITIATION,
   type Node,
+  peer,
+  randomBytes,
   rule,
+  seededRandom,
   type World,
 } from '../support/simulation.ts';
 
@@ -38,6 +42,11 @@ function connected(
   return scene;
 }
 
+/** A public key, as good as any. */
+function keyOf(seed: number): string {
+  return Buffer.from(randomBytes(seededRandom(seed + 1), 32)).toString('base64');
+}
+
 /** Sends, lets it travel, and takes what came out on the other side. */
 function pass(world: World, from: Client | Node, to: Client | Node, bytes: Uint8Array): number {
   to.delivered.length = 0;
@@ -46,6 +55,106 @@ function pass(world: World, from: Client | Node, to: Client | Node, bytes: Uint8
   return to.delivered.length;
 }
 
+/** A numbered packet from a client, and one to it. */
+function numbered(client: number, number: number): { up: Uint8Array; down: Uint8Array } {
+  const [own, data] = [`10.0.0.${2 + client}`, `${number}`];
+  return {
+    up: udp({ source: own, destination: host, data }),
+    down: udp({ source: host, destination: own, data }),
+  };
+}
+
+/** The numbers that packets from, or to, one client bear. */
+function numbersOf(packets: readonly Uint8Array[], client: number): number[] {
+  return packets
+    .filter((bytes) => bytes[15] === 2 + client || bytes[19] === 2 + client)
+    .map((bytes) => Number(new TextDecoder().decode(bytes.subarray(28))));
+}
+
+// field.md, A.17: order of each peer.
+test('Firezone #10231: in a batch of many devices each one’s packets keep their order, both ways', (t) => {
+  const [devices, each] = [8, 8];
+  const { world, gateway, clients } = connected(devices);
+  gateway.delivered.length = 0;
+  const sent = world.wire.length;
+  world.loses = () => true;
+  // Device after device, so that the batch mixes what each sent in a row.
+  for (const [i, client] of clients.entries())
+    for (let n = 0; n < each; n++) client.send(numbered(i, n).up);
+  world.loses = () => false;
+  const flights = world.wire.slice(sent);
+  const mixed = flights.map((_, i) => flights[(i % devices) * each + Math.floor(i / devices)]!);
+  gateway.receiveAll(mixed);
+  const order = Array.from({ length: each }, (_, n) => n);
+  for (const [i] of clients.entries()) t.deepEqual(numbersOf(gateway.delivered, i), order);
+
+  for (const client of clients) client.delivered.length = 0;
+  gateway.send(
+    ...Array.from(
+      { length: devices * each },
+      (_, i) => numbered(i % devices, Math.floor(i / devices)).down,
+    ),
+  );
+  world.run(100);
+  for (const [i, client] of clients.entries()) t.deepEqual(numbersOf(client.delivered, i), order);
+});
+
+// field.md, A.17: order of each peer.
+test('Firezone #10231: what waited for a session leaves before what came once it was there', (t) => {
+  const { world, gateway, clients, peers } = gatewayAndClients(2);
+  gateway.apply([]);
+  // Heard so long ago that nobody calls them, but known where to be.
+  gateway.apply(
+    peers.map((one, i) => ({ ...one, resume: { endpoint: clients[i]!.endpoint, heardAtMs: 0 } })),
+  );
+  // The session of the first is there after a round trip, that of the second is not.
+  world.loses = ({ to }) => to.port === clients[1]!.endpoint.port;
+  for (let n = 0; n < 5; n++) gateway.send(...clients.map((_, i) => numbered(i, n).down));
+  world.run(12);
+  for (let n = 5; n < 10; n++) gateway.send(...clients.map((_, i) => numbered(i, n).down));
+  world.loses = () => false;
+  world.run(10_000);
+  const order = Array.from({ length: 10 }, (_, n) => n);
+  for (const [i, client] of clients.entries()) t.deepEqual(numbersOf(client.delivered, i), order);
+});
+
+// field.md, A.11: jumps of the monotonic clock.
+test('GotaTun: a monotonic clock that goes back for a moment stops nobody', (t) => {
+  const { world, gateway, clients } = connected(1);
+  const client = clients[0]!;
+  gateway.delivered.length = 0;
+  client.delivered.length = 0;
+  for (let n = 0; n < 300; n++) {
+    // The first time to before the session was made.
+    if (n % 10 === 0) world.now -= 900;
+    client.send(numbered(0, n).up);
+    gateway.send(numbered(0, n).down);
+    world.run(1_000);
+  }
+  const order = Array.from({ length: 300 }, (_, n) => n);
+  t.deepEqual(numbersOf(gateway.delivered, 0), order);
+  t.deepEqual(numbersOf(client.delivered, 0), order);
+});
+
+// field.md, A.24: statistics by what moved.
+test('wg-portal #151: a sample costs what moved, not what there is, and asks no device', (t) => {
+  const { world, gateway, clients, peers } = connected(1);
+  const others = Array.from({ length: 2_000 }, (_, i) =>
+    peer({ key: keyOf(i), ipv4: `10.${1 + (i >> 8)}.${i & 255}.1` }),
+  );
+  gateway.apply([...peers, ...others]);
+  gateway.sample();
+  pass(world, clients[0]!, gateway, numbered(0, 1).up);
+  const sent = world.wire.length;
+  t.deepEqual(
+    gateway.sample().peers.map(({ publicKey }) => publicKey),
+    [clients[0]!.key],
+  );
+  t.deepEqual(gateway.sample().peers, []);
+  t.is(world.wire.length, sent);
+});
+
+// field.md, A.18: families apart.
 test('defguard #1868: rules for IPv4 leave IPv6 alone, and the reverse', (t) => {
   const four = udp({ source: '10.0.0.2', destination: host });
   const six = udp({ source: 'fd00::2', destination: host6 });
@@ -62,6 +171,7 @@ test('defguard #1868: rules for IPv4 leave IPv6 alone, and the reverse', (t) => 
   }
 });
 
+// field.md, A.18: devices made later.
 test('defguard #1162: rules hold for devices that are made after them', (t) => {
   const { world, gateway, clients, peers } = connected(2, { owner: dropAll });
   gateway.apply([peers[0]!], { owner: dropAll });
@@ -72,6 +182,7 @@ test('defguard #1162: rules hold for devices that are made after them', (t) => {
   t.is(pass(world, clients[1]!, gateway, packet), 0);
 });
 
+// field.md, A.18: return traffic.
 test('wg-easy #2769: a device answers what was opened towards it', (t) => {
   const { world, gateway, clients } = connected(1, { owner: dropAll });
   const lan = { source: host, destination: '10.0.0.2', sourcePort: 40, destinationPort: 22 };
@@ -83,6 +194,7 @@ test('wg-easy #2769: a device answers what was opened towards it', (t) => {
   t.is(pass(world, clients[0]!, gateway, tcp({ ...own, flags: flagsOf('S') })), 0);
 });
 
+// field.md, A.18: no moment without rules.
 test('wg-easy: while rules change there is no moment without them', (t) => {
   const { world, gateway, clients, peers } = connected(1, { owner: dropAll });
   for (let i = 0; i < 50; i++) {
@@ -93,6 +205,7 @@ test('wg-easy: while rules change there is no moment without them', (t) => {
   t.deepEqual(gateway.drops(), { rule_drop: 50 });
 });
 
+// field.md, A.18: fragments.
 test('fragments: ports are in the first one, and the others are let pass or dropped with it', (t) => {
   const { world, gateway, clients } = connected(1, {
     owner: [rule('dns', 'accept', host, { type: 'udp', first: 53 }), ...dropAll],
@@ -111,6 +224,7 @@ test('fragments: ports are in the first one, and the others are let pass or drop
   t.deepEqual(gateway.drops(), { rule_drop: 2, inner_fragment_unsafe: 1 });
 });
 
+// field.md, A.18: fragments.
 test('RFC 1858, RFC 3128: fragments that hide or overwrite ports and flags are dropped', (t) => {
   const { world, gateway, clients } = connected(1);
   const four = { source: '10.0.0.2', destination: host };
@@ -126,6 +240,7 @@ test('RFC 1858, RFC 3128: fragments that hide or overwrite ports and flags are d
   t.deepEqual(gateway.drops(), { inner_fragment_unsafe: packets.length });
 });
 
+// field.md, A.18: ICMP errors.
 test('an ICMP error belongs to the conversation that it quotes, and to no other', (t) => {
   const { world, gateway, clients } = connected(1, { owner: dropAll });
   const asked = udp({ source: host, destination: '10.0.0.2', sourcePort: 40 });
@@ -140,6 +255,7 @@ test('an ICMP error belongs to the conversation that it quotes, and to no other'
   t.is(pass(world, clients[0]!, gateway, errorAbout(other)), 0);
 });
 
+// field.md, A.18: device to device.
 test('what a device sends to another one is judged too', (t) => {
   const { world, clients } = connected(2, { '': [rule('x', 'drop', '10.0.0.0/24')] });
   const ping = echoRequest('10.0.0.2', '10.0.0.3');
@@ -147,6 +263,7 @@ test('what a device sends to another one is judged too', (t) => {
   t.is(pass(world, clients[0]!, clients[1]!, echoRequest('fd00::2', 'fd00::3')), 1);
 });
 
+// field.md, A.19: one change, one device.
 test('defguard gateway #225: changing one device leaves the sessions and counters of the others alone', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const packet = udp({ source: '10.0.0.2', destination: host });
@@ -161,6 +278,7 @@ test('defguard gateway #225: changing one device leaves the sessions and counter
   t.is(sample?.rxBytes, 148 + 32 + 2 * (32 + 32));
 });
 
+// field.md, A.20: established flows.
 test('Firezone 0.7 #1578: who is disabled is cut off in the middle of a connection', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const up = { source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 };
@@ -174,6 +292,7 @@ test('Firezone 0.7 #1578: who is disabled is cut off in the middle of a connecti
   t.is(pass(world, clients[1]!, gateway, other), 1);
 });
 
+// field.md, A.20: established flows.
 test('a new drop rule ends what is established, not only what is new', (t) => {
   const { world, gateway, clients, peers } = connected(1);
   const up = udp({ source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 });

@@ -513,6 +513,7 @@ nativeTest('a batch ends when it is large, and the rest comes with the next', (t
   });
 });
 
+// field.md, A.17: order of each peer.
 nativeTest(
   'datagrams of several packets leave in order, across the ends of trains',
   (t, native) => {
@@ -529,6 +530,7 @@ nativeTest(
   },
 );
 
+// field.md, A.17: order of each peer.
 nativeTest('endpoints that take turns get each its own, in order', (t, native) => {
   withBench(native, {}, (bench, key) => {
     const other = new NativeBench(native);

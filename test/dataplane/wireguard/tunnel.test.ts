@@ -338,6 +338,7 @@ test('a sample tells of peers that have news, and of each news once', (t) => {
   t.deepEqual(responder.tunnel.samplePeers(), []);
 });
 
+// field.md, A.12: bytes with handshakes.
 test('bytes are those of UDP payload, handshakes too, as wg shows them', (t) => {
   const { world, responder, initiator } = twoTunnels();
   initiator.send(packet);
@@ -347,6 +348,7 @@ test('bytes are those of UDP payload, handshakes too, as wg shows them', (t) => 
   t.like(initiator.tunnel.samplePeers()[0], { rxBytes: 92, txBytes: 148 + data });
 });
 
+// field.md, A.12: latest handshake.
 test('the handshake is told in Unix time, at its confirmation', (t) => {
   const { world, responder, initiator } = twoTunnels();
   world.loses = ({ bytes }) => bytes[0] === DATA;
