@@ -128,7 +128,7 @@ export const VERDICT_SEAL = 5;
 export const VERDICT_SEALED = 6;
 /** From `seal`: on its way, and the key has sent REKEY_AFTER_MESSAGES. */
 export const VERDICT_SEALED_REKEY = 7;
-/** From `seal`: the key is gone or has sent REJECT_AFTER_MESSAGES. */
+/** From `seal`: the key is gone or has sent REJECT_AFTER_MESSAGES; nothing more will be sealed. */
 export const VERDICT_SEAL_EXHAUSTED = 8;
 /** From `seal`: the packet's segmentation makes no sense. */
 export const VERDICT_SEAL_INVALID = 9;
@@ -173,6 +173,18 @@ export interface EndpointLayout {
   readonly waiting: number;
   readonly peers: number;
   readonly total: number;
+}
+
+/**
+ * How many messages an engine lets one key send. Whoever makes an engine may lower both, so that
+ * tests reach an end that lies fourteen years away; no engine is made with higher ones. So nobody
+ * outside an engine ever writes a counter, and no limit, however wrong, repeats a nonce.
+ */
+export interface MessageLimits {
+  /** REKEY_AFTER_MESSAGES where it is left out. */
+  readonly rekeyAfterMessages?: number;
+  /** REJECT_AFTER_MESSAGES where it is left out. */
+  readonly rejectAfterMessages?: number;
 }
 
 /** The bulk operations of an engine, as the packet path sees them. */

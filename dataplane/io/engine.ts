@@ -29,6 +29,7 @@ import {
   KEY,
   type KeyHandle,
   LENGTH,
+  type MessageLimits,
   OFFSET,
   type PacketEngine,
   VERDICT,
@@ -75,6 +76,8 @@ export class TypeScriptEngine implements PacketEngine {
   readonly faults = new Float64Array(FAULT_COUNT);
   readonly #links: Links;
   readonly #mtu: number;
+  readonly #rekeyAfterMessages: number;
+  readonly #rejectAfterMessages: number;
   readonly #keys = new Map<number, KeySlot>();
   readonly #freeSlots: number[] = [];
   #slotsUsed = 0;
@@ -82,11 +85,19 @@ export class TypeScriptEngine implements PacketEngine {
   readonly #nonce = new Uint8Array(12);
   readonly #nonceView = new DataView(this.#nonce.buffer);
 
-  constructor(primitives: Primitives, endpoints: EndpointTable, mtu: number, links: Links) {
+  constructor(
+    primitives: Primitives,
+    endpoints: EndpointTable,
+    mtu: number,
+    links: Links,
+    limits: MessageLimits = {},
+  ) {
     this.primitives = primitives;
     this.endpoints = endpoints;
     this.#mtu = mtu;
     this.#links = links;
+    this.#rekeyAfterMessages = lowered(limits.rekeyAfterMessages, REKEY_AFTER_MESSAGES);
+    this.#rejectAfterMessages = lowered(limits.rejectAfterMessages, REJECT_AFTER_MESSAGES);
   }
 
   // ---- in ----
@@ -166,7 +177,7 @@ export class TypeScriptEngine implements PacketEngine {
     const d = batch.descriptors;
     d[at + DATAGRAMS] = 0;
     const key = this.#key(d[at + KEY]!, d[at + GENERATION]!);
-    if (key === null || key.sendCounter >= REJECT_AFTER_MESSAGES) return VERDICT_SEAL_EXHAUSTED;
+    if (key === null || key.sendCounter >= this.#rejectAfterMessages) return VERDICT_SEAL_EXHAUSTED;
     const offset = d[at + OFFSET]!;
     const length = d[at + LENGTH]!;
     const padded = new Uint8Array(paddedLength(length, this.#mtu));
@@ -184,7 +195,7 @@ export class TypeScriptEngine implements PacketEngine {
     this.#transmit(message, d[at + ADDRESS]!);
     d[at + LENGTH] = message.length;
     d[at + DATAGRAMS] = 1;
-    return key.sendCounter >= REKEY_AFTER_MESSAGES ? VERDICT_SEALED_REKEY : VERDICT_SEALED;
+    return key.sendCounter >= this.#rekeyAfterMessages ? VERDICT_SEALED_REKEY : VERDICT_SEALED;
   }
 
   send(message: Uint8Array, address: number): void {
@@ -255,4 +266,12 @@ export class TypeScriptEngine implements PacketEngine {
 function paddedLength(length: number, mtu: number): number {
   const padded = Math.ceil(length / PADDING_BYTES) * PADDING_BYTES;
   return length <= mtu && padded > mtu ? mtu : padded;
+}
+
+/** A limit that is not higher than the paper's. */
+function lowered(limit: number | undefined, most: number): number {
+  if (limit === undefined) return most;
+  if (!Number.isInteger(limit) || limit < 1 || limit > most)
+    throw new TypeError('a limit of messages is no number, or higher than it may be');
+  return limit;
 }

@@ -155,6 +155,20 @@ struct Options {
     return static_cast<int32_t>(value);
   }
 
+  // A limit of messages: `most` where it is left out, and never higher.
+  uint64_t messages(const char* name, uint64_t most) {
+    napi_value given = get(name);
+    napi_valuetype type;
+    if (napi_typeof(call.env, given, &type) == napi_ok && type == napi_undefined) return most;
+    double value = 0;
+    if (napi_get_value_double(call.env, given, &value) != napi_ok ||
+        !(value >= 1 && value <= static_cast<double>(most))) {
+      call.refuse("a limit of messages is no number, or higher than it may be");
+      return most;
+    }
+    return static_cast<uint64_t>(value);
+  }
+
   bool boolean(const char* name) {
     bool value = false;
     if (napi_get_value_bool(call.env, get(name), &value) != napi_ok)
@@ -189,6 +203,8 @@ bool read_options(Call& call, Holder* holder) {
   engine.tun = options.integer("tun", -1, INT32_MAX);
   engine.wake = options.integer("wake", -1, INT32_MAX);
   engine.mtu = static_cast<size_t>(options.integer("mtu", 1, 65535));
+  engine.rekey_after_messages = options.messages("rekeyAfterMessages", REKEY_AFTER_MESSAGES);
+  engine.reject_after_messages = options.messages("rejectAfterMessages", REJECT_AFTER_MESSAGES);
   engine.tun_takes_udp = options.boolean("tunTakesUdp");
   constexpr size_t ENDPOINT_BYTES = sizeof(EndpointRecord);
   constexpr int DATAGRAMS = DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT;

@@ -116,6 +116,9 @@ struct Engine {
   bool tun_takes_udp = false;
   bool udp_segments = true;
   size_t mtu = 1420;
+  // Only ever lower than the paper's, see MessageLimits in contract.ts.
+  uint64_t rekey_after_messages = REKEY_AFTER_MESSAGES;
+  uint64_t reject_after_messages = REJECT_AFTER_MESSAGES;
   int receive_limit = DATAGRAM_SLOTS;
 
   Batch datagrams;

@@ -10,6 +10,7 @@ import {
   createBatch,
   FAULT_COUNT,
   type KeyHandle,
+  type MessageLimits,
   type PacketEngine,
 } from '../contract.ts';
 import type { Primitives } from '../noise/primitives.ts';
@@ -49,7 +50,7 @@ export interface Addon extends Primitives {
 }
 
 /** What a native engine moves bytes between; -1 where there is none. */
-export interface NativeEngineOptions {
+export interface NativeEngineOptions extends MessageLimits {
   readonly udp4: number;
   readonly udp6: number;
   readonly tun: number;

@@ -40,7 +40,7 @@ size_t padded_length(size_t length, size_t mtu) {
 bool seal_one(Sealer& sealer, uint8_t* packet, size_t length) {
   Engine& engine = sealer.engine;
   KeySlot& key = *sealer.key;
-  if (key.send_counter >= REJECT_AFTER_MESSAGES) return false;
+  if (key.send_counter >= engine.reject_after_messages) return false;
   const size_t padded = length == 0 ? 0 : padded_length(length, engine.mtu);
   const size_t wire = padded + TRANSPORT_OVERHEAD_BYTES;
   uint8_t* out = reserve_datagram(engine, wire);
@@ -203,7 +203,7 @@ void seal_packets(Engine& engine, Batch& batch, int count) {
     Sealer sealer{engine, key, static_cast<uint32_t>(d[ADDRESS])};
     int32_t verdict = seal_packet(sealer, batch, static_cast<size_t>(d[OFFSET]),
                                   static_cast<size_t>(d[LENGTH]));
-    if (verdict == VERDICT_SEALED && key->send_counter >= REKEY_AFTER_MESSAGES)
+    if (verdict == VERDICT_SEALED && key->send_counter >= engine.rekey_after_messages)
       verdict = VERDICT_SEALED_REKEY;
     d[LENGTH] = static_cast<int32_t>(sealer.wire_bytes);
     d[DATAGRAMS] = sealer.datagrams;

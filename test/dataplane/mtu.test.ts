@@ -7,7 +7,15 @@ import { diff, EMPTY_CONFIG } from '../support/standing.ts';
 import { Pipeline } from '../../dataplane/pipeline.ts';
 import { copyEndpoint } from '../../dataplane/wire/address.ts';
 import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';
-import { benches, type EngineBench, MTU, NativeBench, place, TARGET } from '../support/native.ts';
+import {
+  benches,
+  type BenchOptions,
+  type EngineBench,
+  MTU,
+  NativeBench,
+  place,
+  TARGET,
+} from '../support/native.ts';
 import {
   address,
   checksum,
@@ -35,9 +43,9 @@ class Scene {
   readonly clients: Client[] = [];
   readonly #peers: PeerConfig[];
 
-  constructor(open: (endpoints?: number) => EngineBench, mtus: readonly (number | null)[]) {
+  constructor(open: (options: BenchOptions) => EngineBench, mtus: readonly (number | null)[]) {
     const { world } = this;
-    this.bench = open(endpointLayout.total);
+    this.bench = open({ endpoints: endpointLayout.total });
     const privateKey = randomBytes(world.random, 32);
     const publicKey = nacl.scalarMult.base(privateKey);
     const own = (text: string, prefixBits: number) => ({

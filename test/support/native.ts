@@ -12,12 +12,13 @@ import {
   KEY,
   type KeyHandle,
   LENGTH,
+  type MessageLimits,
   OFFSET,
   type PacketEngine,
   VERDICT,
 } from '../../dataplane/contract.ts';
 import { choosePrimitives } from '../../dataplane/io/crypto.ts';
-import { TypeScriptEngine } from '../../dataplane/io/engine.ts';
+import { type Links, TypeScriptEngine } from '../../dataplane/io/engine.ts';
 import {
   type Addon,
   EVENT_UDP,
@@ -134,26 +135,34 @@ export interface EngineBench {
   close(): void;
 }
 
+/** What a test may choose of every engine. */
+export interface BenchOptions extends MessageLimits {
+  /** Records in its endpoint table. */
+  endpoints?: number | undefined;
+}
+
 /** Every engine that is here, by name; tests of the contract run with each. */
 export const benches: readonly (readonly [
   name: string,
-  open: (endpoints?: number) => EngineBench,
+  open: (options?: BenchOptions) => EngineBench,
 ])[] = [
   ['typescript', openTypeScriptBench] as const,
   ...(addon === null
     ? []
-    : [['native', (endpoints?: number) => new NativeBench(addon, { endpoints })] as const]),
+    : [['native', (options?: BenchOptions) => new NativeBench(addon, options)] as const]),
 ];
 
-function openTypeScriptBench(count = ENDPOINTS): EngineBench {
+function openTypeScriptBench(options: BenchOptions = {}): EngineBench {
+  const { endpoints: count = ENDPOINTS, ...limits } = options;
   const sent: Uint8Array[] = [];
   const written: Uint8Array[] = [];
   const endpoints = createEndpointTable(count);
   writeEndpoint(endpoints, TARGET, address('127.0.0.1'), 9);
-  const engine = new TypeScriptEngine(portablePrimitives, endpoints, MTU, {
+  const links: Links = {
     sendDatagram: (bytes) => sent.push(bytes),
     writePacket: (packet) => written.push(packet),
-  });
+  };
+  const engine = new TypeScriptEngine(portablePrimitives, endpoints, MTU, links, limits);
   return {
     engine,
     datagrams: () => sent.splice(0),
@@ -163,12 +172,10 @@ function openTypeScriptBench(count = ENDPOINTS): EngineBench {
 }
 
 /** What a test may choose of a native engine. */
-export interface NativeBenchOptions {
+export interface NativeBenchOptions extends BenchOptions {
   mtu?: number;
   tunTakesUdp?: boolean;
   isIpv6?: boolean;
-  /** Records in its endpoint table. */
-  endpoints?: number | undefined;
 }
 
 /**
@@ -188,7 +195,7 @@ export class NativeBench implements EngineBench {
   readonly #message = new Uint8Array(80_000);
 
   constructor(native: Addon, options: NativeBenchOptions = {}) {
-    const { mtu = MTU, tunTakesUdp = true, isIpv6 = false } = options;
+    const { mtu = MTU, tunTakesUdp = true, isIpv6 = false, endpoints, ...limits } = options;
     this.#native = native;
     const [near, far] = native.openPair();
     const socket = native.openUdp(isIpv6, 0);
@@ -202,8 +209,8 @@ export class NativeBench implements EngineBench {
     const common = { wake: -1, tunTakesUdp, mtu };
     this.engine = openNative(
       native,
-      { ...common, ...sockets(socket), tun: near },
-      options.endpoints,
+      { ...common, ...limits, ...sockets(socket), tun: near },
+      endpoints,
     );
     this.listener = openNative(native, { ...common, ...sockets(listening), tun: -1 });
     this.aim(TARGET, native.boundPort(listening), isIpv6 ? '::1' : '127.0.0.1');

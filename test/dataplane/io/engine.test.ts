@@ -2,11 +2,16 @@
 // seals each opens.
 
 import test, { type ExecutionContext } from 'ava';
-import { MAX_KEYPAIRS } from '../../../dataplane/constants.ts';
+import {
+  MAX_KEYPAIRS,
+  REJECT_AFTER_MESSAGES,
+  REKEY_AFTER_MESSAGES,
+} from '../../../dataplane/constants.ts';
 import {
   DATAGRAMS,
   DESCRIPTOR_WORDS,
   LENGTH,
+  type MessageLimits,
   OFFSET,
   VERDICT_DROP,
   VERDICT_OPEN,
@@ -15,6 +20,7 @@ import {
   VERDICT_SEAL,
   VERDICT_SEAL_EXHAUSTED,
   VERDICT_SEALED,
+  VERDICT_SEALED_REKEY,
   VERDICT_TUN,
 } from '../../../dataplane/contract.ts';
 import { TypeScriptEngine } from '../../../dataplane/io/engine.ts';
@@ -246,6 +252,88 @@ for (const [name, openBench] of benches) {
     engine.seal(engine.packets);
     engine.send(counting(50), TARGET + 2);
     t.deepEqual(bench.datagrams(), []);
+  });
+
+  // ---- limits of messages (6.2) ----
+
+  test(`${name}: a key that has sent enough says so, and one that has sent its last seals no more`, (t) => {
+    const openLimited = (): EngineBench =>
+      openBench({ rekeyAfterMessages: 4, rejectAfterMessages: 6 });
+    withBench(openLimited, (bench) => {
+      const key = bench.engine.installKey(A, B, 1)!;
+      const sent: bigint[] = [];
+      const verdicts = Array.from({ length: 12 }, (_, i) => {
+        const datagrams = seal(bench, i % 2 === 0 ? counting(40, 0x45) : new Uint8Array(0), key);
+        for (const datagram of datagrams) sent.push(viewOf(datagram).getBigUint64(8, true));
+        return verdictOf(bench.engine.packets, 0);
+      });
+      t.deepEqual(verdicts, [
+        ...Array.from({ length: 3 }, () => VERDICT_SEALED),
+        ...Array.from({ length: 3 }, () => VERDICT_SEALED_REKEY),
+        ...Array.from({ length: 6 }, () => VERDICT_SEAL_EXHAUSTED),
+      ]);
+      // A counter that wrapped would be a nonce that serves twice.
+      t.deepEqual(sent, [0n, 1n, 2n, 3n, 4n, 5n]);
+    });
+  });
+
+  test(`${name}: a batch that is larger than what is left is sealed as far as that goes`, (t) => {
+    const openLimited = (): EngineBench => openBench({ rejectAfterMessages: 6 });
+    withBench(openLimited, (bench) => {
+      const { packets } = bench.engine;
+      const key = bench.engine.installKey(A, B, 1)!;
+      const other = bench.engine.installKey(B, A, 2)!;
+      for (let i = 0; i < 10; i++)
+        place(packets, i, counting(40, 0x45), { verdict: VERDICT_SEAL, key });
+      place(packets, 10, counting(40, 0x45), { verdict: VERDICT_SEAL, key: other });
+      bench.engine.seal(packets);
+      const verdicts = Array.from({ length: 11 }, (_, i) => verdictOf(packets, i));
+      t.deepEqual(verdicts, [
+        ...Array.from({ length: 6 }, () => VERDICT_SEALED),
+        ...Array.from({ length: 4 }, () => VERDICT_SEAL_EXHAUSTED),
+        VERDICT_SEALED,
+      ]);
+      t.is(bench.datagrams().length, 7);
+    });
+  });
+
+  test(`${name}: a key that may send no more still opens`, (t) => {
+    withBench(
+      () => openBench({ rejectAfterMessages: 1 }),
+      (bench) => {
+        const key = bench.engine.installKey(A, A, 1)!;
+        const [datagram] = seal(bench, counting(40, 0x45), key);
+        t.deepEqual(seal(bench, counting(40, 0x45), key), []);
+        t.deepEqual(open(bench, datagram!, key), padded(counting(40, 0x45)));
+      },
+    );
+  });
+
+  test(`${name}: limits of messages may be lowered, and never raised`, (t) => {
+    const refused: MessageLimits[] = [
+      { rekeyAfterMessages: REKEY_AFTER_MESSAGES + 1 },
+      { rejectAfterMessages: REJECT_AFTER_MESSAGES + 1 },
+      { rejectAfterMessages: 2 ** 64 },
+      { rejectAfterMessages: Number.POSITIVE_INFINITY },
+      { rejectAfterMessages: Number.NaN },
+      { rejectAfterMessages: -1 },
+      { rekeyAfterMessages: 0 },
+      { rejectAfterMessages: '9' as unknown as number },
+    ];
+    for (const limits of refused)
+      t.throws(() => openBench(limits), { instanceOf: TypeError }, JSON.stringify(limits));
+    const highest = {
+      rekeyAfterMessages: REKEY_AFTER_MESSAGES,
+      rejectAfterMessages: REJECT_AFTER_MESSAGES,
+    };
+    withBench(
+      () => openBench(highest),
+      (bench) => {
+        const key = bench.engine.installKey(A, B, 1)!;
+        t.is(seal(bench, counting(40, 0x45), key).length, 1);
+        t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEALED);
+      },
+    );
   });
 
   // ---- opening ----

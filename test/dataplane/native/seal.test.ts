@@ -11,6 +11,7 @@ import {
   VERDICT_SEAL_EXHAUSTED,
   VERDICT_SEAL_INVALID,
   VERDICT_SEALED,
+  VERDICT_SEALED_REKEY,
   VERDICT_TRUNCATED,
 } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
@@ -571,6 +572,42 @@ nativeTest('more datagrams than the queue holds are all sent', (t, native) => {
     engine.seal(engine.packets);
     t.is(bench.datagrams().length, 24 * 40);
     t.is(engine.faults[1], 0);
+  });
+});
+
+nativeTest('a key that sends its last message seals a super-packet as far as that', (t, native) => {
+  withBench(native, { rejectAfterMessages: 5 }, (bench, key) => {
+    const segments = tcpSegments(full(4, 100));
+    const message = join(segments);
+    bench.feed(message.packet, message.header);
+    bench.feed(message.packet, message.header);
+    bench.feed(message.packet, message.header);
+    sealAll(bench, key);
+    const { packets } = bench.engine;
+    t.deepEqual(
+      [0, 1, 2].map((i) => verdictOf(packets, i)),
+      [VERDICT_SEALED, VERDICT_SEAL_EXHAUSTED, VERDICT_SEAL_EXHAUSTED],
+    );
+    t.deepEqual(
+      [0, 1, 2].map((i) => packets.descriptors[8 * i + DATAGRAMS]),
+      [4, 1, 0],
+    );
+    const datagrams = bench.datagrams();
+    t.deepEqual(
+      datagrams.map((datagram) => viewOf(datagram).getBigUint64(8, true)),
+      [0n, 1n, 2n, 3n, 4n],
+    );
+    t.deepEqual(opened(bench, datagrams), [...segments, segments[0]]);
+  });
+});
+
+nativeTest('a super-packet that has sent enough on its way says so', (t, native) => {
+  withBench(native, { rekeyAfterMessages: 3 }, (bench, key) => {
+    const message = join(tcpSegments(full(4, 100)));
+    bench.feed(message.packet, message.header);
+    sealAll(bench, key);
+    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEALED_REKEY);
+    t.is(bench.datagrams().length, 4);
   });
 });
 
