@@ -13,6 +13,7 @@ import {
   RESPONSE,
   type World,
 } from '../support/simulation.ts';
+import '../support/world-test.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -160,6 +161,9 @@ test('a device on its way back is told from one that left', (t) => {
 
 test('a keypair that a device left unconfirmed goes with the others', (t) => {
   const { world, a, b, client } = atA();
+  // An answer to what A sent: A would call the device itself otherwise.
+  client.send(toLan);
+  world.run(100);
   world.loses = ({ bytes, from }) => bytes[0] === RESPONSE && from.address === '192.0.2.1';
   client.connect();
   world.run(6 * SECOND);

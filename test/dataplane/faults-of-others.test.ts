@@ -25,6 +25,7 @@ import {
   seededRandom,
   type World,
 } from '../support/simulation.ts';
+import '../support/world-test.ts';
 
 const host = '192.0.2.1';
 const host6 = '2001:db8::1';

@@ -33,6 +33,7 @@ import {
   virtioHeader,
 } from '../support/packets.ts';
 import { type Client, gatewayPeer, peer, randomBytes, World } from '../support/simulation.ts';
+import '../support/world-test.ts';
 import nacl from 'tweetnacl';
 
 /** A gateway on an engine, and devices with a session each: 10.0.0.2, fd00::2 and so on. */

@@ -26,6 +26,7 @@ import {
   udp,
   viewOf,
 } from '../support/packets.ts';
+import { SEED } from '../support/seed.ts';
 import {
   type Client,
   DATA,
@@ -40,8 +41,10 @@ import {
   RESPONSE,
   rule,
   seededRandom,
+  twoGateways,
   World,
 } from '../support/simulation.ts';
+import { seededTest } from '../support/world-test.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -74,7 +77,7 @@ function connectedClients(
   count: number,
   options: Parameters<typeof gatewayAndClients>[2] = {},
 ): ReturnType<typeof gatewayAndClients> {
-  const scene = gatewayAndClients(count, 1, options);
+  const scene = gatewayAndClients(count, SEED, options);
   for (const client of scene.clients) client.sender.initiate(client.peer, false, scene.world.now);
   scene.world.run(100);
   return scene;
@@ -97,7 +100,7 @@ test('answers find the way back to where the client was heard', (t) => {
 });
 
 test('the tunnel may run over IPv6, with either family inside', (t) => {
-  const { world, gateway, client } = gatewayAndClient(1, {
+  const { world, gateway, client } = gatewayAndClient(SEED, {
     gateway: { endpoint: { address: '2001:db8::1', port: 51_820 } },
     client: { endpoint: { address: '2001:db8::7', port: 40_000 } },
   });
@@ -592,7 +595,7 @@ test('a ping under a rule that drops is not answered', (t) => {
 });
 
 test('a gateway without IPv6 leaves IPv6 to its TUN', (t) => {
-  const { world, gateway, client } = gatewayAndClient(1, { gateway: { ipv6: null } });
+  const { world, gateway, client } = gatewayAndClient(SEED, { gateway: { ipv6: null } });
   client.send(udp({ source: 'fd00::2', destination: 'fd00::99' }));
   world.run(100);
   t.is(gateway.delivered.length, 1);
@@ -793,16 +796,14 @@ for (const [title, link] of links) {
   });
 }
 
-test('a link that loses a third of everything still makes a session', (t) => {
-  for (let seed = 1; seed <= 10; seed++) {
-    const { world, gateway, client } = gatewayAndClient(seed);
-    world.link.loss = 0.33;
-    for (let i = 0; i < 120; i++) {
-      client.send(up(i));
-      world.run(SECOND);
-    }
-    t.true(gateway.delivered.length > 0, `seed ${seed}`);
+seededTest(10, 'a link that loses a third of everything still makes a session', (t, seed) => {
+  const { world, gateway, client } = gatewayAndClient(seed);
+  world.link.loss = 0.33;
+  for (let i = 0; i < 120; i++) {
+    client.send(up(i));
+    world.run(SECOND);
   }
+  t.true(gateway.delivered.length > 0);
 });
 
 // field.md, A.8: late responses.
@@ -819,40 +820,26 @@ test('a long way makes no difference', (t) => {
 
 // ---- simultaneous initiations ----------------------------------------------------------------
 
-/** Two gateways that know where each other is. */
-function twoGateways(seed = 1): { world: World; a: Node; b: Node } {
-  const world = new World(seed);
-  const a = world.addNode({ endpoint: GATEWAY_ENDPOINT });
-  const b = world.addNode({ endpoint: elsewhere, ipv4: '10.1.0.1', ipv6: 'fd01::1' });
-  const config = (node: Node, ipv4: string): ReturnType<typeof peer> =>
-    peer({ key: node.key, ipv4, endpoint: node.endpoint });
-  a.apply([config(b, '10.1.0.1')]);
-  b.apply([config(a, '10.0.0.1')]);
-  return { world, a, b };
-}
-
-test('initiations that cross end in a session that carries data both ways', (t) => {
+seededTest(10, 'initiations that cross end in a session that carries data both ways', (t, seed) => {
   const forth = (i: number): Uint8Array =>
     udp({ source: '10.0.0.1', destination: '10.1.0.1', data: `${i}` });
   const back = (i: number): Uint8Array =>
     udp({ source: '10.1.0.1', destination: '10.0.0.1', data: `${i}` });
-  for (let seed = 1; seed <= 10; seed++) {
-    const { world, a, b } = twoGateways(seed);
-    world.link.jitterMs = seed * 2;
-    a.send(forth(0));
-    b.send(back(0));
-    for (let i = 1; i < 200; i++) {
-      world.run(SECOND);
-      a.send(forth(i));
-      b.send(back(i));
-    }
+  const { world, a, b } = twoGateways(seed);
+  world.link.jitterMs = 2 + 2 * (seed % 10);
+  a.send(forth(0));
+  b.send(back(0));
+  for (let i = 1; i < 200; i++) {
     world.run(SECOND);
-    // What is in the air while both renew at once may go, as with the kernel: a responder forgets
-    // its previous keypair, which is the one that the other side still sends with.
-    t.true(a.delivered.length >= 198, `seed ${seed}: ${a.delivered.length}`);
-    t.true(b.delivered.length >= 198, `seed ${seed}: ${b.delivered.length}`);
-    t.true(world.sent(INITIATION).length < 12);
+    a.send(forth(i));
+    b.send(back(i));
   }
+  world.run(SECOND);
+  // What is in the air while both renew at once may go, as with the kernel: a responder forgets
+  // its previous keypair, which is the one that the other side still sends with.
+  t.true(a.delivered.length >= 198, `${a.delivered.length}`);
+  t.true(b.delivered.length >= 198, `${b.delivered.length}`);
+  t.true(world.sent(INITIATION).length < 12);
 });
 
 // ---- change ----------------------------------------------------------------------------------

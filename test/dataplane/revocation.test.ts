@@ -3,6 +3,7 @@
 
 import test from 'ava';
 import { udp, tcp, ip } from '../support/packets.ts';
+import { SEED } from '../support/seed.ts';
 import {
   type Client,
   DATA,
@@ -14,6 +15,7 @@ import {
   rule,
   type World,
 } from '../support/simulation.ts';
+import '../support/world-test.ts';
 
 const host = '192.0.2.1';
 const SYN = 0x02;
@@ -26,7 +28,7 @@ function connected(
   count: number,
   options: Parameters<typeof gatewayAndClients>[2] = {},
 ): ReturnType<typeof gatewayAndClients> {
-  const scene = gatewayAndClients(count, 1, options);
+  const scene = gatewayAndClients(count, SEED, options);
   for (const client of scene.clients) client.sender.initiate(client.peer, false, scene.world.now);
   scene.world.run(100);
   return scene;

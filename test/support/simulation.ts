@@ -1,10 +1,12 @@
 // A world in virtual time: gateways and clients joined by a link that can lose, reorder, duplicate
-// and delay. Nothing sleeps: the clock jumps to the next deadline, of the link or of a node.
-// Randomness comes from a seed, so that every run can be run again.
+// and delay, and that takes large datagrams in fragments, or not at all. Nothing sleeps: the clock
+// jumps to the next deadline, of the link or of a node. Randomness comes from a seed, so that every
+// run can be run again; world-test.ts prints it.
 
 import type {
   GatewayConfig,
   KeyHandle,
+  MessageLimits,
   NetworkConfig,
   PeerConfig,
   RuleConfig,
@@ -16,7 +18,8 @@ import { PipelineNode } from '../../dataplane/memory/node.ts';
 import type { Random } from '../../dataplane/noise/handshake.ts';
 import type { Primitives } from '../../dataplane/noise/primitives.ts';
 import type { Endpoint } from '../../dataplane/wire/address.ts';
-import { address } from './packets.ts';
+import { address, udp } from './packets.ts';
+import { SEED } from './seed.ts';
 import { diff, EMPTY_CONFIG } from './standing.ts';
 
 export { randomBytes } from '../../dataplane/memory/surroundings.ts';
@@ -53,6 +56,10 @@ export interface LinkOptions {
   duplication: number;
   /** Further delay, up to this much, that puts datagrams out of order. */
   jitterMs: number;
+  /** The largest IP packet that goes in one piece. */
+  mtu: number;
+  /** Whether what is larger gets through in pieces, as senders ask (they set no DF). */
+  passesFragments: boolean;
 }
 
 /** A datagram on the link: sent at, or arriving at, `at`. */
@@ -77,7 +84,14 @@ export class World {
   now = 1_000;
   /** Unix time at `now` 0. */
   epochMs = Date.UTC(2026, 0, 1);
-  readonly link: LinkOptions = { delayMs: 5, loss: 0, duplication: 0, jitterMs: 0 };
+  readonly link: LinkOptions = {
+    delayMs: 5,
+    loss: 0,
+    duplication: 0,
+    jitterMs: 0,
+    mtu: 1_500,
+    passesFragments: true,
+  };
   /** Every datagram that was sent, also lost ones. */
   readonly wire: Flight[] = [];
   /** Loses the datagrams for which it returns true. */
@@ -87,7 +101,7 @@ export class World {
   #flights: Flight[] = [];
   #order = 0;
 
-  constructor(seed = 1) {
+  constructor(seed = SEED) {
     this.random = seededRandom(seed);
   }
 
@@ -116,9 +130,18 @@ export class World {
   transmit(bytes: Uint8Array, from: Endpoint, to: Endpoint): void {
     const flight = { at: this.now, order: this.#order++, bytes, from, to };
     this.wire.push(flight);
-    if (this.loses(flight) || this.#chance() < this.link.loss) return;
+    if (this.loses(flight) || !this.#passes(bytes.length, to)) return;
     this.#launch(flight);
     if (this.#chance() < this.link.duplication) this.#launch(flight);
+  }
+
+  /** Whether a datagram gets through. Its fragments are lost one by one: the whole needs them all. */
+  #passes(length: number, { address: to }: Endpoint): boolean {
+    const { loss, mtu, passesFragments } = this.link;
+    const fragments = fragmentsOf(length, mtu, to.includes(':'));
+    if (fragments > 1 && !passesFragments) return false;
+    for (let i = 0; i < fragments; i++) if (this.#chance() < loss) return false;
+    return true;
   }
 
   #launch(flight: Flight): void {
@@ -169,14 +192,30 @@ export class World {
   }
 }
 
+/** IP packets that carry a UDP payload over a link. */
+function fragmentsOf(length: number, mtu: number, isIpv6: boolean): number {
+  const payload = 8 + length;
+  const room = mtu - (isIpv6 ? 40 : 20);
+  if (payload <= room) return 1;
+  // Fragments end at multiples of 8; over IPv6 each has a header of its own.
+  return Math.ceil(payload / ((room - (isIpv6 ? 8 : 0)) & ~7));
+}
+
 function isSame(a: Endpoint, b: Endpoint): boolean {
   return a.port === b.port && a.address === b.address;
 }
 
 // ---- an engine that counts its keys --------------------------------------------------------
 
-/** The TypeScript engine, which also tells how many keys it holds. */
+/** What a keypair sends with. */
+export interface SendingKey {
+  readonly send: Uint8Array;
+  readonly remoteIndex: number;
+}
+
+/** The TypeScript engine, which also tells how many keys it holds, and gives the latest away. */
 export class WatchedEngine extends TypeScriptEngine {
+  latestKey: SendingKey | null = null;
   readonly #live = new Set<string>();
 
   get liveKeys(): number {
@@ -189,6 +228,7 @@ export class WatchedEngine extends TypeScriptEngine {
     remoteIndex: number,
   ): KeyHandle | null {
     const handle = super.installKey(send, receive, remoteIndex);
+    this.latestKey = { send: send.slice(), remoteIndex };
     if (handle !== null) this.#live.add(`${handle.slot}/${handle.generation}`);
     return handle;
   }
@@ -211,6 +251,8 @@ export interface NodeOptions {
   primitives?: Primitives;
   privateKey?: Uint8Array;
   timestampFloorMs?: number;
+  /** How much one key may send; as much as ever if left out. */
+  limits?: MessageLimits;
 }
 
 /** A gateway that keeps what comes out at its TUN. */
@@ -220,7 +262,7 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
   #config: GatewayConfig = EMPTY_CONFIG;
 
   constructor(world: World, options: NodeOptions) {
-    const { ipv4 = '10.0.0.1', ipv6 = 'fd00::1', ...rest } = options;
+    const { ipv4 = '10.0.0.1', ipv6 = 'fd00::1', limits, ...rest } = options;
     const delivered: Uint8Array[] = [];
     super(world, {
       hasTun: true,
@@ -230,7 +272,8 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
       mtu: 1420,
       ipv4: ipv4 === null ? null : network(ipv4, 24),
       ipv6: ipv6 === null ? null : network(ipv6, 64),
-      makeEngine: (...parts) => new WatchedEngine(...parts),
+      makeEngine: (primitives, endpoints, mtu, links) =>
+        new WatchedEngine(primitives, endpoints, mtu, links, limits),
       deliver: (packet) => delivered.push(packet),
     });
     this.delivered = delivered;
@@ -353,7 +396,7 @@ export interface SceneOptions {
  * knows where the gateway is, the gateway does not know where the client is.
  */
 export function gatewayAndClient(
-  seed = 1,
+  seed = SEED,
   options: SceneOptions = {},
 ): { world: World; gateway: Node; client: Client } {
   const { world, gateway, clients } = gatewayAndClients(1, seed, options);
@@ -365,7 +408,7 @@ export function gatewayAndClient(
  */
 export function gatewayAndClients(
   count: number,
-  seed = 1,
+  seed = SEED,
   options: SceneOptions = {},
 ): { world: World; gateway: Node; clients: Client[]; peers: PeerConfig[] } {
   const world = new World(seed);
@@ -385,9 +428,37 @@ export function gatewayAndClients(
   return { world, gateway, clients, peers };
 }
 
+/** A gateway's packet with a number in it, to the other of two. */
+export function forth(i: number, size = 0): Uint8Array {
+  return numbered('10.0.0.1', '10.1.0.1', i, size);
+}
+
+/** The same from the other. */
+export function back(i: number, size = 0): Uint8Array {
+  return numbered('10.1.0.1', '10.0.0.1', i, size);
+}
+
+function numbered(source: string, destination: string, i: number, size: number): Uint8Array {
+  return udp({ source, destination, data: `${i} `.padEnd(size, '.') });
+}
+
+/** Two gateways, 10.0.0.1 and 10.1.0.1, that know each other and where the other is. */
+export function twoGateways(
+  seed = SEED,
+  options: Partial<NodeOptions> = {},
+): { world: World; a: Node; b: Node } {
+  const world = new World(seed);
+  const a = world.addNode({ endpoint: GATEWAY_ENDPOINT, ...options });
+  const endpoint = { address: '203.0.113.66', port: 666 };
+  const b = world.addNode({ endpoint, ipv4: '10.1.0.1', ipv6: 'fd01::1', ...options });
+  a.apply([peer({ key: b.key, ipv4: '10.1.0.1', ipv6: 'fd01::1', endpoint })]);
+  b.apply([peer({ key: a.key, ipv4: '10.0.0.1', ipv6: 'fd00::1', endpoint: a.endpoint })]);
+  return { world, a, b };
+}
+
 /** Two tunnels alone that know each other; only the second knows where the first is. */
 export function twoTunnels(
-  seed = 1,
+  seed = SEED,
   options: SceneOptions = {},
 ): { world: World; responder: Client; initiator: Client } {
   const world = new World(seed);

@@ -19,6 +19,7 @@ import {
   twoTunnels,
   World,
 } from '../../support/simulation.ts';
+import '../../support/world-test.ts';
 
 const packet = udp({ source: '10.0.0.2', destination: '10.0.0.1', data: 'hello' });
 const answer = udp({ source: '10.0.0.1', destination: '10.0.0.2', data: 'answer' });
