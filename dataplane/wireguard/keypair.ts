@@ -19,6 +19,8 @@ export class Keypair<P> {
   /** True when we sent the initiation; only then is renewing it our business. */
   readonly isInitiator: boolean;
   readonly createdAt: number;
+  /** Whether the engine seals nothing more under it (6.2); it may still receive. */
+  isExhausted = false;
   /** Made with the first packet: most keypairs of a quiet gateway never see one. */
   #replay: ReplayWindow | null = null;
 
@@ -34,6 +36,11 @@ export class Keypair<P> {
   get replay(): ReplayWindow {
     this.#replay ??= new ReplayWindow();
     return this.#replay;
+  }
+
+  /** Whether packets may be sent under it. */
+  canSend(now: number): boolean {
+    return !this.isExhausted && !this.isExpired(now);
   }
 
   /** Whether it is too old to carry anything. */

@@ -50,7 +50,6 @@ import type { Sender } from './send.ts';
 import { SourceLoad } from './source-load.ts';
 import { endpointLayout, type Tunnel } from './tunnel.ts';
 
-const COUNTER_LIMIT_HIGH = Math.floor(REJECT_AFTER_MESSAGES / 2 ** 32);
 /** Age at which an initiator renews a keypair that is only being received on (6.2). */
 const LAST_MINUTE_MS = REJECT_AFTER_TIME_MS - KEEPALIVE_TIMEOUT_MS - REKEY_TIMEOUT_MS;
 
@@ -129,8 +128,9 @@ export class Receiver {
     if (keypair.isExpired(now)) return tunnel.drop(reasons.transport_keypair_expired);
     const low = batch.view.getUint32(offset + transport.counter, true);
     const high = batch.view.getUint32(offset + transport.counter + 4, true);
-    if (high >= COUNTER_LIMIT_HIGH) return tunnel.drop(reasons.transport_counter_limit);
+    // Exact below the limit; what is far above it may be rounded, and is refused all the same.
     const counter = high * 2 ** 32 + low;
+    if (counter >= REJECT_AFTER_MESSAGES) return tunnel.drop(reasons.transport_counter_limit);
     if (!keypair.replay.isFresh(counter)) return tunnel.drop(reasons.transport_replayed);
     this.#keypairs[i] = keypair;
     this.#counters[i] = counter;

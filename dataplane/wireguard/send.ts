@@ -57,7 +57,7 @@ export class Sender {
     from = -1,
   ): void {
     const keypair = peer.current;
-    if (keypair === null || keypair.isExpired(now)) {
+    if (keypair === null || !keypair.canSend(now)) {
       this.#stage(peer, batch, i, headerBytes, from);
       this.initiate(peer, false, now);
       return;
@@ -87,6 +87,7 @@ export class Sender {
         return;
       case VERDICT_SEAL_EXHAUSTED:
         this.#tunnel.drop(reasons.keypair_exhausted);
+        this.#exhaust(peer, batch.descriptors[at + KEY]!, batch.descriptors[at + GENERATION]!);
         this.initiate(peer, false, now);
         return;
       case VERDICT_SEAL_INVALID:
@@ -95,6 +96,12 @@ export class Sender {
       default:
         return;
     }
+  }
+
+  /** A key that seals nothing more: what comes next waits for another one. */
+  #exhaust({ current }: Peer, slot: number, generation: number): void {
+    if (current !== null && current.keySlot === slot && current.keyGeneration === generation)
+      current.isExhausted = true;
   }
 
   // ---- staged packets ----
@@ -148,7 +155,7 @@ export class Sender {
   /** Sends an empty packet. The batch of packets must be idle. */
   keepalive(peer: Peer, now: number): void {
     const keypair = peer.current;
-    if (keypair === null || keypair.isExpired(now)) return;
+    if (keypair === null || !keypair.canSend(now)) return;
     const batch = this.#tunnel.engine.packets;
     batch.descriptors[OFFSET] = SLOT_HEADROOM_BYTES;
     batch.descriptors[LENGTH] = 0;

@@ -7,6 +7,7 @@ import {
   COOKIE_REPLIES_PER_SECOND_AND_SOURCE,
   MAX_QUEUED_INITIATIONS,
   MAX_WAITING_PER_SOURCE,
+  REJECT_AFTER_MESSAGES,
   REJECT_AFTER_TIME_MS,
   REKEY_TIMEOUT_MS,
   UNDER_LOAD_INITIATIONS,
@@ -20,6 +21,7 @@ import { cookieReply, initiation, response } from '../../../dataplane/wire/messa
 import { forger } from '../../support/forged.ts';
 import { implementations } from '../../support/native.ts';
 import { counting, udp, viewOf } from '../../support/packets.ts';
+import { SEED } from '../../support/seed.ts';
 import {
   type Client,
   COOKIE,
@@ -31,6 +33,7 @@ import {
   twoTunnels,
   type World,
 } from '../../support/simulation.ts';
+import '../../support/world-test.ts';
 
 /** The quickest that is here: floods are many Diffie-Hellmans. */
 const quick: Primitives = implementations.at(-1)![1];
@@ -49,7 +52,7 @@ interface Scene {
 }
 
 function scene(): Scene {
-  return twoTunnels(1, { client: { primitives: quick } });
+  return twoTunnels(SEED, { client: { primitives: quick } });
 }
 
 /** Two tunnels with a session that both have used. */
@@ -459,7 +462,7 @@ test('no byte of transport data may differ; the true one is taken afterwards', (
 function reasonOfCounter(message: Uint8Array): ReasonName {
   const counter = viewOf(message).getBigUint64(8, true);
   if (counter === 0n) return 'transport_replayed';
-  return counter >= 2n ** 53n - 2n ** 32n ? 'transport_counter_limit' : 'transport_invalid';
+  return counter >= BigInt(REJECT_AFTER_MESSAGES) ? 'transport_counter_limit' : 'transport_invalid';
 }
 
 test('data arrives once', (t) => {

@@ -10,6 +10,8 @@ import {
   REKEY_TIMEOUT_MS,
 } from '../../../dataplane/constants.ts';
 import {
+  GENERATION,
+  KEY,
   LENGTH,
   OFFSET,
   VERDICT,
@@ -31,6 +33,7 @@ import {
   twoTunnels,
   type World,
 } from '../../support/simulation.ts';
+import '../../support/world-test.ts';
 import { lowOrderPoints } from '../../vectors/primitives.ts';
 
 function numbered(i: number): Uint8Array {
@@ -359,6 +362,22 @@ for (const [title, verdict, initiations, drops] of reports) {
     t.is(packets.descriptors[VERDICT], VERDICT_DROP);
   });
 }
+
+test('a key that is reported exhausted sends nothing more; an old one does not hurt the new', (t) => {
+  const { world, initiator } = connected();
+  const { packets } = initiator.engine;
+  const { current } = initiator.peer;
+  const report = (key: number): boolean => {
+    packets.descriptors[VERDICT] = VERDICT_SEAL_EXHAUSTED;
+    packets.descriptors[KEY] = key;
+    packets.descriptors[GENERATION] = current!.keyGeneration;
+    initiator.sender.countSealed(initiator.peer, packets, 0, world.now);
+    return current!.canSend(world.now);
+  };
+  t.true(report(current!.keySlot + 1));
+  t.false(report(current!.keySlot));
+  t.false(current!.isExpired(world.now));
+});
 
 test('a response carries its macs', (t) => {
   const { world, initiator } = twoTunnels();
