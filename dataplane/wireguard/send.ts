@@ -183,12 +183,13 @@ export class Sender {
 
   // ---- handshake messages ----
 
-  /** Sends an initiation, unless one was sent within REKEY_TIMEOUT or no endpoint is known. */
+  /** Sends an initiation to a known endpoint, REKEY_TIMEOUT after our last one or response. */
   initiate(peer: Peer, isRetry: boolean, now: number): void {
     const tunnel = this.#tunnel;
     if (!isRetry) peer.timers.handshakeAttempts = 0;
-    if (now - peer.lastInitiationSentAt < REKEY_TIMEOUT_MS) return;
     if (!hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot)) return;
+    if (now - peer.lastInitiationSentAt < REKEY_TIMEOUT_MS)
+      return tunnel.timers.handshakePutOff(peer, peer.lastInitiationSentAt);
     tunnel.timers.handshakeBegins(peer, now);
     tunnel.forgetHandshake(peer);
     const index = tunnel.indices.addHandshake(peer);

@@ -112,6 +112,14 @@ export class Timers<P extends Timed> {
     this.#schedule(peer, timers.retransmitHandshakeAt);
   }
 
+  /**
+   * An initiation is wanted too soon after our last handshake message, perhaps a response: it is
+   * made when it may, unless a session comes first.
+   */
+  handshakePutOff(peer: P, sentAt: number): void {
+    if (peer.timers.retransmitHandshakeAt === NEVER) this.handshakeInitiated(peer, sentAt);
+  }
+
   handshakeComplete(peer: P): void {
     peer.timers.retransmitHandshakeAt = NEVER;
     peer.timers.handshakeAttempts = 0;

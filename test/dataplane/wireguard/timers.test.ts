@@ -184,6 +184,28 @@ test('a handshake that is complete is not repeated', (t) => {
   t.deepEqual(run(600_000), []);
 });
 
+test('an initiation that is wanted too soon is made 5 s after the message before it', (t) => {
+  const { timers, run } = house();
+  timers.handshakePutOff(peerNamed('a'), 1_000);
+  t.deepEqual(run(7_000), [[1_000 + REKEY_TIMEOUT_MS, 'retry a']]);
+});
+
+test('one that is wanted while a handshake is under way does not move it', (t) => {
+  const { timers, run } = house();
+  const a = peerNamed('a');
+  timers.handshakeInitiated(a, 0);
+  timers.handshakePutOff(a, 3_000);
+  t.deepEqual(run(6_000), [[REKEY_TIMEOUT_MS, 'retry a']]);
+});
+
+test('one that was put off is not made when a session comes first', (t) => {
+  const { timers, run } = house();
+  const a = peerNamed('a');
+  timers.handshakePutOff(a, 0);
+  timers.handshakeComplete(a);
+  t.deepEqual(run(600_000), []);
+});
+
 test('a complete handshake begins the count of attempts again', (t) => {
   const { timers, run } = house();
   const a = peerNamed('a');
