@@ -1,6 +1,8 @@
 // The door to engines. Everything an engine needs hangs on the engine, nothing on the process, so
 // that any number of workers may load the addon. index.ts describes each function.
 
+#include <cmath>
+
 #include "call.h"
 #include "engine.h"
 
@@ -8,11 +10,15 @@ namespace postern {
 
 namespace {
 
-// An engine and the ArrayBuffers whose memory it uses.
+// The ArrayBuffers whose memory an engine uses, as its options name them.
+constexpr const char* BUFFER_NAMES[] = {"datagrams",         "datagramDescriptors", "packets",
+                                        "packetDescriptors", "endpoints",           "faults"};
+constexpr size_t BUFFERS = sizeof BUFFER_NAMES / sizeof *BUFFER_NAMES;
+
 struct Holder {
   napi_env env;
   Engine* engine = nullptr;
-  napi_ref buffers[6] = {};
+  napi_ref buffers[BUFFERS] = {};
   size_t buffer_count = 0;
 };
 
@@ -39,7 +45,7 @@ Engine* engine_of(Call& call) {
 
 // A batch by its number, and a count of descriptors that it really has.
 bool batch_of(Call& call, Engine* engine, Batch*& batch, int& count) {
-  const int32_t which = call.integer(0);
+  const int32_t which = call.integer(0, 0, 1);
   count = call.integer(1);
   if (call.failed) return false;
   batch = &engine->batch(which);
@@ -102,18 +108,20 @@ napi_value on_flush(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+constexpr double SLOTS_PER_GENERATION = 1048576;
+static_assert(MAX_KEYPAIRS <= SLOTS_PER_GENERATION, "slot and generation share 53 bits");
+
 // Slot and generation in one number: generation * 2^20 + slot; -1 when all slots are taken.
 napi_value on_install_key(napi_env env, napi_callback_info info) {
   Call call(env, info);
   Engine* engine = engine_of(call);
   const Bytes send = bytes_of(call, 0, KEY_BYTES);
   const Bytes receive = bytes_of(call, 1, KEY_BYTES);
-  const int32_t remote_index = call.integer(2);
+  const uint32_t remote_index = call.word(2);
   if (call.failed) return nullptr;
   uint32_t generation = 0;
-  const int slot = engine->keys.install(send.data, receive.data,
-                                        static_cast<uint32_t>(remote_index), generation);
-  return make_number(env, slot < 0 ? -1 : generation * 1048576.0 + slot);
+  const int slot = engine->keys.install(send.data, receive.data, remote_index, generation);
+  return make_number(env, slot < 0 ? -1 : generation * SLOTS_PER_GENERATION + slot);
 }
 
 napi_value on_remove_key(napi_env env, napi_callback_info info) {
@@ -148,7 +156,7 @@ struct Options {
   int32_t integer(const char* name, int32_t least, int32_t greatest) {
     double value = 0;
     if (napi_get_value_double(call.env, get(name), &value) != napi_ok ||
-        !(value >= least && value <= greatest)) {
+        !(value >= least && value <= greatest && std::floor(value) == value)) {
       call.refuse("the options of an engine lack a number, or it is out of range");
       return least;
     }
@@ -176,14 +184,27 @@ struct Options {
     return value;
   }
 
+  // Whether memory keeps its length and is this thread's alone. To ask may run JavaScript.
+  bool is_fixed(napi_value array) {
+    napi_value buffer = nullptr;
+    napi_value resizable = nullptr;
+    bool is_ours = false;
+    bool is_resizable = true;
+    return napi_get_typedarray_info(call.env, array, nullptr, nullptr, nullptr, &buffer, nullptr) ==
+               napi_ok &&
+           napi_is_arraybuffer(call.env, buffer, &is_ours) == napi_ok && is_ours &&
+           napi_get_named_property(call.env, buffer, "resizable", &resizable) == napi_ok &&
+           napi_get_value_bool(call.env, resizable, &is_resizable) == napi_ok && !is_resizable;
+  }
+
   // The memory of a typed array, which is kept alive until the engine is closed. What index.ts
   // hands over cannot be transferred to another thread, so that it also stays where it is.
-  void* memory(const char* name, napi_typedarray_type wanted, size_t minimum) {
-    napi_typedarray_type type;
+  void* memory(napi_value array, napi_typedarray_type wanted, size_t minimum) {
+    napi_typedarray_type type = napi_int8_array;
     size_t length = 0;
     void* data = nullptr;
     napi_value buffer = nullptr;
-    if (napi_get_typedarray_info(call.env, get(name), &type, &length, &data, &buffer, nullptr) !=
+    if (napi_get_typedarray_info(call.env, array, &type, &length, &data, &buffer, nullptr) !=
             napi_ok ||
         type != wanted || length < minimum ||
         reinterpret_cast<uintptr_t>(data) % alignof(double) != 0) {
@@ -216,19 +237,25 @@ bool read_options(Call& call, Holder* holder) {
   engine.packets.size = PACKET_SLOTS * SLOT_BYTES;
   engine.packets.capacity = PACKET_SLOTS;
   engine.packets.has_virtio_header = true;
-  engine.datagrams.bytes = static_cast<uint8_t*>(
-      options.memory("datagrams", napi_uint8_array, engine.datagrams.size));
-  engine.datagrams.descriptors = static_cast<int32_t*>(options.memory(
-      "datagramDescriptors", napi_int32_array, DATAGRAMS * DESCRIPTOR_WORDS));
+  // First all that may run JavaScript, which may detach memory; then the pointers.
+  napi_value arrays[BUFFERS];
+  for (size_t i = 0; i < BUFFERS; i++) {
+    arrays[i] = options.get(BUFFER_NAMES[i]);
+    if (!options.is_fixed(arrays[i]))
+      call.refuse("the options of an engine lack a typed array, or its memory may change");
+  }
+  if (call.failed) return false;
+  engine.datagrams.bytes =
+      static_cast<uint8_t*>(options.memory(arrays[0], napi_uint8_array, engine.datagrams.size));
+  engine.datagrams.descriptors = static_cast<int32_t*>(
+      options.memory(arrays[1], napi_int32_array, DATAGRAMS * DESCRIPTOR_WORDS));
   engine.packets.bytes =
-      static_cast<uint8_t*>(options.memory("packets", napi_uint8_array, engine.packets.size));
-  engine.packets.descriptors = static_cast<int32_t*>(
-      options.memory("packetDescriptors", napi_int32_array,
-                     static_cast<size_t>(PACKET_SLOTS) * DESCRIPTOR_WORDS));
+      static_cast<uint8_t*>(options.memory(arrays[2], napi_uint8_array, engine.packets.size));
+  engine.packets.descriptors = static_cast<int32_t*>(options.memory(
+      arrays[3], napi_int32_array, static_cast<size_t>(PACKET_SLOTS) * DESCRIPTOR_WORDS));
   engine.endpoints = static_cast<EndpointRecord*>(
-      options.memory("endpoints", napi_uint8_array, engine.endpoint_count * ENDPOINT_BYTES));
-  engine.faults =
-      static_cast<double*>(options.memory("faults", napi_float64_array, FAULTS));
+      options.memory(arrays[4], napi_uint8_array, engine.endpoint_count * ENDPOINT_BYTES));
+  engine.faults = static_cast<double*>(options.memory(arrays[5], napi_float64_array, FAULTS));
   return !call.failed;
 }
 
@@ -244,7 +271,7 @@ napi_value on_create_engine(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   napi_add_env_cleanup_hook(env, clean_up, holder);
-  napi_value engine;
+  napi_value engine = nullptr;
   napi_create_object(env, &engine);
   define(env, engine, "poll", on_poll, holder);
   define(env, engine, "receive", on_receive, holder);

@@ -19,10 +19,12 @@ namespace {
 
 bool name_of(Call& call, int i, char* name, size_t size) {
   size_t length = 0;
-  // Node-API cuts a text that is too long, and the rest may be another interface's name.
+  // Node-API cuts a text that is too long, and C ends one at its first zero byte: what is left may
+  // be another interface's name.
   if (napi_get_value_string_utf8(call.env, call.values[i], nullptr, 0, &length) != napi_ok ||
       length == 0 || length >= size ||
-      napi_get_value_string_utf8(call.env, call.values[i], name, size, &length) != napi_ok)
+      napi_get_value_string_utf8(call.env, call.values[i], name, size, &length) != napi_ok ||
+      strlen(name) != length)
     call.refuse("an interface name of 1 to 15 characters is expected");
   return !call.failed;
 }
@@ -35,7 +37,7 @@ napi_value on_open_tun(napi_env env, napi_callback_info info) {
   TunFeatures features = {};
   const int fd = open_tun(name, virtio_header, features);
   if (throws(call, fd, "opening the TUN")) return nullptr;
-  napi_value result;
+  napi_value result = nullptr;
   napi_create_object(env, &result);
   set(env, result, "fd", make_integer(env, fd));
   set(env, result, "takesUdp", make_boolean(env, features.udp));
@@ -45,7 +47,7 @@ napi_value on_open_tun(napi_env env, napi_callback_info info) {
 napi_value on_set_link(napi_env env, napi_callback_info info) {
   Call call(env, info);
   char name[16];
-  const int32_t mtu = call.integer(1);
+  const int32_t mtu = call.integer(1, 1, 65535);
   if (!name_of(call, 0, name, sizeof name) || call.failed) return nullptr;
   throws(call, set_link(name, static_cast<uint32_t>(mtu)), "bringing the TUN up");
   return nullptr;
@@ -55,9 +57,9 @@ napi_value on_add_address(napi_env env, napi_callback_info info) {
   Call call(env, info);
   char name[16];
   const Bytes address = bytes_of(call, 1);
-  const int32_t prefix_bits = call.integer(2);
   if (!call.failed && address.length != 4 && address.length != 16)
     call.refuse("an address of 4 or 16 bytes is expected");
+  const int32_t prefix_bits = call.integer(2, 0, address.length == 4 ? 32 : 128);
   if (call.failed || !name_of(call, 0, name, sizeof name)) return nullptr;
   throws(call,
          add_address(name, address.data, address.length,
@@ -69,7 +71,7 @@ napi_value on_add_address(napi_env env, napi_callback_info info) {
 napi_value on_open_udp(napi_env env, napi_callback_info info) {
   Call call(env, info);
   const bool is_ipv6 = call.boolean(0);
-  const int32_t port = call.integer(1);
+  const int32_t port = call.integer(1, 0, 65535);
   if (call.failed) return nullptr;
   const int fd = open_udp(is_ipv6, static_cast<uint16_t>(port));
   return throws(call, fd, "opening the UDP socket") ? nullptr : make_integer(env, fd);
@@ -77,8 +79,10 @@ napi_value on_open_udp(napi_env env, napi_callback_info info) {
 
 napi_value on_bound_port(napi_env env, napi_callback_info info) {
   Call call(env, info);
-  const int port = bound_port(call.integer(0));
-  if (call.failed || throws(call, port, "asking for the UDP port")) return nullptr;
+  const int32_t fd = call.integer(0);
+  if (call.failed) return nullptr;
+  const int port = bound_port(fd);
+  if (throws(call, port, "asking for the UDP port")) return nullptr;
   return make_integer(env, port);
 }
 
@@ -94,7 +98,7 @@ napi_value on_open_pair(napi_env env, napi_callback_info info) {
   int fds[2];
   const int made = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds);
   if (throws(call, made < 0 ? -errno : 0, "opening a pair of sockets")) return nullptr;
-  napi_value result;
+  napi_value result = nullptr;
   napi_create_array_with_length(env, 2, &result);
   napi_set_element(env, result, 0, make_integer(env, fds[0]));
   napi_set_element(env, result, 1, make_integer(env, fds[1]));

@@ -7,16 +7,20 @@
 #include <node_api.h>
 
 #include <cerrno>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
 namespace postern {
 
 constexpr size_t ARGUMENTS_MAX = 8;
+// More than any message has. OpenSSL counts in int: of more than it can count it would take a part.
+constexpr size_t BYTES_MAX = 1 << 20;
 
 struct Call {
   napi_env env;
-  napi_value values[ARGUMENTS_MAX];
+  napi_value values[ARGUMENTS_MAX] = {};
   void* context = nullptr;
   bool failed = false;
 
@@ -37,10 +41,22 @@ struct Call {
     return value;
   }
 
-  int32_t integer(int i) {
-    int32_t value = 0;
-    if (napi_get_value_int32(env, values[i], &value) != napi_ok) refuse("a number is expected");
-    return value;
+  // A whole number between two others, both included. Node-API would cut what does not fit, and a
+  // number that was cut is another file, key or port.
+  int32_t integer(int i, int32_t least = INT32_MIN, int32_t greatest = INT32_MAX) {
+    return static_cast<int32_t>(whole(i, least, greatest));
+  }
+
+  // 32 bits, which TypeScript reads as a signed number or as one that is not.
+  uint32_t word(int i) {
+    return static_cast<uint32_t>(static_cast<int64_t>(whole(i, INT32_MIN, UINT32_MAX)));
+  }
+
+  double whole(int i, double least, double greatest) {
+    const double value = number(i);
+    if (value >= least && value <= greatest && std::floor(value) == value) return value;
+    refuse("a whole number is expected, and one that is not out of range");
+    return 0;
   }
 
   bool boolean(int i) {
@@ -64,12 +80,12 @@ struct Bytes {
 
 inline Bytes bytes_of(Call& call, int i) {
   Bytes bytes;
-  napi_typedarray_type type;
+  napi_typedarray_type type = napi_int8_array;
   void* data = nullptr;
   if (napi_get_typedarray_info(call.env, call.values[i], &type, &bytes.length, &data, nullptr,
                                nullptr) != napi_ok ||
-      type != napi_uint8_array) {
-    call.refuse("a Uint8Array is expected");
+      type != napi_uint8_array || bytes.length > BYTES_MAX) {
+    call.refuse("a Uint8Array is expected, and not a huge one");
     return {};
   }
   bytes.data = static_cast<uint8_t*>(data);
@@ -84,19 +100,19 @@ inline Bytes bytes_of(Call& call, int i, size_t length) {
 }
 
 inline napi_value make_number(napi_env env, double value) {
-  napi_value result;
+  napi_value result = nullptr;
   napi_create_double(env, value, &result);
   return result;
 }
 
 inline napi_value make_integer(napi_env env, int32_t value) {
-  napi_value result;
+  napi_value result = nullptr;
   napi_create_int32(env, value, &result);
   return result;
 }
 
 inline napi_value make_boolean(napi_env env, bool value) {
-  napi_value result;
+  napi_value result = nullptr;
   napi_get_boolean(env, value, &result);
   return result;
 }
@@ -130,7 +146,7 @@ inline bool throws(Call& call, int result, const char* what) {
 
 inline void define(napi_env env, napi_value object, const char* name, napi_callback function,
             void* context) {
-  napi_value value;
+  napi_value value = nullptr;
   napi_create_function(env, name, NAPI_AUTO_LENGTH, function, context, &value);
   set(env, object, name, value);
 }

@@ -5,6 +5,7 @@
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
@@ -13,6 +14,13 @@
 namespace postern {
 
 namespace {
+
+// OpenSSL keeps a thread's errors until somebody takes them, and TLS of the same thread would take
+// ours for its own. What is told here is told by what is returned.
+struct Quiet {
+  Quiet() { ERR_set_mark(); }
+  ~Quiet() { ERR_pop_to_mark(); }
+};
 
 struct Pkey {
   EVP_PKEY* value;
@@ -189,12 +197,14 @@ struct Context {
 }  // namespace
 
 bool x25519_public(uint8_t out[32], const uint8_t private_key[32]) {
+  const Quiet quiet;
   Pkey key{EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, private_key, 32)};
   size_t length = 32;
   return key.value != nullptr && EVP_PKEY_get_raw_public_key(key.value, out, &length) == 1;
 }
 
 bool x25519_shared(uint8_t out[32], const uint8_t private_key[32], const uint8_t public_key[32]) {
+  const Quiet quiet;
   Pkey own{deriving_key(private_key)};
   Pkey other{EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, public_key, 32)};
   if (own.value == nullptr || other.value == nullptr) return false;
@@ -241,6 +251,7 @@ void hkdf(const uint8_t ck[32], const uint8_t* input, size_t input_bytes, uint8_
 
 bool aead_seal(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], const uint8_t* in,
                size_t length, const uint8_t* ad, size_t ad_bytes) {
+  const Quiet quiet;
   Context context;
   int written = 0;
   return context.value != nullptr &&
@@ -259,6 +270,7 @@ bool aead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], con
   const size_t length = sealed_bytes - 16;
   uint8_t tag[16];
   memcpy(tag, sealed + length, sizeof tag);
+  const Quiet quiet;
   Context context;
   int written = 0;
   uint8_t rest[16];
