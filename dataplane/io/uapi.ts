@@ -88,21 +88,40 @@ async function listen(server: Server, path: string): Promise<void> {
   }
 }
 
-/** Answers operations, each ended by an empty line, until the other end is gone or has no more. */
+/** Answers until the other end is gone, or has said too much or nothing for too long. */
 function converse(socket: Socket, device: () => UapiDevice): void {
-  let text = '';
+  const conversation = new Conversation(device);
   socket.setEncoding('utf8');
   socket.setTimeout(IDLE_MS, () => socket.destroy());
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk: string) => {
-    text += chunk;
-    if (text.length > REQUEST_BYTES_MAX) return void socket.destroy();
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      const operation = text.slice(0, end);
-      text = text.slice(end + 2);
-      socket.write(answerTo(operation, device));
-    }
+    const answers = conversation.take(chunk);
+    if (answers === null) return void socket.destroy();
+    for (const answer of answers) socket.write(answer);
   });
+}
+
+/** What one end has said and was not answered yet: operations, each ended by an empty line. */
+export class Conversation {
+  readonly #device: () => UapiDevice;
+  #text = '';
+
+  constructor(device: () => UapiDevice) {
+    this.#device = device;
+  }
+
+  /** Takes a piece of text; returns an answer to each operation that it ends, null to too much. */
+  take(chunk: string): string[] | null {
+    this.#text += chunk;
+    if (this.#text.length > REQUEST_BYTES_MAX) return null;
+    const answers = [];
+    for (let end = this.#text.indexOf('\n\n'); end >= 0; end = this.#text.indexOf('\n\n')) {
+      const operation = this.#text.slice(0, end);
+      this.#text = this.#text.slice(end + 2);
+      answers.push(answerTo(operation, this.#device));
+    }
+    return answers;
+  }
 }
 
 /** The answer to one operation, with its empty line. */

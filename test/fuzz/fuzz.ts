@@ -1,7 +1,8 @@
 // The fuzzer: `npm run fuzz -- <target> [--seconds N] [--seed N]`. It changes inputs of the corpus,
 // keeps those that reach ways through the data plane that no other took, and writes them, and any
 // input that makes its target fail, to the corpus, which the suite tries in every run. With
-// --minimize it only throws out of the corpus what reaches nothing that others do not.
+// --minimize it only throws out of the corpus what reaches nothing that others do not; inputs with a
+// name were made by hand, for what they mean, and stay.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,6 +15,8 @@ import { targets } from './targets/index.ts';
 
 const CORPUS = join(import.meta.dirname, 'corpus');
 const SAY_MS = 5_000;
+/** Inputs that the fuzzer found are named after their bytes. */
+const FOUND = /^[0-9a-f]{16}$/;
 
 /** One target and its corpus. */
 class Fuzzer {
@@ -31,8 +34,7 @@ class Fuzzer {
     this.#run = run;
     this.#folder = join(CORPUS, name);
     mkdirSync(this.#folder, { recursive: true });
-    const files = readdirSync(this.#folder).sort();
-    this.#pool = files.map((file) => new Uint8Array(readFileSync(join(this.#folder, file))));
+    this.#pool = this.#read(() => true);
   }
 
   /** Searches for so long; throws what a target threw. */
@@ -46,8 +48,10 @@ class Fuzzer {
     let runs = 0;
     for (let saidAt = performance.now(); performance.now() < end; runs++) {
       const input = mutate(this.#pool, chance);
-      this.#try(input);
-      this.#keepIfNew(input);
+      if (this.#look(input)) {
+        this.#pool.push(input);
+        this.#save(input);
+      }
       if (performance.now() - saidAt < SAY_MS) continue;
       saidAt = performance.now();
       this.#say(`${runs} runs, ${this.#seen.size} ways, ${this.#pool.length} inputs`);
@@ -56,33 +60,37 @@ class Fuzzer {
     this.#coverage.close();
   }
 
-  /** Leaves the inputs, the shortest first, that together reach what all of them reach. */
+  /** Leaves of what was found the shortest inputs that together reach what all of them reach. */
   minimize(): void {
-    const sorted = this.#pool.sort((a, b) => a.length - b.length);
-    this.#pool = sorted.filter((input) => {
-      this.#try(input);
-      const news = this.#news();
-      for (const way of news) this.#seen.add(way);
-      return news.length > 0;
-    });
+    const [found, made] = [true, false].map((isFound) =>
+      this.#read((file) => FOUND.test(file) === isFound),
+    ) as [Uint8Array[], Uint8Array[]];
+    for (const input of made) this.#look(input);
+    const left = found.sort((a, b) => a.length - b.length).filter((input) => this.#look(input));
     this.#coverage.close();
-    for (const file of readdirSync(this.#folder)) rmSync(join(this.#folder, file));
-    for (const input of this.#pool) this.#save(input);
-    this.#say(`${this.#pool.length} inputs are left`);
+    for (const file of readdirSync(this.#folder))
+      if (FOUND.test(file)) rmSync(join(this.#folder, file));
+    for (const input of left) this.#save(input);
+    this.#say(`${left.length} inputs are left, and ${made.length} made by hand`);
+  }
+
+  /** Tries an input; says whether it reaches anything new. */
+  #look(input: Uint8Array): boolean {
+    this.#try(input);
+    const news = this.#news();
+    for (const way of news) this.#seen.add(way);
+    return news.length > 0;
+  }
+
+  #read(isMeant: (file: string) => boolean): Uint8Array[] {
+    const files = readdirSync(this.#folder).filter(isMeant).sort();
+    return files.map((file) => new Uint8Array(readFileSync(join(this.#folder, file))));
   }
 
   #news(): string[] {
     return [...this.#coverage.take(), `outcome ${this.#outcome}`].filter(
       (way) => !this.#seen.has(way),
     );
-  }
-
-  #keepIfNew(input: Uint8Array): void {
-    const news = this.#news();
-    if (news.length === 0) return;
-    for (const way of news) this.#seen.add(way);
-    this.#pool.push(input);
-    this.#save(input);
   }
 
   #try(input: Uint8Array): void {

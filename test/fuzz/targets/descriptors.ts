@@ -1,6 +1,6 @@
 // The native contract: whatever stands in descriptors and arenas, native code reads and writes only
 // inside them and refuses the rest. Worth most with an addon that AddressSanitizer watches:
-// `npm run fuzz -- --sanitize descriptors`.
+// `npm run sanitize -- node test/fuzz/fuzz.ts descriptors`.
 
 import { strict as assert } from 'node:assert';
 import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
