@@ -166,7 +166,7 @@ struct Options {
   // A limit of messages: `most` where it is left out, and never higher.
   uint64_t messages(const char* name, uint64_t most) {
     napi_value given = get(name);
-    napi_valuetype type;
+    napi_valuetype type = napi_null;
     if (napi_typeof(call.env, given, &type) == napi_ok && type == napi_undefined) return most;
     double value = 0;
     if (napi_get_value_double(call.env, given, &value) != napi_ok ||
