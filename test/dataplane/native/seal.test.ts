@@ -575,6 +575,7 @@ nativeTest('more datagrams than the queue holds are all sent', (t, native) => {
   });
 });
 
+// field.md, A.1: limit of messages.
 nativeTest('a key that sends its last message seals a super-packet as far as that', (t, native) => {
   withBench(native, { rejectAfterMessages: 5 }, (bench, key) => {
     const segments = tcpSegments(full(4, 100));
