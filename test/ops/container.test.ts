@@ -36,6 +36,7 @@ const COMPOSE = [
   // Docker mounts nothing over /tmp and /run, podman would.
   '--read-only-tmpfs=false',
   '--security-opt=no-new-privileges',
+  '--ulimit=core=0:0',
   '--sysctl=net.ipv6.conf.all.forwarding=1',
   // Docker sets this in every container.
   '--sysctl=net.ipv4.ip_forward=1',
@@ -96,6 +97,8 @@ test.serial('a client’s packets pass a container that may do one thing alone',
     for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
       t.true(status.includes(`${set}:\t${NET_ADMIN}\n`), `${set} in ${status}`);
     t.regex(status, /^NoNewPrivs:\t1$/m);
+    const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+    t.regex(limits, /^Max core file size +0 +0 /m);
     await t.throwsAsync(podman('exec', NAME, 'touch', '/app/x'), { message: /Read-only/ });
 
     // It runs what `npm start` runs.
@@ -199,6 +202,7 @@ test('compose.yaml gives what was tested here, and nothing that gives more', (t)
     'cap_add: [NET_ADMIN]',
     'devices: [/dev/net/tun:/dev/net/tun]',
     'read_only: true',
+    'ulimits: { core: 0 }',
   ])
     t.true(text.includes(line), line);
   t.deepEqual(text.match(/net\.[\w.]+: 1/g), ['net.ipv6.conf.all.forwarding: 1']);
