@@ -61,6 +61,8 @@ export const INITIATIONS_PER_TURN = 8;
 export const BUSY_BATCH_DATAGRAMS = 32;
 /** and so few initiations are taken with it; one that took long for its size allows for more. */
 export const INITIATIONS_PER_BUSY_TURN = 2;
+/** False responses to one initiation that are computed; then a response must bear a cookie. */
+export const FALSE_RESPONSES_MAX = 3;
 /** Peers whose timers fire between two batches. */
 export const TIMERS_PER_TURN = 64;
 

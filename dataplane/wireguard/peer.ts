@@ -42,6 +42,8 @@ export class Peer implements NoisePeer {
   initiator: InitiatorState | null = null;
   initiatorIndex: number | null = null;
   lastInitiationSentAt = Number.NEGATIVE_INFINITY;
+  /** Responses to that initiation that proved false. */
+  falseResponses = 0;
   /** Greatest timestamp among the initiations taken from it. */
   readonly greatestTimestamp = new Uint8Array(TIMESTAMP_BYTES);
   /** The timestamp of our last initiation to it. */

@@ -6,6 +6,7 @@
 import {
   DATAGRAM_SLOTS,
   DATAGRAMS_PER_SLOT,
+  FALSE_RESPONSES_MAX,
   INITIATION_INTERVAL_MS,
   KEEPALIVE_TIMEOUT_MS,
   MAX_QUEUED_INITIATIONS,
@@ -209,7 +210,7 @@ export class Receiver {
       return tunnel.drop(reasons.mac1_invalid);
     const source = sourceOf(tunnel.engine.endpoints, from);
     if (this.#isUnderLoad(now) || this.#sources.isUnderLoad(source, now)) {
-      const reason = this.#admitUnderLoad(message, from, source, now);
+      const reason = this.#admitUnderLoad(message, initiation.mac1, from, source, now);
       if (reason !== reasons.none) return tunnel.drop(reason);
     }
     if (this.#waitingCount === MAX_QUEUED_INITIATIONS)
@@ -229,12 +230,18 @@ export class Receiver {
   }
 
   /** Under load a sender must prove that it receives at its address, and keep to a rate (5.3). */
-  #admitUnderLoad(message: Uint8Array, from: number, source: bigint, now: number): number {
+  #admitUnderLoad(
+    message: Uint8Array,
+    mac1At: number,
+    from: number,
+    source: bigint,
+    now: number,
+  ): number {
     const tunnel = this.#tunnel;
     const place = this.#placeOf(from);
-    if (!tunnel.cookieChecker.hasValidMac2(message, initiation.mac1, place, now)) {
+    if (!tunnel.cookieChecker.hasValidMac2(message, mac1At, place, now)) {
       if (!tunnel.cookiePace.allows(source, now)) return reasons.cookie_withheld;
-      tunnel.cookieChecker.createReply(this.#cookieReply, message, initiation.mac1, place, now);
+      tunnel.cookieChecker.createReply(this.#cookieReply, message, mac1At, place, now);
       tunnel.engine.send(this.#cookieReply, from);
       return reasons.cookie_sent;
     }
@@ -319,9 +326,17 @@ export class Receiver {
       return tunnel.drop(reasons.response_unknown_index);
     if (!tunnel.cookieChecker.hasValidMac1(message, response.mac1))
       return tunnel.drop(reasons.mac1_invalid);
+    // Whoever saw the initiation knows the index: after a few tries it costs a cookie to try on.
+    if (peer.falseResponses >= FALSE_RESPONSES_MAX) {
+      const source = sourceOf(tunnel.engine.endpoints, from);
+      const reason = this.#admitUnderLoad(message, response.mac1, from, source, now);
+      if (reason !== reasons.none) return tunnel.drop(reason);
+    }
     const keys = tunnel.transportKeys;
-    if (!tunnel.handshake.consumeResponse(message, peer, peer.initiator, keys))
+    if (!tunnel.handshake.consumeResponse(message, peer, peer.initiator, keys)) {
+      peer.falseResponses++;
       return tunnel.drop(reasons.response_invalid);
+    }
     const remoteIndex = readIndex(message, response.sender);
     const keypair = tunnel.makeKeypair(peer, keys, remoteIndex, true, now);
     if (keypair === null) {

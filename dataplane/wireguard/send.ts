@@ -203,6 +203,7 @@ export class Sender {
     }
     peer.initiator = state;
     peer.initiatorIndex = index;
+    peer.falseResponses = 0;
     peer.lastInitiationSentAt = now;
     this.#sendHandshakeMessage(peer, message, initiation.mac1, peer.endpointSlot, now);
     tunnel.timers.handshakeInitiated(peer, now);

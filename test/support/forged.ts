@@ -1,7 +1,7 @@
 // What anyone who knows a gateway's public key can send it.
 
 import { CookieMaker } from '../../dataplane/noise/cookie.ts';
-import { initiation } from '../../dataplane/wire/messages.ts';
+import { initiation, response } from '../../dataplane/wire/messages.ts';
 import { implementations } from './native.ts';
 import { randomBytes, seededRandom } from './simulation.ts';
 
@@ -14,6 +14,19 @@ export function forger(publicKey: Uint8Array): () => Uint8Array {
     const message = randomBytes(random, initiation.bytes);
     message.set([1, 0, 0, 0]);
     maker.addMacs(message, initiation.mac1, 0);
+    return message;
+  };
+}
+
+/** The same as responses, to the initiation of which the index was seen (4 bytes). */
+export function responseForger(publicKey: Uint8Array): (index: Uint8Array) => Uint8Array {
+  const random = seededRandom(78);
+  const maker = new CookieMaker(implementations.at(-1)![1], publicKey);
+  return (index) => {
+    const message = randomBytes(random, response.bytes);
+    message.set([2, 0, 0, 0]);
+    message.set(index, response.receiver);
+    maker.addMacs(message, response.mac1, 0);
     return message;
   };
 }

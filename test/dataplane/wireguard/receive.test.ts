@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import {
   COOKIE_REPLIES_PER_SECOND,
   COOKIE_REPLIES_PER_SECOND_AND_SOURCE,
+  FALSE_RESPONSES_MAX,
   MAX_QUEUED_INITIATIONS,
   MAX_WAITING_PER_SOURCE,
   REJECT_AFTER_MESSAGES,
@@ -16,9 +17,9 @@ import { VERDICT, VERDICT_TRUNCATED } from '../../../dataplane/contract.ts';
 import { CookieChecker, CookieMaker } from '../../../dataplane/noise/cookie.ts';
 import type { Primitives } from '../../../dataplane/noise/primitives.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
-import { hasEndpoint, readEndpoint } from '../../../dataplane/wire/address.ts';
+import { type Endpoint, hasEndpoint, readEndpoint } from '../../../dataplane/wire/address.ts';
 import { cookieReply, initiation, response } from '../../../dataplane/wire/messages.ts';
-import { forger } from '../../support/forged.ts';
+import { forger, responseForger } from '../../support/forged.ts';
 import { implementations } from '../../support/native.ts';
 import { counting, udp, viewOf } from '../../support/packets.ts';
 import { SEED } from '../../support/seed.ts';
@@ -349,6 +350,8 @@ test('no byte of a response may differ, even where mac1 was made anew', (t) => {
     forged[i]! ^= 1 << (i % 8);
     maker.addMacs(forged, response.mac1, all.world.now);
     assertRefused(t, all, forged, 'response_invalid', `byte ${i}`);
+    // A few are computed, and here all of them should be.
+    all.responder.peer.falseResponses = 0;
   }
   all.responder.receive(message, elsewhere);
   t.not(all.responder.peer.current, null);
@@ -660,6 +663,55 @@ test('packets that waited for a confirmation go to where it came from', (t) => {
   world.run(100);
   t.deepEqual(endpointOf(responder), elsewhere);
   t.deepEqual(initiator.delivered, [answer]);
+});
+
+// ---- false responses -------------------------------------------------------------------------
+
+/** Somebody who sees each initiation is quicker than who is asked, from many addresses. */
+function answerFalsely({ world, initiator }: Scene, count: number): void {
+  const index = world.sent(INITIATION, initiator).at(-1)!.bytes.subarray(4, 8);
+  const forge = responseForger(initiator.publicKey);
+  const from = (i: number): Endpoint => ({ address: `203.0.113.${i % 250}`, port: 1_000 + i });
+  for (let i = 0; i < count; i += 64)
+    initiator.receiveAll(
+      Array.from({ length: 64 }, (_, n) => ({ bytes: forge(index), from: from(i + n) })),
+    );
+}
+
+test('false responses to one initiation cost few Diffie-Hellmans, and are asked for a cookie', (t) => {
+  const all = scene();
+  const { world, initiator } = all;
+  initiator.send(packet);
+  answerFalsely(all, 1_024);
+  const { response_invalid, cookie_sent = 0, cookie_withheld = 0 } = initiator.drops();
+  t.is(response_invalid, FALSE_RESPONSES_MAX);
+  t.is(cookie_sent + cookie_withheld, 1_024 - FALSE_RESPONSES_MAX);
+  t.is(world.sent(COOKIE, initiator).length, cookie_sent);
+  // The next try is another initiation, and nobody has been false to it.
+  world.loses = () => true;
+  world.run(6_000);
+  t.is(world.sent(INITIATION, initiator).length, 2);
+  t.is(initiator.peer.falseResponses, 0);
+});
+
+test('who answers truly behind false responses is asked for a cookie, and heard at the next try', (t) => {
+  const all = scene();
+  const { world, responder, initiator } = all;
+  initiator.send(packet);
+  answerFalsely(all, 64);
+  world.run(1_000);
+  const asked = world
+    .sent(COOKIE, initiator)
+    .filter(({ to }) => to.port === responder.endpoint.port);
+  t.is(asked.length, 1);
+  t.deepEqual(responder.delivered, []);
+  while (world.sent(INITIATION, initiator).length === 1) world.run(1);
+  answerFalsely(all, 64);
+  world.run(1_000);
+  const [first, second] = world.sent(RESPONSE, responder);
+  t.true(first!.bytes.subarray(response.mac2).every((byte) => byte === 0));
+  t.true(second!.bytes.subarray(response.mac2).some((byte) => byte !== 0));
+  t.deepEqual(responder.delivered, [packet]);
 });
 
 // ---- under load (5.3) ------------------------------------------------------------------------
