@@ -47,8 +47,10 @@ export const MAX_KEYPAIRS = 3 * MAX_PEERS;
 export const MAX_INDICES = 4 * MAX_PEERS;
 /** Packets kept for a peer without a keypair; the oldest goes first. */
 export const MAX_STAGED_PER_PEER = 32;
-/** Bytes kept for all peers without a keypair. */
+/** Bytes kept for all peers without a keypair; the oldest go first. */
 export const MAX_STAGED_BYTES = 8 * 1024 * 1024;
+/** How long a packet is kept at most: no handshake that it waits for lasts longer. */
+export const STAGED_TIME_MS = REJECT_AFTER_TIME_MS;
 /** Initiations waiting for their Diffie-Hellmans. */
 export const MAX_QUEUED_INITIATIONS = 4_096;
 /** Waiting initiations from which on the house is under load (the kernel: queue / 8). */

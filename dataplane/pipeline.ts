@@ -13,7 +13,6 @@ import {
   INITIATIONS_PER_TURN,
   MAX_FLOWS,
   MAX_PEERS,
-  TIMERS_PER_TURN,
   TOO_BIG_BURST,
   TOO_BIG_INTERVAL_MS,
 } from './constants.ts';
@@ -406,7 +405,7 @@ export class Pipeline {
   expire(now: number, wallMs: number): void {
     if (this.nextTimeout(now) > now) return;
     this.#begin(now, wallMs);
-    this.#tunnel.timers.expire(now, TIMERS_PER_TURN);
+    this.#tunnel.expire(now);
     this.#receiver.takeInitiations(this.#initiationsPerTurn(), now);
   }
 
@@ -419,7 +418,7 @@ export class Pipeline {
 
   /** When `expire` must be called at the latest; infinite when nothing is due. */
   nextTimeout(now: number): number {
-    return this.#receiver.waitingInitiations > 0 ? now : this.#tunnel.timers.nextDeadline;
+    return this.#receiver.waitingInitiations > 0 ? now : this.#tunnel.nextDeadline;
   }
 
   // ---- configuration and statistics ----
@@ -429,7 +428,7 @@ export class Pipeline {
     this.#begin(now, wallMs);
     const gone = new Set<number>();
     for (const key of change.removed) this.#remove(key, gone);
-    this.#tunnel.dropStagedFrom(gone);
+    this.#tunnel.staging.forgetFrom(gone);
     for (const config of change.updated) this.#update(config);
     for (const config of change.added) {
       const peer = this.#tunnel.addPeer(config);

@@ -2,7 +2,7 @@
 // whatever its addresses are, and whatever arrives is delivered. It is the WireGuard of the gateway
 // itself, so it renews keys, answers calls and keeps alive as that does.
 
-import { INITIATIONS_PER_TURN, TIMERS_PER_TURN } from '../constants.ts';
+import { INITIATIONS_PER_TURN } from '../constants.ts';
 import { DESCRIPTOR_WORDS, LENGTH, OFFSET, type PeerConfig } from '../contract.ts';
 import type { TypeScriptEngine } from '../io/engine.ts';
 import { derivePublicKey } from '../noise/keys.ts';
@@ -161,15 +161,13 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
 
   /** When `expire` must be called at the latest, ms; infinite when nothing is due. */
   nextTimeout(): number {
-    return this.receiver.waitingInitiations > 0
-      ? this.#around.now
-      : this.tunnel.timers.nextDeadline;
+    return this.receiver.waitingInitiations > 0 ? this.#around.now : this.tunnel.nextDeadline;
   }
 
   /** Fires the timers that are due. */
   expire(): void {
     this.tunnel.wallMs = this.#around.wallMs;
-    this.tunnel.timers.expire(this.#around.now, TIMERS_PER_TURN);
+    this.tunnel.expire(this.#around.now);
     this.receiver.takeInitiations(INITIATIONS_PER_TURN, this.#around.now);
   }
 }

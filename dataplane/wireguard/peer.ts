@@ -2,22 +2,13 @@
 // keypair. It holds state and its own small rules; the way of a packet is in receive.ts and
 // send.ts.
 
-import { MAX_STAGED_PER_PEER } from '../constants.ts';
 import type { PeerConfig } from '../contract.ts';
 import type { CookieMaker } from '../noise/cookie.ts';
 import type { InitiatorState, NoisePeer } from '../noise/handshake.ts';
 import { TIMESTAMP_BYTES } from '../constants.ts';
 import type { Keypair } from './keypair.ts';
+import type { StagedPacket } from './staging.ts';
 import { PeerTimers } from './timers.ts';
-
-/** A packet that waits for a keypair: its virtio_net_hdr and itself, copied out of the arena. */
-export interface StagedPacket {
-  readonly bytes: Uint8Array;
-  /** Bytes of the header before the packet. */
-  readonly headerBytes: number;
-  /** Slot of the peer that it comes from, -1 for none. */
-  readonly from: number;
-}
 
 /** One peer of the tunnel. */
 export class Peer implements NoisePeer {
@@ -53,8 +44,8 @@ export class Peer implements NoisePeer {
   cookieMaker: CookieMaker | null = null;
 
   readonly timers = new PeerTimers();
+  /** What waits for a keypair, the oldest first; staging.ts puts it there and takes it away. */
   readonly staged: StagedPacket[] = [];
-  stagedBytes = 0;
 
   /** Bytes of UDP payload since the last sample. */
   rxBytes = 0;
@@ -116,37 +107,5 @@ export class Peer implements NoisePeer {
   countSent(bytes: number): void {
     this.txBytes += bytes;
     this.hasNews = true;
-  }
-
-  /** Keeps a packet; returns how many older ones had to go. */
-  stage(packet: StagedPacket): number {
-    this.staged.push(packet);
-    this.stagedBytes += packet.bytes.length;
-    if (this.staged.length <= MAX_STAGED_PER_PEER) return 0;
-    this.dropOldestStaged();
-    return 1;
-  }
-
-  dropOldestStaged(): void {
-    const oldest = this.staged.shift();
-    if (oldest !== undefined) this.stagedBytes -= oldest.bytes.length;
-  }
-
-  /** Forgets the staged packets that come from some other peers, named by their slots. */
-  dropStagedFrom(slots: ReadonlySet<number>): void {
-    let kept = 0;
-    for (const packet of this.staged) {
-      if (slots.has(packet.from)) this.stagedBytes -= packet.bytes.length;
-      else this.staged[kept++] = packet;
-    }
-    this.staged.length = kept;
-  }
-
-  /** Forgets all staged packets; returns how many there were. */
-  clearStaged(): number {
-    const count = this.staged.length;
-    this.staged.length = 0;
-    this.stagedBytes = 0;
-    return count;
   }
 }

@@ -3,7 +3,6 @@
 // keepalives (paper, sections 5.4, 6.2 to 6.5).
 
 import {
-  MAX_STAGED_BYTES,
   REKEY_AFTER_TIME_MS,
   REKEY_TIMEOUT_MS,
   SLOT_BYTES,
@@ -58,7 +57,7 @@ export class Sender {
   ): void {
     const keypair = peer.current;
     if (keypair === null || !keypair.canSend(now)) {
-      this.#stage(peer, batch, i, headerBytes, from);
+      this.#stage(peer, batch, i, headerBytes, from, now);
       this.initiate(peer, false, now);
       return;
     }
@@ -114,10 +113,10 @@ export class Sender {
 
   /** Sends what waited for a keypair. The batch of packets must be idle. */
   sendStaged(peer: Peer, now: number): void {
-    const staged = peer.staged.length;
+    this.#tunnel.expireStaged(now);
+    const staged = this.#tunnel.staging.take(peer);
     const batch = this.#tunnel.engine.packets;
-    for (let i = 0; i < staged; i++) {
-      const packet = peer.staged[i]!;
+    for (const [i, packet] of staged.entries()) {
       const at = i * DESCRIPTOR_WORDS;
       const offset = i * SLOT_BYTES + SLOT_HEADROOM_BYTES;
       const header = offset - VIRTIO_HEADER_BYTES;
@@ -126,13 +125,20 @@ export class Sender {
       batch.descriptors[at + OFFSET] = offset;
       batch.descriptors[at + LENGTH] = packet.bytes.length - packet.headerBytes;
     }
-    this.#tunnel.dropStaged(peer, reasons.none);
-    batch.count = staged;
-    for (let i = 0; i < staged; i++) this.sendPacket(peer, batch, i, VIRTIO_HEADER_BYTES, now);
+    batch.count = staged.length;
+    for (let i = 0; i < staged.length; i++)
+      this.sendPacket(peer, batch, i, VIRTIO_HEADER_BYTES, now);
     this.#sealFor(peer, batch, now);
   }
 
-  #stage(peer: Peer, batch: Batch, i: number, headerBytes: number, from: number): void {
+  #stage(
+    peer: Peer,
+    batch: Batch,
+    i: number,
+    headerBytes: number,
+    from: number,
+    now: number,
+  ): void {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     d[at + VERDICT] = VERDICT_DROP;
@@ -142,11 +148,7 @@ export class Sender {
       return tunnel.drop(peer.isElsewhere ? reasons.peer_elsewhere : reasons.peer_no_endpoint);
     const start = d[at + OFFSET]! - headerBytes;
     const bytes = batch.bytes.slice(start, d[at + OFFSET]! + d[at + LENGTH]!);
-    if (tunnel.stagedBytes + bytes.length > MAX_STAGED_BYTES)
-      return tunnel.drop(reasons.staged_overflow);
-    const before = peer.stagedBytes;
-    const dropped = peer.stage({ bytes, headerBytes, from });
-    tunnel.stagedBytes += peer.stagedBytes - before;
+    const dropped = tunnel.staging.add(peer, { bytes, headerBytes, from, at: now });
     for (let n = 0; n < dropped; n++) tunnel.drop(reasons.staged_overflow);
   }
 

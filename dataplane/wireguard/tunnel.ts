@@ -8,6 +8,7 @@ import {
   MAX_PEERS,
   MAX_QUEUED_INITIATIONS,
   REJECT_AFTER_TIME_MS,
+  TIMERS_PER_TURN,
 } from '../constants.ts';
 import type { EndpointLayout, PacketEngine, PeerConfig, PeerSample } from '../contract.ts';
 import { CookieChecker, CookieMaker } from '../noise/cookie.ts';
@@ -35,6 +36,7 @@ import { IndexTable } from './index-table.ts';
 import { Keypair } from './keypair.ts';
 import { Peer } from './peer.ts';
 import { RateLimiter } from './rate-limiter.ts';
+import { Staging } from './staging.ts';
 import { type TimerActions, Timers } from './timers.ts';
 
 /** Distance at which peers that were heard before a restart are sent an initiation. */
@@ -74,8 +76,7 @@ export class Tunnel {
   readonly timers: Timers<Peer>;
   /** Unix time, set at the beginning of each turn; what people and TAI64N see. */
   wallMs = 0;
-  /** Bytes staged for all peers. */
-  stagedBytes = 0;
+  readonly staging = new Staging();
   readonly #keys: TransportKeys = createTransportKeys();
   readonly #peers = new Map<string, Peer>();
   readonly #freeSlots: number[] = [];
@@ -301,21 +302,26 @@ export class Tunnel {
 
   /** Forgets what is staged for a peer, counting each packet unless the reason is none. */
   dropStaged(peer: Peer, reason: number): void {
-    this.stagedBytes -= peer.stagedBytes;
-    const count = peer.clearStaged();
+    const { length } = this.staging.take(peer);
     if (reason === reasons.none) return;
-    for (let i = 0; i < count; i++) this.drop(reason);
+    for (let i = 0; i < length; i++) this.drop(reason);
   }
 
-  /** Forgets what peers that are gone, named by their slots, had sent to others and still waits. */
-  dropStagedFrom(gone: ReadonlySet<number>): void {
-    if (this.stagedBytes === 0 || gone.size === 0) return;
-    for (const peer of this.#peers.values()) {
-      if (peer.stagedBytes === 0) continue;
-      this.stagedBytes -= peer.stagedBytes;
-      peer.dropStagedFrom(gone);
-      this.stagedBytes += peer.stagedBytes;
-    }
+  /** When `expire` has something to do; infinite when nothing is due. */
+  get nextDeadline(): number {
+    return Math.min(this.timers.nextDeadline, this.staging.nextDeadline);
+  }
+
+  /** Fires timers that are due, and forgets what has waited for too long. */
+  expire(now: number): void {
+    this.timers.expire(now, TIMERS_PER_TURN);
+    this.expireStaged(now);
+  }
+
+  /** Forgets, and counts, what has waited for too long. */
+  expireStaged(now: number): void {
+    const count = this.staging.expire(now);
+    for (let i = 0; i < count; i++) this.drop(reasons.staged_expired);
   }
 
   /** Takes the news of every peer that has any. */

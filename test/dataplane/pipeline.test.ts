@@ -2,7 +2,7 @@
 // double and reorder; every rule of the paper's section 6, the gates for inner packets, and change.
 
 import test from 'ava';
-import { BUSY_BATCH_DATAGRAMS } from '../../dataplane/constants.ts';
+import { BUSY_BATCH_DATAGRAMS, STAGED_TIME_MS } from '../../dataplane/constants.ts';
 import {
   FAULT_TUN_WRITE,
   FAULT_UDP_SEND,
@@ -758,6 +758,24 @@ test('keys are forgotten also when all handshakes fail', (t) => {
   world.run(20 * MINUTE);
   t.is(gateway.engine.liveKeys, 0);
   t.is(gateway.nextTimeout(), Number.POSITIVE_INFINITY);
+});
+
+test('what waits for a device that never confirms its session is not delivered much later', (t) => {
+  const { world, gateway, clients } = gatewayAndClients(1);
+  const client = clients[0]!;
+  const down = (data: string): Uint8Array =>
+    udp({ source: '192.0.2.1', destination: '10.0.0.2', data });
+  // Answered, but not heard since: the gateway does not know where it is, and cannot call it.
+  world.loses = ({ bytes }) => bytes[0] === RESPONSE;
+  client.connect();
+  world.run(100);
+  gateway.send(down('old'));
+  world.remove(client);
+  world.run(STAGED_TIME_MS - 1_000);
+  t.is(gateway.drops()['staged_expired'], undefined);
+  world.run(2_000);
+  t.like(gateway.drops(), { staged_expired: 1 });
+  t.is(world.sent(0, gateway).length, 1);
 });
 
 // ---- bad links -------------------------------------------------------------------------------

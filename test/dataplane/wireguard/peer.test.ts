@@ -1,7 +1,6 @@
 // A peer's own small rules: what it counts and what it keeps.
 
 import test from 'ava';
-import { MAX_STAGED_PER_PEER } from '../../../dataplane/constants.ts';
 import { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { counting } from '../../support/packets.ts';
 import { peer as configOf } from '../../support/simulation.ts';
@@ -16,12 +15,6 @@ function makePeer(): Peer {
   );
 }
 
-function stage(peer: Peer, count: number, length = 10): number[] {
-  return Array.from({ length: count }, (_, i) =>
-    peer.stage({ bytes: counting(length, i), from: -1, headerBytes: 0 }),
-  );
-}
-
 test('a peer begins without keypairs, endpoint news or staged packets', (t) => {
   t.like(makePeer(), {
     id: 'key',
@@ -33,7 +26,7 @@ test('a peer begins without keypairs, endpoint news or staged packets', (t) => {
     initiator: null,
     latestHandshakeMs: null,
     hasNews: false,
-    stagedBytes: 0,
+    staged: [],
   });
 });
 
@@ -45,52 +38,6 @@ test('what is received and sent is counted and is news', (t) => {
   const other = makePeer();
   other.countSent(7);
   t.like(other, { rxBytes: 0, txBytes: 7, hasNews: true });
-});
-
-test('staged packets are kept in order, and their bytes counted', (t) => {
-  const peer = makePeer();
-  t.deepEqual(stage(peer, 3, 10), [0, 0, 0]);
-  t.deepEqual(
-    peer.staged.map((packet) => packet.bytes[0]),
-    [0, 1, 2],
-  );
-  t.is(peer.stagedBytes, 30);
-});
-
-test('one packet too many costs the oldest', (t) => {
-  const peer = makePeer();
-  const dropped = stage(peer, MAX_STAGED_PER_PEER + 2);
-  t.deepEqual(dropped.slice(-3), [0, 1, 1]);
-  t.is(peer.staged.length, MAX_STAGED_PER_PEER);
-  t.is(peer.staged[0]!.bytes[0], 2);
-  t.is(peer.stagedBytes, 10 * MAX_STAGED_PER_PEER);
-});
-
-test('forgetting the staged packets leaves none, and says how many there were', (t) => {
-  const peer = makePeer();
-  stage(peer, 5);
-  t.is(peer.clearStaged(), 5);
-  t.is(peer.clearStaged(), 0);
-  t.like(peer, { stagedBytes: 0 });
-  t.is(peer.staged.length, 0);
-});
-
-test('dropping the oldest of none does nothing', (t) => {
-  const peer = makePeer();
-  peer.dropOldestStaged();
-  t.is(peer.stagedBytes, 0);
-});
-
-test('what waits from some peers is forgotten, the rest stays in order and is counted', (t) => {
-  const peer = makePeer();
-  for (const [i, from] of [3, 4, -1, 3, 5].entries())
-    peer.stage({ bytes: counting(10 + i), headerBytes: 0, from });
-  peer.dropStagedFrom(new Set([3, 5]));
-  t.deepEqual(
-    peer.staged.map(({ from }) => from),
-    [4, -1],
-  );
-  t.is(peer.stagedBytes, 11 + 12);
 });
 
 test('a configuration is copied, the preshared key into its place', (t) => {

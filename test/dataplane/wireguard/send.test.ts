@@ -72,7 +72,7 @@ test('the newest packets are kept, the oldest dropped and counted', (t) => {
   world.run(100);
   t.deepEqual(responder.delivered, packets.slice(8));
   t.deepEqual(initiator.drops(), { staged_overflow: 8 });
-  t.is(initiator.tunnel.stagedBytes, 0);
+  t.is(initiator.tunnel.staging.bytes, 0);
 });
 
 test('a staged packet is a copy: the arena may be used again', (t) => {
@@ -128,26 +128,32 @@ test('a packet that was staged without a header gets an empty one', (t) => {
   t.deepEqual(seen, new Uint8Array(VIRTIO_HEADER_BYTES));
 });
 
-test('the bytes staged for all peers are bounded', (t) => {
+test('the bytes staged for all peers are bounded, and the oldest packets go first', (t) => {
   const { world, initiator } = twoTunnels();
   const { tunnel, engine, sender } = initiator;
   const large = counting(60_000, 0x45);
-  for (let i = 0; i < 8; i++) {
-    const to = initiator.addPeer(
+  const peers = Array.from({ length: 8 }, (_, i) =>
+    initiator.addPeer(
       peer({
         key: Buffer.from(counting(32, 9 * i + 1)).toString('base64'),
         endpoint: { address: '192.0.2.9', port: 9 },
       }),
-    );
+    ),
+  );
+  for (const to of peers) {
     for (let n = 0; n < MAX_STAGED_PER_PEER; n++) {
       engine.acceptPacket(large);
       sender.sendPacket(to, engine.packets, 0, 0, world.now);
       engine.packets.count = 0;
-      if (tunnel.stagedBytes > MAX_STAGED_BYTES) t.fail(`${tunnel.stagedBytes}`);
+      if (tunnel.staging.bytes > MAX_STAGED_BYTES) t.fail(`${tunnel.staging.bytes}`);
     }
   }
   const kept = Math.floor(MAX_STAGED_BYTES / 60_000);
   t.is(initiator.drops()['staged_overflow'], 8 * MAX_STAGED_PER_PEER - kept);
+  t.deepEqual(
+    peers.map(({ staged }) => staged.length),
+    [0, 0, 0, kept - 4 * MAX_STAGED_PER_PEER, 32, 32, 32, 32],
+  );
 });
 
 test('a packet for a peer without an endpoint is dropped, and no handshake begun', (t) => {

@@ -1,0 +1,85 @@
+// Packets that wait for a keypair: a few for each peer, bounded in all, and none for longer than
+// any key lives. Where there is no room, the oldest goes first.
+
+import { MAX_STAGED_BYTES, MAX_STAGED_PER_PEER, STAGED_TIME_MS } from '../constants.ts';
+import type { Peer } from './peer.ts';
+
+/** What waits: its virtio_net_hdr and the packet, copied out of the arena. */
+export interface Waiting {
+  readonly bytes: Uint8Array;
+  /** Bytes of the header before the packet. */
+  readonly headerBytes: number;
+  /** Slot of the peer that it comes from, -1 for none. */
+  readonly from: number;
+  /** When it began to wait. */
+  readonly at: number;
+}
+
+/** The same between its neighbours among all that wait. */
+export interface StagedPacket extends Waiting {
+  readonly peer: Peer;
+  older: StagedPacket | null;
+  newer: StagedPacket | null;
+}
+
+/** The staged packets of all peers. */
+export class Staging {
+  #oldest: StagedPacket | null = null;
+  #newest: StagedPacket | null = null;
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** When `expire` has something to do; infinite while nothing waits. */
+  get nextDeadline(): number {
+    return this.#oldest === null ? Number.POSITIVE_INFINITY : this.#oldest.at + STAGED_TIME_MS;
+  }
+
+  /** Keeps a packet; returns how many older ones had to go. */
+  add(peer: Peer, waiting: Waiting): number {
+    const packet: StagedPacket = { ...waiting, peer, older: this.#newest, newer: null };
+    if (this.#newest === null) this.#oldest = packet;
+    else this.#newest.newer = packet;
+    this.#newest = packet;
+    this.#bytes += packet.bytes.length;
+    peer.staged.push(packet);
+    let gone = 0;
+    if (peer.staged.length > MAX_STAGED_PER_PEER) gone += this.#forget(peer.staged[0]!);
+    while (this.#bytes > MAX_STAGED_BYTES) gone += this.#forget(this.#oldest!);
+    return gone;
+  }
+
+  /** Takes away what waits for a peer, in order. */
+  take(peer: Peer): readonly Waiting[] {
+    const packets = peer.staged.slice();
+    for (const packet of packets) this.#forget(packet);
+    return packets;
+  }
+
+  /** Forgets what came from some peers, named by their slots. */
+  forgetFrom(slots: ReadonlySet<number>): void {
+    if (slots.size === 0) return;
+    for (let packet = this.#oldest; packet !== null; packet = packet.newer)
+      if (slots.has(packet.from)) this.#forget(packet);
+  }
+
+  /** Forgets what has waited for too long; returns how many that were. */
+  expire(now: number): number {
+    let gone = 0;
+    while (this.nextDeadline <= now) gone += this.#forget(this.#oldest!);
+    return gone;
+  }
+
+  #forget(packet: StagedPacket): 1 {
+    const { peer, older, newer } = packet;
+    if (older === null) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === null) this.#newest = older;
+    else newer.older = older;
+    peer.staged.splice(peer.staged.indexOf(packet), 1);
+    this.#bytes -= packet.bytes.length;
+    return 1;
+  }
+}
