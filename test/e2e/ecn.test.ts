@@ -1,0 +1,118 @@
+// Congestion marks (ECN) and service classes: what the gateway sends has class 0 outside, whatever
+// the packet inside has, and the one inside arrives as it was sent, whatever befell the one outside.
+// dataplane/wireguard/decisions/2026-11-22-ecn.md.
+
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import test from 'ava';
+import { type Host, stop } from '../support/namespaces.ts';
+import { Postern, until } from '../support/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  GATEWAY6_BOB,
+  LAN4,
+  LAN6,
+} from '../support/topology.ts';
+import { enrol } from './people.ts';
+
+/** Voice that can be told of congestion (ECT(0)), and a packet that was told (CE). */
+const CLASSES = [0xba, 0x03];
+const PINGS = 3;
+/** By path: a package among the development dependencies brings another program of that name. */
+const NFT = '/usr/sbin/nft';
+/** On its way to the gateway every datagram meets congestion. */
+const CONGESTED = `table inet congested {
+  chain out {
+    type filter hook output priority 0;
+    udp dport 51820 ip ecn set ce
+    udp dport 51820 ip6 ecn set ce
+  }
+}`;
+const ETHERNET = 1;
+
+/** Writes down the class of every packet that matches, in the order of their coming. */
+class Capture {
+  readonly #file = join(mkdtempSync(join(tmpdir(), 'postern-ecn-')), 'wire.pcap');
+  readonly #tcpdump: ChildProcess;
+
+  constructor(host: Host, name: string, ...filter: string[]) {
+    const options = ['-i', name, '-U', '--immediate-mode', '-Z', 'root', '-w', this.#file];
+    this.#tcpdump = host.start('tcpdump', [...options, ...filter]);
+  }
+
+  async ready(): Promise<this> {
+    let said = '';
+    this.#tcpdump.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await until('tcpdump listens', () => said.includes('listening on'));
+    return this;
+  }
+
+  seen(): number[] {
+    return classesIn(readFileSync(this.#file));
+  }
+
+  async stop(): Promise<void> {
+    await stop(this.#tcpdump);
+    rmSync(dirname(this.#file), { recursive: true });
+  }
+}
+
+/** The classes of the IP packets in a pcap file (little-endian); half a packet is none. */
+function classesIn(pcap: Buffer): number[] {
+  const header = pcap.length >= 24 && pcap.readUInt32LE(20) === ETHERNET ? 14 : 0;
+  const found: number[] = [];
+  for (let at = 24; at + 16 <= pcap.length;) {
+    const packet = at + 16 + header;
+    at += 16 + pcap.readUInt32LE(at + 8);
+    if (at > pcap.length) break;
+    const first = pcap.readUInt16BE(packet);
+    found.push(first >> 12 === 4 ? first & 0xff : (first >> 4) & 0xff);
+  }
+  return found;
+}
+
+test.serial('class 0 outside, and inside what was sent, over IPv4 and IPv6', async (t) => {
+  t.timeout(120_000);
+  const { network, alice, bob, gateway, lan } = await buildTopology('ec');
+  t.teardown(() => network.remove());
+  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+  await postern.start();
+  t.teardown(() => postern.stop());
+  for (const [host, email, endpoint, outer] of [
+    [alice, 'alice@example.test', `${GATEWAY4}:51820`, 'g0'],
+    [bob, 'bob@example.test', `[${GATEWAY6_BOB}]:51820`, 'g2'],
+  ] as const) {
+    const { client } = await enrol(postern, host, email, endpoint);
+    await host.run(NFT, CONGESTED);
+    for (const to of [LAN4, LAN6]) {
+      t.true(await canPing(host, to));
+      const ping = to === LAN4 ? 'icmp' : 'icmp6 and ip6[40] >= 128 and ip6[40] <= 129';
+      for (const wanted of CLASSES) {
+        const says = `${email} to ${to}, ${wanted}`;
+        const captures = await Promise.all([
+          new Capture(gateway, outer, '-Q', 'in', 'udp dst port 51820').ready(),
+          new Capture(gateway, outer, '-Q', 'out', 'udp src port 51820').ready(),
+          new Capture(lan, 'l0', ping).ready(),
+          new Capture(host, client.interfaceName, ping).ready(),
+        ]);
+        await host.run('ping', '-n', '-Q', `${wanted}`, '-c', `${PINGS}`, '-i', '0.2', to);
+        // Inside there are requests and answers, which have the class of the request.
+        const least = [PINGS, PINGS, 2 * PINGS, 2 * PINGS];
+        const isSeen = (): boolean => captures.every((each, i) => each.seen().length >= least[i]!);
+        await until(`all is seen: ${says}`, isSeen, 5_000);
+        const [arrived, sent, atLan, atClient] = captures.map((each) => each.seen());
+        await Promise.all(captures.map((each) => each.stop()));
+        t.deepEqual([...new Set(arrived)], [3], `congestion was met: ${says}`);
+        t.deepEqual([...new Set(sent)], [0], `outside: ${says}`);
+        const unchanged = Array.from({ length: 2 * PINGS }, () => wanted);
+        t.deepEqual(atLan, unchanged, `at the lan: ${says}`);
+        t.deepEqual(atClient, unchanged, `at the client: ${says}`);
+      }
+    }
+  }
+});
