@@ -26,11 +26,28 @@ export function addressValue(bytes: Uint8Array): bigint {
   return BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 }
 
+/** From the first address to the last one; kept, because there may be thousands of rules. */
+interface Range {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+const ranges = new WeakMap<RuleConfig, Range>();
+
+function rangeOf(one: RuleConfig): Range {
+  const known = ranges.get(one);
+  if (known !== undefined) return known;
+  const size = 1n << BigInt(one.address.length * 8 - one.prefixBits);
+  const first = (addressValue(one.address) / size) * size;
+  const range = { first, last: first + size - 1n };
+  ranges.set(one, range);
+  return range;
+}
+
 function covers(one: RuleConfig, packet: SlowPacket): boolean {
-  const bits = packet.version === 4 ? 32 : 128;
-  if (one.address.length * 8 !== bits) return false;
-  const hostBits = BigInt(bits - one.prefixBits);
-  return addressValue(one.address) >> hostBits === packet.destination >> hostBits;
+  if (one.address.length !== (packet.version === 4 ? 4 : 16)) return false;
+  const { first, last } = rangeOf(one);
+  return first <= packet.destination && packet.destination <= last;
 }
 
 /** One scope, as the law words it: accept with ports, drop with ports, accept, drop. */
