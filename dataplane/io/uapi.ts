@@ -5,6 +5,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { PeerTotals } from '../totals.ts';
 import { type Endpoint, formatAddress } from '../wire/address.ts';
 
@@ -42,10 +43,15 @@ export async function openUapi(
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
   if (await isAlive(path)) throw new Error(`another process answers at ${path}`);
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  // Who has asked may say that it says no more, and is still answered.
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    converse(socket, device);
+    socket.on('error', () => socket.destroy());
+    converse(socket, device).then(
+      () => socket.destroySoon(),
+      () => socket.destroy(),
+    );
   });
   server.maxConnections = CONNECTIONS_MAX;
   await listen(server, path);
@@ -89,16 +95,25 @@ async function listen(server: Server, path: string): Promise<void> {
 }
 
 /** Answers until the other end is gone, or has said too much or nothing for too long. */
-function converse(socket: Socket, device: () => UapiDevice): void {
+async function converse(socket: Socket, device: () => UapiDevice): Promise<void> {
   const conversation = new Conversation(device);
   socket.setEncoding('utf8');
   socket.setTimeout(IDLE_MS, () => socket.destroy());
-  socket.on('error', () => socket.destroy());
-  socket.on('data', (chunk: string) => {
-    const answers = conversation.take(chunk);
-    if (answers === null) return void socket.destroy();
-    for (const answer of answers) socket.write(answer);
-  });
+  for await (const chunk of socket as AsyncIterable<string>) {
+    if (!conversation.hear(chunk)) break;
+    // One answer at a time, and the next one only when the other end has taken it: thousands of
+    // operations may come at once, and of thousands of peers an answer has megabytes.
+    for (let answer = conversation.answer(); answer !== null; answer = conversation.answer()) {
+      await write(socket, answer);
+      await turn();
+    }
+  }
+}
+
+function write(socket: Socket, text: string): Promise<void> {
+  return new Promise((resolve, reject) =>
+    socket.write(text, (error) => (error ? reject(error) : resolve())),
+  );
 }
 
 /** What one end has said and was not answered yet: operations, each ended by an empty line. */
@@ -110,17 +125,19 @@ export class Conversation {
     this.#device = device;
   }
 
-  /** Takes a piece of text; returns an answer to each operation that it ends, null to too much. */
-  take(chunk: string): string[] | null {
+  /** Takes a piece of text; false when it is too much. */
+  hear(chunk: string): boolean {
     this.#text += chunk;
-    if (this.#text.length > REQUEST_BYTES_MAX) return null;
-    const answers = [];
-    for (let end = this.#text.indexOf('\n\n'); end >= 0; end = this.#text.indexOf('\n\n')) {
-      const operation = this.#text.slice(0, end);
-      this.#text = this.#text.slice(end + 2);
-      answers.push(answerTo(operation, this.#device));
-    }
-    return answers;
+    return this.#text.length <= REQUEST_BYTES_MAX;
+  }
+
+  /** The answer to the first operation that was heard to its end and not answered, or null. */
+  answer(): string | null {
+    const end = this.#text.indexOf('\n\n');
+    if (end < 0) return null;
+    const operation = this.#text.slice(0, end);
+    this.#text = this.#text.slice(end + 2);
+    return answerTo(operation, this.#device);
   }
 }
 

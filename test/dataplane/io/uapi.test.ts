@@ -66,8 +66,12 @@ function folder(t: ExecutionContext): string {
   return join(path, 'wireguard');
 }
 
-async function open(t: ExecutionContext, path = folder(t)): Promise<string> {
-  const uapi = await openUapi('wg-test', () => device, path);
+async function open(
+  t: ExecutionContext,
+  path = folder(t),
+  asked: () => UapiDevice = () => device,
+): Promise<string> {
+  const uapi = await openUapi('wg-test', asked, path);
   t.teardown(() => uapi.close());
   return join(path, 'wg-test.sock');
 }
@@ -133,6 +137,77 @@ test('who never ends an operation is cut off', async (t) => {
   socket.write('x'.repeat(100_000));
   await once(socket, 'close');
   t.pass();
+});
+
+/** Reads to the end. */
+async function readAll(socket: Socket): Promise<string> {
+  let read = '';
+  for await (const piece of socket as AsyncIterable<string>) read += piece;
+  return read;
+}
+
+/** An answer of megabytes: more than lies between two ends of a socket. */
+function thousandsOfPeers(): UapiDevice['peers'] {
+  return Array.from({ length: 5_000 }, () => [...device.peers]).flat();
+}
+
+/** Turns of the event loop, in which everything that is ready has its part. */
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('who asks many times at once is told again only when it has taken the last answer', async (t) => {
+  const operations = 4;
+  const peers = thousandsOfPeers();
+  let asked = 0;
+  const path = await open(t, folder(t), () => {
+    asked++;
+    return { ...device, peers };
+  });
+  const socket = await dial(t, path);
+  socket.write('get=1\n\n'.repeat(operations));
+  while (asked === 0) await turns(1);
+  await turns(100);
+  t.is(asked, 1);
+  socket.end();
+  t.is((await readAll(socket)).split('errno=0').length - 1, operations);
+  t.is(asked, operations);
+});
+
+test('other work goes on between the answers to a thousand operations', async (t) => {
+  const operations = 1_000;
+  let asked = 0;
+  const path = await open(t, folder(t), () => {
+    asked++;
+    return { ...device, peers: [] };
+  });
+  const socket = await dial(t, path);
+  socket.end('get=1\n\n'.repeat(operations));
+  const answered = readAll(socket);
+  while (asked === 0) await turns(1);
+  await turns(10);
+  t.true(asked < 100, `${asked} were answered in a few turns`);
+  t.is((await answered).split('errno=0').length - 1, operations);
+});
+
+test('who says no more after asking is answered', async (t) => {
+  const socket = await dial(t, await open(t));
+  socket.end('get=1\n\nget=1\n\nset=1\n\n');
+  t.is(await readAll(socket), `${wanted}${wanted}errno=1\n\n`);
+});
+
+test('who goes away in the middle of an answer leaves the socket to others', async (t) => {
+  const peers = thousandsOfPeers();
+  const path = await open(t, folder(t), () => ({ ...device, peers }));
+  // As many as may be there at a time, once over.
+  for (let i = 0; i < 20; i++) {
+    const socket = await dial(t, path);
+    socket.write('get=1\n\n'.repeat(4));
+    await once(socket, 'data');
+    socket.destroy();
+    await once(socket, 'close');
+  }
+  t.regex(await ask(t, path, 'get=2\n\n'), /^errno=71/);
 });
 
 test('closing ends conversations and removes the socket', async (t) => {

@@ -73,9 +73,9 @@ function converse(device: UapiDevice, said: Uint8Array, pieceBytes: number): str
   const answers: string[] = [];
   for (let at = 0; at < said.length; at += pieceBytes) {
     const piece = decoder.write(Buffer.from(said.subarray(at, at + pieceBytes)));
-    const answer = conversation.take(piece);
-    if (answer === null) return null;
-    answers.push(...answer);
+    if (!conversation.hear(piece)) return null;
+    for (let answer = conversation.answer(); answer !== null; answer = conversation.answer())
+      answers.push(answer);
   }
   return answers;
 }
