@@ -22,6 +22,7 @@ import { enrol, type Person } from './people.ts';
 
 /** Of this test alone: the sockets that `wg` asks lie in one folder for all hosts. */
 const INTERFACE = 'wg-either';
+const HEADING = `interface: ${INTERFACE}\n`;
 
 /** The fields of `wg show ... dump` of the only peer. */
 async function dumpOf(host: Topology['alice'], name: string): Promise<string[][]> {
@@ -57,11 +58,35 @@ async function tellsTheSame(
   const moved = { sent: Number(atClient[6]), received: Number(atClient[5]) };
   t.true(Math.abs(Number(atGateway[5]) - (moved.sent - before.sent)) < 1_000, 'what it sent');
   t.true(Math.abs(Number(atGateway[6]) - (moved.received - before.received)) < 1_000);
-  const { stdout } = await w.gateway.run('wg', 'show', INTERFACE);
-  t.regex(stdout, /interface: wg-either\n {2}public key: .+\n {2}private key: \(hidden\)\n/);
-  t.true(stdout.includes(`peer: ${keys.publicKey}\n  preshared key: (hidden)\n  endpoint: `));
-  t.regex(stdout, /latest handshake: .*(second|Now)/);
+  for (const words of [[INTERFACE], []]) {
+    const { stdout } = await w.gateway.run('wg', 'show', ...words);
+    const shown = stdout.split(/^(?=interface: )/m).filter((each) => each.startsWith(HEADING));
+    t.is(shown.length, 1, words.length > 0 ? 'asked by name' : 'asked for all');
+    const [told = ''] = shown;
+    t.regex(told, /interface: wg-either\n {2}public key: .+\n {2}private key: \(hidden\)\n/);
+    t.true(told.includes(`peer: ${keys.publicKey}\n  preshared key: (hidden)\n  endpoint: `));
+    t.regex(told, /latest handshake: .*(second|Now)/);
+  }
   return moved;
+}
+
+/** `wg show` without a name finds the interface by its socket, among those of the clients. */
+async function isFoundWithoutName(t: ExecutionContext, w: Topology): Promise<void> {
+  const { stdout: names } = await w.gateway.run('wg', 'show', 'interfaces');
+  t.true(names.trim().split(/\s+/).includes(INTERFACE), names);
+  const { stdout: dump } = await w.gateway.run('wg', 'show', 'all', 'dump');
+  const lines = dump
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t'))
+    .filter(([name]) => name === INTERFACE);
+  // The keys of the interface and of each peer; the rest goes on while it is read.
+  const fixed = (words: string[]): string => words.slice(0, 2).join(' ');
+  t.deepEqual(
+    lines.map((line) => fixed(line.slice(1))),
+    (await dumpOf(w.gateway, INTERFACE)).map(fixed),
+  );
+  t.is(lines.length, 3, 'the interface and two peers');
 }
 
 async function handshakes(t: ExecutionContext, w: Topology): Promise<void> {
@@ -77,6 +102,7 @@ async function handshakes(t: ExecutionContext, w: Topology): Promise<void> {
   }
   const moved: Moved[] = [];
   for (const person of people) moved.push(await tellsTheSame(t, w, person));
+  await isFoundWithoutName(t, w);
 
   const before = await Promise.all(people.map(({ client }) => client.latestHandshake()));
   await postern.stop();
