@@ -272,6 +272,6 @@ function paddedLength(length: number, mtu: number): number {
 function lowered(limit: number | undefined, most: number): number {
   if (limit === undefined) return most;
   if (!Number.isInteger(limit) || limit < 1 || limit > most)
-    throw new TypeError('a limit of messages is no number, or higher than it may be');
+    throw new TypeError('a limit of messages is no whole number, or higher than it may be');
   return limit;
 }

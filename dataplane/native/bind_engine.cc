@@ -170,8 +170,8 @@ struct Options {
     if (napi_typeof(call.env, given, &type) == napi_ok && type == napi_undefined) return most;
     double value = 0;
     if (napi_get_value_double(call.env, given, &value) != napi_ok ||
-        !(value >= 1 && value <= static_cast<double>(most))) {
-      call.refuse("a limit of messages is no number, or higher than it may be");
+        !(value >= 1 && value <= static_cast<double>(most) && std::floor(value) == value)) {
+      call.refuse("a limit of messages is no whole number, or higher than it may be");
       return most;
     }
     return static_cast<uint64_t>(value);

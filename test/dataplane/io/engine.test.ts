@@ -317,6 +317,7 @@ for (const [name, openBench] of benches) {
       { rejectAfterMessages: Number.POSITIVE_INFINITY },
       { rejectAfterMessages: Number.NaN },
       { rejectAfterMessages: -1 },
+      { rejectAfterMessages: 5.5 },
       { rekeyAfterMessages: 0 },
       { rejectAfterMessages: '9' as unknown as number },
     ];

@@ -9,13 +9,15 @@ import { promisify } from 'node:util';
 import { SLOT_BYTES } from '../../../dataplane/constants.ts';
 import {
   DESCRIPTOR_WORDS,
+  VERDICT_OPEN,
+  VERDICT_OPEN_FAILED,
   VERDICT_SEAL,
   VERDICT_SEALED,
   VERDICT_TUN,
   type KeyHandle,
 } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import { mark, NativeBench, verdictOf } from '../../support/native.ts';
+import { mark, NativeBench, place, verdictOf } from '../../support/native.ts';
 import { nativeTest } from '../../support/native-test.ts';
 import { counting } from '../../support/packets.ts';
 
@@ -207,6 +209,24 @@ nativeTest('a key that OpenSSL refuses leaves no error for the next one who asks
     opensslErrorStack?: string[];
   };
   t.notRegex(`${error.opensslErrorStack?.join()}`, /derivation/);
+});
+
+nativeTest('datagrams that are not genuine leave no errors to those who ask', (t, native) => {
+  const told = (): string[] => {
+    const error = t.throws(() => createPrivateKey('nonsense')) as Error & {
+      opensslErrorStack?: string[];
+    };
+    return [error.message, ...(error.opensslErrorStack ?? [])];
+  };
+  const before = told();
+  const { engine } = new NativeBench(native);
+  const key = engine.installKey(counting(32), counting(32), 1)!;
+  for (let i = 0; i < 20; i++) {
+    place(engine.datagrams, 0, counting(32 + i), { verdict: VERDICT_OPEN, key });
+    engine.open(engine.datagrams);
+    t.is(verdictOf(engine.datagrams, 0), VERDICT_OPEN_FAILED);
+  }
+  t.deepEqual(told(), before);
 });
 
 nativeTest(
