@@ -65,8 +65,23 @@ export const BUSY_BATCH_DATAGRAMS = 32;
 export const INITIATIONS_PER_BUSY_TURN = 2;
 /** False responses to one initiation that are computed; then a response must bear a cookie. */
 export const FALSE_RESPONSES_MAX = 3;
-/** Peers whose timers fire between two batches. */
+/**
+ * Initiations whose making costs as much as taking one: 2 Diffie-Hellmans (0.08 ms) against 3 and a
+ * key pair. What timers make in a turn counts against INITIATIONS_PER_TURN at this rate.
+ */
+export const MADE_PER_TAKEN = 2;
+/** Peers whose timers are looked at between two batches; what they initiate is limited above. */
 export const TIMERS_PER_TURN = 64;
+
+/**
+ * What a part of a sample tells of at most, and what it looks at to find so much: a turn of the
+ * worker. One that is told of costs up to 2.5 us with its way to the main thread, one that has
+ * nothing to tell less than 0.1 us.
+ */
+export const MAX_TOLD_PER_PART = 256;
+export const MAX_LOOKED_AT_PER_PART = 4_096;
+/** Peers that one command lets go of, at 3 us each; the worker takes one command a turn. */
+export const MAX_LET_GO_PER_COMMAND = 256;
 
 /** Initiations per second and source that are taken under load (5.3; the kernel's numbers). */
 export const RATE_LIMIT_PER_SECOND = 20;

@@ -94,6 +94,11 @@ export interface Sample {
   readonly drops: Readonly<Record<string, number>>;
 }
 
+/** A part of a sample; the drops are those as of the part. */
+export interface SamplePart extends Sample {
+  readonly isLast: boolean;
+}
+
 // ---- batches -------------------------------------------------------------------------------
 
 /** Numbers per descriptor. */

@@ -8,6 +8,7 @@ import {
   receiveMessageOnPort,
   Worker,
 } from 'node:worker_threads';
+import { MAX_LET_GO_PER_COMMAND } from './constants.ts';
 import type { Amendment, GatewayConfig, NetworkConfig, Sample } from './contract.ts';
 import {
   closeDescriptors,
@@ -28,6 +29,8 @@ import {
 } from './io/system.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
+import { WholeSample } from './sample.ts';
+import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
 import type { Command, Report, WorkerOptions } from './worker.ts';
 
@@ -126,6 +129,8 @@ class Shell implements Gateway {
   /** Applies that a dead worker left unanswered: the next worker's first one answers them. */
   #orphaned: Pending[] = [];
   #lastId = 0;
+  /** When the sample that was asked for last is taken. */
+  #sampled: Promise<unknown> = Promise.resolve();
 
   constructor(options: GatewayOptions, system: Descriptors) {
     this.#options = options;
@@ -330,16 +335,28 @@ class Shell implements Gateway {
 
   /** A worker that is to come is told when it has its peers. */
   #tellElsewhere(heardElsewhere: ReadonlyMap<string, number>): void {
-    if (this.#alive && heardElsewhere.size > 0) this.#send({ type: 'letGo', heardElsewhere });
+    if (!this.#alive) return;
+    for (const page of pagesOf(heardElsewhere, MAX_LET_GO_PER_COMMAND))
+      this.#send({ type: 'letGo', heardElsewhere: page });
   }
 
-  async sample(): Promise<Sample> {
-    const nothing: Sample = { peers: [], rules: [], drops: {} };
-    if (!this.#alive) return nothing;
-    const report = await this.#request((id) => ({ type: 'sample', id }));
-    if (report.type !== 'sample') return nothing;
-    this.#totals.add(report.sample.peers, this.#standing.peers, Date.now());
-    return report.sample;
+  /** One after the other: two at once would share the parts of one. */
+  sample(): Promise<Sample> {
+    const sample = this.#sampled.then(() => this.#takeSample());
+    this.#sampled = sample.catch(() => undefined);
+    return sample;
+  }
+
+  /** Asks for part after part; of a worker that ends meanwhile, what it told is the sample. */
+  async #takeSample(): Promise<Sample> {
+    const whole = new WholeSample();
+    while (this.#alive && !this.#closing && !whole.isWhole) {
+      const report = await this.#request((id) => ({ type: 'sample', id }));
+      if (report.type !== 'sample') break;
+      this.#totals.add(report.sample.peers, this.#standing.peers, Date.now());
+      whole.add(report.sample);
+    }
+    return whole.sample;
   }
 
   peers(): Iterable<PeerTotals> {

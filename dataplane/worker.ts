@@ -14,7 +14,7 @@ import {
   FAULT_UDP_RECEIVE,
   type NetworkConfig,
   type PacketEngine,
-  type Sample,
+  type SamplePart,
 } from './contract.ts';
 import { messageOf } from './descriptors.ts';
 import type { Change } from './diff.ts';
@@ -69,7 +69,7 @@ export type Report =
   | { readonly type: 'ready'; readonly listenPort: number }
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'applied'; readonly id: number }
-  | { readonly type: 'sample'; readonly id: number; readonly sample: Sample }
+  | { readonly type: 'sample'; readonly id: number; readonly sample: SamplePart }
   | { readonly type: 'fault'; readonly message: string }
   | { readonly type: 'tunGone' };
 
@@ -116,6 +116,8 @@ class Loop {
   readonly #clock;
   readonly #heap = new HeapKeeper();
   #stopping = false;
+  /** Whether more may have been said than was heard: nobody waits before that is known. */
+  #mayHaveCommands = false;
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: WorkerOptions, engine: WorkerEngine, clock: ReturnType<typeof systemClock>) {
@@ -154,12 +156,12 @@ class Loop {
       const now = this.#clock.now();
       const hasMoved = this.#turn(events, now);
       const isIdle = !hasMoved && (events & EVENT_WAKE) === 0;
-      this.#takeCommands();
+      this.#takeCommand();
       if (this.#stopping) return;
       if (!hasMoved) this.#heap.look(now);
       if (!hasMoved && this.#readFaults > faults) await pause(FAULT_PAUSE_MS);
       if (now - yieldedAt >= YIELD_MS || (isIdle && !this.#engine.waitsInPoll)) {
-        await this.#engine.rest(isIdle ? timeout : 0);
+        await this.#engine.rest(isIdle && !this.#mayHaveCommands ? timeout : 0);
         yieldedAt = this.#clock.now();
       }
     }
@@ -174,7 +176,7 @@ class Loop {
   /** How long to wait for packets. */
   #timeout(now: number): number {
     const next = this.#pipeline.nextTimeout(now);
-    if (next <= now) return 0;
+    if (next <= now || this.#mayHaveCommands) return 0;
     return Math.min(WAIT_MS_MAX, Math.ceil(next / TIMER_GRAIN_MS) * TIMER_GRAIN_MS - now);
   }
 
@@ -206,12 +208,11 @@ class Loop {
     return moved;
   }
 
-  #takeCommands(): void {
-    for (;;) {
-      const received = receiveMessageOnPort(this.#port) as { message: Command } | undefined;
-      if (received === undefined) return;
-      this.#obey(received.message);
-    }
+  /** Takes one command, so that many of them do not hold up packets. */
+  #takeCommand(): void {
+    const received = receiveMessageOnPort(this.#port) as { message: Command } | undefined;
+    this.#mayHaveCommands = received !== undefined;
+    if (received !== undefined) this.#obey(received.message);
   }
 
   #obey(command: Command): void {
@@ -221,7 +222,11 @@ class Loop {
         wipeKeys(command.change);
         return this.#report({ type: 'applied', id: command.id });
       case 'sample':
-        return this.#report({ type: 'sample', id: command.id, sample: this.#pipeline.sample() });
+        return this.#report({
+          type: 'sample',
+          id: command.id,
+          sample: this.#pipeline.samplePart(),
+        });
       case 'localAddresses':
         return this.#pipeline.setLocalAddresses(command.addresses);
       case 'letGo':

@@ -208,12 +208,12 @@ const FLOORS: Record<string, number> = { config: 0, models: 1, dataplane: 1, lib
 
 /** Floors inside dataplane, by folder or file; what is missing here may be imported by all. */
 const DATAPLANE_FLOORS: [RegExp, number][] = [
-  [/^dataplane\/(constants|pace|reasons)\.ts$/, 0],
+  [/^dataplane\/(constants|pace|reasons|slices)\.ts$/, 0],
   [/^dataplane\/wire\//, 1],
   [/^dataplane\/noise\//, 2],
   [/^dataplane\/contract\.ts$/, 2],
   [/^dataplane\/(wireguard|filter)\//, 3],
-  [/^dataplane\/(diff|totals)\.ts$/, 4],
+  [/^dataplane\/(diff|sample|totals)\.ts$/, 4],
   [/^dataplane\/pipeline\.ts$/, 5],
   [/^dataplane\/native\//, 5],
   [/^dataplane\/io\//, 6],

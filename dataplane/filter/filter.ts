@@ -71,7 +71,7 @@ export class Filter {
   /** Puts new rules of a scope in force at once; null takes all its rules away. */
   swap(name: string, compiled: CompiledScope | null): void {
     const scope = this.#scope(name);
-    this.#retired.push(...samplesOf(scope));
+    for (const hits of hitsOf(scope)) if (hits !== null) this.#retired.push(hits);
     scope.ipv4 = compiled?.ipv4 ? liveTable(compiled.ipv4) : null;
     scope.ipv6 = compiled?.ipv6 ? liveTable(compiled.ipv6) : null;
     this.renew();
@@ -133,12 +133,18 @@ export class Filter {
     table.lastHitMs[rule] = this.#wallMs[0]!;
   }
 
-  /** Takes the hits since the last sample. */
-  sample(): RuleSample[] {
-    const samples = this.#retired;
+  /**
+   * Takes the hits since the last time; of a rule, or a scope, that has none null. Rules may change
+   * between two of them: what that replaces leaves its hits to the next time.
+   */
+  *takeHits(): Generator<RuleSample | null> {
+    const retired = this.#retired;
     this.#retired = [];
-    for (const scope of this.#scopes.values()) samples.push(...samplesOf(scope));
-    return samples;
+    yield* retired;
+    for (const scope of this.#scopes.values()) {
+      yield null;
+      yield* hitsOf(scope);
+    }
   }
 
   #scope(name: string): Scope {
@@ -166,20 +172,21 @@ function liveTable(compiled: CompiledTable): LiveTable {
   };
 }
 
-/** The hits of a scope's rules, which are zero afterwards. */
-function samplesOf(scope: Scope): RuleSample[] {
-  const samples: RuleSample[] = [];
+/** The hits of a scope's rules, which are zero afterwards; null for each that has none. */
+function* hitsOf(scope: Scope): Generator<RuleSample | null> {
   for (const table of [scope.ipv4, scope.ipv6]) {
     if (table === null) continue;
-    for (const [rule, id] of table.compiled.ruleIds.entries()) {
-      const packets = table.packets[rule]!;
-      if (packets === 0) continue;
-      samples.push({ id, packets, bytes: table.bytes[rule]!, lastHitMs: table.lastHitMs[rule]! });
-      table.packets[rule] = 0;
-      table.bytes[rule] = 0;
-    }
+    for (const [rule, id] of table.compiled.ruleIds.entries()) yield takeHitsOf(table, rule, id);
   }
-  return samples;
+}
+
+function takeHitsOf(table: LiveTable, rule: number, id: string): RuleSample | null {
+  const packets = table.packets[rule]!;
+  if (packets === 0) return null;
+  const hits = { id, packets, bytes: table.bytes[rule]!, lastHitMs: table.lastHitMs[rule]! };
+  table.packets[rule] = 0;
+  table.bytes[rule] = 0;
+  return hits;
 }
 
 /** A later fragment whose ports nobody saw, bound for where ports matter. */

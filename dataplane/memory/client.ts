@@ -167,7 +167,7 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
   /** Fires the timers that are due. */
   expire(): void {
     this.tunnel.wallMs = this.#around.wallMs;
-    this.tunnel.expire(this.#around.now);
+    this.tunnel.expire(this.#around.now, INITIATIONS_PER_TURN);
     this.receiver.takeInitiations(INITIATIONS_PER_TURN, this.#around.now);
   }
 }

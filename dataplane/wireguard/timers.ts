@@ -60,6 +60,8 @@ export class Timers<P extends Timed> {
   readonly #actions: TimerActions<P>;
   /** A whole number of milliseconds in [0, limit). */
   readonly #jitter: (limit: number) => number;
+  /** Initiations since the beginning, and those put off. */
+  #initiations = 0;
 
   constructor(actions: TimerActions<P>, jitter: (limit: number) => number) {
     this.#actions = actions;
@@ -108,6 +110,7 @@ export class Timers<P extends Timed> {
 
   handshakeInitiated(peer: P, now: number): void {
     const { timers } = peer;
+    this.#initiations++;
     timers.retransmitHandshakeAt = now + REKEY_TIMEOUT_MS + this.#jitter(REKEY_TIMEOUT_JITTER_MS);
     this.#schedule(peer, timers.retransmitHandshakeAt);
   }
@@ -156,15 +159,20 @@ export class Timers<P extends Timed> {
     return this.#heap[0]?.timers.scheduledAt ?? NEVER;
   }
 
-  /** Fires what is due; at most `limit` peers, so that a crowd cannot hold up packets. */
-  expire(now: number, limit: number): void {
-    for (let taken = 0; taken < limit; taken++) {
+  /**
+   * Fires what is due; at most `limit` peers, and no more once so many initiations were made, so
+   * that a crowd cannot hold up packets. Returns how many were made.
+   */
+  expire(now: number, limit: number, initiations: number): number {
+    const before = this.#initiations;
+    for (let taken = 0; taken < limit && this.#initiations - before < initiations; taken++) {
       const peer = this.#heap[0];
-      if (peer === undefined || peer.timers.scheduledAt > now) return;
+      if (peer === undefined || peer.timers.scheduledAt > now) break;
       this.#remove(peer);
       this.#fire(peer, now);
       if (peer.timers.deadline !== NEVER) this.#schedule(peer, peer.timers.deadline);
     }
+    return this.#initiations - before;
   }
 
   #fire(peer: P, now: number): void {

@@ -312,10 +312,14 @@ export class Tunnel {
     return Math.min(this.timers.nextDeadline, this.staging.nextDeadline);
   }
 
-  /** Fires timers that are due, and forgets what has waited for too long. */
-  expire(now: number): void {
-    this.timers.expire(now, TIMERS_PER_TURN);
+  /**
+   * Fires timers that are due, until so many initiations were made, and forgets what has waited for
+   * too long. Returns how many were made.
+   */
+  expire(now: number, initiations: number): number {
+    const made = this.timers.expire(now, TIMERS_PER_TURN, initiations);
     this.expireStaged(now);
+    return made;
   }
 
   /** Forgets, and counts, what has waited for too long. */
@@ -324,18 +328,23 @@ export class Tunnel {
     for (let i = 0; i < count; i++) this.drop(reasons.staged_expired);
   }
 
-  /** Takes the news of every peer that has any. */
-  samplePeers(): PeerSample[] {
-    const samples = this.#departed;
+  /**
+   * Takes the news of every peer that has any; of one that has none null. Peers may come and go
+   * between two of them: who goes leaves its news to the next time.
+   */
+  *takeNews(): Generator<PeerSample | null> {
+    const departed = this.#departed;
     this.#departed = [];
-    for (const peer of this.#peers.values()) {
-      if (!peer.hasNews) continue;
-      samples.push(this.#sampleOf(peer));
-      peer.rxBytes = 0;
-      peer.txBytes = 0;
-      peer.hasNews = false;
-    }
-    return samples;
+    yield* departed;
+    for (const peer of this.#peers.values()) yield peer.hasNews ? this.#takeNewsOf(peer) : null;
+  }
+
+  #takeNewsOf(peer: Peer): PeerSample {
+    const sample = this.#sampleOf(peer);
+    peer.rxBytes = 0;
+    peer.txBytes = 0;
+    peer.hasNews = false;
+    return sample;
   }
 
   #sampleOf(peer: Peer): PeerSample {

@@ -5,6 +5,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
+import { MAX_LET_GO_PER_COMMAND, MAX_TOLD_PER_PART } from '../../dataplane/constants.ts';
 import * as dataplane from '../../dataplane/index.ts';
 import type { GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/index.ts';
 import {
@@ -141,6 +142,36 @@ class Device {
   async receive(count: number): Promise<Uint8Array[]> {
     await until(() => this.client.delivered.length >= count);
     return this.client.delivered.splice(0);
+  }
+}
+
+/** Devices that were heard lately, and answer nothing. */
+class SilentDevices {
+  readonly peers: readonly PeerConfig[];
+  #calls = 0;
+
+  private constructor(socket: Socket, count: number) {
+    const random = seededRandom(count);
+    const endpoint = { address: '127.0.0.1', port: socket.address().port };
+    this.peers = Array.from({ length: count }, () => {
+      const key = Buffer.from(randomBytes(random, 32)).toString('base64');
+      return peer({ key, endpoint, heardAtMs: Date.now() });
+    });
+    socket.on('message', () => this.#calls++);
+  }
+
+  static async open(t: ExecutionContext, count: number): Promise<SilentDevices> {
+    const socket = createSocket('udp4');
+    t.teardown(() => socket.close());
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    return new SilentDevices(socket, count);
+  }
+
+  /** Waits until each was sent an initiation. */
+  async wereCalled(): Promise<boolean> {
+    await until(() => this.#calls === this.peers.length);
+    return this.#calls === this.peers.length;
   }
 }
 
@@ -543,6 +574,45 @@ for (const engine of engines) {
     call();
     t.is((await mover.receive(1)).length, 1);
     t.is(await refused(), counted);
+  });
+
+  gatewayTest('many devices that moved are one sample', async (t, { gateway }) => {
+    const silent = await SilentDevices.open(t, MAX_TOLD_PER_PART + 20);
+    await gateway.apply(config(silent.peers));
+    t.true(await silent.wereCalled());
+    const [sample, next] = await Promise.all([gateway.sample(), gateway.sample()]);
+    t.deepEqual(
+      sample.peers.map(({ publicKey, txBytes }) => [publicKey, txBytes]),
+      silent.peers.map(({ publicKey }) => [publicKey, 148]),
+    );
+    t.deepEqual(next.peers, [], 'two at once tell nothing twice');
+  });
+
+  gatewayTest('what a worker told of a sample before it failed is not lost', async (t, bench) => {
+    const { gateway } = bench;
+    const silent = await SilentDevices.open(t, MAX_TOLD_PER_PART + 20);
+    await gateway.apply(config(silent.peers));
+    t.true(await silent.wereCalled());
+    const sampled = gateway.sample();
+    // The first part is asked for, and then comes what ends the worker.
+    await Promise.resolve();
+    const poisoned = gateway.apply(config([...silent.peers, poison])).catch(() => undefined);
+    await gateway.apply(config(silent.peers));
+    await poisoned;
+    const { peers } = await sampled;
+    t.is(peers.length, MAX_TOLD_PER_PART);
+    t.is([...gateway.peers()].filter(({ txBytes }) => txBytes > 0).length, MAX_TOLD_PER_PART);
+    t.true(await settles(gateway.sample()), 'samples are taken again');
+  });
+
+  gatewayTest('many devices that are elsewhere are all let go of', async (t, { gateway }) => {
+    const silent = await SilentDevices.open(t, MAX_LET_GO_PER_COMMAND + 20);
+    await gateway.apply(config(silent.peers));
+    t.true(await silent.wereCalled());
+    gateway.letGo(new Map(silent.peers.map(({ publicKey }) => [publicKey, Date.now()])));
+    const { peers } = await gateway.sample();
+    t.is(peers.length, silent.peers.length);
+    t.true(peers.every(({ endpoint }) => endpoint === null));
   });
 
   gatewayTest('a worker that goes on failing is started again and again', async (t, bench) => {

@@ -25,6 +25,7 @@ import {
 } from '../../support/packets.ts';
 import { rule, SEEDED, seededRandom } from '../../support/simulation.ts';
 import { addressValue, slowJudge, type SlowPacket } from '../../support/slow-filter.ts';
+import { told } from '../../support/told.ts';
 
 const OWNER = 'owner';
 
@@ -697,7 +698,7 @@ for (const [title, maxRules, numRuns] of [
             const wanted = slowJudge(own, global, defaultAction, packet);
             seen.add(reason);
             if (reason !== wanted.reason) return false;
-            const hits = filter.sample();
+            const hits = told(filter.takeHits());
             if (hits.length !== Math.min(1, wanted.rules.length)) return false;
             if (hits.some((hit) => !wanted.rules.includes(hit.id))) return false;
           }
@@ -779,7 +780,7 @@ for (const action of ['accept', 'drop'] as const)
       const packet = packetNear(near, choose);
       const wanted = slowJudge(own, global, action, packet);
       const reason = reasonNames[filter.judge(innerPacket(packet), scope)]!;
-      const hits = filter.sample().map(({ id }) => id);
+      const hits = told(filter.takeHits()).map(({ id }) => id);
       const isRight =
         reason === wanted.reason &&
         hits.length === Math.min(1, wanted.rules.length) &&
@@ -806,16 +807,16 @@ test('a rule counts packets, bytes and its last hit', (t) => {
   const { filter, judge } = filterOf({ own: [rule('1', 'drop', '0.0.0.0/0')] });
   judge(udpTo('192.0.2.1'), 1_000);
   judge(tcpTo('192.0.2.1'), 2_000);
-  t.deepEqual(filter.sample(), [{ id: '1', packets: 2, bytes: 28 + 40, lastHitMs: 2_000 }]);
+  t.deepEqual(told(filter.takeHits()), [{ id: '1', packets: 2, bytes: 28 + 40, lastHitMs: 2_000 }]);
 });
 
 test('a sample takes the hits, so that the next one begins at zero', (t) => {
   const { filter, judge } = filterOf({ own: [rule('1', 'accept', '0.0.0.0/0')] });
   judge(udpTo('192.0.2.1'), 1);
-  filter.sample();
-  t.deepEqual(filter.sample(), []);
+  told(filter.takeHits());
+  t.deepEqual(told(filter.takeHits()), []);
   judge(udpTo('192.0.2.1'), 7);
-  t.deepEqual(filter.sample(), [{ id: '1', packets: 1, bytes: 28, lastHitMs: 7 }]);
+  t.deepEqual(told(filter.takeHits()), [{ id: '1', packets: 1, bytes: 28, lastHitMs: 7 }]);
 });
 
 test('only the rule that decided is hit, of the owner or global', (t) => {
@@ -826,7 +827,7 @@ test('only the rule that decided is hit, of the owner or global', (t) => {
   judge(udpTo('10.0.0.9'));
   judge(udpTo('192.0.2.1'));
   judge(udpTo('192.0.2.1'));
-  const hits = filter.sample().map(({ id, packets }) => `${id} ${packets}`);
+  const hits = told(filter.takeHits()).map(({ id, packets }) => `${id} ${packets}`);
   t.deepEqual(hits.sort(), ['global 2', 'own 1']);
 });
 
@@ -834,15 +835,15 @@ test('the default and an unsafe fragment hit no rule', (t) => {
   const { filter, judge } = filterOf({ own: [rule('1', 'drop', '192.0.2.0/24', udp53)] });
   judge(plainFragment);
   judge(udpTo('203.0.113.1'));
-  t.deepEqual(filter.sample(), []);
+  t.deepEqual(told(filter.takeHits()), []);
 });
 
 test('hits that were counted before a change are not lost by it', (t) => {
   const { filter, judge } = filterOf({ own: [rule('1', 'drop', '0.0.0.0/0')] });
   judge(udpTo('192.0.2.1'), 5);
   filter.swap(OWNER, null);
-  t.deepEqual(filter.sample(), [{ id: '1', packets: 1, bytes: 28, lastHitMs: 5 }]);
-  t.deepEqual(filter.sample(), []);
+  t.deepEqual(told(filter.takeHits()), [{ id: '1', packets: 1, bytes: 28, lastHitMs: 5 }]);
+  t.deepEqual(told(filter.takeHits()), []);
 });
 
 test('a rule that stays while its neighbours change loses no hit and counts none twice', (t) => {
@@ -853,8 +854,8 @@ test('a rule that stays while its neighbours change loses no hit and counts none
   judge(udpTo('192.0.2.1'));
   filter.swap(OWNER, compileScope([stays, rule('2', 'drop', '::/0')]));
   judge(udpTo('192.0.2.1'));
-  t.is(total(filter.sample()), 2);
-  t.is(total(filter.sample()), 0);
+  t.is(total(told(filter.takeHits())), 2);
+  t.is(total(told(filter.takeHits())), 0);
 });
 
 // ---- change ----------------------------------------------------------------------------------

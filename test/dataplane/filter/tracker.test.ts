@@ -24,6 +24,7 @@ import {
 } from '../../support/packets.ts';
 import { rule, SEEDED, seededRandom } from '../../support/simulation.ts';
 import { type Described, type Side, SlowTracker } from '../../support/slow-filter.ts';
+import { told } from '../../support/told.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -83,8 +84,7 @@ class Bench {
   }
 
   hits(): string[] {
-    return this.filter
-      .sample()
+    return told(this.filter.takeHits())
       .map(({ id, packets, bytes }) => `${id}: ${packets}, ${bytes}`)
       .sort();
   }
@@ -999,7 +999,7 @@ class Pair {
     slow.now = bench.now;
     const reason = bench.judge(bytesOf(packet));
     const wanted = slow.judge(packet);
-    const hits = bench.filter.sample();
+    const hits = told(bench.filter.takeHits());
     this.#meet(packet, reason);
     const isCounted = hits.length === Math.min(1, wanted.rules.length);
     if (reason === wanted.reason && isCounted && hits.every(({ id }) => wanted.rules.includes(id)))

@@ -55,7 +55,7 @@ function house(jitterMs = 0): House {
       for (let rounds = 0; timers.nextDeadline <= until; rounds++) {
         if (rounds > 10_000) throw new Error('the timers spin');
         const at = timers.nextDeadline;
-        timers.expire(at, 1_000);
+        timers.expire(at, 1_000, 1_000);
         fired.push(...actions.splice(0).map((action): [number, string] => [at, action]));
       }
       return fired;
@@ -302,20 +302,34 @@ test('one cancelled peer among many leaves the others in order', (t) => {
 test('nothing fires before its time', (t) => {
   const { timers, actions } = house();
   timers.dataReceived(peerNamed('a'), 0);
-  timers.expire(KEEPALIVE_TIMEOUT_MS - 1, 10);
+  timers.expire(KEEPALIVE_TIMEOUT_MS - 1, 10, 1_000);
   t.deepEqual(actions, []);
-  timers.expire(KEEPALIVE_TIMEOUT_MS, 10);
+  timers.expire(KEEPALIVE_TIMEOUT_MS, 10, 1_000);
   t.deepEqual(actions, ['keepalive a']);
 });
 
 test('a crowd fires a few at a time, the rest stays due', (t) => {
   const { timers, actions } = house();
   for (let i = 0; i < 10; i++) timers.dataReceived(peerNamed(`${i}`), 0);
-  timers.expire(KEEPALIVE_TIMEOUT_MS, 4);
+  timers.expire(KEEPALIVE_TIMEOUT_MS, 4, 1_000);
   t.is(actions.length, 4);
   t.is(timers.nextDeadline, KEEPALIVE_TIMEOUT_MS);
-  timers.expire(KEEPALIVE_TIMEOUT_MS, 100);
+  timers.expire(KEEPALIVE_TIMEOUT_MS, 100, 1_000);
   t.is(new Set(actions).size, 10);
+});
+
+test('initiations are few at a time, and those who want none do not count', (t) => {
+  const { timers, actions } = house();
+  for (let i = 0; i < 3; i++) timers.dataReceived(peerNamed(`quiet ${i}`), 0);
+  for (let i = 0; i < 10; i++) timers.initiateAt(peerNamed(`${i}`), KEEPALIVE_TIMEOUT_MS + 1);
+  const at = KEEPALIVE_TIMEOUT_MS + 1;
+  t.is(timers.expire(at, 100, 4), 4);
+  t.is(actions.filter((action) => action.startsWith('keepalive')).length, 3);
+  t.is(actions.length, 3 + 4);
+  t.is(timers.nextDeadline, at);
+  t.deepEqual([timers.expire(at, 100, 4), timers.expire(at, 100, 4)], [4, 2]);
+  t.is(new Set(actions).size, 3 + 10);
+  t.is(timers.expire(at, 100, 4), 0);
 });
 
 test('after a long sleep every timer of a peer fires once', (t) => {
@@ -324,7 +338,7 @@ test('after a long sleep every timer of a peer fires once', (t) => {
   timers.sessionDerived(a, 0);
   timers.dataReceived(a, 0);
   timers.dataSent(a, 0);
-  timers.expire(10_000_000, 100);
+  timers.expire(10_000_000, 100, 1_000);
   t.deepEqual(actions, ['keepalive a', 'initiate a', 'forgetKeys a']);
 });
 
@@ -357,7 +371,7 @@ test('whatever happens, the heap knows the earliest deadline of all peers', (t) 
       let now = 0;
       for (const { peer, kind, after } of events) {
         now += after;
-        timers.expire(now, 1_000);
+        timers.expire(now, 1_000, 1_000);
         // All that was due has fired; the heap may look too early, never too late.
         if (earliest() <= now || timers.nextDeadline > earliest()) return false;
         timers[kind](peers[peer]!, now);

@@ -19,6 +19,7 @@ import {
   twoTunnels,
   World,
 } from '../../support/simulation.ts';
+import { told } from '../../support/told.ts';
 import '../../support/world-test.ts';
 
 const packet = udp({ source: '10.0.0.2', destination: '10.0.0.1', data: 'hello' });
@@ -334,12 +335,12 @@ test('keys are wiped from where they were derived once the engine has them', (t)
 
 test('a sample tells of peers that have news, and of each news once', (t) => {
   const { world, responder, initiator } = twoTunnels();
-  t.deepEqual(responder.tunnel.samplePeers(), []);
+  t.deepEqual(told(responder.tunnel.takeNews()), []);
   initiator.send(packet);
   world.run(100);
-  const [sample] = responder.tunnel.samplePeers();
+  const [sample] = told(responder.tunnel.takeNews());
   t.like(sample, { publicKey: initiator.key, endpoint: initiator.endpoint });
-  t.deepEqual(responder.tunnel.samplePeers(), []);
+  t.deepEqual(told(responder.tunnel.takeNews()), []);
 });
 
 // field.md, A.12: bytes with handshakes.
@@ -348,8 +349,8 @@ test('bytes are those of UDP payload, handshakes too, as wg shows them', (t) => 
   initiator.send(packet);
   world.run(100);
   const data = world.sent(DATA, initiator)[0]!.bytes.length;
-  t.like(responder.tunnel.samplePeers()[0], { rxBytes: 148 + data, txBytes: 92 });
-  t.like(initiator.tunnel.samplePeers()[0], { rxBytes: 92, txBytes: 148 + data });
+  t.like(told(responder.tunnel.takeNews())[0], { rxBytes: 148 + data, txBytes: 92 });
+  t.like(told(initiator.tunnel.takeNews())[0], { rxBytes: 92, txBytes: 148 + data });
 });
 
 // field.md, A.12: latest handshake.
@@ -359,12 +360,12 @@ test('the handshake is told in Unix time, at its confirmation', (t) => {
   const began = world.wallMs;
   initiator.send(packet);
   world.run(100);
-  t.is(initiator.tunnel.samplePeers()[0]!.latestHandshakeMs, began + 10);
-  t.is(responder.tunnel.samplePeers()[0]!.latestHandshakeMs, null);
+  t.is(told(initiator.tunnel.takeNews())[0]!.latestHandshakeMs, began + 10);
+  t.is(told(responder.tunnel.takeNews())[0]!.latestHandshakeMs, null);
   world.loses = () => false;
   initiator.send(packet);
   world.run(100);
-  t.is(responder.tunnel.samplePeers()[0]!.latestHandshakeMs, began + 105);
+  t.is(told(responder.tunnel.takeNews())[0]!.latestHandshakeMs, began + 105);
 });
 
 test('a peer that is removed takes its last news along', (t) => {
@@ -372,10 +373,10 @@ test('a peer that is removed takes its last news along', (t) => {
   initiator.send(packet);
   world.run(100);
   responder.tunnel.removePeer(responder.peer);
-  const [sample] = responder.tunnel.samplePeers();
+  const [sample] = told(responder.tunnel.takeNews());
   t.is(sample?.publicKey, initiator.key);
   t.true((sample?.rxBytes ?? 0) > 148);
-  t.deepEqual(responder.tunnel.samplePeers(), []);
+  t.deepEqual(told(responder.tunnel.takeNews()), []);
 });
 
 // ---- odds and ends ---------------------------------------------------------------------------

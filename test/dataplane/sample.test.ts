@@ -1,0 +1,73 @@
+// Samples: what the drops of a part are, and how parts become a whole.
+
+import test from 'ava';
+import { MAX_TOLD_PER_PART } from '../../dataplane/constants.ts';
+import type { PeerSample } from '../../dataplane/contract.ts';
+import { dropsByName, Sampling, WholeSample } from '../../dataplane/sample.ts';
+import { faultReasons, reasonNames, reasons } from '../../dataplane/reasons.ts';
+
+const hit = { packets: 1, bytes: 28, lastHitMs: 5 };
+
+function peerNamed(publicKey: string): PeerSample {
+  return { publicKey, latestHandshakeMs: null, endpoint: null, rxBytes: 1, txBytes: 2 };
+}
+
+/** A sampling of so many peers, and one rule. */
+function sampling(peers: number): Sampling {
+  const told = Array.from({ length: peers }, (_, i) => peerNamed(`${i}`));
+  return new Sampling(
+    {
+      *takeNews() {
+        yield* told;
+      },
+    },
+    {
+      *takeHits() {
+        yield { id: '1', ...hit };
+      },
+    },
+  );
+}
+
+test('a part tells of peers and rules, of so many together', (t) => {
+  const taken = sampling(MAX_TOLD_PER_PART);
+  t.like(taken.part({ no_tun: 1 }), { rules: [], drops: { no_tun: 1 }, isLast: false });
+  t.deepEqual(taken.part({}), { peers: [], rules: [{ id: '1', ...hit }], drops: {}, isLast: true });
+});
+
+test('a whole sample is all parts', (t) => {
+  const { peers, rules, drops } = sampling(MAX_TOLD_PER_PART).whole({ no_tun: 3 });
+  t.is(peers.length, MAX_TOLD_PER_PART);
+  t.deepEqual({ rules, drops }, { rules: [{ id: '1', ...hit }], drops: { no_tun: 3 } });
+});
+
+test('drops have names, faults of the engine too, and none that is zero', (t) => {
+  const counts = new Float64Array(reasonNames.length);
+  const faults = new Float64Array(faultReasons.length);
+  counts[reasons.no_peer] = 2;
+  faults[1] = 3;
+  t.deepEqual(dropsByName(counts, faults), { no_peer: 2, [faultReasons[1]!]: 3 });
+});
+
+test('a whole sample has what all parts told, and the drops as of the last', (t) => {
+  const whole = new WholeSample();
+  whole.add({
+    peers: [peerNamed('a')],
+    rules: [],
+    drops: { no_tun: 1 },
+    isLast: false,
+  });
+  t.false(whole.isWhole);
+  whole.add({
+    peers: [peerNamed('b')],
+    rules: [{ id: '1', ...hit }],
+    drops: { no_tun: 2 },
+    isLast: true,
+  });
+  t.true(whole.isWhole);
+  t.deepEqual(whole.sample, {
+    peers: [peerNamed('a'), peerNamed('b')],
+    rules: [{ id: '1', ...hit }],
+    drops: { no_tun: 2 },
+  });
+});
