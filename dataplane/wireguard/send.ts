@@ -192,6 +192,7 @@ export class Sender {
     if (!hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot)) return;
     if (now - peer.lastInitiationSentAt < REKEY_TIMEOUT_MS)
       return tunnel.timers.handshakePutOff(peer, peer.lastInitiationSentAt);
+    if (tunnel.timers.hasInitiatedEnough(now)) return tunnel.timers.initiateAt(peer, now);
     tunnel.timers.handshakeBegins(peer, now);
     tunnel.forgetHandshake(peer);
     const index = tunnel.indices.addHandshake(peer);

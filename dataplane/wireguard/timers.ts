@@ -3,6 +3,7 @@
 // the whole house sleeps on a single timer.
 
 import {
+  INITIATIONS_PER_TURN,
   KEEPALIVE_TIMEOUT_MS,
   REJECT_AFTER_TIME_MS,
   REKEY_ATTEMPT_TIME_MS,
@@ -60,7 +61,8 @@ export class Timers<P extends Timed> {
   readonly #actions: TimerActions<P>;
   /** A whole number of milliseconds in [0, limit). */
   readonly #jitter: (limit: number) => number;
-  /** Initiations since the beginning, and those put off. */
+  /** The turn in which initiations were made last, by its time, and how many. */
+  #turn = Number.NEGATIVE_INFINITY;
   #initiations = 0;
 
   constructor(actions: TimerActions<P>, jitter: (limit: number) => number) {
@@ -109,10 +111,9 @@ export class Timers<P extends Timed> {
   }
 
   handshakeInitiated(peer: P, now: number): void {
-    const { timers } = peer;
-    this.#initiations++;
-    timers.retransmitHandshakeAt = now + REKEY_TIMEOUT_MS + this.#jitter(REKEY_TIMEOUT_JITTER_MS);
-    this.#schedule(peer, timers.retransmitHandshakeAt);
+    this.#initiations = this.#madeIn(now) + 1;
+    this.#turn = now;
+    this.#retransmitAfter(peer, now);
   }
 
   /**
@@ -120,7 +121,14 @@ export class Timers<P extends Timed> {
    * made when it may, unless a session comes first.
    */
   handshakePutOff(peer: P, sentAt: number): void {
-    if (peer.timers.retransmitHandshakeAt === NEVER) this.handshakeInitiated(peer, sentAt);
+    if (peer.timers.retransmitHandshakeAt === NEVER) this.#retransmitAfter(peer, sentAt);
+  }
+
+  #retransmitAfter(peer: P, sentAt: number): void {
+    const { timers } = peer;
+    const jitter = this.#jitter(REKEY_TIMEOUT_JITTER_MS);
+    timers.retransmitHandshakeAt = sentAt + REKEY_TIMEOUT_MS + jitter;
+    this.#schedule(peer, timers.retransmitHandshakeAt);
   }
 
   handshakeComplete(peer: P): void {
@@ -139,6 +147,15 @@ export class Timers<P extends Timed> {
     if (peer.timers.retransmitHandshakeAt !== NEVER) return;
     peer.timers.newHandshakeAt = Math.min(peer.timers.newHandshakeAt, at);
     this.#schedule(peer, at);
+  }
+
+  /** Whether this turn has made as many initiations as packets can wait for. */
+  hasInitiatedEnough(now: number): boolean {
+    return this.#madeIn(now) >= INITIATIONS_PER_TURN;
+  }
+
+  #madeIn(now: number): number {
+    return now === this.#turn ? this.#initiations : 0;
   }
 
   /** Stops every timer of a peer. */
@@ -160,19 +177,18 @@ export class Timers<P extends Timed> {
   }
 
   /**
-   * Fires what is due; at most `limit` peers, and no more once so many initiations were made, so
-   * that a crowd cannot hold up packets. Returns how many were made.
+   * Fires what is due; at most `limit` peers, and none once the turn has made so many initiations,
+   * so that a crowd cannot hold up packets. Returns how many the turn has made.
    */
   expire(now: number, limit: number, initiations: number): number {
-    const before = this.#initiations;
-    for (let taken = 0; taken < limit && this.#initiations - before < initiations; taken++) {
+    for (let taken = 0; taken < limit && this.#madeIn(now) < initiations; taken++) {
       const peer = this.#heap[0];
       if (peer === undefined || peer.timers.scheduledAt > now) break;
       this.#remove(peer);
       this.#fire(peer, now);
       if (peer.timers.deadline !== NEVER) this.#schedule(peer, peer.timers.deadline);
     }
-    return this.#initiations - before;
+    return this.#madeIn(now);
   }
 
   #fire(peer: P, now: number): void {

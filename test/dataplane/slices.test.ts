@@ -79,8 +79,33 @@ test('of many devices that are due at once a turn calls a few, and turns follow'
     const [inTurn] = turn(scene);
     t.true(inTurn! > 0 && inTurn! <= INITIATIONS_PER_TURN, `${inTurn} at once`);
     made += inTurn!;
+    scene.world.now += 1;
   }
   t.is(made, count);
+});
+
+test('packets for many devices without a session call a few in their turn, and all soon', (t) => {
+  const count = 3 * INITIATIONS_PER_TURN + 1;
+  const scene = crowd(0);
+  const { world, gateway } = scene;
+  const peers = Array.from({ length: count }, (_, i) =>
+    peer({
+      key: Buffer.from(randomBytes(world.random, 32)).toString('base64'),
+      ipv4: `10.0.1.${i}`,
+      endpoint: { address: '203.0.113.1', port: 1_000 + i },
+    }),
+  );
+  gateway.apply(peers);
+  const packets = peers.map((_, i) => udp({ source: '192.0.2.1', destination: `10.0.1.${i}` }));
+  const [inTurn] = turn(scene, () => gateway.send(...packets));
+  t.is(inTurn, INITIATIONS_PER_TURN);
+  let made = inTurn!;
+  for (let turns = 1; turns <= 3; turns++) {
+    world.now += 1;
+    made += turn(scene)[0]!;
+  }
+  t.is(made, count);
+  t.deepEqual(gateway.drops(), {});
 });
 
 test('while a crowd is called, initiations are taken too, and both cost what one may', (t) => {
