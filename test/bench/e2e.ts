@@ -100,6 +100,9 @@ async function startPostern(host: Host, clientPublicKey: string, rules = 0): Pro
   await database.close();
   const postern = new Postern(host, API, {
     WIREGUARD_MTU: String(MTU),
+    // wireguard-go translates no addresses either: the lan knows the way to devices.
+    WIREGUARD_IPV4_MASQUERADE: 'false',
+    WIREGUARD_IPV6_MASQUERADE: 'false',
     LOG_LEVEL: 'warn',
     DATABASE_URL: place.url,
     DATABASE_ENCRYPTION_KEY: place.encryptionKey.toString('base64'),
