@@ -2,12 +2,8 @@
 // the packet inside has, and the one inside arrives as it was sent, whatever befell the one outside.
 // dataplane/wireguard/decisions/2026-11-22-ecn.md.
 
-import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import test from 'ava';
-import { type Host, stop } from '../support/namespaces.ts';
+import { Capture, NFT } from '../support/capture.ts';
 import { Postern, until } from '../support/postern.ts';
 import {
   API_ADDRESS,
@@ -23,8 +19,6 @@ import { enrol } from './people.ts';
 /** Voice that can be told of congestion (ECT(0)), and a packet that was told (CE). */
 const CLASSES = [0xba, 0x03];
 const PINGS = 3;
-/** By path: a package among the development dependencies brings another program of that name. */
-const NFT = '/usr/sbin/nft';
 /** On its way to the gateway every datagram meets congestion. */
 const CONGESTED = `table inet congested {
   chain out {
@@ -33,47 +27,13 @@ const CONGESTED = `table inet congested {
     udp dport 51820 ip6 ecn set ce
   }
 }`;
-const ETHERNET = 1;
 
-/** Writes down the class of every packet that matches, in the order of their coming. */
-class Capture {
-  readonly #file = join(mkdtempSync(join(tmpdir(), 'postern-ecn-')), 'wire.pcap');
-  readonly #tcpdump: ChildProcess;
-
-  constructor(host: Host, name: string, ...filter: string[]) {
-    const options = ['-i', name, '-U', '--immediate-mode', '-Z', 'root', '-w', this.#file];
-    this.#tcpdump = host.start('tcpdump', [...options, ...filter]);
-  }
-
-  async ready(): Promise<this> {
-    let said = '';
-    this.#tcpdump.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    await until('tcpdump listens', () => said.includes('listening on'));
-    return this;
-  }
-
-  seen(): number[] {
-    return classesIn(readFileSync(this.#file));
-  }
-
-  async stop(): Promise<void> {
-    await stop(this.#tcpdump);
-    rmSync(dirname(this.#file), { recursive: true });
-  }
-}
-
-/** The classes of the IP packets in a pcap file (little-endian); half a packet is none. */
-function classesIn(pcap: Buffer): number[] {
-  const header = pcap.length >= 24 && pcap.readUInt32LE(20) === ETHERNET ? 14 : 0;
-  const found: number[] = [];
-  for (let at = 24; at + 16 <= pcap.length;) {
-    const packet = at + 16 + header;
-    at += 16 + pcap.readUInt32LE(at + 8);
-    if (at > pcap.length) break;
-    const first = pcap.readUInt16BE(packet);
-    found.push(first >> 12 === 4 ? first & 0xff : (first >> 4) & 0xff);
-  }
-  return found;
+/** The classes of the packets that a capture has seen. */
+function classesIn(capture: Capture): number[] {
+  return capture.packets().map((packet) => {
+    const first = packet.readUInt16BE();
+    return first >> 12 === 4 ? first & 0xff : (first >> 4) & 0xff;
+  });
 }
 
 test.serial('class 0 outside, and inside what was sent, over IPv4 and IPv6', async (t) => {
@@ -103,9 +63,10 @@ test.serial('class 0 outside, and inside what was sent, over IPv4 and IPv6', asy
         await host.run('ping', '-n', '-Q', `${wanted}`, '-c', `${PINGS}`, '-i', '0.2', to);
         // Inside there are requests and answers, which have the class of the request.
         const least = [PINGS, PINGS, 2 * PINGS, 2 * PINGS];
-        const isSeen = (): boolean => captures.every((each, i) => each.seen().length >= least[i]!);
+        const isSeen = (): boolean =>
+          captures.every((each, i) => each.packets().length >= least[i]!);
         await until(`all is seen: ${says}`, isSeen, 5_000);
-        const [arrived, sent, atLan, atClient] = captures.map((each) => each.seen());
+        const [arrived, sent, atLan, atClient] = captures.map(classesIn);
         await Promise.all(captures.map((each) => each.stop()));
         t.deepEqual([...new Set(arrived)], [3], `congestion was met: ${says}`);
         t.deepEqual([...new Set(sent)], [0], `outside: ${says}`);

@@ -2,12 +2,12 @@
 // API, real traffic through the gateway, and rules that decide which. The topology is drawn in
 // test/support/topology.ts. The tests build on each other and run in their order.
 
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { Capture, NFT } from '../support/capture.ts';
 import { type Data, Postern, until } from '../support/postern.ts';
 import {
   API_ADDRESS,
@@ -47,8 +47,6 @@ interface World {
   bob: Person;
 }
 
-/** By path: a package among the development dependencies brings another program of that name. */
-const NFT = '/usr/sbin/nft';
 /** How soon a write must show in the packets after it was answered. */
 const IN_FORCE_MS = 50;
 /** How old totals may be: a sample a second, and the writing of it. */
@@ -373,46 +371,13 @@ async function roams(t: ExecutionContext, { postern, alice, topology }: World): 
 
 // ---- hostile ---------------------------------------------------------------------------------
 
-/** UDP payloads that a client sends to the gateway, taken from the wire. */
+/** UDP payloads that a client sends to the gateway over IPv4, taken from the wire. */
 async function capture(host: Topology['alice'], act: () => Promise<unknown>): Promise<Buffer[]> {
-  const file = join(mkdtempSync(join(tmpdir(), 'postern-pcap-')), 'wire.pcap');
-  const tcpdump = host.start('tcpdump', [
-    '-i',
-    'c0',
-    '-Q',
-    'out',
-    '-U',
-    '--immediate-mode',
-    '-Z',
-    'root',
-    '-w',
-    file,
-    'udp',
-    'dst',
-    'port',
-    '51820',
-  ]);
-  let said = '';
-  tcpdump.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  await until('tcpdump listens', () => said.includes('listening on'));
+  const wire = await new Capture(host, 'c0', '-Q', 'out', 'udp dst port 51820').ready();
   await act();
   await sleep(500);
-  const ended = once(tcpdump, 'exit');
-  tcpdump.kill('SIGINT');
-  await ended;
-  return payloadsOf(readFileSync(file));
-}
-
-/** UDP over IPv4 over Ethernet out of a pcap file (little-endian). */
-function payloadsOf(pcap: Buffer): Buffer[] {
-  const payloads: Buffer[] = [];
-  for (let at = 24; at + 16 <= pcap.length;) {
-    const length = pcap.readUInt32LE(at + 8);
-    const frame = pcap.subarray(at + 16, at + 16 + length);
-    if (frame.readUInt16BE(12) === 0x0800) payloads.push(frame.subarray(14 + 20 + 8));
-    at += 16 + length;
-  }
-  return payloads;
+  const packets = await wire.stop();
+  return packets.filter((packet) => packet[0]! >> 4 === 4).map((packet) => packet.subarray(20 + 8));
 }
 
 /** Fires datagrams at the gateway from another port; resolves to how many answers came. */
