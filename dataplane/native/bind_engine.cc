@@ -1,8 +1,6 @@
 // The door to engines. Everything an engine needs hangs on the engine, nothing on the process, so
 // that any number of workers may load the addon. index.ts describes each function.
 
-#include <cmath>
-
 #include "call.h"
 #include "engine.h"
 
@@ -156,7 +154,7 @@ struct Options {
   int32_t integer(const char* name, int32_t least, int32_t greatest) {
     double value = 0;
     if (napi_get_value_double(call.env, get(name), &value) != napi_ok ||
-        !(value >= least && value <= greatest && std::floor(value) == value)) {
+        !is_whole(value, least, greatest)) {
       call.refuse("the options of an engine lack a number, or it is out of range");
       return least;
     }
@@ -170,7 +168,7 @@ struct Options {
     if (napi_typeof(call.env, given, &type) == napi_ok && type == napi_undefined) return most;
     double value = 0;
     if (napi_get_value_double(call.env, given, &value) != napi_ok ||
-        !(value >= 1 && value <= static_cast<double>(most) && std::floor(value) == value)) {
+        !is_whole(value, 1, static_cast<double>(most))) {
       call.refuse("a limit of messages is no whole number, or higher than it may be");
       return most;
     }

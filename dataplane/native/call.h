@@ -18,6 +18,11 @@ constexpr size_t ARGUMENTS_MAX = 8;
 // More than any message has. OpenSSL counts in int: of more than it can count it would take a part.
 constexpr size_t BYTES_MAX = 1 << 20;
 
+// Whether a number is whole and between two others, both included.
+inline bool is_whole(double value, double least, double greatest) {
+  return value >= least && value <= greatest && std::floor(value) == value;
+}
+
 struct Call {
   napi_env env;
   napi_value values[ARGUMENTS_MAX] = {};
@@ -54,7 +59,7 @@ struct Call {
 
   double whole(int i, double least, double greatest) {
     const double value = number(i);
-    if (value >= least && value <= greatest && std::floor(value) == value) return value;
+    if (is_whole(value, least, greatest)) return value;
     refuse("a whole number is expected, and one that is not out of range");
     return 0;
   }
