@@ -313,8 +313,8 @@ export class Tunnel {
   }
 
   /**
-   * Fires timers that are due, until so many initiations were made, and forgets what has waited for
-   * too long. Returns how many were made.
+   * Fires timers that are due, until the turn has made so many initiations, and forgets what has
+   * waited for too long. Returns how many initiations the turn has made, those for packets too.
    */
   expire(now: number, initiations: number): number {
     const made = this.timers.expire(now, TIMERS_PER_TURN, initiations);
