@@ -531,6 +531,23 @@ nativeTest(
   },
 );
 
+nativeTest('endpoints that take turns get each one train', (t, native) => {
+  withBench(native, {}, (bench, key) => {
+    const { engine, listener } = bench;
+    bench.aim(TARGET + 1, 9);
+    for (const [i, packet] of udpDatagrams(full(20, 100)).entries())
+      place(engine.packets, i, packet, { verdict: VERDICT_SEAL, key, address: TARGET + (i % 2) });
+    engine.seal(engine.packets);
+    engine.flush();
+    listener.poll(50);
+    listener.receive();
+    const { count, descriptors } = listener.datagrams;
+    t.is(count, 10);
+    const slots = Array.from({ length: count }, (_, i) => descriptors[8 * i + 5]);
+    t.is(new Set(slots).size, 1);
+  });
+});
+
 // field.md, A.17: order of each peer.
 nativeTest('endpoints that take turns get each its own, in order', (t, native) => {
   withBench(native, {}, (bench, key) => {
