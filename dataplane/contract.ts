@@ -125,7 +125,7 @@ export const VERDICT_OPEN = 1;
 export const VERDICT_OPENED = 2;
 /** From `open`: the tag was wrong, or the key is gone. */
 export const VERDICT_OPEN_FAILED = 3;
-/** For `writeTun`. */
+/** For `writeTun`: the engine may use the VIRTIO_HEADER_BYTES in front of the packet meanwhile. */
 export const VERDICT_TUN = 4;
 /** For `seal`: encrypt with KEY and send to ADDRESS; a LENGTH of 0 is a keepalive. */
 export const VERDICT_SEAL = 5;

@@ -238,20 +238,26 @@ void make_super_packet(Item& item, VirtioHeader& header) {
   header.csum_offset = static_cast<uint16_t>(field);
 }
 
-void write_item(Engine& engine, Workspace& w, Item& item) {
+// Writes one packet, or several as one. The virtio_net_hdr goes over the bytes in front of it, and
+// they are put back afterwards, because the kernel takes one piece faster than two.
+void write_item(Engine& engine, const Workspace& w, Item& item) {
   VirtioHeader header = {};
-  iovec parts[2 + ITEM_PARTS_MAX];
-  parts[0] = {&header, sizeof header};
-  parts[1] = {item.first.packet, item.first.length};
-  int count = 2;
-  for (int part = w.next_part[item.first_part]; part != -1; part = w.next_part[part])
-    parts[count++] = {const_cast<uint8_t*>(w.part_payload[part]), w.part_length[part]};
   if (item.parts > 1) make_super_packet(item, header);
   else if (item.first.verified) header.flags = VIRTIO_DATA_VALID;
+  uint8_t* start = item.first.packet - VIRTIO_HEADER_BYTES;
+  uint8_t kept[VIRTIO_HEADER_BYTES];
+  memcpy(kept, start, sizeof kept);
+  memcpy(start, &header, sizeof header);
+  iovec parts[ITEM_PARTS_MAX];
+  parts[0] = {start, VIRTIO_HEADER_BYTES + item.first.length};
+  int count = 1;
+  for (int part = w.next_part[item.first_part]; part != -1; part = w.next_part[part])
+    parts[count++] = {const_cast<uint8_t*>(w.part_payload[part]), w.part_length[part]};
   ssize_t written;
   do {
     written = writev(engine.tun, parts, count);
   } while (written < 0 && errno == EINTR);
+  memcpy(start, kept, sizeof kept);
   if (written < 0) engine.fault(FAULT_TUN_WRITE);
 }
 
@@ -268,7 +274,7 @@ void write_tun(Engine& engine, Batch& batch, int count) {
     if (d[VERDICT] != VERDICT_TUN) continue;
     d[VERDICT] = VERDICT_DROP;
     if (d[LENGTH] < 20 || d[LENGTH] > IPV6_BYTES_MAX) continue;
-    if (!batch.holds(d[OFFSET], d[LENGTH])) continue;
+    if (!batch.holds(d[OFFSET], d[LENGTH], VIRTIO_HEADER_BYTES)) continue;
     const Candidate c = examine(batch.bytes + d[OFFSET], static_cast<size_t>(d[LENGTH]),
                                 engine.tun_takes_udp);
     if (!c.verified) {
