@@ -4,6 +4,7 @@
 
 import { systemClock } from '../io/clock.ts';
 import { systemRandom } from '../io/crypto.ts';
+import type { Random } from '../noise/handshake.ts';
 import { type Endpoint, formatAddress } from '../wire/address.ts';
 import { destinationOf } from './packets.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -34,7 +35,7 @@ export interface LanHost {
 
 /** One gateway and all that it joins. */
 export class MemoryNetwork implements Surroundings {
-  readonly random = systemRandom;
+  readonly random: Random;
   readonly #clock = systemClock(null);
   readonly #participants = new Map<string, Participant>();
   readonly #hosts = new Map<string, LanHost>();
@@ -47,6 +48,11 @@ export class MemoryNetwork implements Surroundings {
   #unclaimed = 0;
   /** How far both clocks are ahead of those of this machine. */
   #skippedMs = 0;
+
+  /** `random` is what its gateway and its clients draw keys and indices from. */
+  constructor(random: Random = systemRandom) {
+    this.random = random;
+  }
 
   get now(): number {
     return this.#clock.now() + this.#skippedMs;

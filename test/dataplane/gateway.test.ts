@@ -25,6 +25,7 @@ import {
   seededRandom,
   World,
 } from '../support/simulation.ts';
+import { chance } from '../support/world-test.ts';
 
 const privateKey = counting(32, 11);
 const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
@@ -262,7 +263,7 @@ for (const engine of engines) {
     t.teardown(() => socket.close());
     let answers = 0;
     socket.on('message', () => answers++);
-    const random = seededRandom(5);
+    const random = chance(5);
     for (let i = 0; i < 600; i++) {
       const bytes = randomBytes(random, (i * 7) % 1_900);
       if (bytes.length > 4) bytes.set([1 + (i % 4), 0, 0, 0]);

@@ -44,7 +44,7 @@ import {
   twoGateways,
   World,
 } from '../support/simulation.ts';
-import { seededTest } from '../support/world-test.ts';
+import { chance, seededTest } from '../support/world-test.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -1230,7 +1230,7 @@ test('a machine that slept for hours goes on with its next packet', (t) => {
 // field.md, A.25: counted.
 test('random datagrams of every length are refused, unanswered, and throw nothing', (t) => {
   const { world, gateway, client } = connected();
-  const random = seededRandom(99);
+  const random = chance(99);
   const view = viewOf(world.sent(DATA, client)[0]!.bytes);
   const index = view.getUint32(4, true);
   const sent = world.sent(0, gateway).length;
@@ -1252,7 +1252,7 @@ test('random datagrams of every length are refused, unanswered, and throw nothin
 // field.md, A.25: silence.
 test('random datagrams of exactly the sizes of handshake messages are not answered either', (t) => {
   const { world, gateway } = gatewayAndClient();
-  const random = seededRandom(98);
+  const random = chance(98);
   for (const [type, length] of [
     [1, 148],
     [2, 92],
@@ -1271,7 +1271,7 @@ test('random datagrams of exactly the sizes of handshake messages are not answer
 
 test('inner packets of random bytes are refused or passed on, and throw nothing', (t) => {
   const { world, gateway, client } = connected();
-  const random = seededRandom(97);
+  const random = chance(97);
   let sent = 0;
   gateway.delivered.length = 0;
   for (let length = 20; length < 400; length++) {

@@ -3,11 +3,12 @@
 import { CookieMaker } from '../../dataplane/noise/cookie.ts';
 import { initiation, response } from '../../dataplane/wire/messages.ts';
 import { implementations } from './native.ts';
-import { randomBytes, seededRandom } from './simulation.ts';
+import { randomBytes } from './simulation.ts';
+import { chance } from './world-test.ts';
 
 /** Initiations with a right mac1 and nothing else that is right, one after the other. */
 export function forger(publicKey: Uint8Array): () => Uint8Array {
-  const random = seededRandom(77);
+  const random = chance(77);
   // The quickest that is here: floods are many.
   const maker = new CookieMaker(implementations.at(-1)![1], publicKey);
   return () => {
@@ -20,7 +21,7 @@ export function forger(publicKey: Uint8Array): () => Uint8Array {
 
 /** The same as responses, to the initiation of which the index was seen (4 bytes). */
 export function responseForger(publicKey: Uint8Array): (index: Uint8Array) => Uint8Array {
-  const random = seededRandom(78);
+  const random = chance(78);
   const maker = new CookieMaker(implementations.at(-1)![1], publicKey);
   return (index) => {
     const message = randomBytes(random, response.bytes);

@@ -23,9 +23,10 @@ import {
   udp,
   viewOf,
 } from '../../support/packets.ts';
-import { rule, SEEDED, seededRandom } from '../../support/simulation.ts';
+import { rule, SEEDED } from '../../support/simulation.ts';
 import { addressValue, slowJudge, type SlowPacket } from '../../support/slow-filter.ts';
 import { told } from '../../support/told.ts';
+import { chance } from '../../support/world-test.ts';
 
 const OWNER = 'owner';
 
@@ -716,9 +717,9 @@ for (const [title, maxRules, numRuns] of [
 const MANY_RULES = 10_000;
 const MANY_PACKETS = 2_000;
 
-/** Whole numbers below a bound, from a seed. */
-function numbers(seed: number): (below: number) => number {
-  const random = seededRandom(seed);
+/** Whole numbers below a bound, from the seed; each number begins others. */
+function numbers(number: number): (below: number) => number {
+  const random = chance(number);
   const word = new DataView(new ArrayBuffer(4));
   return (below) => {
     random(new Uint8Array(word.buffer));

@@ -10,13 +10,14 @@ import {
   TUN_OWNER,
 } from '../../../dataplane/filter/flow-table.ts';
 import { InnerPacket, PROTOCOL_UDP } from '../../../dataplane/wire/ip.ts';
-import { SEEDED, seededRandom } from '../../support/simulation.ts';
+import { SEEDED } from '../../support/simulation.ts';
+import { chance } from '../../support/world-test.ts';
 
 const PEER = ownerOf(0, 4);
 const OTHER = ownerOf(1, 4);
 
 function tableOf(options: Partial<FlowTableOptions> = {}): FlowTable {
-  const table = new FlowTable({ random: seededRandom(3), capacity: 64, quota: 16, ...options });
+  const table = new FlowTable({ random: chance(3), capacity: 64, quota: 16, ...options });
   table.begin(1_000);
   return table;
 }

@@ -4,7 +4,7 @@ import test from 'ava';
 import { MAX_FRAGMENTED } from '../../../dataplane/constants.ts';
 import { FragmentTable, NO_FIRST } from '../../../dataplane/filter/fragments.ts';
 import { FIRST_FRAGMENT, InnerPacket, PROTOCOL_TCP } from '../../../dataplane/wire/ip.ts';
-import { seededRandom } from '../../support/simulation.ts';
+import { chance } from '../../support/world-test.ts';
 
 function first(identification: number, change: Partial<InnerPacket> = {}): InnerPacket {
   const packet = Object.assign(new InnerPacket(), {
@@ -22,7 +22,7 @@ function first(identification: number, change: Partial<InnerPacket> = {}): Inner
 }
 
 function tableAt(now: number): FragmentTable {
-  const table = new FragmentTable(seededRandom(1));
+  const table = new FragmentTable(chance(1));
   table.begin(now);
   return table;
 }

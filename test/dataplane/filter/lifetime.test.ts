@@ -11,14 +11,14 @@ import {
 import { hold, isClosed, notice } from '../../../dataplane/filter/lifetime.ts';
 import { InnerPacket } from '../../../dataplane/wire/ip.ts';
 import { flagsOf } from '../../support/packets.ts';
-import { seededRandom } from '../../support/simulation.ts';
+import { chance } from '../../support/world-test.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /** A flow and how long it lives from now on. */
 class Watched {
-  readonly table = new FlowTable({ random: seededRandom(1), capacity: 8, quota: 8 });
+  readonly table = new FlowTable({ random: chance(1), capacity: 8, quota: 8 });
   readonly flow: number;
   readonly #packet = new InnerPacket();
   now = 0;

@@ -22,9 +22,10 @@ import {
   udp,
   viewOf,
 } from '../../support/packets.ts';
-import { rule, SEEDED, seededRandom } from '../../support/simulation.ts';
+import { rule, SEEDED } from '../../support/simulation.ts';
 import { type Described, type Side, SlowTracker } from '../../support/slow-filter.ts';
 import { told } from '../../support/told.ts';
+import { chance } from '../../support/world-test.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -50,7 +51,7 @@ class Bench {
   keepsTurn = false;
 
   constructor(options: Options = {}) {
-    const random = seededRandom(1);
+    const random = chance(1);
     this.filter = new Filter(options.default ?? 'accept');
     const { capacity = 1_024, quota = 256 } = options;
     this.tracker = new Tracker(this.filter, random, new FlowTable({ random, capacity, quota }));

@@ -1,7 +1,7 @@
 // The gateway in memory is the door's `Gateway`: what it is told is in force when the call returns,
 // and what it did is told.
 
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { rule } from '../../support/simulation.ts';
 import { MemoryScene } from './scene.ts';
 
@@ -14,6 +14,28 @@ test('it says what it is', async (t) => {
     masquerade: false,
     alive: true,
   });
+});
+
+/** Keys of a gateway and a device, and what chance put into the handshake that joins them. */
+async function drawn(t: ExecutionContext): Promise<string[]> {
+  const scene = new MemoryScene(t);
+  const handshake: string[] = [];
+  const transmit = scene.network.transmit.bind(scene.network);
+  scene.network.transmit = (bytes, from, to) => {
+    // Index and ephemeral key of an initiation; indices and ephemeral key of a response.
+    const end = [0, 40, 44][bytes[0]!] ?? 0;
+    if (end > 0) handshake.push(Buffer.from(bytes.subarray(4, end)).toString('base64'));
+    transmit(bytes, from, to);
+  };
+  const { key } = await scene.addDevice(2);
+  t.is(handshake.length, 2);
+  return [Buffer.from(scene.gateway.key).toString('base64'), key, ...handshake];
+}
+
+test('what is random comes from the seed', async (t) => {
+  const first = await drawn(t);
+  t.is(new Set(first).size, 4);
+  t.deepEqual(await drawn(t), first);
 });
 
 test('an amendment is in force when it is answered, and says nothing of the rest', async (t) => {

@@ -1,4 +1,5 @@
 // A gateway in memory with devices and hosts, without a database: configurations are given by hand.
+// Keys and indices come from the seed; time is real.
 
 import type { ExecutionContext } from 'ava';
 import type { GatewayConfig, PeerConfig, RuleConfig } from '../../../dataplane/contract.ts';
@@ -10,12 +11,13 @@ import { randomBytes } from '../../../dataplane/memory/surroundings.ts';
 import { derivePublicKey } from '../../../dataplane/noise/keys.ts';
 import { address } from '../../support/packets.ts';
 import { peer } from '../../support/simulation.ts';
+import { chance } from '../../support/world-test.ts';
 
 const PORT = 51_820;
 
 /** The gateway (10.0.0.1, fd00::1) and who is around it. */
 export class MemoryScene {
-  readonly network = new MemoryNetwork();
+  readonly network = new MemoryNetwork(chance(1));
   readonly gateway: MemoryGateway;
   readonly #peers = new Map<string, PeerConfig>();
   #rules: GatewayConfig['rules'] = new Map();

@@ -2,7 +2,8 @@
 
 import test from 'ava';
 import { derivePublicKey, isLowOrder, makePrivateKey } from '../../../dataplane/noise/keys.ts';
-import { randomBytes, seededRandom } from '../../support/simulation.ts';
+import { randomBytes } from '../../support/simulation.ts';
+import { chance } from '../../support/world-test.ts';
 import { diffieHellman, lowOrderPoints } from '../../vectors/primitives.ts';
 
 function bytesOf(text: string): Uint8Array {
@@ -20,7 +21,7 @@ test('a private key is made of randomness and clamped as RFC 7748 says', (t) => 
 });
 
 test('two private keys are different', (t) => {
-  const random = seededRandom(1);
+  const random = chance(1);
   t.notDeepEqual(makePrivateKey(random), makePrivateKey(random));
 });
 
@@ -39,7 +40,7 @@ for (const point of lowOrderPoints) {
 }
 
 test('honest public keys are not of low order', (t) => {
-  const random = seededRandom(2);
+  const random = chance(2);
   t.false(isLowOrder(new Uint8Array(32).fill(9, 0, 1)));
   for (let i = 0; i < 20; i++) t.false(isLowOrder(derivePublicKey(randomBytes(random, 32))));
 });

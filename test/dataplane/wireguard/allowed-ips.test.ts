@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { AllowedIps } from '../../../dataplane/wireguard/allowed-ips.ts';
 import { bytesPerCall } from '../../support/native.ts';
 import { address, viewOf } from '../../support/packets.ts';
-import { randomBytes, SEEDED, seededRandom } from '../../support/simulation.ts';
+import { randomBytes, SEEDED } from '../../support/simulation.ts';
+import { chance } from '../../support/world-test.ts';
 
 function lookUp<T>(trie: AllowedIps<T>, bytes: Uint8Array): T | null {
   const view = viewOf(bytes);
@@ -289,7 +290,7 @@ test('any insertions and removals answer as the slow twin does, down to an empty
 });
 
 test('ten thousand devices are found, and gone when removed', (t) => {
-  const random = seededRandom(6);
+  const random = chance(6);
   const trie = new AllowedIps<number>();
   const devices = Array.from({ length: 10_000 }, () => [
     randomBytes(random, 4),
@@ -302,7 +303,7 @@ test('ten thousand devices are found, and gone when removed', (t) => {
 });
 
 test('a look-up allocates nothing', (t) => {
-  const random = seededRandom(7);
+  const random = chance(7);
   const trie = new AllowedIps<object>();
   const value = {};
   for (let i = 0; i < 1_000; i++) {

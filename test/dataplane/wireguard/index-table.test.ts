@@ -4,7 +4,7 @@ import test from 'ava';
 import { MAX_INDICES } from '../../../dataplane/constants.ts';
 import { IndexTable } from '../../../dataplane/wireguard/index-table.ts';
 import { viewOf } from '../../support/packets.ts';
-import { seededRandom } from '../../support/simulation.ts';
+import { chance } from '../../support/world-test.ts';
 
 /** Randomness that says these numbers one after the other. */
 function saying(...numbers: number[]): (bytes: Uint8Array) => void {
@@ -12,7 +12,7 @@ function saying(...numbers: number[]): (bytes: Uint8Array) => void {
 }
 
 test('a handshake and a keypair are found by their index, each as what it is', (t) => {
-  const table = new IndexTable<string, string>(seededRandom(1));
+  const table = new IndexTable<string, string>(chance(1));
   const a = table.addHandshake('handshake')!;
   const b = table.addKeypair('keypair')!;
   t.is(table.handshake(a), 'handshake');
@@ -23,7 +23,7 @@ test('a handshake and a keypair are found by their index, each as what it is', (
 
 // field.md, A.6: random indices.
 test('indices are drawn from all 32 bits', (t) => {
-  const table = new IndexTable<number, number>(seededRandom(1));
+  const table = new IndexTable<number, number>(chance(1));
   const indices = Array.from({ length: 1_000 }, (_, i) => table.addHandshake(i)!);
   for (let bit = 0; bit < 32; bit++) {
     const set = indices.filter((index) => ((index >>> bit) & 1) === 1).length;
@@ -51,7 +51,7 @@ test('an index that a keypair has is drawn again', (t) => {
 });
 
 test('a keypair inherits the index of its handshake', (t) => {
-  const table = new IndexTable<string, string>(seededRandom(2));
+  const table = new IndexTable<string, string>(chance(2));
   const index = table.addHandshake('handshake')!;
   table.promote(index, 'keypair');
   t.is(table.handshake(index), undefined);
@@ -72,14 +72,14 @@ test('a removed index is unknown, and free', (t) => {
 });
 
 test('removing what is not there does nothing', (t) => {
-  const table = new IndexTable<string, string>(seededRandom(3));
+  const table = new IndexTable<string, string>(chance(3));
   table.addHandshake('a');
   table.remove(12_345);
   t.is(table.size, 1);
 });
 
 test('a full table gives nothing more, and gives again once something is removed', (t) => {
-  const random = seededRandom(4);
+  const random = chance(4);
   const table = new IndexTable<number, number>(random);
   let last = 0;
   for (let i = 0; i < MAX_INDICES; i++)
