@@ -1,0 +1,139 @@
+// A device whose row says a smaller MTU than the TUN's, and whose own interface was left at the
+// TUN's: what both ends of a TCP connection are told to send fits the row, whoever opens it, over
+// IPv4 and IPv6. dataplane.md, section 3: segmenting.
+
+import type { ChildProcess } from 'node:child_process';
+import test, { type ExecutionContext } from 'ava';
+import { type Host, stop } from '../support/namespaces.ts';
+import { Postern, until } from '../support/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  GATEWAY4_BOB,
+  LAN4,
+  LAN6,
+  transfer,
+} from '../support/topology.ts';
+import { enrol, type Person } from './people.ts';
+
+const TUN_MTU = 1_420;
+/** What an Ethernet of 1,500 bytes lets the lan ask for. */
+const LAN_MTU = 1_500;
+const BYTES = 5_000_000;
+const HEADERS4 = 20 + 20;
+const HEADERS6 = 40 + 20;
+/** First and second segment of every connection. */
+const SYN = '(tcp[tcpflags] & tcp-syn != 0) or (ip6 and ip6[6] = 6 and ip6[53] & 2 != 0)';
+
+/** Reads every SYN and SYN-ACK that passes an interface. */
+class Synchronisations {
+  readonly #tcpdump: ChildProcess;
+  #text = '';
+
+  constructor(host: Host, name: string) {
+    const options = ['-i', name, '-nn', '-v', '-l', '--immediate-mode', '-Z', 'root'];
+    this.#tcpdump = host.start('tcpdump', [...options, SYN]);
+  }
+
+  async ready(): Promise<this> {
+    let said = '';
+    this.#tcpdump.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    this.#tcpdump.stdout?.on('data', (chunk: Buffer) => (this.#text += chunk.toString()));
+    await until('tcpdump listens', () => said.includes('listening on'));
+    return this;
+  }
+
+  /** The MSS of each so far, by its flags: S, or S. with an acknowledgement. */
+  seen(): Map<string, number> {
+    const found = this.#text.matchAll(/Flags \[(S\.?)\], .*?\[mss (\d+)/g);
+    return new Map([...found].map(([, flags, mss]) => [flags!, Number(mss)]));
+  }
+
+  /** What tcpdump says of the checksums of those with such flags. */
+  checksums(flags: string): string[] {
+    const found = this.#text.matchAll(/Flags \[(S\.?)\], cksum \w+ \((\w+)/g);
+    return [...found].filter((match) => match[1] === flags).map((match) => match[2]!);
+  }
+
+  stop(): Promise<void> {
+    return stop(this.#tcpdump);
+  }
+}
+
+/** What a connection shows: who opens it, where the other end is, and the MSS that fits. */
+interface Case {
+  readonly isUp: boolean;
+  readonly to: string;
+  readonly mtu: number;
+}
+
+/** Moves bytes over a connection of its own, and looks at how it began at both of its ends. */
+async function connection(
+  t: ExecutionContext,
+  lan: Host,
+  { client }: Person,
+  { isUp, to, mtu }: Case,
+): Promise<void> {
+  const [from, at] = isUp ? [client.host, lan] : [lan, client.host];
+  const [near, far] = await Promise.all([
+    new Synchronisations(from, isUp ? client.interfaceName : 'l0').ready(),
+    new Synchronisations(at, isUp ? 'l0' : client.interfaceName).ready(),
+  ]);
+  const { sent, received } = await transfer(from, at, to, BYTES);
+  const says = `${to}, ${mtu}`;
+  t.deepEqual(received, { bytes: BYTES, sha256: sent['sha256'] }, says);
+  await until('both are seen', () => near.seen().size === 2 && far.seen().size === 2, 5_000);
+  const headers = to.includes(':') ? HEADERS6 : HEADERS4;
+  const [asked, answered] = isUp ? [TUN_MTU, LAN_MTU] : [LAN_MTU, TUN_MTU];
+  t.deepEqual(
+    {
+      syn: [near.seen().get('S'), far.seen().get('S')],
+      ack: [far.seen().get('S.'), near.seen().get('S.')],
+    },
+    { syn: [asked - headers, mtu - headers], ack: [answered - headers, mtu - headers] },
+    `as it was sent, and as it arrived: ${says}`,
+  );
+  t.deepEqual([...new Set([...far.checksums('S'), ...near.checksums('S.')])], ['correct'], says);
+  await Promise.all([near.stop(), far.stop()]);
+}
+
+test.serial('no segment is larger than a device takes, whoever opens the connection', async (t) => {
+  t.timeout(180_000);
+  const { network, alice, bob, gateway, lan } = await buildTopology('dm');
+  t.teardown(() => network.remove());
+  const postern = new Postern(gateway, API_ADDRESS, {
+    WIREGUARD_TUN: 'required',
+    WIREGUARD_MTU: String(TUN_MTU),
+  });
+  await postern.start();
+  t.teardown(() => postern.stop());
+  // Devices are masqueraded, and the lan opens connections to them too.
+  await lan.ip('route', 'add', '100.64.0.0/10', 'via', '198.51.100.1');
+  await lan.ip('-6', 'route', 'add', 'fd00::/106', 'via', '2001:db8:2::1');
+  const narrow = await enrol(postern, alice, 'alice@example.test', `${GATEWAY4}:51820`);
+  const wide = await enrol(postern, bob, 'bob@example.test', `${GATEWAY4_BOB}:51820`);
+  for (const { client } of [narrow, wide])
+    await client.host.ip('link', 'set', client.interfaceName, 'mtu', String(TUN_MTU));
+  const setMtu = (mtu: number): Promise<unknown> =>
+    postern.update('device', narrow.device.id, { use_default_mtu: false, mtu });
+  for (const [person, mtu] of [
+    [narrow, 1_280],
+    [narrow, 1_380],
+    // No more than the TUN's.
+    [narrow, 1_500],
+    [wide, TUN_MTU],
+  ] as const) {
+    if (person === narrow) await setMtu(mtu);
+    t.true(await canPing(person.client.host, LAN4));
+    const { ipv4, ipv6 } = person.device;
+    for (const [isUp, to] of [
+      [true, LAN4],
+      [true, LAN6],
+      [false, String(ipv4)],
+      [false, String(ipv6)],
+    ] as const)
+      await connection(t, lan, person, { isUp, to, mtu: Math.min(mtu, TUN_MTU) });
+  }
+});
