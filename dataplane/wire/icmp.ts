@@ -117,8 +117,8 @@ export function mayBeAnsweredByError(view: DataView, offset: number, packet: Inn
 
 /**
  * Turns the packet at `offset` into the error that tells its sender that at most `mtu` bytes go
- * where it was bound. `from` says so, 4 or 16 bytes. Returns the length; there is room for it,
- * because the packet is larger than `mtu`, and no error than what every path carries.
+ * where it was bound. `from` says so, 4 or 16 bytes. Returns the length, at most that of the packet:
+ * what stands behind it is another one.
  */
 export function turnIntoTooBig(
   bytes: Uint8Array,
@@ -141,7 +141,7 @@ function turnIntoFragmentationNeeded(
   from: Uint8Array,
   mtu: number,
 ): number {
-  const length = Math.min(28 + packet.length, ERROR_BYTES_MAX_V4, mtu);
+  const length = Math.min(packet.length, ERROR_BYTES_MAX_V4, mtu);
   bytes.copyWithin(offset + 28, offset, offset + length - 28);
   bytes.fill(0, offset, offset + 28);
   view.setUint8(offset, 0x45);
@@ -167,7 +167,7 @@ function turnIntoPacketTooBig(
   from: Uint8Array,
   mtu: number,
 ): number {
-  const length = Math.min(48 + packet.length, ERROR_BYTES_MAX_V6);
+  const length = Math.min(packet.length, ERROR_BYTES_MAX_V6);
   bytes.copyWithin(offset + 48, offset, offset + length - 48);
   bytes.fill(0, offset, offset + 48);
   view.setUint8(offset, 0x60);

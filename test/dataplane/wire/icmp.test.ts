@@ -191,7 +191,8 @@ function tooBig(bytes: Uint8Array, from: string, mtu: number): Uint8Array {
   const packet = new InnerPacket();
   parseInner(viewOf(arena), 64, bytes.length, packet);
   const length = turnIntoTooBig(arena, viewOf(arena), 64, packet, address(from), mtu);
-  if (arena.subarray(0, 64).some((byte) => byte !== 9)) throw new Error('wrote before the packet');
+  const around = concat(arena.subarray(0, 64), arena.subarray(64 + bytes.length));
+  if (around.some((byte) => byte !== 9)) throw new Error('wrote beyond the packet');
   return arena.slice(64, 64 + length);
 }
 
@@ -207,6 +208,19 @@ test('IPv4: fragmentation is needed, says the gateway, and quotes what it can', 
   t.is(checksum(answer.subarray(0, 20)), 0);
   t.is(checksum(answer.subarray(20)), 0);
 });
+
+// A device may have an MTU that IPv6 does not allow; behind the packet stands the next one.
+for (const mtu of [576, 1_000, 1_252, 1_279])
+  for (const more of [1, 47, 48, 49])
+    test(`a packet of ${more} bytes more than ${mtu} is answered in its own place`, (t) => {
+      const data = new Uint8Array(mtu + more - 48).fill(7);
+      const big = udp({ source: 'fd00::2', destination: 'fd00::3', data });
+      const answer = tooBig(big, 'fd00::1', mtu);
+      t.is(answer.length, Math.min(big.length, 1_280));
+      t.is(viewOf(answer).getUint16(4), answer.length - 40);
+      t.is(viewOf(answer).getUint32(44), mtu);
+      t.deepEqual(answer.slice(48), big.slice(0, answer.length - 48));
+    });
 
 test('IPv6: the packet is too big, says the gateway, and quotes what it can', (t) => {
   const big = udp({ source: 'fd00::2', destination: 'fd00::3', data: new Uint8Array(1_453) });
