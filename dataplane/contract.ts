@@ -208,7 +208,7 @@ export interface PacketEngine {
   removeKey(slot: number, generation: number): void;
   /** Opens what is marked VERDICT_OPEN. */
   open(batch: Batch): void;
-  /** Pads, seals and queues for sending what is marked VERDICT_SEAL. */
+  /** Pads, seals and queues for sending what is marked VERDICT_SEAL; in order for each ADDRESS. */
   seal(batch: Batch): void;
   /** Queues a handshake message for the endpoint in a slot. Copies the message. */
   send(message: Uint8Array, address: number): void;

@@ -549,6 +549,40 @@ nativeTest('endpoints that take turns get each one train', (t, native) => {
 });
 
 // field.md, A.17: order of each peer.
+nativeTest(
+  'one endpoint among many gets its own in order, however far apart they are',
+  (t, native) => {
+    withBench(native, {}, (bench, key) => {
+      const { engine } = bench;
+      for (let other = 1; other < 8; other++) bench.aim(TARGET + other, 9);
+      for (const [step, count] of [
+        [2, 300],
+        [7, 300],
+        [65, 400],
+      ] as const) {
+        const packets = udpDatagrams(full(count, 30));
+        engine.datagrams.count = 0;
+        for (const [i, packet] of packets.entries()) {
+          const other = i % step === 0 ? 0 : 1 + (i % 7);
+          const marks = {
+            verdict: VERDICT_SEAL,
+            key,
+            address: TARGET + other,
+            offset: 64 + 256 * i,
+          };
+          place(engine.datagrams, i, packet, marks);
+        }
+        engine.seal(engine.datagrams);
+        t.deepEqual(
+          opened(bench, bench.datagrams()),
+          packets.filter((_, i) => i % step === 0),
+        );
+      }
+    });
+  },
+);
+
+// field.md, A.17: order of each peer.
 nativeTest('endpoints that take turns get each its own, in order', (t, native) => {
   withBench(native, {}, (bench, key) => {
     const other = new NativeBench(native);
