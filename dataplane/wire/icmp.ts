@@ -117,8 +117,8 @@ export function mayBeAnsweredByError(view: DataView, offset: number, packet: Inn
 
 /**
  * Turns the packet at `offset` into the error that tells its sender that at most `mtu` bytes go
- * where it was bound. `from` says so, 4 or 16 bytes. Returns the length, at most that of the packet:
- * what stands behind it is another one.
+ * where it was bound. `from` says so, 4 or 16 bytes. Returns the length, at most that of the
+ * packet: what stands behind it is another one.
  */
 export function turnIntoTooBig(
   bytes: Uint8Array,
