@@ -5,12 +5,13 @@ import test, { type ExecutionContext } from 'ava';
 import { type GatewayConfig, type PeerConfig, VERDICT_DROP } from '../../dataplane/contract.ts';
 import { diff, EMPTY_CONFIG } from '../support/standing.ts';
 import { Pipeline } from '../../dataplane/pipeline.ts';
-import { copyEndpoint } from '../../dataplane/wire/address.ts';
+import { copyEndpoint, formatAddress } from '../../dataplane/wire/address.ts';
 import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';
 import {
   benches,
   type BenchOptions,
   type EngineBench,
+  mark,
   MTU,
   NativeBench,
   place,
@@ -21,10 +22,12 @@ import {
   checksum,
   concat,
   counting,
+  destinationOf,
   GSO_TCPV4,
   ip,
   join,
   NEEDS_CSUM,
+  sourceOf,
   tcp,
   type TcpFields,
   type TunMessage,
@@ -95,17 +98,39 @@ class Scene {
     this.pipeline.apply(diff(before, configOf(this.#peers)), this.world.now, this.world.wallMs);
   }
 
-  /** Carries what client `i` has sent to the gateway, and what leaves the gateway to the clients. */
+  /** Carries what client `i` has sent to the gateway, and what leaves the gateway to the client. */
   carry(i: number): void {
     const { engine } = this.bench;
-    const { world } = this;
-    for (const [n, flight] of world.wire.splice(0).entries()) {
-      place(engine.datagrams, n, flight.bytes, { verdict: VERDICT_DROP, address: n });
+    for (const [n, { bytes }] of this.world.wire.splice(0).entries()) {
+      place(engine.datagrams, n, bytes, { verdict: VERDICT_DROP, address: n });
       copyEndpoint(engine.endpoints, TARGET, n);
     }
-    this.pipeline.inbound(world.now, world.wallMs);
-    this.pipeline.expire(world.now, world.wallMs);
-    engine.datagrams.count = 0;
+    this.#inbound(i);
+  }
+
+  /** As `carry`, but one datagram stands right behind the other, as those that arrive joined do. */
+  carryTrain(i: number): void {
+    const { engine } = this.bench;
+    let offset = 0;
+    for (const [n, { bytes }] of this.world.wire.splice(0).entries()) {
+      engine.datagrams.bytes.set(bytes, offset);
+      mark(engine.datagrams, n, {
+        verdict: VERDICT_DROP,
+        address: 0,
+        offset,
+        length: bytes.length,
+      });
+      offset += bytes.length;
+    }
+    copyEndpoint(engine.endpoints, TARGET, 0);
+    this.#inbound(i);
+  }
+
+  #inbound(i: number): void {
+    const { bench, pipeline, world } = this;
+    pipeline.inbound(world.now, world.wallMs);
+    pipeline.expire(world.now, world.wallMs);
+    bench.engine.datagrams.count = 0;
     this.deliver(i);
   }
 
@@ -160,6 +185,41 @@ function back({ source, destination }: { source: string; destination: string }):
 }
 
 const plain = virtioHeader({});
+
+/** Everything that an ICMP error says: who tells whom what, of which packet, and its checksums. */
+function errorOf(bytes: Uint8Array | undefined): Record<string, unknown> {
+  if (bytes === undefined) return {};
+  const view = viewOf(bytes);
+  const isIpv4 = view.getUint8(0) >> 4 === 4;
+  const upper = isIpv4 ? 20 : 40;
+  const length = bytes.length - upper;
+  const pseudo = concat(bytes.subarray(8, 40), Uint8Array.from([0, 58, length >> 8, length]));
+  return {
+    from: formatAddress(sourceOf(bytes)),
+    to: formatAddress(destinationOf(bytes)),
+    protocol: view.getUint8(isIpv4 ? 9 : 6),
+    type: view.getUint8(upper),
+    code: view.getUint8(upper + 1),
+    mtu: isIpv4 ? view.getUint16(upper + 6) : view.getUint32(upper + 4),
+    quote: bytes.slice(upper + 8),
+    sums: isIpv4
+      ? [checksum(bytes.subarray(0, upper)), checksum(bytes.subarray(upper))]
+      : [checksum(pseudo, bytes.subarray(upper))],
+  };
+}
+
+/** What the error that a packet is too big must say; the packet is as the gateway quotes it. */
+function tooBig(from: string, mtu: number, packet: Uint8Array): Record<string, unknown> {
+  const isIpv4 = packet[0]! >> 4 === 4;
+  return {
+    from,
+    to: formatAddress(sourceOf(packet)),
+    ...(isIpv4 ? { protocol: 1, type: 3, code: 4 } : { protocol: 58, type: 2, code: 0 }),
+    mtu,
+    quote: packet.slice(0, isIpv4 ? 576 - 28 : Math.min(packet.length, 1_280) - 48),
+    sums: isIpv4 ? [0, 0] : [0],
+  };
+}
 
 for (const [name, open] of benches) {
   const inScene = (
@@ -254,9 +314,13 @@ for (const [name, open] of benches) {
       const message = join(segments);
       t.is(message.header[1], GSO_TCPV4);
       t.deepEqual(scene.down(message), []);
-      const [answer] = scene.bench.packets();
-      t.deepEqual([...answer!.subarray(20, 22)], [3, 4]);
-      t.is(viewOf(answer!).getUint16(26), 1_280);
+      const told = (scene.bench as NativeBench).drain();
+      const wanted = tooBig('10.0.0.2', 1_280, message.packet);
+      // Nothing of the super-packet is left in what stands before the answer.
+      t.deepEqual(
+        told.map(({ header, packet }) => ({ header, ...errorOf(packet) })),
+        [{ header: plain, ...wanted }],
+      );
       t.deepEqual(scene.drops(), { packet_too_big: 1 });
       const fits = segments.map((_, i) =>
         tcp({ ...back(families[0][1]), sequence: 1 + 1_000 * i, data: counting(1_000) }),
@@ -271,22 +335,32 @@ for (const [name, open] of benches) {
     const fits = udp({ source: '10.0.0.2', destination: '10.0.0.3', data: counting(MTU - 28) });
     scene.up(fits, 0, 1);
     t.is(scene.clients[1]!.delivered.length, 1);
-    const big = udp({ source: '10.0.0.2', destination: '10.0.0.3', data: counting(MTU - 27) });
-    scene.up(big, 0, 0);
+    const fields = { source: '10.0.0.2', destination: '10.0.0.3', data: counting(MTU - 27) };
+    scene.up(udp(fields), 0, 0);
     const [answer] = scene.clients[0]!.delivered.splice(0);
-    t.deepEqual(answer!.slice(12, 20), concat(address('10.0.0.1'), address('10.0.0.2')));
-    t.deepEqual([...answer!.subarray(20, 22)], [3, 4]);
-    t.is(viewOf(answer!).getUint16(26), MTU);
-    t.is(checksum(answer!.subarray(20)), 0);
+    t.deepEqual(errorOf(answer), tooBig('10.0.0.1', MTU, udp({ ...fields, hopLimit: 63 })));
     t.deepEqual(scene.drops(), { packet_too_big: 1 });
   });
 
   inScene('the same over IPv6', [null, 1_280], (t, scene) => {
-    const big = udp({ source: 'fd00::2', destination: 'fd00::3', data: counting(1_280 - 47) });
-    scene.up(big, 0, 0);
+    const fields = { source: 'fd00::2', destination: 'fd00::3', data: counting(1_280 - 47) };
+    scene.up(udp(fields), 0, 0);
     const [answer] = scene.clients[0]!.delivered.splice(0);
-    t.deepEqual(answer!.slice(8, 40), concat(address('fd00::1'), address('fd00::2')));
-    t.deepEqual([answer![40], viewOf(answer!).getUint32(44)], [2, 1_280]);
+    t.deepEqual(errorOf(answer), tooBig('fd00::1', 1_280, udp({ ...fields, hopLimit: 63 })));
+    t.deepEqual(scene.drops(), { packet_too_big: 1 });
+  });
+
+  inScene('what stands behind a packet that is too big is unharmed', [null, 1_000], (t, scene) => {
+    const fields = { source: 'fd00::2', destination: 'fd00::3', data: counting(1_000 - 47) };
+    const next = { source: 'fd00::2', destination: '2001:db8::9', data: counting(1_000 - 47, 5) };
+    const behind = [7, 8].map((sourcePort) => udp({ ...next, sourcePort }));
+    for (const packet of [udp(fields), ...behind]) scene.clients[0]!.send(packet);
+    scene.carryTrain(0);
+    t.deepEqual(scene.bench.packets(), behind);
+    const big = udp({ ...fields, hopLimit: 63 });
+    const delivered = scene.clients[0]!.delivered.splice(0);
+    t.deepEqual(delivered.map(errorOf), [tooBig('fd00::1', 1_000, big)]);
+    t.deepEqual(scene.drops(), { packet_too_big: 1 });
   });
 
   inScene('what may be cut on its way is not refused', [null, null], (t, scene) => {
@@ -314,10 +388,9 @@ for (const [name, open] of benches) {
       const { source, destination } = back(fields);
       const packet = udp({ source, destination, data: counting(1_300) });
       t.deepEqual(scene.down({ packet, header: plain }), [], family);
-      const [answer] = scene.bench.packets();
-      const addresses = concat(address(destination), address(source));
-      const at = family === 'IPv4' ? 12 : 8;
-      t.deepEqual(answer!.slice(at, at + addresses.length), addresses);
+      const [answer, ...others] = scene.bench.packets();
+      t.deepEqual(errorOf(answer), tooBig(destination, 1_280, packet), family);
+      t.deepEqual(others, [], family);
     }
     t.deepEqual(scene.drops(), { packet_too_big: 2 });
   });
