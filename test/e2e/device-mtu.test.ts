@@ -1,10 +1,11 @@
 // A device whose row says a smaller MTU than the TUN's, and whose own interface was left at the
 // TUN's: what both ends of a TCP connection are told to send fits the row, whoever opens it, over
-// IPv4 and IPv6. dataplane.md, section 3: segmenting.
+// IPv4 and IPv6; and whoever sends larger packets that may not be cut hears what fits.
+// dataplane.md, section 3: segmenting.
 
 import type { ChildProcess } from 'node:child_process';
 import test, { type ExecutionContext } from 'ava';
-import { type Host, stop } from '../support/namespaces.ts';
+import { type Host, type Output, stop } from '../support/namespaces.ts';
 import { Postern, until } from '../support/postern.ts';
 import {
   API_ADDRESS,
@@ -15,6 +16,8 @@ import {
   LAN4,
   LAN6,
   transfer,
+  TUNNEL4,
+  TUNNEL6,
 } from '../support/topology.ts';
 import { enrol, type Person } from './people.ts';
 
@@ -99,8 +102,15 @@ async function connection(
   await Promise.all([near.stop(), far.stop()]);
 }
 
-test.serial('no segment is larger than a device takes, whoever opens the connection', async (t) => {
-  t.timeout(180_000);
+/** Two devices whose own interfaces have the TUN's MTU, and a lan that has a way to them. */
+interface Scene {
+  readonly postern: Postern;
+  readonly lan: Host;
+  readonly narrow: Person;
+  readonly wide: Person;
+}
+
+async function begin(t: ExecutionContext): Promise<Scene> {
   const { network, alice, bob, gateway, lan } = await buildTopology('dm');
   t.teardown(() => network.remove());
   const postern = new Postern(gateway, API_ADDRESS, {
@@ -116,8 +126,16 @@ test.serial('no segment is larger than a device takes, whoever opens the connect
   const wide = await enrol(postern, bob, 'bob@example.test', `${GATEWAY4_BOB}:51820`);
   for (const { client } of [narrow, wide])
     await client.host.ip('link', 'set', client.interfaceName, 'mtu', String(TUN_MTU));
-  const setMtu = (mtu: number): Promise<unknown> =>
-    postern.update('device', narrow.device.id, { use_default_mtu: false, mtu });
+  return { postern, lan, narrow, wide };
+}
+
+function setMtu(postern: Postern, { device }: Person, mtu: number): Promise<unknown> {
+  return postern.update('device', device.id, { use_default_mtu: false, mtu });
+}
+
+test.serial('no segment is larger than a device takes, whoever opens the connection', async (t) => {
+  t.timeout(180_000);
+  const { postern, lan, narrow, wide } = await begin(t);
   for (const [person, mtu] of [
     [narrow, 1_280],
     [narrow, 1_380],
@@ -125,7 +143,7 @@ test.serial('no segment is larger than a device takes, whoever opens the connect
     [narrow, 1_500],
     [wide, TUN_MTU],
   ] as const) {
-    if (person === narrow) await setMtu(mtu);
+    if (person === narrow) await setMtu(postern, narrow, mtu);
     t.true(await canPing(person.client.host, LAN4));
     const { ipv4, ipv6 } = person.device;
     for (const [isUp, to] of [
@@ -135,5 +153,49 @@ test.serial('no segment is larger than a device takes, whoever opens the connect
       [false, String(ipv6)],
     ] as const)
       await connection(t, lan, person, { isUp, to, mtu: Math.min(mtu, TUN_MTU) });
+  }
+});
+
+// ---- packets that are too big ------------------------------------------------------------------
+
+/** What ping says after one packet of so many bytes, headers included, that may not be cut. */
+async function ping(host: Host, to: string, bytes: number): Promise<string> {
+  const data = bytes - (to.includes(':') ? 40 : 20) - 8;
+  const options = ['-n', '-c', '1', '-W', '3', '-M', 'do', '-s', String(data)];
+  // It fails where it was not answered.
+  const { stdout } = await host.run('ping', ...options, to).catch((error: Output) => error);
+  return stdout;
+}
+
+/** The MTU that a host has learnt for the way somewhere; null where it has learnt none. */
+async function learntMtu(host: Host, to: string): Promise<number | null> {
+  const { stdout } = await host.run('ip', to.includes(':') ? '-6' : '-4', 'route', 'get', to);
+  const mtu = / mtu (\d+)/.exec(stdout)?.[1];
+  return mtu === undefined ? null : Number(mtu);
+}
+
+test.serial('whoever sends more than a device takes hears how much it takes', async (t) => {
+  t.timeout(120_000);
+  const { postern, lan, narrow, wide } = await begin(t);
+  const mtu = 1_280;
+  for (const { client } of [narrow, wide]) t.true(await canPing(client.host, LAN4));
+  for (const to of [String(narrow.device['ipv4']), String(narrow.device['ipv6'])]) {
+    const isIpv4 = !to.includes(':');
+    // The host hears it from the device itself, a device from the gateway.
+    for (const [title, host, from, big] of [
+      ['the lan', lan, to, mtu + 1],
+      ['a device', wide.client.host, isIpv4 ? TUNNEL4 : TUNNEL6, TUN_MTU],
+    ] as const) {
+      const says = `${title} to ${to}`;
+      await setMtu(postern, narrow, TUN_MTU);
+      t.regex(await ping(host, to, big), / 1 received/, `${says}: the larger MTU carries it`);
+      t.is(await learntMtu(host, to), null, says);
+      await setMtu(postern, narrow, mtu);
+      const heard = isIpv4 ? `Frag needed and DF set (mtu = ${mtu})` : `Packet too big: mtu=${mtu}`;
+      const text = await ping(host, to, big);
+      t.true(text.includes(`From ${from} icmp_seq=1 ${heard}`), `${says}: ${text}`);
+      t.is(await learntMtu(host, to), mtu, says);
+      t.regex(await ping(host, to, mtu), / 1 received/, `${says}: what fits is answered`);
+    }
   }
 });
