@@ -1,8 +1,10 @@
-// The switches of a device, end to end: an administrator switches it off in the console, and sets
-// when it ends; its traffic stops there and then, and goes on when it is switched on or given longer.
+// The switches of a device, end to end: an administrator switches it off in the console, sets when
+// it ends, or disables its owner; its traffic stops there and then, both what it sends and what is
+// sent to it, and goes on when it is switched on, given longer, or its owner let in again.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import type { Host } from '../support/namespaces.ts';
 import { Postern, until } from '../support/postern.ts';
 import {
   API_ADDRESS,
@@ -14,10 +16,13 @@ import {
   TUNNEL4,
 } from '../support/topology.ts';
 import { atGateway, PASSWORD, Visitor } from '../support/visitor.ts';
-import { enrol } from './people.ts';
+import { enrol, type Person } from './people.ts';
 
 const BOSS = 'boss@example.test';
 const PORT = 7_200;
+const EVERY_MS = 10;
+/** How long silence is listened to. */
+const SILENCE_MS = 1_500;
 /** A form is answered once it is in force: what comes later was under way already. */
 const ANSWERED_MS = 150;
 /** How exactly a date is kept: the promise is one second, the clocks add a little. */
@@ -26,50 +31,122 @@ const SLACK_MS = 1_200;
 const RESUME_MS = 4_000;
 const LIFE_MS = 4_000;
 
-test.serial('a device stops when it is switched off or ends, and goes on afterwards', async (t) => {
+/** Datagrams from one end to the other, one after the other. */
+interface Way {
+  readonly name: string;
+  /** When the last one came; 0 before the first. */
+  readonly last: () => number;
+  readonly stop: () => Promise<void>;
+}
+
+/** The device, who decides over it, and its traffic. */
+interface Scene {
+  readonly alice: Person;
+  readonly postern: Postern;
+  readonly ways: readonly Way[];
+  /** Sends a form of the console; resolves to when it was answered. */
+  readonly decide: (path: string, fields?: Record<string, string>) => Promise<number>;
+}
+
+test.serial('a device stops both ways when it is off, ends or loses its owner', async (t) => {
   t.timeout(120_000);
   const topology = await buildTopology('sw');
   t.teardown(() => topology.network.remove());
-  const { alice, gateway, lan } = topology;
+  const { gateway, lan } = topology;
   const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
   await postern.start();
   t.teardown(() => postern.stop());
   const account = { email: BOSS, password: PASSWORD, password_confirmation: PASSWORD };
   await postern.create('user', { ...account, role: 'admin' });
-  const { device } = await enrol(postern, alice, 'alice@example.test', `${GATEWAY4}:51820`);
-  t.true(await canPing(alice, LAN4));
+  const alice = await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`);
+  t.true(await canPing(topology.alice, LAN4));
   const boss = new Visitor(atGateway(postern.api));
   t.is((await boss.signIn(BOSS)).status, 303);
-  await boss.get(`/devices/${device.id}`);
-  const decide = async (fields: Record<string, string>): Promise<number> => {
-    const { status, text } = await boss.post(`/devices/${device.id}/switches`, fields);
+  await boss.get(`/devices/${alice.device.id}`);
+  const decide = async (path: string, fields: Record<string, string> = {}): Promise<number> => {
+    const { status, text } = await boss.post(path, fields);
     t.is(status, 303, text);
     return Date.now();
   };
 
-  const watch = await new Traffic(lan, 'watch', PORT, LAN4).ready();
-  const beacon = new Traffic(alice, 'beacon', PORT, 10, LAN4);
-  const last = (): number =>
-    Math.max(0, ...watch.lines.filter((line) => 'at' in line).map((line) => Number(line['at'])));
-  await until('datagrams come', () => last() > 0, RESUME_MS);
+  // The lan reaches a device only where it was given a route: masquerading hides the devices.
+  await lan.ip('route', 'replace', '100.64.0.0/10', 'via', '198.51.100.1');
+  const ways = await Promise.all([
+    beginWay('from the device', topology.alice, lan, LAN4),
+    beginWay('to the device', lan, topology.alice, String(alice.device['ipv4'])),
+  ]);
+  const scene: Scene = { alice, postern, ways, decide };
+  await goesOn('at first', scene, 0);
+  await switchedOff(t, scene);
+  await ended(t, scene);
+  await ownerDisabled(t, scene);
+  t.true(await canPing(topology.alice, LAN4));
+  for (const way of ways) await way.stop();
+});
 
-  const offMs = await decide({ do: 'off' });
-  await sleep(1_500);
-  t.true(last() < offMs + ANSWERED_MS, `off: the last came ${last() - offMs} ms after the answer`);
-  t.false(await canPing(alice, TUNNEL4), 'off: the gateway is silent');
-  const onMs = await decide({ do: 'on' });
-  await until('datagrams come again', () => last() > onMs, RESUME_MS);
+async function switchedOff(t: ExecutionContext, scene: Scene): Promise<void> {
+  const { alice, decide } = scene;
+  const offMs = await decide(`/devices/${alice.device.id}/switches`, { do: 'off' });
+  await isSilent(t, 'off', scene, offMs);
+  const onMs = await decide(`/devices/${alice.device.id}/switches`, { do: 'on' });
+  await goesOn('on', scene, onMs);
+}
 
+async function ended(t: ExecutionContext, scene: Scene): Promise<void> {
+  const { alice, ways, decide } = scene;
+  const switches = `/devices/${alice.device.id}/switches`;
   const endMs = Date.now() + LIFE_MS;
   const expires_at = new Date(endMs).toISOString().slice(0, -1);
-  await decide({ do: 'expire', expires_at });
+  await decide(switches, { do: 'expire', expires_at });
   await sleep(endMs - Date.now() + SLACK_MS + 1_000);
-  t.true(Math.abs(last() - endMs) < SLACK_MS, `ended: the last came ${last() - endMs} ms after it`);
-  t.false(await canPing(alice, TUNNEL4), 'ended: the gateway is silent');
+  for (const { name, last } of ways)
+    t.true(Math.abs(last() - endMs) < SLACK_MS, `ended: ${name}, ${last() - endMs} ms after it`);
+  t.false(await canPing(alice.client.host, TUNNEL4), 'ended: the gateway is silent');
   const later = new Date(endMs + 3_600_000).toISOString().slice(0, 16);
-  const longerMs = await decide({ do: 'expire', expires_at: later });
-  await until('datagrams come once more', () => last() > longerMs, RESUME_MS);
-  t.true(await canPing(alice, LAN4));
-  await beacon.stop();
-  await watch.stop();
-});
+  const longerMs = await decide(switches, { do: 'expire', expires_at: later });
+  await goesOn('given longer', scene, longerMs);
+}
+
+async function ownerDisabled(t: ExecutionContext, scene: Scene): Promise<void> {
+  const { alice, postern, decide } = scene;
+  const disabledAt = async (): Promise<unknown> =>
+    (await postern.read('user', alice.user.id))['disabled_at'];
+  const outMs = await decide(`/users/${alice.user.id}/disable`);
+  t.is(typeof (await disabledAt()), 'string');
+  await isSilent(t, 'owner disabled', scene, outMs);
+  const inMs = await decide(`/users/${alice.user.id}/enable`);
+  t.is(await disabledAt(), null);
+  await goesOn('owner enabled', scene, inMs);
+}
+
+/** Both ways ended with what was under way at a time, and the gateway answers nothing. */
+async function isSilent(
+  t: ExecutionContext,
+  why: string,
+  { alice, ways }: Scene,
+  sinceMs: number,
+): Promise<void> {
+  await sleep(SILENCE_MS);
+  for (const { name, last } of ways)
+    t.true(last() < sinceMs + ANSWERED_MS, `${why}: ${name}, ${last() - sinceMs} ms afterwards`);
+  t.false(await canPing(alice.client.host, TUNNEL4), `${why}: the gateway is silent`);
+}
+
+/** Waits until datagrams came both ways after a time. */
+async function goesOn(why: string, { ways }: Scene, sinceMs: number): Promise<void> {
+  for (const { name, last } of ways)
+    await until(`${why}: a datagram ${name}`, () => last() > sinceMs, RESUME_MS);
+}
+
+async function beginWay(name: string, from: Host, to: Host, address: string): Promise<Way> {
+  const watch = await new Traffic(to, 'watch', PORT, address).ready();
+  const beacon = new Traffic(from, 'beacon', PORT, EVERY_MS, address);
+  return {
+    name,
+    last: () => Number(watch.lines.findLast((line) => 'at' in line)?.['at'] ?? 0),
+    stop: async () => {
+      await beacon.stop();
+      await watch.stop();
+    },
+  };
+}
