@@ -1,8 +1,11 @@
 // Traffic for end-to-end tests, run on a host as a program of its own:
 //
-//   traffic.ts receive PORT                 takes one TCP stream; prints {"bytes","sha256"}
-//   traffic.ts send HOST PORT BYTES         sends one; prints the same
-//   traffic.ts trickle HOST PORT EVERY_MS COUNT   sends a stream in so many pieces; prints the same
+//   traffic.ts receive PORT                 takes one TCP stream; prints {"bytes","sha256"}, and
+//                                           while it comes {"at","pausedMs"}: when some came, and
+//                                           the longest wait for any so far
+//   traffic.ts send HOST PORT BYTES         sends one; prints its {"bytes","sha256"}
+//   traffic.ts trickle HOST PORT EVERY_MS [COUNT]   sends a stream in so many pieces, or until its
+//                                           input ends; prints the same
 //   traffic.ts echo PORT ADDRESS...         answers every UDP datagram with itself
 //   traffic.ts ask HOST PORT SIZE COUNT     sends datagrams to an echo; prints {"answered"}
 //   traffic.ts watch PORT ADDRESS...        prints {"to","from","number","at"} for each datagram
@@ -26,6 +29,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const CHUNK_BYTES = 1024 * 1024;
 /** A datagram that takes longer has met a stall. */
 const STALL_MS = 20;
+/** How often the receiver of a stream tells that it comes. */
+const TELL_MS = 100;
 
 const programs: Record<string, (args: string[]) => Promise<void>> = {
   receive,
@@ -54,9 +59,18 @@ async function receive([port]: string[]): Promise<void> {
   server.close();
   const hash = createHash('sha256');
   let bytes = 0;
+  let pausedMs = 0;
+  let cameMs = Date.now();
+  let toldMs = 0;
   for await (const chunk of socket as AsyncIterable<Buffer>) {
     hash.update(chunk);
     bytes += chunk.length;
+    const at = Date.now();
+    pausedMs = Math.max(pausedMs, at - cameMs);
+    cameMs = at;
+    if (at - toldMs < TELL_MS) continue;
+    toldMs = at;
+    print({ at, pausedMs });
   }
   print({ bytes, sha256: hash.digest('hex') });
 }
@@ -88,7 +102,10 @@ async function trickle([host, port, everyMs, count]: string[]): Promise<void> {
   await once(socket, 'connect');
   const hash = createHash('sha256');
   const chunk = Buffer.alloc(1_000);
-  for (let number = 0; number < Number(count); number += 1) {
+  let isOver = false;
+  if (count === undefined) process.stdin.on('end', () => (isOver = true)).resume();
+  let number = 0;
+  for (; !isOver && number < Number(count ?? Infinity); number++) {
     chunk.writeUInt32BE(number);
     hash.update(chunk);
     socket.write(Buffer.from(chunk));
@@ -96,7 +113,7 @@ async function trickle([host, port, everyMs, count]: string[]): Promise<void> {
   }
   socket.end();
   await once(socket, 'close');
-  print({ bytes: Number(count) * chunk.length, sha256: hash.digest('hex') });
+  print({ bytes: number * chunk.length, sha256: hash.digest('hex') });
 }
 
 async function echo([port, ...addresses]: string[]): Promise<void> {
