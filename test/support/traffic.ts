@@ -14,8 +14,8 @@
 //   traffic.ts reach HOST PORT              exits 0 when a TCP connection can be made within 1 s
 //   traffic.ts pace PORT EVERY_MS [HOST]    sends numbered datagrams at a pace until its input ends,
 //                                           and takes those of the other end, which is HOST or who
-//                                           comes first; prints {"sent","received"}, delays in ms
-//                                           and how many times it stalled
+//                                           comes first; prints {"sent","received"}, delays in ms,
+//                                           how many were late and how many times that began
 //   traffic.ts fire HOST PORT FILE          sends the datagrams of a file (base64 lines), prints
 //                                           {"answers"} after half a second of listening
 
@@ -195,6 +195,7 @@ async function pace([port, everyMs, host]: string[]): Promise<void> {
     medianMs: sorted[sorted.length >> 1],
     p99Ms: sorted[Math.floor(sorted.length * 0.99)],
     maxMs: sorted.at(-1),
+    late: sorted.filter((ms) => ms > STALL_MS).length,
     stalls: stalls(delays),
   });
   socket.close();
