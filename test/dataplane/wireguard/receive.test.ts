@@ -5,15 +5,19 @@ import test, { type ExecutionContext } from 'ava';
 import {
   COOKIE_REPLIES_PER_SECOND,
   COOKIE_REPLIES_PER_SECOND_AND_SOURCE,
+  DATAGRAM_SLOTS,
   FALSE_RESPONSES_MAX,
+  MAX_INDICES,
   MAX_QUEUED_INITIATIONS,
   MAX_WAITING_PER_SOURCE,
+  RATE_LIMIT_BURST,
   REJECT_AFTER_MESSAGES,
   REJECT_AFTER_TIME_MS,
   REKEY_TIMEOUT_MS,
   UNDER_LOAD_INITIATIONS,
 } from '../../../dataplane/constants.ts';
 import { VERDICT, VERDICT_TRUNCATED } from '../../../dataplane/contract.ts';
+import type { Arrival } from '../../../dataplane/memory/surroundings.ts';
 import { CookieChecker, CookieMaker } from '../../../dataplane/noise/cookie.ts';
 import type { Primitives } from '../../../dataplane/noise/primitives.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
@@ -21,7 +25,7 @@ import { type Endpoint, hasEndpoint, readEndpoint } from '../../../dataplane/wir
 import { cookieReply, initiation, response } from '../../../dataplane/wire/messages.ts';
 import { forger, responseForger } from '../../support/forged.ts';
 import { implementations } from '../../support/native.ts';
-import { counting, udp, viewOf } from '../../support/packets.ts';
+import { address, counting, udp, viewOf } from '../../support/packets.ts';
 import { SEED } from '../../support/seed.ts';
 import {
   type Client,
@@ -971,19 +975,118 @@ test('a flood leaves nothing behind but its counters', (t) => {
   t.is(world.sent(RESPONSE, responder).length, 0);
 });
 
+/** Datagrams arrive, and none of the initiations among them is computed. */
+function queueAll({ engine, receiver }: Client, datagrams: readonly Arrival[], now: number): void {
+  const batch = engine.datagrams;
+  for (let first = 0; first < datagrams.length; first += DATAGRAM_SLOTS) {
+    for (const { bytes, from } of datagrams.slice(first, first + DATAGRAM_SLOTS))
+      engine.acceptDatagram(bytes, address(from.address), from.port);
+    for (let i = 0; i < batch.count; i++) receiver.classify(batch, i, now);
+    batch.count = 0;
+  }
+}
+
+/** Initiations without a cookie, from as many sources. */
+function strangers({ publicKey }: Client, count: number): Arrival[] {
+  const forge = forger(publicKey);
+  const from = (i: number): Endpoint => ({ address: `10.9.${i >> 8}.${i & 255}`, port: 9 });
+  return Array.from({ length: count }, (_, i) => ({ bytes: forge(), from: from(i) }));
+}
+
+test('from an eighth of the queue on a stranger is asked for a cookie, and counted', (t) => {
+  const { responder, world } = scene();
+  queueAll(responder, strangers(responder, UNDER_LOAD_INITIATIONS + 128), world.now);
+  t.is(responder.receiver.waitingInitiations, UNDER_LOAD_INITIATIONS);
+  t.deepEqual(responder.drops(), { cookie_sent: 128 });
+});
+
+/** Initiations from a source that asks for a cookie and then bears it. */
+function cookieBearer(all: Scene, from: Endpoint): () => Arrival {
+  const { responder, world } = all;
+  const forge = forger(responder.publicKey);
+  const maker = new CookieMaker(quick, responder.publicKey);
+  const make = (): Arrival => {
+    const bytes = forge();
+    maker.addMacs(bytes, initiation.mac1, world.now);
+    return { bytes, from };
+  };
+  queueAll(responder, [make()], world.now);
+  if (!maker.consumeReply(lastSent(all, COOKIE, responder), world.now))
+    throw new Error('no cookie');
+  return make;
+}
+
 test('the queue of initiations is bounded, and what does not fit is counted', (t) => {
   const all = scene();
   const { responder, world } = all;
-  // Without load: mac1 is right and each is its own batch's last.
-  const forge = forger(responder.publicKey);
-  const { engine, receiver } = responder;
-  for (let i = 0; i < 64; i++) engine.acceptDatagram(forge(), new Uint8Array([203, 0, 113, i]), 9);
-  for (let round = 0; round < 10; round++)
-    for (let i = 0; i < 64; i++) {
-      engine.datagrams.descriptors[8 * i + VERDICT] = 0;
-      receiver.classify(engine.datagrams, i, world.now);
-    }
-  engine.datagrams.count = 0;
-  t.true(receiver.waitingInitiations <= MAX_QUEUED_INITIATIONS);
-  t.is(receiver.waitingInitiations, UNDER_LOAD_INITIATIONS);
+  const { receiver } = responder;
+  queueAll(responder, strangers(responder, UNDER_LOAD_INITIATIONS), world.now);
+  const sources = Math.ceil((MAX_QUEUED_INITIATIONS - UNDER_LOAD_INITIATIONS) / RATE_LIMIT_BURST);
+  const bearers = Array.from({ length: sources + 2 }, (_, i) =>
+    cookieBearer(all, { address: `10.10.${i >> 8}.${i & 255}`, port: 9 }),
+  );
+  t.deepEqual(responder.drops(), { cookie_sent: bearers.length });
+  const burst = bearers.flatMap((bear) => Array.from({ length: RATE_LIMIT_BURST }, bear));
+  const dropped = droppedDuring(responder, () => queueAll(responder, burst, world.now));
+  const surplus = UNDER_LOAD_INITIATIONS + burst.length - MAX_QUEUED_INITIATIONS;
+  t.true(surplus >= 2 * RATE_LIMIT_BURST);
+  t.deepEqual(dropped, { initiation_queue_full: surplus });
+  t.is(receiver.waitingInitiations, MAX_QUEUED_INITIATIONS);
+  // What is taken makes room for another one, at the rate that its source has.
+  receiver.takeInitiations(1, world.now);
+  const one = [bearers[0]!()];
+  const after = droppedDuring(responder, () => queueAll(responder, one, world.now + 1_000));
+  t.deepEqual(after, {});
+  t.is(receiver.waitingInitiations, MAX_QUEUED_INITIATIONS);
+});
+
+// ---- full tables -----------------------------------------------------------------------------
+
+/** Gives every index away; returns one of them. */
+function fillIndices({ tunnel, peer }: Client): number {
+  const index = tunnel.indices.addHandshake(peer)!;
+  while (tunnel.indices.addHandshake(peer) !== null);
+  return index;
+}
+
+/** Lets an engine have no room for another key while `work` runs. */
+function withoutKeys({ engine }: Client, work: () => void): void {
+  engine.installKey = () => null;
+  work();
+  Reflect.deleteProperty(engine, 'installKey');
+}
+
+test('without an index an initiation is not answered, and the next one is once there is one', (t) => {
+  const all = scene();
+  const { world, responder, initiator } = all;
+  const index = fillIndices(responder);
+  assertRefused(t, all, freshInitiation(all), 'index_table_full');
+  t.is(responder.tunnel.indices.size, MAX_INDICES);
+  responder.tunnel.indices.remove(index);
+  world.run(100);
+  responder.receive(freshInitiation(all), initiator.endpoint);
+  t.is(world.sent(RESPONSE, responder).length, 1);
+});
+
+test('without room for a key an initiation is not answered, and its index is free again', (t) => {
+  const all = scene();
+  const { world, responder, initiator } = all;
+  withoutKeys(responder, () => assertRefused(t, all, freshInitiation(all), 'index_table_full'));
+  t.is(responder.tunnel.indices.size, 0);
+  world.run(100);
+  responder.receive(freshInitiation(all), initiator.endpoint);
+  t.is(world.sent(RESPONSE, responder).length, 1);
+});
+
+test('without room for a key a response makes no session, and the next try does', (t) => {
+  const { world, responder, initiator } = scene();
+  initiator.send(packet);
+  withoutKeys(initiator, () => world.run(100));
+  t.deepEqual(initiator.drops(), { index_table_full: 1 });
+  t.is(initiator.tunnel.indices.size, 0);
+  t.is(initiator.engine.liveKeys, 0);
+  t.is(initiator.peer.initiator, null);
+  world.run(6_000);
+  t.is(world.sent(INITIATION, initiator).length, 2);
+  t.deepEqual(responder.delivered, [packet]);
 });

@@ -232,6 +232,22 @@ for (const point of lowOrderPoints.slice(0, 3)) {
   });
 }
 
+test('without an index no initiation is made, and the next packet has one made', (t) => {
+  const { world, responder, initiator } = twoTunnels();
+  const { indices } = initiator.tunnel;
+  const index = indices.addHandshake(initiator.peer)!;
+  while (indices.addHandshake(initiator.peer) !== null);
+  initiator.send(numbered(1));
+  t.deepEqual(initiator.drops(), { index_table_full: 1 });
+  t.is(world.sent(INITIATION).length, 0);
+  t.is(initiator.peer.initiator, null);
+  indices.remove(index);
+  initiator.send(numbered(2));
+  world.run(100);
+  t.deepEqual(initiator.drops(), { index_table_full: 1 });
+  t.deepEqual(responder.delivered, [numbered(1), numbered(2)]);
+});
+
 // ---- renewing a keypair (6.2) ----------------------------------------------------------------
 
 test('an initiator renews its keypair with the first data after 120 s', (t) => {
