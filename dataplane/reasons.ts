@@ -47,7 +47,6 @@ const names = [
   'no_tun',
   // Packets on their way out.
   'packet_malformed',
-  'packet_no_peer',
   'peer_no_endpoint',
   // Another gateway on the same database has shaken hands with it since this one did.
   'peer_elsewhere',
@@ -62,7 +61,6 @@ const names = [
   'tun_read_failed',
   'udp_send_failed',
   'udp_receive_failed',
-  'send_queue_full',
   // Our own faults: an exception in the packet path.
   'internal_error',
 ] as const;
