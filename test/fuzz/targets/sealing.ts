@@ -32,9 +32,8 @@ const ENDPOINTS = 128;
 const REKEY_AFTER = 40;
 /** So few that an input comes to the end of a key, also in the midst of a super-packet. */
 const REJECT_AFTER = 90;
-/** Bytes and datagrams that the smallest receive buffer of a system takes without loss. */
-const SURE_BYTES = 64 * 1024;
-const SURE_DATAGRAMS = 100;
+/** Bytes, in as many datagrams as two keys seal, that the receive buffer takes without loss. */
+const SURE_BYTES = 128 * 1024;
 /** How long is waited for what is sure to arrive, and for what may be lost. */
 const SURE_MS = 500;
 const UNSURE_MS = 20;
@@ -168,7 +167,7 @@ export class Sealing {
     );
     const datagrams = aimed.reduce((sum, { i }) => sum + word(i, DATAGRAMS), 0);
     const bytes = aimed.reduce((sum, { i }) => sum + word(i, LENGTH), 0);
-    const isSure = bytes <= SURE_BYTES && datagrams <= SURE_DATAGRAMS;
+    const isSure = bytes <= SURE_BYTES;
     const arrivals = this.#arrivals(datagrams, isSure ? SURE_MS : UNSURE_MS);
     for (const [n, slot] of AIMED.entries()) {
       const came = arrivals[n]!;
