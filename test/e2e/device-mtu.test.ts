@@ -5,6 +5,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import test, { type ExecutionContext } from 'ava';
+import { listens } from '../support/capture.ts';
 import { type Host, type Output, stop } from '../support/namespaces.ts';
 import { Postern, until } from '../support/postern.ts';
 import {
@@ -41,10 +42,8 @@ class Synchronisations {
   }
 
   async ready(): Promise<this> {
-    let said = '';
-    this.#tcpdump.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
     this.#tcpdump.stdout?.on('data', (chunk: Buffer) => (this.#text += chunk.toString()));
-    await until('tcpdump listens', () => said.includes('listening on'));
+    await listens(this.#tcpdump);
     return this;
   }
 

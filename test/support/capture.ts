@@ -15,6 +15,13 @@ const PACKET_HEADER_BYTES = 16;
 const ETHERNET = 1;
 const ETHERNET_HEADER_BYTES = 14;
 
+/** Waits until a tcpdump that has just been started misses no packet. */
+export async function listens(tcpdump: ChildProcess): Promise<void> {
+  let said = '';
+  tcpdump.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  await until('tcpdump listens', () => said.includes('listening on'));
+}
+
 /** Writes down every packet of an interface that matches, from `ready` until `stop`. */
 export class Capture {
   readonly #file = join(mkdtempSync(join(tmpdir(), 'postern-capture-')), 'wire.pcap');
@@ -28,9 +35,7 @@ export class Capture {
 
   /** Waits until no packet is missed; to be called at once. */
   async ready(): Promise<this> {
-    let said = '';
-    this.#tcpdump.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    await until('tcpdump listens', () => said.includes('listening on'));
+    await listens(this.#tcpdump);
     return this;
   }
 
