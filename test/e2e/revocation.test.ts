@@ -11,6 +11,7 @@ import type { Host } from '../support/namespaces.ts';
 import { type Data, Postern, until } from '../support/postern.ts';
 import {
   API_ADDRESS,
+  beginBeacon,
   buildTopology,
   canPing,
   GATEWAY4,
@@ -126,21 +127,15 @@ async function tenChanges(postern: Postern, i: number, kept: Data): Promise<void
 
 /** Traffic of a device, in many flows, to the lan. */
 async function beginFlows({ lan }: Topology, { client }: Person) {
-  const watch = await new Traffic(lan, 'watch', BOB_PORT, LAN4).ready();
-  const hosts = Array.from({ length: BOB_FLOWS }, () => LAN4);
-  const beacon = new Traffic(client.host, 'beacon', BOB_PORT, BOB_EVERY_MS, ...hosts);
-  const last = (): number => Number(watch.lines.findLast((line) => 'at' in line)?.['at'] ?? 0);
+  const options = { address: LAN4, port: BOB_PORT, everyMs: BOB_EVERY_MS, flows: BOB_FLOWS };
+  const { last, stop } = await beginBeacon(client.host, lan, options);
   return {
-    last,
     /** Waits until some of it comes that was not under way. */
     goesOn: async (): Promise<void> => {
       const sinceMs = Date.now() + BOB_EVERY_MS;
       await until('traffic of the device in use', () => last() > sinceMs, BACK_MS);
     },
-    stop: async (): Promise<void> => {
-      await beacon.stop();
-      await watch.stop();
-    },
+    stop,
   };
 }
 

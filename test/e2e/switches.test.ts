@@ -8,11 +8,12 @@ import type { Host } from '../support/namespaces.ts';
 import { Postern, until } from '../support/postern.ts';
 import {
   API_ADDRESS,
+  type Beacon,
+  beginBeacon,
   buildTopology,
   canPing,
   GATEWAY4,
   LAN4,
-  Traffic,
   TUNNEL4,
 } from '../support/topology.ts';
 import { atGateway, PASSWORD, Visitor } from '../support/visitor.ts';
@@ -32,11 +33,8 @@ const RESUME_MS = 4_000;
 const LIFE_MS = 4_000;
 
 /** Datagrams from one end to the other, one after the other. */
-interface Way {
+interface Way extends Beacon {
   readonly name: string;
-  /** When the last one came; 0 before the first. */
-  readonly last: () => number;
-  readonly stop: () => Promise<void>;
 }
 
 /** The device, who decides over it, and its traffic. */
@@ -139,14 +137,5 @@ async function goesOn(why: string, { ways }: Scene, sinceMs: number): Promise<vo
 }
 
 async function beginWay(name: string, from: Host, to: Host, address: string): Promise<Way> {
-  const watch = await new Traffic(to, 'watch', PORT, address).ready();
-  const beacon = new Traffic(from, 'beacon', PORT, EVERY_MS, address);
-  return {
-    name,
-    last: () => Number(watch.lines.findLast((line) => 'at' in line)?.['at'] ?? 0),
-    stop: async () => {
-      await beacon.stop();
-      await watch.stop();
-    },
-  };
+  return { name, ...(await beginBeacon(from, to, { address, port: PORT, everyMs: EVERY_MS })) };
 }

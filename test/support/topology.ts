@@ -141,6 +141,39 @@ export async function transfer(
   return { sent, received };
 }
 
+/** Datagrams on their way from one host to another, until they are ended. */
+export interface Beacon {
+  /** When the last of them came, Unix time in ms; 0 before the first. */
+  readonly last: () => number;
+  readonly stop: () => Promise<void>;
+}
+
+/** Where datagrams go, and how many leave each time; each of them has a source port of its own. */
+export interface BeaconOptions {
+  readonly address: string;
+  readonly port: number;
+  readonly everyMs: number;
+  readonly flows?: number;
+}
+
+/** Sends datagrams to an address of a host, and watches them come. */
+export async function beginBeacon(
+  from: Host,
+  to: Host,
+  { address, port, everyMs, flows = 1 }: BeaconOptions,
+): Promise<Beacon> {
+  const watch = await new Traffic(to, 'watch', port, address).ready();
+  const addresses = Array.from({ length: flows }, () => address);
+  const beacon = new Traffic(from, 'beacon', port, everyMs, ...addresses);
+  return {
+    last: () => Number(watch.lines.findLast((line) => 'at' in line)?.['at'] ?? 0),
+    stop: async () => {
+      await beacon.stop();
+      await watch.stop();
+    },
+  };
+}
+
 /** Whether a TCP connection can be made. */
 export function canReach(host: Host, to: string, port: number): Promise<boolean> {
   return host.succeeds(process.execPath, PROGRAM, 'reach', to, String(port));
