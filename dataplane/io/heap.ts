@@ -8,8 +8,10 @@ import { getHeapSpaceStatistics } from 'node:v8';
 
 const LOOK_MS = 10_000;
 const GROWTH_BYTES = 2 * 1024 * 1024;
-/** Where more lives, all is left to V8, which marks in small steps: this takes 2 ms for each MB. */
+/** Where more lives, all is left to V8, which marks in small steps: this takes 1 ms for each MB. */
 const LIVING_BYTES_MAX = 8 * 1024 * 1024;
+/** Garbage beside that is no more than V8 lets grow; what is above has come to live. */
+const BYTES_MAX = 2 * LIVING_BYTES_MAX;
 
 /** Bytes of old objects in this thread's heap, dead ones with them. */
 function oldBytes(): number {
@@ -37,6 +39,7 @@ export class HeapKeeper {
     const bytes = this.#oldBytes();
     this.#least = Math.min(this.#least, bytes);
     if (bytes - this.#least < GROWTH_BYTES || this.#least > LIVING_BYTES_MAX) return;
+    if (bytes > BYTES_MAX) return;
     this.#collect();
     this.#least = this.#oldBytes();
   }

@@ -68,12 +68,27 @@ test('a heap in which much lives is left to V8, which need not stop for it', (t)
   t.is(heap.collections, 0);
 });
 
-test('garbage that grew while nobody looked is collected however much it is', (t) => {
+test('garbage that grew while nobody looked is collected, as much as V8 lets grow', (t) => {
   const { heap, keeper } = scene();
   keeper.look(0);
-  heap.mb = 20;
+  heap.mb = 16;
   keeper.look(600_000);
   t.is(heap.collections, 1);
+});
+
+test('what came since the last look and is more than that may live, and stops nobody', (t) => {
+  const { heap, keeper } = scene();
+  keeper.look(0);
+  heap.mb = 16.1;
+  keeper.look(10_000);
+  heap.mb = 45;
+  keeper.look(20_000);
+  t.is(heap.collections, 0);
+  heap.mb = 7;
+  keeper.look(30_000);
+  heap.mb = 9;
+  keeper.look(40_000);
+  t.is(heap.collections, 1, 'V8 has found that it did not');
 });
 
 test('without a collector there is nothing to do', (t) => {
