@@ -4,7 +4,12 @@
 // widest that it could mean.
 
 import ipaddr from 'ipaddr.js';
-import type { NetworkConfig, PeerConfig, RuleConfig } from '../../dataplane/index.ts';
+import {
+  type NetworkConfig,
+  parseAddress,
+  type PeerConfig,
+  type RuleConfig,
+} from '../../dataplane/index.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
 import { hasKeySize, KEY_BYTES } from '../devices/keys.ts';
 
@@ -81,11 +86,17 @@ export function translateDevice(
 
 /** The bytes of an address that lies in a network; null where it does not, or there is none. */
 function addressIn(text: string | null, network: NetworkConfig | null): Uint8Array | null {
-  if (text === null || network === null || !ipaddr.isValid(text)) return null;
-  const address = ipaddr.parse(text);
-  const base = ipaddr.fromByteArray([...network.network]);
-  if (address.kind() !== base.kind() || !address.match(base, network.prefixBits)) return null;
-  return new Uint8Array(address.toByteArray());
+  if (text === null || network === null) return null;
+  const address = parseAddress(text);
+  return address !== null && isInside(address, network) ? address : null;
+}
+
+function isInside(address: Uint8Array, { network, prefixBits }: NetworkConfig): boolean {
+  if (address.length !== network.length) return false;
+  return address.every((byte, i) => {
+    const bits = Math.min(Math.max(prefixBits - 8 * i, 0), 8);
+    return (byte ^ (network[i] ?? 0)) >> (8 - bits) === 0;
+  });
 }
 
 /** The MTU that devices without one of their own are told; the tunnel may take less. */
@@ -161,9 +172,11 @@ const EVERYWHERE: readonly Destination[] = [
 
 function parseDestination(text: string): Destination | null {
   try {
+    // The family first: ipaddr.js would try both, by exceptions, which cost more than parsing.
+    const family = text.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4;
     const [address, prefixBits] = text.includes('/')
-      ? ipaddr.parseCIDR(text)
-      : withWholePrefix(ipaddr.parse(text));
+      ? family.parseCIDR(text)
+      : withWholePrefix(family.parse(text));
     return { address: new Uint8Array(address.toByteArray()), prefixBits };
   } catch {
     return null;
