@@ -92,7 +92,7 @@ const WAIT_MS_MAX = 1_000;
 /** How long the event loop may be kept waiting; a turn of it costs more than a packet. */
 const YIELD_MS = 50;
 /** Deadlines so close together are met by one wake: each is a matter of seconds. */
-const TIMER_GRAIN_MS = 16;
+const TIMER_GRAIN_MS = 64;
 const FAULT_LOG_MS = 1_000;
 /** A link that fails stays readable: it is left alone for so long, or the loop would spin. */
 const FAULT_PAUSE_MS = 10;

@@ -27,22 +27,58 @@ struct Pkey {
   ~Pkey() { EVP_PKEY_free(value); }
 };
 
-// A private key for deriving. Given without its public key OpenSSL would compute that first, which
-// costs as much as the derivation; deriving never reads it, so any 32 bytes will do.
-EVP_PKEY* deriving_key(const uint8_t private_key[32]) {
-  static uint8_t placeholder[32] = {9};
-  OSSL_PARAM parameters[] = {
-      OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PRIV_KEY,
-                                        const_cast<uint8_t*>(private_key), 32),
-      OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, placeholder, sizeof placeholder),
-      OSSL_PARAM_construct_end()};
-  EVP_PKEY_CTX* context = EVP_PKEY_CTX_new_from_name(nullptr, "X25519", nullptr);
-  EVP_PKEY* key = nullptr;
-  if (context == nullptr || EVP_PKEY_fromdata_init(context) != 1 ||
-      EVP_PKEY_fromdata(context, &key, EVP_PKEY_KEYPAIR, parameters) != 1)
-    key = nullptr;
-  EVP_PKEY_CTX_free(context);
-  return key;
+// Makes keys of X25519 from bytes. Each thread keeps one: OpenSSL looks the algorithm up by its
+// name when a context is made, and that costs as much as making three keys.
+class KeyMaker {
+ public:
+  KeyMaker() : context_(EVP_PKEY_CTX_new_from_name(nullptr, "X25519", nullptr)) {
+    if (context_ != nullptr && EVP_PKEY_fromdata_init(context_) == 1) return;
+    EVP_PKEY_CTX_free(context_);
+    context_ = nullptr;
+  }
+
+  ~KeyMaker() { EVP_PKEY_CTX_free(context_); }
+
+  // A private key for deriving. Given without its public key OpenSSL would compute that first,
+  // which costs as much as the derivation; deriving never reads it, so any 32 bytes will do.
+  EVP_PKEY* deriving_key(const uint8_t private_key[32]) {
+    static const uint8_t placeholder[32] = {9};
+    OSSL_PARAM parameters[] = {octets(OSSL_PKEY_PARAM_PRIV_KEY, private_key),
+                               octets(OSSL_PKEY_PARAM_PUB_KEY, placeholder),
+                               OSSL_PARAM_construct_end()};
+    return make(EVP_PKEY_KEYPAIR, parameters);
+  }
+
+  EVP_PKEY* public_key(const uint8_t bytes[32]) {
+    OSSL_PARAM parameters[] = {octets(OSSL_PKEY_PARAM_PUB_KEY, bytes),
+                               OSSL_PARAM_construct_end()};
+    return make(EVP_PKEY_PUBLIC_KEY, parameters);
+  }
+
+ private:
+  static OSSL_PARAM octets(const char* name, const uint8_t bytes[32]) {
+    return OSSL_PARAM_construct_octet_string(name, const_cast<uint8_t*>(bytes), 32);
+  }
+
+  EVP_PKEY* make(int selection, OSSL_PARAM* parameters) {
+    EVP_PKEY* key = nullptr;
+    if (context_ == nullptr || EVP_PKEY_fromdata(context_, &key, selection, parameters) != 1)
+      return nullptr;
+    return key;
+  }
+
+  EVP_PKEY_CTX* context_;
+};
+
+KeyMaker& key_maker() {
+  thread_local KeyMaker maker;
+  return maker;
+}
+
+// Asked for once: finding it by its name costs more than sealing a key with it.
+const EVP_CIPHER* chacha20_poly1305() {
+  static EVP_CIPHER* const cipher = EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr);
+  return cipher;
 }
 
 uint32_t load32_le(const uint8_t* p) {
@@ -205,8 +241,8 @@ bool x25519_public(uint8_t out[32], const uint8_t private_key[32]) {
 
 bool x25519_shared(uint8_t out[32], const uint8_t private_key[32], const uint8_t public_key[32]) {
   const Quiet quiet;
-  Pkey own{deriving_key(private_key)};
-  Pkey other{EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, public_key, 32)};
+  Pkey own{key_maker().deriving_key(private_key)};
+  Pkey other{key_maker().public_key(public_key)};
   if (own.value == nullptr || other.value == nullptr) return false;
   EVP_PKEY_CTX* context = EVP_PKEY_CTX_new(own.value, nullptr);
   if (context == nullptr) return false;
@@ -255,7 +291,7 @@ bool aead_seal(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], con
   Context context;
   int written = 0;
   return context.value != nullptr &&
-         EVP_EncryptInit_ex(context.value, EVP_chacha20_poly1305(), nullptr, key, nonce) == 1 &&
+         EVP_EncryptInit_ex2(context.value, chacha20_poly1305(), key, nonce, nullptr) == 1 &&
          (ad_bytes == 0 || EVP_EncryptUpdate(context.value, nullptr, &written, ad,
                                              static_cast<int>(ad_bytes)) == 1) &&
          (length == 0 || EVP_EncryptUpdate(context.value, out, &written, in,
@@ -275,7 +311,7 @@ bool aead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], con
   int written = 0;
   uint8_t rest[16];
   return context.value != nullptr &&
-         EVP_DecryptInit_ex(context.value, EVP_chacha20_poly1305(), nullptr, key, nonce) == 1 &&
+         EVP_DecryptInit_ex2(context.value, chacha20_poly1305(), key, nonce, nullptr) == 1 &&
          EVP_CIPHER_CTX_ctrl(context.value, EVP_CTRL_AEAD_SET_TAG, 16, tag) == 1 &&
          (ad_bytes == 0 || EVP_DecryptUpdate(context.value, nullptr, &written, ad,
                                              static_cast<int>(ad_bytes)) == 1) &&

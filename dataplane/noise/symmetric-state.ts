@@ -2,6 +2,7 @@
 // primitives that WireGuard has: a chaining key ck and a hash h, advanced by each token. The key k
 // of a step is returned by mixKey, used once with nonce 0, and not kept.
 
+import { blake2s } from '@noble/hashes/blake2.js';
 import { KEY_BYTES } from '../constants.ts';
 import type { Primitives } from './primitives.ts';
 
@@ -9,6 +10,11 @@ const encoder = new TextEncoder();
 const CONSTRUCTION = encoder.encode('Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s');
 const IDENTIFIER = encoder.encode('WireGuard v1 zx2c4 Jason@zx2c4.com');
 const EMPTY = new Uint8Array(0);
+/** With what every handshake begins: Hash(Construction), and Hash of that and the identifier. */
+const FIRST_CK = blake2s(CONSTRUCTION);
+const FIRST_H = blake2s.create({}).update(FIRST_CK).update(IDENTIFIER).digest();
+/** The t of a psk token, until it is mixed. */
+const scratch = new Uint8Array(KEY_BYTES);
 
 /** ck and h of a handshake under way. */
 export class SymmetricState {
@@ -23,8 +29,8 @@ export class SymmetricState {
 
   /** Ci := Hash(Construction); Hi := Hash(Hash(Ci || Identifier) || S_r^pub). */
   initialize(responderStatic: Uint8Array): void {
-    this.#primitives.hash(this.ck, CONSTRUCTION, EMPTY);
-    this.#primitives.hash(this.h, this.ck, IDENTIFIER);
+    this.ck.set(FIRST_CK);
+    this.h.set(FIRST_H);
     this.mixHash(responderStatic);
   }
 
@@ -45,9 +51,9 @@ export class SymmetricState {
 
   /** (ck, t, k) := HKDF3(ck, input); h := Hash(h || t). */
   mixKeyAndHash(input: Uint8Array): void {
-    const t = new Uint8Array(KEY_BYTES);
-    this.#primitives.hkdf(this.ck, input, this.ck, t, this.#k);
-    this.mixHash(t);
+    this.#primitives.hkdf(this.ck, input, this.ck, scratch, this.#k);
+    this.mixHash(scratch);
+    scratch.fill(0);
   }
 
   /** out := AEAD(k, 0, plaintext, h); h := Hash(h || out). */

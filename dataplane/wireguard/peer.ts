@@ -18,6 +18,8 @@ export class Peer implements NoisePeer {
   /** Where its endpoint is kept. */
   readonly endpointSlot: number;
   readonly publicKey: Uint8Array;
+  /** Another peer whose key begins with the same word; peer-keys.ts puts it there. */
+  nextOfKey: Peer | null = null;
   readonly presharedKey: Uint8Array;
   #config: PeerConfig;
   staticShared: Uint8Array | null = null;

@@ -34,6 +34,7 @@ import { AllowedIps } from './allowed-ips.ts';
 import { CookiePace } from './cookie-pace.ts';
 import { IndexTable } from './index-table.ts';
 import { Keypair } from './keypair.ts';
+import { PeerKeys } from './peer-keys.ts';
 import { Peer } from './peer.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { Staging } from './staging.ts';
@@ -79,6 +80,7 @@ export class Tunnel {
   readonly staging = new Staging();
   readonly #keys: TransportKeys = createTransportKeys();
   readonly #peers = new Map<string, Peer>();
+  readonly #peerKeys = new PeerKeys();
   readonly #freeSlots: number[] = [];
   /** By slot. In one array, for V8 moves short ones and leaves copies of them behind. */
   readonly #presharedKeys = new Uint8Array(MAX_PEERS * KEY_BYTES);
@@ -113,8 +115,7 @@ export class Tunnel {
   }
 
   /** Finds a peer by the static key of a handshake message. */
-  readonly peerByPublicKey = (publicKey: Uint8Array): Peer | null =>
-    this.#peers.get(Buffer.from(publicKey).toString('base64')) ?? null;
+  readonly peerByPublicKey = this.#peerKeys.find;
 
   /** Adds a peer; null when there is no room for one more. */
   addPeer(config: PeerConfig): Peer | null {
@@ -125,6 +126,7 @@ export class Tunnel {
     const presharedKey = this.#presharedKeys.subarray(slot * KEY_BYTES, (slot + 1) * KEY_BYTES);
     const peer = new Peer(config, publicKey, presharedKey, slot, endpointLayout.peers + slot);
     this.#peers.set(config.publicKey, peer);
+    this.#peerKeys.add(peer);
     this.#route(peer, config);
     this.#resume(peer, config);
     return peer;
@@ -156,6 +158,7 @@ export class Tunnel {
     peer.presharedKey.fill(0);
     this.#forgetEndpoint(peer);
     this.#peers.delete(peer.id);
+    this.#peerKeys.remove(peer);
     this.#freeSlots.push(peer.slot);
   }
 

@@ -1,0 +1,46 @@
+// Finds a peer by the static key that stands in a handshake message. The first word of the key
+// leads to it: a key written as text would have to be made anew for each handshake. Whoever makes
+// keys that begin alike makes a longer chain, as long as the devices that one may have.
+
+import type { Peer } from './peer.ts';
+
+/** Peers by public key (32 bytes). */
+export class PeerKeys {
+  /** By the first word of a key; the others with that word follow in `nextOfKey`. */
+  readonly #heads = new Map<number, Peer>();
+
+  /** The peer of a key; null where there is none. */
+  readonly find = (publicKey: Uint8Array): Peer | null => {
+    let peer = this.#heads.get(firstWord(publicKey)) ?? null;
+    while (peer !== null && !isSame(peer.publicKey, publicKey)) peer = peer.nextOfKey;
+    return peer;
+  };
+
+  /** Adds a peer whose key is not here. */
+  add(peer: Peer): void {
+    const word = firstWord(peer.publicKey);
+    peer.nextOfKey = this.#heads.get(word) ?? null;
+    this.#heads.set(word, peer);
+  }
+
+  /** Removes a peer; nothing happens where it is not here. */
+  remove(peer: Peer): void {
+    const word = firstWord(peer.publicKey);
+    const others: Peer[] = [];
+    for (let one = this.#heads.get(word) ?? null; one !== null; one = one.nextOfKey)
+      if (one !== peer) others.push(one);
+    this.#heads.delete(word);
+    for (const other of others) this.add(other);
+    peer.nextOfKey = null;
+  }
+}
+
+/** Signed, which V8 keeps without a box more often. */
+function firstWord(key: Uint8Array): number {
+  return key[0]! | (key[1]! << 8) | (key[2]! << 16) | (key[3]! << 24);
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return a.length === b.length;
+}
