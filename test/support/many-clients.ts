@@ -15,6 +15,7 @@ import {
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KEY_BYTES } from '../../dataplane/constants.ts';
 import { choosePrimitives, systemRandom } from '../../dataplane/io/crypto.ts';
 import { loadAddon } from '../../dataplane/native/index.ts';
 import { CookieChecker, CookieMaker } from '../../dataplane/noise/cookie.ts';
@@ -26,6 +27,7 @@ import {
   type NoisePeer,
   type TransportKeys,
 } from '../../dataplane/noise/handshake.ts';
+import type { Primitives } from '../../dataplane/noise/primitives.ts';
 import { TimestampSource } from '../../dataplane/noise/tai64n.ts';
 import {
   COOKIE_REPLY,
@@ -58,10 +60,12 @@ export type ToClients =
     }
   /** Handshakes with everyone, so many under way at once. */
   | { type: 'connect'; window: number }
+  /** Everyone makes its next ephemeral key, so that a restart finds the machine free. */
+  | { type: 'prepare' }
   /** From here on a client counts as served once it has a session that is newer. */
   | { type: 'forget' }
-  /** Handshakes with one after the other, so many a second. */
-  | { type: 'rekey'; perSecond: number; seconds: number }
+  /** Handshakes with one after the other, so many a second; each with a ping, or a keepalive. */
+  | { type: 'rekey'; perSecond: number; seconds: number; pings: boolean }
   /** Pings of one client, to see what a change costs others. */
   | { type: 'probe'; everyMs: number; seconds: number };
 
@@ -69,6 +73,7 @@ export type ToClients =
 export type FromClients =
   | { type: 'ready' }
   | { type: 'connected'; seconds: number }
+  | { type: 'prepared' }
   /** How many are served; whenever that has grown, ten times a second at most. */
   | { type: 'served'; count: number; at: number }
   | { type: 'rekeyed'; count: number }
@@ -91,6 +96,53 @@ interface Session {
   counter: bigint;
 }
 
+/**
+ * An ephemeral key made ahead, with its shared secret with the gateway's static key. On one machine
+ * with the gateway, what a client computes while the gateway is busy is taken from the gateway.
+ */
+class PreparedKey {
+  readonly #server: Uint8Array;
+  readonly #private = new Uint8Array(KEY_BYTES);
+  readonly #public = new Uint8Array(KEY_BYTES);
+  readonly #shared = new Uint8Array(KEY_BYTES);
+  #isFresh = false;
+
+  constructor(server: Uint8Array) {
+    this.#server = server;
+  }
+
+  make(): void {
+    systemRandom(this.#private);
+    primitives.publicKey(this.#public, this.#private);
+    primitives.sharedSecret(this.#shared, this.#private, this.#server);
+    this.#isFresh = true;
+  }
+
+  /** What a handshake draws: this key once, others after it. */
+  readonly random = (bytes: Uint8Array): void => {
+    if (this.#isFresh) bytes.set(this.#private);
+    else systemRandom(bytes);
+    this.#isFresh = false;
+  };
+
+  readonly primitives: Primitives = {
+    ...primitives,
+    publicKey: (out, key) => {
+      if (this.#is(key)) out.set(this.#public);
+      else primitives.publicKey(out, key);
+    },
+    sharedSecret: (out, key, other) => {
+      if (other !== this.#server || !this.#is(key)) return primitives.sharedSecret(out, key, other);
+      out.set(this.#shared);
+      return true;
+    },
+  };
+
+  #is(key: Uint8Array): boolean {
+    return Buffer.compare(key, this.#private) === 0;
+  }
+}
+
 class Client implements NoisePeer {
   readonly publicKey: Uint8Array;
   readonly presharedKey: Uint8Array;
@@ -99,6 +151,7 @@ class Client implements NoisePeer {
   readonly checker: CookieChecker;
   readonly maker: CookieMaker;
   readonly ping: Uint8Array;
+  readonly prepared: PreparedKey;
   readonly #number: number;
   readonly #handshake: Handshake;
   readonly #timestamp = new Uint8Array(12);
@@ -110,6 +163,8 @@ class Client implements NoisePeer {
   #session: Session | null = null;
   #previous: Session | null = null;
   isServed = false;
+  /** What confirms a session that it began: a ping, or what a client sends that has none. */
+  confirmsWithPing = true;
   /** Called with each ping that is answered. */
   onAnswer: (sequence: number) => void = () => undefined;
 
@@ -127,7 +182,8 @@ class Client implements NoisePeer {
       privateKey: Buffer.from(config.privateKey, 'base64'),
       publicKey: Buffer.from(config.publicKey, 'base64'),
     };
-    this.#handshake = new Handshake(primitives, this.identity, systemRandom);
+    this.prepared = new PreparedKey(server.publicKey);
+    this.#handshake = new Handshake(this.prepared.primitives, this.identity, this.prepared.random);
     this.checker = new CookieChecker(primitives, this.identity.publicKey, systemRandom);
     this.maker = new CookieMaker(primitives, server.publicKey);
     this.ping = echoRequest(config.ipv4, server.ipv4);
@@ -151,7 +207,8 @@ class Client implements NoisePeer {
     if (!this.#handshake.consumeResponse(message, this, pending.state, keys)) return;
     this.#pending = null;
     this.#begin(pending.index, viewOf(message).getUint32(4, true), keys);
-    this.sendPing(0);
+    if (this.confirmsWithPing) this.sendPing(0);
+    else this.#sendData(KEEPALIVE);
   }
 
   /** The gateway calls: the session begins when its first packet comes. */
@@ -192,7 +249,7 @@ class Client implements NoisePeer {
     this.onAnswer(packet.readUInt16BE(26));
     // What is received is acknowledged, or the gateway would soon begin anew (6.5). A client may
     // wait ten seconds with that; this one has nothing else to do.
-    this.#sendData(new Uint8Array(0));
+    this.#sendData(KEEPALIVE);
   }
 
   sendPing(sequence: number): void {
@@ -226,6 +283,7 @@ class Client implements NoisePeer {
 }
 
 const TAG = { authTagLength: 16 } as const;
+const KEEPALIVE = new Uint8Array(0);
 
 /** All clients of this process. */
 class Clients {
@@ -300,7 +358,13 @@ class Clients {
     tell({ type: 'served', count, at: Date.now() });
   }
 
-  async rekey(perSecond: number, seconds: number): Promise<void> {
+  prepare(): void {
+    for (const client of this.#all) client.prepared.make();
+    tell({ type: 'prepared' });
+  }
+
+  async rekey(perSecond: number, seconds: number, pings: boolean): Promise<void> {
+    for (const client of this.#all) client.confirmsWithPing = pings;
     const began = performance.now();
     const total = perSecond * seconds;
     for (let i = 0; i < total; i++) {
@@ -360,8 +424,10 @@ if (import.meta.main) {
   process.on('message', (message: ToClients) => {
     if (message.type === 'begin') void clients.begin(message);
     if (message.type === 'connect') void clients.connect(message.window);
+    if (message.type === 'prepare') clients.prepare();
     if (message.type === 'forget') clients.forget();
-    if (message.type === 'rekey') void clients.rekey(message.perSecond, message.seconds);
+    if (message.type === 'rekey')
+      void clients.rekey(message.perSecond, message.seconds, message.pings);
     if (message.type === 'probe') void clients.probe(message.everyMs, message.seconds);
   });
 }
