@@ -97,6 +97,11 @@ export const COOKIE_REPLIES_BURST = 1_024;
 /** The same of one source: a part of all, and enough for a site behind one address. */
 export const COOKIE_REPLIES_PER_SECOND_AND_SOURCE = COOKIE_REPLIES_PER_SECOND / 16;
 export const COOKIE_REPLIES_BURST_PER_SOURCE = 64;
+/**
+ * Cookie replies within UNDER_LOAD_AFTER_MS with which the house stays under load: what is turned
+ * away fills no queue. A few sources cannot have so many, so none keeps others behind cookies.
+ */
+export const COOKIE_REPLIES_OF_LOAD = COOKIE_REPLIES_PER_SECOND / 2;
 /** Sources that are remembered by the rate limiter. */
 export const MAX_RATE_LIMITED_SOURCES = 8_192;
 

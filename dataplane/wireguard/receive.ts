@@ -4,6 +4,7 @@
 // a next keypair, follows the endpoint and tells the timers. The order of gates is security.
 
 import {
+  COOKIE_REPLIES_OF_LOAD,
   DATAGRAM_SLOTS,
   DATAGRAMS_PER_SLOT,
   FALSE_RESPONSES_MAX,
@@ -68,6 +69,9 @@ export class Receiver {
   #firstWaiting = 0;
   #waitingCount = 0;
   #underLoadUntil = Number.NEGATIVE_INFINITY;
+  /** Cookies that have left since a time that is no longer ago than load lasts. */
+  #cookies = 0;
+  #cookiesSince = Number.NEGATIVE_INFINITY;
   readonly #sources = new SourceLoad();
   readonly #cookieReply = new Uint8Array(cookieReply.bytes);
   readonly #response = new Uint8Array(response.bytes);
@@ -211,6 +215,7 @@ export class Receiver {
     const source = sourceOf(tunnel.engine.endpoints, from);
     if (this.#isUnderLoad(now) || this.#sources.isUnderLoad(source, now)) {
       const reason = this.#admitUnderLoad(message, initiation.mac1, from, source, now);
+      if (reason === reasons.cookie_sent) this.#prolongLoad(now);
       if (reason !== reasons.none) return tunnel.drop(reason);
     }
     if (this.#waitingCount === MAX_QUEUED_INITIATIONS)
@@ -227,6 +232,17 @@ export class Receiver {
     if (this.#waitingCount >= UNDER_LOAD_INITIATIONS)
       this.#underLoadUntil = now + UNDER_LOAD_AFTER_MS;
     return now < this.#underLoadUntil;
+  }
+
+  /** A flood that is turned away waits in no queue, and is load as long as it goes on. */
+  #prolongLoad(now: number): void {
+    if (now - this.#cookiesSince >= UNDER_LOAD_AFTER_MS) {
+      this.#cookiesSince = now;
+      this.#cookies = 0;
+    }
+    this.#cookies++;
+    if (this.#cookies >= COOKIE_REPLIES_OF_LOAD && now < this.#underLoadUntil)
+      this.#underLoadUntil = now + UNDER_LOAD_AFTER_MS;
   }
 
   /** Under load a sender must prove that it receives at its address, and keep to a rate (5.3). */

@@ -1000,6 +1000,46 @@ test('from an eighth of the queue on a stranger is asked for a cookie, and count
   t.deepEqual(responder.drops(), { cookie_sent: 128 });
 });
 
+/** Initiations come together, ten times a second. Returns how many were computed. */
+function floodFor(all: Scene, seconds: number, arrivals: readonly Arrival[]): number {
+  const { responder, world } = all;
+  const dropped = droppedDuring(responder, () => {
+    for (let i = 0; i < 10 * seconds; i++) {
+      queueAll(responder, arrivals, world.now);
+      world.run(100);
+    }
+  });
+  return dropped['initiation_invalid'] ?? 0;
+}
+
+function isAskedForCookie(all: Scene): boolean {
+  const { responder } = all;
+  const dropped = droppedDuring(responder, () =>
+    responder.receive(freshInitiation(all), elsewhere),
+  );
+  return dropped['cookie_sent'] !== undefined;
+}
+
+test('a flood is load as long as it lasts, though none of it waits, and a second longer', (t) => {
+  const all = scene();
+  const arrivals = strangers(all.responder, 1_000);
+  t.is(floodFor(all, 1, arrivals), UNDER_LOAD_INITIATIONS);
+  t.is(floodFor(all, 3, arrivals), 0, 'not one more is computed');
+  all.world.run(800);
+  t.true(isAskedForCookie(all));
+  all.world.run(200);
+  t.false(isAskedForCookie(all));
+});
+
+test('a source that floods on, when others have ceased, keeps nobody behind cookies', (t) => {
+  const all = scene();
+  const arrivals = strangers(all.responder, 1_000);
+  floodFor(all, 1, arrivals);
+  const one = arrivals.map(({ bytes }) => ({ bytes, from: arrivals[0]!.from }));
+  floodFor(all, 3, one);
+  t.false(isAskedForCookie(all));
+});
+
 /** Initiations from a source that asks for a cookie and then bears it. */
 function cookieBearer(all: Scene, from: Endpoint): () => Arrival {
   const { responder, world } = all;
