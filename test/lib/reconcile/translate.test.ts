@@ -128,6 +128,7 @@ test('a device without its owner is not served', (t) => {
 const badDevices: [title: string, fields: Partial<DeviceRow>, message: RegExp][] = [
   ['a preshared key that does not open', { preshared_key: null }, /preshared key does not open/],
   ['a short public key', { public_key: 'AAAA' }, /public key is not 32 bytes/],
+  ['a public key in other words', { public_key: `${'A'.repeat(42)}B=` }, /public key is not/],
   ['no address at all', { ipv4: null, ipv6: null }, /no address inside/],
   ['addresses outside the networks', { ipv4: '10.0.0.2', ipv6: 'fe80::1' }, /no address inside/],
   ['addresses that are none', { ipv4: 'x', ipv6: 'y' }, /no address inside/],
