@@ -98,10 +98,11 @@ export const COOKIE_REPLIES_BURST = 1_024;
 export const COOKIE_REPLIES_PER_SECOND_AND_SOURCE = COOKIE_REPLIES_PER_SECOND / 16;
 export const COOKIE_REPLIES_BURST_PER_SOURCE = 64;
 /**
- * Cookie replies within UNDER_LOAD_AFTER_MS with which the house stays under load: what is turned
- * away fills no queue. A few sources cannot have so many, so none keeps others behind cookies.
+ * Cookie replies within UNDER_LOAD_AFTER_MS with which the house stays under load, though what is
+ * turned away fills no queue: as many as the handshakes that a worker can take. Fewer than twelve
+ * sources are not sent so many, however much they ask for.
  */
-export const COOKIE_REPLIES_OF_LOAD = COOKIE_REPLIES_PER_SECOND / 2;
+export const COOKIE_REPLIES_OF_LOAD = (3 * COOKIE_REPLIES_PER_SECOND) / 4;
 /** Sources that are remembered by the rate limiter. */
 export const MAX_RATE_LIMITED_SOURCES = 8_192;
 

@@ -1,6 +1,6 @@
 // Finds a peer by the static key that stands in a handshake message. The first word of the key
-// leads to it: a key written as text would have to be made anew for each handshake. Whoever makes
-// keys that begin alike makes a longer chain, as long as the devices that one may have.
+// leads to it: a key written as text would have to be made anew for each handshake. Devices may be
+// given keys that begin alike, which makes a chain, as long as they are many.
 
 import type { Peer } from './peer.ts';
 
@@ -26,11 +26,15 @@ export class PeerKeys {
   /** Removes a peer; nothing happens where it is not here. */
   remove(peer: Peer): void {
     const word = firstWord(peer.publicKey);
-    const others: Peer[] = [];
-    for (let one = this.#heads.get(word) ?? null; one !== null; one = one.nextOfKey)
-      if (one !== peer) others.push(one);
-    this.#heads.delete(word);
-    for (const other of others) this.add(other);
+    const head = this.#heads.get(word) ?? null;
+    if (head === peer && peer.nextOfKey !== null) this.#heads.set(word, peer.nextOfKey);
+    else if (head === peer) this.#heads.delete(word);
+    else
+      for (let one = head; one !== null; one = one.nextOfKey) {
+        if (one.nextOfKey !== peer) continue;
+        one.nextOfKey = peer.nextOfKey;
+        break;
+      }
     peer.nextOfKey = null;
   }
 }
