@@ -1,11 +1,12 @@
 // Floods a gateway with forged handshake initiations: the type, the size and mac1 are right, as
 // anyone who knows its public key can make them, and nothing else is. Run on a host of its own as
 //
-//   forger.ts ADDRESS PORT PUBLIC_KEY PER_SECOND SECONDS SOURCES
+//   forger.ts ADDRESS PORT PUBLIC_KEY PER_SECOND SECONDS SOURCES [TYPE]
 //
 // It writes whole IP packets into a TUN of its own, which the host forwards, so that the sources
 // may be any of 10.66.0.0/16 (SOURCES of them, each datagram from another port); answers to them are
-// routed back into the TUN and come to nothing. Prints {"sent"}.
+// routed back into the TUN and come to nothing. A TYPE other than 1 makes datagrams of that size
+// that are no messages at all. Prints {"sent"}.
 
 import { execFileSync } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
@@ -24,8 +25,15 @@ const MESSAGES = 4_096;
 const UDP_HEADER = 8;
 const IP_HEADER = 20;
 
-const [, , host = '', port = '', publicKey = '', perSecond = '', seconds = '', sources = ''] =
-  process.argv;
+const [
+  host = '',
+  port = '',
+  publicKey = '',
+  perSecond = '',
+  seconds = '',
+  sources = '',
+  type = '1',
+] = process.argv.slice(2);
 const { addon } = loadAddon();
 if (addon === null) throw new Error('the addon is not built: npm run build:native');
 
@@ -41,7 +49,7 @@ for (const args of [
 const packets = Array.from({ length: MESSAGES }, () => {
   const message = new Uint8Array(initiation.bytes);
   randomFillSync(message);
-  message.set([1, 0, 0, 0]);
+  message.set([Number(type), 0, 0, 0]);
   new CookieMaker(addon, Buffer.from(publicKey, 'base64')).addMacs(message, initiation.mac1, 0);
   const payload = new Uint8Array(UDP_HEADER + message.length);
   const view = viewOf(payload);
