@@ -4,6 +4,7 @@
 
 import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from './contract.ts';
 import { type CompiledScope, ScopeRules } from './filter/compile.ts';
+import { sameBytes } from './wire/bytes.ts';
 
 /** The steps from one configuration to another, in the order in which they are taken. */
 export interface Change {
@@ -107,10 +108,4 @@ function samePeer(a: PeerConfig, b: PeerConfig): boolean {
       sameBytes(a.ipv4, b.ipv4) &&
       sameBytes(a.ipv6, b.ipv6))
   );
-}
-
-/** Whether two addresses or keys are equal, or both absent. */
-export function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
-  if (a === null || b === null) return a === b;
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -29,7 +29,7 @@ import {
   VERDICT_TRUNCATED,
   VERDICT_TUN,
 } from './contract.ts';
-import { type Change, sameBytes } from './diff.ts';
+import type { Change } from './diff.ts';
 import { Filter } from './filter/filter.ts';
 import { FlowTable } from './filter/flow-table.ts';
 import { NO_PEER, Tracker } from './filter/tracker.ts';
@@ -38,6 +38,7 @@ import { Pace } from './pace.ts';
 import { reasonNames, reasons } from './reasons.ts';
 import { dropsByName, Sampling } from './sample.ts';
 import { initiationsPerTurn } from './slices.ts';
+import { sameBytes } from './wire/bytes.ts';
 import {
   isEchoRequest,
   mayBeAnsweredByError,

@@ -10,6 +10,7 @@
 // kept; after a change the tables are laid out anew from what is kept, some 0.1 µs for each rule.
 
 import type { RuleConfig } from '../contract.ts';
+import { sameBytes } from '../wire/bytes.ts';
 
 /** The four kinds of port rules, in the order in which a node's ranges stand. */
 export const TCP_ACCEPT = 0;
@@ -106,8 +107,7 @@ function sameRule(a: RuleConfig, b: RuleConfig): boolean {
     a.portType === b.portType &&
     a.portFirst === b.portFirst &&
     a.portLast === b.portLast &&
-    a.address.length === b.address.length &&
-    a.address.every((byte, i) => byte === b.address[i])
+    sameBytes(a.address, b.address)
   );
 }
 

@@ -9,6 +9,7 @@ import {
   KEY_BYTES,
   MAC_BYTES,
 } from '../constants.ts';
+import { sameBytes } from '../wire/bytes.ts';
 import { COOKIE_REPLY, cookieReply } from '../wire/messages.ts';
 import type { Random } from './handshake.ts';
 import type { Primitives } from './primitives.ts';
@@ -101,7 +102,7 @@ export class CookieChecker {
   }
 
   #makeCookie(source: Uint8Array): void {
-    if (isSame(source, this.#cookieSource)) return;
+    if (sameBytes(source, this.#cookieSource)) return;
     this.#primitives.mac(this.#cookie, this.#secret, source);
     if (this.#cookieSource.length === source.length) this.#cookieSource.set(source);
     else this.#cookieSource = source.slice();
@@ -111,12 +112,6 @@ export class CookieChecker {
 /** Whether no mac was written at `at`. */
 function isZero(message: Uint8Array, at: number): boolean {
   for (let i = 0; i < MAC_BYTES; i++) if (message[at + i] !== 0) return false;
-  return true;
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;
 }
 

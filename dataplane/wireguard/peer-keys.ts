@@ -2,6 +2,7 @@
 // leads to it: a key written as text would have to be made anew for each handshake. Devices may be
 // given keys that begin alike, which makes a chain, as long as they are many.
 
+import { sameBytes } from '../wire/bytes.ts';
 import type { Peer } from './peer.ts';
 
 /** Peers by public key (32 bytes). */
@@ -12,7 +13,7 @@ export class PeerKeys {
   /** The peer of a key; null where there is none. */
   readonly find = (publicKey: Uint8Array): Peer | null => {
     let peer = this.#heads.get(firstWord(publicKey)) ?? null;
-    while (peer !== null && !isSame(peer.publicKey, publicKey)) peer = peer.nextOfKey;
+    while (peer !== null && !sameBytes(peer.publicKey, publicKey)) peer = peer.nextOfKey;
     return peer;
   };
 
@@ -26,15 +27,14 @@ export class PeerKeys {
   /** Removes a peer; nothing happens where it is not here. */
   remove(peer: Peer): void {
     const word = firstWord(peer.publicKey);
-    const head = this.#heads.get(word) ?? null;
-    if (head === peer && peer.nextOfKey !== null) this.#heads.set(word, peer.nextOfKey);
-    else if (head === peer) this.#heads.delete(word);
-    else
-      for (let one = head; one !== null; one = one.nextOfKey) {
-        if (one.nextOfKey !== peer) continue;
-        one.nextOfKey = peer.nextOfKey;
-        break;
-      }
+    let before = this.#heads.get(word) ?? null;
+    if (before === peer) {
+      if (peer.nextOfKey === null) this.#heads.delete(word);
+      else this.#heads.set(word, peer.nextOfKey);
+    } else {
+      while (before !== null && before.nextOfKey !== peer) before = before.nextOfKey;
+      if (before !== null) before.nextOfKey = peer.nextOfKey;
+    }
     peer.nextOfKey = null;
   }
 }
@@ -42,9 +42,4 @@ export class PeerKeys {
 /** Signed, which V8 keeps without a box more often. */
 function firstWord(key: Uint8Array): number {
   return key[0]! | (key[1]! << 8) | (key[2]! << 16) | (key[3]! << 24);
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return a.length === b.length;
 }
