@@ -27,6 +27,12 @@ export function hasKeySize(text: string): boolean {
   return Buffer.from(text, 'base64').length === KEY_BYTES;
 }
 
+/** True for the text of a key: its size, and the one form that it has. */
+export function isKey(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === KEY_BYTES && bytes.toString('base64') === text;
+}
+
 /** True for a public key that no device can have honestly. */
 export function isLowOrderKey(text: string): boolean {
   const bytes = Buffer.from(text, 'base64');

@@ -5,7 +5,7 @@
 import type { Config } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
 import { parseAddress, parseRange, type UserRow } from '../../models/index.ts';
-import { hasKeySize, isCanonicalBase64 } from '../devices/keys.ts';
+import { isKey } from '../devices/keys.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
 import { type Imported, runImport } from './run.ts';
 import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';
@@ -194,7 +194,7 @@ function textOfKey(hex: string, version: 4 | 6): string {
 }
 
 function publicKeyOf(privateKey: string): string | null {
-  if (!isCanonicalBase64(privateKey) || !hasKeySize(privateKey)) return null;
+  if (!isKey(privateKey)) return null;
   const bytes = derivePublicKey(new Uint8Array(Buffer.from(privateKey, 'base64')));
   return Buffer.from(bytes).toString('base64');
 }

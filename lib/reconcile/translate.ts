@@ -11,7 +11,7 @@ import {
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
-import { hasKeySize, isCanonicalBase64, KEY_BYTES } from '../devices/keys.ts';
+import { isKey, KEY_BYTES } from '../devices/keys.ts';
 
 /** Settings that decide what rows mean. */
 export interface TranslateSettings {
@@ -62,8 +62,7 @@ export function translateDevice(
   device: DeviceRow,
   settings: TranslateSettings,
 ): PeerConfig | Refusal {
-  if (!hasKeySize(device.public_key) || !isCanonicalBase64(device.public_key))
-    return { message: 'its public key is not 32 bytes in base64' };
+  if (!isKey(device.public_key)) return { message: 'its public key is not 32 bytes in base64' };
   if (device.preshared_key === null) return { message: 'its preshared key does not open' };
   const presharedKey = new Uint8Array(Buffer.from(device.preshared_key, 'base64'));
   if (presharedKey.length !== KEY_BYTES)

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { derivePublicKey, isLowOrder } from '../../../dataplane/index.ts';
-import { hasKeySize, isCanonicalBase64, isLowOrderKey } from '../../../lib/devices/keys.ts';
+import { hasKeySize, isCanonicalBase64, isKey, isLowOrderKey } from '../../../lib/devices/keys.ts';
 
 /** 2^255 - 19, little-endian, moved by a few. */
 function nearPrime(offset: number, topBit = 0): Uint8Array {
@@ -48,6 +48,9 @@ test('base64 is canonical when it is the text of its bytes', (t) => {
     t.true(isCanonicalBase64(good));
   for (const bad of ['A', 'AA', 'AB==', 'AAA', 'AA-_', ' AAAA', 'AAAA\n', 'AA==AA==', 'é'])
     t.false(isCanonicalBase64(bad), bad);
+  t.true(isKey(text(randomBytes(32))));
+  t.false(isKey(text(randomBytes(33))));
+  t.false(isKey(`${'A'.repeat(42)}B=`), 'other words for the same bytes');
   t.true(hasKeySize(text(randomBytes(32))));
   t.false(hasKeySize(text(randomBytes(33))));
 });
