@@ -3,7 +3,8 @@
 // is an amendment that also names all that is and should not be, so that nothing is left behind.
 
 import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from './contract.ts';
-import { type CompiledScope, ScopeRules } from './filter/compile.ts';
+import type { CompiledScope } from './filter/compile.ts';
+import { ScopeRules } from './filter/scope-rules.ts';
 import { sameBytes } from './wire/bytes.ts';
 
 /** The steps from one configuration to another, in the order in which they are taken. */
@@ -12,7 +13,7 @@ export interface Change {
   readonly removed: readonly string[];
   readonly updated: readonly PeerConfig[];
   readonly added: readonly PeerConfig[];
-  /** Rules of the scopes that changed; null for a scope that has none left. */
+  /** What changed in which scopes; null for a scope that has no rules left. */
   readonly scopes: readonly { readonly name: string; readonly compiled: CompiledScope | null }[];
 }
 
@@ -20,6 +21,12 @@ export interface Change {
 export class Standing {
   readonly #peers = new Map<string, PeerConfig>();
   readonly #scopes = new Map<string, ScopeRules>();
+  readonly #pieceMax: number | undefined;
+
+  /** `pieceMax`: how many prefixes are compiled together. */
+  constructor(pieceMax?: number) {
+    this.#pieceMax = pieceMax;
+  }
 
   /** By public key. */
   get peers(): ReadonlyMap<string, PeerConfig> {
@@ -38,7 +45,10 @@ export class Standing {
 
   /** The steps from nothing to what stands. */
   fromNothing(): Change {
-    const scopes = [...this.#scopes].map(([name, rules]) => ({ name, compiled: rules.compile() }));
+    const scopes = [...this.#scopes].map(([name, rules]) => ({
+      name,
+      compiled: rules.compileAll(),
+    }));
     return { removed: [], updated: [], added: [...this.#peers.values()], scopes };
   }
 
@@ -62,7 +72,7 @@ export class Standing {
   #amendScopes({ rules }: Amendment): Change['scopes'] {
     const changed: { name: string; compiled: CompiledScope | null }[] = [];
     for (const [name, ofScope] of rules) {
-      const scope = this.#scopes.get(name) ?? new ScopeRules();
+      const scope = this.#scopes.get(name) ?? new ScopeRules(this.#pieceMax);
       let hasChanged = false;
       for (const [id, ofId] of ofScope) hasChanged = scope.set(id, ofId) || hasChanged;
       if (!hasChanged) continue;

@@ -440,7 +440,7 @@ export class Pipeline {
       this.#mtus[peer.slot] = this.#mtuOf(config);
       this.#tunnel.callAgain(peer, now);
     }
-    for (const { name, compiled } of change.scopes) this.#filter.swap(name, compiled);
+    for (const { name, compiled } of change.scopes) this.#filter.change(name, compiled);
   }
 
   /** Lets go of peers that another gateway shook hands with: by public key, when (Unix ms). */

@@ -6,34 +6,30 @@
 import { GLOBAL_SCOPE, type RuleSample } from '../contract.ts';
 import { reasons } from '../reasons.ts';
 import { type InnerPacket, LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
-import {
-  type CompiledScope,
-  type CompiledTable,
-  TCP_ACCEPT,
-  TCP_DROP,
-  UDP_ACCEPT,
-  UDP_DROP,
-} from './compile.ts';
+import type { CompiledFamily, CompiledScope, CompiledTable } from './compile.ts';
+import { Hits } from './hits.ts';
+import { KINDS, TCP_ACCEPT, TCP_DROP, UDP_ACCEPT, UDP_DROP } from './ports.ts';
 
-const KINDS = 4;
 const NO_MATCH = -1;
 
 /** In the place of a rule: none did it. */
 export const NO_RULE = -1;
 
-/** A table in force, with the hits of its rules. */
-interface LiveTable {
-  readonly compiled: CompiledTable;
-  readonly packets: Float64Array;
-  readonly bytes: Float64Array;
-  readonly lastHitMs: Float64Array;
+/** The rules of one family in force, in pieces that follow each other. */
+interface Family {
+  readonly words: 1 | 4;
+  /** First address of each piece, the first zero. */
+  readonly firsts: Uint32Array;
+  readonly pieces: readonly CompiledTable[];
 }
 
 /** The rules of one scope as they are in force. Stays the same object while its rules change. */
 export interface Scope {
   readonly name: string;
-  ipv4: LiveTable | null;
-  ipv6: LiveTable | null;
+  ipv4: Family | null;
+  ipv6: Family | null;
+  /** By rule number. */
+  hits: Hits;
   /** Holders that asked for it; without any, and without rules, it is forgotten. */
   holders: number;
 }
@@ -48,7 +44,7 @@ export class Filter {
   readonly #wallMs = new Float64Array(1);
   #version = 0;
   #matched = NO_RULE;
-  /** Hits of tables that were replaced since the last sample. */
+  /** Hits of rules that are gone since the last sample. */
   #retired: RuleSample[] = [];
 
   constructor(defaultAction: 'accept' | 'drop') {
@@ -68,12 +64,19 @@ export class Filter {
     this.#forgetUnused(scope);
   }
 
-  /** Puts new rules of a scope in force at once; null takes all its rules away. */
-  swap(name: string, compiled: CompiledScope | null): void {
+  /** Puts what changed in a scope in force at once; null takes all its rules away. */
+  change(name: string, compiled: CompiledScope | null): void {
     const scope = this.#scope(name);
-    for (const hits of hitsOf(scope)) if (hits !== null) this.#retired.push(hits);
-    scope.ipv4 = compiled?.ipv4 ? liveTable(compiled.ipv4) : null;
-    scope.ipv6 = compiled?.ipv6 ? liveTable(compiled.ipv6) : null;
+    if (compiled === null) {
+      this.#retire(scope.hits.take());
+      scope.ipv4 = null;
+      scope.ipv6 = null;
+      scope.hits = new Hits();
+    } else {
+      this.#retire(compiled.ids.map(([number, id]) => scope.hits.rename(number, id)));
+      scope.ipv4 = familyAfter(scope.ipv4, compiled.ipv4);
+      scope.ipv6 = familyAfter(scope.ipv6, compiled.ipv6);
+    }
     this.renew();
     this.#forgetUnused(scope);
   }
@@ -111,10 +114,10 @@ export class Filter {
     const own = packet.version === 4 ? scope.ipv4 : scope.ipv6;
     const global = packet.version === 4 ? this.#global.ipv4 : this.#global.ipv6;
     let isGlobal = 0;
-    let match = own === null ? NO_MATCH : decide(own.compiled, packet);
+    let match = own === null ? NO_MATCH : decideIn(own, packet);
     if (match === NO_MATCH && global !== null) {
       isGlobal = 1;
-      match = decide(global.compiled, packet);
+      match = decideIn(global, packet);
     }
     if (match === NO_MATCH) return this.#defaultReason;
     if (match === UNSAFE_FRAGMENT) return reasons.inner_fragment_unsafe;
@@ -126,11 +129,7 @@ export class Filter {
   count(matched: number, packet: InnerPacket, scope: Scope): void {
     if (matched === NO_RULE) return;
     const by = (matched & 1) === 1 ? this.#global : scope;
-    const table = (packet.version === 4 ? by.ipv4 : by.ipv6)!;
-    const rule = matched >> 1;
-    table.packets[rule]! += 1;
-    table.bytes[rule]! += packet.length;
-    table.lastHitMs[rule] = this.#wallMs[0]!;
+    by.hits.count(matched >> 1, packet.length, this.#wallMs);
   }
 
   /**
@@ -143,17 +142,21 @@ export class Filter {
     yield* retired;
     for (const scope of this.#scopes.values()) {
       yield null;
-      yield* hitsOf(scope);
+      yield* scope.hits.take();
     }
   }
 
   #scope(name: string): Scope {
     let scope = this.#scopes.get(name);
     if (scope === undefined) {
-      scope = { name, ipv4: null, ipv6: null, holders: 0 };
+      scope = { name, ipv4: null, ipv6: null, hits: new Hits(), holders: 0 };
       this.#scopes.set(name, scope);
     }
     return scope;
+  }
+
+  #retire(all: Iterable<RuleSample | null>): void {
+    for (const hits of all) if (hits !== null) this.#retired.push(hits);
   }
 
   #forgetUnused(scope: Scope): void {
@@ -162,42 +165,24 @@ export class Filter {
   }
 }
 
-function liveTable(compiled: CompiledTable): LiveTable {
-  const count = compiled.ruleIds.length;
-  return {
-    compiled,
-    packets: new Float64Array(count),
-    bytes: new Float64Array(count),
-    lastHitMs: new Float64Array(count),
-  };
-}
-
-/** The hits of a scope's rules, which are zero afterwards; null for each that has none. */
-function* hitsOf(scope: Scope): Generator<RuleSample | null> {
-  for (const table of [scope.ipv4, scope.ipv6]) {
-    if (table === null) continue;
-    for (const [rule, id] of table.compiled.ruleIds.entries()) yield takeHitsOf(table, rule, id);
-  }
-}
-
-function takeHitsOf(table: LiveTable, rule: number, id: string): RuleSample | null {
-  const packets = table.packets[rule]!;
-  if (packets === 0) return null;
-  const hits = { id, packets, bytes: table.bytes[rule]!, lastHitMs: table.lastHitMs[rule]! };
-  table.packets[rule] = 0;
-  table.bytes[rule] = 0;
-  return hits;
+/** What stays of a family and what comes, in their places; null where nothing is left. */
+function familyAfter(before: Family | null, change: CompiledFamily | null): Family | null {
+  if (change === null) return before;
+  if (change.pieces.length === 0) return null;
+  const { words, firsts } = change;
+  const pieces = change.pieces.map((piece) =>
+    typeof piece === 'number' ? before!.pieces[piece]! : piece,
+  );
+  return { words, firsts, pieces };
 }
 
 /** A later fragment whose ports nobody saw, bound for where ports matter. */
 const UNSAFE_FRAGMENT = -2;
 
 /** Twice the number of the rule that decides, plus one if it drops; or NO_MATCH. */
-function decide(table: CompiledTable, packet: InnerPacket): number {
-  const interval =
-    table.words === 1
-      ? findInterval4(table.starts, packet.destination0)
-      : findInterval6(table.starts, packet);
+function decideIn(family: Family, packet: InnerPacket): number {
+  const table = family.pieces[find(family.firsts, family.words, packet)]!;
+  const interval = find(table.starts, family.words, packet);
   const node = table.nodes[interval]!;
   if (node === -1) return NO_MATCH;
   const { protocol } = packet;
@@ -235,36 +220,40 @@ function findPort(table: CompiledTable, from: number, kind: number, port: number
   return NO_MATCH;
 }
 
-/** The last interval that begins at or before an address. */
-function findInterval4(starts: Uint32Array, address: number): number {
+/** The last of some addresses, ascending from zero, that is a packet's destination or before it. */
+function find(addresses: Uint32Array, words: 1 | 4, packet: InnerPacket): number {
+  return words === 1 ? find4(addresses, packet.destination0) : find6(addresses, packet);
+}
+
+function find4(addresses: Uint32Array, address: number): number {
   const wanted = address >>> 0;
   let low = 0;
-  let high = starts.length;
+  let high = addresses.length;
   while (high - low > 1) {
     const middle = (low + high) >>> 1;
-    if (starts[middle]! <= wanted) low = middle;
+    if (addresses[middle]! <= wanted) low = middle;
     else high = middle;
   }
   return low;
 }
 
-function findInterval6(starts: Uint32Array, packet: InnerPacket): number {
+function find6(addresses: Uint32Array, packet: InnerPacket): number {
   let low = 0;
-  let high = starts.length >>> 2;
+  let high = addresses.length >>> 2;
   while (high - low > 1) {
     const middle = (low + high) >>> 1;
-    if (isAtOrBefore(starts, middle << 2, packet)) low = middle;
+    if (isAtOrBefore(addresses, middle << 2, packet)) low = middle;
     else high = middle;
   }
   return low;
 }
 
-function isAtOrBefore(starts: Uint32Array, at: number, packet: InnerPacket): boolean {
+function isAtOrBefore(addresses: Uint32Array, at: number, packet: InnerPacket): boolean {
   const word0 = packet.destination0 >>> 0;
-  if (starts[at]! !== word0) return starts[at]! < word0;
+  if (addresses[at]! !== word0) return addresses[at]! < word0;
   const word1 = packet.destination1 >>> 0;
-  if (starts[at + 1]! !== word1) return starts[at + 1]! < word1;
+  if (addresses[at + 1]! !== word1) return addresses[at + 1]! < word1;
   const word2 = packet.destination2 >>> 0;
-  if (starts[at + 2]! !== word2) return starts[at + 2]! < word2;
-  return starts[at + 3]! <= packet.destination3 >>> 0;
+  if (addresses[at + 2]! !== word2) return addresses[at + 2]! < word2;
+  return addresses[at + 3]! <= packet.destination3 >>> 0;
 }

@@ -5,7 +5,7 @@
 import { arch, cpus } from 'node:os';
 import process from 'node:process';
 import { GLOBAL_SCOPE, type RuleConfig } from '../../dataplane/contract.ts';
-import { compileScope } from '../support/standing.ts';
+import { rulesFor } from '../support/standing.ts';
 import { Filter } from '../../dataplane/filter/filter.ts';
 import { NO_PEER, Tracker } from '../../dataplane/filter/tracker.ts';
 import { reasons } from '../../dataplane/reasons.ts';
@@ -32,7 +32,7 @@ function trackerWith(rules: readonly RuleConfig[]): { filter: Filter; tracker: T
   const filter = new Filter('accept');
   const tracker = new Tracker(filter, seededRandom(1));
   for (let slot = 0; slot < PEERS; slot++) tracker.addPeer(slot, 'owner');
-  if (rules.length > 0) filter.swap(GLOBAL_SCOPE, compileScope(rules));
+  rulesFor(filter)(GLOBAL_SCOPE, rules);
   tracker.begin(1, 1);
   return { filter, tracker };
 }

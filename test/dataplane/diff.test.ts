@@ -4,6 +4,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/contract.ts';
 import { type Change, isEmpty, Standing } from '../../dataplane/diff.ts';
+import type { CompiledTable } from '../../dataplane/filter/compile.ts';
 import { compileScope, diff, EMPTY_CONFIG } from '../support/standing.ts';
 import { peer, rule, SEEDED } from '../support/simulation.ts';
 
@@ -132,7 +133,22 @@ test('an amendment takes the steps that it names, and no others', (t) => {
     ]),
   });
   t.deepEqual(named(change), { ...nothing, removed: ['A'], added: ['C'], scopes: ['s'] });
-  t.deepEqual(change.scopes[0]!.compiled, compileScope([drop, other]));
+  // Of the rules there only what is new: the other family and the other's number stay as they are.
+  const { ipv6 } = compileScope([other]);
+  t.deepEqual(change.scopes[0]!.compiled, {
+    ipv4: null,
+    ipv6: {
+      ...ipv6!,
+      pieces: [
+        {
+          ...(ipv6!.pieces[0] as CompiledTable),
+          drops: new Int32Array([-1]),
+          accepts: new Int32Array([1]),
+        },
+      ],
+    },
+    ids: [[1, '2']],
+  });
   t.deepEqual([...standing.peers.keys()], ['B', 'C']);
 });
 

@@ -2,7 +2,9 @@
 
 import type { GatewayConfig, RuleConfig } from '../../dataplane/contract.ts';
 import { type Change, Standing } from '../../dataplane/diff.ts';
-import { type CompiledScope, ScopeRules } from '../../dataplane/filter/compile.ts';
+import type { CompiledScope } from '../../dataplane/filter/compile.ts';
+import type { Filter } from '../../dataplane/filter/filter.ts';
+import { ScopeRules } from '../../dataplane/filter/scope-rules.ts';
 
 /** A configuration without peers and rules: what a worker that has just begun obeys. */
 export const EMPTY_CONFIG: GatewayConfig = Object.freeze({ peers: new Map(), rules: new Map() });
@@ -14,9 +16,23 @@ export function diff(current: GatewayConfig, desired: GatewayConfig): Change {
   return standing.replace(desired);
 }
 
-/** Compiles the rules of one scope. */
+/** Compiles the rules of one scope, all at once. */
 export function compileScope(rules: readonly RuleConfig[]): CompiledScope {
   const scope = new ScopeRules();
   for (const [id, ofId] of Map.groupBy(rules, (rule) => rule.id)) scope.set(id, ofId);
   return scope.compile();
+}
+
+/** Says which rules a filter has, scope by scope, from none on; only what changes is compiled. */
+export function rulesFor(
+  filter: Filter,
+  pieceMax?: number,
+): (scope: string, rules: readonly RuleConfig[]) => void {
+  const standing = new Standing(pieceMax);
+  const wanted = new Map<string, readonly RuleConfig[]>();
+  return (scope, rules) => {
+    wanted.set(scope, rules);
+    for (const { name, compiled } of standing.replace({ peers: new Map(), rules: wanted }).scopes)
+      filter.change(name, compiled);
+  };
 }

@@ -4,7 +4,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { GLOBAL_SCOPE, type RuleConfig } from '../../../dataplane/contract.ts';
-import { compileScope } from '../../support/standing.ts';
+import { rulesFor } from '../../support/standing.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { FlowTable } from '../../../dataplane/filter/flow-table.ts';
 import { NO_PEER, Tracker } from '../../../dataplane/filter/tracker.ts';
@@ -46,6 +46,7 @@ interface Options {
 class Bench {
   readonly filter: Filter;
   readonly tracker: Tracker;
+  readonly #say: ReturnType<typeof rulesFor>;
   now = 10_000;
   /** Whether packets come in one batch with those before, or each in a turn of its own. */
   keepsTurn = false;
@@ -53,13 +54,15 @@ class Bench {
   constructor(options: Options = {}) {
     const random = chance(1);
     this.filter = new Filter(options.default ?? 'accept');
+    // Small pieces, so that a few rules are many.
+    this.#say = rulesFor(this.filter, 2);
     const { capacity = 1_024, quota = 256 } = options;
     this.tracker = new Tracker(this.filter, random, new FlowTable({ random, capacity, quota }));
     for (const slot of [0, 1, 2]) this.tracker.addPeer(slot, `${slot}`);
   }
 
   rules(scope: string, ...rules: RuleConfig[]): void {
-    this.filter.swap(scope, rules.length === 0 ? null : compileScope(rules));
+    this.#say(scope, rules);
   }
 
   /** What becomes of a packet; who sends it and who is sent it follows from its addresses. */

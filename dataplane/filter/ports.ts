@@ -1,0 +1,69 @@
+// The ports of the rules that name one prefix, as ranges that can be searched: by kind, ascending
+// and disjoint.
+
+import type { RuleConfig } from '../contract.ts';
+
+/** The four kinds of port rules, in the order in which a prefix's ranges stand. */
+export const TCP_ACCEPT = 0;
+export const UDP_ACCEPT = 1;
+export const TCP_DROP = 2;
+export const UDP_DROP = 3;
+export const KINDS = 4;
+
+/** A rule and its number in its scope. */
+export interface NumberedRule {
+  readonly rule: RuleConfig;
+  readonly number: number;
+}
+
+/** Ports that one rule decides. */
+export interface Range {
+  readonly first: number;
+  readonly last: number;
+  /** Number of the rule. */
+  readonly rule: number;
+}
+
+/** The port ranges of one prefix, kind after kind. */
+export interface Ports {
+  readonly ranges: readonly Range[];
+  /** By kind: how many ranges there are up to and with it. */
+  readonly ends: readonly number[];
+}
+
+const NO_PORTS: Ports = { ranges: [], ends: [0, 0, 0, 0] };
+
+/** The port ranges of the rules of one prefix. */
+export function rangesOf(rules: readonly NumberedRule[]): Ports {
+  if (rules.every(({ rule }) => rule.portType === null)) return NO_PORTS;
+  const ranges: Range[] = [];
+  const ends: number[] = [];
+  for (let kind = 0; kind < KINDS; kind++) {
+    ranges.push(...disjointRanges(rules, kind));
+    ends.push(ranges.length);
+  }
+  return { ranges, ends };
+}
+
+function kindOf(rule: RuleConfig): number {
+  if (rule.portType === null) return -1;
+  if (rule.action === 'accept') return rule.portType === 'tcp' ? TCP_ACCEPT : UDP_ACCEPT;
+  return rule.portType === 'tcp' ? TCP_DROP : UDP_DROP;
+}
+
+/** Port ranges of one kind, ascending; where two overlap, the one that begins first has it. */
+function disjointRanges(rules: readonly NumberedRule[], kind: number): Range[] {
+  const sorted = rules
+    .filter(({ rule }) => kindOf(rule) === kind)
+    .map(({ rule, number }) => ({ first: rule.portFirst, last: rule.portLast, rule: number }))
+    .sort((a, b) => a.first - b.first || b.last - a.last);
+  const ranges: Range[] = [];
+  let next = 0;
+  for (const range of sorted) {
+    const first = Math.max(range.first, next);
+    if (first > range.last) continue;
+    ranges.push({ first, last: range.last, rule: range.rule });
+    next = range.last + 1;
+  }
+  return ranges;
+}

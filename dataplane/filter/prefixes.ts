@@ -1,0 +1,78 @@
+// Prefixes and the rules that name them. What costs time is understanding a rule: its prefix, its
+// bounds, its ports. That is done once, here, and kept for every time that its prefix is laid out.
+
+import type { RuleConfig } from '../contract.ts';
+import { type NumberedRule, type Ports, rangesOf } from './ports.ts';
+
+/** An address, as text that sorts like the number that it is, and as words. */
+export interface Bound {
+  readonly hex: string;
+  readonly words: readonly number[];
+}
+
+/** A prefix with the rules that name exactly it. */
+export interface Prefix {
+  /** Sorts by first address, then wider before narrower. */
+  readonly order: string;
+  readonly first: Bound;
+  readonly lastHex: string;
+  /** The address behind the last; null at the end of the address space. */
+  readonly next: Bound | null;
+  readonly rules: NumberedRule[];
+  /** Its ports as they are laid out; null when its rules have changed since. */
+  ports: Ports | null;
+}
+
+/** What the prefix of a rule sorts by. */
+export function orderOf({ address, prefixBits }: RuleConfig): string {
+  return hexOf(withHostBits(address, prefixBits, 0)) + prefixBits.toString(16).padStart(2, '0');
+}
+
+/** A prefix that no rule names yet. */
+export function prefixOf({ address, prefixBits }: RuleConfig, order: string): Prefix {
+  const last = withHostBits(address, prefixBits, 0xff);
+  const next = successorOf(last);
+  return {
+    order,
+    first: boundOf(withHostBits(address, prefixBits, 0)),
+    lastHex: hexOf(last),
+    next: next === null ? null : boundOf(next),
+    rules: [],
+    ports: null,
+  };
+}
+
+/** The ports of a prefix, worked out once for as long as its rules stay. */
+export function portsOf(prefix: Prefix): Ports {
+  prefix.ports ??= rangesOf(prefix.rules);
+  return prefix.ports;
+}
+
+/** An address with all its host bits 0, or all 1. */
+function withHostBits(address: Uint8Array, prefixBits: number, hostByte: 0 | 0xff): Uint8Array {
+  const bytes = address.slice();
+  const partial = prefixBits >> 3;
+  if (partial === bytes.length) return bytes;
+  const hostMask = 0xff >> (prefixBits & 7);
+  bytes[partial] = (bytes[partial]! & ~hostMask) | (hostByte & hostMask);
+  return bytes.fill(hostByte, partial + 1);
+}
+
+function successorOf(address: Uint8Array): Uint8Array | null {
+  const next = address.slice();
+  for (let i = next.length - 1; i >= 0; i--) {
+    next[i]! += 1;
+    if (next[i] !== 0) return next;
+  }
+  return null;
+}
+
+function boundOf(address: Uint8Array): Bound {
+  const view = new DataView(address.buffer, address.byteOffset, address.byteLength);
+  const words = Array.from({ length: address.length / 4 }, (_, i) => view.getUint32(4 * i));
+  return { hex: hexOf(address), words };
+}
+
+function hexOf(address: Uint8Array): string {
+  return Buffer.from(address.buffer, address.byteOffset, address.length).toString('hex');
+}

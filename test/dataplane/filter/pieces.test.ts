@@ -1,0 +1,145 @@
+// Pieces: what is laid out anew after a change, and what is not. That verdicts are right whatever
+// changed is shown against the slow twin in filter.test.ts.
+
+import test from 'ava';
+import type { RuleConfig } from '../../../dataplane/contract.ts';
+import type { CompiledTable } from '../../../dataplane/filter/compile.ts';
+import { Pieces } from '../../../dataplane/filter/pieces.ts';
+import { rule } from '../../support/simulation.ts';
+
+function drop(destination: string): RuleConfig {
+  return rule('1', 'drop', destination);
+}
+
+/** Eight networks, 10.0.0.0/24 to 10.7.0.0/24, in pieces of two. */
+function eight(): { pieces: Pieces; rules: RuleConfig[] } {
+  const pieces = new Pieces(1, 3);
+  const rules = Array.from({ length: 8 }, (_, i) => drop(`10.${i}.0.0/24`));
+  for (const [number, one] of rules.entries()) pieces.add(one, number);
+  return { pieces, rules };
+}
+
+/** A piece as the place that it had, or the rules that its table drops by, by number. */
+function shape(piece: CompiledTable | number): number | number[] {
+  return typeof piece === 'number' ? piece : [...piece.drops];
+}
+
+/** What changed, as shapes; null where nothing did. */
+function changed(pieces: Pieces): (number | number[])[] | null {
+  return pieces.compile()?.pieces.map(shape) ?? null;
+}
+
+function firsts(pieces: Pieces): string[] {
+  pieces.forgetCompiled();
+  return [...pieces.compile()!.firsts].map((word) => word.toString(16));
+}
+
+test('nothing is compiled where nothing is, nor twice', (t) => {
+  t.is(changed(new Pieces(4, 3)), null);
+  const { pieces } = eight();
+  t.not(changed(pieces), null);
+  t.is(changed(pieces), null);
+});
+
+test('many prefixes are in pieces that follow each other, from the first address on', (t) => {
+  const { pieces } = eight();
+  t.deepEqual(changed(pieces), [
+    [0, 1],
+    [2, 3],
+    [4, 5],
+    [6, 7],
+  ]);
+  t.deepEqual(firsts(pieces), ['0', 'a020000', 'a040000', 'a060000']);
+});
+
+test('a rule that comes lays out the piece that it falls in', (t) => {
+  const { pieces } = eight();
+  changed(pieces);
+  pieces.add(drop('10.3.7.0/24'), 8);
+  t.deepEqual(changed(pieces), [0, [2, 3, 8], 2, 3]);
+  pieces.add(drop('10.3.7.0/24'), 9);
+  t.deepEqual(changed(pieces), [0, [2, 3, 9], 2, 3]);
+});
+
+test('a rule that goes lays out the piece that it was in', (t) => {
+  const { pieces, rules } = eight();
+  changed(pieces);
+  pieces.remove(rules[5]!);
+  t.deepEqual(changed(pieces), [0, 1, [4], 3]);
+});
+
+test('a piece that has become too big is split, and those behind it keep their tables', (t) => {
+  const { pieces } = eight();
+  changed(pieces);
+  pieces.add(drop('10.2.1.0/24'), 8);
+  pieces.add(drop('10.2.2.0/24'), 9);
+  t.deepEqual(changed(pieces), [0, [2, 8], [9, 3], 2, 3]);
+  pieces.add(drop('10.7.1.0/24'), 10);
+  t.deepEqual(changed(pieces), [0, 1, 2, 3, [6, 7, 10]]);
+});
+
+test('a prefix that reaches over several pieces lays out those, and no others', (t) => {
+  const { pieces } = eight();
+  changed(pieces);
+  const wide = drop('10.2.0.0/14');
+  pieces.add(wide, 8);
+  // It begins where 10.0.0.0/24 does, which is in the first piece, and ends before 10.4.0.0.
+  t.deepEqual(changed(pieces), [[8, 0, 1], [8, 2, 3], 2, 3]);
+  pieces.remove(wide);
+  t.deepEqual(changed(pieces), [[0, 1], [2, 3], 2, 3]);
+  pieces.add(drop('0.0.0.0/0'), 9);
+  t.deepEqual(changed(pieces), [
+    [9, 0, 1],
+    [9, 2, 3],
+    [9, 4, 5],
+    [9, 6, 7],
+  ]);
+});
+
+test('a prefix whose last address is the first one of a piece reaches into it', (t) => {
+  const pieces = new Pieces(1, 1);
+  pieces.add(drop('10.0.0.0/31'), 0);
+  pieces.add(drop('10.0.0.1'), 1);
+  t.deepEqual(changed(pieces), [[0], [0, 1]]);
+  pieces.add(drop('10.0.0.0/30'), 2);
+  t.deepEqual(changed(pieces), [[2], [2, 0], [2, 0, 1]]);
+});
+
+test('a piece without prefixes is given up to the one before it, which stays as it was', (t) => {
+  const { pieces, rules } = eight();
+  changed(pieces);
+  pieces.remove(rules[2]!);
+  pieces.remove(rules[3]!);
+  t.deepEqual(changed(pieces), [0, 2, 3]);
+  t.deepEqual(firsts(pieces), ['0', 'a040000', 'a060000']);
+});
+
+test('the first piece gives up to the one behind it', (t) => {
+  const { pieces, rules } = eight();
+  changed(pieces);
+  pieces.remove(rules[0]!);
+  pieces.remove(rules[1]!);
+  t.deepEqual(changed(pieces), [1, 2, 3]);
+  t.deepEqual(firsts(pieces), ['0', 'a040000', 'a060000']);
+  pieces.add(drop('10.0.0.0/24'), 0);
+  t.deepEqual(changed(pieces), [[0, 2, 3], 1, 2]);
+});
+
+test('where the last prefix has gone nothing is left', (t) => {
+  const { pieces, rules } = eight();
+  changed(pieces);
+  for (const one of rules) pieces.remove(one);
+  t.deepEqual(changed(pieces), []);
+  pieces.add(drop('10.0.0.0/24'), 3);
+  t.deepEqual(changed(pieces), [[3]]);
+});
+
+test('one who knows nothing is told all', (t) => {
+  const { pieces } = eight();
+  const all = changed(pieces);
+  pieces.forgetCompiled();
+  t.deepEqual(changed(pieces), all);
+  const none = new Pieces(1, 3);
+  none.forgetCompiled();
+  t.is(changed(none), null);
+});
