@@ -21,6 +21,8 @@ export interface Change {
 export class Standing {
   readonly #peers = new Map<string, PeerConfig>();
   readonly #scopes = new Map<string, ScopeRules>();
+  /** Scopes of which something is untold: a change that fails on its way loses nothing. */
+  readonly #untoldScopes = new Set<string>();
   readonly #pieceMax: number | undefined;
 
   /** `pieceMax`: how many prefixes are compiled together. */
@@ -40,15 +42,20 @@ export class Standing {
 
   /** Makes some entries what they should be. */
   amend(amendment: Amendment): Change {
-    return { ...this.#amendPeers(amendment), scopes: this.#amendScopes(amendment) };
+    // First what may fail, for want of memory say.
+    const scopes = this.#amendScopes(amendment);
+    return { ...this.#amendPeers(amendment), scopes };
   }
 
   /** The steps from nothing to what stands. */
   fromNothing(): Change {
-    const scopes = [...this.#scopes].map(([name, rules]) => ({
-      name,
-      compiled: rules.compileAll(),
-    }));
+    this.#untoldScopes.clear();
+    for (const [name, rules] of this.#scopes) {
+      rules.forget();
+      if (rules.isEmpty) this.#scopes.delete(name);
+      else this.#untoldScopes.add(name);
+    }
+    const scopes = this.#tellScopes();
     return { removed: [], updated: [], added: [...this.#peers.values()], scopes };
   }
 
@@ -70,17 +77,33 @@ export class Standing {
   }
 
   #amendScopes({ rules }: Amendment): Change['scopes'] {
-    const changed: { name: string; compiled: CompiledScope | null }[] = [];
     for (const [name, ofScope] of rules) {
       const scope = this.#scopes.get(name) ?? new ScopeRules(this.#pieceMax);
       let hasChanged = false;
       for (const [id, ofId] of ofScope) hasChanged = scope.set(id, ofId) || hasChanged;
       if (!hasChanged) continue;
-      if (scope.isEmpty) this.#scopes.delete(name);
-      else this.#scopes.set(name, scope);
-      changed.push({ name, compiled: scope.isEmpty ? null : scope.compile() });
+      this.#scopes.set(name, scope);
+      this.#untoldScopes.add(name);
     }
-    return changed;
+    return this.#tellScopes();
+  }
+
+  /** Compiles what is untold of each scope. Only when all of it is there does it count as told. */
+  #tellScopes(): Change['scopes'] {
+    const untold = [...this.#untoldScopes].map((name) => ({
+      name,
+      rules: this.#scopes.get(name)!,
+    }));
+    const scopes = untold.map(({ name, rules }) => ({
+      name,
+      compiled: rules.isEmpty ? null : rules.untold(),
+    }));
+    for (const { name, rules } of untold) {
+      rules.told();
+      if (rules.isEmpty) this.#scopes.delete(name);
+    }
+    this.#untoldScopes.clear();
+    return scopes;
   }
 
   #amendmentTo({ peers, rules }: GatewayConfig): Amendment {

@@ -44,8 +44,9 @@ export interface CompiledFamily {
 export interface CompiledScope {
   readonly ipv4: CompiledFamily | null;
   readonly ipv6: CompiledFamily | null;
-  /** Rule numbers that became a rule's, or nobody's. */
-  readonly ids: readonly (readonly [number: number, id: string | null])[];
+  /** Rule numbers that became a rule's, or nobody's, and whose each is now. */
+  readonly numbers: readonly number[];
+  readonly ids: readonly (string | null)[];
 }
 
 /** The buffers of a compiled scope, for a transfer list. */

@@ -73,7 +73,8 @@ export class Filter {
       scope.ipv6 = null;
       scope.hits = new Hits();
     } else {
-      this.#retire(compiled.ids.map(([number, id]) => scope.hits.rename(number, id)));
+      const { numbers, ids } = compiled;
+      this.#retire(numbers.map((number, i) => scope.hits.rename(number, ids[i]!)));
       scope.ipv4 = familyAfter(scope.ipv4, compiled.ipv4);
       scope.ipv6 = familyAfter(scope.ipv6, compiled.ipv6);
     }

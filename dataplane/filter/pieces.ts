@@ -5,11 +5,14 @@
 // A piece also lays out the wider prefixes that begin before it and reach into it. So its table is
 // right for every address from its first one to the next piece, whatever the others hold.
 
-import type { RuleConfig } from '../contract.ts';
 import { type CompiledFamily, layOut } from './compile.ts';
+import type { NumberedRule } from './ports.ts';
 import { type Bound, orderOf, type Prefix, prefixOf } from './prefixes.ts';
 
-/** A piece with more prefixes is split in two. Laying out so many takes some 0.2 ms. */
+/**
+ * A piece with more prefixes is split in two; two that have half as many together are joined.
+ * Laying out so many takes some 0.1 ms.
+ */
 export const PIECE_MAX = 512;
 
 /** In place of a place: it has to be laid out. */
@@ -17,13 +20,13 @@ const CHANGED = -1;
 
 interface Piece {
   /** Where it begins: with a prefix of that order, which may be gone, and its first address. */
-  order: string;
-  first: Bound;
+  readonly order: string;
+  readonly first: Bound;
   /** What begins in it, by order. */
   readonly own: Prefix[];
   /** What begins before it and holds its first address, by order: wider ones first. */
   readonly open: Prefix[];
-  /** Where it stood among the pieces when they were compiled last, or CHANGED. */
+  /** Where it stood among the pieces that were told last, or CHANGED. */
   place: number;
 }
 
@@ -43,38 +46,38 @@ export class Pieces {
     this.#zero = { hex: ''.padStart(words * 8, '0'), words: words === 1 ? [0] : [0, 0, 0, 0] };
   }
 
-  /** Adds a rule, whose number in its scope no other rule has. */
-  add(rule: RuleConfig, number: number): void {
-    const order = orderOf(rule);
-    const prefix = this.#prefixes.get(order) ?? this.#insert(prefixOf(rule, order));
-    prefix.rules.push({ rule, number });
+  add(numbered: NumberedRule): void {
+    const order = orderOf(numbered.rule);
+    const prefix = this.#prefixes.get(order) ?? this.#insert(prefixOf(numbered.rule, order));
+    prefix.rules.push(numbered);
     this.#touch(prefix);
   }
 
-  remove(rule: RuleConfig): void {
-    const prefix = this.#prefixes.get(orderOf(rule))!;
-    prefix.rules.splice(
-      prefix.rules.findIndex((one) => one.rule === rule),
-      1,
-    );
+  remove(numbered: NumberedRule): void {
+    const prefix = this.#prefixes.get(orderOf(numbered.rule))!;
+    prefix.rules.splice(prefix.rules.indexOf(numbered), 1);
     this.#touch(prefix);
     if (prefix.rules.length === 0) this.#delete(prefix);
   }
 
-  /** Lays out what changed since the last time; null where nothing did. */
-  compile(): CompiledFamily | null {
+  /** What changed since it was told last, laid out; null where nothing did. */
+  untold(): CompiledFamily | null {
     if (!this.#hasChanged) return null;
-    this.#hasChanged = false;
     const pieces = this.#pieces.map(({ open, own, place }) =>
       place === CHANGED ? layOut([...open, ...own], this.#words) : place,
     );
-    for (const [place, piece] of this.#pieces.entries()) piece.place = place;
     const firsts = Uint32Array.from(this.#pieces.flatMap(({ first }) => first.words));
     return { words: this.#words, firsts, pieces };
   }
 
-  /** Makes the next time the first. */
-  forgetCompiled(): void {
+  /** Notes that what is untold has been told. */
+  told(): void {
+    this.#hasChanged = false;
+    for (const [place, piece] of this.#pieces.entries()) piece.place = place;
+  }
+
+  /** Notes that who was told has forgotten. */
+  forget(): void {
     for (const piece of this.#pieces) piece.place = CHANGED;
     this.#hasChanged = this.#pieces.length > 0;
   }
@@ -99,12 +102,9 @@ export class Pieces {
     this.#prefixes.delete(prefix.order);
     for (const list of this.#listsOf(prefix)) list.splice(countUpTo(list, prefix.order) - 1, 1);
     const at = this.#placeOf(prefix);
-    if (this.#pieces[at]!.own.length > 0) return;
-    // Its addresses are those of the piece before it from now on, which lays out all that reaches
-    // there already. Before the first one there is none, and nothing that could reach.
-    this.#pieces.splice(at, 1);
-    const [first] = this.#pieces;
-    if (at === 0 && first !== undefined) Object.assign(first, { order: '', first: this.#zero });
+    this.#joinNext(at);
+    if (at > 0) this.#joinNext(at - 1);
+    if (this.#prefixes.size === 0) this.#pieces = [];
   }
 
   #split(at: number): void {
@@ -114,6 +114,17 @@ export class Pieces {
     const open = [...piece.open, ...piece.own].filter((prefix) => holds(prefix, first));
     piece.place = CHANGED;
     this.#pieces.splice(at + 1, 0, { order, first, own, open, place: CHANGED });
+  }
+
+  /** Gives a piece what the next one holds, where both have become small. */
+  #joinNext(at: number): void {
+    const piece = this.#pieces[at]!;
+    const next = this.#pieces[at + 1];
+    if (next === undefined || piece.own.length + next.own.length > this.#max >> 1) return;
+    // What reaches into the next one begins in this one, or reaches into it too.
+    piece.own.push(...next.own);
+    piece.place = CHANGED;
+    this.#pieces.splice(at + 1, 1);
   }
 
   /** The place of the piece that a prefix begins in. */

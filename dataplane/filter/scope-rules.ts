@@ -6,13 +6,15 @@ import type { RuleConfig } from '../contract.ts';
 import { sameBytes } from '../wire/bytes.ts';
 import type { CompiledScope } from './compile.ts';
 import { PIECE_MAX, Pieces } from './pieces.ts';
+import type { NumberedRule } from './ports.ts';
 
 interface Entry {
   readonly number: number;
   readonly rules: readonly RuleConfig[];
+  readonly numbered: readonly NumberedRule[];
 }
 
-const NO_RULES: readonly RuleConfig[] = [];
+const NO_ENTRY = { rules: [], numbered: [] };
 
 /** The rules of one scope. */
 export class ScopeRules {
@@ -21,7 +23,7 @@ export class ScopeRules {
   readonly #ipv6: Pieces;
   /** Numbers below the count of all that were given and are nobody's. */
   readonly #free: number[] = [];
-  /** By number: whose it is since the last time that rules were compiled. */
+  /** By number: whose it is since it was told last. */
   readonly #renamed = new Map<number, string | null>();
 
   constructor(pieceMax = PIECE_MAX) {
@@ -41,29 +43,37 @@ export class ScopeRules {
   /** Says what has an id: no rule, one, or several. Returns whether that is a change. */
   set(id: string, rules: readonly RuleConfig[]): boolean {
     const present = this.#entries.get(id);
-    if (sameRules(present?.rules ?? NO_RULES, rules)) return false;
+    const { rules: presentRules, numbered: presentNumbered } = present ?? NO_ENTRY;
+    if (sameRules(presentRules, rules)) return false;
     const number = present?.number ?? this.#numberFor(id);
-    for (const rule of present?.rules ?? NO_RULES) this.#familyOf(rule).remove(rule);
-    for (const rule of rules) this.#familyOf(rule).add(rule, number);
+    const numbered = rules.map((rule) => ({ rule, number }));
+    for (const one of presentNumbered) this.#familyOf(one).remove(one);
+    for (const one of numbered) this.#familyOf(one).add(one);
     if (rules.length === 0) this.#delete(id, number);
-    else this.#entries.set(id, { number, rules });
+    else this.#entries.set(id, { number, rules, numbered });
     return true;
   }
 
-  /** What changed since the last time; tables that were compiled then stay what they are. */
-  compile(): CompiledScope {
-    const ids = [...this.#renamed];
-    this.#renamed.clear();
-    return { ipv4: this.#ipv4.compile(), ipv6: this.#ipv6.compile(), ids };
+  /** What changed since it was told last; tables of earlier times stay what they are. */
+  untold(): CompiledScope {
+    const numbers = [...this.#renamed.keys()];
+    const ids = [...this.#renamed.values()];
+    return { ipv4: this.#ipv4.untold(), ipv6: this.#ipv6.untold(), numbers, ids };
   }
 
-  /** Everything, for one who knows nothing. */
-  compileAll(): CompiledScope {
-    this.#ipv4.forgetCompiled();
-    this.#ipv6.forgetCompiled();
+  /** Notes that what is untold has been told. */
+  told(): void {
+    this.#ipv4.told();
+    this.#ipv6.told();
+    this.#renamed.clear();
+  }
+
+  /** Notes that who was told has forgotten, so that everything is untold. */
+  forget(): void {
+    this.#ipv4.forget();
+    this.#ipv6.forget();
     this.#renamed.clear();
     for (const [id, { number }] of this.#entries) this.#renamed.set(number, id);
-    return this.compile();
   }
 
   #numberFor(id: string): number {
@@ -78,7 +88,7 @@ export class ScopeRules {
     this.#renamed.set(number, null);
   }
 
-  #familyOf(rule: RuleConfig): Pieces {
+  #familyOf({ rule }: NumberedRule): Pieces {
     return rule.address.length === 4 ? this.#ipv4 : this.#ipv6;
   }
 }

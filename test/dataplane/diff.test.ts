@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import fc from 'fast-check';
-import type { GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/contract.ts';
+import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/contract.ts';
 import { type Change, isEmpty, Standing } from '../../dataplane/diff.ts';
 import type { CompiledTable } from '../../dataplane/filter/compile.ts';
 import { compileScope, diff, EMPTY_CONFIG } from '../support/standing.ts';
@@ -147,7 +147,8 @@ test('an amendment takes the steps that it names, and no others', (t) => {
         },
       ],
     },
-    ids: [[1, '2']],
+    numbers: [1],
+    ids: ['2'],
   });
   t.deepEqual([...standing.peers.keys()], ['B', 'C']);
 });
@@ -159,6 +160,49 @@ test('what stands can be said to one who knows nothing', (t) => {
   t.deepEqual(named(standing.fromNothing()), { ...nothing, added: ['A'] });
   standing.amend({ peers: new Map(), rules: new Map([['u', new Map([['1', [drop]]])]]) });
   t.deepEqual(standing.fromNothing().scopes, [{ name: 'u', compiled: compileScope([drop]) }]);
+});
+
+/** A rule that cannot be compiled while `fault` says so. */
+function fragile(id: string, fault: { isOn: boolean }): RuleConfig {
+  return Object.defineProperty({ ...tcp80, id }, 'portType', {
+    get: () => {
+      if (fault.isOn) throw new Error('Array buffer allocation failed');
+      return 'tcp';
+    },
+  });
+}
+
+test('a change that cannot be compiled is told with the next one', (t) => {
+  const standing = new Standing();
+  const fault = { isOn: true };
+  const rules = (ofScopes: Record<string, [string, RuleConfig[]][]>): Amendment => ({
+    peers: new Map(),
+    rules: new Map(Object.entries(ofScopes).map(([name, ofIds]) => [name, new Map(ofIds)])),
+  });
+  const six = rule('6', 'drop', 'fd00::/8');
+  standing.replace(config([a], { gone: [six] }));
+  const failing = {
+    ...rules({ gone: [['6', []]], s: [['1', [drop]]], u: [['2', [fragile('2', fault)]]] }),
+    peers: new Map([['A', null]]),
+  };
+  t.throws(() => standing.amend(failing), { message: /allocation failed/ });
+  fault.isOn = false;
+  // What says the same again is no change of its own, and still there is something to tell.
+  t.deepEqual(named(standing.amend(failing)), {
+    ...nothing,
+    removed: ['A'],
+    scopes: ['gone none', 's', 'u'],
+  });
+  fault.isOn = true;
+  t.throws(() => standing.amend(rules({ s: [['1', []]], u: [['3', [fragile('3', fault)]]] })));
+  fault.isOn = false;
+  // A scope that was emptied, and filled again before anybody was told, is told what it lost.
+  const { scopes } = standing.amend(rules({ s: [['6', [six]]] }));
+  const [s, u] = scopes.map(({ compiled }) => compiled!);
+  t.deepEqual([s!.ipv4!.pieces, s!.numbers, s!.ids], [[], [0], ['6']]);
+  t.is(s!.ipv6!.pieces.length, 1);
+  t.deepEqual([u!.numbers, u!.ids], [[1], ['3']]);
+  t.true(isEmpty(standing.amend(rules({}))));
 });
 
 test('a change without steps is empty, and one with any is not', (t) => {

@@ -23,7 +23,7 @@ function ipv4(...rules: RuleConfig[]): CompiledTable {
 }
 
 test('a scope without rules has no table', (t) => {
-  t.deepEqual(compileScope([]), { ipv4: null, ipv6: null, ids: [] });
+  t.deepEqual(compileScope([]), { ipv4: null, ipv6: null, numbers: [], ids: [] });
 });
 
 test('each family has its own table, or none', (t) => {

@@ -2,9 +2,25 @@
 
 import test from 'ava';
 import type { RuleConfig } from '../../../dataplane/contract.ts';
-import { buffersOf } from '../../../dataplane/filter/compile.ts';
+import {
+  buffersOf,
+  type CompiledScope,
+  type CompiledTable,
+} from '../../../dataplane/filter/compile.ts';
 import { ScopeRules } from '../../../dataplane/filter/scope-rules.ts';
 import { rule } from '../../support/simulation.ts';
+
+/** Tells what is untold: whose each number became. */
+function renamed(scope: ScopeRules): [number: number, id: string | null][] {
+  const { numbers, ids } = tell(scope);
+  return numbers.map((number, i) => [number, ids[i]!]);
+}
+
+function tell(scope: ScopeRules): CompiledScope {
+  const untold = scope.untold();
+  scope.told();
+  return untold;
+}
 
 const drop = rule('1', 'drop', '10.0.0.0/8');
 const six = rule('1', 'accept', 'fd00::/8');
@@ -25,49 +41,68 @@ test("each id has a number, which stays while it has rules and is another one's 
   const scope = new ScopeRules();
   scope.set('a', [drop]);
   scope.set('b', [drop]);
-  t.deepEqual(scope.compile().ids, [
+  t.deepEqual(renamed(scope), [
     [0, 'a'],
     [1, 'b'],
   ]);
   scope.set('a', [six]);
-  t.deepEqual(scope.compile().ids, []);
+  t.deepEqual(renamed(scope), []);
   scope.set('a', []);
-  t.deepEqual(scope.compile().ids, [[0, null]]);
+  t.deepEqual(renamed(scope), [[0, null]]);
   scope.set('c', [drop]);
   scope.set('d', [drop]);
-  t.deepEqual(scope.compile().ids, [
+  t.deepEqual(renamed(scope), [
     [0, 'c'],
     [2, 'd'],
   ]);
   scope.set('b', []);
   scope.set('e', [drop]);
-  t.deepEqual(scope.compile().ids, [[1, 'e']]);
+  t.deepEqual(renamed(scope), [[1, 'e']]);
 });
 
 test('a family that no change touched is not compiled', (t) => {
   const scope = new ScopeRules();
   scope.set('a', [drop]);
   scope.set('b', [six]);
-  scope.compile();
+  tell(scope);
   scope.set('c', [{ ...drop, id: 'c' }]);
-  const { ipv4, ipv6 } = scope.compile();
+  const { ipv4, ipv6 } = tell(scope);
   t.is(ipv4?.pieces.length, 1);
   t.is(ipv6, null);
   scope.set('b', []);
-  t.deepEqual(scope.compile().ipv6?.pieces, []);
+  t.deepEqual(tell(scope).ipv6?.pieces, []);
+});
+
+test('what is untold stays so until it was told', (t) => {
+  const scope = new ScopeRules();
+  scope.set('a', [drop]);
+  const untold = scope.untold();
+  t.deepEqual(scope.untold(), untold);
+  scope.told();
+  t.deepEqual(scope.untold(), { ipv4: null, ipv6: null, numbers: [], ids: [] });
+});
+
+test('two ids may share one rule', (t) => {
+  const scope = new ScopeRules();
+  scope.set('a', [drop]);
+  scope.set('b', [drop]);
+  scope.set('a', []);
+  const [piece] = tell(scope).ipv4!.pieces as [CompiledTable];
+  t.deepEqual([...piece.drops], [1]);
 });
 
 test('one who knows nothing is told all that there is, and nothing that was', (t) => {
   const scope = new ScopeRules();
   scope.set('a', [drop]);
   scope.set('b', [six]);
-  scope.compile();
+  tell(scope);
   scope.set('a', []);
-  const all = scope.compileAll();
+  scope.forget();
+  const all = tell(scope);
   t.is(all.ipv4, null);
   t.is(all.ipv6?.pieces.length, 1);
-  t.deepEqual(all.ids, [[1, 'b']]);
-  t.deepEqual(scope.compile(), { ipv4: null, ipv6: null, ids: [] });
+  t.deepEqual([all.numbers, all.ids], [[1], ['b']]);
+  t.deepEqual(scope.untold(), { ipv4: null, ipv6: null, numbers: [], ids: [] });
 });
 
 test('one change among ten thousand rules costs little of what all of them cost', (t) => {
@@ -75,7 +110,7 @@ test('one change among ten thousand rules costs little of what all of them cost'
   const ruleAt = (i: number): RuleConfig =>
     rule(`${i}`, 'drop', `10.${i >> 8}.${i & 255}.0/24`, { type: 'tcp', first: i });
   const sent = (): number =>
-    buffersOf(scope.compile()).reduce((sum, { byteLength }) => sum + byteLength, 0);
+    buffersOf(tell(scope)).reduce((sum, { byteLength }) => sum + byteLength, 0);
   for (let i = 0; i < 10_000; i++) scope.set(`${i}`, [ruleAt(i)]);
   const all = sent();
   for (let i = 0; i < 10_000; i += 97) {
