@@ -42,6 +42,11 @@ const GATEWAY = '100.64.0.1';
 /** Changes of each kind. */
 const CHANGES = 50;
 const PROBE_MS = 5;
+/**
+ * How long pings go on from the first change: V8 tidies up a hundred seconds after a start. Less
+ * than a session lasts (REJECT_AFTER_TIME), which began before.
+ */
+const PROBE_SECONDS = 130;
 /** Each device makes a session every two minutes (REKEY_AFTER_TIME). */
 const CYCLE_SECONDS = 120;
 const REKEYS_PER_SECOND = deviceCount / CYCLE_SECONDS;
@@ -237,11 +242,11 @@ async function measure(
     'ready',
   );
   const cpuBefore = cpuSecondsOf(postern.pid);
-  const { seconds } = await clients.ask({ type: 'connect', window: 128 }, 'connected');
+  const connected = await clients.ask({ type: 'connect', window: 128 }, 'connected');
   const cpuMs = ((cpuSecondsOf(postern.pid) - cpuBefore) * 1_000) / deviceCount;
   lines.push([
     'all clients connect',
-    `${seconds.toFixed(1)} s, ${(deviceCount / seconds).toFixed(0)} a second, ${cpuMs.toFixed(3)} ms of CPU each`,
+    `${connected.seconds.toFixed(1)} s, ${(deviceCount / connected.seconds).toFixed(0)} a second, ${cpuMs.toFixed(3)} ms of CPU each`,
     '',
   ]);
   lines.push(['memory with all sessions', `${residentMib(postern.pid)} MiB`, '≤ 300 MiB']);
@@ -252,14 +257,18 @@ async function measure(
   );
   await prober.ask({ type: 'connect', window: 1 }, 'connected');
   const idle = await prober.ask({ type: 'probe', everyMs: PROBE_MS, seconds: 10 }, 'probed');
-  prober.say({ type: 'probe', everyMs: PROBE_MS, seconds: 30 });
+  prober.say({ type: 'probe', everyMs: PROBE_MS, seconds: PROBE_SECONDS });
   lines.push(...(await changes(postern)));
   const busy = await prober.probed();
   await prober.end();
   const text = ({ lost, medianMs, p99Ms, maxMs }: typeof idle): string =>
     `${lost} lost, ${medianMs.toFixed(2)} / ${p99Ms.toFixed(2)} / ${maxMs.toFixed(2)} ms`;
   lines.push([`another device's pings every ${PROBE_MS} ms, without changes`, text(idle), '']);
-  lines.push(['the same while the changes run', text(busy), 'none lost, none 20 ms late']);
+  lines.push([
+    `the same while the changes run and after them, ${PROBE_SECONDS} s`,
+    text(busy),
+    'none lost, none 20 ms late',
+  ]);
 
   lines.push(...(await rekeying(postern, clients)));
 
