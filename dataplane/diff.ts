@@ -17,11 +17,16 @@ export interface Change {
   readonly scopes: readonly { readonly name: string; readonly compiled: CompiledScope | null }[];
 }
 
-/** The configuration that a gateway obeys; nothing, to begin with. */
+/**
+ * The configuration that a gateway obeys; nothing, to begin with. What was amended and could not be
+ * compiled, for want of memory say, stands and stays untold until the next change.
+ */
 export class Standing {
   readonly #peers = new Map<string, PeerConfig>();
   readonly #scopes = new Map<string, ScopeRules>();
-  /** Scopes of which something is untold: a change that fails on its way loses nothing. */
+  /** Peers of which something may be untold: by public key, what was told last; null for none. */
+  readonly #toldPeers = new Map<string, PeerConfig | null>();
+  /** Names of scopes of which something is untold. */
   readonly #untoldScopes = new Set<string>();
   readonly #pieceMax: number | undefined;
 
@@ -42,9 +47,10 @@ export class Standing {
 
   /** Makes some entries what they should be. */
   amend(amendment: Amendment): Change {
-    // First what may fail, for want of memory say.
-    const scopes = this.#amendScopes(amendment);
-    return { ...this.#amendPeers(amendment), scopes };
+    this.#amendPeers(amendment);
+    this.#amendScopes(amendment);
+    const scopes = this.#tellScopes();
+    return { ...this.#tellPeers(), scopes };
   }
 
   /** The steps from nothing to what stands. */
@@ -56,27 +62,19 @@ export class Standing {
       else this.#untoldScopes.add(name);
     }
     const scopes = this.#tellScopes();
+    this.#toldPeers.clear();
     return { removed: [], updated: [], added: [...this.#peers.values()], scopes };
   }
 
-  #amendPeers({ peers }: Amendment): Omit<Change, 'scopes'> {
-    const removed: string[] = [];
-    const updated: PeerConfig[] = [];
-    const added: PeerConfig[] = [];
+  #amendPeers({ peers }: Amendment): void {
     for (const [key, peer] of peers) {
-      const present = this.#peers.get(key);
-      if (peer === null) {
-        if (this.#peers.delete(key)) removed.push(key);
-        continue;
-      }
-      if (present === undefined) added.push(peer);
-      else if (!samePeer(present, peer)) updated.push(peer);
-      this.#peers.set(key, peer);
+      if (!this.#toldPeers.has(key)) this.#toldPeers.set(key, this.#peers.get(key) ?? null);
+      if (peer === null) this.#peers.delete(key);
+      else this.#peers.set(key, peer);
     }
-    return { removed, updated, added };
   }
 
-  #amendScopes({ rules }: Amendment): Change['scopes'] {
+  #amendScopes({ rules }: Amendment): void {
     for (const [name, ofScope] of rules) {
       const scope = this.#scopes.get(name) ?? new ScopeRules(this.#pieceMax);
       let hasChanged = false;
@@ -85,7 +83,21 @@ export class Standing {
       this.#scopes.set(name, scope);
       this.#untoldScopes.add(name);
     }
-    return this.#tellScopes();
+  }
+
+  #tellPeers(): Omit<Change, 'scopes'> {
+    const removed: string[] = [];
+    const updated: PeerConfig[] = [];
+    const added: PeerConfig[] = [];
+    for (const [key, told] of this.#toldPeers) {
+      const peer = this.#peers.get(key);
+      if (peer === undefined) {
+        if (told !== null) removed.push(key);
+      } else if (told === null) added.push(peer);
+      else if (!samePeer(told, peer)) updated.push(peer);
+    }
+    this.#toldPeers.clear();
+    return { removed, updated, added };
   }
 
   /** Compiles what is untold of each scope. Only when all of it is there does it count as told. */

@@ -28,6 +28,7 @@ import { importCommands } from './imports/commands.ts';
 import { createLog } from './observe/log.ts';
 import { type Running, serve } from './serve.ts';
 import type { Log } from './services.ts';
+import { collectLater } from './start-garbage.ts';
 import { Reports } from './supervisor.ts';
 
 const EXIT_FAILED = 1;
@@ -155,7 +156,9 @@ async function serveUntilStopped(config: Config, database: Database, log: Log): 
   running = await serve(config, database, log);
   const { isAlive } = running;
   reports.ready(`Postern serves at ${running.address}`, isAlive);
+  const collecting = collectLater();
   await stopping;
+  collecting.stop();
   await running.stop();
   log.info({}, 'Postern has stopped');
   return 0;

@@ -28,7 +28,6 @@ import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import { createServer } from './server.ts';
-import { collectLater } from './start-garbage.ts';
 import type { Log, Observed, Readiness, Watched } from './services.ts';
 import { type Networks, networksOf } from './tunnel-networks.ts';
 
@@ -174,10 +173,7 @@ async function climb(
 /** For a promise whose failure is told by another one. */
 function ignore(): void {}
 
-/**
- * What goes on beside requests: old rows are forgotten, OpenID providers asked after accounts, and
- * what the start left is collected.
- */
+/** What goes on beside requests: old rows are forgotten, OpenID providers asked after accounts. */
 function startChores(
   config: Config,
   context: { database: Database; log: Log; counters: Counters; fixed: FixedSettings },
@@ -189,10 +185,8 @@ function startChores(
   const entries = forgetEntries(database, config.auditRetentionDays, log);
   const chores = [entries, forgetSessions(database), forgetRequests(database)];
   const forgetting = startHourly(chores, log);
-  const collecting = collectLater();
   return {
     stop: async () => {
-      collecting.stop();
       await Promise.all([forgetting.stop(), refreshing.stop()]);
     },
   };

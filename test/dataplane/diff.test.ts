@@ -180,17 +180,25 @@ test('a change that cannot be compiled is told with the next one', (t) => {
     rules: new Map(Object.entries(ofScopes).map(([name, ofIds]) => [name, new Map(ofIds)])),
   });
   const six = rule('6', 'drop', 'fd00::/8');
-  standing.replace(config([a], { gone: [six] }));
+  standing.replace(config([a, { ...a, publicKey: 'B' }], { gone: [six] }));
   const failing = {
     ...rules({ gone: [['6', []]], s: [['1', [drop]]], u: [['2', [fragile('2', fault)]]] }),
-    peers: new Map([['A', null]]),
+    peers: new Map([
+      ['A', null],
+      ['B', { ...a, publicKey: 'B', scope: 's' }],
+      ['C', { ...a, publicKey: 'C' }],
+    ]),
   };
   t.throws(() => standing.amend(failing), { message: /allocation failed/ });
+  // Peers and rules stand together, so that a worker that begins now is told all of it.
+  t.deepEqual([...standing.peers.keys()], ['B', 'C']);
   fault.isOn = false;
   // What says the same again is no change of its own, and still there is something to tell.
   t.deepEqual(named(standing.amend(failing)), {
     ...nothing,
     removed: ['A'],
+    updated: ['B'],
+    added: ['C'],
     scopes: ['gone none', 's', 'u'],
   });
   fault.isOn = true;
