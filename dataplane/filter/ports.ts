@@ -17,7 +17,7 @@ export interface NumberedRule {
 }
 
 /** Ports that one rule decides. */
-export interface Range {
+interface Range {
   readonly first: number;
   readonly last: number;
   /** Number of the rule. */

@@ -8,17 +8,12 @@ import type { CompiledScope } from './compile.ts';
 import { PIECE_MAX, Pieces } from './pieces.ts';
 import type { NumberedRule } from './ports.ts';
 
-interface Entry {
-  readonly number: number;
-  readonly rules: readonly RuleConfig[];
-  readonly numbered: readonly NumberedRule[];
-}
-
-const NO_ENTRY = { rules: [], numbered: [] };
+const NO_RULES: readonly NumberedRule[] = [];
 
 /** The rules of one scope. */
 export class ScopeRules {
-  readonly #entries = new Map<string, Entry>();
+  /** By id: its rules, one at least, all of the same number. */
+  readonly #rules = new Map<string, readonly NumberedRule[]>();
   readonly #ipv4: Pieces;
   readonly #ipv6: Pieces;
   /** Numbers below the count of all that were given and are nobody's. */
@@ -33,24 +28,23 @@ export class ScopeRules {
 
   /** Ids of the rules. */
   get ids(): Iterable<string> {
-    return this.#entries.keys();
+    return this.#rules.keys();
   }
 
   get isEmpty(): boolean {
-    return this.#entries.size === 0;
+    return this.#rules.size === 0;
   }
 
   /** Says what has an id: no rule, one, or several. Returns whether that is a change. */
   set(id: string, rules: readonly RuleConfig[]): boolean {
-    const present = this.#entries.get(id);
-    const { rules: presentRules, numbered: presentNumbered } = present ?? NO_ENTRY;
-    if (sameRules(presentRules, rules)) return false;
-    const number = present?.number ?? this.#numberFor(id);
+    const present = this.#rules.get(id) ?? NO_RULES;
+    if (sameRules(present, rules)) return false;
+    const number = present[0]?.number ?? this.#numberFor(id);
     const numbered = rules.map((rule) => ({ rule, number }));
-    for (const one of presentNumbered) this.#familyOf(one).remove(one);
+    for (const one of present) this.#familyOf(one).remove(one);
     for (const one of numbered) this.#familyOf(one).add(one);
     if (rules.length === 0) this.#delete(id, number);
-    else this.#entries.set(id, { number, rules, numbered });
+    else this.#rules.set(id, numbered);
     return true;
   }
 
@@ -73,17 +67,17 @@ export class ScopeRules {
     this.#ipv4.forget();
     this.#ipv6.forget();
     this.#renamed.clear();
-    for (const [id, { number }] of this.#entries) this.#renamed.set(number, id);
+    for (const [id, [first]] of this.#rules) this.#renamed.set(first!.number, id);
   }
 
   #numberFor(id: string): number {
-    const number = this.#free.pop() ?? this.#entries.size;
+    const number = this.#free.pop() ?? this.#rules.size;
     this.#renamed.set(number, id);
     return number;
   }
 
   #delete(id: string, number: number): void {
-    this.#entries.delete(id);
+    this.#rules.delete(id);
     this.#free.push(number);
     this.#renamed.set(number, null);
   }
@@ -93,18 +87,19 @@ export class ScopeRules {
   }
 }
 
-function sameRules(a: readonly RuleConfig[], b: readonly RuleConfig[]): boolean {
-  return a === b || (a.length === b.length && a.every((rule, i) => sameRule(rule, b[i]!)));
+function sameRules(a: readonly NumberedRule[], b: readonly RuleConfig[]): boolean {
+  return a.length === b.length && a.every(({ rule }, i) => sameRule(rule, b[i]!));
 }
 
 function sameRule(a: RuleConfig, b: RuleConfig): boolean {
   return (
-    a.id === b.id &&
-    a.action === b.action &&
-    a.prefixBits === b.prefixBits &&
-    a.portType === b.portType &&
-    a.portFirst === b.portFirst &&
-    a.portLast === b.portLast &&
-    sameBytes(a.address, b.address)
+    a === b ||
+    (a.id === b.id &&
+      a.action === b.action &&
+      a.prefixBits === b.prefixBits &&
+      a.portType === b.portType &&
+      a.portFirst === b.portFirst &&
+      a.portLast === b.portLast &&
+      sameBytes(a.address, b.address))
   );
 }

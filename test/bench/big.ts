@@ -43,8 +43,8 @@ const GATEWAY = '100.64.0.1';
 const CHANGES = 50;
 const PROBE_MS = 5;
 /**
- * How long pings go on from the first change: V8 tidies up a hundred seconds after a start. Less
- * than a session lasts (REJECT_AFTER_TIME), which began before.
+ * How long pings go on from the first change: left alone, V8 stops the worker to tidy up a hundred
+ * seconds after a start. Less than a session lasts (REJECT_AFTER_TIME), which began before.
  */
 const PROBE_SECONDS = 130;
 /** Each device makes a session every two minutes (REKEY_AFTER_TIME). */
