@@ -4,7 +4,13 @@ import { processes } from './test/support/processes.js';
 export default {
   ...processes,
   extensions: ['ts'],
-  files: ['test/**/*.test.ts', '!test/e2e/**', '!test/browser/**', '!test/ops/**'],
+  files: [
+    'test/**/*.test.ts',
+    '!test/e2e/**',
+    '!test/browser/**',
+    '!test/ops/**',
+    '!test/attacks/**',
+  ],
   concurrency: 2,
   timeout: '60s',
 };

@@ -59,8 +59,10 @@ if [ -n "$complete" ]; then
   npx ava --config test/browser/ava.config.js --tap >test-browser.tap 2>test-browser.err || failed=1
   say 'end-to-end tests'
   npx ava --config test/e2e/ava.config.js --tap >test-e2e.tap 2>test-e2e.err || failed=1
+  say 'attacks'
+  npx ava --config test/attacks/ava.config.js --tap >test-attacks.tap 2>test-attacks.err || failed=1
   say 'tests of operation'
   npx ava --config test/ops/ava.config.js --tap >test-ops.tap 2>test-ops.err || failed=1
 fi
-node test/support/summary.ts test-unit test-browser test-e2e test-ops || failed=1
+node test/support/summary.ts test-unit test-browser test-e2e test-attacks test-ops || failed=1
 exit $failed
