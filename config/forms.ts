@@ -59,12 +59,25 @@ export const externalUrl = Joi.string().custom((value: string, helpers) => {
   return url.href;
 });
 
+/** An e-mail address. */
+export const email = Joi.string()
+  .trim()
+  .max(255)
+  .pattern(/^[^@\s\p{Cc}\p{Bidi_Control}]+@[^@\s\p{Cc}\p{Bidi_Control}]+$/u)
+  .messages({ 'string.pattern.base': 'must be an e-mail address' });
+
+/** Networks that one setting may name: each is compared with the address of every request. */
+const NETWORKS_MAX = 1_000;
+
 /** Addresses and CIDRs with commas between. */
-export const networks = Joi.string().custom((value: string, helpers) =>
-  value.split(',').every((one) => isNetwork(one.trim()))
+export const networks = Joi.string().custom((value: string, helpers) => {
+  const members = value.split(',');
+  if (members.length > NETWORKS_MAX)
+    return helpers.message({ custom: `must name at most ${NETWORKS_MAX} networks` });
+  return members.every((one) => isNetwork(one.trim()))
     ? value
-    : helpers.message({ custom: 'must be addresses or CIDRs with commas between' }),
-);
+    : helpers.message({ custom: 'must be addresses or CIDRs with commas between' });
+});
 
 function isNetwork(text: string): boolean {
   return (

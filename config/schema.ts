@@ -8,6 +8,7 @@ import {
   base64Key,
   choice,
   databaseUrl,
+  email,
   externalUrl,
   flag,
   interfaceName,
@@ -175,11 +176,7 @@ export const settings = [
   },
   {
     name: 'DEFAULT_ADMIN_EMAIL',
-    schema: Joi.string()
-      .trim()
-      .max(255)
-      .pattern(/^[^@\s]+@[^@\s]+$/)
-      .messages({ 'string.pattern.base': 'must be an e-mail address' }),
+    schema: email,
     fallback: null,
     example: 'admin@example.com',
     sentence: 'Administrator made at start when no user exists.',

@@ -101,9 +101,14 @@ export function mark<S extends Joi.Schema>(schema: S, meta: FieldMeta): S {
   return schema.meta(meta) as S;
 }
 
+/** Members of each kind of list; judge.ts looks at no member of a longer one. */
+const CIDRS_MAX = 1_000;
+const DNS_SERVERS_MAX = 100;
+const ENTRIES_MAX = 100;
+
 /** Records with fields of their own; judge.ts judges each as a create, with distinct ids. */
 export function entryList(description: string, entry: Joi.ObjectSchema): Joi.ArraySchema {
-  return joi.array().items(entry).description(description);
+  return joi.array().items(entry).max(ENTRIES_MAX).description(description);
 }
 
 /** The records that a list holds; null where the schema is no such list. */
@@ -172,7 +177,7 @@ export function recordId(description: string): Joi.Schema {
 
 /** Addresses and CIDRs; a bad member spoils the list. */
 export function cidrList(description: string): Joi.ArraySchema {
-  return listOfText(description).custom((members: unknown[], helpers) => {
+  return listOfText(description, CIDRS_MAX).custom((members: unknown[], helpers) => {
     const read = members.map((member) =>
       typeof member === 'string' ? readCidr(member.trim()) : null,
     );
@@ -183,7 +188,7 @@ export function cidrList(description: string): Joi.ArraySchema {
 
 /** DNS servers; one message for each fault. */
 export function dnsList(description: string): Joi.ArraySchema {
-  return listOfText(description).custom((members: unknown[], helpers) => {
+  return listOfText(description, DNS_SERVERS_MAX).custom((members: unknown[], helpers) => {
     if (!members.every((member) => typeof member === 'string')) return helpers.error('list.member');
     const texts = members.map((member) => member.trim());
     const errors = errorList(helpers);
@@ -239,8 +244,8 @@ export function urlFault(value: string): 'url.host' | 'url.scheme' | null {
   return URL.canParse(value) ? null : 'url.host';
 }
 
-function listOfText(description: string): Joi.ArraySchema {
-  return joi.array().items(joi.string().allow('')).description(description);
+function listOfText(description: string, max: number): Joi.ArraySchema {
+  return joi.array().items(joi.string().allow('')).max(max).description(description);
 }
 
 function hasDuplicates(members: readonly unknown[]): boolean {

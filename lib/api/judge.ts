@@ -4,7 +4,7 @@
 
 import type Joi from 'joi';
 import { entryOf, type FieldMeta } from './fields.ts';
-import { messages } from './messages.ts';
+import { atMostItems, messages } from './messages.ts';
 
 /** Messages of one field, or for a list of records those of each record, aligned with the input. */
 export type FieldFaults = string[] | Record<string, string[]>[];
@@ -37,6 +37,8 @@ interface Field {
   readonly hasDefault: boolean;
   readonly fallback: unknown;
   readonly meta: FieldMeta;
+  /** Members that a list may have; no limit for what is no list. */
+  readonly membersMax: number;
   readonly judgeEntry: Judge<Record<string, unknown>> | null;
 }
 
@@ -74,8 +76,8 @@ export function isFaultless(faults: Faults): boolean {
 
 function fieldOf(name: string, schema: Joi.Schema, description: Joi.Description): Field {
   const { type = 'any', flags = {}, allow = [], rules = [], metas = [] } = description;
-  const has = (rule: string): boolean =>
-    (rules as { name: string }[]).some((present) => present.name === rule);
+  const ruleOf = (name: string) =>
+    (rules as { name: string; args?: { limit?: number } }[]).find((rule) => rule.name === name);
   const meta: FieldMeta = Object.assign({}, ...(metas as FieldMeta[]));
   const { presence, default: fallback } = flags as { presence?: string; default?: unknown };
   const isRequired = presence === 'required';
@@ -87,10 +89,12 @@ function fieldOf(name: string, schema: Joi.Schema, description: Joi.Description)
     isRequired,
     isNullable: (allow as unknown[]).includes(null),
     // A trimmed field with a least length complains of it instead.
-    spacesAreNothing: isRequired || (has('trim') && !has('atLeast')),
+    spacesAreNothing:
+      isRequired || (ruleOf('trim') !== undefined && ruleOf('atLeast') === undefined),
     hasDefault: 'default' in flags,
     fallback,
     meta,
+    membersMax: type === 'array' ? (ruleOf('max')?.args?.limit ?? Infinity) : Infinity,
     judgeEntry: entry === null ? null : judgeOf(entry),
   };
 }
@@ -111,6 +115,9 @@ function judgeField(
   } else if (value === null) {
     if (field.isNullable) values[name] = null;
     else faults[name] = [messages.blank];
+  } else if (Array.isArray(value) && value.length > field.membersMax) {
+    // Before any member is looked at: a body has room for hundreds of thousands.
+    faults[name] = [atMostItems(field.membersMax)];
   } else if (value !== undefined) {
     if (field.judgeEntry === null) judgeValue(field, value, values, faults);
     else judgeEntries(name, field.judgeEntry, value, values, faults);

@@ -35,6 +35,9 @@ export const messages = {
 export const atLeastCharacters = (limit: number): string =>
   `should be at least ${limit} character(s)`;
 
+/** A list has more members than `limit`. */
+export const atMostItems = (limit: number): string => `should have at most ${limit} item(s)`;
+
 /** An address lies outside the network of the devices. */
 export const notInNetwork = (network: string): string => `is not in the CIDR ${network}`;
 

@@ -13,6 +13,7 @@ import {
 } from '../../models/index.ts';
 import { commandLine } from '../command-line.ts';
 import { accountOf, forgetAttempts } from './attempts.ts';
+import { isEmail } from './email.ts';
 import {
   DEFAULT_COST,
   hashPassword,
@@ -171,7 +172,7 @@ export function switchedUser(
 }
 
 function refuseUnfit(email: string, password: string): void {
-  if (!/^[^@]+@[^@]+$/.test(email.trim())) throw new Error(`${email} is no e-mail address`);
+  if (!isEmail(email.trim())) throw new Error(`${email} is no e-mail address`);
   const characters = Array.from(password).length;
   if (characters < PASSWORD_CHARACTERS_MIN || characters > PASSWORD_CHARACTERS_MAX)
     throw new Error(

@@ -14,6 +14,7 @@ import {
   type User,
   type UserRow,
 } from '../../../models/index.ts';
+import { EMAIL_CHARACTERS_MAX, EMAIL_PATTERN, isEmail } from '../../auth/email.ts';
 import { actorId } from '../../auth/index.ts';
 import {
   hashPassword,
@@ -50,10 +51,10 @@ export const userFields = resource({
   id: recordId('Names the user; never changes.'),
   email: mark(
     trimmed('Unique without regard to case; case is kept.')
-      .atMost(255)
+      .atMost(EMAIL_CHARACTERS_MAX)
       .custom(judgeEmail, 'e-mail')
       .required(),
-    { json: { pattern: '^[^@]+@[^@]+$' } },
+    { json: { pattern: EMAIL_PATTERN.source } },
   ),
   role: choice('What the user may do.', 'admin', 'unprivileged').default('unprivileged'),
   password: mark(
@@ -258,7 +259,7 @@ export async function isLastAdministrator(
 }
 
 function judgeEmail(email: string, helpers: Joi.CustomHelpers): unknown {
-  return /^[^@]+@[^@]+$/.test(email) ? email : helpers.error('text.email');
+  return isEmail(email) ? email : helpers.error('text.email');
 }
 
 function judgePasswordBytes(password: string, helpers: Joi.CustomHelpers): unknown {

@@ -21,9 +21,8 @@ import {
   type User,
   writeTransaction,
 } from '../../../models/index.ts';
+import { EMAIL_CHARACTERS_MAX, isEmail } from '../email.ts';
 import { ProviderRefusal } from './refusal.ts';
-
-const EMAIL_CHARACTERS_MAX = 255;
 
 /** What a provider proved. */
 export interface ProvenAccount extends ProviderAccount {
@@ -161,12 +160,7 @@ async function judgeLink(
 /** An address as the API would take it; null for what is none. */
 export function readEmail(text: string | null): string | null {
   const email = text?.trim() ?? '';
-  const isReadable = email.isWellFormed() && !/\p{Cc}/u.test(email);
+  const isReadable = email.isWellFormed() && isEmail(email);
   const isShort = email.length <= 2 * EMAIL_CHARACTERS_MAX;
-  return isReadable &&
-    isShort &&
-    Array.from(email).length <= EMAIL_CHARACTERS_MAX &&
-    /^[^@]+@[^@]+$/.test(email)
-    ? email
-    : null;
+  return isShort && isReadable && Array.from(email).length <= EMAIL_CHARACTERS_MAX ? email : null;
 }

@@ -119,3 +119,22 @@ test('ids are UUIDs in any case, and texts that a database can be asked for', (t
   t.false(isReadableId('a\0'));
   t.false(isReadableId('\ud800'));
 });
+
+test('a list that is too long is refused before its members are looked at', (t) => {
+  const many = (count: number, text: (i: number) => string): string[] =>
+    Array.from({ length: count }, (_, i) => text(i));
+  const routes = many(1_000, (i) => `10.0.${i >> 8}.${i & 255}/32`);
+  t.deepEqual(judge({ routes }, 'update').faults, {});
+  const dns = many(100, (i) => `dns${i}.example`);
+  t.deepEqual(judge({ dns }, 'update').faults, {});
+  const longer = { routes: [...routes, '!'], dns: [...dns, '!'] };
+  t.deepEqual(judge(longer, 'update'), {
+    values: {},
+    faults: {
+      routes: ['should have at most 1000 item(s)'],
+      dns: ['should have at most 100 item(s)'],
+    },
+  });
+  const most = { dns: many(250_000, () => '!') };
+  t.deepEqual(judge(most, 'create').faults['dns'], ['should have at most 100 item(s)']);
+});

@@ -1,0 +1,17 @@
+// What an e-mail address must look like, for everybody who takes one: the API, identity providers,
+// the command line and imports.
+
+/** Characters that an address may have. */
+export const EMAIL_CHARACTERS_MAX = 255;
+
+// Control characters, ends of lines and signs that turn the direction of writing: with them an
+// address could look like another one in logs, pages and terminals.
+const FORBIDDEN = '\\u0000-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
+
+/** One `@` with text on both sides. */
+export const EMAIL_PATTERN = new RegExp(`^[^@${FORBIDDEN}]+@[^@${FORBIDDEN}]+$`);
+
+/** True for a text that may be somebody's e-mail address, however long it is. */
+export function isEmail(text: string): boolean {
+  return EMAIL_PATTERN.test(text);
+}
