@@ -7,6 +7,7 @@ export interface Config {
   httpPort: number;
   httpTlsCert: string | null;
   httpTlsKey: string | null;
+  httpThroughTunnel: 'auto' | 'on' | 'off';
   /** Networks, with commas between. */
   trustedProxies: string | null;
   dataDir: string;

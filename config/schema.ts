@@ -89,6 +89,14 @@ export const settings = [
     sentence: 'PEM file with the key of that certificate.',
   },
   {
+    name: 'HTTP_THROUGH_TUNNEL',
+    schema: choice('auto', 'on', 'off'),
+    fallback: 'auto',
+    example: 'on',
+    sentence:
+      'Whether devices reach the API and the console through the tunnel, where `HTTP_HOST` includes its addresses: `auto` only over HTTPS (`HTTP_TLS_CERT`), `on` also without TLS, `off` never.',
+  },
+  {
     name: 'TRUSTED_PROXIES',
     aliases: ['PHOENIX_EXTERNAL_TRUSTED_PROXIES'],
     schema: networks,

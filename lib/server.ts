@@ -17,6 +17,7 @@ import { openApi } from './api/openapi/index.ts';
 import { metricsRoute } from './api/metrics.ts';
 import { Recall } from './api/recall.ts';
 import { outsidePath } from './api/routes.ts';
+import { throughTunnel } from './api/through-tunnel.ts';
 import { readCertificate } from './api/tls.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { v0 } from './api/v0/index.ts';
@@ -70,6 +71,7 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: conventions });
   void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: clientAddress, options: services });
+  void server.register({ plugin: throughTunnel, options: services });
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({

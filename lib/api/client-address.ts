@@ -68,6 +68,11 @@ export function standsForMany(remote: string, proxies: readonly Range[]): boolea
   return isTrusted(address, proxies) || /^(127\.|::1$)/.test(address);
 }
 
+/** True for an address, in any spelling, of these networks. */
+export function isWithin(remote: string, networks: readonly Range[]): boolean {
+  return isTrusted(canonical(remote) ?? remote, networks);
+}
+
 function isTrusted(address: string, proxies: readonly Range[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.parse(address);

@@ -49,6 +49,7 @@ const counted: Readonly<Record<CounterFamily, Counted>> = {
       'unauthenticated',
       'invalid_token',
       'forbidden',
+      'through_tunnel',
       'too_many_of_token',
       'too_many_of_address',
       'service_unavailable',

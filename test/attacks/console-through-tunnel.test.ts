@@ -1,0 +1,43 @@
+// A device asks the gateway's console through the tunnel, where it has no TLS: as the image is set
+// up, with HTTP_HOST=0.0.0.0. It asks at the tunnel's own address and at another one of the gateway.
+
+import test from 'ava';
+import { enrol } from '../e2e/people.ts';
+import { Postern } from '../support/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  TUNNEL4,
+  TUNNEL6,
+} from '../support/topology.ts';
+
+const ADDRESSES = [TUNNEL4, `[${TUNNEL6}]`, '198.51.100.1'];
+
+test.serial('a device reaches no console in the clear', async (t) => {
+  t.timeout(120_000);
+  const topology = await buildTopology('ct', '10.255.76');
+  t.teardown(() => topology.network.remove());
+  const api = API_ADDRESS.replace('10.255.77', '10.255.76');
+  const postern = new Postern(topology.gateway, api, {
+    HTTP_HOST: '::',
+    WIREGUARD_TUN: 'required',
+  });
+  await postern.start();
+  t.teardown(() => postern.stop());
+  await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`);
+  t.true(await canPing(topology.alice, TUNNEL4));
+  const curl = async (address: string, ...args: string[]): Promise<string> => {
+    const url = `http://${address}:13000${args.includes('accept: text/html') ? '/' : '/v0/configuration'}`;
+    const shown = ['--silent', '--max-time', '5', '--output', '-', '--write-out', ' %{http_code}'];
+    return (await topology.alice.run('curl', ...shown, ...args, url)).stdout;
+  };
+  const header = `authorization: Bearer ${postern.token}`;
+  for (const address of ADDRESSES)
+    t.is(await curl(address, '--header', header), '{"error":"forbidden"} 403', address);
+  const page = await curl(TUNNEL4, '--header', 'accept: text/html');
+  t.regex(page, /HTTP_THROUGH_TUNNEL/);
+  t.regex(page, /403$/);
+  t.regex(await postern.metrics(), /requests_refused_total\{reason="through_tunnel"\} 4/);
+});
