@@ -1,5 +1,6 @@
 // The only door of the data plane.
 
+export { MAX_PEERS } from './constants.ts';
 export type {
   Amendment,
   GatewayConfig,

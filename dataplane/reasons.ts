@@ -23,6 +23,10 @@ const names = [
   'cookie_unknown_index',
   'cookie_invalid',
   'index_table_full',
+  // No key slot of the engine is free for another keypair.
+  'keypair_table_full',
+  // A device that was to be served and has no place among the peers.
+  'peer_table_full',
   // A response of ours that was never confirmed: most often the preshared keys differ.
   'handshake_unconfirmed',
   // Transport data.

@@ -252,6 +252,7 @@ function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
     drops: () => sampler.drops,
     rules: () => sampler.rules,
     problems: () => reconciler.problems,
+    deviceCount: () => reconciler.deviceCount,
   };
 }
 

@@ -36,6 +36,8 @@ export interface Observed {
   readonly rules: () => ReadonlyMap<string, RuleSample>;
   /** Rows that cannot be obeyed as they stand. */
   readonly problems: () => readonly Problem[];
+  /** How many devices there are as of the last turn of the reconciler. */
+  readonly deviceCount: () => number;
 }
 
 /** What metrics tell of this process's gateway beside; all of it is in memory. */
@@ -74,6 +76,8 @@ export interface Services {
   readonly httpLimits?: Partial<HttpLimits>;
   /** Bounds of fetches of discovery documents; those of discovery.ts where they are left out. */
   readonly discoveryLimits?: DiscoveryLimits;
+  /** Devices that the data plane has places for; MAX_PEERS where it is left out. */
+  readonly maxPeers?: number;
   /** Cost of bcrypt; 12 where it is left out. */
   readonly passwordCost?: number;
 }

@@ -92,6 +92,7 @@ export {
 } from './rule.ts';
 export { RecoveryCode, SecondFactor } from './second-factor.ts';
 export {
+  countAllDevices,
   countDevices,
   type FleetStatus,
   readFleetStatus,

@@ -2,6 +2,7 @@
 // the order of the table that people see. Whole rows are then read by their ids. A scan, because a
 // text may stand anywhere in another; it is for people, who ask one page at a time.
 
+import type { Transaction } from 'sequelize';
 import type { Database } from './storage/database.ts';
 import { plainSelect } from './storage/select.ts';
 import { sqlTime } from './storage/time.ts';
@@ -84,6 +85,18 @@ export async function countDevices(
     { ...plainSelect(), replacements: { userIds: [...userIds] } },
   );
   return new Map(rows.map(({ user_id, count }) => [user_id, count]));
+}
+
+/** Counts all devices. */
+export async function countAllDevices(
+  database: Database,
+  transaction: Transaction,
+): Promise<number> {
+  const [row] = await database.sequelize.query<{ count: number }>(
+    'SELECT COUNT(*) AS count FROM devices',
+    plainSelect(transaction),
+  );
+  return Number(row?.count ?? 0);
 }
 
 /** What all devices together were seen to do. */

@@ -323,7 +323,7 @@ export class Receiver {
     const keypair = tunnel.makeKeypair(peer, keys, remoteIndex, false, now);
     if (keypair === null) {
       tunnel.indices.remove(reserved);
-      return reasons.index_table_full;
+      return reasons.keypair_table_full;
     }
     keypair.localIndex = reserved;
     tunnel.indices.promote(reserved, keypair);
@@ -357,7 +357,7 @@ export class Receiver {
     const keypair = tunnel.makeKeypair(peer, keys, remoteIndex, true, now);
     if (keypair === null) {
       tunnel.forgetHandshake(peer);
-      return tunnel.drop(reasons.index_table_full);
+      return tunnel.drop(reasons.keypair_table_full);
     }
     peer.initiator = null;
     peer.initiatorIndex = null;

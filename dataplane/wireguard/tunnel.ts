@@ -120,7 +120,10 @@ export class Tunnel {
   /** Adds a peer; null when there is no room for one more. */
   addPeer(config: PeerConfig): Peer | null {
     const slot = this.#freeSlots.pop() ?? this.#slotsUsed;
-    if (slot === MAX_PEERS) return null;
+    if (slot === MAX_PEERS) {
+      this.drop(reasons.peer_table_full);
+      return null;
+    }
     if (slot === this.#slotsUsed) this.#slotsUsed++;
     const publicKey = new Uint8Array(Buffer.from(config.publicKey, 'base64'));
     const presharedKey = this.#presharedKeys.subarray(slot * KEY_BYTES, (slot + 1) * KEY_BYTES);

@@ -54,6 +54,10 @@ export const metadataFault = (details: string): string => `is invalid. Details: 
 /** No address of the network is free. */
 export const exhausted = (network: string): string => `CIDR ${network} is exhausted`;
 
+/** All places of the data plane are taken. */
+export const noPlace = (most: number): string =>
+  `there are ${most} devices already, the most that a gateway can serve; remove devices that are not needed`;
+
 /** Texts by the codes of Joi's rules and ours. What is not here cannot be read as its type. */
 export const joiMessages: Record<string, string> = {
   'any.required': messages.blank,

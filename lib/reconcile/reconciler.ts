@@ -157,6 +157,11 @@ export class Reconciler {
     return this.#turnBeganAt !== null && performance.now() - this.#turnBeganAt > STUCK_MS;
   }
 
+  /** How many devices there are as of the last turn, served or not. */
+  get deviceCount(): number {
+    return this.#translation.deviceCount;
+  }
+
   /** The device that a public key belongs to, or belonged to until lately. */
   deviceIdOf(publicKey: string): string | null {
     return this.#translation.deviceIdOf(publicKey);

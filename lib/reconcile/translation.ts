@@ -6,11 +6,13 @@
 import {
   type Amendment,
   GLOBAL_SCOPE,
+  MAX_PEERS,
   type PeerConfig,
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
 import type { KnownDevice } from '../observe/presence.ts';
+import { Places } from './places.ts';
 import type { AllIds, RowChanges, RowSettings } from './read.ts';
 import {
   defaultMtu,
@@ -60,6 +62,8 @@ interface Rule extends TranslatedRule {
 /** The meaning of the rows. */
 export class Translation {
   readonly #settings: TranslateSettings;
+  readonly #maxPeers: number;
+  readonly #places: Places;
   readonly #owners = new Map<string, Owner>();
   readonly #devices = new Map<string, Device>();
   /** Those that end some day. */
@@ -79,8 +83,15 @@ export class Translation {
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(settings: TranslateSettings) {
+  constructor(settings: TranslateSettings, maxPeers = MAX_PEERS) {
     this.#settings = settings;
+    this.#maxPeers = maxPeers;
+    this.#places = new Places(maxPeers);
+  }
+
+  /** How many devices there are, served or not. */
+  get deviceCount(): number {
+    return this.#devices.size;
   }
 
   /** Takes rows that changed, at `nowMs` (Unix time). */
@@ -128,6 +139,10 @@ export class Translation {
     if (this.#untoldKeys.size === 0 && this.#untoldRules.size === 0) return null;
     const peers = new Map<string, PeerConfig | null>();
     for (const key of this.#untoldKeys) peers.set(key, this.#peerOf(key));
+    for (const key of this.#places.assign(peers)) {
+      this.#untoldKeys.add(key);
+      peers.set(key, this.#peerOf(key));
+    }
     const rules = new Map<string, Map<string, readonly RuleConfig[]>>();
     for (const [scope, ids] of this.#untoldRules)
       rules.set(scope, new Map([...ids].map((id) => [id, this.#rulesOf(id, scope)])));
@@ -154,6 +169,7 @@ export class Translation {
   servedDeviceOf(publicKey: string): KnownDevice | null {
     const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
     if (device === undefined || !this.#isServed(device)) return null;
+    if (this.#places.waiting.has(publicKey)) return null;
     return { id: device.id, userId: device.ownerId, name: device.name };
   }
 
@@ -168,6 +184,9 @@ export class Translation {
     const problems: Problem[] = [];
     for (const [id, message] of this.#refusedDevices)
       if (this.#isServed(this.#devices.get(id))) problems.push({ table: 'devices', id, message });
+    const message = `it is not served, because ${this.#maxPeers} devices are served already, which is the most that a gateway can; remove or disable devices that are not needed`;
+    for (const key of this.#places.waiting)
+      problems.push({ table: 'devices', id: this.#deviceIds.get(key) ?? '', message });
     for (const [id, message] of this.#refusedRules) problems.push({ table: 'rules', id, message });
     return problems;
   }

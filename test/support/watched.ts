@@ -52,5 +52,6 @@ export function watchedWith(
 
 /** What was observed where nothing happened. */
 export function observedWith(fields: Partial<Observed> = {}): Observed {
-  return { drops: () => ({}), rules: () => new Map(), problems: () => [], ...fields };
+  const nothing = { drops: () => ({}), rules: () => new Map(), problems: () => [] };
+  return { ...nothing, deviceCount: () => 0, ...fields };
 }

@@ -3,7 +3,9 @@
 // of all devices that are made together; a network is searched only when the next address in its
 // round is taken. api.md, section 5.
 
+import { MAX_PEERS } from '../../../dataplane/index.ts';
 import {
+  countAllDevices,
   type Device,
   parseAddress,
   readRivalDevices,
@@ -16,7 +18,7 @@ import { generateName } from '../../devices/names.ts';
 import { judgeSettings, type Settings } from '../../devices/settings.ts';
 import type { Services } from '../../services.ts';
 import { addFault, type Faults, isFaultless, type Judged } from '../judge.ts';
-import { exhausted, messages, notInNetwork } from '../messages.ts';
+import { exhausted, messages, noPlace, notInNetwork } from '../messages.ts';
 
 /** What the fields of a device yield. */
 export interface DeviceValues extends Partial<Settings> {
@@ -44,7 +46,13 @@ export interface Judgement {
 }
 
 /** What judging needs of the server. */
-export type JudgeServices = Pick<Services, 'config' | 'database' | 'serverPublicKey'>;
+export type JudgeServices = Pick<
+  Services,
+  'config' | 'database' | 'maxPeers' | 'observed' | 'serverPublicKey'
+>;
+
+/** So close to the most devices they are counted in the transaction: gateways may add at once. */
+const COUNTED_MARGIN = 4_096;
 
 type Family = 'ipv4' | 'ipv6';
 /** By family: an address, or its sortable key. */
@@ -69,18 +77,22 @@ interface Surroundings {
   readonly rivals: readonly RivalDevice[];
   /** Ids of the users who exist. */
   readonly owners: ReadonlySet<string>;
+  /** How many devices are there; of those judged, the ones that may be made are counted too. */
+  readonly total: number;
   readonly transaction: Transaction;
 }
 
 /** The judge of one server; it knows the networks and who has what in them. */
 export class DeviceJudge {
   readonly #services: JudgeServices;
+  readonly #maxPeers: number;
   /** Null for a family that is switched off. */
   readonly #pools: Readonly<Record<Family, AddressPool | null>>;
 
   constructor(services: JudgeServices) {
-    const { config } = services;
+    const { config, maxPeers = MAX_PEERS } = services;
     this.#services = services;
+    this.#maxPeers = maxPeers;
     this.#pools = {
       ipv4: config.wireguardIpv4Enabled
         ? new AddressPool({
@@ -111,14 +123,18 @@ export class DeviceJudge {
     const wishes = inputs.map((input) => this.#wishOf(input));
     const rivals = await this.#readRivals(wishes, transaction);
     const owners = await this.#readOwners(wishes, rivals, transaction);
+    let total = await this.#countDevices(transaction);
     const judgements: Judgement[] = [];
     for (const wish of wishes) {
       const searched = wish.chosen.filter((field) => this.#needsSearch(field, rivals));
       // A search sees what is written, not what was judged.
       if (searched.length > 0 && judgements.length > 0) break;
-      const judgement = await this.#judgeCreate(wish, searched, { rivals, owners, transaction });
+      const around = { rivals, owners, total, transaction };
+      const judgement = await this.#judgeCreate(wish, searched, around);
       judgements.push(judgement);
-      if (isFaultless(judgement.faults)) rivals.push(rivalOf(judgement.row, wish.values));
+      if (!isFaultless(judgement.faults)) continue;
+      rivals.push(rivalOf(judgement.row, wish.values));
+      total += 1;
     }
     return judgements;
   }
@@ -182,6 +198,15 @@ export class DeviceJudge {
     return keys;
   }
 
+  /** While there is much room, what the reconciler knows is enough: nothing has to be counted. */
+  async #countDevices(transaction: Transaction): Promise<number> {
+    const { database, observed } = this.#services;
+    const known = observed?.deviceCount();
+    return known !== undefined && known < this.#maxPeers - COUNTED_MARGIN
+      ? known
+      : countAllDevices(database, transaction);
+  }
+
   /** Reads the devices of the owners, and those that have a key or an address in question. */
   #readRivals(wishes: readonly Wish[], transaction: Transaction): Promise<RivalDevice[]> {
     const keysOf = (field: Family): string[] => {
@@ -223,9 +248,10 @@ export class DeviceJudge {
   async #judgeCreate(
     wish: Wish,
     searched: readonly Family[],
-    { rivals, owners, transaction }: Surroundings,
+    { rivals, owners, total, transaction }: Surroundings,
   ): Promise<Judgement> {
     const { values, faults, owner } = wish;
+    if (total >= this.#maxPeers) addFault(faults, 'base', noPlace(this.#maxPeers));
     const siblings = rivals.filter(({ user_id }) => user_id === owner);
     if (owner !== undefined && !owners.has(owner)) addFault(faults, 'user_id', messages.absent);
     else if (siblings.length >= this.#services.config.maxDevicesPerUser && owner !== undefined)

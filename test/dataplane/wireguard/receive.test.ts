@@ -1111,7 +1111,7 @@ test('without an index an initiation is not answered, and the next one is once t
 test('without room for a key an initiation is not answered, and its index is free again', (t) => {
   const all = scene();
   const { world, responder, initiator } = all;
-  withoutKeys(responder, () => assertRefused(t, all, freshInitiation(all), 'index_table_full'));
+  withoutKeys(responder, () => assertRefused(t, all, freshInitiation(all), 'keypair_table_full'));
   t.is(responder.tunnel.indices.size, 0);
   world.run(100);
   responder.receive(freshInitiation(all), initiator.endpoint);
@@ -1122,7 +1122,7 @@ test('without room for a key a response makes no session, and the next try does'
   const { world, responder, initiator } = scene();
   initiator.send(packet);
   withoutKeys(initiator, () => world.run(100));
-  t.deepEqual(initiator.drops(), { index_table_full: 1 });
+  t.deepEqual(initiator.drops(), { keypair_table_full: 1 });
   t.is(initiator.tunnel.indices.size, 0);
   t.is(initiator.engine.liveKeys, 0);
   t.is(initiator.peer.initiator, null);

@@ -100,6 +100,7 @@ test('there is room for MAX_PEERS peers, and again once one has gone', (t) => {
   const config = (i: number): ReturnType<typeof peer> => peer({ key: `${i}`, ipv4: null });
   for (let i = 0; i < MAX_PEERS; i++) box.tunnel.addPeer(config(i));
   t.is(box.tunnel.addPeer(config(-1)), null);
+  t.deepEqual(box.drops(), { peer_table_full: 1 });
   const last = box.tunnel.peers.get('777')!;
   box.tunnel.removePeer(last);
   t.is(box.tunnel.addPeer(config(-2))!.slot, last.slot);

@@ -14,6 +14,7 @@ import { openDatabase } from '../../support/databases.ts';
 import { addDevice, addRule, addUser } from '../../support/records.ts';
 import { settings } from '../../support/rows.ts';
 import { logInto, newKey, serverOn, type TestServer } from '../../support/server.ts';
+import { observedWith } from '../../support/watched.ts';
 
 const FEW = 1_000;
 const MANY = 10_000;
@@ -101,7 +102,10 @@ async function open(t: ExecutionContext, count: number): Promise<Opened> {
   const server = await serverOn(
     database,
     {},
-    { whenApplied: (revision, ms) => reconciler.whenApplied(revision, ms) },
+    {
+      whenApplied: (revision, ms) => reconciler.whenApplied(revision, ms),
+      observed: observedWith({ deviceCount: () => reconciler.deviceCount }),
+    },
   );
   return { ...server, reconciler, amendments };
 }

@@ -111,6 +111,62 @@ test('two devices may exchange their keys in one change', (t) => {
   t.is(translation.deviceIdOf(KEY), 'b');
 });
 
+const MOST = 2;
+
+/** Three devices of one user, in the order in which they came. */
+function threeDevices(): DeviceRow[] {
+  return [1, 2, 3].map((n) =>
+    deviceRow({
+      id: `d${n}`,
+      public_key: Buffer.alloc(32, n).toString('base64'),
+      ipv4: `100.64.0.${n + 1}`,
+      ipv6: `fd00::${n + 1}`,
+    }),
+  );
+}
+
+test('a device for which there is no place is a problem, is not served, and has the next place', (t) => {
+  const devices = threeDevices();
+  const [, second, third] = devices.map((row) => row.public_key);
+  const translation = new Translation(settings, MOST);
+  translation.take(everything({ users: [userRow()], devices }), NOW);
+  t.is(translation.untold()?.peers.get(third!), null);
+  translation.told();
+  t.is(translation.deviceCount, 3);
+  t.is(translation.servedDeviceOf(third!), null);
+  t.deepEqual(
+    translation.problems.map(({ table, id }) => [table, id]),
+    [['devices', 'd3']],
+  );
+  t.regex(translation.problems[0]!.message, /2 devices are served already.*remove or disable/);
+
+  const disabled_at = new Date(NOW);
+  translation.take(changesOf({ devices: one({ ...devices[1]!, disabled_at }) }), NOW);
+  // Whoever asks twice, because the first telling failed, is told the same.
+  for (let i = 0; i < 2; i++) {
+    const { peers } = translation.untold()!;
+    t.is(peers.get(second!), null);
+    t.deepEqual(peers.get(third!)?.ipv4, new Uint8Array([100, 64, 0, 4]));
+  }
+  translation.told();
+  t.deepEqual(translation.problems, []);
+  t.is(translation.servedDeviceOf(third!)?.id, 'd3');
+});
+
+test('a device that waits for a place and goes has none', (t) => {
+  const devices = threeDevices();
+  const translation = new Translation(settings, MOST);
+  translation.take(everything({ users: [userRow()], devices }), NOW);
+  translation.untold();
+  translation.told();
+  translation.take(changesOf({ devices: new Map([['d3', null]]) }), NOW);
+  translation.untold();
+  translation.told();
+  translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);
+  t.deepEqual([...translation.untold()!.peers], [[devices[0]!.public_key, null]]);
+  t.deepEqual(translation.problems, []);
+});
+
 test('a rule that moves to another owner leaves the one that it had', (t) => {
   const translation = knowing({ rules: [ruleRow()] });
   translation.take(changesOf({ rules: one(ruleRow({ user_id: 'u1' })) }), NOW);

@@ -5,6 +5,7 @@ import { Fleet } from '../../../lib/web/fleet.ts';
 import { recordStatus } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { observedWith } from '../../support/watched.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: traffic is that of the last seconds, and never less than none`, async (t) => {
@@ -54,7 +55,7 @@ test('problems are told up to a number', async (t) => {
     id: `r${i}`,
     message: 'bad',
   }));
-  const observed = { drops: () => ({}), rules: () => new Map(), problems: () => problems };
+  const observed = observedWith({ problems: () => problems });
   const fleet = new Fleet({ database: await openDatabase(t, 'sqlite'), observed });
   const view = await fleet.read();
   t.is(view.problems.length, 20);

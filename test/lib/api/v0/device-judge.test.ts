@@ -11,6 +11,7 @@ import {
   serverOn,
   surfaces,
 } from '../../../support/server.ts';
+import { observedWith } from '../../../support/watched.ts';
 
 const blank = ["can't be blank"];
 const invalid = ['is invalid'];
@@ -292,5 +293,24 @@ for (const kind of surfaces()) {
     for (const result of results)
       if (result.status !== 201) t.deepEqual(result.body, refused({ user_id: ['does not exist'] }));
     t.deepEqual((await one.send('GET', '/v0/devices')).body, { data: [] });
+  });
+
+  test(`${kind}: when the data plane has no place left, a device is refused with words`, async (t) => {
+    const { send, adminId } = await openServer(t, kind, {}, { maxPeers: 3 });
+    const results = await Promise.all([1, 2, 3, 4, 5].map(() => create(send, adminId)));
+    t.is(results.filter(({ status }) => status === 201).length, 3);
+    const full =
+      'there are 3 devices already, the most that a gateway can serve; remove devices that are not needed';
+    for (const { status, body } of results)
+      if (status !== 201) t.deepEqual(body, refused({ base: [full] }));
+    const { body } = await send('GET', '/v0/devices');
+    await send('DELETE', `/v0/devices/${body.data[0].id}`);
+    t.is((await create(send, adminId)).status, 201);
+  });
+
+  test(`${kind}: what is known of the number of devices may be old where there is little room`, async (t) => {
+    const observed = observedWith({ deviceCount: () => 4_097 });
+    const { send, adminId } = await openServer(t, kind, {}, { maxPeers: 4_097, observed });
+    t.is((await create(send, adminId)).status, 201);
   });
 }

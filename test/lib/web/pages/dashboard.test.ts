@@ -5,6 +5,7 @@ import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
 import { databaseKinds } from '../../../support/databases.ts';
 import { recordStatus } from '../../../../models/index.ts';
+import { observedWith } from '../../../support/watched.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: only administrators see the dashboard, which is where they begin`, async (t) => {
@@ -16,11 +17,10 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: it shows devices online, handshakes, refusals and problems`, async (t) => {
     const problem = { table: 'devices', id: 'd1', message: `its key is bad ${NASTY}` } as const;
-    const observed = {
+    const observed = observedWith({
       drops: () => ({ rule_drop: 1_200, mac1_invalid: 3 }),
-      rules: () => new Map(),
       problems: () => [problem],
-    };
+    });
     const { admin, database, plainUser } = await openConsole(t, kind, {}, { observed });
     const device = await addDevice(database, plainUser, { name: NASTY });
     await addDevice(database, plainUser);

@@ -4,6 +4,7 @@ import test from 'ava';
 import { addRule } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
 import { databaseKinds } from '../../../support/databases.ts';
+import { observedWith } from '../../../support/watched.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: only administrators see and change rules`, async (t) => {
@@ -79,7 +80,7 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: hits that the data plane counted are shown`, async (t) => {
     const hits = new Map();
-    const observed = { drops: () => ({}), rules: () => hits, problems: () => [] };
+    const observed = observedWith({ rules: () => hits });
     const { admin, database } = await openConsole(t, kind, {}, { observed });
     const { id } = await addRule(database, { destination: '10.0.0.0/8' });
     hits.set(id, { id, packets: 1_234, bytes: 1_500_000, lastHitMs: Date.UTC(2026, 10, 21) });
