@@ -3,6 +3,7 @@
 // or the tables' classes in `database.models`, write it inside `writeTransaction`.
 
 export { Op, type Transaction, UniqueConstraintError } from 'sequelize';
+export { lockSessions, lockTokens, type UserSession } from './actors.ts';
 export { ApiToken } from './api-token.ts';
 export {
   AuditEntry,

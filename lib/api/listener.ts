@@ -7,6 +7,7 @@ import { createServer, type Server, ServerResponse, STATUS_CODES } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Counters } from '../observe/counters.ts';
+import { BODY_PACE, type BodyPace, paceBodies } from './body-pace.ts';
 import { addressScope } from './client-address.ts';
 import type { Certificate } from './tls.ts';
 
@@ -18,6 +19,8 @@ export interface HttpLimits {
   readonly headersMs: number;
   /** Until the whole request is there, its body included. */
   readonly requestMs: number;
+  /** How fast a body must arrive. */
+  readonly bodyPace: BodyPace;
   /** How long an idle connection stays open; longer than proxies keep theirs, which is 60 s. */
   readonly keepAliveMs: number;
   /** How long a connection may neither send nor take anything while it is answered. */
@@ -34,6 +37,7 @@ export const HTTP_LIMITS: HttpLimits = {
   headerBytesMax: 16_384,
   headersMs: 10_000,
   requestMs: 60_000,
+  bodyPace: BODY_PACE,
   keepAliveMs: 65_000,
   silenceMs: 120_000,
   connectionsMax: 2_048,
@@ -79,6 +83,7 @@ export function createListener(
   listener.setTimeout(limits.silenceMs);
   listener.on('drop', () => counters.add('connections_refused', 'too_many'));
   limitAddresses(listener, limits, counters, isProxy);
+  paceBodies(listener, limits.bodyPace);
   return listener;
 }
 

@@ -1,8 +1,9 @@
 // Writes of the API. Those that arrive while another one runs would only wait for it (SQLite has
 // one writer; MySQL's meet on the same locks), so they wait together and share one transaction: one
-// begin, one set of locks, one revision, one commit to the disk. Each work judges before it writes,
-// so a refused one leaves nothing behind and harms no other; if a write fails, everything is rolled
-// back and each work runs again alone. Nobody hears anything before the commit.
+// begin, one set of locks, one revision, one commit to the disk. Whoever may not write any more is
+// refused first (lib/auth/actors.ts). Each work judges before it writes, so a refused one leaves
+// nothing behind and harms no other; if a write fails, everything is rolled back and each work runs
+// again alone. Nobody hears anything before the commit.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request } from '@hapi/hapi';
@@ -17,6 +18,7 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../models/index.ts';
+import { judgeActors, type LetIn, letInBy } from '../auth/actors.ts';
 import { originOf } from '../observe/audit.ts';
 import { ApiError } from './errors.ts';
 import { noteRevision } from './in-force.ts';
@@ -62,6 +64,8 @@ interface Waiting {
   readonly input: unknown;
   /** Who writes, for the audit trail. */
   readonly origin: Origin;
+  /** By what the request was let in; asked again before it writes. */
+  readonly actor: LetIn | null;
   readonly sinceMs: number;
   readonly resolve: (written: { result: unknown; revision: Revision }) => void;
   readonly reject: (error: unknown) => void;
@@ -96,9 +100,9 @@ export class Writes {
     const { result, revision } = await new Promise<{ result: unknown; revision: Revision }>(
       (resolve, reject) => {
         const joint = work as JointWork<unknown, unknown, unknown>;
-        const origin = originOf(request);
+        const [origin, actor] = [originOf(request), letInBy(request)];
         const sinceMs = Date.now();
-        this.#waiting.push({ work: joint, input, origin, sinceMs, resolve, reject });
+        this.#waiting.push({ work: joint, input, origin, actor, sinceMs, resolve, reject });
         if (!this.#isRunning) void this.#runAll();
         else if (this.#waiting.length >= this.#expected) this.#gathered();
       },
@@ -143,8 +147,9 @@ export class Writes {
       this.#database,
       async (transaction) => {
         await lockScopes(this.#database, transaction, scopesOf(together));
-        const found = new Map<Waiting, Outcome>();
-        for (const [work, waiting] of Map.groupBy(together, (one) => one.work))
+        const found = await this.#refuseRevoked(together, transaction);
+        const admitted = together.filter((one) => !found.has(one));
+        for (const [work, waiting] of Map.groupBy(admitted, (one) => one.work))
           while (waiting.length > 0)
             for (const outcome of await outcomesOf(work, waiting, transaction))
               found.set(waiting.shift() as Waiting, outcome);
@@ -157,6 +162,21 @@ export class Writes {
       if ('refusal' in outcome) reject(outcome.refusal);
       else resolve({ result: outcome.result, revision });
     }
+  }
+
+  /** The outcomes of those who may not write any more. */
+  async #refuseRevoked(
+    together: readonly Waiting[],
+    transaction: Transaction,
+  ): Promise<Map<Waiting, Outcome>> {
+    const actors = together.map(({ actor }) => actor);
+    const refusals = await judgeActors(this.#database, actors, transaction);
+    const found = new Map<Waiting, Outcome>();
+    for (const [i, waiting] of together.entries()) {
+      const refusal = refusals[i] ?? null;
+      if (refusal !== null) found.set(waiting, { refusal });
+    }
+    return found;
   }
 
   /** Nothing was committed, unless the connection broke: then nobody knows, and nobody retries. */

@@ -47,8 +47,8 @@ export const bearer: Plugin<BearerOptions> = {
         limits.judgeToken(owner.tokenId);
         notes.add(owner.tokenId);
         requireAdministrator(owner);
-        const { userId: id, email, tokenId } = owner;
-        return h.authenticated({ credentials: { user: { id, email, tokenId } } });
+        const { userId: id, email, tokenId, role } = owner;
+        return h.authenticated({ credentials: { user: { id, email, tokenId, role } } });
       },
     }));
     server.ext('onPreAuth', (request, h) => {

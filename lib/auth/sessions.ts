@@ -183,8 +183,13 @@ export function forgetSessions(database: Database): Chore {
   };
 }
 
+/** What `isAlive` looks at. */
+type AliveFacts = Pick<LiveSession, 'state' | 'method' | 'inserted_at' | 'seen_at'> & {
+  user: Parameters<typeof maySignIn>[0];
+};
+
 /** True while a session serves: neither idle nor late, and its user may be signed in. */
-export function isAlive(session: LiveSession, nowMs: number): boolean {
+export function isAlive(session: AliveFacts, nowMs: number): boolean {
   const { user } = session;
   if (session.state === 'second factor')
     return (

@@ -259,6 +259,8 @@ async function lockOwner(
   const where = { email_key: emailKey(email.trim()) };
   const user = await database.models.User.findOne({ where, transaction, lock: true });
   if (user === null) throw noUser(email);
+  if (user.disabled_at !== null)
+    throw new Error(`${user.email} is disabled, and a token of theirs would open nothing`);
   return user.id;
 }
 
