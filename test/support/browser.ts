@@ -71,7 +71,7 @@ export async function openBrowser(
         ...options,
       });
       const page = await context.newPage();
-      listen(t, page);
+      listen(t, page, gateway.url);
       return page;
     },
   };
@@ -120,12 +120,18 @@ async function faultsOf(page: Page): Promise<string[]> {
   );
 }
 
-/** Whatever a page prints is a fault; answers of 4xx are told there too, and are often meant. */
-function listen(t: ExecutionContext, page: Page): void {
-  page.on('pageerror', (error) => t.fail(`a script failed: ${error.message}`));
+/**
+ * Whatever a page of ours prints is a fault; answers of 4xx are told there too, and are often meant.
+ * What an identity provider's page prints is its own business.
+ */
+function listen(t: ExecutionContext, page: Page, ours: string): void {
+  const isOurs = (): boolean => page.url().startsWith(ours);
+  page.on('pageerror', (error) => {
+    if (isOurs()) t.fail(`a script failed: ${error.message}`);
+  });
   page.on('console', (message) => {
     const isMeant = /status of (4\d\d|50[23])/.test(message.text());
-    if (['error', 'warning'].includes(message.type()) && !isMeant)
+    if (isOurs() && ['error', 'warning'].includes(message.type()) && !isMeant)
       t.fail(`the console says: ${message.text()}`);
   });
 }
