@@ -18,6 +18,7 @@ export interface Config {
   databaseUser: string;
   databasePassword: string | null;
   databasePoolSize: number;
+  databaseAwayLimit: number | null;
   databaseEncryptionKey: string | null;
   databaseEncryptionKeyOld: string | null;
   defaultAdminEmail: string | null;

@@ -165,6 +165,14 @@ export const settings = [
     sentence: 'Connections kept to a MySQL or MariaDB server.',
   },
   {
+    name: 'DATABASE_AWAY_LIMIT',
+    schema: Joi.number().integer().min(10).max(31_536_000),
+    fallback: null,
+    example: '3600',
+    sentence:
+      'Seconds after which no device passes while the database cannot be read (10 or more), because somebody may have been shut out elsewhere; none: devices pass for as long as it lasts.',
+  },
+  {
     name: 'DATABASE_ENCRYPTION_KEY',
     schema: base64Key,
     fallback: null,

@@ -55,6 +55,8 @@ export interface Amendment {
   readonly peers: ReadonlyMap<string, PeerConfig | null>;
   /** By scope, then by rule id; an empty list: there should be no such rule. */
   readonly rules: ReadonlyMap<string, ReadonlyMap<string, readonly RuleConfig[]>>;
+  /** True: no packet passes, whatever peers and rules say; left out: as before. */
+  readonly isClosed?: boolean;
 }
 
 /** One tunnel network and the gateway's own address in it, as bytes. */

@@ -15,6 +15,8 @@ export interface Change {
   readonly added: readonly PeerConfig[];
   /** What changed in which scopes; null for a scope that has no rules left. */
   readonly scopes: readonly { readonly name: string; readonly compiled: CompiledScope | null }[];
+  /** Whether packets are refused, whatever peers and rules say; left out: as before. */
+  readonly isClosed?: boolean;
 }
 
 /**
@@ -28,6 +30,7 @@ export class Standing {
   readonly #toldPeers = new Map<string, PeerConfig | null>();
   /** Names of scopes of which something is untold. */
   readonly #untoldScopes = new Set<string>();
+  #isClosed = false;
   readonly #pieceMax: number | undefined;
 
   /** `pieceMax`: how many prefixes are compiled together. */
@@ -50,7 +53,7 @@ export class Standing {
     this.#amendPeers(amendment);
     this.#amendScopes(amendment);
     const scopes = this.#tellScopes();
-    return { ...this.#tellPeers(), scopes };
+    return { ...this.#tellPeers(), scopes, ...this.#close(amendment.isClosed) };
   }
 
   /** The steps from nothing to what stands. */
@@ -63,7 +66,14 @@ export class Standing {
     }
     const scopes = this.#tellScopes();
     this.#toldPeers.clear();
-    return { removed: [], updated: [], added: [...this.#peers.values()], scopes };
+    const closed = this.#isClosed ? { isClosed: true } : {};
+    return { removed: [], updated: [], added: [...this.#peers.values()], scopes, ...closed };
+  }
+
+  #close(isClosed = this.#isClosed): Pick<Change, 'isClosed'> {
+    if (isClosed === this.#isClosed) return {};
+    this.#isClosed = isClosed;
+    return { isClosed };
   }
 
   #amendPeers({ peers }: Amendment): void {
@@ -139,7 +149,8 @@ export function isEmpty(change: Change): boolean {
     change.removed.length === 0 &&
     change.updated.length === 0 &&
     change.added.length === 0 &&
-    change.scopes.length === 0
+    change.scopes.length === 0 &&
+    change.isClosed === undefined
   );
 }
 

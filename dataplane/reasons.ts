@@ -49,6 +49,8 @@ const names = [
   'default_drop',
   'no_peer',
   'no_tun',
+  // The database could not be read for longer than the administrator allows.
+  'database_away',
   // Packets on their way out.
   'packet_malformed',
   'peer_no_endpoint',

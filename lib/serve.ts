@@ -123,7 +123,8 @@ async function climb(
   });
   undo.push(() => opening.then((gateway) => gateway.close(), ignore));
   const settings = { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id };
-  const followers = followersOf({ database, gateway: opening, settings, clockFloorMs, log });
+  const followed = { database, gateway: opening, settings, clockFloorMs, log };
+  const followers = followersOf({ ...followed, awayLimitMs: awayLimitMs(config) });
   const { reconciler } = followers;
   undo.push(() => reconciler.stop());
   const following = reconciler.start();
@@ -288,12 +289,18 @@ function readinessOf(
     ? 'draining'
     : !alive
       ? 'data_plane_down'
-      : isFull || reconciler.error !== null || reconciler.isStuck
-        ? 'database_unavailable'
-        : reconciler.appliedRevision < 0
-          ? 'starting'
-          : 'ready';
+      : reconciler.isClosed
+        ? 'database_away'
+        : isFull || reconciler.error !== null || reconciler.isStuck
+          ? 'database_unavailable'
+          : reconciler.appliedRevision < 0
+            ? 'starting'
+            : 'ready';
   return { status, tun, masquerade };
+}
+
+function awayLimitMs({ databaseAwayLimit }: Config): number {
+  return (databaseAwayLimit ?? Number.POSITIVE_INFINITY) * 1_000;
 }
 
 /** What decides, beside the networks, how rows are read. */

@@ -26,7 +26,7 @@ import { bearer } from './auth/index.ts';
 import { Sessions } from './auth/sessions.ts';
 import { Metrics } from './observe/metrics/index.ts';
 import type { Services } from './services.ts';
-import { answerPerson } from './web/error-page.ts';
+import { personAnswers } from './web/error-page.ts';
 import { webPages } from './web/index.ts';
 import { LiveStatus } from './web/live-status.ts';
 import { Pages } from './web/pages.ts';
@@ -65,7 +65,7 @@ export function createServer(services: Services): Server {
   // A plugin whose `register` is synchronous is registered when the call returns.
   void server.register({
     plugin: errorAnswers,
-    options: { config, log, counters, answerPerson: (...asked) => answerPerson(pages, ...asked) },
+    options: { config, log, counters, answerPerson: personAnswers(pages, services.readiness) },
   });
   answerClientErrors(listener, counters);
   void server.register({ plugin: conventions });

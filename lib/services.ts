@@ -22,7 +22,14 @@ export interface Log {
 
 /** Whether the gateway serves, and why not. */
 export interface Readiness {
-  readonly status: 'ready' | 'starting' | 'draining' | 'database_unavailable' | 'data_plane_down';
+  readonly status:
+    | 'ready'
+    | 'starting'
+    | 'draining'
+    | 'database_unavailable'
+    /** The same for longer than DATABASE_AWAY_LIMIT: no device passes. */
+    | 'database_away'
+    | 'data_plane_down';
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
   readonly masquerade: boolean;

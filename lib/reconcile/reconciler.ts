@@ -1,7 +1,8 @@
 // Carries what should be (the database) to what is (the data plane). One loop, woken by a commit of
 // this process, a poll each second, or the moment at which the same rows mean something else. It is
 // level-triggered: a lost bell, a crash between commit and bell, another process's write are all
-// picked up by the next turn. On an error the last good state stands, and health says so.
+// picked up by the next turn. On an error the last good state stands, and health says so; what ends
+// by time ends all the same (own-clock.ts).
 
 import type { Amendment, Gateway } from '../../dataplane/index.ts';
 import {
@@ -14,6 +15,7 @@ import {
 import type { KnownDevice } from '../observe/presence.ts';
 import type { Log } from '../services.ts';
 import { Neighbours } from './neighbours.ts';
+import { OwnClock } from './own-clock.ts';
 import { readAll, readSince, type TakeRows } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
 import { type Problem, Translation } from './translation.ts';
@@ -41,6 +43,8 @@ export interface ReconcilerOptions {
   readonly settings: TranslateSettings;
   /** What this gateway's timestamps may have come to before, Unix time in ms. */
   readonly clockFloorMs: number;
+  /** How long packets pass while the database cannot be read; infinite where it is left out. */
+  readonly awayLimitMs?: number;
   readonly log: Log;
   /** Is told what came into force. */
   readonly onAmended?: (amendment: Amendment) => void;
@@ -66,6 +70,8 @@ export interface ReconcilerWork {
   /** Unix time in ms; null before the first. */
   readonly lastTurnMs: number | null;
   readonly isFailing: boolean;
+  /** Whether no packet passes, because the database cannot be read for too long. */
+  readonly isClosed: boolean;
 }
 
 /** The reconciler of one gateway. */
@@ -73,6 +79,7 @@ export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #translation: Translation;
   readonly #neighbours: Neighbours;
+  readonly #clock: OwnClock;
   /** What `#translation` knows, and what the data plane obeys; null before the first. */
   #readRevision: Revision | null = null;
   #appliedRevision: Revision | null = null;
@@ -105,6 +112,14 @@ export class Reconciler {
       gatewayId: options.settings.gatewayId,
       publicKeyOf: (deviceId) => translation.publicKeyOf(deviceId),
     });
+    this.#clock = new OwnClock({
+      translation,
+      gateway: options.gateway,
+      awayLimitMs: options.awayLimitMs ?? Number.POSITIVE_INFINITY,
+      log: options.log,
+      wallMs: options.wallMs,
+      onTold: (amendment) => this.#afterTelling(amendment),
+    });
     this.#greatestMs = options.clockFloorMs;
     // That it cannot be opened is told to whoever waits for it.
     void Promise.resolve(options.gateway).then(
@@ -117,6 +132,7 @@ export class Reconciler {
   async start(): Promise<void> {
     this.#silenceBell = this.#options.database.onCommit(() => this.#ring());
     await this.#countedTurn();
+    this.#clock.start();
     this.#loop = this.#run();
   }
 
@@ -125,6 +141,7 @@ export class Reconciler {
     this.#stopping = true;
     this.#silenceBell?.();
     this.#ring();
+    this.#clock.stop();
     for (const waiter of this.#waiters) waiter.resolve(false);
     await this.#loop;
   }
@@ -149,7 +166,8 @@ export class Reconciler {
   /** What it has done, for those who watch. */
   get work(): ReconcilerWork {
     const isFailing = this.#error !== null || this.isStuck;
-    return { ...this.#work, appliedRevision: this.appliedRevision, isFailing };
+    const { appliedRevision, isClosed } = this;
+    return { ...this.#work, appliedRevision, isFailing, isClosed };
   }
 
   /** True while a turn hangs, on a database that accepts and does not answer say. */
@@ -160,6 +178,11 @@ export class Reconciler {
   /** How many devices there are as of the last turn, served or not. */
   get deviceCount(): number {
     return this.#translation.deviceCount;
+  }
+
+  /** True while no packet passes, because the database cannot be read for too long. */
+  get isClosed(): boolean {
+    return this.#clock.isClosed;
   }
 
   /** The device that a public key belongs to, or belonged to until lately. */
@@ -262,6 +285,7 @@ export class Reconciler {
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
     await this.#tell();
+    await this.#clock.noteRead();
     this.#appliedRevision = revision;
     for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.resolve(true);
   }
@@ -269,12 +293,23 @@ export class Reconciler {
   /** Puts in force what the rows mean by now, unless that is in force already. */
   async #tell(): Promise<void> {
     const translation = this.#translation;
+    // What it is telling is a part of what this turn puts in force.
+    await this.#clock.idle;
     const amendment = translation.untold();
     if (amendment === null) return;
-    await (await this.#options.gateway).amend(amendment);
     translation.told();
+    try {
+      await (await this.#options.gateway).amend(amendment);
+    } catch (error) {
+      translation.tellAgain(amendment);
+      throw error;
+    }
+    this.#afterTelling(amendment);
+  }
+
+  #afterTelling(amendment: Amendment): void {
     this.#options.onAmended?.(amendment);
-    this.#report(translation.problems);
+    this.#report(this.#translation.problems);
   }
 
   #report(problems: readonly Problem[]): void {

@@ -1,7 +1,7 @@
 // What all rows mean together, kept up to date by the rows that change: who is served, under which
 // rules, until when. A change costs what it touches; time costs something only when it ends a
-// session. What the data plane has not been told yet is remembered until it has been, so that a
-// failure on the way loses nothing.
+// session. What the data plane has not been told yet is remembered, and what did not reach it is
+// told again, so that a failure on the way loses nothing.
 
 import {
   type Amendment,
@@ -149,10 +149,28 @@ export class Translation {
     return { peers, rules };
   }
 
-  /** Notes that the data plane obeys what `untold` said last. */
+  /** Notes that the data plane is told what `untold` said last. */
   told(): void {
     this.#untoldKeys.clear();
     this.#untoldRules.clear();
+  }
+
+  /**
+   * The part of `untold` that takes devices away, and notes it as told; null when there is none. It
+   * may be told while only half of the rows of a change are here: it permits nothing.
+   */
+  takeEnds(): Amendment | null {
+    const peers = new Map<string, null>();
+    for (const key of this.#untoldKeys) if (this.#peerOf(key) === null) peers.set(key, null);
+    if (peers.size === 0) return null;
+    for (const key of peers.keys()) this.#untoldKeys.delete(key);
+    return { peers, rules: new Map() };
+  }
+
+  /** Notes that an amendment did not reach the data plane: it is told again. */
+  tellAgain({ peers, rules }: Amendment): void {
+    for (const key of peers.keys()) this.#untoldKeys.add(key);
+    for (const [scope, ids] of rules) for (const id of ids.keys()) this.#markRule(scope, id);
   }
 
   /** The device that a public key belongs to, or belonged to until lately. */

@@ -3,6 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { type ApiError, type ErrorCode, statusOf } from '../api/errors.ts';
+import type { Readiness } from '../services.ts';
 import { isWeb } from './headers.ts';
 import { PageError, type Said } from './page-error.ts';
 import type { Pages } from './pages.ts';
@@ -51,15 +52,40 @@ const words: Readonly<Record<ErrorCode, Said>> = {
   },
 };
 
+/** Where DATABASE_AWAY_LIMIT has passed. */
+const AWAY_FOR_LONG: Said = {
+  title: 'No device is connected',
+  text: 'The gateway cannot reach its database for longer than an administrator allows, so it lets no device through until it can. Tell an administrator.',
+};
+
 /** Answers a person's request that failed; null where a program asked. */
-export async function answerPerson(
+type PersonAnswers = (
+  request: Request,
+  h: ResponseToolkit,
+  error: ApiError,
+) => Promise<ResponseObject | null>;
+
+/** Makes what answers people; `readiness` says whether devices are served. */
+export function personAnswers(pages: Pages, readiness: () => Readiness): PersonAnswers {
+  return async (request, h, error) => {
+    if (!isWeb(request) || !wantsPage(request)) return null;
+    const isAwayForLong =
+      error.code === 'service_unavailable' && readiness().status === 'database_away';
+    return answerPage(pages, request, h, error, isAwayForLong ? AWAY_FOR_LONG : saidOf(error));
+  };
+}
+
+function saidOf(error: ApiError): Said {
+  return error instanceof PageError ? error.said : words[error.code];
+}
+
+async function answerPage(
   pages: Pages,
   request: Request,
   h: ResponseToolkit,
   error: ApiError,
-): Promise<ResponseObject | null> {
-  if (!isWeb(request) || !wantsPage(request)) return null;
-  const said = error instanceof PageError ? error.said : words[error.code];
+  said: Said,
+): Promise<ResponseObject> {
   const status = statusOf(error);
   const values = { ...said, status };
   const response = await pages.show(request, h, 'error', values).catch(() =>

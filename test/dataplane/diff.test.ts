@@ -162,6 +162,23 @@ test('what stands can be said to one who knows nothing', (t) => {
   t.deepEqual(standing.fromNothing().scopes, [{ name: 'u', compiled: compileScope([drop]) }]);
 });
 
+test('a gateway is closed and opened once, and closed to one who knows nothing', (t) => {
+  const standing = new Standing();
+  standing.replace(config([a]));
+  const amend = (isClosed?: boolean): Change =>
+    standing.amend({
+      peers: new Map(),
+      rules: new Map(),
+      ...(isClosed === undefined ? {} : { isClosed }),
+    });
+  t.true(isEmpty(amend(false)), 'it is open already');
+  t.deepEqual(amend(true), { ...nothing, isClosed: true });
+  t.true(isEmpty(amend(true)) && isEmpty(amend()));
+  t.is(standing.fromNothing().isClosed, true);
+  t.deepEqual(amend(false), { ...nothing, isClosed: false });
+  t.is(standing.fromNothing().isClosed, undefined);
+});
+
 /** A rule that cannot be compiled while `fault` says so. */
 function fragile(id: string, fault: { isOn: boolean }): RuleConfig {
   return Object.defineProperty({ ...tcp80, id }, 'portType', {

@@ -880,6 +880,29 @@ test('a removed peer stops at once, both ways, with what is in the air', (t) => 
   t.like(gateway.drops(), { transport_unknown_index: 2, no_peer: 1 });
 });
 
+test('while a gateway is closed nothing passes, and its sessions go on', (t) => {
+  const { world, gateway, client } = connected();
+  gateway.delivered.length = 0;
+  client.delivered.length = 0;
+  const messages = world.sent(INITIATION).length;
+  const close = (isClosed: boolean): void =>
+    gateway.change({ removed: [], updated: [], added: [], scopes: [], isClosed });
+  const both = (i: number): void => {
+    client.send(up(i));
+    world.run(100);
+    gateway.send(down(i));
+    world.run(100);
+  };
+  close(true);
+  both(1);
+  t.deepEqual([...gateway.delivered, ...client.delivered], []);
+  t.deepEqual(gateway.drops(), { database_away: 2 });
+  close(false);
+  both(3);
+  t.deepEqual([...gateway.delivered, ...client.delivered], [up(3), down(3)]);
+  t.is(world.sent(INITIATION).length, messages);
+});
+
 test('a removed peer cannot come back by itself', (t) => {
   const { world, gateway, client } = connected();
   gateway.delivered.length = 0;

@@ -44,13 +44,22 @@ export async function enrol(
   return { user, device, keys, client };
 }
 
+/** Ends a device at a time, as an administrator on the host does. */
+export async function expireDevice(postern: Postern, id: string, at: Date): Promise<void> {
+  await runHere(postern, ['device', 'expire', '--id', id, '--at', at.toISOString()]);
+}
+
 /** Shuts a user out, or lets them in, as an administrator on the host does. */
 export async function setDisabled(
-  { host, environment }: Postern,
+  postern: Postern,
   verb: 'disable' | 'enable',
   email: string,
 ): Promise<void> {
+  await runHere(postern, ['user', verb, '--email', email]);
+}
+
+async function runHere({ host, environment }: Postern, command: string[]): Promise<void> {
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
-  const words = [process.execPath, MAIN, 'user', verb, '--email', email];
+  const words = [process.execPath, MAIN, ...command];
   await host.run('env', '-i', ...variables, ...words);
 }

@@ -39,6 +39,7 @@ export function watchedWith(
       turnsMs: 1_500,
       lastTurnMs: 1_000,
       isFailing: false,
+      isClosed: false,
     }),
     presence: () => ({
       connected: 1,

@@ -106,6 +106,8 @@ export function* reconcilerMetrics(
     yield sample(name('last_success_seconds'), '', work.lastTurnMs / 1_000);
   const failing = 'Whether the data plane cannot follow the database.';
   yield single(name('failing'), 'gauge', failing, flag(work.isFailing));
+  const closed = 'Whether no packet passes, because the database is away for too long.';
+  yield single('wg_gateway_database_away', 'gauge', closed, flag(work.isClosed));
   const byTable = { devices: 0, rules: 0 };
   for (const { table } of problems()) byTable[table] += 1;
   const rows = 'Rows that cannot be obeyed as they stand.';

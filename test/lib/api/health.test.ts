@@ -18,6 +18,7 @@ test('readyz says whether the gateway serves, and why not', async (t) => {
     'starting',
     'draining',
     'database_unavailable',
+    'database_away',
     'data_plane_down',
   ] as const) {
     readiness = { status, tun: null, masquerade: false };

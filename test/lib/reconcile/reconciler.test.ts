@@ -257,7 +257,12 @@ for (const kind of databaseKinds()) {
     await until(async () => gone.length > 0);
     t.deepEqual(gone, [device.public_key]);
     const { turns, turnsMs, lastTurnMs, ...work } = reconciler.work;
-    t.deepEqual(work, { appliedRevision: revision, failures: 0, isFailing: false });
+    t.deepEqual(work, {
+      appliedRevision: revision,
+      failures: 0,
+      isFailing: false,
+      isClosed: false,
+    });
     t.true(turns >= 2 && turnsMs > 0 && Math.abs((lastTurnMs ?? 0) - Date.now()) < 10_000);
     const query = database.sequelize.query.bind(database.sequelize);
     database.sequelize.query = () => Promise.reject(new Error('away'));

@@ -1,6 +1,8 @@
 // Errors for people: clear words and the request's id, for programs JSON, whatever broke.
 
 import test from 'ava';
+import { ApiError } from '../../../lib/api/errors.ts';
+import type { Readiness } from '../../../lib/services.ts';
 import { openServer } from '../../support/server.ts';
 import { addPerson, Visitor } from '../../support/visitor.ts';
 
@@ -48,6 +50,27 @@ test('whoever is signed in stays so on the page of an error', async (t) => {
   t.regex(shown.text, /ann@example\.com/);
   t.true(visitor.cookies.has('postern-session'));
   t.false(visitor.cookies.has('postern-visitor'));
+});
+
+test('where no device passes, the page does not say that devices are served', async (t) => {
+  let status: Readiness['status'] = 'database_unavailable';
+  const services = { readiness: () => ({ status, tun: null, masquerade: false }) };
+  const server = await openServer(t, 'sqlite', {}, services);
+  server.server.route({
+    method: 'GET',
+    path: '/away',
+    options: { auth: false },
+    handler: () => {
+      throw new ApiError('service_unavailable');
+    },
+  });
+  const visitor = new Visitor(server);
+  t.regex((await visitor.get('/away')).text, /devices are served meanwhile/);
+  status = 'database_away';
+  const page = await visitor.get('/away');
+  t.is(page.status, 503);
+  t.regex(page.text, /lets no device through/);
+  t.notRegex(page.text, /served meanwhile/);
 });
 
 test('without a database there is a page all the same', async (t) => {

@@ -64,13 +64,20 @@ test('the reconciler says how far it is and how it does', (t) => {
     ['wg_gateway_reconciler_failing', 0, {}],
     ['wg_gateway_reconciler_problems', 1, { table: 'rules' }],
     ['wg_gateway_reconciler_problems', 0, { table: 'devices' }],
+    ['wg_gateway_database_away', 0, {}],
     ['wg_gateway_sampler_failing', 0, {}],
   ] as const)
     t.is(valueOf(families, name, labels), value, name);
-  const fresh = { ...watchedWith().reconciler(), lastTurnMs: null, isFailing: true };
+  const fresh = {
+    ...watchedWith().reconciler(),
+    lastTurnMs: null,
+    isFailing: true,
+    isClosed: true,
+  };
   const failing = read(reconcilerMetrics(watchedWith([], { reconciler: () => fresh }), () => []));
   t.is(valueOf(failing, 'wg_gateway_reconciler_last_success_seconds'), undefined);
   t.is(valueOf(failing, 'wg_gateway_reconciler_failing'), 1);
+  t.is(valueOf(failing, 'wg_gateway_database_away'), 1);
 });
 
 test('devices that come and go are counted', (t) => {

@@ -1,0 +1,65 @@
+// A device goes on after its end, or after it was shut out elsewhere, because the gateway cannot
+// reach its database: somebody hangs it, or cuts the way to it.
+
+import { randomBytes } from 'node:crypto';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { enrol, expireDevice, type Person } from '../e2e/people.ts';
+import { openDoor, urlThrough } from '../support/door.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
+import { Postern, until } from '../support/postern.ts';
+import { buildTopology, canPing, GATEWAY4, GATEWAY4_BOB, LAN4 } from '../support/topology.ts';
+
+const API_NETWORK = '10.255.93';
+const AWAY_LIMIT_S = 20;
+
+test.serial('neither an end nor the limit waits for a database that hangs', async (t) => {
+  t.timeout(120_000);
+  const mariadb = await startMariadb();
+  await runOnServer(mariadb.url, 'CREATE DATABASE gone');
+  const topology = await buildTopology('ae', API_NETWORK);
+  const door = await openDoor(`${API_NETWORK}.1`, Number(new URL(mariadb.url).port));
+  try {
+    const postern = new Postern(topology.gateway, `${API_NETWORK}.2`, {
+      DATABASE_URL: urlThrough(mariadb.url, `${API_NETWORK}.1`, door, 'gone'),
+      DATABASE_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      DATABASE_AWAY_LIMIT: String(AWAY_LIMIT_S),
+    });
+    await postern.start();
+    const [alice, bob] = [
+      await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`),
+      await enrol(postern, topology.bob, 'b@example.test', `${GATEWAY4_BOB}:51820`),
+    ];
+    const passes = ({ client }: Person): Promise<boolean> => canPing(client.host, LAN4, 1);
+    t.true((await passes(alice)) && (await passes(bob)));
+    // The command is another process, and the gateway reads each second what it wrote.
+    const endsAt = Date.now() + 10_000;
+    await expireDevice(postern, alice.device.id, new Date(endsAt));
+    await sleep(2_000);
+    t.true(await passes(alice));
+    process.kill(mariadb.pid, 'SIGSTOP');
+    try {
+      await sleep(endsAt + 1_000 - Date.now());
+      t.false(await passes(alice), 'its end has come');
+      t.true(await passes(bob));
+      await until(
+        'the limit is said',
+        async () => (await postern.readiness()).status === 'database_away',
+        (AWAY_LIMIT_S + 5) * 1_000,
+      );
+      t.false(await passes(bob));
+    } finally {
+      process.kill(mariadb.pid, 'SIGCONT');
+    }
+    await until('it is ready', async () => (await postern.readiness()).status === 'ready', 20_000);
+    t.true(await passes(bob), 'it goes on without a new handshake');
+    t.false(await passes(alice));
+    t.true((postern.drops()['database_away'] ?? 0) > 0);
+    await postern.stop();
+  } finally {
+    door.close();
+    await topology.network.remove();
+    await stopMariadb(mariadb);
+  }
+});
