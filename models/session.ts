@@ -39,6 +39,7 @@ export class Session extends Model<InferAttributes<Session>, InferCreationAttrib
   /** Where the sign-in came from. */
   declare address: CreationOptional<string | null>;
   declare user_agent: CreationOptional<string | null>;
+  /** When the person signed in; a session that continues another one keeps it. */
   declare inserted_at: Date;
   /** When the last request came, to the minute. */
   declare seen_at: Date;

@@ -25,6 +25,8 @@ export const IDLE_MS = 8 * 3_600_000;
 const SECOND_FACTOR_MS = 10 * 60_000;
 /** Sessions of one user; the one that was used least recently makes room. */
 export const SESSIONS_MAX = 20;
+/** Of those that wait for a second factor: whoever knows only a password ends no open session. */
+export const WAITING_MAX = 5;
 const USER_AGENT_CHARACTERS_MAX = 255;
 
 /** A session with its user. */
@@ -45,6 +47,8 @@ export interface Beginning {
   readonly state: SessionState;
   /** A local path. */
   readonly returnTo?: string | null;
+  /** When the person signed in, where this session continues another; now otherwise. */
+  readonly since?: Date | undefined;
 }
 
 /** The sessions of one server. */
@@ -99,14 +103,14 @@ export class Sessions {
    */
   async begin(
     request: Request,
-    { user, method, state, returnTo = null }: Beginning,
+    { user, method, state, returnTo = null, since }: Beginning,
     transaction: Transaction,
   ): Promise<string> {
     const { Session: sessions } = this.#database.models;
     const former = this.cookies.secretOf(request, 'session');
     if (former !== null)
       await sessions.destroy({ where: { sha256: hashSecret(former) }, transaction });
-    await this.#makeRoom(user.id, transaction);
+    await this.#makeRoom({ user_id: user.id, state }, transaction);
     const secret = newSecret();
     const now = new Date();
     await sessions.create(
@@ -118,7 +122,7 @@ export class Sessions {
         return_to: localPath(returnTo),
         address: request.app.address ?? null,
         user_agent: userAgentOf(request),
-        inserted_at: now,
+        inserted_at: since ?? now,
         seen_at: now,
       },
       { transaction },
@@ -146,23 +150,24 @@ export class Sessions {
     return found !== null && isAlive(found, Date.now()) ? found : null;
   }
 
-  async #makeRoom(userId: string, transaction: Transaction): Promise<void> {
+  /** Sessions of both states have room of their own. */
+  async #makeRoom(
+    where: { readonly user_id: string; readonly state: SessionState },
+    transaction: Transaction,
+  ): Promise<void> {
     const { Session: sessions } = this.#database.models;
     const kept = await sessions.findAll({
       attributes: ['id'],
-      where: { user_id: userId },
+      where,
       order: [
         ['seen_at', 'DESC'],
         ['id', 'DESC'],
       ],
-      limit: SESSIONS_MAX - 1,
+      limit: (where.state === 'open' ? SESSIONS_MAX : WAITING_MAX) - 1,
       transaction,
     });
     const ids = kept.map(({ id }) => id);
-    await sessions.destroy({
-      where: { user_id: userId, id: { [Op.notIn]: ids } },
-      transaction,
-    });
+    await sessions.destroy({ where: { ...where, id: { [Op.notIn]: ids } }, transaction });
   }
 
   /** Never fails and is not waited for, as the use of a token is noted. */

@@ -35,6 +35,8 @@ export interface SignedIn {
   readonly method: string;
   /** Of a password: what it was compared with. */
   readonly passwordHash?: string;
+  /** When the person proved who they are, where that was before now: at a provider. */
+  readonly since?: Date | undefined;
   /** The page that was asked for before signing in; anything that is no local path is ignored. */
   readonly returnTo?: string | null;
 }
@@ -80,7 +82,7 @@ export async function completeSignIn(
   context: SignInContext,
   request: Request,
   h: ResponseToolkit,
-  { userId, method, passwordHash, returnTo = null }: SignedIn,
+  { userId, method, passwordHash, since, returnTo = null }: SignedIn,
 ): Promise<ResponseObject> {
   const { database } = context.services;
   const { result, revision } = await writeTransaction(database, async (transaction) => {
@@ -91,7 +93,14 @@ export async function completeSignIn(
     actAs(transaction, { ...originOf(request), ...actorOf(user) });
     const isFactorWanted = await hasSecondFactor(database, user.id, transaction);
     const state = isFactorWanted ? 'second factor' : 'open';
-    const beginning = { user, method, state, returnTo } as const;
+    // A second factor is shown now, whenever the first was.
+    const beginning = {
+      user,
+      method,
+      state,
+      returnTo,
+      ...(isFactorWanted ? {} : { since }),
+    } as const;
     const secret = await context.sessions.begin(request, beginning, transaction);
     if (!isFactorWanted) await noteSignIn(user, method, transaction);
     return { secret, isFactorWanted };

@@ -29,6 +29,7 @@ import { signInPages } from './pages/sign-in.ts';
 import { userDevicePages } from './pages/user-devices.ts';
 import { userPages } from './pages/user.ts';
 import { usersPages } from './pages/users.ts';
+import { askForRecentSignIn } from './recent.ts';
 import type { Web } from './web.ts';
 
 /** Makes the pages of one concern. */
@@ -67,6 +68,7 @@ export const webPages: Plugin<Web> = {
     new BrowserBinding(web.services.config.externalUrl).register(server);
     judgeForms(server, web);
     guardPages(server, web);
+    askForRecentSignIn(server, web);
     // Streams that go on would keep the server from its end.
     server.ext('onPreStop', () => web.live.close());
     server.route([...assetRoutes(web.pages.assets), logoRoute(web.recall)]);

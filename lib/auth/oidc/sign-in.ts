@@ -41,6 +41,8 @@ export interface OidcContext {
 export interface OidcProof {
   readonly account: ProvenAccount;
   readonly tokens: ProviderTokens;
+  /** When the person signed in at the provider, where it says so. */
+  readonly since: Date | undefined;
   /** The page that was asked for before. */
   readonly returnTo: string | null;
 }
@@ -67,6 +69,8 @@ export async function beginOidc(context: OidcContext, beginner: Beginner): Promi
     code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     access_type: 'offline',
+    // Who is signed in already proves themselves again, as SAML's ForceAuthn asks for.
+    ...(beginner.userId === null ? {} : { max_age: '0' }),
   });
   const secrets = { nonce, verifier };
   await keepRequest(database, {
@@ -111,6 +115,7 @@ export async function finishOidc(
     return {
       account: accountOf(provider.id, idClaims, claims),
       tokens: tokensOf(answer.refresh_token, answer.id_token),
+      since: timeOf(idClaims.auth_time),
       returnTo: request.secrets.returnTo ?? null,
     };
   } catch (error) {
@@ -154,6 +159,13 @@ function accountOf(
 function verdictOf(verified: unknown): boolean | null {
   if (verified === undefined || verified === null) return null;
   return verified === true || verified === 'true';
+}
+
+/** A time of a claim; undefined for what is none, or lies ahead. */
+function timeOf(seconds: unknown): Date | undefined {
+  if (typeof seconds !== 'number' || !(seconds >= 0)) return undefined;
+  const ms = seconds * 1_000;
+  return ms <= Date.now() ? new Date(ms) : undefined;
 }
 
 /** What is worth keeping of a token response. */

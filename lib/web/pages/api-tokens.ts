@@ -20,6 +20,7 @@ import {
 } from '../../auth/tokens.ts';
 import { attempt } from '../attempt.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import { inOrder, PAGE_RECORDS, pagesAround, searchedIn } from '../searched.ts';
 import type { Web } from '../web.ts';
@@ -45,11 +46,16 @@ const tokenForm: readonly Section[] = [
 export function apiTokenPages(web: Web): ServerRoute[] {
   return [
     adminPage('GET', TOKENS, (request, h) => showTokens(web, request, h)),
-    adminPage('GET', `${TOKENS}/new`, (request, h) =>
-      showForm(web, request, h, typedFrom({ days: DEFAULT_DAYS }, tokenForm)),
+    recently(
+      adminPage('GET', `${TOKENS}/new`, (request, h) =>
+        showForm(web, request, h, typedFrom({ days: DEFAULT_DAYS }, tokenForm)),
+      ),
     ),
-    adminPage('POST', `${TOKENS}/new`, (request, h) => addToken(web, request, h)),
-    adminPage('POST', `${TOKENS}/{id}/revoke`, (request, h) => revoke(web, request, h)),
+    recently(adminPage('POST', `${TOKENS}/new`, (request, h) => addToken(web, request, h))),
+    recently(
+      adminPage('POST', `${TOKENS}/{id}/revoke`, (request, h) => revoke(web, request, h)),
+      TOKENS,
+    ),
   ];
 }
 

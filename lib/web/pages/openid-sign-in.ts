@@ -42,6 +42,7 @@ export function openidPages(web: Web): ServerRoute[] {
         authority: oidcAuthority(provider).authority,
       },
       tokens: { kept: proof.tokens, refreshAt: nextRefresh(new Date()) },
+      since: proof.since,
       returnTo: proof.returnTo,
     });
   };

@@ -99,17 +99,19 @@ export class ProviderSignIn {
       readonly account: ProvenAccount;
       readonly rules: ProvisionRules;
       readonly tokens?: NonNullable<ProvisionContext['tokens']>;
+      /** When the person signed in there, if that is known. */
+      readonly since?: Date | undefined;
       readonly returnTo: string | null;
     },
   ): Promise<ResponseObject> {
-    const { account, rules, tokens, returnTo } = proof;
+    const { account, rules, tokens, since, returnTo } = proof;
     const { userId } = await provisionUser(this.#web.services.database, account, rules, {
       origin: originOf(request),
       now: new Date(),
       ...(tokens === undefined ? {} : { tokens }),
     });
     const method = methodOf(this.#kind, account.provider_id);
-    return completeSignIn(this.#web, request, h, { userId, method, returnTo });
+    return completeSignIn(this.#web, request, h, { userId, method, since, returnTo });
   }
 
   #shown(request: Request, error: unknown): unknown {

@@ -23,6 +23,7 @@ import {
   TRUSTED,
   tryEntry,
 } from '../provider-form.ts';
+import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import { changeSettings, fixedSentence, settingTabs } from '../settings.ts';
 import type { Web } from '../web.ts';
@@ -64,7 +65,7 @@ export function providerPages(web: Web): ServerRoute[] {
           takesMetadata,
         ),
         adminPage('POST', `${base}/{id}/delete`, (request, h) => remove(web, form, request, h)),
-      ];
+      ].map((route) => recently(route, route.path.endsWith('/delete') ? PROVIDERS : null));
     }),
   ];
 }

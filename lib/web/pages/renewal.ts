@@ -1,5 +1,6 @@
-// Signing in again while signed in, which renews the VPN session: by the way by which the person
-// signed in, and back to where they were. api.md, section 8.
+// Signing in again while signed in, which renews the VPN session and allows what asks for a recent
+// sign-in: by the way by which the person signed in, and back to where they were. api.md,
+// section 8.
 
 import type { ServerRoute } from '@hapi/hapi';
 import { LOCAL_METHOD } from '../../auth/local.ts';
@@ -23,6 +24,7 @@ export function renewalPages(web: Web): ServerRoute[] {
       const isAny = !wasLocal && own.length === 0;
       return web.pages.show(request, h, 'sign-in-again', {
         title: 'Sign in again',
+        isForChange: request.query['why'] === 'recent',
         returnTo,
         isLocalOn: wasLocal || (isAny && isLocal),
         providers: isAny ? all : own,

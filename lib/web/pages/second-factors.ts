@@ -1,5 +1,6 @@
-// A user's second factors: setting an authenticator up, removing one, new recovery codes. Whatever
-// weakens the account asks for a code, so that a browser that somebody left open is not enough.
+// A user's second factors: setting an authenticator up, removing one, new recovery codes. All of it
+// asks for a recent sign-in, and whatever weakens the account for a code too, so that a browser
+// that somebody left open is not enough.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { renderSVG } from 'uqr';
@@ -23,6 +24,7 @@ import {
   stepOf,
 } from '../../auth/second-factors.ts';
 import { textOf } from '../forms.ts';
+import { recently } from '../recent.ts';
 import { page } from '../route.ts';
 import type { Web } from '../web.ts';
 import { BAD_CODE, codesOf } from './second-factor.ts';
@@ -36,7 +38,7 @@ const TOO_MANY = `${FACTORS_MAX} second factors are the most; remove one first`;
 /** The routes of second factors. */
 export function secondFactorsPages(web: Web): ServerRoute[] {
   const base = '/user_account';
-  return [
+  const routes = [
     page('GET', `${base}/register_mfa`, (request, h) => showEnrolment(web, request, h)),
     page('POST', `${base}/register_mfa`, (request, h) => enrol(web, request, h)),
     page('GET', `${base}/second_factors/{id}/remove`, (request, h) =>
@@ -46,6 +48,7 @@ export function secondFactorsPages(web: Web): ServerRoute[] {
     page('GET', `${base}/recovery_codes`, (request, h) => askForCode(web, request, h, renewal, {})),
     page('POST', `${base}/recovery_codes`, (request, h) => renew(web, request, h)),
   ];
+  return routes.map((route) => recently(route));
 }
 
 /** Something for which a code is asked. */
@@ -187,7 +190,7 @@ async function changeFactors<T>(
   write: (user: User, transaction: Transaction) => Promise<T | null>,
 ): Promise<T | null> {
   const { models } = web.services.database;
-  const { method = LOCAL_METHOD } = request.app.session ?? {};
+  const { method = LOCAL_METHOD, inserted_at: since } = request.app.session ?? {};
   const done = await web.writes.run(request, {
     judge: async (transaction) => {
       const id = actorId(request);
@@ -203,7 +206,7 @@ async function changeFactors<T>(
       const result = await write(user, transaction);
       if (result === null) return null;
       await models.Session.destroy({ where: { user_id: user.id }, transaction });
-      const beginning = { user, method, state: 'open' } as const;
+      const beginning = { user, method, state: 'open', since } as const;
       return { result, secret: await web.sessions.begin(request, beginning, transaction) };
     },
   });

@@ -20,6 +20,7 @@ import { switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
 import { actorId } from '../../auth/index.ts';
 import { attempt, faultLine } from '../attempt.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import type { Web } from '../web.ts';
 import { methodOf, passwordSection, ROLES, userBadge } from './users.ts';
@@ -43,12 +44,19 @@ export function userPages(web: Web): ServerRoute[] {
   const users = new Users(web);
   return [
     adminPage('GET', USER, (request, h) => showUser(web, request, h)),
-    adminPage('POST', USER, (request, h) => changeUser(web, users, request, h)),
-    adminPage('POST', `${USER}/enable`, (request, h) => switchUser(web, request, h, true)),
-    adminPage('POST', `${USER}/disable`, (request, h) => switchUser(web, request, h, false)),
-    adminPage('POST', `${USER}/reset_second_factors`, (request, h) =>
-      resetFactors(web, request, h),
+    recently(adminPage('POST', USER, (request, h) => changeUser(web, users, request, h))),
+    recently(
+      adminPage('POST', `${USER}/enable`, (request, h) => switchUser(web, request, h, true)),
+      USER,
     ),
+    recently(
+      adminPage('POST', `${USER}/reset_second_factors`, (request, h) =>
+        resetFactors(web, request, h),
+      ),
+      USER,
+    ),
+    // These two only take rights away, which may be urgent.
+    adminPage('POST', `${USER}/disable`, (request, h) => switchUser(web, request, h, false)),
     adminPage('POST', `${USER}/delete`, (request, h) => removeUser(web, users, request, h)),
   ];
 }

@@ -8,6 +8,7 @@ import { Users } from '../../api/v0/users.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { attempt } from '../attempt.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import { inOrder, PAGE_RECORDS, pagesAround, searchedIn } from '../searched.ts';
 import type { Web } from '../web.ts';
@@ -52,10 +53,12 @@ export function usersPages(web: Web): ServerRoute[] {
   const users = new Users(web);
   return [
     adminPage('GET', USERS, (request, h) => showUsers(web, request, h)),
-    adminPage('GET', `${USERS}/new`, (request, h) =>
-      showNew(web, request, h, typedFrom({ role: 'unprivileged' }, newUser)),
+    recently(
+      adminPage('GET', `${USERS}/new`, (request, h) =>
+        showNew(web, request, h, typedFrom({ role: 'unprivileged' }, newUser)),
+      ),
     ),
-    adminPage('POST', `${USERS}/new`, (request, h) => addUser(web, users, request, h)),
+    recently(adminPage('POST', `${USERS}/new`, (request, h) => addUser(web, users, request, h))),
   ];
 }
 

@@ -1,7 +1,7 @@
 // Sessions: how long they live, what ends them, and that a browser cannot bring one of its own.
 
 import test from 'ava';
-import { IDLE_MS, maySignIn, SESSIONS_MAX } from '../../../lib/auth/sessions.ts';
+import { IDLE_MS, maySignIn, SESSIONS_MAX, WAITING_MAX } from '../../../lib/auth/sessions.ts';
 import { hashSecret, newSecret } from '../../../lib/auth/browser-cookies.ts';
 import { removeUser, type User, writeTransaction } from '../../../models/index.ts';
 import { databaseKinds } from '../../support/databases.ts';
@@ -121,6 +121,19 @@ for (const kind of databaseKinds()) {
     for (let n = 0; n < SESSIONS_MAX; n += 1) await signedIn(server);
     t.is(await server.database.models.Session.count(), SESSIONS_MAX);
     t.false(await isIn(first));
+  });
+
+  test(`${kind}: sign-ins that wait for a second factor end no open session`, async (t) => {
+    const server = await openServer(t, kind);
+    const { id } = await addPerson(server.database, EMAIL);
+    const { SecondFactor, Session } = server.database.models;
+    const owner = await signedIn(server);
+    const factor = { user_id: id, name: 'phone', secret: 'JBSWY3DPEHPK3PXP', last_step: 0 };
+    await SecondFactor.create({ ...factor, inserted_at: new Date() });
+    await age(server, 120_000);
+    for (let n = 0; n < SESSIONS_MAX + 1; n += 1) await signedIn(server);
+    t.true(await isIn(owner), 'who knows only the password ends nothing');
+    t.is(await Session.count({ where: { state: 'second factor' } }), WAITING_MAX);
   });
 
   test(`${kind}: an id that a browser was given before signing in opens nothing`, async (t) => {

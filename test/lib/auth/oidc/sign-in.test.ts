@@ -342,3 +342,24 @@ test('nothing that a provider sent stands in what is logged', async (t) => {
   t.false(`${error?.message} ${error?.text} ${error?.detail}`.includes('secret-text'));
   t.is(error?.cause, undefined);
 });
+
+test('who is signed in already is asked to prove themselves again', async (t) => {
+  const { context, idp } = await open(t);
+  const asked = async (userId: string | null) =>
+    new URL(await beginOidc(context, { ...beginner, userId })).searchParams.get('max_age');
+  t.is(await asked(null), null);
+  t.is(await asked('00000000-0000-4000-8000-000000000000'), '0');
+  t.truthy(idp.origin);
+});
+
+test('when somebody signed in at the provider is known where it says so', async (t) => {
+  const { idp, signIn } = await open(t);
+  const seconds = Math.floor(Date.now() / 1_000);
+  const since = async (auth_time: unknown): Promise<Date | undefined> => {
+    idp.bent.claims = { auth_time };
+    return (await signIn()).since;
+  };
+  t.deepEqual(await since(seconds - 600), new Date((seconds - 600) * 1_000));
+  t.is(await since(undefined), undefined);
+  t.is(await since(seconds + 600), undefined, 'a clock that is ahead makes nothing more recent');
+});
