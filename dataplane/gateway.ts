@@ -9,7 +9,7 @@ import {
   Worker,
 } from 'node:worker_threads';
 import { MAX_LET_GO_PER_COMMAND } from './constants.ts';
-import type { Amendment, GatewayConfig, NetworkConfig, Sample } from './contract.ts';
+import type { Amendment, GatewayConfig, Sample } from './contract.ts';
 import {
   closeDescriptors,
   type Descriptors,
@@ -20,13 +20,10 @@ import {
   reopenTun,
 } from './descriptors.ts';
 import { type Change, isEmpty, Standing } from './diff.ts';
+import { Egress } from './egress.ts';
 import { buffersOf } from './filter/compile.ts';
-import {
-  enableForwarding,
-  loadMasquerade,
-  readLocalAddresses,
-  removeMasquerade,
-} from './io/system.ts';
+import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
+import { readLocalAddresses } from './io/system.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
 import { WholeSample } from './sample.ts';
@@ -41,6 +38,8 @@ export interface GatewayFacts {
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
   readonly masquerade: boolean;
+  /** The kernel's table of connections, which masquerading needs; null where there is none. */
+  readonly connections: TableFill | null;
   /** False while the worker does not answer or is being started again, or without its TUN. */
   readonly alive: boolean;
 }
@@ -114,7 +113,8 @@ class Shell implements Gateway {
   #alive = false;
   #obeysAll = false;
   #closing = false;
-  #masquerade = false;
+  readonly #egress: Egress;
+  readonly #kernelCounts: KernelCounts;
   #isTunGone = false;
   /** Why there is no worker again yet, as it was told last. */
   #restartFault = '';
@@ -136,6 +136,11 @@ class Shell implements Gateway {
     this.#options = options;
     this.#system = system;
     this.#listenPort = system.listenPort;
+    this.#egress = new Egress(options);
+    this.#kernelCounts = new KernelCounts({
+      listenPort: () => this.#listenPort,
+      masqueraded: () => (this.#egress.isMasqueraded ? options.interfaceName : null),
+    });
   }
 
   get facts(): GatewayFacts {
@@ -143,7 +148,8 @@ class Shell implements Gateway {
       engine: this.#system.engine,
       listenPort: this.#listenPort,
       tun: this.#system.tun >= 0 && !this.#isTunGone ? this.#options.interfaceName : null,
-      masquerade: this.#masquerade,
+      masquerade: this.#egress.isMasqueraded,
+      connections: this.#kernelCounts.fill,
       alive: this.#alive && this.#obeysAll && !this.#isTunGone && this.#silentMs() < SILENT_MS,
     };
   }
@@ -356,7 +362,8 @@ class Shell implements Gateway {
       this.#totals.add(report.sample.peers, this.#standing.peers, Date.now());
       whole.add(report.sample);
     }
-    return whole.sample;
+    const { sample } = whole;
+    return { ...sample, drops: { ...sample.drops, ...this.#kernelCounts.drops } };
   }
 
   peers(): Iterable<PeerTotals> {
@@ -407,27 +414,10 @@ class Shell implements Gateway {
     }
   }
 
-  /** Forwarding and masquerading; what is missing is a warning, not a failure. */
+  /** Without a TUN nothing leaves. */
   async openEgress(): Promise<void> {
-    if (this.#system.tun < 0) return;
-    const { ipv4, ipv6, forwarding, log } = this.#options;
-    if (forwarding === 'auto') {
-      const faults = enableForwarding({ ipv4: ipv4 !== null, ipv6: ipv6 !== null });
-      for (const fault of faults) log('warn', fault);
-    }
-    const networks = this.#masqueradedNetworks();
-    if (networks.length === 0) return;
-    const { interfaceName, egressInterface } = this.#options;
-    const fault = await loadMasquerade({ interfaceName, networks, egressInterface });
-    this.#masquerade = fault === null;
-    if (fault !== null) log('warn', fault);
-  }
-
-  #masqueradedNetworks(): NetworkConfig[] {
-    const { ipv4, ipv6, masqueradeIpv4, masqueradeIpv6 } = this.#options;
-    return [masqueradeIpv4 ? ipv4 : null, masqueradeIpv6 ? ipv6 : null].filter(
-      (network) => network !== null,
-    );
+    if (this.#system.tun >= 0) await this.#egress.open();
+    void this.#kernelCounts.look();
   }
 
   async close(): Promise<void> {
@@ -435,10 +425,12 @@ class Shell implements Gateway {
     this.#closing = true;
     clearInterval(this.#watch);
     await this.#uapi?.close();
-    if (this.#masquerade) await removeMasquerade(this.#options.interfaceName);
     for (const pending of [...this.#pending.values(), ...this.#orphaned]) pending.reject(closed());
     await this.#stopWorker();
     closeDescriptors(this.#system);
+    // After the last packet, which would leave with the address of its device.
+    await this.#egress.close();
+    await this.#kernelCounts.stop();
   }
 
   async #stopWorker(): Promise<void> {

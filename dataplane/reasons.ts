@@ -67,6 +67,12 @@ const names = [
   'tun_read_failed',
   'udp_send_failed',
   'udp_receive_failed',
+  // Counted by the kernel (io/kernel-counts.ts): datagrams for which the socket had no room,
+  'udp_socket_full',
+  // packets of devices that masquerading cannot translate, which would leave as they are,
+  'kernel_untranslatable',
+  // and connections of a device that has as many in the kernel's table as it may.
+  'kernel_too_many_flows',
   // Our own faults: an exception in the packet path.
   'internal_error',
 ] as const;

@@ -217,7 +217,7 @@ const DATAPLANE_FLOORS: [RegExp, number][] = [
   [/^dataplane\/pipeline\.ts$/, 5],
   [/^dataplane\/native\//, 5],
   [/^dataplane\/io\//, 6],
-  [/^dataplane\/(descriptors|gateway|worker|index)\.ts$/, 7],
+  [/^dataplane\/(descriptors|egress|gateway|worker|index)\.ts$/, 7],
   [/^dataplane\/memory\//, 8],
 ];
 

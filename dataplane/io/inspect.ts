@@ -12,7 +12,8 @@ import { loadAddon } from '../native/index.ts';
 import { formatAddress } from '../wire/address.ts';
 import { findObstacles, type Obstacle, type TunnelPath } from './foreign-rules.ts';
 import { runNft } from './nft.ts';
-import { readSysctl, SYSCTL, tryMasquerade } from './system.ts';
+import { tryMasquerade } from './masquerade.ts';
+import { readSysctl, SYSCTL } from './system.ts';
 
 /** What was found out about one thing. */
 export interface Finding {

@@ -1,75 +1,10 @@
-// What the host must do so that a LAN behind the gateway can answer: forward, and masquerade. One
-// nft table, loaded and removed in one transaction each; IP forwarding switched on where it is off.
-// Where rights or tools are missing it says what to do; the gateway runs all the same.
+// What the host must do so that packets of devices go further: IP forwarding, switched on where it
+// is off. Where rights are missing it says what to do; the gateway runs all the same.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { formatAddress, parseAddress } from '../wire/address.ts';
-import type { NetworkConfig } from '../contract.ts';
-import { runNft } from './nft.ts';
-
-/** Which networks leave with the gateway's address, and where. */
-export interface Masquerade {
-  readonly interfaceName: string;
-  readonly networks: readonly NetworkConfig[];
-  /** Only by this interface, null: by any but the TUN. */
-  readonly egressInterface: string | null;
-}
-
-/** Loads the table; resolves to what is wrong and how to mend it, or null. */
-export async function loadMasquerade(masquerade: Masquerade): Promise<string | null> {
-  const fault = await nft(scriptOf(masquerade));
-  if (fault === null) return null;
-  return (
-    `masquerading is off, so only networks that know a way back to the devices will answer: ${fault}. ` +
-    'Install nftables and run as root or with CAP_NET_ADMIN, or set WIREGUARD_IPV4_MASQUERADE and WIREGUARD_IPV6_MASQUERADE to false'
-  );
-}
-
-/** Whether the table could be loaded: resolves to a fault or null, and changes nothing. */
-export async function tryMasquerade(masquerade: Masquerade): Promise<string | null> {
-  const answer = await runNft(['--check', '-f', '-'], scriptOf(masquerade));
-  return 'fault' in answer ? answer.fault : null;
-}
-
-function scriptOf(masquerade: Masquerade): string {
-  const table = tableName(masquerade.interfaceName);
-  const out =
-    masquerade.egressInterface === null
-      ? `oifname != "${masquerade.interfaceName}"`
-      : `oifname "${masquerade.egressInterface}"`;
-  const rules = masquerade.networks.map((network) => {
-    const family = network.network.length === 4 ? 'ip' : 'ip6';
-    return `    ${out} ${family} saddr ${formatAddress(network.network)}/${network.prefixBits} masquerade`;
-  });
-  return `add table inet ${table}
-delete table inet ${table}
-table inet ${table} {
-  chain postrouting {
-    type nat hook postrouting priority srcnat; policy accept;
-${rules.join('\n')}
-  }
-}
-`;
-}
-
-/** Removes the table; resolves to a fault or null. A table that is not there is no fault. */
-export function removeMasquerade(interfaceName: string): Promise<string | null> {
-  const table = tableName(interfaceName);
-  return nft(`add table inet ${table}\ndelete table inet ${table}\n`);
-}
-
-/** nft's names are letters, digits and underscores; an interface's may hold more. */
-function tableName(interfaceName: string): string {
-  return `postern_${interfaceName.replaceAll(/[^A-Za-z0-9]/g, '_')}`;
-}
-
-/** Runs one transaction. */
-async function nft(script: string): Promise<string | null> {
-  const answer = await runNft(['-f', '-'], script);
-  return 'fault' in answer ? answer.fault : null;
-}
+import { parseAddress } from '../wire/address.ts';
 
 /** Where the kernel's settings of the network are. */
 export const SYSCTL = '/proc/sys/net';

@@ -46,6 +46,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       listenPort,
       tun: 'memory',
       masquerade: false,
+      connections: null,
       alive: true,
     };
     network.setGateway(this);

@@ -686,6 +686,7 @@ test.serial(
   (t) => {
     t.deepEqual(Object.keys(dataplane).sort(), [
       'GLOBAL_SCOPE',
+      'MAX_PEERS',
       'createGateway',
       'derivePublicKey',
       'formatAddress',

@@ -27,6 +27,7 @@ export function watchedWith(
       listenPort: 51_820,
       tun: null,
       masquerade: false,
+      connections: null,
       alive: true,
     }),
     peers: () => peers,

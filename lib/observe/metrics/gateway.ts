@@ -30,6 +30,17 @@ export function* factMetrics(
   yield single('wg_gateway_tun_up', 'gauge', 'Whether there is a TUN.', flag(tun !== null));
   const help = 'Whether what leaves is masqueraded.';
   yield single('wg_gateway_masquerade_up', 'gauge', help, flag(masquerade));
+  yield* connectionMetrics(facts?.connections ?? null);
+}
+
+/** The kernel's table of connections, of all of this host; absent where it tracks none. */
+function* connectionMetrics(connections: GatewayFacts['connections']): Generator<string> {
+  if (connections === null) return;
+  const { entries, max } = connections;
+  const used = "Connections in the kernel's table, which masquerading needs.";
+  yield single('wg_gateway_kernel_connections', 'gauge', used, entries);
+  const most = 'Connections that the table can hold; when it is full, new ones fail.';
+  yield single('wg_gateway_kernel_connections_max', 'gauge', most, max);
 }
 
 /** Packets that were refused, by reason; a reason that never occurred is 0. */

@@ -97,6 +97,11 @@ test('what runs and whether it serves', (t) => {
   t.is(valueOf(families, 'wireguard_device_info', { device: 'wg-postern', public_key: 'k' }), 1);
   for (const name of ['ready', 'data_plane_up', 'tun_up', 'masquerade_up'])
     t.is(valueOf(families, `wg_gateway_${name}`), 1, name);
+  t.is(valueOf(families, 'wg_gateway_kernel_connections'), undefined, 'none are tracked');
+  const connections = { entries: 12, max: 262_144 };
+  const tracked = read(factMetrics({ ...watchedWith().facts(), connections }, ready, about));
+  t.is(valueOf(tracked, 'wg_gateway_kernel_connections'), 12);
+  t.is(valueOf(tracked, 'wg_gateway_kernel_connections_max'), 262_144);
   const down = { status: 'draining', tun: null, masquerade: false } as const;
   for (const name of ['ready', 'data_plane_up', 'tun_up', 'masquerade_up'])
     t.is(valueOf(read(factMetrics(null, down, about)), `wg_gateway_${name}`), 0, name);

@@ -1,0 +1,161 @@
+// The kernel's part of the egress: one nft table, loaded and removed in one transaction each, that
+// gives what leaves the gateway's own address. It also keeps inside what the kernel cannot
+// translate, and bounds what one device may take of the kernel's table of connections.
+// Why: decisions/2026-11-23-kernel-table.md.
+
+import { MAX_FLOWS_PER_PEER, MAX_PEERS, TCP_CLOSED_MS, TCP_ESTABLISHED_MS } from '../constants.ts';
+import type { NetworkConfig } from '../contract.ts';
+import { formatAddress } from '../wire/address.ts';
+import { runNft } from './nft.ts';
+
+/** Which networks leave with the gateway's address, and where. */
+export interface Masquerade {
+  readonly interfaceName: string;
+  readonly networks: readonly NetworkConfig[];
+  /** Only by this interface, null: by any but the TUN. */
+  readonly egressInterface: string | null;
+}
+
+/** What loading the table came to. */
+export interface Loaded {
+  readonly isMasqueraded: boolean;
+  /** What is missing and how to mend it; null where nothing is. */
+  readonly fault: string | null;
+}
+
+/** What the table counts since it was loaded, in packets. */
+export interface MasqueradeCounts {
+  readonly untranslatable: number;
+  readonly tooManyFlows: number;
+}
+
+/** Loads the table. A kernel that cannot count connections masquerades all the same. */
+export async function loadMasquerade(masquerade: Masquerade): Promise<Loaded> {
+  const fault = await nft(scriptOf(masquerade, 'with limits'));
+  if (fault === null) return { isMasqueraded: true, fault };
+  const basicFault = await nft(scriptOf(masquerade, 'without limits'));
+  if (basicFault === null)
+    return {
+      isMasqueraded: true,
+      fault: `the kernel cannot bound how many connections one device has, so one device can fill its table: ${fault}. Load its modules: modprobe -a nft_connlimit nft_ct`,
+    };
+  return {
+    isMasqueraded: false,
+    fault:
+      `masquerading is off, so only networks that know a way back to the devices will answer: ${basicFault}. ` +
+      'Install nftables and run as root or with CAP_NET_ADMIN, or set WIREGUARD_IPV4_MASQUERADE and WIREGUARD_IPV6_MASQUERADE to false',
+  };
+}
+
+/** Whether the table could be loaded: resolves to a fault or null, and changes nothing. */
+export async function tryMasquerade(masquerade: Masquerade): Promise<string | null> {
+  const answer = await runNft(['--check', '-f', '-'], scriptOf(masquerade, 'with limits'));
+  return 'fault' in answer ? answer.fault : null;
+}
+
+/** Removes the table; resolves to a fault or null. A table that is not there is no fault. */
+export function removeMasquerade(interfaceName: string): Promise<string | null> {
+  const table = tableName(interfaceName);
+  return nft(`add table inet ${table}\ndelete table inet ${table}\n`);
+}
+
+/** Reads what the table has counted; null where it cannot be read. */
+export async function readMasqueradeCounts(
+  interfaceName: string,
+): Promise<MasqueradeCounts | null> {
+  const answer = await runNft([
+    '-j',
+    'list',
+    'counters',
+    'table',
+    'inet',
+    tableName(interfaceName),
+  ]);
+  if ('fault' in answer) return null;
+  const { nftables } = JSON.parse(answer.output) as {
+    nftables: readonly { counter?: { name: string; packets: number } }[];
+  };
+  const packets = new Map(nftables.map(({ counter }) => [counter?.name, counter?.packets ?? 0]));
+  return {
+    untranslatable: packets.get('untranslatable') ?? 0,
+    tooManyFlows: packets.get('too_many_flows') ?? 0,
+  };
+}
+
+type Limits = 'with limits' | 'without limits';
+
+function scriptOf(masquerade: Masquerade, limits: Limits): string {
+  const { interfaceName, networks, egressInterface } = masquerade;
+  const table = tableName(interfaceName);
+  const out =
+    egressInterface === null ? `oifname != "${interfaceName}"` : `oifname "${egressInterface}"`;
+  const from = networks.map(
+    ({ network, prefixBits }) =>
+      `${network.length === 4 ? 'ip' : 'ip6'} saddr ${formatAddress(network)}/${prefixBits}`,
+  );
+  const kept = from.map(
+    (source) =>
+      `    iifname "${interfaceName}" ${out} ${source} ct state { invalid, untracked } counter name "untranslatable" drop`,
+  );
+  return `add table inet ${table}
+delete table inet ${table}
+table inet ${table} {
+  counter untranslatable { }
+  counter too_many_flows { }
+${limits === 'with limits' ? limitsOf(interfaceName) : ''}
+  chain forward {
+    type filter hook forward priority filter; policy accept;
+${kept.join('\n')}
+  }
+  chain postrouting {
+    type nat hook postrouting priority srcnat; policy accept;
+${from.map((source) => `    ${out} ${source} masquerade`).join('\n')}
+  }
+}
+`;
+}
+
+/**
+ * The first packet of each connection from the tunnel is counted for its source; later ones of a
+ * connection that nobody answers are "new" to the kernel as well, and are let through here.
+ */
+function limitsOf(interfaceName: string): string {
+  const families = [
+    ['4', 'ip'],
+    ['6', 'ip6'],
+  ] as const;
+  const policy = `established : ${TCP_ESTABLISHED_MS / 1_000}, time_wait : ${TCP_CLOSED_MS / 1_000}`;
+  const parts = families.map(
+    ([number, family]) => `  set flows${number} {
+    type ipv${number}_addr; size ${MAX_PEERS}; flags dynamic;
+  }
+  ct timeout tcp${number} {
+    protocol tcp; l3proto ${family}; policy = { ${policy} };
+  }`,
+  );
+  const tooMany = `ct count over ${MAX_FLOWS_PER_PEER} } counter name "too_many_flows" drop`;
+  const rules = families.map(
+    ([number, family]) =>
+      `    add @flows${number} { ${family} saddr ${tooMany}
+    meta nfproto ipv${number} meta l4proto tcp ct timeout set "tcp${number}"`,
+  );
+  return `${parts.join('\n')}
+  chain opened {
+${rules.join('\n')}
+  }
+  chain prerouting {
+    type filter hook prerouting priority filter; policy accept;
+    iifname "${interfaceName}" ct state new ct status & confirmed == 0 goto opened
+  }`;
+}
+
+/** nft's names are letters, digits and underscores; an interface's may hold more. */
+function tableName(interfaceName: string): string {
+  return `postern_${interfaceName.replaceAll(/[^A-Za-z0-9]/g, '_')}`;
+}
+
+/** Runs one transaction. */
+async function nft(script: string): Promise<string | null> {
+  const answer = await runNft(['-f', '-'], script);
+  return 'fault' in answer ? answer.fault : null;
+}

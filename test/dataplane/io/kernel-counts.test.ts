@@ -1,0 +1,61 @@
+// What the kernel counts of our packets: losses of our own socket alone, and the last look stands
+// until the next one.
+
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import {
+  KernelCounts,
+  lossesIn,
+  readSocketLosses,
+  readTableFill,
+} from '../../../dataplane/io/kernel-counts.ts';
+
+const TABLE = `   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
+  127: 00000000:CA6C 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4711 2 0000000000000000 12
+  128: 0100007F:CA6D 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4712 2 0000000000000000 99
+  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
+ 1127: 00000000000000000000000000000000:CA6C 00000000000000000000000000000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4713 2 0000000000000000 3
+ 1129: 00000000000000000000000000000000:00CA 00000000000000000000000000000000:CA6C 07 00000000:00000000 00:00000000 00000000     0        0 4713 2 0000000000000000 7
+`;
+
+test('losses are those of the sockets of one port, of both families', (t) => {
+  t.is(lossesIn(TABLE, 0xca6c), 15);
+  t.is(lossesIn(TABLE, 0xca), 7);
+  t.is(lossesIn(TABLE, 4_711), 0);
+  t.is(lossesIn('', 51_820), 0);
+  t.is(lossesIn('a text of some other kind: 1:CA6C 2', 0xca6c), 0);
+});
+
+test('what a socket had no room for is seen at the next look, and stays until another one', async (t) => {
+  const socket = createSocket('udp4');
+  socket.bind({ address: '127.0.0.1', port: 0 });
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  const counts = new KernelCounts({ listenPort: () => port, masqueraded: () => null });
+  await counts.look();
+  t.deepEqual(counts.drops, {});
+  socket.setRecvBufferSize(2_048);
+  // Nobody reads while this runs: what comes meanwhile has to fit.
+  const { spawnSync } = await import('node:child_process');
+  const program = `
+    const socket = require('node:dgram').createSocket('udp4');
+    let left = 500;
+    const send = () => left-- > 0 ? socket.send(Buffer.alloc(1000), ${port}, '127.0.0.1', send) : socket.close();
+    send();`;
+  spawnSync(process.execPath, ['-e', program]);
+  await counts.look();
+  const lost = await readSocketLosses(port);
+  t.true(lost > 0 && lost <= 500, `${lost}`);
+  t.deepEqual(counts.drops, { udp_socket_full: lost });
+  await counts.stop();
+  socket.close();
+  await sleep(0);
+  t.deepEqual(counts.drops, { udp_socket_full: lost });
+});
+
+test('the table of connections is full to some part, or there is none', (t) => {
+  const fill = readTableFill();
+  t.true(fill === null || (fill.entries >= 0 && fill.max > 0));
+});

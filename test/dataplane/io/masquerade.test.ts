@@ -1,0 +1,93 @@
+// The nft table: without rights nothing throws, and what is missing is said with its mend; with
+// rights, in a namespace of its own, it holds what was asked for. What it does with packets is tried
+// by test/attacks/kernel-table.test.ts.
+
+import process from 'node:process';
+import test, { type ExecutionContext } from 'ava';
+import { command } from '../../support/namespaces.ts';
+import { withoutRights } from '../../support/without-rights.ts';
+
+const masquerade = `{
+  interfaceName: 'wg-postern.test',
+  networks: [
+    { network: new Uint8Array([10, 0, 0, 0]), prefixBits: 8, address: new Uint8Array(4) },
+    { network: new Uint8Array([0xfd, ...Array(15).fill(0)]), prefixBits: 106, address: new Uint8Array(16) },
+  ],
+  egressInterface: null,
+}`;
+
+test('masquerading that cannot be had says what that means and how to mend it', async (t) => {
+  const loaded = (await withoutRights(
+    t,
+    'masquerade',
+    `await module.loadMasquerade(${masquerade})`,
+  )) as { isMasqueraded: boolean; fault: string } | null;
+  const wanted =
+    /^masquerading is off, so .+: .+\. Install nftables and run as root .+WIREGUARD_IPV4_MASQUERADE/;
+  if (loaded !== null) {
+    t.false(loaded.isMasqueraded);
+    t.regex(loaded.fault, wanted);
+  } else t.pass();
+});
+
+test('a table that cannot be removed or read is a fault, not an exception', async (t) => {
+  const script = `[
+    await module.removeMasquerade('wg-postern.test'),
+    await module.readMasqueradeCounts('wg-postern.test'),
+  ]`;
+  const found = (await withoutRights(t, 'masquerade', script)) as unknown[] | null;
+  if (found !== null) {
+    t.is(typeof found[0], 'string');
+    t.is(found[1], null);
+  } else t.pass();
+});
+
+/** Runs a piece of script in a network namespace of its own; null where there are no rights. */
+async function withRights(t: ExecutionContext, script: string): Promise<unknown> {
+  if (process.getuid?.() !== 0) return null;
+  const url = new URL('../../../dataplane/io/masquerade.ts', import.meta.url).href;
+  const program = `import * as module from '${url}';
+import { runNft } from '${new URL('./nft.ts', url).href}';
+process.stdout.write(JSON.stringify(${script}));`;
+  try {
+    const node = [process.execPath, '--input-type=module', '-e', program] as const;
+    return JSON.parse((await command('unshare', '--net', ...node)).stdout) as unknown;
+  } catch (error) {
+    t.log('no namespace:', String(error).split('\n')[0]);
+    return null;
+  }
+}
+
+test('a table is loaded, read and removed, and a second one takes its place', async (t) => {
+  const found = await withRights(
+    t,
+    `[
+      await module.tryMasquerade(${masquerade}),
+      await module.loadMasquerade(${masquerade}),
+      await module.loadMasquerade(${masquerade}),
+      await module.readMasqueradeCounts('wg-postern.test'),
+      (await runNft(['list', 'table', 'inet', 'postern_wg_postern_test'])).output,
+      await module.removeMasquerade('wg-postern.test'),
+      (await runNft(['list', 'tables'])).output,
+    ]`,
+  );
+  if (found === null) {
+    t.pass();
+    return;
+  }
+  const [tried, first, second, counts, table, removed, tables] = found as unknown[];
+  const loaded = { isMasqueraded: true, fault: null };
+  t.deepEqual([tried, first, second], [null, loaded, loaded]);
+  t.deepEqual(counts, { untranslatable: 0, tooManyFlows: 0 });
+  for (const part of [
+    'ip saddr 10.0.0.0/8 masquerade',
+    'ip6 saddr fd00::/106 masquerade',
+    'ip6 saddr fd00::/106 ct state { invalid, untracked } counter name "untranslatable" drop',
+    'add @flows4 { ip saddr ct count over 4096 } counter name "too_many_flows" drop',
+    'add @flows6 { ip6 saddr ct count over 4096 }',
+  ])
+    t.true(String(table).includes(part), `${part} in ${String(table)}`);
+  // Other versions of nft write times with their units.
+  t.regex(String(table), /established : (7440|2h4m).*time_wait : 10/);
+  t.deepEqual([removed, tables], [null, '']);
+});
