@@ -6,6 +6,7 @@
 
 import Hapi, { type Server } from '@hapi/hapi';
 import { undeclaredLengths } from './api/body.ts';
+import { bodyBudget } from './api/body-budget.ts';
 import { clientAddress, parseRanges, standsForMany } from './api/client-address.ts';
 import { conventions } from './api/conventions.ts';
 import { docs } from './api/docs.ts';
@@ -70,6 +71,7 @@ export function createServer(services: Services): Server {
   answerClientErrors(listener, counters);
   void server.register({ plugin: conventions });
   void server.register({ plugin: undeclaredLengths });
+  void server.register({ plugin: bodyBudget, options: { counters } });
   void server.register({ plugin: clientAddress, options: services });
   void server.register({ plugin: throughTunnel, options: services });
   void server.register({ plugin: inForce, options: services });

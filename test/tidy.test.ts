@@ -28,6 +28,8 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'dataplane/memory/node.ts': 'test/dataplane/pipeline.test.ts',
   'dataplane/memory/surroundings.ts': 'test/dataplane/pipeline.test.ts',
   'dataplane/native/build.ts': 'test/dataplane/native/index.test.ts',
+  'lib/auth/saml/verifications.ts': 'test/lib/auth/saml/verifier.test.ts',
+  'lib/auth/saml/verifier-thread.ts': 'test/lib/auth/saml/verifier.test.ts',
   'lib/api/openapi/answers.ts': 'test/lib/api/openapi/document.test.ts',
   'lib/api/openapi/operations.ts': 'test/lib/api/openapi/document.test.ts',
   'models/migrations/write-latest.ts': 'test/models/migrations/latest.test.ts',

@@ -9,6 +9,7 @@ import { childrenOf, isNamed, parseXml, XmlError } from './saml/xml.ts';
 
 /** Greatest text that is parsed; real metadata has a few kilobytes. */
 export const METADATA_CHARACTERS_MAX = 1_048_576;
+const LIMITS = { characters: METADATA_CHARACTERS_MAX, tags: 10_000, attributes: 20_000 };
 
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata';
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
@@ -79,7 +80,7 @@ function refuse(message: string): never {
 
 function readXml(text: string): Element {
   try {
-    return parseXml(text, METADATA_CHARACTERS_MAX);
+    return parseXml(text, LIMITS);
   } catch (error) {
     if (error instanceof XmlError) refuse(error.message);
     throw error;

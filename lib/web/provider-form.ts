@@ -6,7 +6,7 @@ import type { OpenidConnectProvider, SamlIdentityProvider } from '../../models/i
 import type { Faults } from '../api/judge.ts';
 import { ProviderRefusal } from '../auth/identity/refusal.ts';
 import { tryOidcProvider, trySamlProvider, type Finding } from '../auth/identity/try-provider.ts';
-import { metadataOf } from '../auth/saml/service-provider.ts';
+import { metadataOf } from '../auth/saml/provider-metadata.ts';
 import { inputOf, type Section, type Typed } from './form.ts';
 import type { Web } from './web.ts';
 
@@ -190,10 +190,10 @@ export async function tryEntry(
  * Whose word a mark of trust believes: the entry alone could be pointed elsewhere. Null where the
  * entry leads to nobody.
  */
-export function authorityOf(entry: ProviderEntry): string | null {
+export async function authorityOf(entry: ProviderEntry): Promise<string | null> {
   if ('discovery_document_uri' in entry) return entry.discovery_document_uri;
   try {
-    return metadataOf(entry).entityId;
+    return (await metadataOf(entry)).entityId;
   } catch (error) {
     if (error instanceof ProviderRefusal) return null;
     throw error;

@@ -21,6 +21,7 @@ export const FIRST_ADMIN = { email: 'admin@example.com', password: 'correct hors
 
 /** A gateway that serves until its test ends. */
 export interface GatewayProcess {
+  readonly pid: number | undefined;
   /** Without a slash at its end. */
   readonly url: string;
   /** An administrator's API token. */
@@ -72,6 +73,7 @@ export async function startGateway(
   });
   await untilReady(url, () => (child.exitCode === null ? null : output));
   return {
+    pid: child.pid,
     url,
     token,
     environment,

@@ -4,14 +4,13 @@
 // Runs before the transaction, never inside it. api.md, section 7.
 
 import { isDeepStrictEqual } from 'node:util';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
 import {
   DiscoveryError,
   type DiscoveryLimits,
   fetchDiscoveryDocument,
 } from '../../auth/discovery.ts';
-import { samlMetadataFault } from '../../auth/saml-metadata.ts';
+import { metadataFaultOf } from '../../auth/saml/provider-metadata.ts';
 import { addFault, type FieldFaults, type Faults } from '../judge.ts';
 import { discoveryFault, metadataFault } from '../messages.ts';
 import type { ConfigurationValues, SamlValues } from './configuration.ts';
@@ -93,10 +92,8 @@ async function parseAll(
   const details = new Map<number, string>();
   const judged = entriesToJudge('saml_identity_providers', entries, present, faults);
   for (const [index, { metadata }] of judged) {
-    const fault = samlMetadataFault(metadata);
+    const fault = await metadataFaultOf(metadata);
     if (fault !== null) details.set(index, fault);
-    // Parsing takes a while, and others have requests too.
-    await nextTurn();
   }
   return details;
 }

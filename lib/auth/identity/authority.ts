@@ -6,7 +6,7 @@ import type {
   OpenidConnectProvider,
   SamlIdentityProvider,
 } from '../../../models/index.ts';
-import { metadataOf } from '../saml/service-provider.ts';
+import { metadataOf } from '../saml/provider-metadata.ts';
 
 /** Of an OpenID provider: the address of its discovery document. */
 export function oidcAuthority({
@@ -17,6 +17,7 @@ export function oidcAuthority({
 }
 
 /** Of a SAML provider: its entity id; throws ProviderRefusal where its metadata are unfit. */
-export function samlAuthority(provider: SamlIdentityProvider): Authority {
-  return { kind: 'saml', provider_id: provider.id, authority: metadataOf(provider).entityId };
+export async function samlAuthority(provider: SamlIdentityProvider): Promise<Authority> {
+  const { entityId } = await metadataOf(provider);
+  return { kind: 'saml', provider_id: provider.id, authority: entityId };
 }

@@ -2,6 +2,9 @@
 // the person in front of the browser. What a provider sent is never quoted: it may hold codes,
 // tokens and what strangers wrote. api.md, section 8.
 
+/** Whom a page blames: nobody (404), the sign-in (403), the provider (502) or us (503). */
+type Fault = 'nobody' | 'person' | 'provider' | 'gateway';
+
 /** What each reason tells the person, and whose fault it is. */
 const refusals = {
   unknown_provider: ['nobody', 'There is no such identity provider.'],
@@ -24,6 +27,7 @@ const refusals = {
     'provider',
     'The answer of the identity provider is not valid. An administrator finds the reason in the log.',
   ],
+  too_busy: ['gateway', 'Too many people sign in at this moment. Please try again.'],
   answer_used: ['person', 'This sign-in was used already. Please begin again.'],
   email_unverified: [
     'person',
@@ -38,7 +42,7 @@ const refusals = {
     'Error signing in: the identity provider does not vouch for this e-mail address. An administrator can mark the provider as trusted.',
   ],
   user_unknown: ['person', 'Error signing in: user not found and auto_create_users disabled'],
-} as const satisfies Record<string, readonly ['nobody' | 'person' | 'provider', string]>;
+} as const satisfies Record<string, readonly [Fault, string]>;
 
 /** Names what happened; a word of the code, never of a request. */
 export type RefusalReason = keyof typeof refusals;
@@ -49,8 +53,7 @@ export class ProviderRefusal extends Error {
   readonly reason: RefusalReason;
   /** For the person. */
   readonly text: string;
-  /** Whether a page blames nobody (404), the sign-in (403) or the provider (502). */
-  readonly fault: 'nobody' | 'person' | 'provider';
+  readonly fault: Fault;
   /** For the log: a word or two, of ours or of a library, never of the provider. */
   readonly detail: string | null;
 

@@ -9,7 +9,8 @@ import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../model
 import { DISCOVERY_LIMITS, type DiscoveryLimits, readText } from '../discovery.ts';
 import { OidcClients } from '../oidc/client.ts';
 import { redirectUriOf, refusalOf } from '../oidc/sign-in.ts';
-import { addressesOf, bindingOf, metadataOf } from '../saml/service-provider.ts';
+import { metadataOf } from '../saml/provider-metadata.ts';
+import { addressesOf, bindingOf } from '../saml/service-provider.ts';
 import { ProviderRefusal } from './refusal.ts';
 
 /** One thing that was looked at. */
@@ -123,12 +124,15 @@ async function judgeClient(
 }
 
 /** Tries a SAML provider's entry: its metadata, certificates and addresses. */
-export function trySamlProvider(provider: SamlIdentityProvider, now = new Date()): Finding[] {
+export async function trySamlProvider(
+  provider: SamlIdentityProvider,
+  now = new Date(),
+): Promise<Finding[]> {
   const { consume, metadata: ours } = addressesOf(provider);
   const told = good(`The provider must know ${consume}; our metadata are at ${ours}`);
   let metadata;
   try {
-    metadata = metadataOf(provider);
+    metadata = await metadataOf(provider);
   } catch (error) {
     if (error instanceof ProviderRefusal) return [bad(sentence(error)), told];
     throw error;

@@ -12,7 +12,7 @@ import {
   type SamlIdentityProvider,
 } from '../../../models/index.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
-import { parseSamlMetadata, type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
+import type { SamlMetadata } from '../saml-metadata.ts';
 import { type KeyAndCertificate, makeCertificate } from './certificate.ts';
 
 const SECRET_NAME = 'saml_service_provider';
@@ -102,16 +102,6 @@ export function addressesOf({ id, base_url }: SamlIdentityProvider): SamlAddress
     metadata: `${base}/metadata/${name}`,
     logout: `${base}/logout/${name}`,
   };
-}
-
-/** Reads a provider's metadata; it was judged when it was saved, but rules may have changed. */
-export function metadataOf(provider: SamlIdentityProvider): SamlMetadata {
-  try {
-    return parseSamlMetadata(provider.metadata);
-  } catch (cause) {
-    if (!(cause instanceof SamlMetadataError)) throw cause;
-    throw new ProviderRefusal('provider_misconfigured', cause.message, { cause });
-  }
 }
 
 /** Loads node-saml at its first use: it takes 24 MB, and most gateways know no SAML provider. */

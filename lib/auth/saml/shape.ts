@@ -7,7 +7,8 @@ import { ProviderRefusal } from '../identity/refusal.ts';
 import { childrenOf, everything, isNamed, parseXml, XmlError } from './xml.ts';
 
 /** Longest message; real ones have some ten kilobytes, or a hundred with long lists of groups. */
-export const MESSAGE_CHARACTERS_MAX = 524_288;
+export const MESSAGE_CHARACTERS_MAX = 131_072;
+const LIMITS = { characters: MESSAGE_CHARACTERS_MAX, tags: 2_000, attributes: 2_000 };
 
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
 
@@ -18,6 +19,13 @@ const ALGORITHMS = new Set([
   'http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1',
   'http://www.w3.org/2001/04/xmlenc#sha256',
   'http://www.w3.org/2001/04/xmlenc#sha512',
+]);
+
+/** What may be done to the bytes before they are signed (SAML core, section 5.4.4). */
+const TRANSFORMS = new Set([
+  'http://www.w3.org/2000/09/xmldsig#enveloped-signature',
+  'http://www.w3.org/2001/10/xml-exc-c14n#',
+  'http://www.w3.org/2001/10/xml-exc-c14n#WithComments',
 ]);
 
 /** Refuses a message; the detail is a word of ours. */
@@ -45,7 +53,7 @@ export function decodeText(bytes: Uint8Array): string {
 /** Parses a message. */
 export function parseMessage(text: string): Element {
   try {
-    return parseXml(text, MESSAGE_CHARACTERS_MAX);
+    return parseXml(text, LIMITS);
   } catch (error) {
     if (error instanceof XmlError) return refuse(error.message);
     throw error;
@@ -55,12 +63,13 @@ export function parseMessage(text: string): Element {
 /** Judges the shape of a message; `signed` are the elements that may hold a signature each. */
 export function judgeMessageShape(message: Element, signed: readonly Element[]): void {
   const ids = new Set<string>();
+  const counts = { Reference: 0, Transform: 0 };
   for (const node of everything(message)) {
     if (node.nodeType === node.COMMENT_NODE) refuse('a comment');
     if (node.nodeType === node.PROCESSING_INSTRUCTION_NODE) refuse('a processing instruction');
     if (node.nodeType !== node.ELEMENT_NODE) continue;
     const element = node as Element;
-    if (element.namespaceURI === SIGNATURE) judgeSignaturePart(element, signed);
+    if (element.namespaceURI === SIGNATURE) judgeSignaturePart(element, signed, counts);
     for (const id of idsOf(element)) {
       if (ids.has(id)) refuse('an id that stands twice');
       ids.add(id);
@@ -71,7 +80,11 @@ export function judgeMessageShape(message: Element, signed: readonly Element[]):
       refuse('two signatures in one place');
 }
 
-function judgeSignaturePart(element: Element, signed: readonly Element[]): void {
+function judgeSignaturePart(
+  element: Element,
+  signed: readonly Element[],
+  counts: { Reference: number; Transform: number },
+): void {
   const { localName, parentNode: parent } = element;
   if (isNamed(element, SIGNATURE, 'Signature') && !signed.some((one) => one === parent))
     refuse('a signature out of place');
@@ -80,6 +93,13 @@ function judgeSignaturePart(element: Element, signed: readonly Element[]): void 
   const isMethod = localName === 'SignatureMethod' || localName === 'DigestMethod';
   if (isMethod && !ALGORITHMS.has(element.getAttribute('Algorithm') ?? ''))
     refuse('a signature algorithm that is not taken; SHA-256 or SHA-512 with RSA is');
+  // Each one makes a reader write out all of the message again.
+  if (localName === 'Reference' && (counts.Reference += 1) > signed.length)
+    refuse('a signature with more than one reference');
+  if (localName !== 'Transform') return;
+  if (!TRANSFORMS.has(element.getAttribute('Algorithm') ?? ''))
+    refuse('a transformation that is not taken');
+  if ((counts.Transform += 1) > 2 * signed.length) refuse('too many transformations');
 }
 
 /** However it is written: what one reader takes for an id another may not. */

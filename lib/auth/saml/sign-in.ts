@@ -14,14 +14,9 @@ import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
 import type { Assertion } from './assertion.ts';
-import { judgeResponse } from './response.ts';
-import {
-  bindingOf,
-  metadataOf,
-  samlOf,
-  type SamlSetup,
-  type ServiceProvider,
-} from './service-provider.ts';
+import { metadataOf } from './provider-metadata.ts';
+import { bindingOf, samlOf, type SamlSetup, type ServiceProvider } from './service-provider.ts';
+import { verifier } from './verifier.ts';
 
 /** Names of unspecified form need no word for it. */
 const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
@@ -45,7 +40,7 @@ export type SamlRequest =
 /** Begins a sign-in; who is signed in already must prove themselves again. */
 export async function beginSaml(context: SamlContext, beginner: Beginner): Promise<SamlRequest> {
   const { database, provider, ours } = context;
-  const metadata = metadataOf(provider);
+  const metadata = await metadataOf(provider);
   const requestId = `_${randomBytes(20).toString('hex')}`;
   const isForced = beginner.userId !== null;
   const saml = await samlOf({ provider, metadata, ours, requestId, isForced });
@@ -105,8 +100,9 @@ export async function consumeSaml(
   const { samlRequestId: requestId } = request.secrets;
   if (requestId === undefined) throw new ProviderRefusal('request_unknown');
   const now = new Date();
-  const setup: SamlSetup = { provider, metadata: metadataOf(provider), ours, requestId };
-  const verdict = await judgeResponse(setup, samlResponse, now);
+  const metadata = await metadataOf(provider);
+  const setup: SamlSetup = { provider, metadata, ours, requestId };
+  const verdict = await verifier.verify('response', setup, samlResponse, now);
   if (verdict.kind === 'denied')
     return { kind: 'denied', status: verdict.status, begunBy: request.user_id };
   const { assertion } = verdict;

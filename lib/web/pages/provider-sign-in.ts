@@ -2,7 +2,7 @@
 // shown, counted and logged, how often an address may try, and how a proven account becomes a
 // session. api.md, section 8.
 
-import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Lifecycle, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { addressScope } from '../../api/client-address.ts';
 import { ApiError, type ErrorCode } from '../../api/errors.ts';
 import type { EffectiveConfiguration } from '../../api/v0/effective-configuration.ts';
@@ -35,6 +35,7 @@ const codes: Readonly<Record<ProviderRefusal['fault'], ErrorCode>> = {
   nobody: 'not_found',
   person: 'forbidden',
   provider: 'bad_gateway',
+  gateway: 'service_unavailable',
 };
 
 /** A handler of one step. */
@@ -62,6 +63,18 @@ export class ProviderSignIn {
         throw new ApiError('too_many_requests', { reason: 'too_many_provider_steps' });
       try {
         return await handler(request, h);
+      } catch (error) {
+        throw this.#shown(request, error);
+      }
+    };
+  }
+
+  /** A look at a request before its body is read; refusals are treated as those of a step. */
+  gate(look: (request: Request) => Promise<unknown>): Lifecycle.Method {
+    return async (request, h) => {
+      try {
+        await look(request);
+        return h.continue;
       } catch (error) {
         throw this.#shown(request, error);
       }

@@ -229,7 +229,7 @@ async function saveTrust(
 ): Promise<void> {
   await web.recall.refresh();
   const entry = gone ?? (await entriesOf(web, form)).find((one) => one.id === id);
-  const authority = entry === undefined ? null : authorityOf(entry);
+  const authority = entry === undefined ? null : await authorityOf(entry);
   if (entry === undefined || authority === null) return;
   if ((await hasTrust(web, form, entry)) === trusted) return;
   const mark = { kind: form.kind, provider_id: id, authority };
@@ -240,7 +240,7 @@ async function saveTrust(
 }
 
 async function hasTrust(web: Web, { kind }: ProviderForm, entry: ProviderEntry): Promise<boolean> {
-  const authority = authorityOf(entry);
+  const authority = await authorityOf(entry);
   if (authority === null) return false;
   return isTrusted(web.services.database, { kind, provider_id: entry.id, authority });
 }

@@ -12,6 +12,7 @@ import {
   noteAction,
   type Origin,
   type ProviderAccount,
+  type SamlIdentityProvider,
   writeTransaction,
 } from '../../../models/index.ts';
 import { newSecret } from '../../auth/browser-cookies.ts';
@@ -20,8 +21,9 @@ import { samlAuthority } from '../../auth/identity/authority.ts';
 import { disableByProvider } from '../../auth/identity/disable.ts';
 import { methodOf, shownMethod } from '../../auth/identity/method.ts';
 import { ProviderRefusal } from '../../auth/identity/refusal.ts';
-import { judgeAddressedLogout, judgePostedLogout, logoutAnswer } from '../../auth/saml/logout.ts';
-import { metadataOf, ourMetadata, serviceProvider } from '../../auth/saml/service-provider.ts';
+import { logoutAnswer } from '../../auth/saml/logout.ts';
+import { metadataOf } from '../../auth/saml/provider-metadata.ts';
+import { ourMetadata, serviceProvider } from '../../auth/saml/service-provider.ts';
 import {
   accountOf,
   beginSaml,
@@ -29,14 +31,15 @@ import {
   consumeSaml,
   type SamlContext,
 } from '../../auth/saml/sign-in.ts';
+import { verifier } from '../../auth/saml/verifier.ts';
 import { originOf } from '../../observe/audit.ts';
 import { takesForm, textOf } from '../forms.ts';
 import { openPage } from '../route.ts';
 import type { Web } from '../web.ts';
 import { ProviderSignIn } from './provider-sign-in.ts';
 
-/** Largest form of a provider; answers are bounded more closely where they are judged. */
-const FORM_BYTES_MAX = 1_048_576;
+/** Largest form of a provider: a message of full size, as base64 that a form escapes. */
+const FORM_BYTES_MAX = 262_144;
 
 /** The routes of SAML. */
 export function samlPages(web: Web): ServerRoute[] {
@@ -46,6 +49,8 @@ export function samlPages(web: Web): ServerRoute[] {
   const fromElsewhere = {
     plugins: { web: { formToken: false } },
     payload: { ...takesForm, maxBytes: FORM_BYTES_MAX },
+    // Nothing is read for an entry that is not there.
+    ext: { onPreAuth: { method: signIn.gate((request) => pages.entryOf(request)) } },
   } as const;
   const step = (name: 'begin' | 'consume' | 'complete' | 'metadata' | 'logout') =>
     signIn.step((request, h) => pages[name](request, h));
@@ -112,7 +117,7 @@ class SamlPages {
     );
     const rules = {
       autoCreateUsers: provider.auto_create_users,
-      authority: samlAuthority(provider).authority,
+      authority: (await samlAuthority(provider)).authority,
     };
     return this.#signIn.complete(request, h, { account, rules, returnTo });
   }
@@ -125,7 +130,7 @@ class SamlPages {
   /** The provider signs somebody out, in whatever browser: what counts is what it signed. */
   async logout(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
     const { database, provider, ours } = await this.#contextOf(request);
-    const setup = { provider, ours, metadata: metadataOf(provider) };
+    const setup = { provider, ours, metadata: await metadataOf(provider) };
     const query = request.url.search.slice(1);
     const isForm = request.method === 'post';
     const fieldOf = (name: string): string =>
@@ -133,8 +138,8 @@ class SamlPages {
     // An answer to a request of ours, which we do not make: there is nothing to do.
     if (fieldOf('SAMLRequest') === '') return this.#web.pages.redirect(h, '/');
     const asked = isForm
-      ? await judgePostedLogout(setup, fieldOf('SAMLRequest'), new Date())
-      : await judgeAddressedLogout(setup, query, new Date());
+      ? await verifier.verify('postedLogout', setup, fieldOf('SAMLRequest'), new Date())
+      : await verifier.verify('addressedLogout', setup, query, new Date());
     const account = accountOf(provider.id, setup.metadata.entityId, asked);
     await endSessions(database, account, originOf(request));
     const address = await logoutAnswer(setup, asked, fieldOf('RelayState'), `_${newSecret()}`);
@@ -143,12 +148,14 @@ class SamlPages {
       : this.#web.pages.leave(request, h, address);
   }
 
+  /** The entry of a request's provider; throws ProviderRefusal where there is none. */
+  entryOf(request: Request): Promise<SamlIdentityProvider> {
+    return this.#signIn.entryOf(request, ({ saml_identity_providers: entries }) => entries);
+  }
+
   async #contextOf(request: Request): Promise<SamlContext> {
     const { database, config } = this.#web.services;
-    const provider = await this.#signIn.entryOf(
-      request,
-      ({ saml_identity_providers: providers }) => providers,
-    );
+    const provider = await this.entryOf(request);
     return { database, provider, ours: await serviceProvider(config, database) };
   }
 

@@ -5,6 +5,7 @@ import { addresses } from './addresses.ts';
 import { descriptors } from './descriptors.ts';
 import { handshake } from './handshake.ts';
 import { inner } from './inner.ts';
+import { saml } from './saml.ts';
 import { tunnel } from './tunnel.ts';
 import { uapi } from './uapi.ts';
 
@@ -13,6 +14,7 @@ export const targets: Readonly<Record<string, (input: Uint8Array) => string | vo
   descriptors,
   handshake,
   inner,
+  saml,
   tunnel,
   uapi,
 };

@@ -42,10 +42,10 @@ test('messages of other entries are none of this form', (t) => {
   t.deepEqual(entryFaults({ base: ['x'] }, 'openid_connect_providers', 0), { base: ['x'] });
 });
 
-test('trust is in an address or an entity id; metadata that cannot be read lead to nobody', (t) => {
+test('trust is in an address or an entity id; metadata that cannot be read lead to nobody', async (t) => {
   const address = oidcEntry().discovery_document_uri;
-  t.is(authorityOf(oidcEntry()), address);
-  t.is(typeof authorityOf(samlEntry({ metadata: samlMetadata() })), 'string');
-  t.is(authorityOf(samlEntry({ metadata: '<x/>' })), null);
+  t.is(await authorityOf(oidcEntry()), address);
+  t.is(typeof (await authorityOf(samlEntry({ metadata: samlMetadata() }))), 'string');
+  t.is(await authorityOf(samlEntry({ metadata: '<x/>' })), null);
   t.is(saml.list, 'saml_identity_providers');
 });

@@ -17,9 +17,9 @@ test('an OpenID entry leads to its discovery document', (t) => {
   );
 });
 
-test('a SAML entry leads to the entity of its metadata', (t) => {
+test('a SAML entry leads to the entity of its metadata', async (t) => {
   const entry = samlEntry({ metadata: idpMetadata(signOnService()) });
   const authority = { kind: 'saml', provider_id: 'saml-idp', authority: ENTITY_ID };
-  t.deepEqual(samlAuthority(entry) as object, authority);
-  t.throws(() => samlAuthority(samlEntry({ metadata: '<x/>' })), { name: 'ProviderRefusal' });
+  t.deepEqual((await samlAuthority(entry)) as object, authority);
+  await t.throwsAsync(samlAuthority(samlEntry({ metadata: '<x/>' })), { name: 'ProviderRefusal' });
 });

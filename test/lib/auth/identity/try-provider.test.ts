@@ -114,9 +114,9 @@ test('a provider that is away is named, and our address all the same', async (t)
   t.is(found.length, 2);
 });
 
-test('a good SAML provider is found good', (t) => {
+test('a good SAML provider is found good', async (t) => {
   const entry = samlEntry({ metadata: idpMetadata(signOnService()) });
-  const found = lines(trySamlProvider(entry));
+  const found = lines(await trySamlProvider(entry));
   t.true(
     found.every((line) => line.startsWith('good')),
     found.join('\n'),
@@ -125,14 +125,14 @@ test('a good SAML provider is found good', (t) => {
 });
 
 test('what is wrong with SAML metadata, or with certificates, is named', async (t) => {
-  const first = (metadata: string, now?: Date) =>
-    lines(trySamlProvider(samlEntry({ metadata }), now)).join('\n');
-  t.regex(first('<html/>'), /^bad: .*does not describe an identity provider/);
-  t.regex(first(samlMetadata()), /^bad: .*no RSA key/m);
+  const first = async (metadata: string, now?: Date) =>
+    lines(await trySamlProvider(samlEntry({ metadata }), now)).join('\n');
+  t.regex(await first('<html/>'), /^bad: .*does not describe an identity provider/);
+  t.regex(await first(samlMetadata()), /^bad: .*no RSA key/m);
   const key = await makeCertificate(new Date('2000-01-01'), randomBytes(8).fill(1, 0, 1));
   const aged = idpMetadata(signOnService(), { key });
-  t.regex(first(aged, new Date('2019-12-20')), /^doubtful: .*ends on 2020-01-01/m);
-  t.regex(first(aged, new Date('2026-01-01')), /^doubtful: .*ended on 2020-01-01/m);
+  t.regex(await first(aged, new Date('2019-12-20')), /^doubtful: .*ends on 2020-01-01/m);
+  t.regex(await first(aged, new Date('2026-01-01')), /^doubtful: .*ended on 2020-01-01/m);
   const wanting = idpMetadata(signOnService(), { wants: ' WantAuthnRequestsSigned="1"' });
   const entry = samlEntry({
     metadata: wanting,
@@ -140,7 +140,7 @@ test('what is wrong with SAML metadata, or with certificates, is named', async (
     signed_assertion_in_resp: false,
     signed_envelopes_in_resp: false,
   });
-  const found = lines(trySamlProvider(entry)).join('\n');
+  const found = lines(await trySamlProvider(entry)).join('\n');
   t.regex(found, /wants signed requests/);
   t.regex(found, /No signature is asked for/);
 });

@@ -8,6 +8,7 @@ import {
   parseMessage,
 } from '../../../../lib/auth/saml/shape.ts';
 
+const EXCLUSIVE = '<s:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/>';
 const SIGNATURE = '<s:Signature xmlns:s="http://www.w3.org/2000/09/xmldsig#"';
 
 function judge(xml: string): void {
@@ -34,6 +35,9 @@ const bad: [says: string, xml: string, why: RegExp][] = [
   ['an object', `<m>${SIGNATURE}><s:Object/></s:Signature></m>`, /Object/],
   ['HMAC', method('SignatureMethod', 'http://www.w3.org/2000/09/xmldsig#hmac-sha1'), /algorithm/],
   ['no algorithm', method('SignatureMethod', ''), /algorithm/],
+  ['XSLT', method('Transform', 'http://www.w3.org/TR/1999/REC-xslt-19991116'), /transformation/],
+  ['two references', `<m>${SIGNATURE}><s:Reference/><s:Reference/></s:Signature></m>`, /one ref/],
+  ['three transformations', `<m>${SIGNATURE}>${EXCLUSIVE.repeat(3)}</s:Signature></m>`, /too many/],
   ['MD5', method('DigestMethod', 'http://www.w3.org/2001/04/xmldsig-more#md5'), /algorithm/],
 ];
 for (const [says, xml, why] of bad)

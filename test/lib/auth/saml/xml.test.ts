@@ -4,10 +4,14 @@
 import test from 'ava';
 import { childrenOf, isNamed, parseXml, textOf, XmlError } from '../../../../lib/auth/saml/xml.ts';
 
+const LIMITS = { characters: 1_000_000, tags: 10_000, attributes: 2_000 };
+
 const bad: [says: string, text: string, message: RegExp][] = [
   ['nothing', '', /not well-formed/],
   ['half an element', '<a>', /not well-formed/],
   ['two roots', '<a/><b/>', /not well-formed/],
+  ['an attribute without quotes', '<a b=c/>', /not well-formed/],
+  ['an attribute without a value', '<a b/>', /not well-formed/],
   ['an entity', '<a>&x;</a>', /not well-formed/],
   ['a DOCTYPE', '<!DOCTYPE a><a/>', /DOCTYPE/],
   ['a doctype in small letters', '<!doctype a><a/>', /DOCTYPE/],
@@ -16,27 +20,44 @@ const bad: [says: string, text: string, message: RegExp][] = [
 ];
 for (const [says, text, message] of bad)
   test(`${says} is refused`, (t) => {
-    t.throws(() => parseXml(text, 50), { instanceOf: XmlError, message });
+    t.throws(() => parseXml(text, { ...LIMITS, characters: 50 }), {
+      instanceOf: XmlError,
+      message,
+    });
   });
 
 test('depth and the number of tags are bounded before anything is parsed', (t) => {
   const beganMs = performance.now();
-  t.throws(() => parseXml('<a>'.repeat(200_000), 1_000_000), { message: /nested deeper than 64/ });
-  t.throws(() => parseXml(`<a>${'<b/>'.repeat(20_000)}</a>`, 1_000_000), {
+  t.throws(() => parseXml('<a>'.repeat(200_000), LIMITS), { message: /nested deeper than 64/ });
+  t.throws(() => parseXml(`<a>${'<b/>'.repeat(20_000)}</a>`, LIMITS), {
     message: /more than 10000 tags/,
   });
   t.true(performance.now() - beganMs < 5_000);
 });
 
+test('attributes and prefixes are bounded, however they are spread', (t) => {
+  const many = (count: number, text: (i: number) => string): string =>
+    `<a>${Array.from({ length: count }, (_, i) => text(i)).join('')}</a>`;
+  const attributes = (count: number) => many(count, (i) => `<b c${i} = 'x' d${i}="x"/>`);
+  t.notThrows(() => parseXml(attributes(1_000), LIMITS));
+  t.throws(() => parseXml(attributes(1_001), LIMITS), { message: /more than 2000 attributes/ });
+  // As Okta and Keycloak write them: two declarations at each value, always of the same prefixes.
+  const values = many(400, () => '<b xmlns:xs="u" xmlns:xsi="v" xsi:type="xs:string"/>');
+  t.notThrows(() => parseXml(values, LIMITS));
+  const prefixes = (count: number) => many(count, (i) => `<b xmlns:p${i}="u"/>`);
+  t.notThrows(() => parseXml(prefixes(64), LIMITS));
+  t.throws(() => parseXml(prefixes(65), LIMITS), { message: /more than 64 prefixes/ });
+});
+
 test('only direct children of the right name and namespace are children', (t) => {
-  const root = parseXml('<a xmlns="u"><b/><b xmlns="v"/><c><b/></c><b/></a>', 100);
+  const root = parseXml('<a xmlns="u"><b/><b xmlns="v"/><c><b/></c><b/></a>', LIMITS);
   t.is(childrenOf(root, 'u', 'b').length, 2);
   t.true(isNamed(root, 'u', 'a'));
   t.false(isNamed(root, 'v', 'a'));
 });
 
 test('text is one text and nothing beside it', (t) => {
-  const text = (xml: string) => textOf(parseXml(xml, 100));
+  const text = (xml: string) => textOf(parseXml(xml, LIMITS));
   t.is(text('<a>one &amp; two</a>'), 'one & two');
   for (const xml of ['<a/>', '<a>one<!-- -->two</a>', '<a>one<b/></a>', '<a><![CDATA[one]]></a>'])
     t.is(text(xml), null, xml);

@@ -1,0 +1,17 @@
+// What the verifier's thread does with XML of others, by name. Everything here may be slow, so the
+// main thread never calls it: it asks verifier.ts.
+
+import { parseSamlMetadata, type SamlMetadata } from '../saml-metadata.ts';
+import { judgeAddressedLogout, judgePostedLogout } from './logout.ts';
+import { judgeResponse } from './response.ts';
+
+/** The verifications; arguments and results are copied from thread to thread. */
+export const verifications = {
+  response: judgeResponse,
+  postedLogout: judgePostedLogout,
+  addressedLogout: judgeAddressedLogout,
+  metadata: async (text: string): Promise<SamlMetadata> => parseSamlMetadata(text),
+};
+
+/** The verifications by name. */
+export type Verifications = typeof verifications;
