@@ -1,13 +1,19 @@
-// What a person may do with their own devices, and the devices themselves: whoever asks for another
-// one's device hears that there is none.
+// What a person may do with devices, and the devices themselves with the files of their clients:
+// one's own, where another one's device is not found, and for administrators those of everybody.
 
 import type { Request } from '@hapi/hapi';
-import { type DeviceRow, readClientFiles, readDevices } from '../../models/index.ts';
+import {
+  type DeviceRow,
+  noteClientFile,
+  readClientFiles,
+  readDevices,
+} from '../../models/index.ts';
 import { isUuid } from '../api/fields.ts';
 import { ApiError } from '../api/errors.ts';
 import { actorId } from '../auth/index.ts';
 import { type ClientConfig, clientConfigOf, clientFileHash } from '../devices/client-config.ts';
 import { defaultSettings, type SettingValues } from '../devices/settings.ts';
+import { textOf } from './forms.ts';
 import { PageError } from './page-error.ts';
 import type { Web } from './web.ts';
 
@@ -19,8 +25,8 @@ export interface DeviceRights {
   readonly maySetNetwork: boolean;
 }
 
-/** A device of the person who asks. */
-export interface OwnDevice {
+/** A device, and what its client's file holds. */
+export interface FiledDevice {
   readonly row: DeviceRow;
   /** What its client's file holds at present. */
   readonly client: ClientConfig;
@@ -51,26 +57,49 @@ export async function rightsToManage(web: Web, request: Request): Promise<Device
 }
 
 /** The devices of the person of a request, oldest first. */
-export async function ownDevices(web: Web, request: Request): Promise<OwnDevice[]> {
-  const { database } = web.services;
+export async function ownDevices(web: Web, request: Request): Promise<FiledDevice[]> {
   const userId = actorId(request);
-  const [rows, files, defaults] = [
-    await readDevices(database, { userId }),
-    await readClientFiles(database, userId),
-    await settingDefaults(web),
-  ];
-  return rows.map((row) => {
-    const client = clientConfigOf(row, defaults, web.services);
-    const noted = files.get(row.id);
-    return { row, client, isFileOld: noted !== undefined && noted !== clientFileHash(client) };
-  });
+  return withFiles(web, await readDevices(web.services.database, { userId }), userId);
 }
 
 /** The device that the path of a request names, if it is the person's own. */
-export async function ownDevice(web: Web, request: Request): Promise<OwnDevice> {
+export async function ownDevice(web: Web, request: Request): Promise<FiledDevice> {
   const id = String(request.params['id']).toLowerCase();
   const devices = isUuid(id) ? await ownDevices(web, request) : [];
   const device = devices.find(({ row }) => row.id === id);
+  if (device === undefined) throw new ApiError('not_found');
+  return device;
+}
+
+/** The device that the path of a request names, whoever owns it; for administrators. */
+export function anyDevice(web: Web, request: Request): Promise<FiledDevice> {
+  return deviceOf(web, String(request.params['id']).toLowerCase());
+}
+
+/** Notes that the file of a device was made as it is at present. */
+export async function noteFile(web: Web, id: string): Promise<void> {
+  const { row, client } = await deviceOf(web, id);
+  await noteClientFile(web.services.database, row.id, clientFileHash(client));
+}
+
+/**
+ * The id of the device that an earlier sending of the same form made. A browser that got no answer
+ * sends the form again with the same key, and says so.
+ */
+export async function madeBefore(
+  { services }: Web,
+  request: Request,
+  { public_key, user_id }: { public_key: string; user_id: string },
+): Promise<string | null> {
+  if (textOf(request, 'again') === '' || public_key === '' || !isUuid(user_id)) return null;
+  const where = { public_key, user_id };
+  return (await services.database.models.Device.findOne({ where }))?.id ?? null;
+}
+
+async function deviceOf(web: Web, id: string): Promise<FiledDevice> {
+  const rows = isUuid(id) ? await readDevices(web.services.database, { ids: [id] }) : [];
+  const [device] = await withFiles(web, rows, rows[0]?.user_id ?? '');
+  // It may have been removed by another request in between.
   if (device === undefined) throw new ApiError('not_found');
   return device;
 }
@@ -79,4 +108,19 @@ export async function ownDevice(web: Web, request: Request): Promise<OwnDevice> 
 export async function settingDefaults({ recall, services }: Web): Promise<SettingValues> {
   await recall.refresh();
   return defaultSettings(await recall.configuration(), services.config);
+}
+
+/** Devices of one user, with their files. */
+async function withFiles(
+  web: Web,
+  rows: readonly DeviceRow[],
+  userId: string,
+): Promise<FiledDevice[]> {
+  const files = await readClientFiles(web.services.database, userId);
+  const defaults = await settingDefaults(web);
+  return rows.map((row) => {
+    const client = clientConfigOf(row, defaults, web.services);
+    const noted = files.get(row.id);
+    return { row, client, isFileOld: noted !== undefined && noted !== clientFileHash(client) };
+  });
 }

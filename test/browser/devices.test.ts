@@ -151,7 +151,7 @@ test('a file is shown again: a private key is pasted, or another pair made at a 
   await field.fill(Buffer.alloc(32, 1).toString('base64'));
   await page.getByText('This is the key of another device.').waitFor();
   await field.fill('nonsense');
-  await page.getByText('This is no private key.').waitFor();
+  await page.getByText('This is not a private key.').waitFor();
   t.false(await page.locator('[data-qr]').isVisible());
   await inspect(t, page, 'device-file-wrong-key');
   await field.fill(privateKeyOf(first));
@@ -163,9 +163,17 @@ test('a file is shown again: a private key is pasted, or another pair made at a 
   t.is(await page.getByText('out of date').count(), 0);
 
   await page.getByRole('link', { name: 'File and QR code' }).click();
+  t.is(await page.getByRole('link', { name: 'Download' }).count(), 0, 'there is nothing to import');
   await page.getByRole('button', { name: 'Make a new key pair' }).click();
+  await page.getByText('Nothing has changed yet.').waitFor();
+  await inspect(t, page, 'device-file-staged');
+  const staged = await page.locator('#client-file').innerText();
+  t.is(await readCode(stage.browser, page.getByRole('img', { name: /^QR code/ })), staged);
+  t.is(publicKeyOf(privateKeyOf(first)), String((await devicesOf(stage))[0]?.public_key));
+  await page.getByRole('button', { name: 'Put the new key in force' }).click();
   await page.getByText('Save this now.').waitFor();
   await inspect(t, page, 'device-file-new-key');
+  t.is(await page.locator('#client-file').innerText(), staged);
   const second = await page.locator('#client-file').innerText();
   const [device] = await devicesOf(stage);
   t.not(privateKeyOf(second), privateKeyOf(first));
@@ -173,6 +181,95 @@ test('a file is shown again: a private key is pasted, or another pair made at a 
   t.is(await readCode(stage.browser, page.getByRole('img', { name: /^QR code/ })), second);
   const all = await sent();
   for (const file of [first, second]) await isNowhere(t, stage, page, all, privateKeyOf(file));
+});
+
+test('an answer that is lost loses no key: the page finds out what is in force', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.goto('/user_devices/new');
+  await page.getByLabel('Name', { exact: true }).fill('laptop');
+  // The gateway obeys, and the connection that goes through this device is cut.
+  const cut = async () => {
+    await page.route('**/*', async (route) => {
+      if (route.request().method() === 'POST') await route.fetch({ maxRedirects: 0 });
+      await route.abort('connectionreset');
+    });
+  };
+  await cut();
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('it is not known whether the device was added').waitFor();
+  await inspect(t, page, 'device-new-unanswered');
+  await page.unroute('**/*');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('Save this now.').waitFor();
+  const [device, ...others] = await devicesOf(stage);
+  t.is(others.length, 0);
+  const made = await page.locator('#client-file').innerText();
+  t.is(publicKeyOf(privateKeyOf(made)), String(device?.public_key));
+
+  await page.reload();
+  await page.getByRole('button', { name: 'Make a new key pair' }).click();
+  const file = await page.locator('#client-file').innerText();
+  await cut();
+  await page.getByRole('button', { name: 'Put the new key in force' }).click();
+  await page.getByText('it is not known whether the new key is in force').waitFor();
+  await inspect(t, page, 'device-file-unanswered');
+  t.is(await page.locator('#client-file').innerText(), file, 'the page keeps it');
+  t.is(publicKeyOf(privateKeyOf(file)), String((await devicesOf(stage))[0]?.public_key));
+  await page.unroute('**/*');
+  await page.getByText('Save this now.').waitFor();
+  t.is(await page.locator('#client-file').innerText(), file);
+});
+
+test('an administrator hands out a device of somebody else, by file and code', async (t) => {
+  const stage = await openBrowser(t);
+  await stage.gateway.call('POST', '/v0/users', { user: { email: 'ann@example.com' } });
+  const page = await stage.person();
+  const sent = record(page);
+  await signIn(page);
+  await page.goto('/devices/new?user=ann%40example.com');
+  await inspect(t, page, 'console-device-new');
+  await page.getByLabel('Name', { exact: true }).fill('phone');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('Save this now.').waitFor();
+  await page.getByText('Give the file to ann@example.com').waitFor();
+  await inspect(t, page, 'console-device-file');
+  const [device] = await devicesOf(stage);
+  const file = await page.locator('#client-file').innerText();
+  t.is(publicKeyOf(privateKeyOf(file)), String(device?.public_key));
+  t.is(await readCode(stage.browser, page.getByRole('img', { name: /^QR code/ })), file);
+  await page.goto(`/devices/${device?.id}`);
+  await page.getByRole('link', { name: 'File and QR code' }).click();
+  await page.getByText('The private key is missing').waitFor();
+  t.is(await page.getByRole('link', { name: 'Download' }).count(), 0);
+  t.false((await page.content()).includes(privateKeyOf(file)), 'shown once');
+  await page.getByRole('button', { name: 'Make a new key pair' }).click();
+  await page.getByRole('button', { name: 'Put the new key in force' }).click();
+  await page.getByText('Save this now.').waitFor();
+  const second = await page.locator('#client-file').innerText();
+  t.is(publicKeyOf(privateKeyOf(second)), String((await devicesOf(stage))[0]?.public_key));
+  const all = await sent();
+  for (const text of [file, second]) await isNowhere(t, stage, page, all, privateKeyOf(text));
+});
+
+test('on a phone the file comes first, and its words are for a phone', async (t) => {
+  const stage = await openBrowser(t);
+  const size = { width: 390, height: 780 };
+  const page = await stage.person({ viewport: size, isMobile: true, hasTouch: true });
+  await signIn(page);
+  await page.goto('/user_devices/new');
+  await page.getByRole('button', { name: 'Add the device' }).click();
+  await page.getByText('Save this now.').waitFor();
+  const words = page.getByText('Import from file or archive');
+  await words.waitFor();
+  t.false(await page.getByText('wg-quick up').first().isVisible());
+  const top = async (name: string): Promise<number> =>
+    (await page.getByRole('heading', { name }).boundingBox())?.y ?? -1;
+  t.true((await top('The file')) < (await top('The QR code')));
+  const download = await page.getByRole('link', { name: 'Download' }).boundingBox();
+  t.true((download?.y ?? 9_999) < size.height, 'seen without scrolling');
+  await page.screenshot({ path: 'test/artefacts/screens/device-file-phone.png', fullPage: true });
 });
 
 test('a device shows what it does, is changed and removed', async (t) => {
@@ -269,7 +366,7 @@ test('without scripts a person brings a key of their own, and is told how', asyn
   const publicKey = newKey();
   await page.getByLabel('Public key').fill(publicKey);
   await page.getByRole('button', { name: 'Add the device' }).click();
-  await page.getByRole('heading', { name: 'For a computer' }).waitFor();
+  await page.getByRole('heading', { name: 'The private key is missing' }).waitFor();
   t.is((await devicesOf(stage))[0]?.public_key, publicKey);
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -282,6 +379,6 @@ test('without scripts a person brings a key of their own, and is told how', asyn
   const other = newKey();
   await page.getByLabel('Public key').fill(other);
   await page.getByRole('button', { name: 'Make a new key pair' }).click();
-  await page.getByText('has another key pair').waitFor();
+  await page.getByText('The new key of').waitFor();
   t.is((await devicesOf(stage))[0]?.public_key, other);
 });

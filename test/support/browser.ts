@@ -121,7 +121,7 @@ async function faultsOf(page: Page): Promise<string[]> {
 }
 
 /**
- * Whatever a page of ours prints is a fault; answers of 4xx are told there too, and are often meant.
+ * Whatever a page of ours prints is a fault; answers of 4xx and cut connections are often meant.
  * What an identity provider's page prints is its own business.
  */
 function listen(t: ExecutionContext, page: Page, ours: string): void {
@@ -130,7 +130,7 @@ function listen(t: ExecutionContext, page: Page, ours: string): void {
     if (isOurs()) t.fail(`a script failed: ${error.message}`);
   });
   page.on('console', (message) => {
-    const isMeant = /status of (4\d\d|50[23])/.test(message.text());
+    const isMeant = /status of (4\d\d|50[23])|ERR_CONNECTION_RESET/.test(message.text());
     if (isOurs() && ['error', 'warning'].includes(message.type()) && !isMeant)
       t.fail(`the console says: ${message.text()}`);
   });

@@ -1,8 +1,9 @@
-// The client's file of one's own device: shown with a line for the private key, which the browser
-// alone fills in; downloaded; and made anew with another key pair. No private key comes here.
+// The client's file of a device, one's own or, for administrators, anybody's: shown with a line for
+// the private key, which the browser alone fills in; downloaded; and made anew with another key
+// pair. No private key comes here.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { noteClientFile } from '../../../models/index.ts';
+import { noteClientFile, readUsers } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
 import { Devices } from '../../api/v0/devices.ts';
 import {
@@ -12,45 +13,74 @@ import {
   PRIVATE_KEY_BLANK,
 } from '../../devices/client-config.ts';
 import { textOf } from '../forms.ts';
-import { deviceRights, ownDevice, rightsToManage } from '../own-devices.ts';
-import { page } from '../route.ts';
+import { fileProblems } from '../gateway-problems.ts';
+import {
+  anyDevice,
+  deviceRights,
+  type FiledDevice,
+  noteFile,
+  ownDevice,
+  rightsToManage,
+} from '../own-devices.ts';
+import { adminPage, page } from '../route.ts';
 import type { Web } from '../web.ts';
 import { OWN_DEVICES } from './user-devices.ts';
 
-const FILE = `${OWN_DEVICES}/{id}/file`;
+/** Where files are shown: to owners, or to administrators. */
+interface Place {
+  readonly path: string;
+  readonly route: typeof page;
+  readonly find: (web: Web, request: Request) => Promise<FiledDevice>;
+}
+
+const places: readonly Place[] = [
+  { path: OWN_DEVICES, route: page, find: ownDevice },
+  { path: '/devices', route: adminPage, find: anyDevice },
+];
 
 /** The routes of the file. */
 export function deviceFilePages(web: Web): ServerRoute[] {
   const devices = new Devices(web);
-  return [
-    page('GET', FILE, (request, h) => showFile(web, request, h)),
-    page('GET', `${FILE}/download`, async (request, h) => {
-      const { row, client } = await ownDevice(web, request);
-      const response = h.response(clientFile(client)).type('text/plain; charset=utf-8');
-      // The name holds nothing but what wg-quick takes, so no header can be made of it.
-      const name = clientFileName(row.name);
-      return response.header('content-disposition', `attachment; filename="${name}"`);
-    }),
-    page('POST', FILE, (request, h) => noteUse(web, request, h)),
-    page('POST', `${OWN_DEVICES}/{id}/key`, (request, h) => changeKey(web, devices, request, h)),
-  ];
+  return places.flatMap((place) => {
+    const { path, route } = place;
+    return [
+      route('GET', `${path}/{id}/file`, (request, h) => showFile(web, place, request, h)),
+      route('GET', `${path}/{id}/file/download`, async (request, h) => {
+        const { row, client } = await place.find(web, request);
+        const response = h.response(clientFile(client)).type('text/plain; charset=utf-8');
+        // The name holds nothing but what wg-quick takes, so no header can be made of it.
+        const name = clientFileName(row.name);
+        return response.header('content-disposition', `attachment; filename="${name}"`);
+      }),
+      route('POST', `${path}/{id}/file`, (request, h) => noteUse(web, place, request, h)),
+      route('POST', `${path}/{id}/key`, (request, h) => changeKey(web, devices, place, request, h)),
+    ];
+  });
 }
 
 async function showFile(
   web: Web,
+  place: Place,
   request: Request,
   h: ResponseToolkit,
   values: { publicKey?: string; keyFaults?: readonly unknown[] } = {},
 ): Promise<ResponseObject> {
-  const { row, client, isFileOld } = await ownDevice(web, request);
+  const { row, client, isFileOld } = await place.find(web, request);
   const { publicKey = '', keyFaults = [] } = values;
+  const isOwn = place.path === OWN_DEVICES;
+  const [owner] = isOwn ? [] : await readUsers(web.services.database, { ids: [row.user_id] });
   return web.pages.show(request, h, 'device-file', {
     title: `File of ${row.name}`,
     scripts: ['device-keys.js'],
+    here: `${place.path}/${row.id}`,
+    /** Null on the owner's own page. */
+    owner: owner?.email ?? null,
     device: row,
     isFileOld,
     file: clientFile(client),
     hash: clientFileHash(client),
+    problems: fileProblems(web.services, client.endpoint),
+    hasDns: (client.dns ?? []).length > 0,
     fileName: clientFileName(row.name),
     blank: PRIVATE_KEY_BLANK,
     rights: await deviceRights(web, request),
@@ -60,22 +90,29 @@ async function showFile(
 }
 
 /** The person says that the device has the file that they were shown, which may be old by now. */
-async function noteUse(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  await rightsToManage(web, request);
-  const { row } = await ownDevice(web, request);
-  const hash = textOf(request, 'hash');
-  if (/^[0-9a-f]{64}$/.test(hash)) await noteClientFile(web.services.database, row.id, hash);
-  return web.pages.redirect(h, `${OWN_DEVICES}/${row.id}`);
-}
-
-async function changeKey(
+async function noteUse(
   web: Web,
-  devices: Devices,
+  { path, find }: Place,
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   await rightsToManage(web, request);
-  const { row } = await ownDevice(web, request);
+  const { row } = await find(web, request);
+  const hash = textOf(request, 'hash');
+  if (/^[0-9a-f]{64}$/.test(hash)) await noteClientFile(web.services.database, row.id, hash);
+  return web.pages.redirect(h, `${path}/${row.id}`);
+}
+
+/** Sent twice with one key, it does nothing the second time: a browser may miss the answer. */
+async function changeKey(
+  web: Web,
+  devices: Devices,
+  place: Place,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  await rightsToManage(web, request);
+  const { row } = await place.find(web, request);
   const publicKey = textOf(request, 'public_key').trim();
   try {
     const input = devices.judge({ public_key: publicKey }, 'update');
@@ -83,10 +120,10 @@ async function changeKey(
   } catch (error) {
     if (!(error instanceof ApiError) || error.faults === null) throw error;
     const keyFaults = error.faults['public_key'] ?? [];
-    return (await showFile(web, request, h, { publicKey, keyFaults })).code(422);
+    return (await showFile(web, place, request, h, { publicKey, keyFaults })).code(422);
   }
-  const { client } = await ownDevice(web, request);
-  await noteClientFile(web.services.database, row.id, clientFileHash(client));
-  web.pages.flash(h, 'done', `${row.name} has another key pair. The old file serves no more.`);
-  return web.pages.redirect(h, `${OWN_DEVICES}/${row.id}/file`);
+  await noteFile(web, row.id);
+  const done = `The new key of ${row.name} is in force. Files with the former key no longer work.`;
+  web.pages.flash(h, 'done', done);
+  return web.pages.redirect(h, `${place.path}/${row.id}/file`);
 }

@@ -30,7 +30,7 @@ import {
   typedIn,
 } from '../form.ts';
 import { textOf } from '../forms.ts';
-import { settingDefaults } from '../own-devices.ts';
+import { madeBefore, noteFile, settingDefaults } from '../own-devices.ts';
 import { ownerEmails, ownerIdOf } from '../owners.ts';
 import { adminPage } from '../route.ts';
 import { inOrder, PAGE_RECORDS, pagesAround, queryText, searchedIn } from '../searched.ts';
@@ -43,11 +43,6 @@ const addressForm: readonly Section[] = [
   {
     legend: 'Keys and addresses',
     fields: [
-      {
-        name: 'public_key',
-        label: 'Public key',
-        help: 'The device’s; its private half stays there.',
-      },
       {
         name: 'preshared_key',
         label: 'Preshared key',
@@ -68,6 +63,19 @@ const addressForm: readonly Section[] = [
     ],
   },
 ];
+
+/** The same and the public key, for a device that is there: a new one's is made in the browser. */
+const keyForm: readonly Section[] = addressForm.map((section) => ({
+  ...section,
+  fields: [
+    {
+      name: 'public_key',
+      label: 'Public key',
+      help: 'The public half of a key pair that the device made. To hand out a new pair, use “File and QR code”.',
+    },
+    ...section.fields,
+  ],
+}));
 
 /** The routes of all devices. */
 export function devicePages(web: Web): ServerRoute[] {
@@ -93,7 +101,7 @@ export function devicePages(web: Web): ServerRoute[] {
     adminPage('GET', `${DEVICES}/{id}/edit`, async (request, h) => {
       const device = await findDevice(web, request);
       const shown = await devices.show(device.id);
-      const [typed, keys] = [typedDeviceFrom(shown), typedFrom(shown, addressForm)];
+      const [typed, keys] = [typedDeviceFrom(shown), typedFrom(shown, keyForm)];
       return showForm(web, request, h, { device, owner: '', typed, keys });
     }),
     adminPage('POST', `${DEVICES}/{id}/edit`, (request, h) =>
@@ -191,6 +199,8 @@ interface Filled {
   readonly owner: string;
   readonly typed: TypedDevice;
   readonly keys: Typed;
+  /** Of a new one, where its key pair is not made here. */
+  readonly publicKey?: string;
   readonly faults?: Faults;
 }
 
@@ -198,12 +208,16 @@ async function showForm(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  { device, owner, typed, keys, faults = {} }: Filled,
+  { device, owner, typed, keys, publicKey = '', faults = {} }: Filled,
 ): Promise<ResponseObject> {
   const action = device === null ? `${DEVICES}/new` : `${DEVICES}/${device.id}/edit`;
-  const view = formView(addressForm, keys, { action, submit: '', faults: faultsOfKeys(faults) });
+  const form = device === null ? addressForm : keyForm;
+  const view = formView(form, keys, { action, submit: '', faults: faultsOfKeys(form, faults) });
   return web.pages.show(request, h, 'device-form', {
     title: device === null ? 'Add a device' : `Change ${device.name}`,
+    scripts: device === null ? ['device-keys.js'] : [],
+    publicKey,
+    keyFaults: faults['public_key'] ?? [],
     deviceId: device?.id ?? null,
     action,
     owner: { value: owner, faults: faults['user_id'] ?? [] },
@@ -213,8 +227,8 @@ async function showForm(
 }
 
 /** Messages of other fields are shown by the other part of the form. */
-function faultsOfKeys(faults: Faults): Faults {
-  const names = new Set(addressForm.flatMap(({ fields }) => fields.map(({ name }) => name)));
+function faultsOfKeys(form: readonly Section[], faults: Faults): Faults {
+  const names = new Set(form.flatMap(({ fields }) => fields.map(({ name }) => name)));
   return Object.fromEntries(Object.entries(faults).filter(([name]) => names.has(name)));
 }
 
@@ -226,18 +240,24 @@ async function addDevice(
 ): Promise<ResponseObject> {
   const owner = textOf(request, 'user').trim();
   const [typed, keys] = [typedDevice(request), typedIn(request, addressForm)];
-  const input = {
-    ...deviceInput(typed, { maySetNetwork: true }),
-    ...inputOf(keys, addressForm),
+  const publicKey = textOf(request, 'public_key').trim();
+  const key = {
+    public_key: publicKey,
     user_id: await ownerIdOf(web.services.database, owner),
   };
+  const before = await madeBefore(web, request, key);
+  if (before !== null) return web.pages.redirect(h, `${DEVICES}/${before}/file`);
+  const rest = { ...deviceInput(typed, { maySetNetwork: true }), ...inputOf(keys, addressForm) };
+  const input = { ...rest, ...key };
   const made = await attempt(() => devices.create(request, devices.judge(input, 'create')));
   if (made.faults !== null) {
-    const filled = { device: null, owner, typed, keys, faults: made.faults };
+    const filled = { device: null, owner, typed, keys, publicKey, faults: made.faults };
     return (await showForm(web, request, h, filled)).code(422);
   }
-  web.pages.flash(h, 'done', `${String(made.result['name'])} is added, and served.`);
-  return web.pages.redirect(h, `${DEVICES}/${String(made.result['id'])}`);
+  const id = String(made.result['id']);
+  await noteFile(web, id);
+  web.pages.flash(h, 'done', `${String(made.result['name'])} is added for ${owner}.`);
+  return web.pages.redirect(h, `${DEVICES}/${id}/file`);
 }
 
 async function changeDevice(
@@ -247,8 +267,8 @@ async function changeDevice(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const device = await findDevice(web, request);
-  const [typed, keys] = [typedDevice(request), typedIn(request, addressForm)];
-  const { preshared_key, ...sent } = inputOf(keys, addressForm);
+  const [typed, keys] = [typedDevice(request), typedIn(request, keyForm)];
+  const { preshared_key, ...sent } = inputOf(keys, keyForm);
   const input = {
     ...deviceInput(typed, { maySetNetwork: true }),
     ...sent,

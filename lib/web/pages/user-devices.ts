@@ -2,13 +2,11 @@
 // client's file is in device-file.ts. api.md, sections 5 and 8.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { noteClientFile } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
 import type { Faults } from '../../api/judge.ts';
 import { messages } from '../../api/messages.ts';
 import { Devices } from '../../api/v0/devices.ts';
 import { actorId } from '../../auth/index.ts';
-import { clientFileHash } from '../../devices/client-config.ts';
 import { settingNames } from '../../devices/settings.ts';
 import { vpnSessionOf } from '../../devices/vpn-session.ts';
 import {
@@ -25,6 +23,8 @@ import { textOf } from '../forms.ts';
 import {
   deviceRights,
   type DeviceRights,
+  madeBefore,
+  noteFile,
   ownDevice,
   ownDevices,
   rightsToManage,
@@ -146,13 +146,15 @@ async function add(web: Web, devices: Devices, request: Request, h: ResponseTool
   const rights = await rightsToManage(web, request);
   const typed = typedDevice(request);
   const publicKey = textOf(request, 'public_key').trim();
-  const input = { ...deviceInput(typed, rights), public_key: publicKey, user_id: actorId(request) };
+  const key = { public_key: publicKey, user_id: actorId(request) };
+  const before = await madeBefore(web, request, key);
+  if (before !== null) return web.pages.redirect(h, `${OWN_DEVICES}/${before}/file`);
   try {
-    const { id } = await devices.create(request, devices.judge(input, 'create'));
-    const { row, client } = await findMade(web, request, String(id));
-    await noteClientFile(web.services.database, row.id, clientFileHash(client));
-    web.pages.flash(h, 'done', `${row.name} is added.`);
-    return web.pages.redirect(h, `${OWN_DEVICES}/${row.id}/file`);
+    const input = devices.judge({ ...deviceInput(typed, rights), ...key }, 'create');
+    const { id, name } = await devices.create(request, input);
+    await noteFile(web, String(id));
+    web.pages.flash(h, 'done', `${String(name)} is added.`);
+    return web.pages.redirect(h, `${OWN_DEVICES}/${String(id)}/file`);
   } catch (error) {
     const faults = faultsOf(error);
     return (await showNew(web, request, h, { rights, typed, publicKey, faults })).code(422);
@@ -191,13 +193,6 @@ async function change(web: Web, devices: Devices, request: Request, h: ResponseT
 function faultsOf(error: unknown): Faults {
   if (error instanceof ApiError && error.faults !== null) return error.faults;
   throw error;
-}
-
-async function findMade(web: Web, request: Request, id: string) {
-  const made = (await ownDevices(web, request)).find(({ row }) => row.id === id);
-  // Removed by another request in between: then it is not there, as it would be a moment later.
-  if (made === undefined) throw new ApiError('not_found');
-  return made;
 }
 
 /** Where the person's VPN session stands; null where sessions never end. */

@@ -1,6 +1,7 @@
 // Key pairs of devices, made in the browser: the public key goes into the form, the private one into
-// the file that the next page shows, and nowhere else. So that it need not be kept anywhere, the
-// form is sent from here and its answer is put in the place of this page. Pages work without it.
+// the file that the page shows, and nowhere else. So that it need not be stored anywhere, the form
+// is sent from here and its answer is put in the place of this page. A pair is dropped only when
+// the gateway said that it is not in force: an answer may be lost. Pages work without this script.
 
 import './lib/tweetnacl.js';
 import { encode } from './lib/uqr.js';
@@ -10,6 +11,10 @@ const KEY_BYTES = 32;
 /** Modules around a code that readers need to find it. */
 const QUIET_MODULES = 4;
 const CODE_PIXELS_MAX = 400;
+/** An answer that takes longer is taken for lost. */
+const ANSWER_MS = 15_000;
+/** Between two questions whether a new key is in force. */
+const ASK_AGAIN_MS = 3_000;
 const SVG = 'http://www.w3.org/2000/svg';
 
 prepare(document.querySelector('main'), null);
@@ -23,41 +28,67 @@ function prepare(main, pair) {
   if (file !== null) prepareFile(main, file, pair);
 }
 
-// ---- the form ----------------------------------------------------------------------------------
+// ---- a device that is added --------------------------------------------------------------------
 
 function prepareForm(form) {
-  const own = form.querySelector('[data-own-key]');
-  const field = own.querySelector('input');
-  const isFaulty = own.querySelector('.fault') !== null;
-  // A key that was made for a form that was refused is gone.
-  if (!isFaulty) field.value = '';
-  own.open = isFaulty;
+  const field = ownKeyOf(form);
   for (const part of form.querySelectorAll('[data-with-script]')) part.hidden = false;
+  let pair = null;
   form.addEventListener('submit', (event) => {
     if (field.value.trim() !== '') return;
     event.preventDefault();
     const button = form.querySelector('button[type=submit]');
     button.disabled = true;
-    send(form, makeKeyPair()).catch(() => {
-      button.disabled = false;
-      say(form, 'The gateway could not be reached. Nothing was changed; try again.');
-    });
+    // The pair stays the same until an answer is seen, so that trying again adds no second device.
+    const isAgain = pair !== null;
+    pair ??= makeKeyPair();
+    send(form, pair, isAgain ? { again: 'true' } : {}).then(
+      (answer) => replacePage(answer, pair),
+      () => {
+        button.disabled = false;
+        say(
+          form,
+          'No answer came, so it is not known whether the device was added. Try again: it will not be added twice.',
+        );
+      },
+    );
   });
 }
 
-async function send(form, pair) {
+/** The field for a key pair of one's own; a key that was made for a refused form is gone. */
+function ownKeyOf(form) {
+  const own = form.querySelector('[data-own-key]');
+  const field = own.querySelector('input');
+  const isFaulty = own.querySelector('.fault') !== null;
+  if (!isFaulty) field.value = '';
+  own.open = isFaulty;
+  return field;
+}
+
+/** Sends a form with the public key; the answer as a page, and where it is from. */
+async function send(form, pair, further = {}) {
   const fields = new URLSearchParams(new FormData(form));
   fields.set('public_key', pair.publicKey);
+  for (const [name, value] of Object.entries(further)) fields.set(name, value);
+  return ask(form.action, { method: 'POST', body: fields });
+}
+
+async function ask(address, options = {}) {
   const headers = { accept: 'text/html' };
-  const response = await fetch(form.action, { method: 'POST', body: fields, headers });
-  const answer = new DOMParser().parseFromString(await response.text(), 'text/html');
-  const main = document.adoptNode(answer.querySelector('main'));
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  const response = await fetch(address, { ...options, headers, signal });
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  return { page, url: response.url, isRedirected: response.redirected };
+}
+
+function replacePage({ page, url, isRedirected }, pair) {
+  const main = document.adoptNode(page.querySelector('main'));
   // Whoever is not signed in any more was led elsewhere.
-  if (response.redirected && main.querySelector('[data-client-file]') === null)
-    return location.assign(response.url);
+  if (isRedirected && main.querySelector('[data-client-file]') === null)
+    return location.assign(url);
   document.querySelector('main').replaceWith(main);
-  document.title = answer.title;
-  if (response.redirected) history.pushState(null, '', response.url);
+  document.title = page.title;
+  if (isRedirected && url !== location.href) history.pushState(null, '', url);
   enliven(main);
   prepare(main, pair);
   main.focus();
@@ -65,13 +96,87 @@ async function send(form, pair) {
 }
 
 function say(form, text) {
-  form.querySelector('[data-said]')?.remove();
+  form.querySelector('.note.failed')?.remove();
   const note = document.createElement('p');
   note.className = 'note failed';
-  note.dataset.said = '';
   note.setAttribute('role', 'alert');
   note.textContent = text;
   form.prepend(note);
+}
+
+// ---- another key pair of a device --------------------------------------------------------------
+
+/** First shows the new file, and sends the new key when the person says so. */
+function prepareChange(form, { complete, address, device }) {
+  const field = ownKeyOf(form);
+  const [button, giveUp] = form.querySelectorAll('.buttons button');
+  const staged = form.querySelector('[data-staged]');
+  const said = form.querySelector('[data-said]');
+  let pair = null;
+  let isUnsure = false;
+  const tell = (text) => {
+    said.textContent = text;
+    said.hidden = text === '';
+  };
+  const warn = (event) => event.preventDefault();
+
+  const stage = () => {
+    pair = makeKeyPair();
+    complete(pair.privateKey);
+    for (const part of document.querySelectorAll('[data-without-key]'))
+      if (!part.contains(form)) part.hidden = true;
+    form.querySelector('[data-own-key]').hidden = true;
+    [staged.hidden, giveUp.hidden] = [false, false];
+    button.textContent = button.dataset.label;
+    addEventListener('beforeunload', warn);
+    document.getElementById('client-file').closest('.card').scrollIntoView();
+  };
+  const finish = (answer) => {
+    removeEventListener('beforeunload', warn);
+    replacePage(answer, pair);
+  };
+  const putInForce = async () => {
+    [button.disabled, giveUp.hidden] = [true, true];
+    try {
+      const answer = await send(form, pair);
+      if (fileIn(answer.page) !== null) return finish(answer);
+      if (!answer.isRedirected) throw new Error('an error page');
+      tell(
+        'You are signed out. Sign in again in another window, then put the new key in force here.',
+      );
+      button.disabled = false;
+    } catch {
+      isUnsure = true;
+      tell(
+        'No answer came, so it is not known whether the new key is in force. Keep this page open and save the new file. This page finds out as soon as it reaches the gateway again.',
+      );
+      setTimeout(findOut, ASK_AGAIN_MS);
+    }
+  };
+  const findOut = async () => {
+    const answer = await ask(address).catch(() => null);
+    const file = answer === null ? null : fileIn(answer.page);
+    if (file === null) return setTimeout(findOut, ASK_AGAIN_MS);
+    if (file.dataset.publicKey === pair.publicKey) return finish(answer);
+    isUnsure = false;
+    [button.disabled, giveUp.hidden] = [false, false];
+    tell('The gateway still has the former key. Put the new key in force again.');
+  };
+
+  form.addEventListener('submit', (event) => {
+    if (pair === null && field.value.trim() !== '') return;
+    event.preventDefault();
+    if (pair === null) stage();
+    else if (!isUnsure) void putInForce();
+  });
+  giveUp.addEventListener('click', () => {
+    removeEventListener('beforeunload', warn);
+    location.assign(device);
+  });
+}
+
+function fileIn(page) {
+  return page.querySelector('[data-client-file]');
 }
 
 // ---- keys --------------------------------------------------------------------------------------
@@ -102,19 +207,29 @@ function toBase64(bytes) {
 // ---- the file ----------------------------------------------------------------------------------
 
 function prepareFile(main, file, pair) {
-  const { blank, name, publicKey } = file.dataset;
+  const { blank, name, publicKey, address } = file.dataset;
   const text = file.querySelector('#client-file');
   const template = text.textContent;
+  const link = file.querySelector('[data-download]');
+  const code = file.querySelector('[data-qr]');
+  // A file without its private key connects nothing: it is offered when it is complete.
+  const blankOut = () => {
+    text.textContent = template;
+    link.hidden = true;
+    code.hidden = true;
+  };
   const complete = (privateKey) => {
     text.textContent = template.replace(blank, privateKey);
-    drawCode(file.querySelector('[data-qr]'), text.textContent, name);
+    link.textContent = link.dataset.label;
+    link.classList.remove('quiet');
+    link.hidden = false;
+    drawCode(code, text.textContent, name);
   };
-  const link = file.querySelector('[data-download]');
   link.addEventListener('click', () => {
     // What is shown, and not what the server has.
-    const address = URL.createObjectURL(new Blob([text.textContent], { type: 'text/plain' }));
-    link.href = address;
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    const url = URL.createObjectURL(new Blob([text.textContent], { type: 'text/plain' }));
+    link.href = url;
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
   });
   if (pair !== null && pair.publicKey === publicKey) {
     complete(pair.privateKey);
@@ -122,19 +237,31 @@ function prepareFile(main, file, pair) {
     for (const part of main.querySelectorAll('[data-with-key]')) part.hidden = false;
     return;
   }
+  blankOut();
+  for (const form of file.querySelectorAll('form[data-changes-key]'))
+    prepareChange(form, { complete, address, device: address.replace(/\/file$/, '') });
+  preparePaste(file, publicKey, (privateKey) => {
+    if (privateKey === null) blankOut();
+    else complete(privateKey);
+  });
+}
+
+/** The field for the private key that the person has; `take` hears of the key, or of none. */
+function preparePaste(file, publicKey, take) {
   const field = file.querySelector('#private-key');
+  const fault = file.querySelector('#private-key-fault');
   file.querySelector('[data-paste]').hidden = false;
   field.addEventListener('input', () => {
-    const given = readPrivateKey(field.value.trim());
+    const text = field.value.trim();
+    const given = readPrivateKey(text);
     const isRight = given?.publicKey === publicKey;
-    const fault = given === null ? 'This is no private key.' : 'This is the key of another device.';
-    const isEmpty = field.value.trim() === '';
-    file.querySelector('#private-key-fault').textContent = isRight || isEmpty ? '' : fault;
-    field.toggleAttribute('aria-invalid', !isRight && !isEmpty);
-    if (field.hasAttribute('aria-invalid')) field.setAttribute('aria-invalid', 'true');
-    if (isRight) complete(given.privateKey);
-    else text.textContent = template;
-    file.querySelector('[data-qr]').hidden = !isRight;
+    const isWrong = !isRight && text !== '';
+    const words =
+      given === null ? 'This is not a private key.' : 'This is the key of another device.';
+    fault.textContent = isWrong ? words : '';
+    field.toggleAttribute('aria-invalid', isWrong);
+    if (isWrong) field.setAttribute('aria-invalid', 'true');
+    take(isRight ? given.privateKey : null);
   });
 }
 

@@ -1,8 +1,11 @@
-// The client's file of one's own device: what it holds, whether it is out of date, and another key
+// The client's file of a device: what it holds, whether it is out of date, and another key
 // pair. The private key is never asked for. api.md, section 5.
 
 import test from 'ava';
 import { PRIVATE_KEY_BLANK } from '../../../../lib/devices/client-config.ts';
+import { newId } from '../../../../models/index.ts';
+import { addDevice } from '../../../models/fixtures.ts';
+import { judgeGuard, openConsole } from '../../../support/console.ts';
 import { databaseKinds } from '../../../support/databases.ts';
 import { addOwn, BY_DEFAULT, configure, visit } from '../../../support/portal.ts';
 import { newKey, openServer } from '../../../support/server.ts';
@@ -95,8 +98,10 @@ for (const kind of databaseKinds()) {
     t.deepEqual([device.public_key, device.name], [public_key, 'laptop']);
     t.is(device.preshared_key, preshared_key);
     const page = await ann.get(one);
-    t.regex(page.text, /laptop has another key pair/);
+    t.regex(page.text, /The new key of laptop is in force/);
     t.false(page.text.includes('is out of date'));
+    const again = await ann.post(`${one}/key`, { public_key });
+    t.is(again.location, `${one}/file`, 'the answer may have been lost');
     const other = await addOwn(server, ann, { name: 'phone' });
     for (const bad of ['', 'x', other.public_key, server.services.serverPublicKey]) {
       const refused = await ann.post(`${one}/key`, { public_key: bad });
@@ -104,5 +109,49 @@ for (const kind of databaseKinds()) {
       t.regex(refused.text, /id="field-public_key-fault"/);
     }
     t.is((await device.reload()).public_key, public_key);
+  });
+
+  test(`${kind}: an administrator hands out a device: its file, and another key pair`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { admin, database, plainUser } = console;
+    const { id } = await addDevice(database, plainUser, { name: 'laptop' });
+    const here = `/devices/${id}`;
+    await judgeGuard(t, console, {
+      pages: [`${here}/file`, `${here}/file/download`],
+      forms: [`${here}/key`, `${here}/file`],
+    });
+    const shown = await admin.get(`${here}/file`);
+    t.true(shown.text.includes('Give the file to user@example.com'));
+    const { headers, text } = await admin.get(`${here}/file/download`);
+    t.is(headers['content-disposition'], 'attachment; filename="laptop.conf"');
+    t.true(shown.text.includes(text));
+    const public_key = newKey();
+    const answer = await admin.post(`${here}/key`, { public_key });
+    t.is(answer.location, `${here}/file`);
+    t.is((await database.models.Device.findByPk(id))?.public_key, public_key);
+    const missing = await admin.get(`/devices/${newId()}/file`);
+    t.is(missing.status, 404);
+  });
+
+  test(`${kind}: a page without the private key offers no complete file`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const device = await addOwn(server, ann, { name: 'laptop' });
+    const { text } = await ann.get(`/user_devices/${device.id}/file`);
+    t.true(text.includes('The private key is missing'));
+    const [, link = ''] = /<a ([^>]*data-download[^>]*>[^<]*)</.exec(text) ?? [];
+    t.regex(link, /class="button quiet"/);
+    t.regex(link, />Download it without the private key$/);
+  });
+
+  test(`${kind}: the file says what its DNS line needs, and only where there is one`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const device = await addOwn(server, ann, { name: 'laptop' });
+    const file = async () => (await ann.get(`/user_devices/${device.id}/file`)).text;
+    await configure(server, { default_client_dns: ['9.9.9.9'] });
+    t.regex(await file(), /resolvconf: command not found/);
+    await configure(server, { default_client_dns: [] });
+    t.notRegex(await file(), /resolvconf/);
   });
 }

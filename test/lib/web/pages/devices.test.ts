@@ -40,8 +40,11 @@ for (const kind of databaseKinds()) {
     const made = await admin.post('/devices/new', fields);
     t.is(made.status, 303, made.text);
     const [row] = await readDevices(database);
-    t.is(made.location, `/devices/${row?.id}`);
+    t.is(made.location, `/devices/${row?.id}/file`);
     t.like(row, { user_id: plainUser.id, ipv4: '100.64.9.9', mtu: 1_400, use_default_dns: true });
+    const again = await admin.post('/devices/new', { ...fields, again: 'true' });
+    t.is(again.location, made.location, 'the first answer was lost: nothing is added twice');
+    t.is((await admin.post('/devices/new', fields)).status, 422);
     const edit = await admin.get(`/devices/${row?.id}/edit`);
     t.false(edit.text.includes(String(row?.preshared_key)), 'it is never sent to a browser');
     const changes = { ...fields, name: 'scanner', ipv4: '100.64.9.8', ipv6: String(row?.ipv6) };
