@@ -240,8 +240,13 @@ function adviceOn(config: Config): string[] {
   return advice;
 }
 
+/** Whether a host name means the machine that reads it. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.test(host);
+}
+
 /** Whether others than this host, and than a proxy that speaks HTTPS, may ask without TLS. */
-function isInTheClear(config: Config): boolean {
+export function isInTheClear(config: Config): boolean {
   const { httpHost, httpTlsCert, trustedProxies, externalUrl } = config;
   if (httpTlsCert !== null || LOOPBACK.test(httpHost)) return false;
   return trustedProxies === null || !externalUrl.startsWith('https:');

@@ -11,6 +11,7 @@ import {
 import { ONLINE_MS } from '../observe/presence.ts';
 import type { Services } from '../services.ts';
 import { deviceStatusView } from './device-status.ts';
+import type { GatewayProblem } from './gateway-problems.ts';
 import { ownerEmails } from './owners.ts';
 import { inOrder } from './searched.ts';
 import { bytesInWords } from './words.ts';
@@ -35,6 +36,9 @@ export interface FleetView {
   readonly rxBytes: number;
   readonly txBytes: number;
   readonly drops: readonly { readonly reason: string; readonly count: string }[];
+  /** What this gateway lacks. */
+  readonly gateway: readonly GatewayProblem[];
+  /** Rows that it cannot obey. */
   readonly problems: readonly Problem[];
   /** More than are told. */
   readonly problemsMore: number;
@@ -62,11 +66,16 @@ interface Reading extends FleetStatus {
 /** Reads it for one process. */
 export class Fleet {
   readonly #services: Pick<Services, 'database' | 'observed'>;
+  readonly #gatewayProblems: () => Promise<GatewayProblem[]>;
   readonly #readings: Reading[] = [];
   #last: { readonly untilMs: number; readonly view: Promise<FleetView> } | null = null;
 
-  constructor(services: Pick<Services, 'database' | 'observed'>) {
+  constructor(
+    services: Pick<Services, 'database' | 'observed'>,
+    gatewayProblems: () => Promise<GatewayProblem[]> = () => Promise.resolve([]),
+  ) {
     this.#services = services;
+    this.#gatewayProblems = gatewayProblems;
   }
 
   /** The present view. */
@@ -102,6 +111,7 @@ export class Fleet {
         reason: reason.replaceAll('_', ' '),
         count: count.toLocaleString('en'),
       })),
+      gateway: await this.#gatewayProblems(),
       problems: problems.slice(0, PROBLEMS).map(({ table, id, message }) => ({
         path: `/${table}/${id}`,
         name: table === 'devices' ? 'Device' : 'Rule',

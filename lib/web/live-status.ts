@@ -11,6 +11,7 @@ import { describeError } from '../observe/log.ts';
 import type { Services } from '../services.ts';
 import { deviceStatusView, type SeenDevice } from './device-status.ts';
 import { Fleet, type FleetView } from './fleet.ts';
+import type { GatewayProblem } from './gateway-problems.ts';
 
 const SAMPLE_MS = 1_000;
 /** Streams of one process, and of one session: more windows than a person looks at. */
@@ -44,10 +45,13 @@ export class LiveStatus {
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
-  constructor(services: Pick<Services, 'database' | 'log' | 'observed'>) {
+  constructor(
+    services: Pick<Services, 'database' | 'log' | 'observed'>,
+    gatewayProblems?: () => Promise<GatewayProblem[]>,
+  ) {
     this.#database = services.database;
     this.#log = services.log;
-    this.#fleet = new Fleet(services);
+    this.#fleet = new Fleet(services, gatewayProblems);
   }
 
   /** All devices together, at this moment. */

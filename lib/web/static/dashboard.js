@@ -12,6 +12,7 @@ place.addEventListener('live', ({ detail }) => {
     linked('td', problem),
     text('td', problem.message),
   ]);
+  tellGateway(detail.gateway);
   refill('handshakes', detail.handshakes, (one) => [
     linked('td', one),
     text('td', one.owner),
@@ -19,6 +20,24 @@ place.addEventListener('live', ({ detail }) => {
     text('td', one.remote),
   ]);
 });
+
+/** What this gateway lacks, and how to put it right. */
+function tellGateway(problems) {
+  const known = JSON.stringify(problems);
+  if (shown.get('gateway') === known) return;
+  shown.set('gateway', known);
+  const list = place.querySelector('[data-gateway]');
+  list.hidden = problems.length === 0;
+  list.replaceChildren(
+    ...problems.map(({ text: said, fix }) => {
+      const line = document.createElement('li');
+      const strong = document.createElement('strong');
+      strong.textContent = said;
+      line.append(strong, ` ${fix}`);
+      return line;
+    }),
+  );
+}
 
 /** Replaces the rows of a table where they differ; readers of the page are not interrupted. */
 function refill(name, rows, cellsOf) {
