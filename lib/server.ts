@@ -29,7 +29,6 @@ import { Metrics } from './observe/metrics/index.ts';
 import type { Services } from './services.ts';
 import { personAnswers } from './web/error-page.ts';
 import { webPages } from './web/index.ts';
-import { dashboardProblems } from './web/gateway-problems.ts';
 import { LiveStatus } from './web/live-status.ts';
 import { Pages } from './web/pages.ts';
 
@@ -86,7 +85,7 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: docs, options: { outside } });
   const api = { services, recall, writes, fixed };
   void server.register({ plugin: v0, options: api });
-  const live = new LiveStatus(services, () => dashboardProblems({ services, recall }));
+  const live = new LiveStatus(services, recall);
   const web = { ...api, sessions, pages, live, outside };
   void server.register({ plugin: webPages, options: web });
   return server;

@@ -95,12 +95,16 @@ export { RecoveryCode, SecondFactor } from './second-factor.ts';
 export {
   countAllDevices,
   countDevices,
+  countFound,
   type FleetStatus,
   readFleetStatus,
   readLatestHandshakes,
   type Searchable,
   searchIds,
+  searchOrders,
+  searchStates,
   type SearchWish,
+  type ServiceRules,
 } from './search.ts';
 export {
   checkEncryptionKey,

@@ -5,7 +5,7 @@
 import type { Config } from '../../config/index.ts';
 import type { UserRow } from '../../models/index.ts';
 import type { EffectiveConfiguration } from '../api/v0/effective-configuration.ts';
-import { sessionEnd } from '../reconcile/translate.ts';
+import { FOREVER_SECONDS, sessionEnd } from '../reconcile/translate.ts';
 
 /** Where a VPN session stands. */
 export interface VpnSession {
@@ -14,11 +14,24 @@ export interface VpnSession {
   readonly hasEnded: boolean;
 }
 
+/** What decides how long sessions are. */
+export interface SessionRules {
+  readonly configuration: Pick<EffectiveConfiguration, 'vpn_session_duration'>;
+  readonly config: Pick<Config, 'vpnSessionRequireSignIn'>;
+}
+
+/** How long a session is; 0 where none ends. */
+export function sessionSeconds({
+  vpn_session_duration: seconds,
+}: SessionRules['configuration']): number {
+  return seconds === FOREVER_SECONDS ? 0 : seconds;
+}
+
 /** The VPN session of a user. */
 export function vpnSessionOf(
-  user: UserRow,
-  { vpn_session_duration: seconds }: Pick<EffectiveConfiguration, 'vpn_session_duration'>,
-  config: Pick<Config, 'vpnSessionRequireSignIn'>,
+  user: Pick<UserRow, 'disabled_at' | 'last_signed_in_at'>,
+  { vpn_session_duration: seconds }: SessionRules['configuration'],
+  config: SessionRules['config'],
   nowMs: number = Date.now(),
 ): VpnSession {
   const endMs = sessionEnd(user, seconds, config.vpnSessionRequireSignIn);

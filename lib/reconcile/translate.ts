@@ -27,7 +27,7 @@ export interface TranslateSettings {
 }
 
 /** A session duration that never ends, as 0 does. */
-const FOREVER_SECONDS = 2_147_483_647;
+export const FOREVER_SECONDS = 2_147_483_647;
 const PORT_MAX = 65_535;
 /** What the API takes as a device's MTU; the lower end is what every IPv4 host takes. */
 const MTU_MIN = 576;
@@ -36,7 +36,11 @@ const MTU_MAX = 1_500;
 // ---- users ---------------------------------------------------------------------------------
 
 /** Until when a user's devices are served (Unix ms); the past for one who is disabled. */
-export function sessionEnd(user: UserRow, durationSeconds: number, requireSignIn: boolean): number {
+export function sessionEnd(
+  user: Pick<UserRow, 'disabled_at' | 'last_signed_in_at'>,
+  durationSeconds: number,
+  requireSignIn: boolean,
+): number {
   if (user.disabled_at !== null) return Number.NEGATIVE_INFINITY;
   if (durationSeconds === 0 || durationSeconds === FOREVER_SECONDS) return Number.POSITIVE_INFINITY;
   if (user.last_signed_in_at === null)

@@ -8,9 +8,9 @@ import {
   readLatestHandshakes,
   type FleetStatus,
 } from '../../models/index.ts';
-import { ONLINE_MS } from '../observe/presence.ts';
+import type { SessionRules } from '../devices/vpn-session.ts';
 import type { Services } from '../services.ts';
-import { deviceStatusView } from './device-status.ts';
+import { deviceStatusView, serviceRules } from './device-status.ts';
 import type { GatewayProblem } from './gateway-problems.ts';
 import { ownerEmails } from './owners.ts';
 import { inOrder } from './searched.ts';
@@ -63,19 +63,22 @@ interface Reading extends FleetStatus {
   readonly atMs: number;
 }
 
+/** What decides, beside the rows and the packets, what the dashboard shows. */
+interface Asked {
+  readonly sessions: () => Promise<SessionRules>;
+  readonly problems: () => Promise<GatewayProblem[]>;
+}
+
 /** Reads it for one process. */
 export class Fleet {
   readonly #services: Pick<Services, 'database' | 'observed'>;
-  readonly #gatewayProblems: () => Promise<GatewayProblem[]>;
+  readonly #asked: Asked;
   readonly #readings: Reading[] = [];
   #last: { readonly untilMs: number; readonly view: Promise<FleetView> } | null = null;
 
-  constructor(
-    services: Pick<Services, 'database' | 'observed'>,
-    gatewayProblems: () => Promise<GatewayProblem[]> = () => Promise.resolve([]),
-  ) {
+  constructor(services: Pick<Services, 'database' | 'observed'>, asked: Asked) {
     this.#services = services;
-    this.#gatewayProblems = gatewayProblems;
+    this.#asked = asked;
   }
 
   /** The present view. */
@@ -93,7 +96,10 @@ export class Fleet {
 
   async #read(nowMs: number): Promise<FleetView> {
     const { database, observed } = this.#services;
-    const status = await readFleetStatus(database, new Date(nowMs - ONLINE_MS));
+    const status = await readFleetStatus(
+      database,
+      serviceRules(await this.#asked.sessions(), nowMs),
+    );
     const { down, up } = this.#rates({ ...status, atMs: nowMs });
     const drops = Object.entries(observed?.drops() ?? {}).toSorted(([, a], [, b]) => b - a);
     const problems = observed?.problems() ?? [];
@@ -111,7 +117,7 @@ export class Fleet {
         reason: reason.replaceAll('_', ' '),
         count: count.toLocaleString('en'),
       })),
-      gateway: await this.#gatewayProblems(),
+      gateway: await this.#asked.problems(),
       problems: problems.slice(0, PROBLEMS).map(({ table, id, message }) => ({
         path: `/${table}/${id}`,
         name: table === 'devices' ? 'Device' : 'Rule',

@@ -2,7 +2,7 @@
 // and beside each file that it spoils. It says what readiness, doctor and log say.
 
 import { isInTheClear, isLoopback } from '../../config/index.ts';
-import type { ApiContext } from '../api/routes.ts';
+import type { Recall } from '../api/recall.ts';
 import { defaultSettings } from '../devices/settings.ts';
 import type { Services } from '../services.ts';
 
@@ -30,7 +30,10 @@ export function gatewayProblems(known: Known, endpoint: string | null): GatewayP
 export async function dashboardProblems({
   services,
   recall,
-}: Pick<ApiContext, 'services' | 'recall'>): Promise<GatewayProblem[]> {
+}: {
+  services: Known;
+  recall: Recall;
+}): Promise<GatewayProblem[]> {
   await recall.refresh();
   const { endpoint } = defaultSettings(await recall.configuration(), services.config);
   return gatewayProblems(services, endpoint);

@@ -6,12 +6,14 @@
 import { Readable } from 'node:stream';
 import { type Database, Op } from '../../models/index.ts';
 import { ApiError } from '../api/errors.ts';
+import type { Recall } from '../api/recall.ts';
 import { isAlive, type LiveSession } from '../auth/sessions.ts';
+import type { SessionRules } from '../devices/vpn-session.ts';
 import { describeError } from '../observe/log.ts';
 import type { Services } from '../services.ts';
-import { deviceStatusView, type SeenDevice } from './device-status.ts';
+import { deviceStatusView, type SeenDevice, stopOf } from './device-status.ts';
 import { Fleet, type FleetView } from './fleet.ts';
-import type { GatewayProblem } from './gateway-problems.ts';
+import { dashboardProblems } from './gateway-problems.ts';
 
 const SAMPLE_MS = 1_000;
 /** Streams of one process, and of one session: more windows than a person looks at. */
@@ -38,6 +40,8 @@ const NEVER_SEEN: SeenDevice = {
 
 /** The live values of one process. */
 export class LiveStatus {
+  readonly #config: Services['config'];
+  readonly #recall: Recall;
   readonly #database: Database;
   readonly #log: Services['log'];
   readonly #fleet: Fleet;
@@ -46,12 +50,17 @@ export class LiveStatus {
   #isClosed = false;
 
   constructor(
-    services: Pick<Services, 'database' | 'log' | 'observed'>,
-    gatewayProblems?: () => Promise<GatewayProblem[]>,
+    services: Pick<Services, 'config' | 'database' | 'log' | 'observed' | 'readiness'>,
+    recall: Recall,
   ) {
+    this.#config = services.config;
+    this.#recall = recall;
     this.#database = services.database;
     this.#log = services.log;
-    this.#fleet = new Fleet(services, gatewayProblems);
+    this.#fleet = new Fleet(services, {
+      sessions: () => this.#sessions(),
+      problems: () => dashboardProblems({ services, recall }),
+    });
   }
 
   /** All devices together, at this moment. */
@@ -142,24 +151,40 @@ export class LiveStatus {
     const views = new Map<string | null, string>();
     const devices = await this.#seenDevices(lookers);
     const at = Date.now();
-    for (const [id, seen] of devices)
-      views.set(id, JSON.stringify({ ...deviceStatusView(seen, at), at }));
+    const sessions = devices.length === 0 ? null : await this.#sessions();
+    for (const { id, status, user, ...device } of devices) {
+      const stop = sessions === null ? null : stopOf(device, user, sessions, at);
+      views.set(id, JSON.stringify({ ...deviceStatusView(status, stop, at), at }));
+    }
     if (lookers.some(({ deviceId }) => deviceId === null))
       views.set(null, JSON.stringify(await this.#fleet.read()));
     return views;
   }
 
-  /** Statuses of the devices that are there. */
-  async #seenDevices(lookers: readonly Looker[]): Promise<ReadonlyMap<string, SeenDevice>> {
+  /** How long sessions are at present. */
+  async #sessions(): Promise<SessionRules> {
+    await this.#recall.refresh();
+    return { configuration: await this.#recall.configuration(), config: this.#config };
+  }
+
+  /** Devices that are there, with their owners and statuses. */
+  async #seenDevices(lookers: readonly Looker[]) {
     const wanted = lookers.map(({ deviceId }) => deviceId).filter((id) => id !== null);
     const ids = [...new Set(wanted)];
-    if (ids.length === 0) return new Map();
+    if (ids.length === 0) return [];
     const rows = await this.#database.models.Device.findAll({
-      attributes: ['id'],
+      attributes: ['id', 'disabled_at', 'expires_at'],
       where: { id: { [Op.in]: ids } },
-      include: [{ association: 'status', required: false }],
+      include: [
+        { association: 'status', required: false },
+        { association: 'user', required: true },
+      ],
     });
-    return new Map(rows.map(({ id, status }) => [id, status ?? NEVER_SEEN]));
+    return rows.flatMap(({ id, disabled_at, expires_at, status, user }) =>
+      user === undefined
+        ? []
+        : [{ id, disabled_at, expires_at, status: status ?? NEVER_SEEN, user }],
+    );
   }
 
   /** Nothing follows the end of a stream, which may come while the database is asked. */

@@ -13,6 +13,7 @@ import { ApiError } from '../api/errors.ts';
 import { actorId } from '../auth/index.ts';
 import { type ClientConfig, clientConfigOf, clientFileHash } from '../devices/client-config.ts';
 import { defaultSettings, type SettingValues } from '../devices/settings.ts';
+import type { SessionRules } from '../devices/vpn-session.ts';
 import { textOf } from './forms.ts';
 import { PageError } from './page-error.ts';
 import type { Web } from './web.ts';
@@ -108,6 +109,12 @@ async function deviceOf(web: Web, id: string): Promise<FiledDevice> {
 export async function settingDefaults({ recall, services }: Web): Promise<SettingValues> {
   await recall.refresh();
   return defaultSettings(await recall.configuration(), services.config);
+}
+
+/** How long VPN sessions are at present. */
+export async function sessionRules({ recall, services }: Web): Promise<SessionRules> {
+  await recall.refresh();
+  return { configuration: await recall.configuration(), config: services.config };
 }
 
 /** Devices of one user, with their files. */

@@ -1,6 +1,6 @@
 // Amounts as people read them.
 
-const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 
 /** A number of bytes: `1.4 MB`; a thousand makes the next unit. */
 export function bytesInWords(bytes: number): string {

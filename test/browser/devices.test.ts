@@ -257,6 +257,7 @@ test('on a phone the file comes first, and its words are for a phone', async (t)
   const stage = await openBrowser(t);
   const size = { width: 390, height: 780 };
   const page = await stage.person({ viewport: size, isMobile: true, hasTouch: true });
+  await configure(stage, { default_client_endpoint: 'vpn.example.com' });
   await signIn(page);
   await page.goto('/user_devices/new');
   await page.getByRole('button', { name: 'Add the device' }).click();

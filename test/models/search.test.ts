@@ -3,6 +3,7 @@
 import test from 'ava';
 import {
   countDevices,
+  countFound,
   readFleetStatus,
   readLatestHandshakes,
   recordStatus,
@@ -12,6 +13,14 @@ import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { addDevice, addRule, addUser } from './fixtures.ts';
 
 const ALL = { text: '', offset: 0, limit: 50 };
+
+/** Sessions that do not end; a handshake of this moment is online. */
+const service = (onlineSince: Date) => ({
+  now: new Date(),
+  onlineSince,
+  sessionsSince: null,
+  requireSignIn: false,
+});
 
 for (const kind of databaseKinds()) {
   test(`${kind}: users are found by a part of their e-mail, and shown by it`, async (t) => {
@@ -56,7 +65,7 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: the fleet is summed up, and its latest handshakes found`, async (t) => {
     const database = await openDatabase(t, kind);
-    t.deepEqual(await readFleetStatus(database, new Date()), {
+    t.deepEqual(await readFleetStatus(database, service(new Date())), {
       devices: 0,
       online: 0,
       rxBytes: 0,
@@ -78,7 +87,7 @@ for (const kind of databaseKinds()) {
       report(late, '2026-11-21T08:00:00Z'),
       report(early, '2026-11-21T07:00:00Z'),
     ]);
-    t.deepEqual(await readFleetStatus(database, new Date('2026-11-21T07:30:00Z')), {
+    t.deepEqual(await readFleetStatus(database, service(new Date('2026-11-21T07:30:00Z'))), {
       devices: 3,
       online: 1,
       rxBytes: 20,
@@ -86,5 +95,92 @@ for (const kind of databaseKinds()) {
     });
     t.deepEqual(await readLatestHandshakes(database, 5), [late, early]);
     t.deepEqual(await readLatestHandshakes(database, 1), [late]);
+  });
+
+  test(`${kind}: devices are found by their state, counted and ordered`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const now = new Date('2026-11-21T08:00:00Z');
+    const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
+    const ann = await addUser(database, { email: 'ann@a.test', last_signed_in_at: ago(10) });
+    const bob = await addUser(database, { email: 'bob@b.test', last_signed_in_at: ago(90) });
+    const cid = await addUser(database, { email: 'cid@c.test' });
+    const eve = await addUser(database, { email: 'eve@e.test', disabled_at: ago(1) });
+    const make = async (name: string, owner = ann, values: object = {}) =>
+      (await addDevice(database, owner, { name, ...values })).id;
+    const ids: Record<string, string> = {
+      online: await make('b-online'),
+      offline: await make('a-offline'),
+      never: await make('c-never', cid),
+      off: await make('off', ann, { disabled_at: ago(5), expires_at: ago(5) }),
+      ended: await make('ended', eve, { expires_at: now }),
+      session: await make('session', bob),
+      owner: await make('owner', eve),
+    };
+    const seen = (deviceId = '', minutes = 0) => ({
+      deviceId,
+      latestHandshake: ago(minutes),
+      remoteIp: null,
+      remotePort: null,
+      rxBytes: 10 * minutes,
+      txBytes: 0,
+    });
+    const { online, offline, never, off, ended, session, owner } = ids;
+    await recordStatus(database, 'g', [seen(online, 1), seen(offline, 9), seen(session, 1)]);
+    const rules = { now, onlineSince: ago(3), sessionsSince: ago(60), requireSignIn: false };
+    const find = async (state: string, further: object = {}) => {
+      const wish = { ...ALL, state, service: { ...rules, ...further } };
+      const found = await searchIds(database, 'devices', wish);
+      t.is(await countFound(database, 'devices', wish), found.length, state);
+      return found;
+    };
+    t.deepEqual(await find('online'), [online]);
+    t.deepEqual(await find('offline'), [offline]);
+    t.deepEqual(await find('never_seen'), [never]);
+    t.deepEqual(await find('off'), [off]);
+    t.deepEqual(await find('ended'), [ended]);
+    t.deepEqual(await find('session_ended'), [session]);
+    t.deepEqual(await find('owner_disabled'), [owner]);
+    t.deepEqual(await find('session_ended', { requireSignIn: true }), [session, never]);
+    t.deepEqual(await find('session_ended', { sessionsSince: null }), []);
+    t.is((await find('nonsense')).length, 7);
+    t.is((await readFleetStatus(database, rules)).online, 1, 'an ended session is not online');
+    const order = (by: string, isDescending = false, limit = 3) =>
+      searchIds(database, 'devices', { ...ALL, limit, order: by, isDescending });
+    t.deepEqual(await order('name'), [offline, online, never]);
+    t.deepEqual(await order('handshake', true), [session, online, offline].toSorted(byLatest));
+    t.deepEqual(await order('traffic', true, 1), [offline]);
+    t.deepEqual((await order('owner', true)).slice(0, 2), [owner, ended]);
+    t.is((await order('; DROP TABLE devices', false, 50)).length, 7);
+
+    /** Two share their handshake: the later id comes first. */
+    function byLatest(left = '', right = ''): number {
+      if (left === offline || right === offline) return left === offline ? 1 : -1;
+      return left < right ? 1 : -1;
+    }
+  });
+
+  test(`${kind}: users and rules have states and orders too`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database, { email: 'ann@a.test', role: 'admin' });
+    const bob = await addUser(database, { email: 'bob@b.test', disabled_at: new Date() });
+    await addDevice(database, bob);
+    const users = (wish: object) => searchIds(database, 'users', { ...ALL, ...wish });
+    t.deepEqual(await users({ state: 'enabled' }), [ann.id]);
+    t.deepEqual(await users({ state: 'disabled' }), [bob.id]);
+    t.deepEqual(await users({ state: 'administrators' }), [ann.id]);
+    t.deepEqual(await users({ order: 'devices', isDescending: true }), [bob.id, ann.id]);
+    t.deepEqual(await users({ order: 'email', isDescending: true }), [bob.id, ann.id]);
+    const own = await addRule(database, {
+      destination: '10.0.0.0/8',
+      user_id: ann.id,
+      action: 'accept',
+    });
+    const all = await addRule(database, { destination: '9.0.0.0/8', action: 'drop' });
+    const rules = (wish: object) => searchIds(database, 'rules', { ...ALL, ...wish });
+    t.deepEqual(await rules({ state: 'drop' }), [all.id]);
+    t.deepEqual(await rules({ state: 'accept' }), [own.id]);
+    t.deepEqual(await rules({ state: 'everyone' }), [all.id]);
+    t.deepEqual(await rules({ state: 'one_user', order: 'owner' }), [own.id]);
+    t.is(await countFound(database, 'rules', { text: 'ann@' }), 1);
   });
 }

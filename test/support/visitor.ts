@@ -49,7 +49,17 @@ export class Visitor {
     return this.send('POST', path, { csrf_token: this.token, ...fields });
   }
 
-  async send(method: string, path: string, fields?: Record<string, string>): Promise<Shown> {
+  /** The same for a form in which a field stands several times, as boxes to tick do. */
+  postPairs(path: string, fields: readonly (readonly [string, string])[]): Promise<Shown> {
+    const pairs = [['csrf_token', this.token], ...fields].map(([name, value]) => [name, value]);
+    return this.send('POST', path, pairs as [string, string][]);
+  }
+
+  async send(
+    method: string,
+    path: string,
+    fields?: Record<string, string> | [string, string][],
+  ): Promise<Shown> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await this.#server.inject({
       method,

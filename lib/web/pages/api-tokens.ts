@@ -2,7 +2,6 @@
 // and the button that makes one void. api.md, section 3.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { searchIds } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
 import { isUuid } from '../../api/fields.ts';
 import { type Faults, isFaultless } from '../../api/judge.ts';
@@ -22,10 +21,12 @@ import { attempt } from '../attempt.ts';
 import { formView, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
 import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
-import { inOrder, PAGE_RECORDS, pagesAround, searchedIn } from '../searched.ts';
+import { inOrder } from '../searched.ts';
+import { findPage, type TablePlan } from '../table-page.ts';
 import type { Web } from '../web.ts';
 
 const TOKENS = '/api_tokens';
+const plan: TablePlan = { table: 'api_tokens', path: TOKENS, states: {} };
 
 const tokenForm: readonly Section[] = [
   {
@@ -61,14 +62,12 @@ export function apiTokenPages(web: Web): ServerRoute[] {
 
 async function showTokens(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
-  const searched = searchedIn(request);
-  const ids = await searchIds(database, 'api_tokens', searched.wish);
-  const shown = ids.slice(0, PAGE_RECORDS);
+  const { ids, view } = await findPage(database, request, plan);
   return web.pages.show(request, h, 'api-tokens', {
     title: 'API tokens',
-    searched: searched.text,
-    tokens: inOrder(shown, await readTokens(database, { ids: shown })).map(tokenView),
-    pages: pagesAround(TOKENS, searched, ids.length),
+    searched: view.text,
+    tokens: inOrder(ids, await readTokens(database, { ids })).map(tokenView),
+    pages: view.pages,
   });
 }
 

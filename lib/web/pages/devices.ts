@@ -1,15 +1,14 @@
-// Devices, for administrators: the table of all, the forms that make and change one with every
-// field, how one stands, and its switches. api.md, section 5.
+// Devices, for administrators: the forms that make and change one with every field, how one stands,
+// and its switches. The table of all is in device-table.ts. api.md, section 5.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { type DeviceRow, readDevices, readUsers, searchIds } from '../../../models/index.ts';
+import { type DeviceRow, readDevices, readUsers } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
 import { isUuid } from '../../api/fields.ts';
 import type { Faults } from '../../api/judge.ts';
 import { Devices } from '../../api/v0/devices.ts';
-import { saveChanges } from '../../api/writes.ts';
 import { settingNames, shownSettings } from '../../devices/settings.ts';
-import { lockDevice, type Switches, switchState, switchValues } from '../../devices/switches.ts';
+import type { Switches } from '../../devices/switches.ts';
 import { attempt } from '../attempt.ts';
 import {
   deviceFormView,
@@ -19,7 +18,7 @@ import {
   typedFrom as typedDeviceFrom,
   UNTYPED,
 } from '../device-form.ts';
-import { deviceStatusView, standingView } from '../device-status.ts';
+import { deviceStatusView, standingView, stopOf } from '../device-status.ts';
 import {
   formView,
   inputOf,
@@ -30,11 +29,12 @@ import {
   typedIn,
 } from '../form.ts';
 import { textOf } from '../forms.ts';
-import { madeBefore, noteFile, settingDefaults } from '../own-devices.ts';
-import { ownerEmails, ownerIdOf } from '../owners.ts';
+import { madeBefore, noteFile, sessionRules, settingDefaults } from '../own-devices.ts';
+import { ownerIdOf } from '../owners.ts';
 import { adminPage } from '../route.ts';
-import { inOrder, PAGE_RECORDS, pagesAround, queryText, searchedIn } from '../searched.ts';
+import { queryText } from '../searched.ts';
 import type { Web } from '../web.ts';
+import { addressesOf, deviceTablePages, NO_TIME, switchesIn, switchOne } from './device-table.ts';
 
 const DEVICES = '/devices';
 
@@ -81,7 +81,7 @@ const keyForm: readonly Section[] = addressForm.map((section) => ({
 export function devicePages(web: Web): ServerRoute[] {
   const devices = new Devices(web);
   return [
-    adminPage('GET', DEVICES, (request, h) => showDevices(web, request, h)),
+    ...deviceTablePages(web, devices),
     adminPage('GET', `${DEVICES}/new`, (request, h) =>
       showForm(web, request, h, {
         device: null,
@@ -117,46 +117,6 @@ export function devicePages(web: Web): ServerRoute[] {
   ];
 }
 
-async function showDevices(
-  web: Web,
-  request: Request,
-  h: ResponseToolkit,
-): Promise<ResponseObject> {
-  const { database } = web.services;
-  const searched = searchedIn(request);
-  const ids = await searchIds(database, 'devices', searched.wish);
-  const shown = ids.slice(0, PAGE_RECORDS);
-  const devices = inOrder(shown, await readDevices(database, { ids: shown }));
-  const emails = await ownerEmails(database, devices);
-  return web.pages.show(request, h, 'devices', {
-    title: 'Devices',
-    searched: searched.text,
-    list: devices.map((device) => {
-      const status = deviceStatusView(device);
-      return [
-        { text: device.name, href: `${DEVICES}/${device.id}`, help: device.description },
-        { text: emails.get(device.user_id) ?? '', href: `/users/${device.user_id}` },
-        addressesOf(device).join(', '),
-        stateBadge(device),
-        status.handshake === null
-          ? 'never'
-          : { time: status.handshake, help: `from ${status.remote}` },
-        { text: `↓ ${status.downloaded}`, help: `↑ ${status.uploaded}` },
-      ];
-    }),
-    pages: pagesAround(DEVICES, searched, ids.length),
-  });
-}
-
-/** A device that is off, or ended, is that first. */
-function stateBadge(device: DeviceRow): { text: string; badge: string } {
-  const state = switchState(device, Date.now());
-  if (state === 'off') return { text: 'Switched off', badge: 'bad' };
-  if (state === 'ended') return { text: 'Ended', badge: 'bad' };
-  const status = deviceStatusView(device);
-  return { text: status.state, badge: status.badge };
-}
-
 async function showDevice(
   web: Web,
   request: Request,
@@ -181,7 +141,10 @@ async function showDevice(
     },
     owner: { id: device.user_id, email: owner?.email ?? '' },
     addresses: addressesOf(device),
-    status: deviceStatusView(device),
+    status: deviceStatusView(
+      device,
+      owner === undefined ? null : stopOf(device, owner, await sessionRules(web)),
+    ),
     settings: settingNames.map((name) => ({
       name,
       text: textOfValue(shown[name]),
@@ -290,42 +253,17 @@ async function switchDevice(
   request: Request,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  const { database } = web.services;
   const { id, name } = await findDevice(web, request);
   const switches = switchesIn(request);
   if (switches === null) {
-    const faults = ['is no time such as 2026-12-31T17:00'];
+    const faults = [NO_TIME];
     return (
       await showDevice(web, request, h, { expiry: textOf(request, 'expires_at'), faults })
     ).code(422);
   }
-  await web.writes.run(request, {
-    judge: async (transaction) => {
-      const device = await lockDevice(database, id, transaction);
-      if (device === null) throw new ApiError('not_found');
-      return device;
-    },
-    write: (transaction, device) =>
-      saveChanges(device, switchValues(device, switches), transaction),
-  });
+  await switchOne(web, request, id, switches);
   web.pages.flash(h, 'done', `${name}: ${wordsFor(switches)}`);
   return web.pages.redirect(h, `${DEVICES}/${id}`);
-}
-
-function switchesIn(request: Request): Switches | null {
-  switch (textOf(request, 'do')) {
-    case 'on':
-      return { isOn: true };
-    case 'off':
-      return { isOn: false };
-    default: {
-      const text = textOf(request, 'expires_at').trim();
-      if (text === '') return { expiresAt: null };
-      const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(text);
-      const time = new Date(`${text}Z`);
-      return isTime && !Number.isNaN(time.getTime()) ? { expiresAt: time } : null;
-    }
-  }
 }
 
 function wordsFor({ isOn, expiresAt }: Switches): string {
@@ -340,8 +278,4 @@ async function findDevice(web: Web, request: Request): Promise<DeviceRow> {
   const [device] = isUuid(id) ? await readDevices(web.services.database, { ids: [id] }) : [];
   if (device === undefined) throw new ApiError('not_found');
   return device;
-}
-
-function addressesOf({ ipv4, ipv6 }: DeviceRow): string[] {
-  return [ipv4, ipv6].filter((address) => address !== null);
 }

@@ -2,7 +2,8 @@
 // what a rule that is typed would meet. api.md, section 6.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { readRules, readUsers, type RuleRow, searchIds } from '../../../models/index.ts';
+import type { RuleSample } from '../../../dataplane/index.ts';
+import { readRules, readUsers, type RuleRow } from '../../../models/index.ts';
 import type { Faults, Judged } from '../../api/judge.ts';
 import { Rules, type RuleValues, showRule } from '../../api/v0/rules.ts';
 import { attempt } from '../attempt.ts';
@@ -16,13 +17,23 @@ import {
   typedIn,
 } from '../form.ts';
 import { textOf } from '../forms.ts';
+import { type Deed, manyRoute } from '../many.ts';
 import { ownerEmails, ownerIdOf } from '../owners.ts';
 import { adminPage } from '../route.ts';
-import { inOrder, PAGE_RECORDS, pagesAround, queryText, searchedIn } from '../searched.ts';
+import { inOrder, queryText } from '../searched.ts';
+import { askedIn, findPage, sendFile, type TablePlan } from '../table-page.ts';
 import type { Web } from '../web.ts';
 import { bytesInWords } from '../words.ts';
 
 const RULES = '/rules';
+
+const plan: TablePlan = {
+  table: 'rules',
+  path: RULES,
+  states: { accept: 'Accept', drop: 'Drop', everyone: 'For everyone', one_user: 'For one user' },
+};
+
+const FILE_HEAD = ['id', 'action', 'destination', 'protocol', 'ports', 'user', 'added_at'];
 
 const ruleForm: readonly Section[] = [
   {
@@ -74,6 +85,20 @@ export function rulePages(web: Web): ServerRoute[] {
     typedFrom({ action: 'accept', user_id: queryText(request, 'user') }, ruleForm);
   return [
     adminPage('GET', RULES, (request, h) => showRules(web, request, h)),
+    adminPage('GET', `${RULES}.csv`, (request, h) =>
+      sendFile(h, 'rules', web.services.database, plan, askedIn(request, plan), FILE_HEAD, (ids) =>
+        fileLines(web, ids),
+      ),
+    ),
+    manyRoute(web, {
+      path: RULES,
+      nouns: ['rule', 'rules'],
+      names: async (ids) => {
+        const found = await readRules(web.services.database, { ids: [...ids] });
+        return new Map(found.map((rule) => [rule.id, ruleInWords(rule)]));
+      },
+      deed: (name) => (name === 'remove' ? removal(rules) : 'Nothing was chosen.'),
+    }),
     adminPage('GET', `${RULES}/new`, (request, h) =>
       showForm(web, request, h, { rules, id: null, typed: fresh(request) }),
     ),
@@ -110,35 +135,69 @@ function ruleInWords(rule: RuleRow): string {
 
 async function showRules(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database, observed } = web.services;
-  const searched = searchedIn(request);
-  const ids = await searchIds(database, 'rules', searched.wish);
-  const shown = ids.slice(0, PAGE_RECORDS);
-  const rules = inOrder(shown, await readRules(database, { ids: shown }));
+  const found = await findPage(database, request, plan);
+  const rules = inOrder(found.ids, await readRules(database, { ids: [...found.ids] }));
   const emails = await ownerEmails(database, rules);
   const hits = observed?.rules();
   return web.pages.show(request, h, 'rules', {
     title: 'Rules',
-    searched: searched.text,
-    list: rules.map((rule) => {
-      const hit = hits?.get(rule.id);
-      return [
-        { text: rule.destination, href: `${RULES}/${rule.id}` },
-        rule.action === 'accept'
-          ? { text: 'Accept', badge: 'good' }
-          : { text: 'Drop', badge: 'bad' },
-        portsOf(rule) ?? 'all',
-        rule.user_id === null
-          ? 'everyone'
-          : { text: emails.get(rule.user_id) ?? '', href: `/users/${rule.user_id}` },
-        hit === undefined
-          ? '0'
-          : { text: hit.packets.toLocaleString('en'), help: bytesInWords(hit.bytes) },
-        hit === undefined ? 'never' : { time: new Date(hit.lastHitMs).toISOString() },
-      ];
-    }),
+    finder: found.view,
+    list: rules.map((rule) => ruleCells(rule, emails, hits?.get(rule.id))),
     hasHits: observed !== undefined,
-    pages: pagesAround(RULES, searched, ids.length),
+    many: {
+      action: `${RULES}/many`,
+      back: found.view.here,
+      ids: rules.map(({ id }) => id),
+      names: rules.map(ruleInWords),
+      deeds: [{ name: 'remove', label: 'Delete…', tone: 'danger' }],
+    },
   });
+}
+
+function ruleCells(
+  rule: RuleRow,
+  emails: ReadonlyMap<string, string>,
+  hit: RuleSample | undefined,
+): unknown[] {
+  return [
+    { text: rule.destination, href: `${RULES}/${rule.id}` },
+    rule.action === 'accept' ? { text: 'Accept', badge: 'good' } : { text: 'Drop', badge: 'bad' },
+    portsOf(rule) ?? 'all',
+    rule.user_id === null
+      ? 'everyone'
+      : { text: emails.get(rule.user_id) ?? '', href: `/users/${rule.user_id}` },
+    hit === undefined
+      ? '0'
+      : { text: hit.packets.toLocaleString('en'), help: bytesInWords(hit.bytes) },
+    hit === undefined ? 'never' : { time: new Date(hit.lastHitMs).toISOString() },
+  ];
+}
+
+function removal(rules: Rules): Deed {
+  return {
+    done: 'deleted',
+    question: {
+      title: 'Delete these rules?',
+      text: 'Packets that they decided are judged by the other rules, at once. This cannot be undone.',
+      label: 'Delete for good',
+    },
+    run: (request, id) => rules.remove(request, id),
+  };
+}
+
+async function fileLines(web: Web, ids: readonly string[]): Promise<(string | null)[][]> {
+  const { database } = web.services;
+  const rules = inOrder(ids, await readRules(database, { ids: [...ids] }));
+  const emails = await ownerEmails(database, rules);
+  return rules.map((rule) => [
+    rule.id,
+    rule.action,
+    rule.destination,
+    rule.port_type ?? 'all',
+    rule.port_type === null ? null : textOfValue(showRule(rule).port_range),
+    rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? null),
+    rule.inserted_at.toISOString(),
+  ]);
 }
 
 interface Form {

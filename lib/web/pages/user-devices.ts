@@ -2,6 +2,7 @@
 // client's file is in device-file.ts. api.md, sections 5 and 8.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { readUsers, type UserRow } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
 import type { Faults } from '../../api/judge.ts';
 import { messages } from '../../api/messages.ts';
@@ -17,7 +18,7 @@ import {
   typedFrom,
   UNTYPED,
 } from '../device-form.ts';
-import { deviceStatusView, standingView } from '../device-status.ts';
+import { deviceStatusView, standingView, stopOf } from '../device-status.ts';
 import { textOfValue } from '../form.ts';
 import { textOf } from '../forms.ts';
 import {
@@ -28,6 +29,7 @@ import {
   ownDevice,
   ownDevices,
   rightsToManage,
+  sessionRules,
   settingDefaults,
 } from '../own-devices.ts';
 import { page } from '../route.ts';
@@ -78,6 +80,8 @@ async function showList(web: Web, request: Request, h: ResponseToolkit): Answer 
   const rights = await deviceRights(web, request);
   const devices = await ownDevices(web, request);
   const most = web.services.config.maxDevicesPerUser;
+  const owner = await ownerOf(web, request);
+  const rules = await sessionRules(web);
   return web.pages.show(request, h, 'user-devices', {
     title: 'My devices',
     devices: devices.map(({ row, client, isFileOld }) => ({
@@ -86,7 +90,7 @@ async function showList(web: Web, request: Request, h: ResponseToolkit): Answer 
       description: row.description,
       addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
       isFileOld,
-      status: deviceStatusView(row),
+      status: deviceStatusView(row, stopOf(row, owner, rules)),
       standing: standingView(row),
     })),
     rights,
@@ -106,7 +110,10 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
     scripts: ['device-live.js'],
     device: row,
     isFileOld,
-    status: deviceStatusView(row),
+    status: deviceStatusView(
+      row,
+      stopOf(row, await ownerOf(web, request), await sessionRules(web)),
+    ),
     standing: standingView(row),
     addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
     settings: settingNames.map((name) => ({
@@ -193,6 +200,13 @@ async function change(web: Web, devices: Devices, request: Request, h: ResponseT
 function faultsOf(error: unknown): Faults {
   if (error instanceof ApiError && error.faults !== null) return error.faults;
   throw error;
+}
+
+/** The person of a request. */
+async function ownerOf(web: Web, request: Request): Promise<UserRow> {
+  const [owner] = await readUsers(web.services.database, { ids: [actorId(request)] });
+  if (owner === undefined) throw new ApiError('not_found');
+  return owner;
 }
 
 /** Where the person's VPN session stands; null where sessions never end. */

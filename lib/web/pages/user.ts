@@ -20,6 +20,7 @@ import { switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
 import { actorId } from '../../auth/index.ts';
 import { attempt, faultLine } from '../attempt.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
+import { type Deed, type ManyPlan, manyRoute } from '../many.ts';
 import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import type { Web } from '../web.ts';
@@ -58,6 +59,18 @@ export function userPages(web: Web): ServerRoute[] {
     // These two only take rights away, which may be urgent.
     adminPage('POST', `${USER}/disable`, (request, h) => switchUser(web, request, h, false)),
     adminPage('POST', `${USER}/delete`, (request, h) => removeUser(web, users, request, h)),
+    manyRoute(
+      web,
+      manyPlan(web, ({ disable, remove }) => ({ disable, remove }), users),
+    ),
+    // This one gives rights back.
+    recently(
+      manyRoute(web, {
+        ...manyPlan(web, ({ enable }) => ({ enable }), users),
+        action: 'many_enabled',
+      }),
+      '/users',
+    ),
   ];
 }
 
@@ -130,21 +143,75 @@ async function changeUser(
   return web.pages.redirect(h, `/users/${id}`);
 }
 
-/** An administrator's switch; the own one stays on, or nobody could switch it back. */
+function manyPlan(
+  web: Web,
+  choose: (all: ReturnType<typeof deeds>) => Partial<Record<string, Deed>>,
+  users: Users,
+): ManyPlan {
+  const chosen = choose(deeds(web, users));
+  return {
+    path: '/users',
+    nouns: ['user', 'users'],
+    names: async (ids) => {
+      const found = await readUsers(web.services.database, { ids: [...ids] });
+      return new Map(found.map(({ id, email }) => [id, email]));
+    },
+    deed: (name) => chosen[name] ?? 'Nothing was chosen.',
+  };
+}
+
+/** What is done with many users at once. */
+function deeds(web: Web, users: Users): Readonly<Record<'enable' | 'disable' | 'remove', Deed>> {
+  return {
+    enable: {
+      done: 'enabled',
+      run: (request, id) => web.writes.run(request, switchWork(web, request, id, true)),
+    },
+    disable: {
+      done: 'disabled',
+      question: {
+        title: 'Disable these users?',
+        text: 'Their devices pass no packet from then on; sessions and API tokens are void. You can enable them again.',
+        label: 'Disable',
+      },
+      run: (request, id) => web.writes.run(request, switchWork(web, request, id, false)),
+    },
+    remove: {
+      done: 'deleted, with devices, rules, tokens and sessions',
+      question: {
+        title: 'Delete these users?',
+        text: 'Devices, rules, API tokens and sessions of these users go too. This cannot be undone.',
+        label: 'Delete for good',
+      },
+      run: (request, id) => users.remove(request, id),
+    },
+  };
+}
+
 async function switchUser(
   web: Web,
   request: Request,
   h: ResponseToolkit,
   isEnabled: boolean,
 ): Promise<ResponseObject> {
-  const { database } = web.services;
   const done = isEnabled
     ? 'is enabled: sign-in and devices serve again.'
     : 'is disabled: their devices pass no packet, sessions and tokens are void.';
-  return act(web, request, h, done, {
+  return act(web, request, h, done, switchWork(web, request, idOf(request), isEnabled));
+}
+
+/** An administrator's switch; the own one stays on, or nobody could switch it back. */
+function switchWork(
+  web: Web,
+  request: Request,
+  id: string,
+  isEnabled: boolean,
+): Work<User, unknown> {
+  const { database } = web.services;
+  return {
     scopes: { configuration: true },
     judge: async (transaction) => {
-      const user = await lockUser(database, request, transaction);
+      const user = await lockUser(database, id, transaction);
       if (isEnabled) return user;
       if (user.id === actorId(request)) refuseFaults({ base: ['You cannot disable yourself'] });
       if (user.disabled_at === null && (await isLastAdministrator(database, user, transaction)))
@@ -152,7 +219,7 @@ async function switchUser(
       return user;
     },
     write: (transaction, user) => saveChanges(user, switchedUser(user, isEnabled), transaction),
-  });
+  };
 }
 
 async function resetFactors(
@@ -162,7 +229,7 @@ async function resetFactors(
 ): Promise<ResponseObject> {
   const { database } = web.services;
   return act(web, request, h, 'has no second factor any more, and is signed out.', {
-    judge: (transaction) => lockUser(database, request, transaction),
+    judge: (transaction) => lockUser(database, idOf(request), transaction),
     write: (transaction, user) => takeSecondFactors(database, user.id, transaction),
   });
 }
@@ -207,10 +274,10 @@ async function findUser(web: Web, request: Request): Promise<UserRow> {
 
 async function lockUser(
   { models }: Database,
-  request: Request,
+  id: string,
   transaction: Parameters<Work<User, unknown>['judge']>[0],
 ): Promise<User> {
-  const user = await models.User.findByPk(idOf(request), { transaction, lock: true });
+  const user = await models.User.findByPk(id, { transaction, lock: true });
   if (user === null) throw new ApiError('not_found');
   return user;
 }

@@ -2,7 +2,7 @@
 // what happens to them is in user.ts.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { countDevices, readUsers, searchIds, type UserRow } from '../../../models/index.ts';
+import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
 import type { Faults } from '../../api/judge.ts';
 import { Users } from '../../api/v0/users.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
@@ -10,10 +10,28 @@ import { attempt } from '../attempt.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
 import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
-import { inOrder, PAGE_RECORDS, pagesAround, searchedIn } from '../searched.ts';
+import { inOrder } from '../searched.ts';
+import { askedIn, findPage, sendFile, type TablePlan } from '../table-page.ts';
 import type { Web } from '../web.ts';
 
 const USERS = '/users';
+
+const plan: TablePlan = {
+  table: 'users',
+  path: USERS,
+  states: { enabled: 'Enabled', disabled: 'Disabled', administrators: 'Administrators' },
+};
+
+const FILE_HEAD = [
+  'id',
+  'email',
+  'role',
+  'state',
+  'devices',
+  'last_signed_in_at',
+  'last_signed_in_method',
+  'added_at',
+];
 
 /** Words for the roles. */
 export const ROLES = [
@@ -51,8 +69,14 @@ const newUser: readonly Section[] = [
 /** The routes of the users. */
 export function usersPages(web: Web): ServerRoute[] {
   const users = new Users(web);
+  const { database } = web.services;
   return [
     adminPage('GET', USERS, (request, h) => showUsers(web, request, h)),
+    adminPage('GET', `${USERS}.csv`, (request, h) =>
+      sendFile(h, 'users', database, plan, askedIn(request, plan), FILE_HEAD, (ids) =>
+        fileLines(database, ids),
+      ),
+    ),
     recently(
       adminPage('GET', `${USERS}/new`, (request, h) =>
         showNew(web, request, h, typedFrom({ role: 'unprivileged' }, newUser)),
@@ -76,25 +100,54 @@ export function userBadge({ disabled_at, disabled_by, disabled_provider }: UserR
 
 async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database } = web.services;
-  const searched = searchedIn(request);
-  const ids = await searchIds(database, 'users', searched.wish);
-  const shown = ids.slice(0, PAGE_RECORDS);
-  const users = inOrder(shown, await readUsers(database, { ids: shown }));
-  const counts = await countDevices(database, shown);
+  const found = await findPage(database, request, plan);
+  const users = inOrder(found.ids, await readUsers(database, { ids: [...found.ids] }));
+  const counts = await countDevices(database, found.ids);
   return web.pages.show(request, h, 'users', {
     title: 'Users',
-    searched: searched.text,
+    finder: found.view,
     rows: users.map((user) => [
       { text: user.email, href: `${USERS}/${user.id}` },
       user.role === 'admin' ? { text: 'Administrator', badge: 'calm' } : 'User',
       userBadge(user),
-      String(counts.get(user.id) ?? 0),
+      { text: String(counts.get(user.id) ?? 0), href: devicesOf(user) },
       user.last_signed_in_at === null
         ? 'never'
         : { time: user.last_signed_in_at.toISOString(), help: methodOf(user) },
     ]),
-    pages: pagesAround(USERS, searched, ids.length),
+    many: {
+      action: `${USERS}/many`,
+      back: found.view.here,
+      ids: users.map(({ id }) => id),
+      names: users.map(({ email }) => email),
+      deeds: [
+        { name: 'enable', label: 'Enable', action: `${USERS}/many_enabled` },
+        { name: 'disable', label: 'Disable…' },
+        { name: 'remove', label: 'Delete…', tone: 'danger' },
+      ],
+    },
   });
+}
+
+function devicesOf({ email }: UserRow): string {
+  return `/devices?${new URLSearchParams({ q: email }).toString()}`;
+}
+
+async function fileLines(
+  database: Database,
+  ids: readonly string[],
+): Promise<(string | number | null)[][]> {
+  const counts = await countDevices(database, ids);
+  return inOrder(ids, await readUsers(database, { ids: [...ids] })).map((user) => [
+    user.id,
+    user.email,
+    user.role,
+    user.disabled_at === null ? 'enabled' : 'disabled',
+    counts.get(user.id) ?? 0,
+    user.last_signed_in_at?.toISOString() ?? null,
+    user.last_signed_in_method,
+    user.inserted_at.toISOString(),
+  ]);
 }
 
 /** By what a user signed in last, in words. */

@@ -129,7 +129,10 @@ function prepareChange(form, { complete, address, device }) {
     [staged.hidden, giveUp.hidden] = [false, false];
     button.textContent = button.dataset.label;
     addEventListener('beforeunload', warn);
-    document.getElementById('client-file').closest('.card').scrollIntoView();
+    const section = form.closest('section');
+    section.parentElement.prepend(section);
+    button.focus();
+    section.scrollIntoView();
   };
   const finish = (answer) => {
     removeEventListener('beforeunload', warn);

@@ -1,7 +1,20 @@
 // What every page does in the browser, where scripts run: questions become dialogs, times are told in
 // the reader's own zone, texts are copied at a click. Pages work without it.
 
+/** Longest times that are told as seconds, minutes, hours and days; later the date says enough. */
+const AWAY = [
+  [60, 1, 'second'],
+  [3_600, 60, 'minute'],
+  [86_400, 3_600, 'hour'],
+  [30 * 86_400, 86_400, 'day'],
+];
+const MINUTE_MS = 60_000;
+
 enliven(document);
+setInterval(() => {
+  for (const away of document.querySelectorAll('time[datetime] > .away'))
+    tellAway(away, new Date(away.parentElement.dateTime));
+}, MINUTE_MS);
 // On a narrow window the entries of the navigation stand in one line, which may be longer.
 const present = document.querySelector('.places [aria-current]');
 present?.scrollIntoView({ block: 'nearest', inline: 'center' });
@@ -11,6 +24,22 @@ export function enliven(part) {
   for (const question of part.querySelectorAll('details[data-confirm]')) makeDialog(question);
   for (const time of part.querySelectorAll('time[datetime]')) tellInOwnZone(time);
   for (const button of part.querySelectorAll('button[data-copy]')) copyAtClick(button);
+  for (const box of part.querySelectorAll('[data-select-all]')) selectAll(box);
+}
+
+/** A box in the head of a table ticks those of all its rows. */
+function selectAll(box) {
+  const boxes = [...box.form.querySelectorAll('input[name=id]')];
+  box.hidden = false;
+  box.addEventListener('change', () => {
+    for (const one of boxes) one.checked = box.checked;
+  });
+  for (const one of boxes)
+    one.addEventListener('change', () => {
+      const ticked = boxes.filter(({ checked }) => checked).length;
+      box.checked = ticked === boxes.length;
+      box.indeterminate = ticked > 0 && !box.checked;
+    });
 }
 
 /** Opens the question of a `details` as a dialog, which keeps the keyboard inside. */
@@ -36,12 +65,25 @@ function makeDialog(question) {
   document.body.append(dialog);
 }
 
-/** Tells a time in the reader's zone; again whenever its `datetime` was changed. */
+/** Tells a time in the reader's zone, and how long ago it is; again whenever its `datetime` was changed. */
 export function tellInOwnZone(time) {
   const date = new Date(time.dateTime);
   if (Number.isNaN(date.getTime())) return;
   time.title = time.dateTime;
   time.textContent = date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  const away = document.createElement('span');
+  away.className = 'away';
+  time.append(' ', away);
+  tellAway(away, date);
+}
+
+/** Says `(2 minutes ago)`. */
+function tellAway(away, date) {
+  const seconds = Math.round((date.getTime() - Date.now()) / 1_000);
+  const [, size, unit] = AWAY.find(([below]) => Math.abs(seconds) < below) ?? [];
+  if (unit === undefined) return (away.textContent = '');
+  const words = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+  return (away.textContent = `(${words.format(Math.trunc(seconds / size), unit)})`);
 }
 
 /** Copies the text of the element that the button names. */

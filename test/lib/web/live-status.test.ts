@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import test from 'ava';
+import { Recall } from '../../../lib/api/recall.ts';
 import { LiveStatus } from '../../../lib/web/live-status.ts';
 import { newId, recordStatus, removeDevices, writeTransaction } from '../../../models/index.ts';
 import { databaseKinds } from '../../support/databases.ts';
@@ -46,7 +47,7 @@ for (const kind of databaseKinds()) {
     const ann = await visit(server, ANN);
     const { id } = await addOwn(server, ann);
     const session = await server.database.models.Session.findOne({ rejectOnEmpty: true });
-    const live = new LiveStatus(server.services);
+    const live = new LiveStatus(server.services, new Recall(server.database));
     t.teardown(() => live.close());
     const page = new Listener(live.follow(id, session.id));
     await page.until(() => page.statuses.length === 1);
@@ -55,7 +56,7 @@ for (const kind of databaseKinds()) {
     const counts = { remotePort: 7, rxBytes: 5_000, txBytes: 3 };
     await recordStatus(server.database, newId(), [{ ...report, ...counts }]);
     await page.until(() => page.statuses.length === 3);
-    t.like(page.statuses[2], { state: 'Online', remote: '192.0.2.9:7', uploaded: '5.0 KB' });
+    t.like(page.statuses[2], { state: 'Online', remote: '192.0.2.9:7', uploaded: '5.0 kB' });
     const gaps = Number(page.statuses[2]?.['at']) - Number(page.statuses[1]?.['at']);
     t.true(gaps >= 990, `${gaps} ms`);
   });
@@ -66,7 +67,7 @@ for (const kind of databaseKinds()) {
     await addOwn(server, ann);
     const { Session } = server.database.models;
     const session = await Session.findOne({ rejectOnEmpty: true });
-    const live = new LiveStatus(server.services);
+    const live = new LiveStatus(server.services, new Recall(server.database));
     t.teardown(() => live.close());
     const page = new Listener(live.follow(null, session.id));
     await page.until(() => page.statuses.length === 2);
@@ -83,7 +84,7 @@ for (const kind of databaseKinds()) {
     const ann = await visit(server, ANN);
     const [first, second] = [await addOwn(server, ann), await addOwn(server, ann)];
     const session = await database.models.Session.findOne({ rejectOnEmpty: true });
-    const live = new LiveStatus(server.services);
+    const live = new LiveStatus(server.services, new Recall(server.database));
     t.teardown(() => live.close());
     const [a, b] = [first, second].map(({ id }) => new Listener(live.follow(id, session.id)));
     if (a === undefined || b === undefined) throw new Error('two pages');
@@ -134,7 +135,7 @@ test('however many look, the database is asked once a second, and by nobody not 
       return findAll(...options);
     },
   });
-  const live = new LiveStatus(server.services);
+  const live = new LiveStatus(server.services, new Recall(server.database));
   t.teardown(() => live.close());
   const pages = Array.from({ length: 12 }, () => new Listener(live.follow(id, session.id)));
   t.throws(() => live.follow(id, session.id), { message: 'too many live pages' });
@@ -152,7 +153,7 @@ test('a database that is away ends nothing, and a reader that does not read is c
   const { id } = await addOwn(server, ann);
   const { Device, Session } = server.database.models;
   const session = await Session.findOne({ rejectOnEmpty: true });
-  const live = new LiveStatus(server.services);
+  const live = new LiveStatus(server.services, new Recall(server.database));
   t.teardown(() => live.close());
   const findAll = Device.findAll.bind(Device);
   Object.assign(Device, { findAll: () => Promise.reject(new Error('away')) });

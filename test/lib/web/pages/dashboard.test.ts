@@ -28,8 +28,8 @@ for (const kind of databaseKinds()) {
     await recordStatus(database, 'g', [{ deviceId: device.id, ...seen, rxBytes: 1, txBytes: 2 }]);
     const page = await admin.get('/dashboard');
     for (const part of [
-      '<span data-value="online">1</span>',
-      '<span data-value="devices">2</span>',
+      '<a href="/devices?state=online" data-value="online">1</a>',
+      '<a href="/devices" data-value="devices">2</a>',
       '<dd data-value="dropped">1,203</dd>',
       'rule drop',
       '1,200',

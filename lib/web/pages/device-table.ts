@@ -1,0 +1,211 @@
+// The table of all devices, for administrators: found by text and state, in any order, as a file,
+// and what is done with many of them at once.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { type DeviceRow, readDevices, type UserRow } from '../../../models/index.ts';
+import { ApiError } from '../../api/errors.ts';
+import type { Devices } from '../../api/v0/devices.ts';
+import { saveChanges } from '../../api/writes.ts';
+import { lockDevice, type Switches, switchValues } from '../../devices/switches.ts';
+import { deviceStatusView, type DeviceStatusView, serviceRules, stopOf } from '../device-status.ts';
+import type { SessionRules } from '../../devices/vpn-session.ts';
+import { textOf } from '../forms.ts';
+import { type Deed, manyRoute } from '../many.ts';
+import { sessionRules } from '../own-devices.ts';
+import { ownersOf } from '../owners.ts';
+import { adminPage } from '../route.ts';
+import { inOrder } from '../searched.ts';
+import { askedIn, findPage, sendFile, type TablePlan } from '../table-page.ts';
+import type { Web } from '../web.ts';
+
+const DEVICES = '/devices';
+/** Said where the end of a device cannot be read. */
+export const NO_TIME = 'is no time such as 2026-12-31T17:00';
+
+const plan: TablePlan = {
+  table: 'devices',
+  path: DEVICES,
+  states: {
+    online: 'Online',
+    offline: 'Offline',
+    never_seen: 'Never seen',
+    session_ended: 'Session ended',
+    owner_disabled: 'Owner disabled',
+    ended: 'Ended',
+    off: 'Switched off',
+  },
+};
+
+const FILE_HEAD = [
+  'id',
+  'name',
+  'description',
+  'owner',
+  'ipv4',
+  'ipv6',
+  'public_key',
+  'state',
+  'last_handshake',
+  'remote',
+  'downloaded_bytes',
+  'uploaded_bytes',
+  'ends_at',
+  'added_at',
+];
+
+/** The routes of the table. */
+export function deviceTablePages(web: Web, devices: Devices): ServerRoute[] {
+  const { database } = web.services;
+  return [
+    adminPage('GET', DEVICES, (request, h) => showDevices(web, request, h)),
+    adminPage('GET', `${DEVICES}.csv`, async (request, h) => {
+      const rules = await sessionRules(web);
+      const asked = askedIn(request, plan, serviceRules(rules));
+      return sendFile(h, 'devices', database, plan, asked, FILE_HEAD, async (ids) =>
+        (await readTable(web, ids, rules)).map(fileLine),
+      );
+    }),
+    manyRoute(web, {
+      path: DEVICES,
+      nouns: ['device', 'devices'],
+      names: async (ids) =>
+        new Map((await readDevices(database, { ids })).map(({ id, name }) => [id, name])),
+      deed: (name, request) => deedOf(web, devices, name, request),
+    }),
+  ];
+}
+
+/** Sets the switches of one device. */
+export async function switchOne(
+  web: Web,
+  request: Request,
+  id: string,
+  switches: Switches,
+): Promise<void> {
+  await web.writes.run(request, {
+    judge: async (transaction) => {
+      const device = await lockDevice(web.services.database, id, transaction);
+      if (device === null) throw new ApiError('not_found');
+      return device;
+    },
+    write: (transaction, device) =>
+      saveChanges(device, switchValues(device, switches), transaction),
+  });
+}
+
+/** What a form asks of the switches; null where its time cannot be read. */
+export function switchesIn(request: Request): Switches | null {
+  switch (textOf(request, 'do')) {
+    case 'on':
+      return { isOn: true };
+    case 'off':
+      return { isOn: false };
+    default: {
+      const text = textOf(request, 'expires_at').trim();
+      if (text === '') return { expiresAt: null };
+      const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(text);
+      const time = new Date(`${text}Z`);
+      return isTime && !Number.isNaN(time.getTime()) ? { expiresAt: time } : null;
+    }
+  }
+}
+
+/** The addresses that a device has. */
+export function addressesOf({ ipv4, ipv6 }: Pick<DeviceRow, 'ipv4' | 'ipv6'>): string[] {
+  return [ipv4, ipv6].filter((address) => address !== null);
+}
+
+function deedOf(web: Web, devices: Devices, name: string, request: Request): Deed | string {
+  const deeds: Record<string, Omit<Deed, 'run'>> = {
+    on: { done: 'switched on' },
+    off: { done: 'switched off and pass no packet any more' },
+    expire: { done: textOf(request, 'expires_at') === '' ? 'without an end' : 'given an end' },
+  };
+  if (name === 'remove')
+    return {
+      done: 'deleted and pass no packet any more',
+      question: {
+        title: 'Delete these devices?',
+        text: 'They pass no packet from then on, and their files no longer work. This cannot be undone.',
+        label: 'Delete for good',
+      },
+      run: (one, id) => devices.remove(one, id),
+    };
+  const deed = deeds[name];
+  if (deed === undefined) return 'Nothing was chosen.';
+  const switches = switchesIn(request);
+  if (switches === null) return `The end ${NO_TIME}.`;
+  return { ...deed, run: (one, id) => switchOne(web, one, id, switches) };
+}
+
+async function showDevices(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const rules = await sessionRules(web);
+  const found = await findPage(web.services.database, request, plan, serviceRules(rules));
+  const shown = await readTable(web, found.ids, rules);
+  return web.pages.show(request, h, 'devices', {
+    title: 'Devices',
+    finder: found.view,
+    list: shown.map(({ device, owner, status }) => [
+      { text: device.name, href: `${DEVICES}/${device.id}`, help: device.description },
+      { text: owner?.email ?? '', href: `/users/${device.user_id}` },
+      addressesOf(device).join(', '),
+      { text: status.state, badge: status.badge },
+      status.handshake === null
+        ? 'never'
+        : { time: status.handshake, help: `from ${status.remote}` },
+      { text: `↓ ${status.downloaded}`, help: `↑ ${status.uploaded}` },
+    ]),
+    many: {
+      action: `${DEVICES}/many`,
+      back: found.view.here,
+      ids: shown.map(({ device }) => device.id),
+      names: shown.map(({ device }) => device.name),
+      asksEnd: true,
+      deeds: [
+        { name: 'on', label: 'Switch on' },
+        { name: 'off', label: 'Switch off' },
+        { name: 'remove', label: 'Delete…', tone: 'danger' },
+      ],
+    },
+  });
+}
+
+interface Shown {
+  readonly device: DeviceRow;
+  readonly owner: UserRow | undefined;
+  readonly status: DeviceStatusView;
+}
+
+async function readTable(web: Web, ids: readonly string[], rules: SessionRules): Promise<Shown[]> {
+  const { database } = web.services;
+  const devices = inOrder(ids, await readDevices(database, { ids: [...ids] }));
+  const owners = await ownersOf(database, devices);
+  return devices.map((device) => {
+    const owner = owners.get(device.user_id);
+    const stop = owner === undefined ? null : stopOf(device, owner, rules);
+    return { device, owner, status: deviceStatusView(device, stop) };
+  });
+}
+
+function fileLine({ device, owner, status }: Shown): (string | number | null)[] {
+  return [
+    device.id,
+    device.name,
+    device.description,
+    owner?.email ?? '',
+    device.ipv4,
+    device.ipv6,
+    device.public_key,
+    status.state,
+    status.handshake,
+    device.remote_ip === null ? null : status.remote,
+    status.txBytes,
+    status.rxBytes,
+    device.expires_at?.toISOString() ?? null,
+    device.inserted_at.toISOString(),
+  ];
+}
