@@ -48,7 +48,7 @@ export function fileProblems(
   const { tun, masquerade } = readiness();
   if (endpoint !== null && isLoopback(hostOf(endpoint)))
     problems.push({
-      text: `The file leads to ${endpoint}, which is the device itself: with it no device finds the gateway.`,
+      text: `The endpoint of devices is ${endpoint}. That is the device itself, so no device finds the gateway.`,
       fix: 'Set EXTERNAL_URL to the address under which devices reach this host; or set the endpoint under Settings, Client defaults.',
     });
   if (config.wireguardTun !== 'off' && tun === null)

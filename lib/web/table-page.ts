@@ -1,5 +1,5 @@
-// One page of a great table: what the address asks for (text, state, order, page), the rows that are
-// found, and the links around them: other pages, other orders, the whole as a file.
+// One page of a great table: what the address asks for (text, state, order, page), the rows that
+// are found, and the links around them: other pages, other orders, the whole as a file.
 
 import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';

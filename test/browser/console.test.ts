@@ -75,7 +75,7 @@ test('users are added, changed, shut out and deleted', async (t) => {
   await page.waitForURL('/users');
   await page.getByRole('searchbox').fill('nobody');
   await page.keyboard.press('Enter');
-  await page.getByText('No user has that').waitFor();
+  await page.getByText('No user is found').waitFor();
   await inspect(t, page, 'console-users-none');
 });
 
@@ -115,6 +115,7 @@ test('devices are added, switched off, and end on a date', async (t) => {
   await inspect(t, page, 'console-devices-empty');
   await page.getByRole('link', { name: 'Add a device' }).first().click();
   await page.getByLabel('Owner').fill('ann@example.com');
+  await page.getByText('Use a key pair of my own').click();
   await page.getByLabel('Public key').fill('no key');
   await page.getByText('Network settings').click();
   await inspect(t, page, 'console-device-form');
@@ -124,6 +125,7 @@ test('devices are added, switched off, and end on a date', async (t) => {
   await page.getByLabel('Name').fill('lent laptop');
   await page.getByRole('button', { name: 'Add the device' }).click();
   await page.getByText('lent laptop is added').waitFor();
+  await page.getByRole('link', { name: '← lent laptop' }).click();
   await page.getByLabel('It ends at (UTC)').fill('2020-01-01T00:00');
   await page.getByRole('button', { name: 'Set', exact: true }).click();
   await page.getByText('It ended at').waitFor();
@@ -139,6 +141,22 @@ test('devices are added, switched off, and end on a date', async (t) => {
   await page.getByText(NASTY).waitFor();
   await page.goto('/devices');
   await inspect(t, page, 'console-devices');
+  await page.getByLabel('State').selectOption('off');
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.getByText('1 in all').waitFor();
+  await page.getByRole('link', { name: 'Last handshake' }).click();
+  await page.locator('th[aria-sort=ascending]').waitFor();
+  t.regex(page.url(), /state=off&sort=handshake$/);
+  await page.getByLabel('Select all on this page').check();
+  await page.getByRole('button', { name: 'Switch on' }).click();
+  await page.getByText('1 device is switched on.').waitFor();
+  await page.goto('/devices');
+  await page.getByLabel('Select lent laptop').check();
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await page.getByRole('heading', { name: 'Delete these devices?' }).waitFor();
+  await inspect(t, page, 'console-devices-delete');
+  await page.getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByText('1 device is deleted').waitFor();
 });
 
 test('a token is shown once, and revoked', async (t) => {

@@ -15,9 +15,9 @@ const cases = [
   ['vpn.example.com:51820', WELL, {}, null],
   ['192.0.2.1:51820', WELL, {}, null],
   ['[2001:db8::1]:51820', WELL, {}, null],
-  ['127.0.0.1:51820', WELL, {}, /leads to 127\.0\.0\.1:51820/],
-  ['localhost', WELL, {}, /leads to localhost/],
-  ['[::1]:51820', WELL, {}, /leads to \[::1\]:51820/],
+  ['127.0.0.1:51820', WELL, {}, /endpoint of devices is 127\.0\.0\.1:51820/],
+  ['localhost', WELL, {}, /endpoint of devices is localhost/],
+  ['[::1]:51820', WELL, {}, /endpoint of devices is \[::1\]:51820/],
   ['vpn.example.com', { ...WELL, tun: null, masquerade: false }, {}, /no TUN/],
   ['vpn.example.com', { ...WELL, tun: null }, { WIREGUARD_TUN: 'off' }, null],
   ['vpn.example.com', { ...WELL, masquerade: false }, {}, /does not masquerade/],
@@ -55,12 +55,12 @@ test('the dashboard says what a gateway lacks, and each file what spoils it', as
   const { id } = await addDevice(database, plainUser);
   const board = (await admin.get('/dashboard')).text;
   t.regex(board, /does not masquerade/);
-  t.regex(board, /leads to 127\.0\.0\.1:51820/);
+  t.regex(board, /endpoint of devices is 127\.0\.0\.1:51820/);
   const own = (await user.get(`/user_devices/${id}/file`)).text;
   const forAdmin = (await admin.get(`/devices/${id}/file`)).text;
   for (const text of [own, forAdmin]) {
     t.regex(text, /does not masquerade/);
-    t.regex(text, /leads to 127\.0\.0\.1:51820/);
+    t.regex(text, /endpoint of devices is 127\.0\.0\.1:51820/);
   }
   t.regex(forAdmin, /Set EXTERNAL_URL/);
   t.notRegex(own, /EXTERNAL_URL/, 'a user cannot set it');
@@ -69,6 +69,6 @@ test('the dashboard says what a gateway lacks, and each file what spoils it', as
   await console.send('PATCH', '/v0/configuration', { body });
   // A reading of the dashboard serves for half a second.
   await setTimeout(600);
-  t.notRegex((await admin.get('/dashboard')).text, /leads to/);
-  t.notRegex((await user.get(`/user_devices/${id}/file`)).text, /leads to/);
+  t.notRegex((await admin.get('/dashboard')).text, /endpoint of devices is/);
+  t.notRegex((await user.get(`/user_devices/${id}/file`)).text, /endpoint of devices is/);
 });
