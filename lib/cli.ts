@@ -28,6 +28,8 @@ export interface Options {
   readonly dryRun: boolean;
   /** While gateways run. */
   readonly online: boolean;
+  /** Makes the user who is not there. */
+  readonly createUser: boolean;
 }
 
 /** What was asked for. */
@@ -164,10 +166,10 @@ const commands = {
     operand: true,
   },
   'import wg-quick': {
-    usage: 'FILE --email E [--dry-run]',
+    usage: 'FILE --email E [--create-user] [--dry-run]',
     sentence:
-      "Makes the peers of a server's wg-quick file (- for standard input) devices of a user, and says what to set in the environment; with --dry-run nothing is taken over.",
-    takes: ['email', 'dry-run', 'json'],
+      "Makes the peers of a server's wg-quick file (- for standard input) devices of a user, and says what to set in the environment. With --create-user a user who is not there is made; with --dry-run nothing is taken over.",
+    takes: ['email', 'create-user', 'dry-run', 'json'],
     needs: ['email'],
     operand: true,
   },
@@ -227,6 +229,7 @@ const optionTypes = {
   replace: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   online: { type: 'boolean' },
+  'create-user': { type: 'boolean' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];
@@ -279,6 +282,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     replace: values.replace === true,
     dryRun: values['dry-run'] === true,
     online: values.online === true,
+    createUser: values['create-user'] === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, options } };
 }

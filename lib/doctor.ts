@@ -16,9 +16,13 @@ import {
   refuseOtherKey,
 } from '../models/index.ts';
 import { readCertificate } from './api/tls.ts';
+import { effectiveConfiguration } from './api/v0/effective-configuration.ts';
+import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
+import { letInCommand, readAdministration } from './auth/administrators.ts';
 import type { Outcome } from './commands.ts';
 import { mendOf, sayFault } from './database-fault.ts';
 import { databaseFile, roomOf } from './database-place.ts';
+import { forgottenCredentials } from './first-credentials.ts';
 import { encryptionKeyFile, knownServerPrivateKey } from './first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { isRotationUnfinished } from './keys/encryption-keys.ts';
@@ -291,9 +295,12 @@ async function insideOf(opened: Database, config: Config): Promise<Finding[]> {
     const mend = 'run the version that the database is of';
     return [failed('database', messageOf(error), mendOf(error, config)?.advice ?? mend)];
   }
+  const ofKeys = await keys(opened, config);
+  const isReadable = ofKeys.every(({ level }) => level !== 'failed');
   return [
     ok('database', 'it answers, and its schema is of this version'),
-    ...(await keys(opened, config)),
+    ...ofKeys,
+    ...(isReadable ? await administrators(opened, config) : []),
     await clock(opened),
   ];
 }
@@ -323,6 +330,29 @@ async function keys(opened: Database, config: Config): Promise<Finding[]> {
     const mend = 'look at DATABASE_ENCRYPTION_KEY, or restore a backup';
     return [failed(check, messageOf(error), mendOf(error, config)?.advice ?? mend)];
   }
+}
+
+/** Whether anybody can administer, and whether the first password lies where the start put it. */
+async function administrators(opened: Database, config: Config): Promise<Finding[]> {
+  const check = 'administrator';
+  const file = forgottenCredentials(config);
+  const findings =
+    file === null
+      ? []
+      : [
+          warning(
+            check,
+            `the password and the API token of the first administrator are still in ${file}`,
+            `keep them elsewhere and delete the file: rm ${file}`,
+          ),
+        ];
+  const stored = await opened.models.Configuration.findOne();
+  if (stored === null) return [...findings, ok(check, 'one will be made at the first start')];
+  const settings = effectiveConfiguration(stored, fixedSettingsOf(config));
+  const { canSignIn, email } = await readAdministration(opened, settings);
+  if (canSignIn) return [...findings, ok(check, 'an administrator can sign in')];
+  if (email === null) return [...findings, ok(check, 'one will be made at the next start')];
+  return [...findings, warning(check, 'no administrator can sign in', letInCommand(email))];
 }
 
 /** Whether more keys are in use than one. */

@@ -11,6 +11,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -125,6 +126,17 @@ function writeDraft(path: string, text: string): void {
   }
 }
 
+/** Writes a small file (0600), whole, in the place of one of its name. */
+export function replaceFile(path: string, text: string): void {
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeDraft(draft, text);
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
 /** The gateway's private key: given, or made once and kept encrypted in the database. */
 export async function serverPrivateKey(config: Config, database: Database): Promise<Uint8Array> {
   const text =
@@ -146,7 +158,7 @@ export async function knownServerPrivateKey(
   return text === null ? null : new Uint8Array(Buffer.from(text, 'base64'));
 }
 
-/** What a person must be told once, because it is not kept anywhere. */
+/** What a person must be told once, because the database keeps hashes alone. */
 export interface FirstCredentials {
   readonly email: string;
   readonly password: string;
@@ -154,8 +166,8 @@ export interface FirstCredentials {
 }
 
 /**
- * Makes the first administrator where no user exists. Returns what to print when the password was
- * made up here, null when it was given or there are users already.
+ * Makes the first administrator where there is none. Returns what to print when the password was
+ * made up here, null when it was given or there is an administrator already.
  */
 export async function makeFirstAdministrator(
   config: Config,

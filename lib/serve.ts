@@ -1,7 +1,6 @@
 // Start and stop of the gateway: the init ladder up, the same ladder down. Each step that was taken
 // is undone in reverse order, also when a later one fails.
 
-import process from 'node:process';
 import type { Server } from '@hapi/hapi';
 import type { Config } from '../config/index.ts';
 import { createGateway, derivePublicKey, type Gateway } from '../dataplane/index.ts';
@@ -9,16 +8,12 @@ import { type Database, readOrCreateConfiguration, registerGateway } from '../mo
 import { effectiveConfiguration, type FixedSettings } from './api/v0/effective-configuration.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { followCertificate } from './api/tls.ts';
-import {
-  type FirstCredentials,
-  gatewayIdentity,
-  makeFirstAdministrator,
-  serverPrivateKey,
-} from './first-start.ts';
+import { tellCredentials } from './first-credentials.ts';
+import { gatewayIdentity, makeFirstAdministrator, serverPrivateKey } from './first-start.ts';
+import { letInCommand, readAdministration } from './auth/administrators.ts';
 import { forgetRequests } from './auth/identity/request.ts';
 import { startRefreshing } from './auth/oidc/refresh.ts';
 import { forgetSessions } from './auth/sessions.ts';
-import { commandLine } from './command-line.ts';
 import { startHourly } from './hourly.ts';
 import { forgetEntries } from './observe/audit.ts';
 import { Counters } from './observe/counters.ts';
@@ -150,12 +145,12 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  const chores = startChores(config, { ...shared, fixed });
-  undo.push(() => chores.stop());
-
   // As late as can be: a start that fails before this leaves nobody with a password unseen.
   const credentials = await makeFirstAdministrator(config, database, identity.id, passwordCost);
   try {
+    await warnOfNoAdministrator(database, fixed, log);
+    const chores = startChores(config, { ...shared, fixed });
+    undo.push(() => chores.stop());
     if (listens) await listen(server, config);
     undo.push(async () => {
       state.isDraining = true;
@@ -163,12 +158,27 @@ async function climb(
     });
     announce(server, gateway, config, log);
   } finally {
-    if (credentials !== null) tellOnce(credentials, config);
+    if (credentials !== null) tellCredentials(credentials, config, log);
   }
   const certificate = followCertificate(config, server.listener, log);
   undo.push(async () => certificate.stop());
   const isAlive = (): boolean => gateway.facts.alive;
   return { address: server.info.uri, server, isAlive, reload: certificate.read, stop };
+}
+
+/** Says how to get in where nobody can, after an import say. */
+async function warnOfNoAdministrator(
+  database: Database,
+  fixed: FixedSettings,
+  log: Log,
+): Promise<void> {
+  const settings = effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
+  const { canSignIn, email } = await readAdministration(database, settings);
+  if (!canSignIn)
+    log.warn(
+      { help: letInCommand(email) },
+      'no administrator can sign in; this command lets one in',
+    );
 }
 
 /** For a promise whose failure is told by another one. */
@@ -347,31 +357,5 @@ function announce({ info }: Server, gateway: Gateway, { externalUrl }: Config, l
   log.info(
     { api: info.uri, console: externalUrl, wireguard_port: listenPort, engine, tun, masquerade },
     'Postern serves',
-  );
-}
-
-/** Not through the log: this is for the person at the console and must not be collected. */
-function tellOnce({ email, password, token }: FirstCredentials, config: Config): void {
-  process.stdout.write(
-    [
-      '',
-      'This is the first start. These are shown once and kept nowhere:',
-      '',
-      `  e-mail     ${email}`,
-      `  password   ${password}`,
-      `  API token  ${token}`,
-      '',
-      `Sign in to the console at ${config.externalUrl}, or make a first device here and scan its code:`,
-      '',
-      `  ${commandLine(`device create --email ${email} --name phone --qr`)}`,
-      '',
-      'The same over the API, and everything else:',
-      '',
-      `  curl -H 'Authorization: Bearer ${token}' ${config.externalUrl}v0/configuration`,
-      '',
-      `If devices do not get through: ${commandLine('doctor')}`,
-      '',
-      '',
-    ].join('\n'),
   );
 }

@@ -76,8 +76,8 @@ async function reopenLocal(database: Database, transaction: Transaction): Promis
 }
 
 /**
- * Makes the administrator only where there is no user at all; tells whether it did. Of several
- * gateways that start on one empty database one does.
+ * Makes the administrator only where there is none; tells whether it did. Users may be there, of an
+ * import. Of several gateways that start on one empty database one does.
  */
 export async function makeFirstUser(
   database: Database,
@@ -85,11 +85,14 @@ export async function makeFirstUser(
   cost = DEFAULT_COST,
 ): Promise<boolean> {
   const { User } = database.models;
-  if ((await User.count()) > 0) return false;
+  const where = { role: 'admin' } as const;
+  if ((await User.count({ where })) > 0) return false;
   const values = await administratorValues(administrator, cost);
   const { result } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
-    if ((await User.count({ transaction })) > 0) return false;
+    if ((await User.count({ where, transaction })) > 0) return false;
+    // Who has the e-mail and is none is not made one by a setting.
+    if ((await findByEmail(database, administrator.email, transaction)) !== null) return false;
     await User.create(values, { transaction });
     return true;
   });

@@ -3,16 +3,24 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
-import type { Database } from '../../models/index.ts';
+import {
+  type Database,
+  emailKey,
+  newId,
+  readOrCreateConfiguration,
+  readUsers,
+} from '../../models/index.ts';
+import { effectiveConfiguration } from '../api/v0/effective-configuration.ts';
+import { fixedSettingsOf } from '../api/v0/fixed-settings.ts';
+import { letInCommand, readAdministration } from '../auth/administrators.ts';
 import type { Command, CommandName } from '../cli.ts';
 import type { Outcome } from '../commands.ts';
-import { findUser } from '../device-commands.ts';
 import { knownServerPrivateKey } from '../first-start.ts';
 import { messageOf } from '../observe/log.ts';
 import type { DeviceImport } from './devices.ts';
 import { importFirezone } from './firezone.ts';
 import { type Imported, indented } from './run.ts';
-import { importWgQuick } from './wg-quick.ts';
+import { importWgQuick, type Owner } from './wg-quick.ts';
 
 type Run = (
   config: Config,
@@ -25,18 +33,26 @@ type Run = (
 export const importCommands: Partial<Record<CommandName, Run>> = {
   'import wg-quick': async (config, database, command, readStdin) => {
     const text = await textOf(command, readStdin);
-    const owner = await findUser(database, command.options.email ?? '');
-    const isTrial = command.options.dryRun;
+    const { email = '', createUser, dryRun: isTrial } = command.options;
+    const owner = await ownerOf(database, email, createUser);
     const services = await servicesOf(config, database);
-    return outcomeOf(await importWgQuick(services, text, { owner, isTrial }), isTrial);
+    return outcomeOf(services, await importWgQuick(services, text, { owner, isTrial }), isTrial);
   },
   'import firezone': async (config, database, command, readStdin) => {
     const text = await textOf(command, readStdin);
     const isTrial = command.options.dryRun;
     const services = await servicesOf(config, database);
-    return outcomeOf(await importFirezone(services, text, isTrial), isTrial);
+    return outcomeOf(services, await importFirezone(services, text, isTrial), isTrial);
   },
 };
+
+/** Whose the devices will be: a user who is there, or one whom the import makes. */
+async function ownerOf(database: Database, email: string, mayCreate: boolean): Promise<Owner> {
+  const [present] = await readUsers(database, { emailKey: emailKey(email.trim()) });
+  if (present !== undefined) return { id: present.id, newEmail: null };
+  if (mayCreate) return { id: newId(), newEmail: email.trim() };
+  throw new Error(`there is no user ${email}; with --create-user the import makes this user`);
+}
 
 /** A key of the server that is not there yet is left for the start: an import may write nothing. */
 async function servicesOf(config: Config, database: Database): Promise<DeviceImport> {
@@ -55,7 +71,12 @@ async function textOf({ operand }: Command, readStdin: () => Promise<string>): P
   }
 }
 
-function outcomeOf({ counts, notes, present }: Imported, isTrial: boolean): Outcome {
+async function outcomeOf(
+  services: DeviceImport,
+  { counts, notes: found, present }: Imported,
+  isTrial: boolean,
+): Promise<Outcome> {
+  const notes = [...found, ...(isTrial ? [] : await administrationNotes(services))];
   const said = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
   const verb = isTrial ? 'could be taken over; nothing was written' : 'taken over';
   return {
@@ -67,4 +88,17 @@ function outcomeOf({ counts, notes, present }: Imported, isTrial: boolean): Outc
       ...(present === undefined ? {} : { users_present: present }),
     },
   };
+}
+
+/** Passwords are in no file that is imported, so it may be that nobody can sign in afterwards. */
+async function administrationNotes({ config, database }: DeviceImport): Promise<string[]> {
+  const stored = await readOrCreateConfiguration(database);
+  const settings = effectiveConfiguration(stored, fixedSettingsOf(config));
+  const { canSignIn, email } = await readAdministration(database, settings);
+  if (canSignIn) return [];
+  return email === null
+    ? [
+        'there is no administrator yet; the next start of the gateway makes one and tells the password',
+      ]
+    : [`no administrator can sign in yet; this command makes a password: ${letInCommand(email)}`];
 }

@@ -4,10 +4,18 @@
 
 import type { Config } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
-import { parseAddress, parseRange, type UserRow } from '../../models/index.ts';
+import {
+  type Database,
+  parseAddress,
+  parseRange,
+  type Role,
+  type Transaction,
+} from '../../models/index.ts';
+import { isFaultless, judgeOf } from '../api/judge.ts';
+import { userFields } from '../api/v0/users.ts';
 import { isKey } from '../devices/keys.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
-import { type Imported, runImport } from './run.ts';
+import { faultLines, type Imported, runImport } from './run.ts';
 import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';
 
 /** In WireGuard, as if there were none. */
@@ -24,11 +32,18 @@ const families = [
   { field: 'ipv6', version: 6, name: 'IPV6', bits: 128 },
 ] as const;
 
+/** Whose the devices will be. */
+export interface Owner {
+  readonly id: string;
+  /** Of a user whom the import makes; null where the user is there. */
+  readonly newEmail: string | null;
+}
+
 /** Imports a file for a user. */
 export async function importWgQuick(
   services: DeviceImport,
   text: string,
-  { owner, isTrial }: { readonly owner: UserRow; readonly isTrial: boolean },
+  { owner, isTrial }: { readonly owner: Owner; readonly isTrial: boolean },
 ): Promise<Imported> {
   const { config, database } = services;
   const { sections, faults } = parseWgQuick(text);
@@ -42,13 +57,30 @@ export async function importWgQuick(
   const read = peers.map((peer) => deviceOf(config, peer, { owner, names }));
   return runImport(database, isTrial, async (transaction) => {
     const wanted = read.map(({ device }) => device);
+    const ofOwner = await makeOwner(database, owner, transaction);
     const judged = await importDevices(services, wanted, transaction);
     return {
-      faults: [...structure, ...read.flatMap((one) => one.faults), ...judged],
+      faults: [...structure, ...ofOwner, ...read.flatMap((one) => one.faults), ...judged],
       notes: [...notes, ...read.flatMap((one) => one.notes)],
-      counts: { devices: peers.length },
+      counts: { ...(owner.newEmail === null ? {} : { 'users made': 1 }), devices: peers.length },
     };
   });
+}
+
+/** Makes the user where it is a new one, by the rules of the API; returns the faults. */
+async function makeOwner(
+  database: Database,
+  { id, newEmail }: Owner,
+  transaction: Transaction,
+): Promise<string[]> {
+  if (newEmail === null) return [];
+  const { values, faults } = judgeOf<{ email: string; role: Role }>(userFields)(
+    { email: newEmail },
+    'create',
+  );
+  if (!isFaultless(faults)) return faultLines('--email', { base: faults['email'] ?? [] });
+  await database.models.User.create({ id, ...values }, { transaction });
+  return [];
 }
 
 interface ReadPeer {
@@ -60,7 +92,7 @@ interface ReadPeer {
 function deviceOf(
   config: Config,
   peer: Section,
-  { owner, names }: { owner: UserRow; names: Set<string> },
+  { owner, names }: { owner: Owner; names: Set<string> },
 ): ReadPeer {
   const place = `line ${peer.line}: [Peer]`;
   const value = (key: string): string | undefined =>

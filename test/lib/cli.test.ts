@@ -16,6 +16,7 @@ test('nothing means serve', (t) => {
         replace: false,
         dryRun: false,
         online: false,
+        createUser: false,
       },
     },
   });

@@ -21,10 +21,12 @@ import {
   type Database,
   keyIdOf,
   migrate,
+  readOrCreateConfiguration,
   readOrCreateSecret,
   registerGateway,
   resealSecrets,
 } from '../../models/index.ts';
+import { addUser } from '../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { configOf } from '../support/server.ts';
 
@@ -104,6 +106,31 @@ test('after it the database answers, its keys open it, and the clock agrees', as
   t.is(of(findings, 'database')?.message, 'it answers, and its schema is of this version');
   t.regex(of(findings, 'keys')?.message ?? '', /public key is [A-Za-z0-9+/]{43}=$/);
   t.is(of(findings, 'clock and database')?.level, 'ok');
+});
+
+test('it says that no administrator can sign in, and which command lets one in', async (t) => {
+  const environment = settingsIn(folderOf(t));
+  await firstStart(environment);
+  const database = await opening(environment)();
+  t.teardown(() => database.close());
+  const look = async () => of(await examine(environment), 'administrator');
+  t.like(await look(), { level: 'ok', message: 'one will be made at the first start' });
+  await readOrCreateConfiguration(database);
+  t.like(await look(), { level: 'ok', message: 'one will be made at the next start' });
+  await addUser(database, { email: 'boss@b.example', role: 'admin' });
+  t.like(await look(), {
+    level: 'warning',
+    message: 'no administrator can sign in',
+    mend: 'npm run -s postern -- admin create-or-reset --email boss@b.example',
+  });
+  await addUser(database, { email: 'chief@b.example', role: 'admin', password_hash: 'x' });
+  t.like(await look(), { level: 'ok', message: 'an administrator can sign in' });
+  const file = join(environment['DATA_DIR'] ?? '', 'first-administrator.txt');
+  writeFileSync(file, 'secret', { mode: 0o600 });
+  t.like(await look(), {
+    level: 'warning',
+    mend: `keep them elsewhere and delete the file: rm ${file}`,
+  });
 });
 
 test('a folder that others can open is told', async (t) => {

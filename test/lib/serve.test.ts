@@ -350,9 +350,28 @@ test.serial('a first start that fails keeps nobody’s password', async (t) => {
   const told = await postern(['serve'], late);
   t.is(told.status, 1, told.stderr);
   t.regex(told.stderr, /TCP 127\.0\.0\.1:\d+ is taken/);
-  t.regex(told.stdout, /API token {2}pst_/);
+  // No terminal: the secrets are in a file, and the log names it.
+  const file = join(common.DATA_DIR, 'first-administrator.txt');
+  t.regex(readFileSync(file, 'utf8'), /API token {2}pst_/);
+  t.true(told.stdout.includes(JSON.stringify(file)), told.stdout);
+  t.notRegex(told.stdout + told.stderr, /pst_/);
   taken.close();
 });
+
+test.serial(
+  'a start on which nobody can sign in names the command that lets somebody in',
+  async (t) => {
+    const { log, call } = await start(t);
+    const warnings = (lines: LogLine[]): unknown[] =>
+      lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
+    t.deepEqual(warnings(log), []);
+    t.is((await call('GET', '/v0/users')).status, 200);
+    const locked = await start(t, { LOCAL_AUTH_ENABLED: 'false' });
+    t.deepEqual(warnings(locked.log), [
+      { help: 'npm run -s postern -- admin create-or-reset --email admin@example.com' },
+    ]);
+  },
+);
 
 test.serial('a stop ends in time though the data plane cannot be told anything', async (t) => {
   const { running, log } = await start(t, { HTTP_PORT: '0' }, { hang: true });

@@ -4,6 +4,7 @@ import test from 'ava';
 import { ensureAdministrator, makeFirstUser, setUserEnabled } from '../../../lib/auth/accounts.ts';
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
 import { writeTransaction } from '../../../models/index.ts';
+import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 
 const COST = 4;
@@ -96,5 +97,14 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.User.count(), 1);
     t.false(await makeFirstUser(database, { email: 'late@b', password }, COST));
     t.is(await database.models.User.count(), 1);
+  });
+
+  test(`${kind}: users without an administrator among them get one, and nobody is promoted`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addUser(database, { email: 'ann@b' });
+    t.false(await makeFirstUser(database, { email: 'Ann@b', password }, COST));
+    t.is((await database.models.User.findByPk(id))?.role, 'unprivileged');
+    t.true(await makeFirstUser(database, { email: 'boss@b', password }, COST));
+    t.is(await database.models.User.count({ where: { role: 'admin' } }), 1);
   });
 }

@@ -94,6 +94,41 @@ test('a file that is not there and a user who is not are named', async (t) => {
     message: /^\/nowhere cannot be read \(.*ENOENT/,
   });
   await t.throwsAsync(runLine(database, 'import wg-quick - --email x@y'), {
-    message: /^there is no user x@y; .*\/v0\/users.* postern -- admin create-or-reset --email E$/,
+    message: /^there is no user x@y; with --create-user the import makes this user$/,
   });
 });
+
+for (const kind of databaseKinds())
+  test(`${kind}: an import after which nobody can sign in names the command that lets one in`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const dump = JSON.stringify({ users: [{ email: 'boss@b.example', role: 'admin' }] });
+    const trial = await runLine(database, 'import firezone - --dry-run', dump);
+    t.notRegex(trial.text, /no administrator/);
+    const { text } = await runLine(database, 'import firezone -', dump);
+    t.regex(
+      text,
+      /no administrator can sign in yet; .* admin create-or-reset --email boss@b\.example$/,
+    );
+  });
+
+for (const kind of databaseKinds())
+  test(`${kind}: the owner of a wg-quick file's devices is made when asked for`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const file = `[Interface]\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = 100.64.0.9/32\n`;
+    const line = 'import wg-quick - --email Ann@b.example';
+    await t.throwsAsync(runLine(database, line, file), {
+      message: 'there is no user Ann@b.example; with --create-user the import makes this user',
+    });
+    await runLine(database, `${line} --create-user --dry-run`, file);
+    t.is(await database.models.User.count(), 0);
+    const { text } = await runLine(database, `${line} --create-user`, file);
+    t.regex(text, /^1 users made, 1 devices: taken over\./);
+    t.regex(text, /there is no administrator yet; the next start of the gateway makes one/);
+    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    t.like(user, { email: 'Ann@b.example', role: 'unprivileged' });
+    t.is((await database.models.Device.findOne())?.user_id, user.id);
+    const bad = 'import wg-quick - --email ann --create-user';
+    await t.throwsAsync(runLine(database, bad, file), {
+      message: /--email is invalid email address/,
+    });
+  });

@@ -31,7 +31,10 @@ async function start(t: ExecutionContext, kind: TestDatabaseKind, settings = {})
   const [owner] = await readUsers(database);
   if (owner === undefined) throw new Error('no user');
   const run = (text: string, isTrial = false) =>
-    importWgQuick({ config, database, serverPublicKey: publicKey }, text, { owner, isTrial });
+    importWgQuick({ config, database, serverPublicKey: publicKey }, text, {
+      owner: { id: owner.id, newEmail: null },
+      isTrial,
+    });
   return { database, owner, run };
 }
 
