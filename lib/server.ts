@@ -22,6 +22,7 @@ import { throughTunnel } from './api/through-tunnel.ts';
 import { readCertificate } from './api/tls.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { v0 } from './api/v0/index.ts';
+import { ListTurns } from './api/list-turns.ts';
 import { Writes } from './api/writes.ts';
 import { bearer } from './auth/index.ts';
 import { Sessions } from './auth/sessions.ts';
@@ -83,7 +84,7 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: health, options: services });
   void server.register({ plugin: openApi, options: { outside } });
   void server.register({ plugin: docs, options: { outside } });
-  const api = { services, recall, writes, fixed };
+  const api = { services, recall, writes, turns: new ListTurns(writes), fixed };
   void server.register({ plugin: v0, options: api });
   const live = new LiveStatus(services, recall);
   const web = { ...api, sessions, pages, live, outside };

@@ -10,13 +10,14 @@ import type { Selection } from '../../models/index.ts';
 import { describeError } from '../observe/log.ts';
 import type { Log } from '../services.ts';
 import { isUuid } from './fields.ts';
+import type { ListTurns } from './list-turns.ts';
 import { type Filters, nextPage, type Position, readListQuery } from './paging.ts';
 import type { Recall, Source } from './recall.ts';
 
 /** Longer lists, in characters, are sent while they are read. */
 export const SHORT_LIST_MAX = 4_000_000;
-/** Records that are read at once for a list that is sent whole. */
-const RECORDS_AT_ONCE = 500;
+/** Records that are read at once for a list that is sent whole; all else waits for them. */
+const RECORDS_AT_ONCE = 250;
 /** How long a list is believed to be a long one; sending a short one so is slower, not wrong. */
 const LONG_KEEP_MS = 60_000;
 
@@ -42,6 +43,7 @@ export interface Listed {
 /** What listing needs of the server. */
 export interface ListContext {
   readonly recall: Recall;
+  readonly turns: ListTurns;
   readonly log: Log;
   /** The path that stands before ours in the addresses of the outside. */
   readonly outside: string;
@@ -88,27 +90,36 @@ async function answerAll(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const isWhole = Object.keys(narrow).length === 0;
-  const text = isWhole ? await recallText(context.recall, listed) : await shortText(listed, narrow);
+  const text = isWhole
+    ? await recallText(context, listed)
+    : await shortText(context, listed, narrow);
   const body = text ?? (await longText(context, listed, narrow));
   return h.response(body).type('application/json; charset=utf-8');
 }
 
 /** The text of the whole list; null for a long one. */
-async function recallText(recall: Recall, listed: Listed): Promise<string | null> {
+async function recallText(context: ListContext, listed: Listed): Promise<string | null> {
   const { name, sources, keepMs = Number.POSITIVE_INFINITY } = listed;
-  const remembered = await recall.read<{ text: string | null }>(`list of ${name}`, async () => {
-    const text = await shortText(listed, {});
-    return text === null
-      ? { value: { text }, sources: [], keepMs: LONG_KEEP_MS }
-      : { value: { text }, sources, keepMs };
-  });
+  const remembered = await context.recall.read<{ text: string | null }>(
+    `list of ${name}`,
+    async () => {
+      const text = await shortText(context, listed, {});
+      return text === null
+        ? { value: { text }, sources: [], keepMs: LONG_KEEP_MS }
+        : { value: { text }, sources, keepMs };
+    },
+  );
   return remembered?.text ?? null;
 }
 
 /** The text of a list; null, and read no further, when it is a long one. */
-async function shortText(listed: Listed, narrow: Narrow): Promise<string | null> {
+async function shortText(
+  { turns }: ListContext,
+  listed: Listed,
+  narrow: Narrow,
+): Promise<string | null> {
   let text = '';
-  for await (const piece of pieces(listed, narrow)) {
+  for await (const piece of pieces(turns, listed, narrow)) {
     text += piece;
     if (text.length > SHORT_LIST_MAX) return null;
   }
@@ -117,11 +128,11 @@ async function shortText(listed: Listed, narrow: Narrow): Promise<string | null>
 
 /** A list that is read while it is sent; what fails before the first byte fails the request. */
 async function longText(
-  { log, requestId }: AskedContext,
+  { turns, log, requestId }: AskedContext,
   listed: Listed,
   narrow: Narrow,
 ): Promise<Readable> {
-  const rest = pieces(listed, narrow);
+  const rest = pieces(turns, listed, narrow);
   const first = await rest.next();
   async function* all(): AsyncGenerator<string> {
     if (first.done !== true) yield first.value;
@@ -138,21 +149,37 @@ async function longText(
 }
 
 /** The JSON of a list, piece by piece; nothing is read before it is asked for. */
-async function* pieces(listed: Listed, narrow: Narrow): AsyncGenerator<string> {
+async function* pieces(turns: ListTurns, listed: Listed, narrow: Narrow): AsyncGenerator<string> {
   let before = '{"data":[';
-  let after: Position | null = null;
-  for (;;) {
+  for (let after: Position | null = null; ;) {
     const selection: Selection = { ...narrow, limit: RECORDS_AT_ONCE, ...(after && { after }) };
-    const records: Shown[] = await listed.list(selection);
-    const last = records.at(-1);
-    if (last !== undefined) {
-      yield before + JSON.stringify(records).slice(1, -1);
+    const page = await turns.take(() => readPage(listed, selection));
+    if (page.last !== null) {
+      yield before + page.text;
       before = ',';
-      after = positionOf(last);
     }
-    if (records.length < RECORDS_AT_ONCE) break;
+    if (page.count < RECORDS_AT_ONCE) break;
+    after = page.last;
   }
   yield `${before === ',' ? '' : before}]}`;
+}
+
+/** Some records as text, without the brackets around them. */
+interface Page {
+  readonly text: string;
+  readonly count: number;
+  /** Null where there is no record. */
+  readonly last: Position | null;
+}
+
+async function readPage(listed: Listed, selection: Selection): Promise<Page> {
+  const records = await listed.list(selection);
+  const last = records.at(-1);
+  return {
+    text: JSON.stringify(records).slice(1, -1),
+    count: records.length,
+    last: last === undefined ? null : positionOf(last),
+  };
 }
 
 function positionOf({ inserted_at, id }: Shown): Position {

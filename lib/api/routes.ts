@@ -9,6 +9,7 @@ import type { Judge, Judged } from './judge.ts';
 import { answerList, type Listed, type Shown } from './lists.ts';
 import type { Recall } from './recall.ts';
 import type { FixedSettings } from './v0/effective-configuration.ts';
+import type { ListTurns } from './list-turns.ts';
 import type { Writes } from './writes.ts';
 
 export type { Shown } from './lists.ts';
@@ -18,6 +19,7 @@ export interface ApiContext {
   readonly services: Services;
   readonly recall: Recall;
   readonly writes: Writes;
+  readonly turns: ListTurns;
   /** What the environment fixes of the configuration. */
   readonly fixed: FixedSettings;
 }
@@ -35,7 +37,7 @@ export interface Collection<Values> extends Listed {
 
 /** The routes of a collection. */
 export function collectionRoutes<Values>(
-  { services, recall }: ApiContext,
+  { services, recall, turns }: ApiContext,
   collection: Collection<Values>,
 ): ServerRoute[] {
   const { name, wrapper, judge } = collection;
@@ -43,7 +45,7 @@ export function collectionRoutes<Values>(
   const one = `/v0/${name}/{id}`;
   // Where EXTERNAL_URL has a path, `Location` begins with it.
   const outside = outsidePath(services);
-  const lists = { recall, log: services.log, outside };
+  const lists = { recall, turns, log: services.log, outside };
   const creates = takesBody({ wrapper, judge, mode: 'create' });
   const updates = takesBody({ wrapper, judge, mode: 'update' });
   return [

@@ -20,8 +20,11 @@ const KEY_BYTES = 32;
 // of a secret every millisecond would take 49 days to get there, and rotation starts anew.
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Values of one generation that `openOften` remembers: some 400 bytes each, 8 MB in both. */
-const OPENED_MAX = 10_000;
+/**
+ * Values of one generation that `openOften` remembers, some 400 bytes each. As many as there can be
+ * devices: a list that is longer than this would open every key anew each time.
+ */
+const OPENED_MAX = 65_536;
 
 /** Where an encrypted value lives; it opens nowhere else. */
 export interface Place {

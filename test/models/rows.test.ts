@@ -31,6 +31,26 @@ async function addDevices(database: Database, user: User, count: number): Promis
   return made.map(({ id }) => id);
 }
 
+test('SQLite finds the place of a page in the index, however many rows have one time', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const { sequelize } = database;
+  let sql = '';
+  const query = sequelize.query.bind(sequelize) as (...asked: unknown[]) => Promise<unknown>;
+  Object.assign(sequelize, {
+    query: (...asked: [string, unknown]) => {
+      [sql] = asked;
+      return query(...asked);
+    },
+  });
+  const after = { inserted_at: new Date(), id: newId() };
+  for (const read of [readUsers, readDevices, readRules]) {
+    await read(database, { after, limit: 250 });
+    const replacements = { afterTime: '2026', afterId: 'x', limit: 250 };
+    const plan = await query(`EXPLAIN QUERY PLAN ${sql}`, { replacements });
+    t.regex(JSON.stringify(plan), /inserted_at_id \(\(?inserted_at,id\)>\(\?,\?\)/);
+  }
+});
+
 for (const kind of databaseKinds()) {
   test(`${kind}: plain rows say what the classes say`, async (t) => {
     const database = await openDatabase(t, kind);

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import Hapi from '@hapi/hapi';
 import { answerList, type Listed, SHORT_LIST_MAX } from '../../../lib/api/lists.ts';
+import { ListTurns } from '../../../lib/api/list-turns.ts';
 import { LIMIT_MAX } from '../../../lib/api/paging.ts';
 import { Recall } from '../../../lib/api/recall.ts';
 import { startApi } from '../../support/api-process.ts';
@@ -272,7 +273,8 @@ test('a long list that breaks off is no list to the client, and stands in the lo
     },
   };
   const server = Hapi.server({ host: '127.0.0.1', port: 0, debug: false });
-  const context = { recall: new Recall(database), log: logInto(log), outside: '' };
+  const turns = new ListTurns({ whenIdle: async () => undefined });
+  const context = { recall: new Recall(database), turns, log: logInto(log), outside: '' };
   server.route({
     method: 'GET',
     path: '/v0/things',

@@ -90,9 +90,19 @@ test('a key of another length is refused with a command that makes a good one', 
     });
 });
 
+test('as many values as there can be devices are opened once', (t) => {
+  const keyring = new Keyring(randomBytes(32));
+  const values = Array.from({ length: 65_000 }, (_, i) => keyring.seal(String(i), place));
+  for (const value of values) keyring.openOften(value, place);
+  keyring.open = () => {
+    throw new Error('it was opened again');
+  };
+  t.true(values.every((value, i) => keyring.openOften(value, place) === String(i)));
+});
+
 test('values that are opened often stay right when more than can be remembered are', (t) => {
   const keyring = new Keyring(randomBytes(32));
-  const values = Array.from({ length: 20_100 }, (_, i) => keyring.seal(String(i), place));
+  const values = Array.from({ length: 131_200 }, (_, i) => keyring.seal(String(i), place));
   for (let round = 0; round < 2; round += 1)
     t.true(values.every((value, i) => keyring.openOften(value, place) === String(i)));
 });
