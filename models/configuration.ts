@@ -29,6 +29,10 @@ export interface OpenidConnectProvider {
   scope: string;
   response_type: string;
   redirect_uri: string | null;
+  /** The claim that is read as the e-mail address; left out: `email`. */
+  email_claim?: 'email' | 'preferred_username' | 'upn';
+  /** Only who has this claim is let in. */
+  required_claim?: { name: string; value: string };
 }
 
 /** A SAML provider, as administrators send it. */

@@ -154,3 +154,14 @@ export async function settleTokens(
   );
   return true;
 }
+
+/** Gives a turn to the rows that were given up with one of these errors. */
+export async function wakeTokens(
+  database: Database,
+  errors: readonly string[],
+  now: Date,
+): Promise<void> {
+  const { IdentityTokens: table } = database.models;
+  const where = { refresh_at: null, error: [...errors] };
+  await rerunOnConflict(database, () => table.update({ refresh_at: now }, { where }));
+}

@@ -54,6 +54,7 @@ export {
   type ProviderTokens,
   type Settlement,
   settleTokens,
+  wakeTokens,
 } from './identity-tokens.ts';
 export { readSealingKeys, type Resealed, resealSecrets } from './key-rotation.ts';
 export { openMemoryDatabase } from './memory.ts';

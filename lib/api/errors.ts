@@ -101,7 +101,9 @@ export const errorAnswers: Plugin<ErrorAnswers> = {
       if (!(response instanceof Error)) return h.continue;
       const error = toApiError(request, response);
       counters.add('requests_refused', error.reason);
-      if (answers[error.code].status >= 500) logFault({ config, log }, request, error);
+      // A provider's fault is logged where it is met; strangers can cause it.
+      const isOurs = answers[error.code].status >= 500 && error.code !== 'bad_gateway';
+      if (isOurs) logFault({ config, log }, request, error);
       const page = await answerPerson(request, h, error);
       return withHeaders(page ?? answerTo(request, h, error), error);
     });

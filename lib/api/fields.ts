@@ -20,6 +20,8 @@ export interface FieldMeta {
   nullIsBlank?: true;
   /** Never null in answers, though an update may say null. */
   neverNull?: true;
+  /** Answered only where it was sent: what older clients do not know stays out of their sight. */
+  onlyWhereSent?: true;
   /** What JSON Schema says of it and Joi does not. */
   json?: Readonly<Record<string, unknown>>;
   /** The same for answers alone, where those have another form than requests. */

@@ -100,7 +100,16 @@ function judgeDocument(text: string): DiscoveryDocument {
     if (typeof value !== 'string' || !/^https?:\/\/[^/]/i.test(value) || !URL.canParse(value))
       throw new DiscoveryError(`its ${member} is no address of http or https`);
   }
+  judgeIssuer((document as DiscoveryDocument).issuer);
   return document as DiscoveryDocument;
+}
+
+/** Entra's `common` and `organizations` serve every tenant: no token has their issuer. */
+function judgeIssuer(issuer: string): void {
+  if (!/[{}]|%7[bd]/i.test(issuer)) return;
+  throw new DiscoveryError(
+    'its issuer has a placeholder, because it serves the accounts of every organisation; take the address with the id of your own tenant in place of common or organizations',
+  );
 }
 
 /** The code of a failure, ECONNREFUSED say; never a message, which may quote what was received. */

@@ -7,7 +7,7 @@ import type { Faults } from '../api/judge.ts';
 import { ProviderRefusal } from '../auth/identity/refusal.ts';
 import { tryOidcProvider, trySamlProvider, type Finding } from '../auth/identity/try-provider.ts';
 import { metadataOf } from '../auth/saml/provider-metadata.ts';
-import { inputOf, type Section, type Typed } from './form.ts';
+import { inputOf, type Section, type Typed, typedFrom } from './form.ts';
 import type { Web } from './web.ts';
 
 /** The lists of the configuration. */
@@ -63,6 +63,26 @@ const whoComesIn: Section = {
   ],
 };
 
+/** Asked of OpenID providers alone. */
+const requiredClaim: Section['fields'][number] = {
+  name: 'required_claim',
+  label: 'Only people with this claim',
+  placeholder: 'hd=example.com',
+  help: 'Name, =, value: hd=example.com for one organisation at Google, groups=vpn for a group. It is looked for in the ID token, then in userinfo, at each sign-in. Empty: everybody whom the provider lets in.',
+};
+
+const emailClaim: Section['fields'][number] = {
+  name: 'email_claim',
+  label: 'The e-mail address is in the claim',
+  kind: 'choice',
+  choices: [
+    ['', 'email'],
+    ['preferred_username', 'preferred_username'],
+    ['upn', 'upn'],
+  ],
+  help: 'Entra tells no email of accounts without a mailbox: preferred_username is the user name there; ADFS has upn. Neither is verified, and who administers the directory can change it: at the first sign-in somebody could be linked to a user of ours who has that address. Users with rights or a password stay safe unless you trust the provider below.',
+};
+
 /** The kinds, by the word that stands in addresses. */
 export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
   oidc: {
@@ -91,6 +111,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             help: 'Kept encrypted and not shown here. Empty: it stays as it is.',
           },
           { name: 'scope', label: 'Scope', help: 'Names with spaces between.' },
+          emailClaim,
           {
             name: 'redirect_uri',
             label: 'Redirect address',
@@ -98,7 +119,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
           },
         ],
       },
-      whoComesIn,
+      { ...whoComesIn, fields: [requiredClaim, ...whoComesIn.fields] },
     ],
   },
   saml: {
@@ -146,6 +167,20 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
   },
 };
 
+/** What stands in the fields of a form about an entry. */
+export function typedEntry({ sections }: ProviderForm, entry: object): Typed {
+  const { required_claim: claim } = entry as Partial<OpenidConnectProvider>;
+  const text = claim === undefined ? '' : `${claim.name}=${claim.value}`;
+  return typedFrom({ ...entry, required_claim: text }, sections);
+}
+
+/** A claim as it is typed, `name=value`; "" for none. */
+function claimIn(text: string): object | string {
+  const [name = '', ...value] = text.split('=');
+  if (text.trim() === '') return '';
+  return { name, ...(value.length === 0 ? {} : { value: value.join('=') }) };
+}
+
 /** The entry that was typed, for the rules of the API; `present` is the one that it replaces. */
 export function entryOf(
   { sections }: ProviderForm,
@@ -153,6 +188,7 @@ export function entryOf(
   present: ProviderEntry | null,
 ): Record<string, unknown> {
   const { [TRUSTED]: _mark, ...input } = inputOf(typed, sections);
+  if ('required_claim' in input) input['required_claim'] = claimIn(typed['required_claim'] ?? '');
   if (present === null) return input;
   const isKept = 'client_secret' in present && input['client_secret'] === '';
   return {

@@ -27,10 +27,11 @@ export function requestSchema(resource: Joi.ObjectSchema, mode: Mode): Json {
   return objectOf(fields, required, (field) => requestField(field, mode));
 }
 
-/** What an answer holds: every field, and nothing else. */
+/** What an answer holds: every field but those that are answered where sent, and nothing else. */
 export function answerSchema(resource: Joi.ObjectSchema): Json {
   const fields = fieldsOf(resource).filter(({ meta }) => meta.writeOnly !== true);
-  return { ...objectOf(fields, fields, answerField), additionalProperties: false };
+  const always = fields.filter(({ meta }) => meta.onlyWhereSent !== true);
+  return { ...objectOf(fields, always, answerField), additionalProperties: false };
 }
 
 /** What a parameter may be. */

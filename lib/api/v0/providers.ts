@@ -2,6 +2,7 @@
 // stand in each. What a provider's documents say is judged elsewhere. api.md, sections 1 and 7.
 
 import type Joi from 'joi';
+import { EMAIL_CLAIMS } from '../../auth/oidc/claims.ts';
 import { isCanonicalBase64 } from '../../devices/keys.ts';
 import {
   choice,
@@ -20,6 +21,7 @@ import { isObject } from '../judge.ts';
 const PROVIDER_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** Words that sign-in addresses need for themselves. */
 const RESERVED_IDS: ReadonlySet<unknown> = new Set(['identity', 'saml', 'magic_link']);
+const CLAIM_CHARACTERS_MAX = 255;
 const LOGO_BYTES_MAX = 1_048_576;
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,126}$/i;
 
@@ -37,6 +39,8 @@ export const openidConnectFields = resource({
     .default('openid email profile'),
   response_type: choice('Only `code`.', 'code').default('code'),
   redirect_uri: url('Null: `{EXTERNAL_URL}auth/oidc/{id}/callback/`.').allow(null).default(null),
+  email_claim: emailClaim(),
+  required_claim: requiredClaim(),
 });
 
 /** The fields of a SAML provider; `base_url` is filled in where it is left out. */
@@ -99,6 +103,24 @@ function providerId(): Joi.Schema {
     }, 'A-Z a-z 0-9 . _ -')
     .required();
   return mark(schema, { json: { pattern: PROVIDER_ID.source } });
+}
+
+function emailClaim(): Joi.Schema {
+  const schema = choice(
+    'The claim that is read as the e-mail address; `email` where it is left out. `email_verified` counts for `email` alone.',
+    ...EMAIL_CLAIMS,
+  );
+  return mark(schema, { onlyWhereSent: true });
+}
+
+function requiredClaim(): Joi.Schema {
+  const part = (): Joi.Schema => joi.string().trim().min(1).max(CLAIM_CHARACTERS_MAX).required();
+  const schema = joi
+    .object({ name: part(), value: part() })
+    .description(
+      'Admits only who has this claim with this value, or with a list that holds it; everybody where it is left out.',
+    );
+  return mark(schema, { onlyWhereSent: true });
 }
 
 function autoCreateUsers(): Joi.Schema {

@@ -77,7 +77,6 @@ async function provision(
   transaction: Transaction,
 ): Promise<string> {
   actAs(transaction, context.origin);
-  if (account.isEmailVerified === false) throw new ProviderRefusal('email_unverified');
   await lockScopes(database, transaction, { configuration: true });
   const bound = account.isBindable ? await findIdentity(database, account, transaction) : null;
   const userId =
@@ -123,6 +122,12 @@ async function userByEmail(
   const { User: users } = database.models;
   const email = readEmail(account.email);
   if (email === null) throw new ProviderRefusal('email_missing');
+  // A bound account never comes here: a provider's doubt must not shut out who is known.
+  if (
+    account.isEmailVerified === false &&
+    !(await isEntryTrusted(database, account, rules, transaction))
+  )
+    throw new ProviderRefusal('email_unverified');
   const where = { email_key: emailKey(email) };
   const user = await users.findOne({ where, transaction, lock: true });
   if (user !== null) {
@@ -146,15 +151,25 @@ async function judgeLink(
     where: { user_id: user.id },
     transaction,
   });
-  const { kind, provider_id } = account;
+  const { provider_id } = account;
   // One whose names change leaves no identity, and is another way to be this user all the same.
   const { last_signed_in_method: method } = user;
   const isElsewhere = method !== null && method !== provider_id;
   const isWorthTaking =
     user.role === 'admin' || user.password_hash !== null || identities > 0 || isElsewhere;
   if (!isWorthTaking) return;
-  const entry = { kind, provider_id, authority: rules.authority };
-  if (!(await isTrusted(database, entry, transaction))) throw new ProviderRefusal('not_linked');
+  if (!(await isEntryTrusted(database, account, rules, transaction)))
+    throw new ProviderRefusal('not_linked');
+}
+
+/** Whether an administrator marked the account's entry as trusted, as it leads now. */
+function isEntryTrusted(
+  database: Database,
+  { kind, provider_id }: ProvenAccount,
+  { authority }: ProvisionRules,
+  transaction: Transaction,
+): Promise<boolean> {
+  return isTrusted(database, { kind, provider_id, authority }, transaction);
 }
 
 /** An address as the API would take it; null for what is none. */

@@ -18,6 +18,10 @@ const refusals = {
     'provider',
     'The identity provider cannot be reached. Please try again later.',
   ],
+  provider_failing: [
+    'provider',
+    'The identity provider answers with an error of its own. Please try again later.',
+  ],
   provider_misconfigured: [
     'provider',
     'The identity provider is not set up rightly. An administrator can test it in the settings.',
@@ -36,6 +40,10 @@ const refusals = {
   email_missing: [
     'person',
     'Error signing in: the identity provider did not say which e-mail address is yours.',
+  ],
+  claim_required: [
+    'person',
+    'Error signing in: this gateway does not admit your account at the identity provider. An administrator finds in the log which claim it lacks.',
   ],
   not_linked: [
     'person',

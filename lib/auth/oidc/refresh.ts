@@ -19,6 +19,7 @@ import {
   type ProviderTokens,
   type Settlement,
   settleTokens,
+  wakeTokens,
   writeTransaction,
 } from '../../../models/index.ts';
 import type { Counters } from '../../observe/counters.ts';
@@ -100,6 +101,8 @@ export class Refresher {
   readonly #clients: OidcClients;
   readonly #owner = randomUUID();
   readonly #stop = new AbortController();
+  /** The entries of the last look, as one text. */
+  #entries: string | null = null;
 
   constructor(context: RefreshContext) {
     this.#context = context;
@@ -118,6 +121,7 @@ export class Refresher {
       const { openid_connect_providers: providers, disable_vpn_on_oidc_error: isShuttingOut } =
         await settings();
       const now = this.#now();
+      await this.#wakeAbandoned(providers, now);
       const until = new Date(now.getTime() + CLAIM_MS);
       const claim = { owner: this.#owner, now, until, limit: TAKEN_MAX };
       const claimed = await claimDueTokens(database, claim);
@@ -132,6 +136,17 @@ export class Refresher {
     } catch (error) {
       log.warn({ error: (error as Error).name }, 'accounts at providers were not asked for');
     }
+  }
+
+  /** An entry may lead back to an issuer that it left: its accounts have a turn again. */
+  async #wakeAbandoned(providers: readonly OpenidConnectProvider[], now: Date): Promise<void> {
+    const entries = providers
+      .map(({ id, discovery_document_uri: address }) => `${id} ${address}`)
+      .toSorted()
+      .join('\n');
+    if (entries === this.#entries) return;
+    await wakeTokens(this.#context.database, ABANDONED, now);
+    this.#entries = entries;
   }
 
   /** One account with a fault of ours, a token that does not open say, must not stop the others. */
@@ -169,13 +184,12 @@ export class Refresher {
         ? { kind: 'fault', error: 'provider_gone', tokens: {} }
         : await this.#ask(provider, identity, refreshToken);
     counters.add('refreshes', outcome.kind === 'good' ? 'good' : outcome.error);
-    if (outcome.kind !== 'good')
-      log.info(
-        { identity: identity.id, provider: identity.provider_id, reason: outcome.error },
-        outcome.kind === 'refused'
-          ? 'a provider refused an account'
-          : 'an account at a provider was not refreshed',
-      );
+    if (outcome.kind !== 'good') {
+      const { error: reason, detail = null } = outcome;
+      const fields = { identity: identity.id, provider: identity.provider_id, reason, detail };
+      if (outcome.kind === 'refused') log.info(fields, 'a provider refused an account');
+      else log.warn(fields, 'an account at a provider was not refreshed');
+    }
     await this.#settle(row, identity, outcome, isShuttingOut);
   }
 
@@ -205,7 +219,7 @@ export class Refresher {
       if (isRefusal(error)) return { kind: 'refused', error: error.error, tokens };
       const refusal = refusalOf(error);
       if (!(refusal instanceof ProviderRefusal)) throw error;
-      return { kind: 'fault', error: refusal.reason, tokens };
+      return { kind: 'fault', error: refusal.reason, detail: refusal.detail, tokens };
     }
   }
 
@@ -244,7 +258,19 @@ export class Refresher {
 /** What came of one attempt. */
 type Outcome =
   | { readonly kind: 'good'; readonly tokens: ProviderTokens }
-  | { readonly kind: 'refused' | 'fault'; readonly error: string; readonly tokens: ProviderTokens };
+  | {
+      readonly kind: 'refused' | 'fault';
+      readonly error: string;
+      /** For the log: which check failed. */
+      readonly detail?: string | null;
+      readonly tokens: ProviderTokens;
+    };
+
+/**
+ * The entry leads to another issuer, or is gone. Asking again is of no use until the entry changes,
+ * and whoever signs in again has a turn again.
+ */
+const ABANDONED = ['other_issuer', 'provider_gone'];
 
 function isRefusal(error: unknown): error is ResponseBodyError {
   return error instanceof ResponseBodyError && error.status < 500 && REFUSALS.has(error.error);
@@ -270,7 +296,10 @@ async function settleOutcome(
     // A refused token is not asked with again: who enables the user by hand must not see them
     // disabled ten minutes later. Without the setting it is, for the setting may be switched on.
     tokens: isEnd ? rest : kept,
-    refreshAt: isEnd ? null : nextRefresh(now),
+    refreshAt:
+      isEnd || (outcome.kind === 'fault' && ABANDONED.includes(outcome.error))
+        ? null
+        : nextRefresh(now),
     ...(outcome.kind === 'good' ? { refreshedAt: now } : {}),
     error: outcome.kind === 'good' ? null : outcome.error.slice(0, 64),
   };

@@ -13,7 +13,6 @@ import {
   type IDToken,
   randomPKCECodeVerifier,
   ResponseBodyError,
-  type UserInfoResponse,
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import type { Database, OpenidConnectProvider, ProviderTokens } from '../../../models/index.ts';
@@ -21,6 +20,7 @@ import { DiscoveryError } from '../discovery.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
+import { type Claims, claimsAsked, emailOf, judgeRequiredClaim } from './claims.ts';
 import type { OidcClient, OidcClients } from './client.ts';
 
 /** Longest subject that is taken; OpenID Connect Core, section 2, allows 255. */
@@ -111,9 +111,10 @@ export async function finishOidc(
     });
     const idClaims = answer.claims();
     if (idClaims === undefined) throw new ProviderRefusal('answer_invalid', 'no ID token');
-    const claims = await withEmail(client, idClaims, answer.access_token);
+    const sources = await sourcesOf(context, client, idClaims, answer.access_token);
+    judgeRequiredClaim(provider, sources);
     return {
-      account: accountOf(provider.id, idClaims, claims),
+      account: accountOf(provider, idClaims, sources),
       tokens: tokensOf(answer.refresh_token, answer.id_token),
       since: timeOf(idClaims.auth_time),
       returnTo: request.secrets.returnTo ?? null,
@@ -125,40 +126,34 @@ export async function finishOidc(
   }
 }
 
-/** Providers may tell the e-mail in the ID token, or only when they are asked for it. */
-async function withEmail(
+/** The claims of the ID token; userinfo is asked too where the token lacks one that is needed. */
+async function sourcesOf(
+  { provider }: OidcContext,
   client: OidcClient,
   claims: IDToken,
   accessToken: string,
-): Promise<IDToken | UserInfoResponse> {
-  if (claims['email'] !== undefined) return claims;
-  if (client.configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
-  return fetchUserInfo(client.configuration, accessToken, claims.sub);
+): Promise<Claims[]> {
+  const lacks = claimsAsked(provider).some((name) => claims[name] === undefined);
+  const { userinfo_endpoint: userinfo } = client.configuration.serverMetadata();
+  if (!lacks || userinfo === undefined) return [claims];
+  return [claims, await fetchUserInfo(client.configuration, accessToken, claims.sub)];
 }
 
 function accountOf(
-  providerId: string,
+  provider: OpenidConnectProvider,
   { iss, sub }: IDToken,
-  claims: IDToken | UserInfoResponse,
+  sources: readonly Claims[],
 ): ProvenAccount {
   if (sub.length === 0 || sub.length > SUBJECT_CHARACTERS_MAX)
     throw new ProviderRefusal('answer_invalid', 'subject');
-  const { email, email_verified: verified } = claims as Record<string, unknown>;
   return {
     kind: 'oidc',
-    provider_id: providerId,
+    provider_id: provider.id,
     issuer: iss,
     subject: sub,
-    email: typeof email === 'string' ? email : null,
-    isEmailVerified: verdictOf(verified),
+    ...emailOf(provider, sources),
     isBindable: true,
   };
-}
-
-/** Some providers write booleans as text; what cannot be read is as good as false. */
-function verdictOf(verified: unknown): boolean | null {
-  if (verified === undefined || verified === null) return null;
-  return verified === true || verified === 'true';
 }
 
 /** A time of a claim; undefined for what is none, or lies ahead. */
@@ -194,9 +189,10 @@ const MISCONFIGURED = new Set([
 export function refusalOf(error: unknown): unknown {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     const { error: code } = error;
-    const status = error instanceof ResponseBodyError ? error.status : 400;
-    const isAway = status >= 500 || code === 'temporarily_unavailable' || code === 'server_error';
-    if (isAway) return new ProviderRefusal('provider_unreachable', wordOf(code));
+    if (error instanceof ResponseBodyError && error.status >= 500)
+      return new ProviderRefusal('provider_failing', `status ${error.status} ${wordOf(code)}`);
+    if (code === 'temporarily_unavailable' || code === 'server_error')
+      return new ProviderRefusal('provider_failing', wordOf(code));
     const reason = MISCONFIGURED.has(code) ? 'provider_misconfigured' : 'provider_refused';
     return new ProviderRefusal(reason, wordOf(code));
   }
@@ -212,19 +208,28 @@ function clientRefusal(error: ClientError): ProviderRefusal {
   if (code === 'OAUTH_TIMEOUT') return new ProviderRefusal('provider_unreachable', 'time-out');
   if (cause instanceof Response) {
     const detail = `status ${cause.status}`;
-    if (cause.status >= 500) return new ProviderRefusal('provider_unreachable', detail);
+    if (cause.status >= 500) return new ProviderRefusal('provider_failing', detail);
     return new ProviderRefusal('answer_invalid', detail);
   }
   if (isNetworkFault(cause) || cause instanceof DiscoveryError)
     return new ProviderRefusal('provider_unreachable', 'network');
-  // The message of the library names the check that failed and quotes nothing.
   return new ProviderRefusal('answer_invalid', checkOf(error));
 }
 
-/** The claim that disagrees, where the library says so; else its code. */
+/** Algorithms that may stand in the log; any other word may be the provider's own. */
+const ALGORITHM = /^(none|[HPRE]S(256|384|512)|EdDSA|Ed25519|Ed448|ES256K)$/;
+
+/** What the library found wrong: the signature, the algorithm, a claim; else its code. */
 function checkOf({ code, cause }: ClientError): string {
-  const inner = (cause as { cause?: unknown } | undefined)?.cause;
-  const claim = (inner as { claim?: unknown } | undefined)?.claim;
+  const { message, cause: inner } = (cause ?? {}) as { message?: unknown; cause?: unknown };
+  const said = typeof message === 'string' ? message : '';
+  const { claim, header } = (inner ?? {}) as { claim?: unknown; header?: { alg?: unknown } };
+  if (said === 'JWT signature verification failed') return 'signature';
+  if (said === 'unexpected JWT "alg" header parameter') {
+    const name = String(header?.alg);
+    return `algorithm ${ALGORITHM.test(name) ? name : 'unknown'}`;
+  }
+  if (said.includes('no applicable keys found')) return 'no such key';
   return [code ?? 'unknown', ...(typeof claim === 'string' ? [wordOf(claim)] : [])].join(' ');
 }
 

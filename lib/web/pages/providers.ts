@@ -11,7 +11,7 @@ import { judgeConfiguration, storedValues } from '../../api/v0/configuration.ts'
 import { CONFIGURATION_BYTES_MAX } from '../../api/body.ts';
 import type { Finding } from '../../auth/identity/try-provider.ts';
 import { faultLine } from '../attempt.ts';
-import { formView, type Typed, typedFrom, typedIn } from '../form.ts';
+import { formView, type Typed, typedIn } from '../form.ts';
 import { takesForm, textOf } from '../forms.ts';
 import {
   authorityOf,
@@ -22,6 +22,7 @@ import {
   providerForms,
   TRUSTED,
   tryEntry,
+  typedEntry,
 } from '../provider-form.ts';
 import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
@@ -43,7 +44,7 @@ export function providerPages(web: Web): ServerRoute[] {
       return [
         adminPage('GET', `${base}/new`, (request, h) => {
           refuseFixedList(web, form);
-          const typed = typedFrom(form.fresh, form.sections);
+          const typed = typedEntry(form, form.fresh);
           return showForm(web, form, request, h, { present: null, typed });
         }),
         adminPage(
@@ -55,7 +56,7 @@ export function providerPages(web: Web): ServerRoute[] {
         adminPage('GET', `${base}/{id}`, async (request, h) => {
           const { present } = await findEntry(web, form, request);
           const mark = { [TRUSTED]: await hasTrust(web, form, present) };
-          const typed = typedFrom({ ...present, ...mark }, form.sections);
+          const typed = typedEntry(form, { ...present, ...mark });
           return showForm(web, form, request, h, { present, typed });
         }),
         adminPage(
@@ -258,14 +259,14 @@ async function findEntry(web: Web, form: ProviderForm, request: Request) {
 }
 
 function withLocked(
-  { sections }: ProviderForm,
+  form: ProviderForm,
   typed: Typed,
   present: ProviderEntry | null,
   isFixed: boolean,
 ): Typed {
   if (present === null) return typed;
   if (!isFixed) return { ...typed, id: present.id };
-  return { ...typedFrom(present, sections), [TRUSTED]: typed[TRUSTED] ?? 'false' };
+  return { ...typedEntry(form, present), [TRUSTED]: typed[TRUSTED] ?? 'false' };
 }
 
 function refuseFixedList(web: Web, { list }: ProviderForm): void {

@@ -55,6 +55,11 @@ const bad: [says: string, answer: (response: ServerResponse) => void, message: s
     'its authorization_endpoint is no address of http or https',
   ],
   [
+    'the tenants of everybody at Entra',
+    json({ ...document, issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' }),
+    'its issuer has a placeholder, because it serves the accounts of every organisation; take the address with the id of your own tenant in place of common or organizations',
+  ],
+  [
     'a page that is missing',
     (response) => response.writeHead(404).end(JSON.stringify(document)),
     'its address answered with status 404',

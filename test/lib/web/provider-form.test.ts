@@ -7,6 +7,7 @@ import {
   entryOf,
   providerForms,
   TRUSTED,
+  typedEntry,
 } from '../../../lib/web/provider-form.ts';
 import { typedFrom } from '../../../lib/web/form.ts';
 import { samlMetadata } from '../../support/identity-provider.ts';
@@ -29,6 +30,22 @@ test('the mark of trust is no part of an entry, and its id stays', (t) => {
   const entry = entryOf(oidc, typed, present);
   t.false(TRUSTED in entry);
   t.is(entry['id'], 'okta');
+});
+
+test('a required claim is typed as name=value, and shown so', (t) => {
+  const typed = (required_claim: string) => ({
+    ...typedEntry(oidc, oidcEntry()),
+    required_claim,
+  });
+  const read = (text: string): unknown => entryOf(oidc, typed(text), null)['required_claim'];
+  t.is(read(' '), '');
+  t.deepEqual(read('hd=example.com'), { name: 'hd', value: 'example.com' });
+  t.deepEqual(read('x=a=b'), { name: 'x', value: 'a=b' });
+  t.deepEqual(read('hd'), { name: 'hd' });
+  const present = oidcEntry({ required_claim: { name: 'x', value: 'a=b' } });
+  t.is(typedEntry(oidc, present)['required_claim'], 'x=a=b');
+  t.is(typedEntry(oidc, oidcEntry())['required_claim'], '');
+  t.false('required_claim' in entryOf(saml, typedEntry(saml, samlEntry()), null));
 });
 
 test('messages of other entries are none of this form', (t) => {

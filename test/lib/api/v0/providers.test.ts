@@ -112,6 +112,42 @@ for (const kind of surfaces()) {
     );
   });
 
+  test(`${kind}: what an entry asks of claims is answered where it was sent`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const openid = openidAt((await openProvider(t)).origin);
+    const put = async (entry: object): Promise<Answer> => {
+      const configuration = { openid_connect_providers: [{ ...openid, ...entry }] };
+      return send('PUT', path, { body: { configuration } });
+    };
+    const shown = { ...openid, ...openidDefaults };
+    const asked = {
+      email_claim: 'preferred_username',
+      required_claim: { name: 'hd', value: 'example.com' },
+    };
+    const first = await put(asked);
+    t.deepEqual(first.body.data.openid_connect_providers, [{ ...shown, ...asked }]);
+    t.deepEqual((await send('GET', path)).body, first.body);
+    for (const nothing of [{}, { email_claim: '', required_claim: null }])
+      t.deepEqual((await put(nothing)).body.data.openid_connect_providers, [shown]);
+    const bad: [entry: object, errors: object][] = [
+      [{ email_claim: 'sub' }, { email_claim: invalid }],
+      [{ required_claim: 'hd=x' }, { required_claim: invalid }],
+      [{ required_claim: { name: 'hd', value: 'x', other: 1 } }, { required_claim: invalid }],
+      [{ required_claim: { name: 'hd', value: ['x'] } }, { required_claim: invalid }],
+      [{ required_claim: { name: 'hd' } }, { required_claim: blank }],
+      [
+        { required_claim: { name: 'hd', value: ' ' } },
+        { required_claim: ['should be at least 1 character(s)'] },
+      ],
+    ];
+    for (const [entry, errors] of bad)
+      t.deepEqual(
+        (await put(entry)).body,
+        refused({ openid_connect_providers: [errors] }),
+        JSON.stringify(entry),
+      );
+  });
+
   test(`${kind}: faults of providers stand where the entries stand`, async (t) => {
     const { send } = await openServer(t, kind);
     const openid = openidAt((await openProvider(t)).origin);

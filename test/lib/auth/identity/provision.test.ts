@@ -98,10 +98,28 @@ for (const kind of databaseKinds()) {
     const admin = await addUser(database, { email: 'person@example.com', role: 'admin' });
     await trust(database, 'https://another.example/discovery');
     t.is(await refusal(t, provision(database)), 'not_linked');
-    await trust(database);
     t.is(await refusal(t, provision(database, { isEmailVerified: false })), 'email_unverified');
+    await trust(database);
     t.is(await refusal(t, provision(database, { kind: 'saml' })), 'not_linked');
-    t.is((await provision(database)).userId, admin.id);
+    t.is((await provision(database, { isEmailVerified: false })).userId, admin.id);
+  });
+
+  test(`${kind}: an e-mail that is not verified matters only where it links`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database, { email: 'person@example.com' });
+    const unverified = { isEmailVerified: false };
+    t.is(await refusal(t, provision(database, unverified)), 'email_unverified');
+    const stranger = { ...unverified, email: 'stranger@example.com' };
+    t.is(await refusal(t, provision(database, stranger, open)), 'email_unverified');
+    t.is(await database.models.User.count(), 1);
+    t.is((await provision(database)).userId, user.id);
+    t.is((await provision(database, unverified)).userId, user.id, 'bound');
+    const other = { ...stranger, subject: 'subject-2' };
+    t.is(await refusal(t, provision(database, other, open)), 'email_unverified');
+    await trust(database);
+    t.is(await refusal(t, provision(database, other)), 'user_unknown');
+    const { userId } = await provision(database, other, open);
+    t.not(userId, user.id, 'a trusted entry makes users as it says');
   });
 
   test(`${kind}: a plain user made beforehand gets in by e-mail alone, once`, async (t) => {

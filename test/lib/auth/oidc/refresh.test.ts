@@ -108,6 +108,8 @@ function refuse(idp: BadProvider, status = 400, error = 'invalid_grant'): void {
     void response.writeHead(status, JSON_TYPE).end(JSON.stringify({ error }));
 }
 
+/** What gives an account no further turn. */
+const ABANDONED = ['other_issuer', 'provider_gone'];
 const TURN_MS = REFRESH_EVERY_MS * 1.2;
 
 test('turns are ten minutes apart, more or less', (t) => {
@@ -254,8 +256,8 @@ for (const kind of databaseKinds()) {
 const faults: [says: string, bend: (world: World) => void, error: string][] = [
   ['a hang-up', ({ idp }) => (idp.bent.answer = (r) => void r.destroy()), 'provider_unreachable'],
   ['silence', ({ idp }) => (idp.bent.answer = () => undefined), 'provider_unreachable'],
-  ['status 503', ({ idp }) => refuse(idp, 503), 'provider_unreachable'],
-  ['status 500 with a refusal', ({ idp }) => refuse(idp, 500), 'provider_unreachable'],
+  ['status 503', ({ idp }) => refuse(idp, 503), 'provider_failing'],
+  ['status 500 with a refusal', ({ idp }) => refuse(idp, 500), 'provider_failing'],
   ['a wrong client', ({ idp }) => refuse(idp, 401, 'invalid_client'), 'provider_misconfigured'],
   [
     'a page for an answer',
@@ -291,8 +293,32 @@ for (const [says, bend, error] of faults)
     t.is(row.error, error);
     t.is(row.tokens.refreshToken, 'refresh-0');
     t.is(row.claimed_by, null);
-    t.true((row.refresh_at ?? new Date(0)) > world.context.now!(), 'it has another turn');
+    if (ABANDONED.includes(error)) t.is(row.refresh_at, null, 'asking again is of no use');
+    else t.true((row.refresh_at ?? new Date(0)) > world.context.now!(), 'it has another turn');
     t.is(world.context.counters.of('refreshes', error), 1);
+    const lines = world.log.filter(({ message }) => message.endsWith('was not refreshed'));
+    t.is(lines.length, 1);
+    t.like(lines[0], { level: 'warn' });
+    t.like(lines[0]?.fields, { provider: 'okta', reason: error });
+  });
+
+for (const kind of databaseKinds())
+  test(`${kind}: an abandoned issuer is not asked again until the entry leads back`, async (t) => {
+    const { context, settings, pass, tokens } = await open(t, kind);
+    const { counters } = context;
+    const [entry] = settings.openid_connect_providers;
+    settings.openid_connect_providers = [];
+    const refresher = new Refresher(context);
+    for (let turn = 0; turn < 3; turn += 1) {
+      pass(TURN_MS);
+      await refresher.look();
+    }
+    t.is(counters.of('refreshes', 'provider_gone'), 1);
+    settings.openid_connect_providers = [entry!];
+    await refresher.look();
+    t.is(counters.of('refreshes', 'good'), 1);
+    t.is((await tokens()).error, null);
+    t.not((await tokens()).refresh_at, null);
   });
 
 test('a token that was rotated is kept though the ID token beside it is bad', async (t) => {

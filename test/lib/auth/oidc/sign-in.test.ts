@@ -170,9 +170,15 @@ const bendings: [says: string, bend: (bent: Bent, idp: BadProvider) => void, why
   ['no subject', (b) => (b.claims = { sub: undefined }), /answer_invalid/],
   ['an empty subject', (b) => (b.claims = { sub: '' }), /answer_invalid/],
   ['a long subject', (b) => (b.claims = { sub: 's'.repeat(256) }), /answer_invalid: subject/],
-  ['alg none', (b) => (b.header = { alg: 'none' }), /answer_invalid/],
-  ['another key', (b) => (b.signingKey = otherKey), /answer_invalid/],
-  ['an unknown key id', (b) => (b.header = { kid: 'other' }), /answer_invalid/],
+  ['alg none', (b) => (b.header = { alg: 'none' }), /answer_invalid: algorithm none$/],
+  ['alg HS512', (b) => (b.header = { alg: 'HS512' }), /answer_invalid: algorithm HS512$/],
+  [
+    'an algorithm that nobody knows',
+    (b) => (b.header = { alg: '<secret>' }),
+    /answer_invalid: algorithm unknown$/,
+  ],
+  ['another key', (b) => (b.signingKey = otherKey), /answer_invalid: signature$/],
+  ['an unknown key id', (b) => (b.header = { kid: 'other' }), /answer_invalid: no such key$/],
   [
     'an HMAC with the client secret',
     (b) =>
@@ -215,12 +221,12 @@ const bendings: [says: string, bend: (bent: Bent, idp: BadProvider) => void, why
   [
     'status 503',
     (b) => (b.answer = (r) => void r.writeHead(503).end('away')),
-    /provider_unreachable: status 503/,
+    /provider_failing: status 503/,
   ],
   [
     'status 500 with an error',
     (b) => (b.answer = (r) => void r.writeHead(500, JSON_TYPE).end('{"error":"invalid_grant"}')),
-    /provider_unreachable/,
+    /provider_failing: status 500$/,
   ],
   [
     'a redirect',
@@ -320,7 +326,7 @@ test('an error that the browser brings back is told by its kind', async (t) => {
   const { context, idp } = await open(t);
   const rows: [error: string, why: string][] = [
     ['access_denied', 'provider_refused: access_denied'],
-    ['temporarily_unavailable', 'provider_unreachable: temporarily_unavailable'],
+    ['temporarily_unavailable', 'provider_failing: temporarily_unavailable'],
     ['unauthorized_client', 'provider_misconfigured: unauthorized_client'],
     ['<script>', 'provider_refused: unknown'],
   ];

@@ -200,6 +200,7 @@ test('a provider that is away is a clear page with an id, and everything else wo
   t.is((await visitor.signIn(EMAIL)).status, 303);
   const [line] = server.log.filter(({ message }) => message.includes('through a provider'));
   t.like(line?.fields, { kind: 'oidc', provider: 'okta', reason: 'provider_unreachable' });
+  t.false(JSON.stringify(server.log).includes('"stack"'), 'strangers cause no stack traces');
 });
 
 test('a provider that is away keeps nobody from signing out here', async (t) => {

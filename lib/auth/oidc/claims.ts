@@ -1,0 +1,62 @@
+// What an entry asks of a person's claims: which one is the e-mail address, and which one a person
+// must have to be let in. A claim is read in the ID token, else in userinfo. Providers differ:
+// Entra tells no e-mail of accounts without a mailbox, Google names the organisation in `hd`.
+// api.md, section 8.
+
+import type { OpenidConnectProvider } from '../../../models/index.ts';
+import { ProviderRefusal } from '../identity/refusal.ts';
+
+/** The claims that may be read as an e-mail address; the first one where the entry says nothing. */
+export const EMAIL_CLAIMS = ['email', 'preferred_username', 'upn'] as const;
+
+/** Claims of one source: the ID token, or userinfo. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+type Asking = Pick<OpenidConnectProvider, 'email_claim' | 'required_claim'>;
+
+/** The names of the claims that an entry cannot do without. */
+export function claimsAsked({ email_claim, required_claim }: Asking): string[] {
+  return [
+    email_claim ?? EMAIL_CLAIMS[0],
+    ...(required_claim === undefined ? [] : [required_claim.name]),
+  ];
+}
+
+/** The e-mail address of a person; `sources` in the order in which they are believed. */
+export function emailOf(
+  { email_claim: name = EMAIL_CLAIMS[0] }: Asking,
+  sources: readonly Claims[],
+): { email: string | null; isEmailVerified: boolean | null } {
+  const source = sources.find((claims) => Object.hasOwn(claims, name)) ?? {};
+  const value = source[name];
+  return {
+    email: typeof value === 'string' ? value : null,
+    // The verdict is about the claim `email` alone: no provider vouches for the others.
+    isEmailVerified: name === EMAIL_CLAIMS[0] ? verdictOf(source['email_verified']) : null,
+  };
+}
+
+/** Throws ProviderRefusal for a person without the claim that an entry requires. */
+export function judgeRequiredClaim(
+  { required_claim: required }: Asking,
+  sources: readonly Claims[],
+): void {
+  if (required === undefined) return;
+  const { name, value } = required;
+  const source = sources.find((claims) => Object.hasOwn(claims, name));
+  if (source === undefined) throw new ProviderRefusal('claim_required', `no claim ${name}`);
+  const told: unknown = source[name];
+  const values: unknown[] = Array.isArray(told) ? told : [told];
+  const isThere = values.some((one) => isPlain(one) && String(one) === value);
+  if (!isThere) throw new ProviderRefusal('claim_required', `another ${name}`);
+}
+
+function isPlain(value: unknown): value is string | number | boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** Some providers write booleans as text; what cannot be read is as good as false. */
+function verdictOf(verified: unknown): boolean | null {
+  if (verified === undefined || verified === null) return null;
+  return verified === true || verified === 'true';
+}

@@ -1,0 +1,226 @@
+// What entries ask of claims, with tokens as the well-known providers make them. The tokens' claims
+// are written down from the providers' own documentation; names and numbers are changed.
+
+import test, { type ExecutionContext } from 'ava';
+import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
+import {
+  type Claims,
+  claimsAsked,
+  emailOf,
+  judgeRequiredClaim,
+} from '../../../../lib/auth/oidc/claims.ts';
+import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
+import { beginOidc, finishOidc, redirectUriOf } from '../../../../lib/auth/oidc/sign-in.ts';
+import type { OpenidConnectProvider } from '../../../../models/index.ts';
+import { openBadProvider } from '../../../support/bad-openid-provider.ts';
+import { openDatabase } from '../../../support/databases.ts';
+import { oidcEntry } from '../../../support/providers.ts';
+
+type Asking = Parameters<typeof emailOf>[0];
+
+function refusalOf(t: ExecutionContext, asking: Asking, ...sources: Claims[]): string {
+  const error = t.throws(() => judgeRequiredClaim(asking, sources), {
+    instanceOf: ProviderRefusal,
+  });
+  return error?.message ?? '';
+}
+
+test('an entry that says nothing reads the e-mail and admits everybody', (t) => {
+  t.deepEqual(claimsAsked({}), ['email']);
+  t.notThrows(() => judgeRequiredClaim({}, [{}]));
+  t.deepEqual(emailOf({}, [{ upn: 'a@x' }]), { email: null, isEmailVerified: null });
+});
+
+test('e-mail and verdict are of one source, the ID token before userinfo', (t) => {
+  const token = { email: 'a@x', email_verified: true };
+  const userinfo = { email: 'b@x', email_verified: false };
+  t.deepEqual(emailOf({}, [token, userinfo]), { email: 'a@x', isEmailVerified: true });
+  const said = emailOf({}, [{ email_verified: true }, userinfo]);
+  t.deepEqual(said, { email: 'b@x', isEmailVerified: false });
+});
+
+test('no verdict is taken for a claim that is not the e-mail', (t) => {
+  const claims = { email: 'a@x', email_verified: true, preferred_username: 'admin@x' };
+  const said = emailOf({ email_claim: 'preferred_username' }, [claims]);
+  t.deepEqual(said, { email: 'admin@x', isEmailVerified: null });
+});
+
+test('a required claim is one value, or one of a list, and nothing alike', (t) => {
+  const asking = { required_claim: { name: 'groups', value: 'vpn' } };
+  for (const good of ['vpn', ['staff', 'vpn']])
+    t.notThrows(() => judgeRequiredClaim(asking, [{ groups: good }]));
+  t.notThrows(() => judgeRequiredClaim(asking, [{}, { groups: 'vpn' }]), 'told by userinfo');
+  for (const bad of ['VPN', 'vpn ', 'vpn,staff', [], [['vpn']], { vpn: true }, null, true])
+    t.is(refusalOf(t, asking, { groups: bad }), 'claim_required: another groups');
+  t.is(refusalOf(t, asking, {}, {}), 'claim_required: no claim groups');
+  const first = refusalOf(t, asking, { groups: 'staff' }, { groups: 'vpn' });
+  t.is(first, 'claim_required: another groups', 'the ID token is believed first');
+  t.notThrows(() =>
+    judgeRequiredClaim({ required_claim: { name: 'ok', value: 'true' } }, [{ ok: true }]),
+  );
+  t.regex(
+    refusalOf(t, { required_claim: { name: 'toString', value: 'x' } }, {}),
+    /no claim toString/,
+  );
+});
+
+/** One provider's shape: claims of its ID token, and of userinfo where it has more there. */
+interface Shape {
+  readonly says: string;
+  readonly entry: Partial<OpenidConnectProvider>;
+  readonly token: Record<string, unknown>;
+  readonly userinfo?: Record<string, unknown>;
+  /** Added to the discovery document. */
+  readonly document?: Record<string, unknown>;
+  /** What comes of it: an address with its verdict, or why it is refused. */
+  readonly comes: { email: string | null; isEmailVerified: boolean | null } | string;
+}
+
+const NONE = { email: undefined, email_verified: undefined };
+const entra = {
+  ...NONE,
+  name: 'Alice Example',
+  oid: '00000000-0000-0000-66f3-3332eca7ea81',
+  preferred_username: 'alice@contoso.example',
+  rh: '0.AAAA',
+  sub: 'AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ',
+  tid: '9122040d-6c67-4c5b-b112-36a304b66dad',
+  uti: 'fqiBqXLPj0eQa82S-IYFAA',
+  ver: '2.0',
+};
+const entraDocument = {
+  token_endpoint_auth_methods_supported: ['client_secret_post', 'private_key_jwt'],
+  id_token_signing_alg_values_supported: ['RS256'],
+  subject_types_supported: ['pairwise'],
+};
+const google = {
+  azp: 'postern',
+  sub: '10769150350006150715113082367',
+  at_hash: 'HK6E_P6Dh8Y93mRNtsDB1Q',
+  hd: 'example.com',
+  email: 'alice@example.com',
+  email_verified: true,
+};
+const hd = { required_claim: { name: 'hd', value: 'example.com' } };
+const okta = {
+  ver: 1,
+  jti: 'ID.TTmWA5',
+  amr: ['pwd', 'mfa'],
+  idp: '00o1uj5dxzkqo1SNL1d6',
+  auth_time: 1_311_280_969,
+  preferred_username: 'alice@example.com',
+  email: 'alice@example.com',
+  email_verified: true,
+  groups: ['Everyone', 'VPN'],
+};
+const keycloak = {
+  typ: 'ID',
+  azp: 'postern',
+  sid: '1c2a9bd0-55d8-4b0f-9f43-5f5e6a1a5e38',
+  acr: '1',
+  email: 'alice@example.com',
+  email_verified: false,
+  preferred_username: 'alice',
+};
+
+const shapes: Shape[] = [
+  {
+    says: 'Entra tells no e-mail of an account without a mailbox',
+    entry: {},
+    token: entra,
+    userinfo: { name: 'Alice Example', picture: 'https://graph.microsoft.com/v1.0/me/photo' },
+    document: entraDocument,
+    comes: { email: null, isEmailVerified: null },
+  },
+  {
+    says: 'Entra, by its user name',
+    entry: { email_claim: 'preferred_username' },
+    token: entra,
+    document: entraDocument,
+    comes: { email: 'alice@contoso.example', isEmailVerified: null },
+  },
+  {
+    says: 'Entra, only one tenant',
+    entry: {
+      email_claim: 'preferred_username',
+      required_claim: { name: 'tid', value: '00000000-6c67-4c5b-b112-36a304b66dad' },
+    },
+    token: entra,
+    document: entraDocument,
+    comes: 'claim_required: another tid',
+  },
+  {
+    says: 'ADFS, by its UPN',
+    entry: { email_claim: 'upn' },
+    token: { ...NONE, upn: 'alice@corp.example', unique_name: 'CORP\\alice' },
+    comes: { email: 'alice@corp.example', isEmailVerified: null },
+  },
+  {
+    says: 'Google, of our organisation',
+    entry: hd,
+    token: google,
+    comes: { email: 'alice@example.com', isEmailVerified: true },
+  },
+  {
+    says: 'Google, of another organisation',
+    entry: hd,
+    token: { ...google, hd: 'example.org', email: 'alice@example.org' },
+    comes: 'claim_required: another hd',
+  },
+  {
+    says: 'Google, an account that anybody can make',
+    entry: hd,
+    token: { ...google, hd: undefined, email: 'alice@gmail.com' },
+    userinfo: { email: 'alice@gmail.com', email_verified: true },
+    comes: 'claim_required: no claim hd',
+  },
+  {
+    says: 'Okta, in a group',
+    entry: { required_claim: { name: 'groups', value: 'VPN' } },
+    token: okta,
+    comes: { email: 'alice@example.com', isEmailVerified: true },
+  },
+  {
+    says: 'Okta, in no such group',
+    entry: { required_claim: { name: 'groups', value: 'Admins' } },
+    token: okta,
+    comes: 'claim_required: another groups',
+  },
+  {
+    says: 'Okta puts the group into userinfo alone',
+    entry: { required_claim: { name: 'groups', value: 'VPN' } },
+    token: { ...okta, groups: undefined },
+    userinfo: { groups: ['VPN'] },
+    comes: { email: 'alice@example.com', isEmailVerified: true },
+  },
+  {
+    says: 'Keycloak says false of a user that an administrator made',
+    entry: {},
+    token: keycloak,
+    comes: { email: 'alice@example.com', isEmailVerified: false },
+  },
+];
+
+for (const { says, entry, token, userinfo, document = {}, comes } of shapes)
+  test(says, async (t) => {
+    const idp = await openBadProvider(t);
+    const database = await openDatabase(t, 'sqlite');
+    Object.assign(idp.bent, {
+      claims: token,
+      document: { id_token_signing_alg_values_supported: ['RS256'], ...document },
+      userinfo: { sub: token['sub'] ?? 'subject-1', ...userinfo },
+    });
+    const provider = oidcEntry({ discovery_document_uri: idp.discoveryUri, ...entry });
+    const clients = new OidcClients();
+    const redirectUri = redirectUriOf(provider, 'http://127.0.0.1:13000/');
+    const context = { database, clients, provider, redirectUri };
+    const browserSha256 = 'b'.repeat(64);
+    const query = idp.authorize(
+      await beginOidc(context, { browserSha256, userId: null, returnTo: null }),
+    );
+    const signIn = finishOidc(context, query, browserSha256);
+    if (typeof comes === 'string') {
+      const error = await t.throwsAsync(signIn, { instanceOf: ProviderRefusal });
+      t.is(error?.message, comes);
+    } else t.like((await signIn).account, comes);
+  });
