@@ -68,6 +68,7 @@ export { removeDevices, removeUser } from './removal.ts';
 export {
   readRivalDevices,
   readRivalRules,
+  readShadows,
   readTouchingRules,
   readUserIds,
   type RivalDevice,
@@ -85,6 +86,7 @@ export {
 } from './rows.ts';
 export {
   extentOf,
+  isShadowedBy,
   overlaps,
   type PortType,
   Rule,

@@ -119,6 +119,26 @@ export async function readTouchingRules(
   return rows.map(({ id }) => id);
 }
 
+/** Of these rules those that can never decide (`isShadowedBy`), each with a rule that is why. */
+export async function readShadows(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.sequelize.query<{ id: string; shadow: string }>(
+    `SELECT rules.id AS id, MIN(other.id) AS shadow FROM rules JOIN rules other
+     ON other.action = 'accept' AND other.family = rules.family
+     AND (other.user_id = rules.user_id OR (other.user_id IS NULL AND rules.user_id IS NULL))
+     AND other.range_start <= rules.range_start AND other.range_end >= rules.range_end
+     AND ((other.port_type IS NULL AND rules.port_type IS NULL)
+       OR (other.port_type = rules.port_type AND other.port_start <= rules.port_start
+         AND other.port_end >= rules.port_end))
+     WHERE rules.action = 'drop' AND rules.id IN (:ids) GROUP BY rules.id`,
+    { ...plainSelect(), replacements: { ids: [...ids] } },
+  );
+  return new Map(rows.map(({ id, shadow }) => [id, shadow]));
+}
+
 /**
  * First addresses of all networks around a range. Networks either contain one another or are
  * apart, so these few starts (33 or 129) find every enclosing rule through the index, where

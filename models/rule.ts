@@ -82,6 +82,21 @@ export function overlaps(a: RuleExtent, b: RuleExtent): boolean {
   return (a.port_start ?? 0) <= (b.port_end ?? 0) && (a.port_end ?? 0) >= (b.port_start ?? 0);
 }
 
+/**
+ * True when every packet of `rule` was decided by `other` before: of one scope accept comes before
+ * drop, with ports and without. So only a rule that drops can be shadowed.
+ */
+export function isShadowedBy(rule: RuleExtent, other: RuleExtent): boolean {
+  if (rule.action !== 'drop' || other.action !== 'accept') return false;
+  if (rule.user_id !== other.user_id || rule.port_type !== other.port_type) return false;
+  if (rule.family !== other.family || other.start > rule.start || other.end < rule.end)
+    return false;
+  return (
+    (other.port_start ?? 0) <= (rule.port_start ?? 0) &&
+    (other.port_end ?? 0) >= (rule.port_end ?? 0)
+  );
+}
+
 /** Binds the table to one database. */
 export function initRule({ sequelize }: TableContext): typeof Rule {
   return class extends Rule {}.init(

@@ -10,7 +10,7 @@ import {
   readUserIds,
   type RuleScope,
 } from '../../models/index.ts';
-import { extentOf, newId } from '../../models/index.ts';
+import { extentOf, isShadowedBy, newId, readRules, readShadows } from '../../models/index.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { addDevice, addRule, addUser, randomKey, write } from './fixtures.ts';
 
@@ -140,3 +140,39 @@ async function explain(database: Database, userId: string): Promise<string> {
   );
   return texts.join(' ');
 }
+
+for (const kind of databaseKinds())
+  test(`${kind}: the database finds the rules that never decide, as the comparison does`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database);
+    const web = { port_type: 'tcp', port_start: 80, port_end: 90 } as const;
+    for (const user_id of [null, ann.id])
+      for (const [action, destination, ports] of [
+        ['accept', '10.0.0.0/8', {}],
+        ['accept', '192.0.2.0/24', web],
+        ['drop', '10.1.0.0/16', {}],
+        ['drop', '192.0.2.9', { ...web, port_end: 85 }],
+        ['drop', '192.0.2.8', { ...web, port_end: 91 }],
+        ['drop', '192.0.2.8', { ...web, port_type: 'udp' }],
+        ['drop', '0.0.0.0/0', {}],
+        ['drop', 'fd00::/8', {}],
+      ] as const)
+        await addRule(database, { action, destination, user_id, ...ports });
+    const rules = await readRules(database);
+    const expected = rules.filter((rule) =>
+      rules.some((other) => isShadowedBy(extentOf(rule), extentOf(other))),
+    );
+    const shadows = await readShadows(
+      database,
+      rules.map(({ id }) => id),
+    );
+    t.is(expected.length, 4);
+    t.deepEqual([...shadows.keys()].toSorted(), expected.map(({ id }) => id).toSorted());
+    for (const [id, by] of shadows) {
+      const [rule, other] = [id, by].map((one) => rules.find((row) => row.id === one));
+      t.true(rule !== undefined && other !== undefined);
+      if (rule !== undefined && other !== undefined)
+        t.true(isShadowedBy(extentOf(rule), extentOf(other)));
+    }
+    t.is((await readShadows(database, [])).size, 0);
+  });

@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   type Database,
   extentOf,
+  isShadowedBy,
   overlaps,
   parseRange,
   readRivalRules,
@@ -121,5 +122,43 @@ test('what is no destination is refused by the column and by the look-up', async
   for (const destination of ['', '10.0.0', '10.0.0.0/33', 'example.com']) {
     t.throws(() => database.models.Rule.build({ destination }), { instanceOf: TypeError });
     await t.throwsAsync(find(database, { ...drop, destination }), { instanceOf: TypeError });
+  }
+});
+
+test('only a rule that drops is shadowed, by one that accepts all of its packets', (t) => {
+  const extent = (action: 'accept' | 'drop', destination: string, further: object = {}) =>
+    extentOf({
+      action,
+      destination,
+      port_type: null,
+      port_start: null,
+      port_end: null,
+      user_id: null,
+      ...further,
+    });
+  const ports = (port_type: 'tcp' | 'udp', port_start: number, port_end: number) => ({
+    port_type,
+    port_start,
+    port_end,
+  });
+  const rows: [string, string, object, object, boolean][] = [
+    ['10.1.0.0/16', '10.0.0.0/8', {}, {}, true],
+    ['10.0.0.0/8', '10.0.0.0/8', {}, {}, true],
+    ['10.0.0.0/8', '10.1.0.0/16', {}, {}, false],
+    ['10.1.0.0/16', '10.0.0.0/8', {}, { user_id: 'a' }, false],
+    ['10.1.0.0/16', '10.0.0.0/8', { user_id: 'a' }, {}, false],
+    ['10.1.0.0/16', '10.0.0.0/8', { user_id: 'a' }, { user_id: 'a' }, true],
+    ['::/0', '0.0.0.0/0', {}, {}, false],
+    ['10.1.0.0/16', '10.0.0.0/8', ports('tcp', 80, 90), {}, false],
+    ['10.1.0.0/16', '10.0.0.0/8', ports('tcp', 80, 90), ports('tcp', 80, 90), true],
+    ['10.1.0.0/16', '10.0.0.0/8', ports('tcp', 80, 90), ports('tcp', 81, 90), false],
+    ['10.1.0.0/16', '10.0.0.0/8', ports('tcp', 80, 90), ports('udp', 1, 65_535), false],
+    ['10.1.0.0/16', '10.0.0.0/8', {}, ports('tcp', 1, 65_535), false],
+  ];
+  for (const [dropped, accepted, own, others, isShadowed] of rows) {
+    const [rule, other] = [extent('drop', dropped, own), extent('accept', accepted, others)];
+    t.is(isShadowedBy(rule, other), isShadowed, `${dropped} ${accepted}`);
+    t.false(isShadowedBy(other, rule), 'what accepts is asked first');
+    t.false(isShadowedBy(rule, { ...other, action: 'drop' }));
   }
 });

@@ -5,6 +5,7 @@ import type Joi from 'joi';
 import {
   type Database,
   extentOf,
+  isShadowedBy,
   overlaps,
   type PortType,
   readRivalRules,
@@ -183,12 +184,18 @@ export class Rules implements Collection<RuleValues> {
     const isReadable = ['destination', 'port_range', 'port_type', 'user_id', 'action'].every(
       (name) => faults[name] === undefined,
     );
-    if (!isReadable || row.destination === '') return { rivals: [], others: [] };
+    if (!isReadable || row.destination === '')
+      return { rivals: [], others: [], shadow: null, shadowed: [] };
     const extent = extentOf(row);
     const ids = await readTouchingRules(this.#database, extent, TOUCHING_MAX + 1);
     const rules = await readRules(this.#database, { ids: ids.filter((one) => one !== id) });
     const isRival = (rule: RuleRow): boolean => overlaps(extentOf(rule), extent);
-    return { rivals: rules.filter(isRival), others: rules.filter((rule) => !isRival(rule)) };
+    return {
+      rivals: rules.filter(isRival),
+      others: rules.filter((rule) => !isRival(rule)),
+      shadow: rules.find((rule) => isShadowedBy(extent, extentOf(rule))) ?? null,
+      shadowed: rules.filter((rule) => isShadowedBy(extentOf(rule), extent)),
+    };
   }
 
   get #database(): ApiContext['services']['database'] {
@@ -278,6 +285,10 @@ export interface Touching {
   readonly rivals: readonly RuleRow[];
   /** They may stand beside it; which of them decides, the order of dataplane.md says. */
   readonly others: readonly RuleRow[];
+  /** Because of this one it would never decide; null where there is none. */
+  readonly shadow: RuleRow | null;
+  /** Because of it these would never decide. */
+  readonly shadowed: readonly RuleRow[];
 }
 
 /** A rule that was sent, and what it would be. */

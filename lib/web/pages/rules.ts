@@ -3,7 +3,13 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { RuleSample } from '../../../dataplane/index.ts';
-import { readRules, readUsers, type RuleRow } from '../../../models/index.ts';
+import {
+  type Database,
+  readRules,
+  readShadows,
+  readUsers,
+  type RuleRow,
+} from '../../../models/index.ts';
 import type { Faults, Judged } from '../../api/judge.ts';
 import { Rules, type RuleValues, showRule } from '../../api/v0/rules.ts';
 import { attempt } from '../attempt.ts';
@@ -138,11 +144,15 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
   const found = await findPage(database, request, plan);
   const rules = inOrder(found.ids, await readRules(database, { ids: [...found.ids] }));
   const emails = await ownerEmails(database, rules);
+  const shadows = await readShadowRules(database, found.ids);
   const hits = observed?.rules();
   return web.pages.show(request, h, 'rules', {
     title: 'Rules',
     finder: found.view,
-    list: rules.map((rule) => ruleCells(rule, emails, hits?.get(rule.id))),
+    list: rules.map((rule) =>
+      ruleCells(rule, emails, { hit: hits?.get(rule.id), shadow: shadows.get(rule.id) }),
+    ),
+    otherwise: otherwise(web),
     hasHits: observed !== undefined,
     many: {
       action: `${RULES}/many`,
@@ -157,10 +167,14 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
 function ruleCells(
   rule: RuleRow,
   emails: ReadonlyMap<string, string>,
-  hit: RuleSample | undefined,
+  { hit, shadow }: { hit: RuleSample | undefined; shadow: RuleRow | undefined },
 ): unknown[] {
   return [
-    { text: rule.destination, href: `${RULES}/${rule.id}` },
+    {
+      text: rule.destination,
+      href: `${RULES}/${rule.id}`,
+      ...(shadow === undefined ? {} : { help: shadowWords(shadow) }),
+    },
     rule.action === 'accept' ? { text: 'Accept', badge: 'good' } : { text: 'Drop', badge: 'bad' },
     portsOf(rule) ?? 'all',
     rule.user_id === null
@@ -218,7 +232,7 @@ async function showForm(
   { rules, id, typed, faults = {}, input, isChecked = false }: Form,
 ): Promise<ResponseObject> {
   const asked = input ?? (await judgeTyped(web, rules, typed, id));
-  const { rivals, others } = await rules.touching(asked, id);
+  const { rivals, others, shadow, shadowed } = await rules.touching(asked, id);
   const emails = await ownerEmails(web.services.database, [...rivals, ...others]);
   const linked = (rule: RuleRow) => ({
     href: `${RULES}/${rule.id}`,
@@ -231,6 +245,9 @@ async function showForm(
     ruleId: id,
     rivals: rivals.map(linked),
     neighbours: others.map(linked),
+    shadow: shadow === null ? null : linked(shadow),
+    shadowed: shadowed.map(linked),
+    otherwise: otherwise(web),
     isChecked,
     hits:
       hit === undefined
@@ -264,13 +281,45 @@ async function save(
     const { faults } = input;
     return showForm(web, request, h, { rules, id, typed, faults, input, isChecked: true });
   }
-  const { faults } = await attempt<unknown>(() =>
+  const saved = await attempt(() =>
     id === null ? rules.create(request, input) : rules.update(request, id, input),
   );
-  if (faults !== null)
+  if (saved.faults !== null) {
+    const { faults } = saved;
     return (await showForm(web, request, h, { rules, id, typed, faults, input })).code(422);
-  web.pages.flash(h, 'done', id === null ? 'The rule is in force.' : 'The changes are in force.');
+  }
+  const done = id === null ? 'The rule is in force.' : 'The changes are in force.';
+  const savedId = String(saved.result['id']);
+  const shadow = (await readShadowRules(web.services.database, [savedId])).get(savedId);
+  web.pages.flash(h, 'done', shadow === undefined ? done : `${done} ${shadowWords(shadow)}`);
   return web.pages.redirect(h, RULES);
+}
+
+/** Of these rules those that never decide, each with the rule that is why. */
+async function readShadowRules(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, RuleRow>> {
+  const shadows = await readShadows(database, ids);
+  const rows = await readRules(database, { ids: [...new Set(shadows.values())] });
+  const byId = new Map(rows.map((rule) => [rule.id, rule]));
+  return new Map(
+    [...shadows].flatMap(([id, by]): [string, RuleRow][] => {
+      const rule = byId.get(by);
+      return rule === undefined ? [] : [[id, rule]];
+    }),
+  );
+}
+
+function shadowWords(shadow: RuleRow): string {
+  return `It is shadowed by “${ruleInWords(shadow)}” and never decides.`;
+}
+
+/** What happens to a packet that no rule matches. */
+function otherwise({ services }: Web): string {
+  return services.config.defaultAction === 'accept'
+    ? 'A packet that no rule matches is accepted.'
+    : 'A packet that no rule matches is dropped.';
 }
 
 /** People name a user by e-mail, the API by id. */

@@ -90,4 +90,33 @@ for (const kind of databaseKinds()) {
         t.true(text.includes(part), `${path}: ${part}`);
     }
   });
+
+  test(`${kind}: a rule that can never decide says so, and by which rule`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    await addRule(database, { action: 'accept', destination: '10.0.0.0/8' });
+    await addRule(database, { action: 'drop', destination: '10.2.0.0/16', user_id: plainUser.id });
+    await admin.get('/rules/new');
+    const typed = { action: 'drop', destination: '10.1.0.0/16', port_type: '', port_range: '' };
+    const checked = await admin.post('/rules/new', { ...typed, user_id: '', do: 'check' });
+    t.regex(checked.text, /Never decides/);
+    t.regex(checked.text, />Accept 10\.0\.0\.0\/8<\/a>, which is asked first/);
+    t.is((await admin.post('/rules/new', { ...typed, user_id: '' })).status, 303);
+    const words = /It is shadowed by “Accept 10\.0\.0\.0\/8” and never decides\./g;
+    const list = (await admin.get('/rules')).text;
+    t.is(list.match(words)?.length, 2, 'as message and in the list, for this rule alone');
+    const wide = { action: 'accept', destination: '10.2.0.0/15', user_id: plainUser.email };
+    const above = await admin.post('/rules/new', { ...typed, ...wide, do: 'check' });
+    t.regex(above.text, /so they never decide/);
+    t.notRegex(above.text, /id="shadow"/);
+  });
+
+  for (const [action, words] of [
+    ['accept', 'A packet that no rule matches is accepted.'],
+    ['drop', 'A packet that no rule matches is dropped.'],
+  ] as const)
+    test(`${kind}: what happens when no rule matches is said: ${action}`, async (t) => {
+      const { admin } = await openConsole(t, kind, { DEFAULT_ACTION: action });
+      for (const path of ['/rules', '/rules/new'])
+        t.true((await admin.get(path)).text.includes(words), path);
+    });
 }
