@@ -43,6 +43,7 @@ export interface Config {
   dataplaneEngine: 'auto' | 'native' | 'typescript';
   dataplaneX25519: 'openssl' | 'tweetnacl';
   defaultAction: 'accept' | 'drop';
+  allowCloudMetadata: boolean;
   maxDevicesPerUser: number;
   apiRateLimit: number;
   samlEntityId: string;

@@ -352,6 +352,14 @@ export const settings = [
     sentence: 'What happens to a packet that no rule matches.',
   },
   {
+    name: 'ALLOW_CLOUD_METADATA',
+    schema: flag,
+    fallback: false,
+    example: 'true',
+    sentence:
+      'Whether devices may reach the addresses at which clouds give a machine its identity and credentials, here those of the host of the gateway: `168.63.129.16` (also a DNS server of Azure), `100.100.100.200`, `192.0.0.192`, `fd00:ec2::254`, `fd00:ec2::23`, `fd20:ce::254`. Link-local addresses, `169.254.169.254` among them, are never reached.',
+  },
+  {
     name: 'MAX_DEVICES_PER_USER',
     schema: Joi.number().integer().min(0).max(100),
     fallback: 10,

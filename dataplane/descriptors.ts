@@ -32,6 +32,8 @@ export interface GatewayOptions {
   readonly engine: 'auto' | 'native' | 'typescript';
   readonly x25519: 'openssl' | 'tweetnacl';
   readonly defaultAction: 'accept' | 'drop';
+  /** Whether devices may reach the addresses at which clouds answer the gateway's host. */
+  readonly allowsMetadata: boolean;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 

@@ -161,7 +161,7 @@ class Shell implements Gateway {
     const { port1, port2 } = new MessageChannel();
     const { privateKey } = this.#options;
     const { engine, udp4, udp6, wake, tun, tunTakesUdp } = this.#system;
-    const { ipv4, ipv6, mtu, x25519, defaultAction } = this.#options;
+    const { ipv4, ipv6, mtu, x25519, defaultAction, allowsMetadata } = this.#options;
     const workerData: WorkerOptions = {
       engine,
       x25519,
@@ -170,6 +170,7 @@ class Shell implements Gateway {
       ipv4,
       ipv6,
       defaultAction,
+      allowsMetadata,
       mtu,
       udp4,
       udp6,

@@ -3,7 +3,7 @@
 // enough to be their documentation:
 //
 //     inbound   classify -> open -> accept -> sanity -> source -> filter -> TUN or peer
-//     outbound  destination -> peer -> its flow -> seal, or stage and begin a handshake
+//     outbound  destination -> peer -> source -> its flow -> seal, or stage and begin a handshake
 
 import {
   DATAGRAM_SLOTS,
@@ -37,6 +37,7 @@ import type { Identity, Random } from './noise/handshake.ts';
 import { Pace } from './pace.ts';
 import { reasonNames, reasons } from './reasons.ts';
 import { dropsByName, Sampling } from './sample.ts';
+import { PLACE_GATEWAY, PLACE_OUTSIDE, Sanity } from './sanity.ts';
 import { initiationsPerTurn } from './slices.ts';
 import { sameBytes } from './wire/bytes.ts';
 import {
@@ -46,15 +47,7 @@ import {
   turnIntoEchoReply,
   turnIntoTooBig,
 } from './wire/icmp.ts';
-import {
-  hasReservedDestination,
-  hasReservedSource,
-  InnerPacket,
-  parseInner,
-  PROTOCOL_UDP,
-  takeHop,
-} from './wire/ip.ts';
-import { OwnNetwork, wordsOf } from './wire/network.ts';
+import { InnerPacket, parseInner, takeHop } from './wire/ip.ts';
 import { clampSegmentSize, isHandshake } from './wire/tcp.ts';
 import { hasPartialChecksum, segmentBytes, VIRTIO_HEADER_BYTES } from './wire/virtio.ts';
 import type { Peer } from './wireguard/peer.ts';
@@ -78,6 +71,8 @@ export interface PipelineOptions {
   readonly mtu: number;
   /** False: only peers and the gateway's own address can be reached. */
   readonly hasTun: boolean;
+  /** Whether peers may reach the addresses at which clouds answer the gateway's host. */
+  readonly allowsMetadata: boolean;
   /** Conversations that are remembered at most, a power of two; MAX_FLOWS where it is left out. */
   readonly flows?: number;
 }
@@ -91,8 +86,7 @@ export class Pipeline {
   readonly #receiver: Receiver;
   readonly #filter: Filter;
   readonly #tracker: Tracker;
-  readonly #own4: OwnNetwork | null;
-  readonly #own6: OwnNetwork | null;
+  readonly #sanity: Sanity;
   readonly #packet = new InnerPacket();
   /** By peer slot: the largest packet that it takes. */
   readonly #mtus = new Uint16Array(MAX_PEERS);
@@ -101,8 +95,6 @@ export class Pipeline {
   readonly #targets: (Peer | null)[];
   readonly #drops = new Float64Array(reasonNames.length);
   readonly #sampling: Sampling;
-  /** Where the socket can be reached, as words of the addresses. */
-  #localAddresses: readonly (readonly number[])[] = [];
   #hasTunWork = false;
   #hasSealWork = false;
   #isClosed = false;
@@ -126,9 +118,7 @@ export class Pipeline {
     this.#sampling = new Sampling(this.#tunnel, this.#filter);
     const flows = new FlowTable({ random, capacity: options.flows ?? MAX_FLOWS });
     this.#tracker = new Tracker(this.#filter, random, flows);
-    this.#own4 = options.ipv4 === null ? null : new OwnNetwork(options.ipv4);
-    this.#own6 = options.ipv6 === null ? null : new OwnNetwork(options.ipv6);
-    this.setLocalAddresses([]);
+    this.#sanity = new Sanity(options, this.#tunnel.allowedIps);
     this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
   }
 
@@ -166,47 +156,12 @@ export class Pipeline {
     if (unreadable !== reasons.none) return unreadable;
     // Padding ends here.
     batch.descriptors[at + LENGTH] = packet.length;
-    if (hasReservedSource(packet)) return reasons.inner_source_reserved;
-    if (this.#sourceOwner(packet) !== from) return reasons.inner_source_not_allowed;
-    if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
-    if (this.#isOwnEndpoint(packet)) return reasons.inner_own_endpoint;
-    const own = packet.version === 4 ? this.#own4 : this.#own6;
-    if (own === null || !own.contains(packet)) return this.#toTun(batch, i, from);
-    if (own.isAddress(packet)) return this.#toGateway(batch, i, from, now);
+    const insane = this.#sanity.inward(packet, from);
+    if (insane !== reasons.none) return insane;
+    const place = this.#sanity.placeOf(packet);
+    if (place === PLACE_OUTSIDE) return this.#toTun(batch, i, from);
+    if (place === PLACE_GATEWAY) return this.#toGateway(batch, i, from, now);
     return this.#toPeer(batch, i, from, now);
-  }
-
-  #sourceOwner(packet: InnerPacket): Peer | null {
-    const { allowedIps } = this.#tunnel;
-    return packet.version === 4
-      ? allowedIps.lookUp4(packet.source0)
-      : allowedIps.lookUp6(packet.source0, packet.source1, packet.source2, packet.source3);
-  }
-
-  #destinationOwner(packet: InnerPacket): Peer | null {
-    const { allowedIps } = this.#tunnel;
-    return packet.version === 4
-      ? allowedIps.lookUp4(packet.destination0)
-      : allowedIps.lookUp6(
-          packet.destination0,
-          packet.destination1,
-          packet.destination2,
-          packet.destination3,
-        );
-  }
-
-  /** Whether a packet is bound for the gateway's own socket: a tunnel inside itself. */
-  #isOwnEndpoint(packet: InnerPacket): boolean {
-    if (packet.protocol !== PROTOCOL_UDP || packet.destinationPort !== this.#options.listenPort)
-      return false;
-    const { destination0, destination1, destination2, destination3 } = packet;
-    return this.#localAddresses.some(
-      ([word0, word1, word2, word3]) =>
-        word0 === destination0 &&
-        word1 === destination1 &&
-        word2 === destination2 &&
-        word3 === destination3,
-    );
   }
 
   #toTun(batch: Batch, i: number, from: Peer): number {
@@ -230,7 +185,7 @@ export class Pipeline {
 
   #toPeer(batch: Batch, i: number, from: Peer, now: number): number {
     const packet = this.#packet;
-    const peer = this.#destinationOwner(packet);
+    const peer = this.#sanity.destinationOwner(packet);
     if (peer === null) {
       const refused = this.#tracker.judge(packet, from.slot);
       return refused === reasons.none ? reasons.no_peer : refused;
@@ -313,6 +268,8 @@ export class Pipeline {
     const offset = batch.descriptors[at + OFFSET]!;
     const peer = this.#peerBehind(batch, offset, at);
     if (typeof peer === 'number') return peer;
+    const forged = this.#sanity.outward(batch.view, offset);
+    if (forged !== reasons.none) return forged;
     const packet = this.#packet;
     // What cannot be read belongs to no flow; no rule is for it.
     if (parseInner(batch.view, offset, batch.descriptors[at + LENGTH]!, packet) === reasons.none) {
@@ -477,9 +434,7 @@ export class Pipeline {
 
   /** Says which addresses this host has (4 or 16 bytes each), beside those of the tunnel. */
   setLocalAddresses(addresses: readonly Uint8Array[]): void {
-    const { ipv4, ipv6 } = this.#options;
-    const own = [ipv4, ipv6].flatMap((network) => (network === null ? [] : [network.address]));
-    this.#localAddresses = [...own, ...addresses].map(wordsOf);
+    this.#sanity.setLocalAddresses(addresses);
   }
 
   /** Takes a part of what moved since the last sample, so that packets do not wait for all. */

@@ -39,6 +39,8 @@ const names = [
   'inner_malformed',
   'inner_source_reserved',
   'inner_destination_reserved',
+  // An address at which a cloud answers the gateway's host.
+  'inner_destination_metadata',
   'inner_own_endpoint',
   'inner_source_not_allowed',
   'inner_headers_unparsable',
@@ -53,6 +55,8 @@ const names = [
   'database_away',
   // Packets on their way out.
   'packet_malformed',
+  // From the TUN, with a reserved address or one of a device.
+  'packet_source_forged',
   'peer_no_endpoint',
   // Another gateway on the same database has shaken hands with it since this one did.
   'peer_elsewhere',

@@ -45,6 +45,7 @@ export interface WorkerOptions {
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
   readonly defaultAction: 'accept' | 'drop';
+  readonly allowsMetadata: boolean;
   readonly mtu: number;
   /** Native: file descriptors, -1 where there is none. */
   readonly udp4: number;
@@ -132,6 +133,7 @@ class Loop {
       ipv4: options.ipv4,
       ipv6: options.ipv6,
       defaultAction: options.defaultAction,
+      allowsMetadata: options.allowsMetadata,
       listenPort: options.listenPort,
       mtu: options.mtu,
       hasTun: options.tun >= 0,

@@ -346,6 +346,7 @@ function gatewayOptions(
     engine: config.dataplaneEngine,
     x25519: config.dataplaneX25519,
     defaultAction: config.defaultAction,
+    allowsMetadata: config.allowCloudMetadata,
     log: (level, message) => log[level]({}, message),
   };
 }

@@ -26,6 +26,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
 
   constructor(network: MemoryNetwork, options: GatewayOptions) {
     const { privateKey, ipv4, ipv6, mtu, defaultAction, timestampFloorMs, listenPort } = options;
+    const { allowsMetadata } = options;
     const endpoint: Endpoint = { address: GATEWAY_ADDRESS, port: listenPort };
     super(network, {
       endpoint,
@@ -34,6 +35,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       ipv6,
       mtu,
       defaultAction,
+      allowsMetadata,
       timestampFloorMs,
       hasTun: true,
       flows: FLOWS,

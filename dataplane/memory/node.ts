@@ -27,6 +27,7 @@ export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly hasTun: boolean;
   readonly mtu: number;
   readonly defaultAction: 'accept' | 'drop';
+  readonly allowsMetadata: boolean;
   readonly timestampFloorMs: number;
   /** Conversations that are remembered at most, a power of two; as many as ever if left out. */
   readonly flows?: number;
@@ -65,6 +66,7 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
       ipv4: options.ipv4,
       ipv6: options.ipv6,
       defaultAction: options.defaultAction,
+      allowsMetadata: options.allowsMetadata,
       listenPort: options.endpoint.port,
       mtu: options.mtu,
       hasTun: options.hasTun,

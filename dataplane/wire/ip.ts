@@ -1,6 +1,6 @@
 // What the gateway reads of an inner IP packet (RFC 791, RFC 8200): version, addresses, protocol,
-// ports and fragment state, into one reusable object. It judges only whether a packet can be read
-// and whether its addresses may appear inside a tunnel; it knows neither peers nor rules.
+// ports and fragment state, into one reusable object. It judges only whether a packet can be read; it
+// knows neither peers nor rules.
 
 import { MAX_EXTENSION_HEADERS } from '../constants.ts';
 import { reasons } from '../reasons.ts';
@@ -199,6 +199,14 @@ export function isConnectionRequest(packet: InnerPacket): boolean {
   return packet.protocol === PROTOCOL_TCP && (packet.flags & (TCP_SYN | TCP_ACK)) === TCP_SYN;
 }
 
+/**
+ * Whether the packets of a protocol look alike at the beginning and in the middle of a conversation.
+ * TCP has its SYN, and an echo request is not an echo reply.
+ */
+export function beginsAnywhere(protocol: number): boolean {
+  return protocol !== PROTOCOL_TCP && protocol !== PROTOCOL_ICMP && protocol !== PROTOCOL_ICMPV6;
+}
+
 /** Whether a packet is ICMP of its own family. */
 export function isIcmp(packet: InnerPacket): boolean {
   return packet.protocol === (packet.version === 4 ? PROTOCOL_ICMP : PROTOCOL_ICMPV6);
@@ -260,43 +268,6 @@ function readIpv6Addresses(view: DataView, offset: number, packet: InnerPacket):
   packet.destination1 = view.getInt32(offset + 28);
   packet.destination2 = view.getInt32(offset + 32);
   packet.destination3 = view.getInt32(offset + 36);
-}
-
-/** Whether a packet's source may not appear inside a tunnel. */
-export function hasReservedSource(packet: InnerPacket): boolean {
-  return packet.version === 4
-    ? isReservedIpv4(packet.source0)
-    : isReservedIpv6(packet.source0, packet.source1, packet.source2, packet.source3);
-}
-
-/** Whether a packet's destination may not be reached from inside a tunnel. */
-export function hasReservedDestination(packet: InnerPacket): boolean {
-  return packet.version === 4
-    ? isReservedIpv4(packet.destination0)
-    : isReservedIpv6(
-        packet.destination0,
-        packet.destination1,
-        packet.destination2,
-        packet.destination3,
-      );
-}
-
-/** 0/8, 127/8, 169.254/16, 224/4 and the limited broadcast (RFC 6890). */
-function isReservedIpv4(address: number): boolean {
-  const first = address >>> 24;
-  if (first === 0 || first === 127) return true;
-  if (first >= 224) return first < 240 || address === -1;
-  return address >>> 16 === 0xa9fe;
-}
-
-/** ::, ::1, ::ffff:0:0/96, fe80::/10 and ff00::/8 (RFC 6890). */
-function isReservedIpv6(a: number, b: number, c: number, d: number): boolean {
-  if (a === 0 && b === 0) {
-    if (c === 0 && (d === 0 || d === 1)) return true;
-    if (c === 0x0000ffff) return true;
-  }
-  const first = a >>> 16;
-  return (first & 0xffc0) === 0xfe80 || first >>> 8 === 0xff;
 }
 
 /**

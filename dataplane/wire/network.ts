@@ -1,7 +1,5 @@
-// A network of the tunnel, as the packet path asks for it: does a packet's destination lie in it,
-// and is it the gateway's own address?
-
-import type { InnerPacket } from './ip.ts';
+// A network of the tunnel, as the packet path asks for it: does an address lie in it, and is it the
+// gateway's own one?
 
 /** A tunnel network and the gateway's own address in it, as words. */
 export class OwnNetwork {
@@ -18,22 +16,24 @@ export class OwnNetwork {
     this.#address = wordsOf(config.address);
   }
 
-  contains(packet: InnerPacket): boolean {
+  /** Whether an address lies in it; an IPv4 address is one word and three zeros. */
+  contains(word0: number, word1: number, word2: number, word3: number): boolean {
     const [mask0, mask1, mask2, mask3] = this.#masks as [number, number, number, number];
     return (
-      (packet.destination0 & mask0) === this.#network[0] &&
-      (packet.destination1 & mask1) === this.#network[1] &&
-      (packet.destination2 & mask2) === this.#network[2] &&
-      (packet.destination3 & mask3) === this.#network[3]
+      (word0 & mask0) === this.#network[0] &&
+      (word1 & mask1) === this.#network[1] &&
+      (word2 & mask2) === this.#network[2] &&
+      (word3 & mask3) === this.#network[3]
     );
   }
 
-  isAddress(packet: InnerPacket): boolean {
+  /** Whether an address is the gateway's own. */
+  isAddress(word0: number, word1: number, word2: number, word3: number): boolean {
     return (
-      packet.destination0 === this.#address[0] &&
-      packet.destination1 === this.#address[1] &&
-      packet.destination2 === this.#address[2] &&
-      packet.destination3 === this.#address[3]
+      word0 === this.#address[0] &&
+      word1 === this.#address[1] &&
+      word2 === this.#address[2] &&
+      word3 === this.#address[3]
     );
   }
 }

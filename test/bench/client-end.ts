@@ -30,6 +30,7 @@ const dataPlane = await createGateway({
   engine: 'native',
   x25519: 'openssl',
   defaultAction: 'accept',
+  allowsMetadata: false,
   log: (level, message) => process.stderr.write(`${level}: ${message}\n`),
 });
 const endpoint = { address: gateway, port: Number(port) };

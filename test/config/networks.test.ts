@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import ipaddr from 'ipaddr.js';
 import { type NetworkFamily, networkFaults, refusedRanges } from '../../config/networks.ts';
-import { hasReservedSource, InnerPacket } from '../../dataplane/wire/ip.ts';
+import { InnerPacket } from '../../dataplane/wire/ip.ts';
+import { hasReservedSource } from '../../dataplane/wire/ranges.ts';
 
 const rows: [family: NetworkFamily, network: string, address: string, fault: RegExp | null][] = [
   ['IPV4', '100.64.0.0/10', '100.64.0.1', null],

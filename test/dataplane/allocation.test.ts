@@ -229,6 +229,7 @@ class Tunnel {
         ipv4: network(`10.0.${own}.1`, 24),
         ipv6: network(`fd00:${own}::1`, 64),
         defaultAction: 'drop',
+        allowsMetadata: false,
         listenPort: 51_820,
         mtu: MTU,
         hasTun: true,

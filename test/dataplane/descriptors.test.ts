@@ -30,6 +30,7 @@ function open(t: ExecutionContext, listenPort: number): Descriptors {
     engine: 'native',
     x25519: 'openssl',
     defaultAction: 'accept',
+    allowsMetadata: false,
     log: () => undefined,
   };
   const descriptors = openDescriptors(options);

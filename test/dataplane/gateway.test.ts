@@ -57,6 +57,7 @@ async function open(t: ExecutionContext, options: Partial<GatewayOptions> = {}):
     engine: 'auto',
     x25519: 'openssl',
     defaultAction: 'accept',
+    allowsMetadata: false,
     log: (level, message) => log.push(`${level} ${message}`),
     ...options,
   });

@@ -65,6 +65,7 @@ class Scene {
       ipv4: own('10.0.0.1', 24),
       ipv6: own('fd00::1', 64),
       defaultAction: 'accept',
+      allowsMetadata: false,
       listenPort: 51_820,
       mtu: MTU,
       hasTun: true,

@@ -51,6 +51,7 @@ class Bench {
       ipv4: null,
       ipv6: null,
       defaultAction: 'accept',
+      allowsMetadata: false,
       mtu: 1_420,
       udp4,
       udp6: -1,

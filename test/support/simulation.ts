@@ -248,6 +248,7 @@ export interface NodeOptions {
   ipv6?: string | null;
   hasTun?: boolean;
   defaultAction?: 'accept' | 'drop';
+  allowsMetadata?: boolean;
   primitives?: Primitives;
   privateKey?: Uint8Array;
   timestampFloorMs?: number;
@@ -267,6 +268,7 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
     super(world, {
       hasTun: true,
       defaultAction: 'accept',
+      allowsMetadata: false,
       timestampFloorMs: 0,
       ...rest,
       mtu: 1420,

@@ -32,6 +32,7 @@ export class MemoryScene {
       mtu: 1280,
       tun: 'auto',
       defaultAction,
+      allowsMetadata: false,
       forwarding: 'off',
       uapi: 'off',
       ipv4: {

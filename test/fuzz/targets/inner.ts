@@ -3,13 +3,12 @@
 import { strict as assert } from 'node:assert';
 import { reasons } from '../../../dataplane/reasons.ts';
 import { isEchoRequest, turnIntoEchoReply } from '../../../dataplane/wire/icmp.ts';
+import { InnerPacket, parseInner, takeHop } from '../../../dataplane/wire/ip.ts';
 import {
   hasReservedDestination,
   hasReservedSource,
-  InnerPacket,
-  parseInner,
-  takeHop,
-} from '../../../dataplane/wire/ip.ts';
+  isBoundForMetadata,
+} from '../../../dataplane/wire/ranges.ts';
 import { ChoiceReader } from '../reader.ts';
 
 const packet = new InnerPacket();
@@ -33,6 +32,7 @@ export function inner(input: Uint8Array): void {
   assert(packet.sourcePort >= -1 && packet.sourcePort <= 65_535);
   hasReservedSource(packet);
   hasReservedDestination(packet);
+  isBoundForMetadata(packet);
   if (isEchoRequest(view, offset, packet)) turnIntoEchoReply(view, offset, packet);
   takeHop(view, offset, packet);
   assert.deepEqual(arena.subarray(0, offset), before.subarray(0, offset));

@@ -1,0 +1,153 @@
+// What no packet may be, whatever the rules say: one with the address of somebody else, or bound for
+// where nobody goes through a tunnel. Of the others it says where they go. It judges addresses alone
+// and knows no flows.
+
+import type { NetworkConfig } from './contract.ts';
+import { reasons } from './reasons.ts';
+import { type InnerPacket, PROTOCOL_UDP } from './wire/ip.ts';
+import { OwnNetwork, wordsOf } from './wire/network.ts';
+import {
+  hasReservedDestination,
+  hasReservedSource,
+  isBoundForMetadata,
+  isReservedIpv4,
+  isReservedIpv6,
+} from './wire/ranges.ts';
+import type { AllowedIps } from './wireguard/allowed-ips.ts';
+import type { Peer } from './wireguard/peer.ts';
+
+/** Where a packet goes: behind the TUN, to the gateway itself, or where its peers are. */
+export const PLACE_OUTSIDE = 0;
+export const PLACE_GATEWAY = 1;
+export const PLACE_PEERS = 2;
+
+/** What addresses are judged by. */
+export interface SanityOptions {
+  readonly ipv4: NetworkConfig | null;
+  readonly ipv6: NetworkConfig | null;
+  /** UDP port of the tunnel, for packets that would go around in circles. */
+  readonly listenPort: number;
+  /** Whether peers may reach the addresses at which clouds answer the gateway's host. */
+  readonly allowsMetadata: boolean;
+}
+
+/** Judges the addresses of inner packets. Never allocates. */
+export class Sanity {
+  readonly #options: SanityOptions;
+  readonly #allowedIps: AllowedIps<Peer>;
+  readonly #own4: OwnNetwork | null;
+  readonly #own6: OwnNetwork | null;
+  /** Where the socket can be reached, as words of the addresses. */
+  #localAddresses: readonly (readonly number[])[] = [];
+
+  constructor(options: SanityOptions, allowedIps: AllowedIps<Peer>) {
+    this.#options = options;
+    this.#allowedIps = allowedIps;
+    this.#own4 = options.ipv4 === null ? null : new OwnNetwork(options.ipv4);
+    this.#own6 = options.ipv6 === null ? null : new OwnNetwork(options.ipv6);
+    this.setLocalAddresses([]);
+  }
+
+  /** Says which addresses this host has (4 or 16 bytes each), beside those of the tunnel. */
+  setLocalAddresses(addresses: readonly Uint8Array[]): void {
+    const { ipv4, ipv6 } = this.#options;
+    const own = [ipv4, ipv6].flatMap((network) => (network === null ? [] : [network.address]));
+    this.#localAddresses = [...own, ...addresses].map(wordsOf);
+  }
+
+  /** Judges the addresses of a packet that a peer sent. */
+  inward(packet: InnerPacket, from: Peer): number {
+    if (hasReservedSource(packet)) return reasons.inner_source_reserved;
+    if (this.#sourceOwner(packet) !== from) return reasons.inner_source_not_allowed;
+    if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
+    if (this.#isOwnEndpoint(packet)) return reasons.inner_own_endpoint;
+    // Inside the networks of the tunnel such an address is a device's.
+    return isBoundForMetadata(packet) &&
+      !this.#options.allowsMetadata &&
+      this.placeOf(packet) === PLACE_OUTSIDE
+      ? reasons.inner_destination_metadata
+      : reasons.none;
+  }
+
+  /**
+   * Judges the source of a packet from the TUN, also of one that cannot be read beyond its addresses.
+   * The kernel itself refuses packets from outside that bear the gateway's own address.
+   */
+  outward(view: DataView, offset: number): number {
+    if (view.getUint8(offset) >> 4 === 4) {
+      const word = view.getInt32(offset + 12);
+      return isReservedIpv4(word) ||
+        isOthers(this.#own4, word, 0, 0, 0) ||
+        this.#allowedIps.lookUp4(word) !== null
+        ? reasons.packet_source_forged
+        : reasons.none;
+    }
+    const word0 = view.getInt32(offset + 8);
+    const word1 = view.getInt32(offset + 12);
+    const word2 = view.getInt32(offset + 16);
+    const word3 = view.getInt32(offset + 20);
+    return isReservedIpv6(word0, word1, word2, word3) ||
+      isOthers(this.#own6, word0, word1, word2, word3) ||
+      this.#allowedIps.lookUp6(word0, word1, word2, word3) !== null
+      ? reasons.packet_source_forged
+      : reasons.none;
+  }
+
+  /** Where a packet goes. */
+  placeOf(packet: InnerPacket): number {
+    const own = packet.version === 4 ? this.#own4 : this.#own6;
+    const { destination0, destination1, destination2, destination3 } = packet;
+    if (own === null || !own.contains(destination0, destination1, destination2, destination3))
+      return PLACE_OUTSIDE;
+    return own.isAddress(destination0, destination1, destination2, destination3)
+      ? PLACE_GATEWAY
+      : PLACE_PEERS;
+  }
+
+  #sourceOwner(packet: InnerPacket): Peer | null {
+    return packet.version === 4
+      ? this.#allowedIps.lookUp4(packet.source0)
+      : this.#allowedIps.lookUp6(packet.source0, packet.source1, packet.source2, packet.source3);
+  }
+
+  /** The peer that a packet is for. */
+  destinationOwner(packet: InnerPacket): Peer | null {
+    return packet.version === 4
+      ? this.#allowedIps.lookUp4(packet.destination0)
+      : this.#allowedIps.lookUp6(
+          packet.destination0,
+          packet.destination1,
+          packet.destination2,
+          packet.destination3,
+        );
+  }
+
+  /** Whether a packet is bound for the gateway's own socket: a tunnel inside itself. */
+  #isOwnEndpoint(packet: InnerPacket): boolean {
+    if (packet.protocol !== PROTOCOL_UDP || packet.destinationPort !== this.#options.listenPort)
+      return false;
+    const { destination0, destination1, destination2, destination3 } = packet;
+    return this.#localAddresses.some(
+      ([word0, word1, word2, word3]) =>
+        word0 === destination0 &&
+        word1 === destination1 &&
+        word2 === destination2 &&
+        word3 === destination3,
+    );
+  }
+}
+
+/** Whether an address lies in a network of the tunnel and is not the gateway's own. */
+function isOthers(
+  own: OwnNetwork | null,
+  word0: number,
+  word1: number,
+  word2: number,
+  word3: number,
+): boolean {
+  return (
+    own !== null &&
+    own.contains(word0, word1, word2, word3) &&
+    !own.isAddress(word0, word1, word2, word3)
+  );
+}
