@@ -123,6 +123,11 @@ export const TCP_OPENING_MS = 120_000;
 export const TCP_CLOSED_MS = 10_000;
 /** How long datagrams of UDP, and of protocols that the filter does not know, are remembered. */
 export const UDP_FLOW_MS = 180_000;
+/**
+ * How long the conversations of a device that was heard elsewhere are in doubt: until it shakes
+ * hands there again, or, if it comes back instead, for UDP_FLOW_MS from then on.
+ */
+export const ELSEWHERE_DOUBT_MS = REJECT_AFTER_TIME_MS + UDP_FLOW_MS;
 /** How long an echo request waits for its reply. */
 export const ICMP_FLOW_MS = 30_000;
 /** How long later fragments may follow their first one (the kernel's reassembly). */

@@ -8,11 +8,13 @@
 import {
   DATAGRAM_SLOTS,
   DATAGRAMS_PER_SLOT,
+  ELSEWHERE_DOUBT_MS,
   MADE_PER_TAKEN,
   MAX_FLOWS,
   MAX_PEERS,
   TOO_BIG_BURST,
   TOO_BIG_INTERVAL_MS,
+  UDP_FLOW_MS,
 } from './constants.ts';
 import {
   type Batch,
@@ -396,6 +398,7 @@ export class Pipeline {
       const peer = this.#tunnel.addPeer(config);
       if (peer === null) continue;
       this.#tracker.addPeer(peer.slot, config.scope);
+      if (config.resume !== null) this.#tracker.doubt(peer.slot, UDP_FLOW_MS);
       this.#mtus[peer.slot] = this.#mtuOf(config);
       this.#tunnel.callAgain(peer, now);
     }
@@ -406,7 +409,11 @@ export class Pipeline {
   /** Lets go of peers that another gateway shook hands with: by public key, when (Unix ms). */
   letGo(heardElsewhere: ReadonlyMap<string, number>, now: number, wallMs: number): void {
     this.#begin(now, wallMs);
-    for (const [key, atMs] of heardElsewhere) this.#tunnel.letGo(key, atMs, now);
+    for (const [key, atMs] of heardElsewhere) {
+      this.#tunnel.letGo(key, atMs, now);
+      const peer = this.#tunnel.peers.get(key);
+      if (peer?.isElsewhere === true) this.#tracker.doubt(peer.slot, ELSEWHERE_DOUBT_MS);
+    }
   }
 
   #remove(key: string, gone: Set<number>): void {

@@ -1,6 +1,6 @@
-// What no packet may be, whatever the rules say: one with the address of somebody else, or bound for
-// where nobody goes through a tunnel. Of the others it says where they go. It judges addresses alone
-// and knows no flows.
+// What no packet may be, whatever the rules say: one with the address of somebody else, or bound
+// for where nobody goes through a tunnel. Of the others it says where they go. It judges addresses
+// alone and knows no flows.
 
 import type { NetworkConfig } from './contract.ts';
 import { reasons } from './reasons.ts';
@@ -70,8 +70,8 @@ export class Sanity {
   }
 
   /**
-   * Judges the source of a packet from the TUN, also of one that cannot be read beyond its addresses.
-   * The kernel itself refuses packets from outside that bear the gateway's own address.
+   * Judges the source of a packet from the TUN, also where only addresses can be read. The kernel
+   * itself refuses packets from outside that bear the gateway's own address.
    */
   outward(view: DataView, offset: number): number {
     if (view.getUint8(offset) >> 4 === 4) {

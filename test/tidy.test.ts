@@ -121,7 +121,7 @@ test('the pure rooms know neither clock nor chance nor the operating system', (t
   const pure = scripts.filter(
     (path) =>
       /^dataplane\/(wire|noise|wireguard|filter)\//.test(path) ||
-      /^dataplane\/(constants|contract|diff|pace|pipeline|reasons)\.ts$/.test(path) ||
+      /^dataplane\/(constants|contract|diff|pace|pipeline|reasons|sanity)\.ts$/.test(path) ||
       /^lib\/reconcile\/(translate|translation)\.ts$/.test(path),
   );
   t.true(pure.length > 20);
@@ -215,7 +215,7 @@ const DATAPLANE_FLOORS: [RegExp, number][] = [
   [/^dataplane\/noise\//, 2],
   [/^dataplane\/contract\.ts$/, 2],
   [/^dataplane\/(wireguard|filter)\//, 3],
-  [/^dataplane\/(diff|sample|totals)\.ts$/, 4],
+  [/^dataplane\/(diff|sample|sanity|totals)\.ts$/, 4],
   [/^dataplane\/pipeline\.ts$/, 5],
   [/^dataplane\/native\//, 5],
   [/^dataplane\/io\//, 6],

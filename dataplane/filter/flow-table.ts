@@ -5,7 +5,7 @@
 
 import { FLOWS_SWEPT_PER_FLOW, MAX_FLOWS, MAX_FLOWS_PER_PEER, MAX_PEERS } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
-import { type InnerPacket, WHOLE } from '../wire/ip.ts';
+import { beginsAnywhere, type InnerPacket, WHOLE } from '../wire/ip.ts';
 import { Chains } from './chains.ts';
 
 /** Words of a flow. It goes from A, who opened it, to B. */
@@ -32,8 +32,10 @@ const COMMON_CHAIN = 22;
 /** The owner of everything that is not a peer: what is behind the TUN. */
 export const TUN_OWNER = 0;
 
-/** Bits of a flow's state. B has answered. */
+/** Bits of a flow's state, beside those of lifetime.ts. B has answered. */
 export const REPLIED = 1;
+/** B may be who opened it. */
+export const DOUBTFUL = 32;
 
 /** Owner of a peer's addresses of one family. */
 export function ownerOf(peerSlot: number, version: number): number {
@@ -73,6 +75,8 @@ export class FlowTable {
   readonly #seed1: number;
   readonly #generations = new Int32Array(OWNERS);
   readonly #counts = new Int32Array(OWNERS);
+  /** By owner: until when it may have conversations that are not in memory any more. */
+  readonly #doubtUntil = new Float64Array(OWNERS);
   readonly #byOwner: Chains;
   readonly #common: Chains;
   /** Free flows are chained by this word of theirs. */
@@ -126,6 +130,11 @@ export class FlowTable {
     return this.#words[flow * FLOW_WORDS + A_OWNER]!;
   }
 
+  /** To whom it was opened. */
+  target(flow: number): number {
+    return this.#words[flow * FLOW_WORDS + B_OWNER]!;
+  }
+
   /** Whether what `find` returned goes from this owner to that one. */
   isBetween(found: number, sender: number, receiver: number): boolean {
     const words = this.#words;
@@ -140,6 +149,15 @@ export class FlowTable {
     return this.#generations[owner]!;
   }
 
+  /** An owner may have conversations that are not in memory, for so many milliseconds. */
+  doubt(owner: number, durationMs: number): void {
+    this.#doubtUntil[owner] = Math.max(this.#doubtUntil[owner]!, this.#now[0]! + durationMs);
+  }
+
+  isInDoubt(owner: number): boolean {
+    return this.#doubtUntil[owner]! > this.#now[0]!;
+  }
+
   /** A flow ends in so many milliseconds, if nothing more is said of it. */
   endIn(flow: number, lifetimeMs: number): void {
     this.#deadlines[flow] = this.#now[0]! + lifetimeMs;
@@ -152,16 +170,25 @@ export class FlowTable {
 
   /** Fills in a packet as A sends it to B: what the rules judge. */
   describe(flow: number, packet: InnerPacket): void {
+    this.#describe(flow, B, B_PORT, packet);
+  }
+
+  /** The same, as B sends it to A. */
+  describeReply(flow: number, packet: InnerPacket): void {
+    this.#describe(flow, A, A_PORT, packet);
+  }
+
+  #describe(flow: number, address: number, port: number, packet: InnerPacket): void {
     const at = flow * FLOW_WORDS;
     const words = this.#words;
     packet.version = words[at + KIND]! >> 8;
     packet.protocol = words[at + KIND]! & 0xff;
     packet.fragment = WHOLE;
-    packet.destination0 = words[at + B]!;
-    packet.destination1 = words[at + B + 1]!;
-    packet.destination2 = words[at + B + 2]!;
-    packet.destination3 = words[at + B + 3]!;
-    packet.destinationPort = words[at + B_PORT]!;
+    packet.destination0 = words[at + address]!;
+    packet.destination1 = words[at + address + 1]!;
+    packet.destination2 = words[at + address + 2]!;
+    packet.destination3 = words[at + address + 3]!;
+    packet.destinationPort = words[at + port]!;
   }
 
   // ---- finding ----
@@ -311,6 +338,7 @@ export class FlowTable {
   forget(owner: number): void {
     this.#generations[owner] = (this.#generations[owner]! + 1) | 0;
     this.#counts[owner] = 0;
+    this.#doubtUntil[owner] = 0;
     this.#byOwner.forget(2 * owner + UNREPLIED_LIST);
     this.#byOwner.forget(2 * owner + REPLIED_LIST);
   }
@@ -353,15 +381,27 @@ export class FlowTable {
   /** The owner's oldest unreplied flow goes, or else one of its oldest. */
   #evictOf(owner: number): void {
     const unreplied = this.#byOwner.oldest(2 * owner + UNREPLIED_LIST);
-    this.remove(unreplied === 0 ? oneOf(this.#byOwner, 2 * owner + REPLIED_LIST, this) : unreplied);
+    this.#evict(unreplied === 0 ? oneOf(this.#byOwner, 2 * owner + REPLIED_LIST, this) : unreplied);
   }
 
   /** Anyone's oldest unreplied flow goes; failing that, the owner pays, if it has any. */
   #evictFor(owner: number): void {
     const unreplied = this.#common.oldest(UNREPLIED_LIST);
-    if (unreplied !== 0) this.remove(unreplied);
+    if (unreplied !== 0) this.#evict(unreplied);
     else if (this.#counts[owner]! > 0) this.#evictOf(owner);
-    else this.remove(oneOf(this.#common, REPLIED_LIST, this));
+    else this.#evict(oneOf(this.#common, REPLIED_LIST, this));
+  }
+
+  /** Removes a flow before its time; whose it was, or may have been, is in doubt for the rest. */
+  #evict(flow: number): void {
+    const words = this.#words;
+    const at = flow * FLOW_WORDS;
+    if (beginsAnywhere(words[at + KIND]! & 0xff)) {
+      const rest = this.#deadlines[flow]! - this.#now[0]!;
+      if (words[at + A_OWNER] !== TUN_OWNER) this.doubt(words[at + A_OWNER]!, rest);
+      if ((words[at + STATE]! & DOUBTFUL) !== 0) this.doubt(words[at + B_OWNER]!, rest);
+    }
+    this.remove(flow);
   }
 
   /** Whether one flow would end before another. */

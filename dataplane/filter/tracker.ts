@@ -2,13 +2,15 @@
 // that a peer opened stands under the rules of its owner, both ways and for as long as it lasts;
 // one that was opened towards a peer is answered freely. Later fragments follow their first one,
 // ICMP errors belong to the conversation that they quote. Why everything is tracked, also where no
-// rule could drop it, is in decisions/2026-11-21-flows-always.md.
+// rule could drop it, is in decisions/2026-11-21-flows-always.md; what becomes of conversations
+// that may have been forgotten, in decisions/2026-11-23-forgotten-flows.md.
 
 import { FLOWS_SWEPT_PER_BATCH } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
 import { ECHO_ANSWER, ECHO_NONE, ECHO_QUESTION, echoPart, isIcmpError } from '../wire/icmp.ts';
 import {
+  beginsAnywhere,
   FIRST_FRAGMENT,
   InnerPacket,
   isConnectionRequest,
@@ -19,7 +21,17 @@ import {
   PROTOCOL_UDP,
 } from '../wire/ip.ts';
 import { type Filter, NO_RULE, type Scope } from './filter.ts';
-import { FlowTable, ownerOf, peerOf, REASON, RULE, TUN_OWNER, VERSION } from './flow-table.ts';
+import {
+  DOUBTFUL,
+  FlowTable,
+  ownerOf,
+  peerOf,
+  REASON,
+  RULE,
+  STATE,
+  TUN_OWNER,
+  VERSION,
+} from './flow-table.ts';
 import { FragmentTable, NO_FIRST } from './fragments.ts';
 import { hold, isClosed, notice } from './lifetime.ts';
 
@@ -79,6 +91,12 @@ export class Tracker {
     this.#filter.renew();
   }
 
+  /** A peer may have conversations that nobody remembers here, for so many milliseconds. */
+  doubt(slot: number, durationMs: number): void {
+    this.flows.doubt(ownerOf(slot, 4), durationMs);
+    this.flows.doubt(ownerOf(slot, 6), durationMs);
+  }
+
   /** A peer has lost its address of one family: nobody may go on with what it had there. */
   forgetAddress(slot: number, version: 4 | 6): void {
     this.flows.forget(ownerOf(slot, version));
@@ -128,16 +146,15 @@ export class Tracker {
     const isRequest = isConnectionRequest(packet);
     if (found === 0) {
       // In the middle of a connection nobody can say who opened it: it might have been the peer.
-      if (part === OPENS && (isRequest || packet.protocol !== PROTOCOL_TCP))
-        this.#remember(packet, TUN_OWNER, receiver, NO_RULE);
-      return reasons.none;
+      return part === OPENS && (isRequest || packet.protocol !== PROTOCOL_TCP)
+        ? this.#remember(packet, TUN_OWNER, receiver, NO_RULE)
+        : reasons.none;
     }
     const flow = found >> 1;
     const reason = this.#verdictOn(flow);
     if (isRequest && (reason !== reasons.none || isClosed(this.flows, flow))) {
       this.flows.remove(flow);
-      this.#remember(packet, TUN_OWNER, receiver, NO_RULE);
-      return reasons.none;
+      return this.#remember(packet, TUN_OWNER, receiver, NO_RULE);
     }
     this.#note(found, packet, reason);
     return reason;
@@ -162,8 +179,11 @@ export class Tracker {
     // What stands in its place is over, or was made when the addresses were others'.
     const before = flows.find(packet, this.#sourcePort, this.#destinationPort);
     if (before !== 0) flows.remove(before >> 1);
-    this.#remember(packet, ownerOf(from, packet.version), receiver, this.#filter.matched);
-    return reason;
+    const rule = this.#filter.matched;
+    const doubt = this.#remember(packet, ownerOf(from, packet.version), receiver, rule);
+    if (doubt !== reasons.none && packet.fragment === FIRST_FRAGMENT)
+      this.#keepFirst(packet, from, doubt, NO_RULE, 0);
+    return doubt;
   }
 
   /** A peer's packet that belongs to a flow: what the opener sends counts for the rule. */
@@ -180,17 +200,34 @@ export class Tracker {
   /** What is to become of a flow: once more judged if the rules have changed since. */
   #verdictOn(flow: number): number {
     const { flows } = this;
-    const opener = flows.opener(flow);
-    if (opener === TUN_OWNER) return reasons.none;
-    const filter = this.#filter;
-    if (flows.get(flow, VERSION) !== filter.version) {
-      flows.describe(flow, this.#opening);
-      const reason = filter.decide(this.#opening, this.#scopes[peerOf(opener)]!);
-      flows.set(flow, REASON, reason);
-      flows.set(flow, RULE, filter.matched);
-      flows.set(flow, VERSION, filter.version);
-    }
+    if (flows.opener(flow) === TUN_OWNER && !this.#isDoubtful(flow)) return reasons.none;
+    if (flows.get(flow, VERSION) !== this.#filter.version) this.#judgeFlow(flow);
     return flows.get(flow, REASON);
+  }
+
+  /** The opener's rules judge a flow; those of the other side too, where it may be the opener. */
+  #judgeFlow(flow: number): void {
+    const { flows } = this;
+    const filter = this.#filter;
+    const opener = flows.opener(flow);
+    let reason: number = reasons.none;
+    let rule = NO_RULE;
+    if (opener !== TUN_OWNER) {
+      flows.describe(flow, this.#opening);
+      reason = filter.decide(this.#opening, this.#scopes[peerOf(opener)]!);
+      rule = filter.matched;
+    }
+    if (reason === reasons.none && this.#isDoubtful(flow)) {
+      flows.describeReply(flow, this.#opening);
+      reason = filter.decide(this.#opening, this.#scopes[peerOf(flows.target(flow))]!);
+    }
+    flows.set(flow, REASON, reason);
+    flows.set(flow, RULE, rule);
+    flows.set(flow, VERSION, filter.version);
+  }
+
+  #isDoubtful(flow: number): boolean {
+    return (this.flows.get(flow, STATE) & DOUBTFUL) !== 0;
   }
 
   // ---- fragments -----------------------------------------------------------------------------
@@ -236,13 +273,19 @@ export class Tracker {
     return MISPLACED;
   }
 
-  #remember(packet: InnerPacket, opener: number, target: number, rule: number): void {
+  /** Makes a flow of the packet that opens it. A reason, where it may be an old one, refused. */
+  #remember(packet: InnerPacket, opener: number, target: number, rule: number): number {
     const { flows } = this;
     const flow = flows.add(packet, this.#sourcePort, this.#destinationPort, opener, target);
     flows.set(flow, VERSION, this.#filter.version);
     flows.set(flow, REASON, reasons.none);
     flows.set(flow, RULE, rule);
+    if (flows.isInDoubt(target) && beginsAnywhere(packet.protocol)) {
+      flows.set(flow, STATE, DOUBTFUL);
+      this.#judgeFlow(flow);
+    }
     notice(flows, flow, packet, 0);
+    return flows.get(flow, REASON);
   }
 
   #note(found: number, packet: InnerPacket, reason: number): void {

@@ -1,6 +1,6 @@
 // What the gateway reads of an inner IP packet (RFC 791, RFC 8200): version, addresses, protocol,
-// ports and fragment state, into one reusable object. It judges only whether a packet can be read; it
-// knows neither peers nor rules.
+// ports and fragment state, into one reusable object. It judges only whether a packet can be
+// read; it knows neither peers nor rules.
 
 import { MAX_EXTENSION_HEADERS } from '../constants.ts';
 import { reasons } from '../reasons.ts';
@@ -200,7 +200,7 @@ export function isConnectionRequest(packet: InnerPacket): boolean {
 }
 
 /**
- * Whether the packets of a protocol look alike at the beginning and in the middle of a conversation.
+ * Whether packets of a protocol look alike at the beginning and in the middle of a conversation.
  * TCP has its SYN, and an echo request is not an echo reply.
  */
 export function beginsAnywhere(protocol: number): boolean {

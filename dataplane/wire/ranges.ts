@@ -1,6 +1,6 @@
-// Ranges of addresses that are not like others: those that may not appear inside a tunnel, and those
-// at which a cloud answers the machine itself. An IPv4 address inside an IPv6 one counts as itself.
-// Addresses are signed 32-bit words, most significant first.
+// Ranges of addresses that are not like others: those that may not appear inside a tunnel, and
+// those at which a cloud answers the machine itself. An IPv4 address inside an IPv6 one counts as
+// itself. Addresses are signed 32-bit words, most significant first.
 
 import type { InnerPacket } from './ip.ts';
 
@@ -31,7 +31,7 @@ export function isReservedIpv4(address: number): boolean {
   return address >>> 16 === 0xa9fe;
 }
 
-/** ::, ::1, ::ffff:0:0/96, fe80::/10 and ff00::/8 (RFC 6890), and what holds such an IPv4 address. */
+/** ::, ::1, ::ffff:0:0/96, fe80::/10, ff00::/8 (RFC 6890), and what holds such an IPv4 address. */
 export function isReservedIpv6(a: number, b: number, c: number, d: number): boolean {
   if (a === 0 && b === 0) {
     if (c === 0 && (d === 0 || d === 1)) return true;
@@ -43,8 +43,8 @@ export function isReservedIpv6(a: number, b: number, c: number, d: number): bool
 }
 
 /**
- * Whether a packet goes to where a cloud tells a machine who it is, and with which credentials:
- * beside 169.254.169.254, which nobody reaches. Azure 168.63.129.16, Alibaba 100.100.100.200, Oracle
+ * Whether a packet goes to where a cloud gives a machine its identity and credentials, beside
+ * 169.254.169.254, which nobody reaches. Azure 168.63.129.16, Alibaba 100.100.100.200, Oracle
  * 192.0.0.192; AWS fd00:ec2::254 and, for pods, fd00:ec2::23; Google fd20:ce::254.
  */
 export function isBoundForMetadata(packet: InnerPacket): boolean {

@@ -1,6 +1,6 @@
 // Somebody on the LAN knows the way to the devices and sends to one of them in the name of another
-// one, of a device that there is not, of link-local or of loopback: what the device trusts more than
-// the LAN. Masquerading does not prevent it, because the packets come in.
+// device, of one that does not exist, or of link-local: the device may trust these more than the
+// LAN. Masquerading does not prevent it, because the packets come in.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -11,7 +11,7 @@ import { API_ADDRESS, buildTopology, LAN4, LAN6, traffic } from '../support/topo
 
 const PORT = 7_400;
 
-test.serial('nobody on the LAN poses as a device, as link-local or as loopback', async (t) => {
+test.serial('nobody on the LAN poses as a device or as link-local', async (t) => {
   t.timeout(60_000);
   const topology = await buildTopology('pn');
   t.teardown(() => topology.network.remove());

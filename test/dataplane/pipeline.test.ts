@@ -1187,6 +1187,63 @@ test('nor does it take a device away that is back already', (t) => {
   t.deepEqual(after?.endpoint ?? heard?.endpoint, client.endpoint);
 });
 
+// What was forgotten is judged by the rules of both sides: filter/decisions.
+const talk = {
+  source: '10.0.0.2',
+  destination: '192.0.2.1',
+  sourcePort: 4_000,
+  destinationPort: 53,
+};
+const ask = udp(talk);
+const reply = udp({
+  source: talk.destination,
+  destination: talk.source,
+  sourcePort: talk.destinationPort,
+  destinationPort: talk.sourcePort,
+});
+const noTalk = { owner: [rule('1', 'drop', talk.destination)] };
+
+/** The other side goes on, and the device answers; how much comes through either way. */
+function goOn(world: World, gateway: Node, client: Client): [toDevice: number, toOther: number] {
+  gateway.delivered.length = 0;
+  client.delivered.length = 0;
+  for (let i = 0; i < 3; i++) {
+    gateway.send(reply);
+    client.send(ask);
+    world.run(100);
+  }
+  return [client.delivered.length, gateway.delivered.length];
+}
+
+test('a restart does not free a conversation that a rule had ended', (t) => {
+  const { world, gateway, client } = restarted(30 * SECOND);
+  const known = peer({ key: client.key, ipv4: '10.0.0.2', ipv6: 'fd00::2' });
+  gateway.apply([known], noTalk);
+  world.run(100);
+  t.deepEqual(goOn(world, gateway, client), [0, 0]);
+  world.run(170 * SECOND);
+  t.deepEqual(goOn(world, gateway, client), [0, 0]);
+  world.run(180 * SECOND);
+  t.deepEqual(goOn(world, gateway, client), [3, 3], 'what is opened later is the other side');
+});
+
+test('a device that was never heard has no conversations to be in doubt about', (t) => {
+  const { world, gateway, clients, peers } = connectedClients(1);
+  gateway.apply(peers, noTalk);
+  t.deepEqual(goOn(world, gateway, clients[0]!), [3, 3]);
+});
+
+test('a device that comes back from another gateway goes on with nothing that a rule ended', (t) => {
+  const { world, gateway, clients, peers } = connectedClients(1);
+  gateway.apply(peers, noTalk);
+  world.run(1);
+  gateway.pipeline.letGo(new Map([[peers[0]!.publicKey, world.wallMs]]), world.now, world.wallMs);
+  world.run(170 * SECOND);
+  clients[0]!.sender.initiate(clients[0]!.peer, false, world.now);
+  world.run(100);
+  t.deepEqual(goOn(world, gateway, clients[0]!), [0, 0]);
+});
+
 // ---- clocks ----------------------------------------------------------------------------------
 
 for (const [title, floorMs, isAnswered] of [

@@ -126,6 +126,8 @@ interface SlowFlow {
   endsAt: number;
   version: number;
   verdict: SlowVerdict;
+  /** The target may be who opened it. */
+  isDoubtful: boolean;
 }
 
 interface SlowFirst {
@@ -150,6 +152,10 @@ export class SlowTracker {
   firsts: SlowFirst[] = [];
   version = 0;
   now = 0;
+  /** By peer and family: until when it may have conversations that nobody remembers. */
+  readonly doubts = new Map<string, number>();
+  /** How many verdicts were given because of doubt. */
+  doubted = 0;
 
   constructor(defaultAction: 'accept' | 'drop') {
     this.defaultAction = defaultAction;
@@ -167,8 +173,17 @@ export class SlowTracker {
     return packet.from === 'tun' ? 'none' : this.#byRules(packet, packet.from).reason;
   }
 
+  /** Everything is forgotten, as by a restart; the peers are known to have been there. */
+  restart(): void {
+    this.flows = [];
+    this.firsts = [];
+    for (const peer of this.scopes.keys())
+      for (const family of [4, 6]) this.doubts.set(`${peer} ${family}`, this.now + 180 * SECOND);
+  }
+
   /** A peer, or its address, is gone. `family` is 4 or 6. */
   forget(peer: number, family: number): void {
+    this.doubts.delete(`${peer} ${family}`);
     const isOf = (side: Side, packet: Described): boolean =>
       side === peer && familyOf(packet) === family;
     this.flows = this.flows.filter(
@@ -185,7 +200,7 @@ export class SlowTracker {
       if (known !== -1) this.firsts.splice(known, 1);
       this.firsts.push({
         packet,
-        verdict: { reason: verdict.reason, rules: verdict.rules },
+        verdict: { reason: verdict.reason, rules: verdict.isJudged ? verdict.rules : [] },
         version: this.version,
         isJudged: verdict.isJudged,
         endsAt: this.now + 30 * SECOND,
@@ -210,7 +225,8 @@ export class SlowTracker {
       const verdict = byRules();
       if (verdict.reason === 'none' && packet.echo !== 'reply') {
         if (flow !== undefined) this.flows.splice(this.flows.indexOf(flow), 1);
-        this.#open(packet, verdict);
+        const { reason } = this.#open(packet, verdict);
+        return { reason, rules: verdict.rules, isJudged: reason === 'none' };
       }
       return verdict;
     }
@@ -227,11 +243,30 @@ export class SlowTracker {
   }
 
   #verdictOn(flow: SlowFlow): SlowVerdict {
-    if (flow.opener !== 'tun' && flow.version !== this.version) {
-      flow.verdict = this.#byRules({ ...flow.packet, fragment: 'whole' }, flow.opener);
+    if ((flow.opener !== 'tun' || flow.isDoubtful) && flow.version !== this.version) {
+      const { opener } = flow;
+      const packet: Described = { ...flow.packet, fragment: 'whole' };
+      flow.verdict = this.#byTarget(flow, opener === 'tun' ? FREE : this.#byRules(packet, opener));
       flow.version = this.version;
     }
     return flow.verdict;
+  }
+
+  /** In doubt the rules of the other side are asked as well, as if it had opened the flow. */
+  #byTarget({ isDoubtful, packet, target }: SlowFlow, verdict: SlowVerdict): SlowVerdict {
+    if (!isDoubtful || target === 'tun' || verdict.reason !== 'none') return verdict;
+    const { source, destination, sourcePort, destinationPort } = packet;
+    const turned: Described = {
+      ...packet,
+      fragment: 'whole',
+      source: destination,
+      destination: source,
+      sourcePort: destinationPort,
+      destinationPort: sourcePort,
+    };
+    const { reason } = this.#byRules(turned, target);
+    if (reason !== 'none') this.doubted++;
+    return { reason, rules: verdict.rules };
   }
 
   #later(packet: Described, peer: number): SlowVerdict {
@@ -259,14 +294,12 @@ export class SlowTracker {
     const opens =
       isRequest(packet) || (packet.protocol !== PROTOCOL_TCP && packet.echo !== 'reply');
     if (flow === undefined) {
-      if (opens) this.#open(packet, FREE);
-      return FREE;
+      return opens ? this.#open(packet, FREE) : FREE;
     }
     const { reason } = this.#verdictOn(flow);
     if (isRequest(packet) && (reason !== 'none' || flow.closed)) {
       this.flows.splice(this.flows.indexOf(flow), 1);
-      this.#open(packet, FREE);
-      return FREE;
+      return this.#open(packet, FREE);
     }
     this.#note(flow, packet);
     return { reason, rules: [] };
@@ -289,7 +322,8 @@ export class SlowTracker {
     return flow;
   }
 
-  #open(packet: Described, verdict: SlowVerdict): void {
+  #open(packet: Described, verdict: SlowVerdict): SlowVerdict {
+    const doubtUntil = this.doubts.get(`${packet.to} ${familyOf(packet)}`) ?? 0;
     const flow: SlowFlow = {
       packet,
       opener: packet.from,
@@ -300,10 +334,13 @@ export class SlowTracker {
       closed: false,
       endsAt: 0,
       version: this.version,
-      verdict: { reason: 'none', rules: verdict.rules },
+      verdict,
+      isDoubtful: doubtUntil > this.now && ![PROTOCOL_TCP, 1, 58].includes(packet.protocol),
     };
+    flow.verdict = this.#byTarget(flow, { reason: 'none', rules: verdict.rules });
     this.flows.push(flow);
     this.#note(flow, packet);
+    return flow.verdict;
   }
 
   #note(flow: SlowFlow, packet: Described): void {

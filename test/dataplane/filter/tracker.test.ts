@@ -45,20 +45,34 @@ interface Options {
 /** A tracker with three peers, each its own owner ("0" to "2"), and a clock. */
 class Bench {
   readonly filter: Filter;
-  readonly tracker: Tracker;
+  tracker: Tracker;
+  readonly #options: Options;
   readonly #say: ReturnType<typeof rulesFor>;
   now = 10_000;
   /** Whether packets come in one batch with those before, or each in a turn of its own. */
   keepsTurn = false;
 
   constructor(options: Options = {}) {
-    const random = chance(1);
     this.filter = new Filter(options.default ?? 'accept');
     // Small pieces, so that a few rules are many.
     this.#say = rulesFor(this.filter, 2);
-    const { capacity = 1_024, quota = 256 } = options;
-    this.tracker = new Tracker(this.filter, random, new FlowTable({ random, capacity, quota }));
-    for (const slot of [0, 1, 2]) this.tracker.addPeer(slot, `${slot}`);
+    this.#options = options;
+    this.tracker = this.#begin(['0', '1', '2']);
+  }
+
+  #begin(scopes: readonly string[]): Tracker {
+    const { capacity = 1_024, quota = 256 } = this.#options;
+    const random = chance(1);
+    const tracker = new Tracker(this.filter, random, new FlowTable({ random, capacity, quota }));
+    tracker.begin(this.now, this.now);
+    for (const [slot, scope] of scopes.entries()) tracker.addPeer(slot, scope);
+    return tracker;
+  }
+
+  /** Forgets all flows and fragments; the peers, by their owners, are known to have been there. */
+  restart(scopes: readonly string[] = ['0', '1', '2']): void {
+    this.tracker = this.#begin(scopes);
+    for (const slot of scopes.keys()) this.tracker.doubt(slot, 180 * SECOND);
   }
 
   rules(scope: string, ...rules: RuleConfig[]): void {
@@ -436,6 +450,129 @@ test('ports that were just used may be used again, by either side', (t) => {
   bench.now += HOUR;
   bench.rules('0', ...dropAll);
   t.is(bench.judge(answer(ACK)), 'rule_drop', 'the new connection stands under the rules');
+});
+
+// ---- what was forgotten ------------------------------------------------------------------------
+
+/** Makes the device open and hold so many conversations elsewhere. */
+function openElsewhere(bench: Bench, count: number): void {
+  for (let i = 0; i < count; i++) {
+    const ends = { source: device, destination: '192.0.2.9', sourcePort: 1 + i };
+    bench.judge(udp({ ...ends, destinationPort: 7 }));
+    const back = { source: '192.0.2.9', destination: device, destinationPort: 1 + i };
+    bench.judge(udp({ ...back, sourcePort: 7 }));
+  }
+}
+
+for (const [title, mine, theirs] of places) {
+  test(`a restart does not let a device go on with ${title} in what its rules refuse`, (t) => {
+    const bench = new Bench();
+    const { ask, answer } = exchange(mine, theirs);
+    bench.all(ask, answer);
+    bench.rules('0', ...dropAll);
+    t.deepEqual(bench.all(ask, answer), ['rule_drop', 'rule_drop']);
+    bench.restart();
+    t.deepEqual(bench.all(answer, ask, answer, ask), dropped(4));
+    // And so it stays for as long as either side goes on.
+    for (let i = 0; i < 5; i++) {
+      bench.now += 179 * SECOND;
+      t.deepEqual(bench.all(answer, ask), dropped(2));
+    }
+    bench.rules('0');
+    t.deepEqual(bench.all(answer, ask), ['none', 'none']);
+  });
+}
+
+function dropped(count: number): ReasonName[] {
+  return Array.from({ length: count }, () => 'rule_drop');
+}
+
+test('a rule that comes after a restart ends what the device had before it', (t) => {
+  const bench = new Bench();
+  const { ask, answer } = exchange(device, host);
+  bench.all(ask, answer);
+  bench.restart();
+  t.deepEqual(bench.all(answer, ask), ['none', 'none']);
+  bench.rules('0', ...dropAll);
+  t.deepEqual(bench.all(answer, ask), dropped(2));
+});
+
+test('who opens towards a device after the doubt is answered whatever its rules say', (t) => {
+  const bench = new Bench();
+  bench.rules('0', ...dropAll);
+  bench.restart();
+  const { ask, answer } = exchange(host, device);
+  t.is(bench.judge(ask), 'rule_drop');
+  bench.now += 180 * SECOND;
+  t.deepEqual(bench.all(ask, answer), ['none', 'none']);
+});
+
+test('what shows that it begins is in no doubt: TCP and ping', (t) => {
+  const bench = new Bench();
+  bench.rules('0', ...dropAll);
+  bench.restart();
+  const { ask, answer } = connection(host, device);
+  const pings = [echoRequest(host, device), echoReply(device, host)];
+  t.deepEqual(
+    bench.all(ask(SYN), answer(SYN | ACK), ask(ACK), ...pings),
+    Array.from({ length: 5 }, () => 'none'),
+  );
+});
+
+test('between two devices in doubt the rules of both hold', (t) => {
+  const bench = new Bench();
+  const { ask, answer } = exchange(device, other);
+  bench.restart();
+  t.deepEqual(bench.all(ask, answer), ['none', 'none']);
+  bench.rules('1', ...dropAll);
+  t.deepEqual(bench.all(ask, answer), dropped(2));
+  bench.rules('1');
+  t.deepEqual(bench.all(ask, answer), ['none', 'none']);
+  bench.rules('0', ...dropAll);
+  t.deepEqual(bench.all(ask, answer), dropped(2));
+});
+
+test('a first fragment that is refused in doubt takes its later ones with it', (t) => {
+  const bench = new Bench();
+  bench.rules('1', rule('dns', 'drop', device, { type: 'udp', first: 4_000 }));
+  bench.restart();
+  const ends = { source: device, destination: other, sourcePort: 4_000, identification: 9 };
+  const first = udp({ ...ends, destinationPort: 53, data: new Uint8Array(8), fragment: 0x2000 });
+  const payload = new Uint8Array(16);
+  const later = ip({ ...ends, protocol: 17, payload, fragment: 2 });
+  t.deepEqual(bench.all(first, later), dropped(2));
+});
+
+for (const [title, isKnown] of [
+  ['that is known to be refused', true],
+  ['that a new rule refuses and nobody has looked at since', false],
+] as const) {
+  test(`a conversation ${title} does not go on because it had to give way`, (t) => {
+    const bench = new Bench({ quota: 16 });
+    const { ask, answer } = exchange(device, host);
+    bench.all(ask, answer);
+    bench.rules('0', rule('1', 'drop', host));
+    if (isKnown) t.deepEqual(bench.all(ask, answer), dropped(2));
+    openElsewhere(bench, 40);
+    t.deepEqual(bench.all(answer, ask, answer, ask), dropped(4));
+    openElsewhere(bench, 40);
+    t.deepEqual(bench.all(answer, ask), dropped(2), 'nor when it was found again, and lost');
+  });
+}
+
+test('what gives way to others is in doubt too, and only until it would have ended', (t) => {
+  const bench = new Bench({ capacity: 16, quota: 16 });
+  const { ask, answer } = exchange(device, host);
+  bench.all(ask, answer);
+  for (let port = 1; port < 40; port++) {
+    bench.judge(udp({ source: other, destination: '192.0.2.9', sourcePort: port }));
+    bench.judge(udp({ source: '192.0.2.9', destination: other, destinationPort: port }));
+  }
+  bench.rules('0', ...dropAll);
+  t.deepEqual(bench.all(answer, ask), dropped(2));
+  bench.now += 180 * SECOND;
+  const late = exchange(host, device);
+  t.deepEqual(bench.all(late.ask, late.answer), ['none', 'none']);
 });
 
 // ---- fragments -------------------------------------------------------------------------------
@@ -822,7 +959,8 @@ type Step =
       rules: readonly (readonly ['accept' | 'drop', string, Parameters<typeof rule>[3]])[];
     }
   | { type: 'move'; peer: number; scope: string }
-  | { type: 'forget'; peer: number; family: 4 | 6 };
+  | { type: 'forget'; peer: number; family: 4 | 6 }
+  | { type: 'restart' };
 
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -878,6 +1016,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       family: fc.constantFrom(4 as const, 6 as const),
     }),
   },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('restart' as const) }) },
 );
 
 /** The packet that answers a packet. */
@@ -956,6 +1095,11 @@ class Pair {
         bench.tracker.forgetAddress(step.peer, step.family);
         slow.forget(step.peer, step.family);
         return null;
+      case 'restart':
+        slow.now = bench.now;
+        slow.restart();
+        bench.restart([...slow.scopes.values()]);
+        return null;
     }
   }
 
@@ -1028,11 +1172,12 @@ for (const defaultAction of ['accept', 'drop'] as const) {
           return t.fail(`seed ${SEEDED.seed}, run ${run}, step ${i}: ${difference}`);
       }
       for (const [what, count] of pair.met) met.set(what, (met.get(what) ?? 0) + count);
+      met.set('doubted', (met.get('doubted') ?? 0) + pair.slow.doubted);
     }
     t.log(Object.fromEntries(met));
     // The courses lead everywhere.
     const wanted = ['none', 'rule_drop', 'inner_fragment_unsafe', 'freed', 'refused', 'followed'];
-    for (const what of wanted) t.true((met.get(what) ?? 0) > 50, what);
+    for (const what of [...wanted, 'doubted']) t.true((met.get(what) ?? 0) > 50, what);
   });
 }
 

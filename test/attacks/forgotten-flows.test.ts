@@ -1,0 +1,96 @@
+// A device whose conversation over UDP a drop rule has ended wants to go on with it: it opens so
+// many others that the refused one gives way, and later the gateway is started again. Each time the
+// host outside speaks first. Masquerading holds the way open.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { udp } from '../support/packets.ts';
+import { Postern, until } from '../support/postern.ts';
+import { RawDevice } from '../support/raw-device.ts';
+import { API_ADDRESS, buildTopology, LAN4, LAN4_OTHER, Traffic } from '../support/topology.ts';
+
+const PORT = 5_300;
+/** The gateway, as the host outside sees it. */
+const EGRESS4 = '198.51.100.1';
+const ECHO_PORT = 5_301;
+/** More than a device may have at once. */
+const OTHERS = 4_800;
+/** Some datagrams are lost on the way; those that are not must be too many. */
+const ENOUGH = 4_200;
+const QUIET_MS = 1_000;
+
+for (const engine of ['native', 'typescript'])
+  test.serial(
+    `${engine}: neither a full table nor a restart frees what a rule ended`,
+    async (t) => {
+      t.timeout(120_000);
+      const topology = await buildTopology('ff');
+      t.teardown(() => topology.network.remove());
+      const settings = { WIREGUARD_TUN: 'required', DATAPLANE_ENGINE: engine };
+      const postern = new Postern(topology.gateway, API_ADDRESS, settings);
+      await postern.start();
+      t.teardown(() => postern.stop());
+      const endpoint = { address: API_ADDRESS, port: 51_820 };
+      const device = await RawDevice.enrol(postern, 'mallory@example.test', endpoint);
+      t.teardown(() => device.close());
+      const first = await new Traffic(topology.lan, 'echo', PORT, LAN4).ready();
+      await new Traffic(topology.lan, 'echo', ECHO_PORT, LAN4_OTHER).ready();
+      const say = (number: number): Promise<void> => device.send(numbered(device.ipv4, number));
+      const isHost = (packet: Uint8Array): boolean => packet.subarray(12, 16).join('.') === LAN4;
+
+      await say(0);
+      await until('the host answers', () => device.received.some(isHost));
+      await first.stop();
+      await postern.create('rule', { action: 'drop', destination: LAN4 });
+      await say(1);
+      const others = Array.from({ length: OTHERS }, (_, i) =>
+        udp({
+          source: device.ipv4,
+          destination: LAN4_OTHER,
+          sourcePort: 10_000 + i,
+          destinationPort: ECHO_PORT,
+          data: 'open',
+        }),
+      );
+      device.received.length = 0;
+      const areAnswered = async (): Promise<boolean> => {
+        await device.send(...others);
+        return portsOf(device.received).size > ENOUGH;
+      };
+      await until('the others are answered', areAnswered, 40_000);
+      // From here on the host sends all the time, and counts the numbers that come.
+      const host = new Traffic(topology.lan, 'pace', PORT, 20, EGRESS4);
+      await host.ready();
+      await sleep(QUIET_MS);
+      await say(2);
+      t.false(device.received.some(isHost), 'after others took its place');
+
+      // At its end the gateway notes that the device was there.
+      await postern.stop();
+      await postern.start();
+      await device.connect();
+      device.received.length = 0;
+      t.true(await device.canPing(LAN4_OTHER));
+      await sleep(QUIET_MS);
+      await say(3);
+      await sleep(200);
+      t.false(device.received.some(isHost), 'after a restart');
+      host.child.stdin?.end();
+      const { sent, received } = await host.line((line) => 'received' in line);
+      t.true(Number(sent) > 100);
+      t.is(received, 0, 'of what the device said');
+      t.true(postern.drops()['rule_drop']! > 10);
+    },
+  );
+
+/** The ports at which the echo answered. */
+function portsOf(packets: readonly Uint8Array[]): Set<number> {
+  return new Set(packets.map((packet) => Buffer.from(packet).readUInt16BE(22)));
+}
+
+/** What the program at the other end takes: a number, and when it was sent. */
+function numbered(source: string, number: number): Uint8Array {
+  const data = Buffer.alloc(12);
+  data.writeUInt32BE(number);
+  return udp({ source, destination: LAN4, sourcePort: PORT, destinationPort: PORT, data });
+}
