@@ -3,7 +3,12 @@
 
 import { dirname, relative, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
-import { isDatabaseAway, isDatabaseDamaged, isDatabaseFull } from '../models/index.ts';
+import {
+  isDatabaseAway,
+  isDatabaseDamaged,
+  isDatabaseFull,
+  isDatabaseReadOnly,
+} from '../models/index.ts';
 import { commandLine } from './command-line.ts';
 import { databaseFile, roomOf } from './database-place.ts';
 import { messageOf } from './observe/log.ts';
@@ -33,6 +38,11 @@ export function mendOf(error: unknown, config: Config, room = roomOf): Mend | nu
     };
   if (isDatabaseFull(error) || (isDatabaseAway(error) && isWithoutRoom(folder, room)))
     return { what: 'no room is left', advice: `free space on ${disk}` };
+  if (isDatabaseReadOnly(error))
+    return {
+      what: 'the database is read-only',
+      advice: `it is a replica, or no primary any more: name the primary in ${setting}, or end read_only there`,
+    };
   if (isDatabaseAway(error) || isAboutFileIn(folder, error))
     return { what: 'the database cannot be used', advice: `look at ${setting}` };
   return null;

@@ -4,7 +4,12 @@
 import type { Server } from '@hapi/hapi';
 import type { Config } from '../config/index.ts';
 import { createGateway, derivePublicKey, type Gateway } from '../dataplane/index.ts';
-import { type Database, readOrCreateConfiguration, registerGateway } from '../models/index.ts';
+import {
+  type Database,
+  isDatabaseReadOnly,
+  readOrCreateConfiguration,
+  registerGateway,
+} from '../models/index.ts';
 import { effectiveConfiguration, type FixedSettings } from './api/v0/effective-configuration.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { followCertificate } from './api/tls.ts';
@@ -295,18 +300,15 @@ function readinessOf(
   isDraining: boolean,
 ): Readiness {
   const { alive, tun, masquerade } = gateway.facts;
-  const status = isDraining
-    ? 'draining'
-    : !alive
-      ? 'data_plane_down'
-      : reconciler.isClosed
-        ? 'database_away'
-        : isFull || reconciler.error !== null || reconciler.isStuck
-          ? 'database_unavailable'
-          : reconciler.appliedRevision < 0
-            ? 'starting'
-            : 'ready';
-  return { status, tun, masquerade };
+  const status = (): Readiness['status'] => {
+    if (isDraining) return 'draining';
+    if (!alive) return 'data_plane_down';
+    if (reconciler.isClosed) return 'database_away';
+    if (isDatabaseReadOnly(reconciler.error)) return 'database_read_only';
+    if (isFull || reconciler.error !== null || reconciler.isStuck) return 'database_unavailable';
+    return reconciler.appliedRevision < 0 ? 'starting' : 'ready';
+  };
+  return { status: status(), tun, masquerade };
 }
 
 function awayLimitMs({ databaseAwayLimit }: Config): number {

@@ -29,6 +29,8 @@ export interface Readiness {
     | 'database_unavailable'
     /** The same for longer than DATABASE_AWAY_LIMIT: no device passes. */
     | 'database_away'
+    /** The database server takes no writes: changes by others are still obeyed. */
+    | 'database_read_only'
     | 'data_plane_down';
   /** Name of the TUN, null without one. */
   readonly tun: string | null;

@@ -40,6 +40,16 @@ const AWAY_CODES: ReadonlySet<string> = new Set([
   'PROTOCOL_CONNECTION_LOST',
 ]);
 
+/**
+ * A server that may not be written to: a replica, or a primary that a failover demoted. The first
+ * has other meanings too (ER_OPTION_PREVENTS_STATEMENT), none of which our statements meet.
+ */
+const READ_ONLY_CODES: ReadonlySet<string> = new Set([
+  'ER_OPTION_PREVENTS_STATEMENT',
+  'ER_READ_ONLY_MODE',
+  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+]);
+
 /** A SQLite file that cannot be read or written, with all that SQLite may append to say why. */
 const FILE_AWAY = /^SQLITE_(IOERR|READONLY|CANTOPEN)(_|$)/;
 
@@ -56,15 +66,20 @@ export function uniqueColumn(error: unknown): UniqueColumn | null {
 }
 
 /**
- * True when the database was out of reach, full, too busy or damaged: no fault of the request, and
- * trying again later, once somebody mended it maybe, may succeed.
+ * True when the database was out of reach, full, read-only, too busy or damaged: no fault of the
+ * request, and trying again later, once somebody mended it maybe, may succeed.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof ConnectionAcquireTimeoutError || error instanceof ConnectionError)
     return true;
   const { code = '' } = driverError(error);
   if (AWAY_CODES.has(code) || FILE_AWAY.test(code) || FILE_DAMAGED.test(code)) return true;
-  return isFull(error) || isConflict(error);
+  return isFull(error) || isConflict(error) || isDatabaseReadOnly(error);
+}
+
+/** True when the database server answers and takes no writes. */
+export function isDatabaseReadOnly(error: unknown): boolean {
+  return READ_ONLY_CODES.has(driverError(error).code ?? '');
 }
 
 /** True when the disk of the database is full. */

@@ -29,6 +29,7 @@ export { DeviceStatus } from './device-status.ts';
 export {
   describeDatabaseError,
   isDatabaseAway,
+  isDatabaseReadOnly,
   isDatabaseDamaged,
   isDatabaseFull,
   type UniqueColumn,

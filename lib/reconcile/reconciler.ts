@@ -7,6 +7,7 @@
 import type { Amendment, Gateway } from '../../dataplane/index.ts';
 import {
   type Database,
+  isDatabaseReadOnly,
   pruneChanges,
   readDevices,
   recordHeartbeat,
@@ -237,7 +238,7 @@ export class Reconciler {
         await this.#housekeeping();
         this.#onSuccess();
       } catch (error) {
-        this.#onFailure(error);
+        await this.#onFailure(error);
       }
       this.#turnBeganAt = null;
     }
@@ -327,8 +328,10 @@ export class Reconciler {
     this.#retryMs = RETRY_MS_MIN;
   }
 
-  #onFailure(cause: unknown): void {
+  async #onFailure(cause: unknown): Promise<void> {
     const error = cause instanceof Error ? cause : new Error(String(cause));
+    // The next connection may find the primary of now.
+    if (isDatabaseReadOnly(error)) await this.#options.database.reconnect().catch(() => undefined);
     this.#work.failures += 1;
     if (this.#error === null)
       this.#options.log.error(

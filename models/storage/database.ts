@@ -78,6 +78,18 @@ export class Database {
     return performance.now() - this.#refusedAt < FULL_MS;
   }
 
+  /**
+   * Ends the connections that nobody uses, so that the next ones go where the server's name leads
+   * by then: after a failover that is another server.
+   */
+  async reconnect(): Promise<void> {
+    if (this.kind === 'sqlite') return;
+    const { connectionManager } = this.sequelize as unknown as {
+      connectionManager: { pool: { destroyAllNow(): Promise<unknown> } };
+    };
+    await connectionManager.pool.destroyAllNow();
+  }
+
   /** Calls the listener after every commit of this process that changed something. */
   onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener);

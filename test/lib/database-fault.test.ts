@@ -35,6 +35,15 @@ const rows: [error: unknown, environment: Record<string, string>, says: RegExp][
     byHost,
     /^the database cannot be used \(connect\); look at DATABASE_HOST \(db\.test\), DATABASE_PORT \(3306\)/,
   ],
+  ...[
+    'ER_OPTION_PREVENTS_STATEMENT',
+    'ER_READ_ONLY_MODE',
+    'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+  ].map((code): [error: unknown, environment: Record<string, string>, says: RegExp] => [
+    Object.assign(new Error('refused'), { code }),
+    byHost,
+    /^the database is read-only \(refused\).*name the primary in DATABASE_HOST \(db\.test\)/,
+  ]),
   [
     Object.assign(new Error('EACCES'), { code: 'EACCES', path: '/d/encryption.key' }),
     { DATA_DIR: '/d' },

@@ -19,6 +19,7 @@ test('readyz says whether the gateway serves, and why not', async (t) => {
     'draining',
     'database_unavailable',
     'database_away',
+    'database_read_only',
     'data_plane_down',
   ] as const) {
     readiness = { status, tun: null, masquerade: false };
