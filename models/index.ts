@@ -117,7 +117,13 @@ export {
   refuseOtherKey,
   Secret,
 } from './secret.ts';
-export { pruneSignIns, Session, type SessionState, touchSession } from './session.ts';
+export {
+  pruneSignIns,
+  Session,
+  type SessionAtProvider,
+  type SessionState,
+  touchSession,
+} from './session.ts';
 export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';
 export {
   beginSignInRequest,

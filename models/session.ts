@@ -34,6 +34,10 @@ export class Session extends Model<InferAttributes<Session>, InferCreationAttrib
   declare state: SessionState;
   /** `email` for a password, else the provider's kind and id: `oidc/okta`. */
   declare method: string;
+  /** The account at the provider, as `identityKey` makes it; null for a password. */
+  declare account_key: CreationOptional<string | null>;
+  /** SHA-256 of what the provider calls the session (SAML: SessionIndex), where it says so. */
+  declare provider_session: CreationOptional<string | null>;
   /** Where to go once the second factor was shown; a path of this gateway. */
   declare return_to: CreationOptional<string | null>;
   /** Where the sign-in came from. */
@@ -47,6 +51,9 @@ export class Session extends Model<InferAttributes<Session>, InferCreationAttrib
   declare user?: NonAttribute<User>;
 }
 
+/** A session as the provider knows it that began it. */
+export type SessionAtProvider = Pick<Session, 'account_key' | 'provider_session'>;
+
 /** Binds the table to one database. */
 export function initSession({ sequelize }: TableContext): typeof Session {
   return class extends Session {}.init(
@@ -56,6 +63,8 @@ export function initSession({ sequelize }: TableContext): typeof Session {
       sha256: { type: DataTypes.CHAR(64), allowNull: false },
       state: { type: DataTypes.STRING(16), allowNull: false },
       method: { type: DataTypes.STRING(80), allowNull: false },
+      account_key: nullable(DataTypes.CHAR(64)),
+      provider_session: nullable(DataTypes.CHAR(64)),
       return_to: nullable(DataTypes.STRING(1024)),
       address: nullable(DataTypes.STRING(45)),
       user_agent: nullable(DataTypes.STRING(255)),

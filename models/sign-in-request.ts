@@ -33,7 +33,11 @@ export interface SignInSecrets {
   /** SAML: the id of the request, which the answer must name. */
   samlRequestId?: string;
   /** SAML: what the assertion proved, between its arrival and the page that ends the sign-in. */
-  proven?: ProviderAccount & { email: string | null; isBindable: boolean };
+  proven?: ProviderAccount & {
+    email: string | null;
+    isBindable: boolean;
+    sessionIndex?: string | null;
+  };
 }
 
 /** One sign-in under way. */

@@ -8,6 +8,7 @@ import {
   Op,
   pruneSignIns,
   type Session,
+  type SessionAtProvider,
   type SessionState,
   touchSession,
   type Transaction,
@@ -49,6 +50,8 @@ export interface Beginning {
   readonly returnTo?: string | null;
   /** When the person signed in, where this session continues another; now otherwise. */
   readonly since?: Date | undefined;
+  /** Left out where no provider may end it. */
+  readonly atProvider?: SessionAtProvider | undefined;
 }
 
 /** The sessions of one server. */
@@ -103,7 +106,7 @@ export class Sessions {
    */
   async begin(
     request: Request,
-    { user, method, state, returnTo = null, since }: Beginning,
+    { user, method, state, returnTo = null, since, atProvider }: Beginning,
     transaction: Transaction,
   ): Promise<string> {
     const { Session: sessions } = this.#database.models;
@@ -119,6 +122,8 @@ export class Sessions {
         sha256: hashSecret(secret),
         state,
         method,
+        account_key: atProvider?.account_key ?? null,
+        provider_session: atProvider?.provider_session ?? null,
         return_to: localPath(returnTo),
         address: request.app.address ?? null,
         user_agent: userAgentOf(request),

@@ -7,6 +7,7 @@ import {
   type Database,
   ENABLED,
   noteAction,
+  type SessionAtProvider,
   type Transaction,
   type User,
   writeTransaction,
@@ -37,6 +38,8 @@ export interface SignedIn {
   readonly passwordHash?: string;
   /** When the person proved who they are, where that was before now: at a provider. */
   readonly since?: Date | undefined;
+  /** Where the provider may end the session later: how it knows it. */
+  readonly atProvider?: SessionAtProvider | undefined;
   /** The page that was asked for before signing in; anything that is no local path is ignored. */
   readonly returnTo?: string | null;
 }
@@ -82,7 +85,7 @@ export async function completeSignIn(
   context: SignInContext,
   request: Request,
   h: ResponseToolkit,
-  { userId, method, passwordHash, since, returnTo = null }: SignedIn,
+  { userId, method, passwordHash, since, atProvider, returnTo = null }: SignedIn,
 ): Promise<ResponseObject> {
   const { database } = context.services;
   const { result, revision } = await writeTransaction(database, async (transaction) => {
@@ -99,6 +102,7 @@ export async function completeSignIn(
       method,
       state,
       returnTo,
+      atProvider,
       ...(isFactorWanted ? {} : { since }),
     } as const;
     const secret = await context.sessions.begin(request, beginning, transaction);
@@ -134,7 +138,7 @@ export async function completeSecondFactor(
     if ((await database.models.Session.count({ where, transaction })) === 0) return null;
     actAs(transaction, { ...originOf(request), ...actorOf(user) });
     if (!(await prove(user.id, transaction))) return null;
-    const beginning = { user, method, state: 'open' } as const;
+    const beginning = { user, method, state: 'open', atProvider: waiting } as const;
     const begun = await context.sessions.begin(request, beginning, transaction);
     await noteSignIn(user, method, transaction);
     return begun;

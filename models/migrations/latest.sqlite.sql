@@ -18,7 +18,7 @@ CREATE TABLE `revisions` (`id` INTEGER PRIMARY KEY, `number` BIGINT NOT NULL);
 CREATE TABLE `changes` (`revision` BIGINT NOT NULL, `table_name` VARCHAR(32) NOT NULL, `row_id` VARCHAR(64) NOT NULL, PRIMARY KEY (`revision`, `table_name`, `row_id`));
 CREATE TABLE `scopes` (`name` VARCHAR(32) NOT NULL PRIMARY KEY);
 CREATE TABLE `audit_entries` (`id` CHAR(36) NOT NULL PRIMARY KEY, `happened_at` DATETIME NOT NULL, `actor` VARCHAR(16) NOT NULL, `user_id` CHAR(36), `email` VARCHAR(255), `token_id` CHAR(36), `action` VARCHAR(32) NOT NULL, `kind` VARCHAR(32) NOT NULL, `record_id` VARCHAR(64) NOT NULL, `changes` TEXT NOT NULL, `request_id` VARCHAR(64), `address` VARCHAR(45));
-CREATE TABLE `sessions` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `sha256` CHAR(64) NOT NULL, `state` VARCHAR(16) NOT NULL, `method` VARCHAR(80) NOT NULL, `return_to` VARCHAR(1024), `address` VARCHAR(45), `user_agent` VARCHAR(255), `inserted_at` DATETIME NOT NULL, `seen_at` DATETIME NOT NULL, UNIQUE (`sha256`));
+CREATE TABLE `sessions` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `sha256` CHAR(64) NOT NULL, `state` VARCHAR(16) NOT NULL, `method` VARCHAR(80) NOT NULL, `return_to` VARCHAR(1024), `address` VARCHAR(45), `user_agent` VARCHAR(255), `inserted_at` DATETIME NOT NULL, `seen_at` DATETIME NOT NULL, `account_key` CHAR(64), `provider_session` CHAR(64), UNIQUE (`sha256`));
 CREATE INDEX `sessions_user_id_seen_at` ON `sessions` (`user_id`, `seen_at`);
 CREATE INDEX `sessions_seen_at` ON `sessions` (`seen_at`);
 CREATE TABLE `second_factors` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `name` VARCHAR(255) NOT NULL, `secret` TEXT NOT NULL, `last_step` BIGINT NOT NULL, `last_used_at` DATETIME, `inserted_at` DATETIME NOT NULL);
@@ -37,6 +37,7 @@ CREATE TABLE `used_assertions` (`id` CHAR(64) NOT NULL PRIMARY KEY, `expires_at`
 CREATE INDEX `used_assertions_expires_at` ON `used_assertions` (`expires_at`);
 CREATE TABLE `trusted_providers` (`id` CHAR(36) NOT NULL PRIMARY KEY, `kind` VARCHAR(8) NOT NULL, `provider_id` VARCHAR(64) NOT NULL, `authority` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, UNIQUE (`kind`, `provider_id`));
 CREATE INDEX `device_statuses_gateway_id_arrived_at` ON `device_statuses` (`gateway_id`, `arrived_at`);
+CREATE INDEX `sessions_account_key` ON `sessions` (`account_key`);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-first-tables', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0002-audit-entries', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
@@ -46,6 +47,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0005-client-files', strftime
 INSERT INTO migrations (name, executed_at) VALUES ('0006-device-switches', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0007-bootstrap-claims', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0008-arrivals', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0009-provider-sessions', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

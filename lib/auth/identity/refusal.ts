@@ -31,6 +31,14 @@ const refusals = {
     'provider',
     'The answer of the identity provider is not valid. An administrator finds the reason in the log.',
   ],
+  signed_out_here: [
+    'person',
+    'You are signed out of this gateway in this browser. Nothing else ended: the identity provider’s request to sign out could not be verified. It must be signed, with RSA and SHA-256; an administrator can turn that on at the provider.',
+  ],
+  sign_out_refused: [
+    'person',
+    'The identity provider’s request to sign out could not be verified, so nobody was signed out here: use “Sign out” on a page of this gateway. The request must be signed, with RSA and SHA-256; an administrator can turn that on at the provider.',
+  ],
   too_busy: ['gateway', 'Too many people sign in at this moment. Please try again.'],
   answer_used: ['person', 'This sign-in was used already. Please begin again.'],
   email_unverified: [

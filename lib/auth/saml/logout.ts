@@ -22,6 +22,7 @@ import { childrenOf, isNamed, textOf } from './xml.ts';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
+const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
 const NAME_CHARACTERS_MAX = 1_024;
 /** How old a request may be, beside the clocks that differ: a replay ends what ended already. */
 const AGE_MAX_MS = 5 * 60_000;
@@ -44,6 +45,8 @@ export interface LogoutRequest {
   readonly id: string;
   readonly nameId: string;
   readonly nameIdFormat: string | null;
+  /** Which sessions of the person; none means all. */
+  readonly sessionIndexes: readonly string[];
 }
 
 /** Judges a request that came in a form; throws ProviderRefusal. */
@@ -54,6 +57,7 @@ export async function judgePostedLogout(
 ): Promise<LogoutRequest> {
   const text = decodeMessage(posted);
   const message = readRequest(text);
+  if (childrenOf(message, SIGNATURE, 'Signature').length === 0) refuse('the request is not signed');
   const saml = await samlOf({ ...setup, requestId: '' });
   const base64 = Buffer.from(text, 'utf8').toString('base64');
   try {
@@ -89,6 +93,7 @@ function judgeQuerySignature(query: string, { signingCertificates }: SamlMetadat
     .map((name) => partOf(query, name))
     .filter((part) => part !== null)
     .join('&');
+  if (valueIn(query, 'Signature') === null) refuse('the request is not signed');
   const digest = SIGNATURES[valueIn(query, 'SigAlg') ?? ''];
   if (digest === undefined) refuse('a signature algorithm that is not taken');
   const signature = Buffer.from(valueIn(query, 'Signature') ?? '', 'base64');
@@ -138,7 +143,10 @@ function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRe
   const nameId = name === undefined ? '' : (textOf(name)?.trim() ?? '');
   if (name === undefined || second !== undefined || nameId === '') refuse('NameID');
   if (nameId.length > NAME_CHARACTERS_MAX) refuse('NameID');
-  return { id, nameId, nameIdFormat: name.getAttribute('Format') };
+  const sessionIndexes = childrenOf(message, PROTOCOL, 'SessionIndex').map(
+    (index) => textOf(index)?.trim() ?? refuse('SessionIndex'),
+  );
+  return { id, nameId, nameIdFormat: name.getAttribute('Format'), sessionIndexes };
 }
 
 function judgeAge(message: Element, now: Date): void {

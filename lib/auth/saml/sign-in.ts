@@ -8,6 +8,7 @@ import {
   type Database,
   type ProviderAccount,
   type SamlIdentityProvider,
+  type SessionAtProvider,
   useAssertion,
 } from '../../../models/index.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
@@ -16,6 +17,7 @@ import { type Beginner, keepRequest, newState, takeRequest } from '../identity/r
 import type { Assertion } from './assertion.ts';
 import { metadataOf } from './provider-metadata.ts';
 import { bindingOf, samlOf, type SamlSetup, type ServiceProvider } from './service-provider.ts';
+import { sessionAtProvider } from './sign-out.ts';
 import { verifier } from './verifier.ts';
 
 /** Names of unspecified form need no word for it. */
@@ -135,11 +137,12 @@ export function accountOf(
 }
 
 function provenBy(providerId: string, assertion: Assertion) {
-  const { issuer, isTransient, email } = assertion;
+  const { issuer, isTransient, email, sessionIndex } = assertion;
   return {
     ...accountOf(providerId, issuer, assertion),
     email,
     isBindable: !isTransient,
+    sessionIndex,
   };
 }
 
@@ -148,10 +151,12 @@ export async function completeSaml(
   { database, provider }: Pick<SamlContext, 'database' | 'provider'>,
   ticket: string | null,
   browserSha256: string | null,
-): Promise<{ account: ProvenAccount; returnTo: string | null }> {
+): Promise<{ account: ProvenAccount; atProvider: SessionAtProvider; returnTo: string | null }> {
   const ending = { state: ticket, kind: 'saml', providerId: provider.id, browserSha256 } as const;
   const { secrets } = await takeRequest(database, ending);
   if (secrets.proven === undefined) throw new ProviderRefusal('request_unknown');
-  const account = { ...secrets.proven, isEmailVerified: null };
-  return { account, returnTo: secrets.returnTo ?? null };
+  const { sessionIndex, ...proven } = secrets.proven;
+  const account = { ...proven, isEmailVerified: null };
+  const atProvider = sessionAtProvider(account, sessionIndex ?? null);
+  return { account, atProvider, returnTo: secrets.returnTo ?? null };
 }

@@ -89,8 +89,10 @@ async function changePassword(
     write: async (transaction, present) => {
       // Ends every session, this browser's too, which then gets another one.
       await saveChanges(present, { password_hash }, transaction);
-      const method = request.app.session?.method ?? LOCAL_METHOD;
-      return sessions.begin(request, { user: present, method, state: 'open' }, transaction);
+      const atProvider = request.app.session ?? undefined;
+      const method = atProvider?.method ?? LOCAL_METHOD;
+      const beginning = { user: present, method, state: 'open', atProvider } as const;
+      return sessions.begin(request, beginning, transaction);
     },
   });
   sessions.setSecret(h, secret);

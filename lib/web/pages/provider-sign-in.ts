@@ -15,12 +15,12 @@ import {
   type ProvisionRules,
   provisionUser,
 } from '../../auth/identity/provision.ts';
-import { ProviderRefusal } from '../../auth/identity/refusal.ts';
+import { ProviderRefusal, type RefusalReason } from '../../auth/identity/refusal.ts';
 import type { Beginner } from '../../auth/identity/request.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { completeSignIn, SignInRefusal } from '../../auth/sign-in.ts';
 import { originOf } from '../../observe/audit.ts';
-import type { ProviderKind } from '../../../models/index.ts';
+import type { ProviderKind, SessionAtProvider } from '../../../models/index.ts';
 import { PageError } from '../page-error.ts';
 import type { Web } from '../web.ts';
 
@@ -36,6 +36,13 @@ const codes: Readonly<Record<ProviderRefusal['fault'], ErrorCode>> = {
   person: 'forbidden',
   provider: 'bad_gateway',
   gateway: 'service_unavailable',
+};
+
+/** What a page is called; of most refusals it says that the sign-in failed. */
+const titles: Readonly<Partial<Record<RefusalReason, string>>> = {
+  unknown_provider: 'No such provider',
+  signed_out_here: 'Signed out here',
+  sign_out_refused: 'Sign-out refused',
 };
 
 /** A handler of one step. */
@@ -114,17 +121,18 @@ export class ProviderSignIn {
       readonly tokens?: NonNullable<ProvisionContext['tokens']>;
       /** When the person signed in there, if that is known. */
       readonly since?: Date | undefined;
+      readonly atProvider?: SessionAtProvider;
       readonly returnTo: string | null;
     },
   ): Promise<ResponseObject> {
-    const { account, rules, tokens, since, returnTo } = proof;
+    const { account, rules, tokens, since, atProvider, returnTo } = proof;
     const { userId } = await provisionUser(this.#web.services.database, account, rules, {
       origin: originOf(request),
       now: new Date(),
       ...(tokens === undefined ? {} : { tokens }),
     });
     const method = methodOf(this.#kind, account.provider_id);
-    return completeSignIn(this.#web, request, h, { userId, method, since, returnTo });
+    return completeSignIn(this.#web, request, h, { userId, method, since, atProvider, returnTo });
   }
 
   #shown(request: Request, error: unknown): unknown {
@@ -138,7 +146,7 @@ export class ProviderSignIn {
     const provider: unknown = fault === 'nobody' ? null : request.params['id'];
     const fields = { request_id: request.app.id, kind: this.#kind, provider, reason, detail };
     log[fault === 'provider' ? 'warn' : 'info'](fields, 'a sign-in through a provider was refused');
-    const title = fault === 'nobody' ? 'No such provider' : 'Sign-in failed';
+    const title = titles[reason] ?? 'Sign-in failed';
     return new PageError(codes[fault], { title, text });
   }
 }

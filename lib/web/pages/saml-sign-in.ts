@@ -6,12 +6,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {
   actAs,
-  type Database,
-  identityKey,
   lockScopes,
-  noteAction,
-  type Origin,
-  type ProviderAccount,
   type SamlIdentityProvider,
   writeTransaction,
 } from '../../../models/index.ts';
@@ -31,7 +26,9 @@ import {
   consumeSaml,
   type SamlContext,
 } from '../../auth/saml/sign-in.ts';
+import { endSessionsAtProvider } from '../../auth/saml/sign-out.ts';
 import { verifier } from '../../auth/saml/verifier.ts';
+import { signOut } from '../../auth/sign-in.ts';
 import { originOf } from '../../observe/audit.ts';
 import { takesForm, textOf } from '../forms.ts';
 import { openPage } from '../route.ts';
@@ -110,7 +107,7 @@ class SamlPages {
     const context = await this.#contextOf(request);
     const { provider } = context;
     const ticket: unknown = request.query['ticket'];
-    const { account, returnTo } = await completeSaml(
+    const { account, atProvider, returnTo } = await completeSaml(
       context,
       typeof ticket === 'string' ? ticket : null,
       this.#signIn.binding.of(request),
@@ -119,7 +116,7 @@ class SamlPages {
       autoCreateUsers: provider.auto_create_users,
       authority: (await samlAuthority(provider)).authority,
     };
-    return this.#signIn.complete(request, h, { account, rules, returnTo });
+    return this.#signIn.complete(request, h, { account, rules, atProvider, returnTo });
   }
 
   async metadata(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -127,8 +124,22 @@ class SamlPages {
     return h.response(await ourMetadata(provider, ours)).type('application/samlmetadata+xml');
   }
 
-  /** The provider signs somebody out, in whatever browser: what counts is what it signed. */
+  /** A request that cannot be verified ends the session of this browser at most. */
   async logout(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+    try {
+      return await this.#logout(request, h);
+    } catch (error) {
+      if (!(error instanceof ProviderRefusal) || error.reason !== 'answer_invalid') throw error;
+      const session = await this.#web.sessions.find(request);
+      const isTheirs = session?.method === methodOf('saml', String(request.params['id']));
+      if (isTheirs) await signOut(this.#web, request, h);
+      const reason = isTheirs ? 'signed_out_here' : 'sign_out_refused';
+      throw new ProviderRefusal(reason, error.detail, { cause: error });
+    }
+  }
+
+  /** The provider signs somebody out, in whatever browser: what counts is what it signed. */
+  async #logout(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
     const { database, provider, ours } = await this.#contextOf(request);
     const setup = { provider, ours, metadata: await metadataOf(provider) };
     const query = request.url.search.slice(1);
@@ -141,11 +152,10 @@ class SamlPages {
       ? await verifier.verify('postedLogout', setup, fieldOf('SAMLRequest'), new Date())
       : await verifier.verify('addressedLogout', setup, query, new Date());
     const account = accountOf(provider.id, setup.metadata.entityId, asked);
-    await endSessions(database, account, originOf(request));
+    await endSessionsAtProvider(database, account, asked.sessionIndexes, originOf(request));
     const address = await logoutAnswer(setup, asked, fieldOf('RelayState'), `_${newSecret()}`);
-    return address === null
-      ? this.#web.pages.redirect(h, '/')
-      : this.#web.pages.leave(request, h, address);
+    // Providers ask in frames, where a page of ours is not shown; a redirect is followed there.
+    return address === null ? this.#web.pages.redirect(h, '/') : h.redirect(address).code(303);
   }
 
   /** The entry of a request's provider; throws ProviderRefusal where there is none. */
@@ -177,23 +187,4 @@ class SamlPages {
     });
     noteRevision(request, revision);
   }
-}
-
-/** Ends the sessions that the person of an account began through its provider. */
-async function endSessions(
-  database: Database,
-  account: ProviderAccount,
-  origin: Origin,
-): Promise<void> {
-  const { Identity, Session } = database.models;
-  const where = { account_key: identityKey(account) };
-  const identity = await Identity.findOne({ attributes: ['user_id'], where });
-  if (identity === null) return;
-  const { user_id: userId } = identity;
-  await writeTransaction(database, async (transaction) => {
-    actAs(transaction, origin);
-    const method = methodOf('saml', account.provider_id);
-    const ended = await Session.destroy({ where: { user_id: userId, method }, transaction });
-    if (ended > 0) noteAction(transaction, { action: 'sign out', kind: 'user', recordId: userId });
-  });
 }

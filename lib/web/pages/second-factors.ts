@@ -206,7 +206,8 @@ async function changeFactors<T>(
       const result = await write(user, transaction);
       if (result === null) return null;
       await models.Session.destroy({ where: { user_id: user.id }, transaction });
-      const beginning = { user, method, state: 'open', since } as const;
+      const atProvider = request.app.session ?? undefined;
+      const beginning = { user, method, state: 'open', since, atProvider } as const;
       return { result, secret: await web.sessions.begin(request, beginning, transaction) };
     },
   });

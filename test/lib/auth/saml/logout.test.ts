@@ -87,20 +87,22 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<str
 }
 
 test('a signed request names whom, in a form and in an address', async (t) => {
-  const asked = { id: '_l1', nameId: 'person', nameIdFormat: 'f' };
-  t.deepEqual(await post(sign(requestXml())), asked);
-  t.deepEqual(await send(addressed(requestXml())), asked);
+  const asked = { id: '_l1', nameId: 'person', nameIdFormat: 'f', sessionIndexes: ['s1', 's2'] };
+  const name = `<a:NameID Format="f">person</a:NameID><p:SessionIndex>s1</p:SessionIndex><p:SessionIndex>s2</p:SessionIndex>`;
+  t.deepEqual(await post(sign(requestXml({ name }))), asked);
+  t.deepEqual(await send(addressed(requestXml({ name }))), asked);
+  t.deepEqual(await post(sign(requestXml())), { ...asked, sessionIndexes: [] });
 });
 
 test('without a good signature nothing counts', async (t) => {
-  t.regex(await refusal(t, post(requestXml())), /signature/);
+  t.regex(await refusal(t, post(requestXml())), /the request is not signed/);
   t.regex(await refusal(t, post(sign(requestXml(), otherIdpKey))), /signature/);
   const changed = sign(requestXml()).replace('>person<', '>other<');
   t.regex(await refusal(t, post(changed)), /signature/);
   const query = addressed(requestXml());
   t.regex(await refusal(t, send(addressed(requestXml(), otherIdpKey))), /signature/);
   t.regex(await refusal(t, send(query.replace('RelayState=r', 'RelayState=s'))), /signature/);
-  t.regex(await refusal(t, send(query.replace(/&Signature=.*/, ''))), /signature/);
+  t.regex(await refusal(t, send(query.replace(/&Signature=.*/, ''))), /the request is not signed/);
   t.regex(await refusal(t, send(query.replace(/&SigAlg=[^&]*/, ''))), /algorithm/);
   const weak = addressed(requestXml(), idpKey, 'http://www.w3.org/2000/09/xmldsig#rsa-sha1');
   t.regex(await refusal(t, send(weak)), /algorithm/);

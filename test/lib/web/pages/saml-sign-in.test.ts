@@ -18,6 +18,7 @@ import {
   idpMetadata,
   requestIn,
   type Said,
+  sign,
 } from '../../../support/bad-saml-provider.ts';
 import { databaseKinds, type TestDatabaseKind } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
@@ -33,6 +34,7 @@ const HOME = 'http://127.0.0.1:13000/';
 const CONSUME = '/auth/saml/sp/consume/saml-idp';
 const BEGIN = '/auth/saml/auth/signin/saml-idp';
 const EMAIL = 'person@example.com';
+const EMAIL_FORMAT = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 
 async function configure(
   t: ExecutionContext,
@@ -292,7 +294,7 @@ test('a provider that signs a person out ends their sessions of it, and no other
   });
   const path = '/auth/saml/sp/logout/saml-idp';
   const query = addressedLogout(`${HOME.slice(0, -1)}${path}`, EMAIL);
-  t.is((await new Visitor(server).get(`${path}?${query}&RelayState=x`)).status, 502);
+  t.is((await new Visitor(server).get(`${path}?${query}&RelayState=x`)).status, 403);
   t.is((await visitor.get('/user_account')).status, 200, 'still there');
   const done = await new Visitor(server).get(`${path}?${query}`);
   t.is(done.status, 303);
@@ -301,13 +303,85 @@ test('a provider that signs a person out ends their sessions of it, and no other
   t.is((await new Visitor(server).get(path)).location, '/');
 });
 
-function addressedLogout(destination: string, name: string): string {
-  const format = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
-  const xml = `<p:LogoutRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion" ID="_l1" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${destination}"><a:Issuer>${ENTITY_ID}</a:Issuer><a:NameID Format="${format}">${name}</a:NameID></p:LogoutRequest>`;
+const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
+const LOGOUT = '/auth/saml/sp/logout/saml-idp';
+const SLO =
+  '<SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo"/>';
+const MAIL = `<a:AttributeStatement><a:Attribute Name="mail"><a:AttributeValue>${EMAIL}</a:AttributeValue></a:Attribute></a:AttributeStatement>`;
+
+test('a name that changes each time is signed out too, that session alone', async (t) => {
+  const server = await withProvider(t);
+  const browsers = [new Visitor(server), new Visitor(server)];
+  for (const [i, browser] of browsers.entries()) {
+    const said = { nameId: `_transient${i}`, format: TRANSIENT, attributes: MAIL };
+    t.is((await signIn(server, browser, { said })).status, 303);
+  }
+  const destination = `${HOME.slice(0, -1)}${LOGOUT}`;
+  const open = async () =>
+    Promise.all(browsers.map(async (one) => (await one.get('/user_account')).status));
+  const send = async (index: string) => {
+    const query = addressedLogout(destination, '_transient0', TRANSIENT, index);
+    return (await new Visitor(server).get(`${LOGOUT}?${query}`)).status;
+  };
+  t.is(await send('another'), 303);
+  t.deepEqual(await open(), [200, 200], 'another session of the provider');
+  t.is(await send('s1'), 303);
+  t.deepEqual(await open(), [302, 200]);
+});
+
+test('a request to sign out is answered by a redirect, in a form too: it may stand in a frame', async (t) => {
+  const server = await withProvider(t, 'sqlite', { metadata: idpMetadata(signOnService() + SLO) });
+  const destination = `${HOME.slice(0, -1)}${LOGOUT}`;
+  const done = await new Visitor(server).get(`${LOGOUT}?${addressedLogout(destination, EMAIL)}`);
+  t.is(done.status, 303);
+  t.regex(done.location ?? '', /^https:\/\/idp\.example\/slo\?SAMLResponse=/);
+  const xml = signed(logoutXml(destination, EMAIL));
+  const posted = await postFromElsewhere(server, LOGOUT, { SAMLRequest: base64(xml) });
+  t.is(posted.status, 303);
+  t.regex(posted.location ?? '', /^https:\/\/idp\.example\/slo\?SAMLResponse=/);
+});
+
+test('a request that nobody signed ends the session of this browser at most', async (t) => {
+  const server = await withProvider(t);
+  const [asked, other] = [new Visitor(server), new Visitor(server)];
+  for (const one of [asked, other]) await signIn(server, one);
+  const xml = logoutXml(`${HOME.slice(0, -1)}${LOGOUT}`, EMAIL);
+  const fields = { SAMLRequest: deflateRawSync(xml).toString('base64') };
+  const query = new URLSearchParams(fields).toString();
+  const page = await asked.get(`${LOGOUT}?${query}`);
+  t.is(page.status, 403);
+  t.regex(page.text, /Signed out here/);
+  t.regex(page.text, /must be signed/);
+  t.notRegex(page.text, /Sign-in failed/);
+  t.is((await asked.get('/user_account')).status, 302);
+  t.is((await other.get('/user_account')).status, 200);
+  const stranger = await new Visitor(server).get(`${LOGOUT}?${query}`);
+  t.is(stranger.status, 403);
+  t.regex(stranger.text, /Sign-out refused/);
+  const local = new Visitor(server);
+  await addPerson(server.database, 'local@example.com');
+  await local.signIn('local@example.com');
+  t.regex((await local.get(`${LOGOUT}?${query}`)).text, /Sign-out refused/);
+  t.is((await local.get('/user_account')).status, 200, 'begun by a password');
+  t.is(server.services.counters.of('sign_ins', 'saml_signed_out_here'), 1);
+  t.is(server.services.counters.of('sign_ins', 'saml_sign_out_refused'), 2);
+  t.regex(JSON.stringify(server.log), /the request is not signed/);
+});
+
+function logoutXml(destination: string, name: string, format = EMAIL_FORMAT, index = 's1'): string {
+  return `<p:LogoutRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion" ID="_l1" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${destination}"><a:Issuer>${ENTITY_ID}</a:Issuer><a:NameID Format="${format}">${name}</a:NameID><p:SessionIndex>${index}</p:SessionIndex></p:LogoutRequest>`;
+}
+
+function addressedLogout(destination: string, name: string, format?: string, index?: string) {
+  const xml = logoutXml(destination, name, format, index);
   const fields = new URLSearchParams({
     SAMLRequest: deflateRawSync(xml).toString('base64'),
     SigAlg: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   }).toString();
   const signature = createSign('sha256').update(fields).sign(idpKey.privateKey, 'base64');
   return `${fields}&Signature=${encodeURIComponent(signature)}`;
+}
+
+function signed(xml: string): string {
+  return sign(xml, 'LogoutRequest', BOTH);
 }

@@ -1,0 +1,85 @@
+// What a SAML provider may end: each session keeps how the provider knows it, the account (NameID)
+// and the provider's session (SessionIndex), as hashes. So names that change each time can be
+// signed out too. SAML core, section 3.7.
+
+import { createHash } from 'node:crypto';
+import {
+  actAs,
+  type Database,
+  identityKey,
+  noteAction,
+  Op,
+  type Origin,
+  type ProviderAccount,
+  type Session,
+  type SessionAtProvider,
+  type Transaction,
+  writeTransaction,
+} from '../../../models/index.ts';
+import { methodOf } from '../identity/method.ts';
+
+/** How a provider knows a session that begins. */
+export function sessionAtProvider(
+  account: ProviderAccount,
+  sessionIndex: string | null,
+): SessionAtProvider {
+  return {
+    account_key: identityKey(account),
+    provider_session: sessionIndex === null ? null : hashOf(sessionIndex),
+  };
+}
+
+/** Ends the sessions that a provider names; no index names all of the account. */
+export async function endSessionsAtProvider(
+  database: Database,
+  account: ProviderAccount,
+  sessionIndexes: readonly string[],
+  origin: Origin,
+): Promise<void> {
+  await writeTransaction(database, async (transaction) => {
+    actAs(transaction, origin);
+    const found = [
+      ...(await knownSessions(database, account, sessionIndexes, transaction)),
+      ...(await olderSessions(database, account, transaction)),
+    ];
+    if (found.length === 0) return;
+    const where = { id: found.map(({ id }) => id) };
+    await database.models.Session.destroy({ where, transaction });
+    for (const recordId of new Set(found.map(({ user_id }) => user_id)))
+      noteAction(transaction, { action: 'sign out', kind: 'user', recordId });
+  });
+}
+
+function knownSessions(
+  { models: { Session: sessions } }: Database,
+  account: ProviderAccount,
+  sessionIndexes: readonly string[],
+  transaction: Transaction,
+): Promise<Session[]> {
+  const ofAccount = { account_key: identityKey(account) };
+  // A session whose index the provider never told may be any of them.
+  const named = { [Op.or]: [{ [Op.in]: sessionIndexes.map(hashOf) }, null] };
+  const where = sessionIndexes.length === 0 ? ofAccount : { ...ofAccount, provider_session: named };
+  return sessions.findAll({ attributes: ['id', 'user_id'], where, transaction });
+}
+
+/** Those that began before sessions kept the account: all that the person began this way. */
+async function olderSessions(
+  { models: { Identity: identities, Session: sessions } }: Database,
+  account: ProviderAccount,
+  transaction: Transaction,
+): Promise<Session[]> {
+  const bound = await identities.findOne({
+    attributes: ['user_id'],
+    where: { account_key: identityKey(account) },
+    transaction,
+  });
+  if (bound === null) return [];
+  const method = methodOf('saml', account.provider_id);
+  const where = { user_id: bound.user_id, method, account_key: null };
+  return sessions.findAll({ attributes: ['id', 'user_id'], where, transaction });
+}
+
+function hashOf(sessionIndex: string): string {
+  return createHash('sha256').update(sessionIndex).digest('hex');
+}
