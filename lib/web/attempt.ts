@@ -2,6 +2,7 @@
 
 import { ApiError } from '../api/errors.ts';
 import type { Faults } from '../api/judge.ts';
+import { plainWords } from './plain-words.ts';
 
 /** What became of it. */
 export type Attempt<Result> =
@@ -29,7 +30,7 @@ export function faultLine(faults: Faults): string {
     .flatMap(([name, texts]) =>
       texts
         .filter((text) => typeof text === 'string')
-        .map((text) => (name === 'base' ? text : `${name}: ${text}`)),
+        .map((text) => (name === 'base' ? plainWords(text) : `${name}: ${plainWords(text)}`)),
     )
     .join('; ');
 }

@@ -5,6 +5,7 @@
 import type { Request } from '@hapi/hapi';
 import type { FieldFaults, Faults } from '../api/judge.ts';
 import { textOf } from './forms.ts';
+import { plainWords } from './plain-words.ts';
 
 /** One question. */
 export interface Asked {
@@ -89,7 +90,7 @@ export function formView(
     hasFaults: Object.keys(faults).length > 0,
     // A fault of a field that this form has not must be told all the same.
     base: elsewhere.flatMap((name) =>
-      textsOf(faults[name]).map((text) => (name === 'base' ? text : `${name} ${text}`)),
+      textsOf(faults[name]).map((text) => (name === 'base' ? text : `${name}: ${text}`)),
     ),
     sections: sections.map(({ legend = null, help: sectionHelp = null, fields }) => ({
       legend,
@@ -147,8 +148,10 @@ function fieldView(asked: Asked, text: string, faults: string[], locked: string 
 function textsOf(faults: FieldFaults = []): string[] {
   return faults.flatMap((fault) =>
     typeof fault === 'string'
-      ? [fault]
-      : Object.entries(fault).map(([name, texts]) => `${name} ${texts.join('; ')}`),
+      ? [plainWords(fault)]
+      : Object.entries(fault).map(
+          ([name, texts]) => `${name}: ${texts.map(plainWords).join('; ')}`,
+        ),
   );
 }
 

@@ -9,6 +9,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import { type Assets, findAssets } from './assets.ts';
 import { allowLogo, logoAddress } from './logo.ts';
 import { navigationOf } from './navigation.ts';
+import { plainWords } from './plain-words.ts';
 import { createViews, type Render } from './views.ts';
 
 /** What a message tells: that something is done, or that it is not. */
@@ -141,6 +142,7 @@ export class Pages {
       isSigningIn: false,
       csrfToken: this.#formToken(request, h),
       requestId: request.app.id,
+      plain: plainWords,
       path: (local: string): string => outside + local,
       asset: (name: string): string => `${outside}/assets/${this.assets.version}/${name}`,
     };

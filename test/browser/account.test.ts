@@ -101,7 +101,7 @@ test('another password signs the other browser out', async (t) => {
   await page.getByLabel('New password', { exact: true }).fill(NEW);
   await page.getByLabel('New password again').fill(`${NEW}x`);
   await page.getByRole('button', { name: 'Change password' }).click();
-  await page.getByText('does not match confirmation').waitFor();
+  await page.getByText('The two entries are not the same').waitFor();
   await inspect(t, page, 'change-password-refused');
   await page.getByLabel('Present password').fill(FIRST_ADMIN.password);
   await page.getByLabel('New password', { exact: true }).fill(NEW);

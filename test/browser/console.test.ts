@@ -55,7 +55,7 @@ test('users are added, changed, shut out and deleted', async (t) => {
   await page.getByLabel('E-mail').fill(`${NASTY}@example.com`);
   await page.getByLabel('Password', { exact: true }).fill('short');
   await page.getByRole('button', { name: 'Add the user' }).click();
-  await page.getByText('should be at least 12 character(s)').waitFor();
+  await page.getByText('Please use at least 12 characters').waitFor();
   await inspect(t, page, 'console-user-refused');
   await page.getByLabel('Password', { exact: true }).fill('');
   await page.getByRole('button', { name: 'Add the user' }).click();
@@ -93,7 +93,7 @@ test('rules are added; one that overlaps is refused with a link to what is in it
   await page.getByRole('heading', { name: 'Overlaps with' }).waitFor();
   await page.getByRole('heading', { name: 'Shares packets with' }).waitFor();
   await page.getByRole('button', { name: 'Add the rule' }).click();
-  await page.getByText('destination overlaps with an existing rule').waitFor();
+  await page.getByText('Another rule already means some of these packets').waitFor();
   await inspect(t, page, 'console-rule-refused');
   await page.getByLabel('Protocol').selectOption('tcp');
   await page.getByLabel('Ports').fill('443');
@@ -120,7 +120,7 @@ test('devices are added, switched off, and end on a date', async (t) => {
   await page.getByText('Network settings').click();
   await inspect(t, page, 'console-device-form');
   await page.getByRole('button', { name: 'Add the device' }).click();
-  await page.getByText('should be 44 character(s)').waitFor();
+  await page.getByText('This should have 44 characters').waitFor();
   await page.getByLabel('Public key').fill(key());
   await page.getByLabel('Name').fill('lent laptop');
   await page.getByRole('button', { name: 'Add the device' }).click();
@@ -185,7 +185,7 @@ test('settings, providers and the logo', async (t) => {
   t.true(await page.getByLabel('MTU').isDisabled());
   await page.getByLabel('DNS servers').fill('dns..example');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('is not a valid FQDN').waitFor();
+  await page.getByText('is neither an address nor the name of a host').waitFor();
   await inspect(t, page, 'console-client-defaults-refused');
   await page.goto('/settings/security');
   await page.getByLabel('They end after').fill('8');

@@ -90,7 +90,7 @@ test('a device is added: its file is downloaded, copied and scanned, its key sen
   await page.getByLabel('Own value of MTU').fill('9000');
   await page.getByLabel('Name', { exact: true }).fill("Ann's laptop");
   await page.getByRole('button', { name: 'Add the device' }).click();
-  await page.getByText('must be less than or equal to 1500').waitFor();
+  await page.getByText('Please give 1500 or less').waitFor();
   await inspect(t, page, 'device-new-refused');
   t.is((await devicesOf(stage)).length, 0);
   await page.getByLabel('Own value of MTU').fill('1400');

@@ -150,6 +150,7 @@ function prepareChange(form, { complete, address, device }) {
       button.disabled = false;
     } catch {
       isUnsure = true;
+      staged.hidden = true;
       tell(
         'No answer came, so it is not known whether the new key is in force. Keep this page open and save the new file. This page finds out as soon as it reaches the gateway again.',
       );
@@ -162,7 +163,7 @@ function prepareChange(form, { complete, address, device }) {
     if (file === null) return setTimeout(findOut, ASK_AGAIN_MS);
     if (file.dataset.publicKey === pair.publicKey) return finish(answer);
     isUnsure = false;
-    [button.disabled, giveUp.hidden] = [false, false];
+    [button.disabled, giveUp.hidden, staged.hidden] = [false, false, false];
     tell('The gateway still has the former key. Put the new key in force again.');
   };
 

@@ -64,7 +64,7 @@ test('a form shows what was typed and each fault at its field, those of no field
   const typed = typedIn({ payload: { name: 'n', key: 'k' } }, sections);
   const faults = { name: ['bad'], base: ['full'], user_id: ['does not exist'] };
   const view = formView(sections, typed, { action: '/x', submit: 'Go', faults }) as View;
-  t.deepEqual(view.base, ['full', 'user_id does not exist']);
+  t.deepEqual(view.base, ['full', 'user_id: There is no such record']);
   const [name, box] = view.sections[0]!.fields;
   t.like(name, { value: 'n', faults: ['bad'], required: true });
   t.like(box, { type: 'checkbox', checked: false });

@@ -25,6 +25,7 @@ const ASKING: readonly (readonly [method: 'GET' | 'POST', path: string, back?: s
   ['POST', '/users/new'],
   ['POST', `/users/${ID}`],
   ['POST', `/users/${ID}/enable`, `/users/${ID}`],
+  ['POST', '/users/many_enabled', '/users'],
   ['POST', `/users/${ID}/reset_second_factors`, `/users/${ID}`],
 ];
 
@@ -42,6 +43,7 @@ const FREE: Readonly<Record<string, string>> = {
   '/user_account/sessions/{id}/end': 'it takes a session away',
   '/users/{id}/disable': 'it takes rights away',
   '/users/{id}/delete': 'it takes rights away',
+  '/users/many': 'it disables and deletes, which takes rights away',
 };
 /** Nobody signs in by what these hold. */
 const NO_ACCOUNT = /^\/(user_devices|devices|rules|settings\/(?!providers))/;

@@ -16,6 +16,7 @@ const frame = {
   logoUrl: null,
   csrfToken: 'token',
   requestId: 'id',
+  plain: (text: string) => text,
   path: (local: string) => local,
   asset: (name: string) => name,
 };

@@ -54,9 +54,13 @@ for (const kind of databaseKinds()) {
       ['too short', { password: 'short', password_confirmation: 'short' }, /at least 12 character/],
       ['too long', { password: 'x'.repeat(65) }, /at most 64 character/],
       ['too many bytes', { password: '€'.repeat(30) }, /at most 72 byte/],
-      ['empty', { password: '', password_confirmation: '' }, /can&#39;t be blank/],
-      ['not confirmed', { password_confirmation: '' }, /can&#39;t be blank/],
-      ['confirmed otherwise', { password_confirmation: `${NEW}x` }, /does not match confirmation/],
+      ['empty', { password: '', password_confirmation: '' }, /Please fill this in/],
+      ['not confirmed', { password_confirmation: '' }, /Please fill this in/],
+      [
+        'confirmed otherwise',
+        { password_confirmation: `${NEW}x` },
+        /The two entries are not the same/,
+      ],
     ];
     for (const [says, values, words] of rows) {
       const visitor = await signedIn(server);

@@ -49,8 +49,8 @@ for (const kind of databaseKinds()) {
     const { admin, database, adminUser } = await openConsole(t, kind);
     await admin.get('/api_tokens/new');
     const bad: [fields: Record<string, string>, message: string][] = [
-      [{ name: ' ', days: '30' }, 'can&#39;t be blank'],
-      [{ name: 'x'.repeat(256), days: '30' }, 'should be at most 255 character(s)'],
+      [{ name: ' ', days: '30' }, 'Please fill this in'],
+      [{ name: 'x'.repeat(256), days: '30' }, 'Please use at most 255 characters'],
       [{ name: 'x', days: '0' }, 'should be a whole number from 1 to 365'],
       [{ name: 'x', days: '1e1' }, 'should be a whole number from 1 to 365'],
       [{ name: 'x', days: '366' }, 'should be a whole number from 1 to 365'],

@@ -69,9 +69,9 @@ for (const kind of databaseKinds()) {
     const answer = await admin.post('/devices/new', { ...DEFAULTS, ...bad });
     t.is(answer.status, 422);
     for (const message of [
-      'does not exist',
-      'should be 44 character(s)',
-      'is not in the CIDR 100.64.0.0/10',
+      'There is no such record',
+      'This should have 44 characters',
+      'not in the network of the devices, 100.64.0.0/10',
     ])
       t.true(answer.text.includes(message), message);
     t.true(answer.text.includes('value="nobody@x"'));
@@ -82,7 +82,7 @@ for (const kind of databaseKinds()) {
     judgeText(t, await admin.get(`/devices/new?user=${encodeURIComponent(NASTY)}`), 'the query');
     const refused = await admin.post(`/devices/${id}/edit`, { ...DEFAULTS, public_key: 'x' });
     t.is(refused.status, 422);
-    t.true(refused.text.includes('should be 44 character(s)'));
+    t.true(refused.text.includes('This should have 44 characters'));
   });
 
   test(`${kind}: a device is switched off and on, and ends on a date; it is on record`, async (t) => {

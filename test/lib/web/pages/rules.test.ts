@@ -51,7 +51,7 @@ for (const kind of databaseKinds()) {
     t.regex(checked.text, new RegExp(`Shares packets with[^]*/rules/${other.id}`));
     const refused = await admin.post('/rules/new', typed);
     t.is(refused.status, 422);
-    t.true(refused.text.includes('destination overlaps with an existing rule'));
+    t.true(refused.text.includes('Another rule already means some of these packets'));
     t.true(refused.text.includes(`/rules/${rival.id}`));
     t.true(refused.text.includes('value="10.1.2.3"'));
     t.is(await database.models.Rule.count(), 2);
@@ -72,7 +72,11 @@ for (const kind of databaseKinds()) {
       user_id: NASTY,
     });
     t.is(answer.status, 422);
-    for (const message of ['is invalid', 'bad format', 'does not exist'])
+    for (const message of [
+      'This cannot be read',
+      'Please write ports as',
+      'There is no such record',
+    ])
       t.true(answer.text.includes(message), message);
     judgeText(t, answer, 'the form');
     judgeText(t, await admin.get(`/rules/new?user=${encodeURIComponent(NASTY)}`), 'the query');

@@ -83,10 +83,10 @@ for (const kind of databaseKinds()) {
       endpoint: '',
     });
     t.is(answer.status, 422);
-    t.regex(answer.text, /has already been taken/);
-    t.regex(answer.text, /should be 44 character/);
-    t.regex(answer.text, /must be less than or equal to 1500/);
-    t.regex(answer.text, /id="field-endpoint-fault">can&#39;t be blank/);
+    t.regex(answer.text, /This is already in use/);
+    t.regex(answer.text, /This should have 44 characters/);
+    t.regex(answer.text, /Please give 1500 or less/);
+    t.regex(answer.text, /id="field-endpoint-fault">Please fill this in/);
     for (const typed of ['>\ntyped<', 'value="no key"', 'value="99999"'])
       t.true(answer.text.includes(typed), typed);
     t.is(await server.database.models.Device.count(), 1);
@@ -116,7 +116,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual([device.name, device.use_default_mtu, device.mtu], ['new', true, 1400]);
     const refused = await ann.post(path, { name: '', ...BY_DEFAULT });
     t.is(refused.status, 422);
-    t.regex(refused.text, /can&#39;t be blank/);
+    t.regex(refused.text, /Please fill this in/);
     const sent = { ...BY_DEFAULT, name: 'new', user_id: newKey(), ipv4: '100.64.9.9' };
     const before = device.ipv4;
     await ann.post(path, { ...sent, public_key: newKey(), preshared_key: newKey() });

@@ -35,7 +35,7 @@ for (const kind of databaseKinds()) {
     t.is(user.password_hash, plainUser.password_hash, 'left empty, it stays');
     const refused = await admin.post(here, { email: 'boss@example.com', role: 'admin' });
     t.is(refused.status, 422);
-    t.true(refused.text.includes('has already been taken'));
+    t.true(refused.text.includes('This is already in use'));
     t.true(refused.text.includes('value="boss@example.com"'));
   });
 
