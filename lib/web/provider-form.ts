@@ -110,7 +110,11 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             autocomplete: 'new-password',
             help: 'Kept encrypted and not shown here. Empty: it stays as it is.',
           },
-          { name: 'scope', label: 'Scope', help: 'Names with spaces between.' },
+          {
+            name: 'scope',
+            label: 'Scope',
+            help: 'Names with spaces between. Many providers give a refresh token only with offline_access (Entra, Okta, Keycloak; Google needs none). Without one, closed accounts are not noticed.',
+          },
           emailClaim,
           {
             name: 'redirect_uri',

@@ -61,6 +61,7 @@ export async function openBadProvider(t: ExecutionContext): Promise<BadProvider>
     if (pathname === '/.well-known/openid-configuration') json(response, document());
     else if (pathname === '/keys') json(response, { keys: [publicKey()] });
     else if (pathname === '/userinfo') json(response, bent.userinfo);
+    else if (pathname === '/end') response.writeHead(302, { location: '/' }).end();
     else if (pathname === '/token') void answerTokens(request, response);
     else response.writeHead(404).end();
   });

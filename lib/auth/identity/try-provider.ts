@@ -7,7 +7,8 @@ import { X509Certificate } from 'node:crypto';
 import { genericGrantRequest, ResponseBodyError } from 'openid-client';
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
 import { DISCOVERY_LIMITS, type DiscoveryLimits, readText } from '../discovery.ts';
-import { OidcClients } from '../oidc/client.ts';
+import { claimsAsked } from '../oidc/claims.ts';
+import { type OidcClient, OidcClients } from '../oidc/client.ts';
 import { redirectUriOf, refusalOf } from '../oidc/sign-in.ts';
 import { metadataOf } from '../saml/provider-metadata.ts';
 import { addressesOf, bindingOf } from '../saml/service-provider.ts';
@@ -42,11 +43,11 @@ export async function tryOidcProvider(
     return [
       good('The discovery document is there and complete.'),
       ...judgeAbilities(said),
+      ...judgeOffline(provider, said),
       await judgeKeys(said.jwks_uri ?? '', limits),
       await judgeClient(client, redirectUri),
-      client.endSessionEndpoint === null
-        ? doubtful('The provider has no end-session endpoint: signing out here leaves its session.')
-        : good('Signing out here signs out at the provider too.'),
+      ...judgeClaims(provider, said),
+      await judgeSignOut(client, provider.client_id, externalUrl, limits),
       ours,
     ];
   } catch (error) {
@@ -78,6 +79,63 @@ function judgeAbilities(said: Readonly<Record<string, unknown>>): Finding[] {
       ? []
       : [doubtful('The provider is asked over http: whoever is on the way reads along.')]),
   ];
+}
+
+/** Many providers give a refresh token only to who asks for offline access. */
+function judgeOffline(
+  { scope }: OpenidConnectProvider,
+  said: Readonly<Record<string, unknown>>,
+): Finding[] {
+  const scopes: unknown = said['scopes_supported'];
+  const isAsked = scope.split(/\s+/).includes('offline_access');
+  if (isAsked || !Array.isArray(scopes) || !scopes.includes('offline_access')) return [];
+  return [
+    doubtful(
+      'The scope lacks offline_access, which the provider offers: without it there may be no refresh token, and accounts that it closes are not noticed.',
+    ),
+  ];
+}
+
+/** Whether the provider mentions the claims that the entry asks for; many mention none at all. */
+function judgeClaims(
+  provider: OpenidConnectProvider,
+  said: Readonly<Record<string, unknown>>,
+): Finding[] {
+  const mentioned: unknown = said['claims_supported'];
+  if (!Array.isArray(mentioned)) return [];
+  return claimsAsked(provider).map((name) =>
+    mentioned.includes(name)
+      ? good(`The provider mentions the claim ${name}.`)
+      : doubtful(`The provider does not mention the claim ${name}; without it nobody gets in.`),
+  );
+}
+
+/** Signs out nobody, leading back here: a provider that does not know the address says so. */
+async function judgeSignOut(
+  { endSessionEndpoint }: OidcClient,
+  clientId: string,
+  externalUrl: string,
+  { timeoutMs }: DiscoveryLimits,
+): Promise<Finding> {
+  if (endSessionEndpoint === null)
+    return doubtful(
+      'The provider has no end-session endpoint: signing out here leaves its session.',
+    );
+  const address = new URL(endSessionEndpoint);
+  address.searchParams.set('client_id', clientId);
+  address.searchParams.set('post_logout_redirect_uri', externalUrl);
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { status, body } = await fetch(address, { signal, redirect: 'manual' });
+    await body?.cancel();
+    return status < 400
+      ? good(`Signing out here signs out at the provider too; it leads back to ${externalUrl}`)
+      : doubtful(
+          `The provider answered a sign-out with status ${status}: it must allow this post-logout address: ${externalUrl}`,
+        );
+  } catch {
+    return doubtful('The end-session endpoint cannot be reached: signing out may end on an error.');
+  }
 }
 
 async function judgeKeys(address: string, { timeoutMs, bytesMax }: DiscoveryLimits) {

@@ -48,8 +48,10 @@ export interface OidcProof {
 }
 
 /** The address that a provider knows of us. */
-export function redirectUriOf(provider: OpenidConnectProvider, externalUrl: string): string {
-  const { id, redirect_uri } = provider;
+export function redirectUriOf(
+  { id, redirect_uri }: Pick<OpenidConnectProvider, 'id' | 'redirect_uri'>,
+  externalUrl: string,
+): string {
   return redirect_uri ?? `${externalUrl}auth/oidc/${encodeURIComponent(id)}/callback/`;
 }
 

@@ -94,7 +94,10 @@ function serialNumber(): Uint8Array {
 }
 
 /** The addresses that requests and metadata of a provider advertise. */
-export function addressesOf({ id, base_url }: SamlIdentityProvider): SamlAddresses {
+export function addressesOf({
+  id,
+  base_url,
+}: Pick<SamlIdentityProvider, 'id' | 'base_url'>): SamlAddresses {
   const base = `${base_url.replace(/\/+$/, '')}/sp`;
   const name = encodeURIComponent(id);
   return {

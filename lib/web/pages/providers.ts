@@ -25,6 +25,7 @@ import {
   typedEntry,
 } from '../provider-form.ts';
 import { recently } from '../recent.ts';
+import { addressesToPaste } from '../provider-addresses.ts';
 import { adminPage } from '../route.ts';
 import { changeSettings, fixedSentence, settingTabs } from '../settings.ts';
 import type { Web } from '../web.ts';
@@ -132,6 +133,7 @@ function showForm(
         ? null
         : `${web.services.config.externalUrl.replace(/\/$/, '')}${form.signInPath}${encodeURIComponent(present.id)}`,
     findings,
+    paste: addressesToPaste(form.kind, present, web.services.config),
     form: formView(form.sections, typed, {
       action: here,
       submit: present === null ? 'Add the provider' : 'Save',

@@ -38,7 +38,7 @@ test('a good OpenID provider is found good, and our address is told', async (t) 
     'doubtful: The provider is asked over http: whoever is on the way reads along.',
     'good: Its signing keys are there.',
     'good: The provider knows the client.',
-    'good: Signing out here signs out at the provider too.',
+    'good: Signing out here signs out at the provider too; it leads back to http://127.0.0.1:13000/',
     'good: The provider must allow this redirect address: http://127.0.0.1:13000/auth/oidc/okta/callback/',
   ]);
 });
@@ -70,6 +70,31 @@ const faults: [says: string, bend: (idp: BadProvider) => void, finding: RegExp][
     'another flow',
     (idp) => (idp.bent.document = { response_types_supported: ['id_token'] }),
     /^bad: .*authorization code flow/,
+  ],
+  [
+    'another post-logout address',
+    (idp) => (idp.bent.document = { end_session_endpoint: `${idp.origin}/none` }),
+    /^doubtful: .*status 404: it must allow this post-logout address: http:\/\/127\.0\.0\.1:13000\/$/,
+  ],
+  [
+    'a sign-out that is away',
+    (idp) => (idp.bent.document = { end_session_endpoint: 'http://127.0.0.1:9/end' }),
+    /^doubtful: The end-session endpoint cannot be reached/,
+  ],
+  [
+    'no such claim',
+    (idp) => (idp.bent.document = { claims_supported: ['sub', 'upn'] }),
+    /^doubtful: The provider does not mention the claim email/,
+  ],
+  [
+    'the tenants of everybody',
+    (idp) => (idp.bent.document = { issuer: `${idp.origin}/{tenantid}/v2.0` }),
+    /^bad: .*the id of your own tenant/,
+  ],
+  [
+    'offline access that is not asked for',
+    (idp) => (idp.bent.document = { scopes_supported: ['openid', 'email', 'offline_access'] }),
+    /^doubtful: The scope lacks offline_access/,
   ],
   [
     'weak PKCE',

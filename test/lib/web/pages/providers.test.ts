@@ -55,6 +55,8 @@ for (const kind of databaseKinds()) {
     t.true(await isTrusted(database, mark));
     const page = await admin.get(`${PROVIDERS}/oidc/okta`);
     t.false(page.text.includes(SECRET));
+    t.true(page.text.includes('/auth/oidc/okta/callback/</code>'), 'ready to be copied');
+    t.true((await admin.get(`${PROVIDERS}/saml/new`)).text.includes('/sp/consume/{id}</code>'));
     t.regex(page.text, /name="id"[^>]* disabled/);
     t.regex(page.text, /name="is_trusted"[^>]* checked/);
     const change = { ...typed, id: 'other', label: 'Company', client_secret: '' };
