@@ -145,6 +145,24 @@ const commands = {
     takes: ['json'],
     operand: true,
   },
+  'provider list': {
+    usage: '',
+    sentence: 'Lists identity providers, and whose word on e-mail addresses is trusted.',
+    takes: ['json'],
+  },
+  'provider trust': {
+    usage: '--id oidc/ID|saml/ID',
+    sentence:
+      'Trusts an identity provider with e-mail addresses: by them alone it may be linked to administrators and to users with a password. Only for a provider where nobody can give themselves the address of somebody else.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'provider distrust': {
+    usage: '--id oidc/ID|saml/ID',
+    sentence: 'Takes that mark away; accounts that are linked stay linked.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
   'audit list': {
     usage: '[--since T] [--limit N]',
     sentence:

@@ -10,6 +10,7 @@ import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
 import { setSwitches, type Switches } from './devices/switches.ts';
 import { entryLine, showEntry } from './observe/audit.ts';
+import { providerCommands } from './provider-commands.ts';
 
 /** What a command says: text for people, data for programs. */
 export interface Outcome {
@@ -51,6 +52,7 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'token list': listAllTokens,
   'token revoke': revokeOneToken,
   'audit list': listAudit,
+  ...providerCommands,
 };
 
 async function createOrResetAdministrator(
