@@ -18,6 +18,10 @@ export interface Config {
   databaseUser: string;
   databasePassword: string | null;
   databasePoolSize: number;
+  databaseTls: 'off' | 'required' | 'verify';
+  databaseTlsCa: string | null;
+  databaseTlsCert: string | null;
+  databaseTlsKey: string | null;
   databaseAwayLimit: number | null;
   databaseEncryptionKey: string | null;
   databaseEncryptionKeyOld: string | null;

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 import type { Config } from './config.ts';
+import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
 import { networkFaults } from './networks.ts';
 import { fieldOf, type Setting, settings } from './schema.ts';
 import { parseSupervisor, type Supervisor } from './supervisor.ts';
@@ -183,6 +184,10 @@ const checks: readonly Check[] = [
         : ['HTTP_TLS_CERT and HTTP_TLS_KEY come together; set both or none'],
   },
   {
+    of: ['databaseTls', 'databaseTlsCa', 'databaseTlsCert', 'databaseTlsKey', 'databaseUrl'],
+    faults: databaseTlsFaults,
+  },
+  {
     of: ['databaseUrl', 'databaseHost'],
     faults: (config) =>
       config.databaseUrl === null || config.databaseHost === null
@@ -237,7 +242,7 @@ function adviceOn(config: Config): string[] {
     advice.push(
       `The API listens at ${httpHost}:${httpPort} in the clear: whoever is on the way reads passwords and tokens. Set HTTP_TLS_CERT and HTTP_TLS_KEY; or let a proxy speak HTTPS, with HTTP_HOST=127.0.0.1 or TRUSTED_PROXIES and an EXTERNAL_URL of https`,
     );
-  return advice;
+  return [...advice, ...databaseTlsAdvice(config)];
 }
 
 /** Whether a host name means the machine that reads it. */

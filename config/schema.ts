@@ -165,6 +165,37 @@ export const settings = [
     sentence: 'Connections kept to a MySQL or MariaDB server.',
   },
   {
+    name: 'DATABASE_TLS',
+    schema: choice('off', 'required', 'verify'),
+    fallback: 'off',
+    example: 'verify',
+    sentence:
+      'TLS to the MySQL or MariaDB server: `required` encrypts and trusts any certificate, `verify` also wants one that is valid for the host name; `off` sends passwords and rows in the clear.',
+  },
+  {
+    name: 'DATABASE_TLS_CA',
+    schema: text,
+    fallback: null,
+    example: '/etc/postern/database-ca.crt',
+    sentence:
+      'PEM file with the certificates that `DATABASE_TLS=verify` trusts; none: those of public authorities.',
+  },
+  {
+    name: 'DATABASE_TLS_CERT',
+    schema: text,
+    fallback: null,
+    example: '/etc/postern/database-client.crt',
+    sentence:
+      'PEM file with the certificate of this client, beside `DATABASE_TLS_KEY`, for database users that must have one (`REQUIRE X509`).',
+  },
+  {
+    name: 'DATABASE_TLS_KEY',
+    schema: text,
+    fallback: null,
+    example: '/etc/postern/database-client.key',
+    sentence: 'PEM file with the key of that certificate.',
+  },
+  {
     name: 'DATABASE_AWAY_LIMIT',
     schema: Joi.number().integer().min(10).max(31_536_000),
     fallback: null,

@@ -17,6 +17,7 @@ import { backUpBefore } from './backups/automatic.ts';
 import { backupCommands } from './backups/commands.ts';
 import { type Command, parseCommandLine } from './cli.ts';
 import { databaseCommands, type Outcome } from './commands.ts';
+import { databaseTls } from './database-tls.ts';
 import { sayFault } from './database-fault.ts';
 import { defaultDatabaseFile } from './database-place.ts';
 import { deviceCommands } from './device-commands.ts';
@@ -182,6 +183,7 @@ function openDatabase(
         };
   return connectDatabase({
     ...server,
+    tls: databaseTls(config),
     poolSize: config.databasePoolSize,
     encryptionKey: keys.key,
     olderEncryptionKeys: keys.older,

@@ -4,7 +4,12 @@
 import { Sequelize, Transaction } from 'sequelize';
 import { Database, type DatabaseLog } from './storage/database.ts';
 import { Keyring } from './storage/encryption.ts';
-import { mysqlDialectOptions, useMysqlSessions } from './storage/mysql.ts';
+import {
+  type DatabaseTls,
+  mysqlDialectOptions,
+  tlsOptions,
+  useMysqlSessions,
+} from './storage/mysql.ts';
 import { GATEWAY, type Origin } from './storage/origin.ts';
 import { keepValuesOutOfErrors } from './storage/secrecy.ts';
 import { prepareFile, prepareMemoryFile, useSqliteConnections } from './storage/sqlite.ts';
@@ -32,6 +37,8 @@ export interface DatabaseOptions {
   name?: string;
   user?: string;
   password?: string | null;
+  /** TLS to the server; none where it is left out. */
+  tls?: DatabaseTls | null;
   /** What a database in memory begins as: the bytes of a SQLite file. */
   image?: Uint8Array;
   /** Connections to the server; readers of a SQLite file. */
@@ -88,7 +95,7 @@ function openMysql(server: Server, options: DatabaseOptions, keyring: Keyring): 
     dialect: 'mysql',
     ...server,
     timezone: '+00:00',
-    dialectOptions: mysqlDialectOptions,
+    dialectOptions: { ...mysqlDialectOptions, ...tlsOptions(options.tls ?? null) },
     pool: { max: options.poolSize ?? POOL_SIZE, acquire: ACQUIRE_TIMEOUT_MS, idle: IDLE_MS },
     ...shared,
   });

@@ -24,6 +24,7 @@ export {
   type SamlIdentityProvider,
 } from './configuration.ts';
 export { connectDatabase, type DatabaseOptions } from './connect.ts';
+export type { DatabaseTls } from './storage/mysql.ts';
 export { Device } from './device.ts';
 export { DeviceStatus } from './device-status.ts';
 export {

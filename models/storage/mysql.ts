@@ -28,6 +28,32 @@ export const mysqlDialectOptions = {
   multipleStatements: false,
 };
 
+/** TLS to a server; all texts are PEM. */
+export interface DatabaseTls {
+  /** True: its certificate must be valid and name the host. */
+  readonly verifies: boolean;
+  /** Certificates that are trusted; null: those of public authorities. */
+  readonly ca: string | null;
+  /** Ours, and its key. */
+  readonly cert: string | null;
+  readonly key: string | null;
+}
+
+/** TLS as mysql2 takes it. A server that does not speak it is refused, not asked in the clear. */
+export function tlsOptions(tls: DatabaseTls | null): object {
+  if (tls === null) return {};
+  const { verifies, ca, cert, key } = tls;
+  const files = Object.entries({ ca, cert, key }).filter(([, text]) => text !== null);
+  return {
+    ssl: {
+      rejectUnauthorized: verifies,
+      verifyIdentity: verifies,
+      minVersion: 'TLSv1.2',
+      ...Object.fromEntries(files),
+    },
+  };
+}
+
 /** What is needed of a mysql2 connection. */
 interface MysqlConnection {
   readonly stream: Socket;

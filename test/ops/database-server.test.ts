@@ -1,8 +1,12 @@
 // What administrators do to a database server beside the gateway: they make it read-only, as a
-// failover does to the primary that was.
+// failover does to the primary that was; they ask its users for TLS, and for certificates.
 
 import { randomBytes } from 'node:crypto';
-import test from 'ava';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
 import { startGateway } from '../support/gateway-process.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
 
@@ -47,5 +51,92 @@ test.serial(
     await runOnServer(mariadb.url, 'SET GLOBAL read_only = OFF');
     t.true(await until(async () => (await readiness()) === 'ready'));
     t.is((await write()).status, 201);
+  },
+);
+
+// ---- TLS -------------------------------------------------------------------------------------
+
+/** An authority, and certificates of it for a server and a client, by openssl; their folder. */
+function makeCertificates(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-database-tls-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  // The server runs as another user.
+  chmodSync(folder, 0o755);
+  const openssl = (...args: string[]): Buffer =>
+    execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
+  const key = ['-newkey', 'rsa:2048', '-nodes'] as const;
+  openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.crt', '-subj', '/CN=ca');
+  for (const name of ['server', 'client', 'stranger']) {
+    writeFileSync(
+      join(folder, 'names'),
+      `subjectAltName=DNS:${name === 'server' ? 'localhost' : name}`,
+    );
+    openssl('req', ...key, '-keyout', `${name}.key`, '-out', 'request', '-subj', `/CN=${name}`);
+    const signed = [
+      '-req',
+      '-in',
+      'request',
+      '-CA',
+      'ca.crt',
+      '-CAkey',
+      'ca.key',
+      '-CAcreateserial',
+    ];
+    openssl('x509', ...signed, '-extfile', 'names', '-days', '2', '-out', `${name}.crt`);
+    chmodSync(join(folder, `${name}.key`), 0o644);
+  }
+  return folder;
+}
+
+test.serial(
+  'users who must use TLS, or have a certificate, are served so and not otherwise',
+  async (t) => {
+    const folder = makeCertificates(t);
+    const file = (name: string): string => join(folder, name);
+    const serve = (name: string) =>
+      startMariadb([
+        `--ssl-ca=${file('ca.crt')}`,
+        `--ssl-cert=${file(`${name}.crt`)}`,
+        `--ssl-key=${file(`${name}.key`)}`,
+      ]);
+    const mariadb = await serve('server');
+    t.teardown(() => stopMariadb(mariadb));
+    await runOnServer(
+      mariadb.url,
+      ...['ssl', 'x509'].flatMap((user) => [
+        `CREATE DATABASE of_${user}_user`,
+        `CREATE USER ${user}_user@'%' IDENTIFIED BY 'secret' REQUIRE ${user.toUpperCase()}`,
+        `GRANT ALL ON of_${user}_user.* TO ${user}_user@'%'`,
+      ]),
+    );
+    const at = (user: string, settings: Record<string, string>, url = mariadb.url) => ({
+      DATABASE_URL: `${url.replace('root@127.0.0.1', `${user}_user:secret@localhost`)}of_${user}_user`,
+      DATABASE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+      ...settings,
+    });
+    const required = { DATABASE_TLS: 'required' };
+    const verify = { DATABASE_TLS: 'verify', DATABASE_TLS_CA: file('ca.crt') };
+    const own = { DATABASE_TLS_CERT: file('client.crt'), DATABASE_TLS_KEY: file('client.key') };
+    const isServed = async (settings: Record<string, string>): Promise<boolean> => {
+      const { call } = await startGateway(t, settings);
+      return (await call('GET', '/v0/users')).status === 200;
+    };
+    const refused = async (settings: Record<string, string>, says: RegExp): Promise<void> => {
+      const error = await t.throwsAsync(startGateway(t, settings));
+      t.regex(error?.message ?? '', says);
+    };
+    await refused(at('ssl', {}), /Access denied/);
+    t.true(await isServed(at('ssl', required)));
+    t.true(await isServed(at('ssl', verify)));
+    await refused(at('ssl', { DATABASE_TLS: 'verify' }), /certificate/);
+    await refused(at('x509', verify), /Access denied/);
+    t.true(await isServed(at('x509', { ...verify, ...own })));
+
+    const other = await serve('stranger');
+    t.teardown(() => stopMariadb(other));
+    await refused(at('ssl', verify, other.url), /not match|altnames/);
+    const plain = await startMariadb(['--skip-ssl']);
+    t.teardown(() => stopMariadb(plain));
+    await refused(at('ssl', required, plain.url), /does not support secure|SSL/);
   },
 );
