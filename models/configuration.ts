@@ -46,6 +46,10 @@ export interface SamlIdentityProvider {
   sign_metadata: boolean;
   signed_assertion_in_resp: boolean;
   signed_envelopes_in_resp: boolean;
+  /** The attribute that is read as the e-mail address; left out: what is known to be one. */
+  email_attribute?: string;
+  /** Admits only who has it; everybody where it is left out. */
+  required_attribute?: { name: string; value: string };
 }
 
 /** The logo: an address, or data with its type, or nothing at all. */

@@ -83,6 +83,21 @@ const emailClaim: Section['fields'][number] = {
   help: 'Entra tells no email of accounts without a mailbox: preferred_username is the user name there; ADFS has upn. Neither is verified, and who administers the directory can change it: at the first sign-in somebody could be linked to a user of ours who has that address. Users with rights or a password stay safe unless you trust the provider below.',
 };
 
+/** Asked of SAML providers alone. */
+const requiredAttribute: Section['fields'][number] = {
+  name: 'required_attribute',
+  label: 'Only people with this attribute',
+  placeholder: 'groups=vpn',
+  help: 'Name, =, value. One of its values must be this one, at each sign-in. Empty: everybody whom the provider lets in.',
+};
+
+const emailAttribute: Section['fields'][number] = {
+  name: 'email_attribute',
+  label: 'The e-mail address is in the attribute',
+  placeholder: 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
+  help: 'For Entra the one of the example, since its NameID is the user name. Empty: a NameID that is an address, else usual attributes.',
+};
+
 /** The kinds, by the word that stands in addresses. */
 export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
   oidc: {
@@ -155,6 +170,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             label: 'Base address',
             help: 'Prefix of our addresses. Empty: the one under EXTERNAL_URL.',
           },
+          emailAttribute,
         ],
       },
       {
@@ -163,25 +179,35 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
           { name: 'sign_requests', label: 'We sign our requests', kind: 'box' },
           { name: 'sign_metadata', label: 'We sign our metadata', kind: 'box' },
           { name: 'signed_assertion_in_resp', label: 'Assertions must be signed', kind: 'box' },
-          { name: 'signed_envelopes_in_resp', label: 'Responses must be signed', kind: 'box' },
+          {
+            name: 'signed_envelopes_in_resp',
+            label: 'Responses must be signed',
+            kind: 'box',
+            help: 'Untick the one that your provider does not sign: Entra and Google sign one part alone. With neither, one signature over the assertion is needed all the same.',
+          },
         ],
       },
-      whoComesIn,
+      { ...whoComesIn, fields: [requiredAttribute, ...whoComesIn.fields] },
     ],
   },
 };
 
+/** Fields that are a name and a value, typed as one text. */
+const PAIRS = ['required_claim', 'required_attribute'] as const;
+
 /** What stands in the fields of a form about an entry. */
 export function typedEntry({ sections }: ProviderForm, entry: object): Typed {
-  const { required_claim: claim } = entry as Partial<OpenidConnectProvider>;
-  const text = claim === undefined ? '' : `${claim.name}=${claim.value}`;
-  return typedFrom({ ...entry, required_claim: text }, sections);
+  const texts = PAIRS.map((name) => {
+    const pair = (entry as Readonly<Record<string, { name: string; value: string }>>)[name];
+    return [name, pair === undefined ? '' : `${pair.name}=${pair.value}`];
+  });
+  return typedFrom({ ...entry, ...Object.fromEntries(texts) }, sections);
 }
 
-/** A claim as it is typed, `name=value`; "" for none. */
-function claimIn(text: string): object | string {
-  const [name = '', ...value] = text.split('=');
+/** A claim or an attribute as it is typed, `name=value`; "" for none. */
+function pairIn(text: string): object | string {
   if (text.trim() === '') return '';
+  const [name = '', ...value] = text.split('=');
   return { name, ...(value.length === 0 ? {} : { value: value.join('=') }) };
 }
 
@@ -192,7 +218,7 @@ export function entryOf(
   present: ProviderEntry | null,
 ): Record<string, unknown> {
   const { [TRUSTED]: _mark, ...input } = inputOf(typed, sections);
-  if ('required_claim' in input) input['required_claim'] = claimIn(typed['required_claim'] ?? '');
+  for (const name of PAIRS) if (name in input) input[name] = pairIn(typed[name] ?? '');
   if (present === null) return input;
   const isKept = 'client_secret' in present && input['client_secret'] === '';
   return {

@@ -40,7 +40,7 @@ export const openidConnectFields = resource({
   response_type: choice('Only `code`.', 'code').default('code'),
   redirect_uri: url('Null: `{EXTERNAL_URL}auth/oidc/{id}/callback/`.').allow(null).default(null),
   email_claim: emailClaim(),
-  required_claim: requiredClaim(),
+  required_claim: requiredPair('claim'),
 });
 
 /** The fields of a SAML provider; `base_url` is filled in where it is left out. */
@@ -54,6 +54,8 @@ export const samlFields = resource({
   sign_metadata: flag('Whether our metadata is signed.').default(true),
   signed_assertion_in_resp: flag('Whether assertions must be signed.').default(true),
   signed_envelopes_in_resp: flag('Whether responses must be signed.').default(true),
+  email_attribute: emailAttribute(),
+  required_attribute: requiredPair('attribute'),
 });
 
 /** Nothing, or an address, or data with its type; members that are null do not count. */
@@ -113,12 +115,24 @@ function emailClaim(): Joi.Schema {
   return mark(schema, { onlyWhereSent: true });
 }
 
-function requiredClaim(): Joi.Schema {
+function emailAttribute(): Joi.Schema {
+  const schema = joi
+    .string()
+    .trim()
+    .min(1)
+    .max(CLAIM_CHARACTERS_MAX)
+    .description(
+      'The name of the attribute that is read as the e-mail address, and nothing else; where it is left out, a NameID that is one, else usual attributes.',
+    );
+  return mark(schema, { onlyWhereSent: true });
+}
+
+function requiredPair(what: 'claim' | 'attribute'): Joi.Schema {
   const part = (): Joi.Schema => joi.string().trim().min(1).max(CLAIM_CHARACTERS_MAX).required();
   const schema = joi
     .object({ name: part(), value: part() })
     .description(
-      'Admits only who has this claim with this value, or with a list that holds it; everybody where it is left out.',
+      `Admits only who has this ${what} with this value, or with a list that holds it; everybody where it is left out.`,
     );
   return mark(schema, { onlyWhereSent: true });
 }

@@ -22,7 +22,7 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { EMAIL_CHARACTERS_MAX, isEmail } from '../email.ts';
-import { ProviderRefusal } from './refusal.ts';
+import { ProviderRefusal, type RefusalReason } from './refusal.ts';
 
 /** What a provider proved. */
 export interface ProvenAccount extends ProviderAccount {
@@ -159,7 +159,24 @@ async function judgeLink(
     user.role === 'admin' || user.password_hash !== null || identities > 0 || isElsewhere;
   if (!isWorthTaking) return;
   if (!(await isEntryTrusted(database, account, rules, transaction)))
-    throw new ProviderRefusal('not_linked');
+    throw new ProviderRefusal(await whyNotLinked(database, account, user, transaction));
+}
+
+/** The same entry bound this user before, by what it does not say any more: it says which. */
+async function whyNotLinked(
+  { models: { Identity: identities } }: Database,
+  { kind, provider_id, issuer, subject }: ProvenAccount,
+  user: User,
+  transaction: Transaction,
+): Promise<RefusalReason> {
+  const where = { user_id: user.id, kind, provider_id };
+  const bound = await identities.findAll({ where, transaction });
+  if (bound.length === 0) return 'not_linked';
+  if (!bound.some((one) => one.issuer === issuer)) return 'issuer_changed';
+  // A subject of SAML begins with the form of the name.
+  const formOf = (text: string): string => (text.includes(' ') ? (text.split(' ')[0] ?? '') : '');
+  const isOtherForm = !bound.some((one) => formOf(one.subject) === formOf(subject));
+  return kind === 'saml' && isOtherForm ? 'name_format_changed' : 'not_linked';
 }
 
 /** Whether an administrator marked the account's entry as trusted, as it leads now. */

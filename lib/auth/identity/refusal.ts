@@ -57,6 +57,14 @@ const refusals = {
     'person',
     'Error signing in: the identity provider does not vouch for this e-mail address. An administrator can mark the provider as trusted.',
   ],
+  issuer_changed: [
+    'person',
+    'Error signing in: the entry of this identity provider leads to another issuer than when you were linked to it. An administrator can mark the provider as trusted; your next sign-in then links you anew.',
+  ],
+  name_format_changed: [
+    'person',
+    'Error signing in: the identity provider names you in another form (NameID format) than when you were linked to it. An administrator can let the provider send the former one, or mark the provider as trusted; your next sign-in then links you anew.',
+  ],
   user_unknown: ['person', 'Error signing in: user not found and auto_create_users disabled'],
 } as const satisfies Record<string, readonly [Fault, string]>;
 

@@ -4,6 +4,7 @@
 // section 2; SAML profiles, section 4.1.4.
 
 import type { Element } from '@xmldom/xmldom';
+import { ProviderRefusal } from '../identity/refusal.ts';
 import { addressesOf, CLOCK_SKEW_MS, type SamlSetup } from './service-provider.ts';
 import { parseMessage, refuse } from './shape.ts';
 import { childrenOf, isNamed, textOf } from './xml.ts';
@@ -55,11 +56,13 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
   const ends = [judgeConfirmation(subject, setup, now), judgeConditions(assertion, setup, now)];
   const sessionIndex = judgeStatements(assertion, now);
   const name = readName(only(subject, 'NameID'));
+  const attributes = attributesOf(assertion);
+  judgeRequired(attributes, setup.provider);
   return {
     id,
     issuer,
     ...name,
-    email: emailOf(assertion, name),
+    email: emailOf(attributes, name, setup.provider),
     sessionIndex,
     expiresAt: new Date(Math.max(...ends) + CLOCK_SKEW_MS),
   };
@@ -122,22 +125,46 @@ function readName(element: Element) {
   return { nameId, nameIdFormat, isTransient: nameIdFormat === TRANSIENT };
 }
 
-/** From a name that says it is one, else from an attribute, else from what looks like one. */
-function emailOf(
-  assertion: Element,
-  { nameId, nameIdFormat }: Pick<Assertion, 'nameId' | 'nameIdFormat'>,
-): string | null {
-  if (nameIdFormat === EMAIL_FORMAT) return nameId;
-  const told = new Map<string, string>();
+/** All that the provider says of the person: values by name, in lower case. */
+function attributesOf(assertion: Element): Map<string, string[]> {
+  const told = new Map<string, string[]>();
   for (const statement of childrenOf(assertion, ASSERTION, 'AttributeStatement'))
     for (const attribute of childrenOf(statement, ASSERTION, 'Attribute')) {
       const name = (attribute.getAttribute('Name') ?? '').toLowerCase();
-      const [value] = childrenOf(attribute, ASSERTION, 'AttributeValue');
-      const text = value === undefined ? null : textOf(value);
-      if (text !== null && !told.has(name)) told.set(name, text.trim());
+      const values = childrenOf(attribute, ASSERTION, 'AttributeValue')
+        .map((value) => textOf(value)?.trim() ?? '')
+        .filter((text) => text !== '');
+      told.set(name, [...(told.get(name) ?? []), ...values]);
     }
-  const name = EMAIL_ATTRIBUTES.find((one) => told.has(one));
-  if (name !== undefined) return told.get(name) ?? null;
+  return told;
+}
+
+/** Throws ProviderRefusal for a person without the attribute that the entry requires. */
+function judgeRequired(
+  told: ReadonlyMap<string, readonly string[]>,
+  { required_attribute: required }: SamlSetup['provider'],
+): void {
+  if (required === undefined) return;
+  const values = told.get(required.name.toLowerCase()) ?? [];
+  if (values.includes(required.value)) return;
+  const lack = values.length === 0 ? 'no attribute' : 'another';
+  throw new ProviderRefusal('claim_required', `${lack} ${required.name}`);
+}
+
+/**
+ * From the attribute that the entry names; where it names none, from a name that says it is an
+ * address, else from an attribute, else from a name that looks like one.
+ */
+function emailOf(
+  told: ReadonlyMap<string, readonly string[]>,
+  { nameId, nameIdFormat }: Pick<Assertion, 'nameId' | 'nameIdFormat'>,
+  { email_attribute: chosen }: SamlSetup['provider'],
+): string | null {
+  const valueOf = (name: string): string | undefined => told.get(name.toLowerCase())?.[0];
+  if (chosen !== undefined) return valueOf(chosen) ?? null;
+  if (nameIdFormat === EMAIL_FORMAT) return nameId;
+  const name = EMAIL_ATTRIBUTES.find((one) => valueOf(one) !== undefined);
+  if (name !== undefined) return valueOf(name) ?? null;
   return nameId.includes('@') ? nameId : null;
 }
 

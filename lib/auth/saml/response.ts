@@ -14,6 +14,7 @@ import { childrenOf, everything, isNamed, textOf } from './xml.ts';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
+const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
 const STATUS = 'urn:oasis:names:tc:SAML:2.0:status:';
 
 /** What a provider says when it refuses the person; others are about the request or itself. */
@@ -40,6 +41,7 @@ export async function judgeResponse(
   const message = { SAMLResponse: Buffer.from(text, 'utf8').toString('base64') };
   if (status !== 'Success') return judgeDenial(setup, message, status);
   if (assertion === null) refuse('no assertion');
+  judgeSignedParts(response, assertion, setup.provider);
   const signed = await signedAssertion(setup, message);
   return { kind: 'proven', assertion: readAssertion(signed, setup, now) };
 }
@@ -59,6 +61,26 @@ function judgeShape(response: Element): Element | null {
   }
   judgeMessageShape(response, assertion === null ? [response] : [response, assertion]);
   return assertion;
+}
+
+/** Says which part is not signed that must be, before node-saml says only that one is missing. */
+function judgeSignedParts(
+  response: Element,
+  assertion: Element,
+  provider: SamlSetup['provider'],
+): void {
+  const isSigned = (part: Element) => childrenOf(part, SIGNATURE, 'Signature').length > 0;
+  const missing = [
+    ...(provider.signed_envelopes_in_resp && !isSigned(response)
+      ? ['the response is not signed, and signed_envelopes_in_resp asks for it']
+      : []),
+    ...(provider.signed_assertion_in_resp && !isSigned(assertion)
+      ? ['the assertion is not signed, and signed_assertion_in_resp asks for it']
+      : []),
+  ];
+  if (missing.length > 0) refuse(`signature: ${missing.join('; ')}`);
+  if (!isSigned(response) && !isSigned(assertion))
+    refuse('signature: neither the response nor the assertion is signed');
 }
 
 /** Nothing here is believed yet; it only has to agree. */

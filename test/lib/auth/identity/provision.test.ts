@@ -136,6 +136,19 @@ for (const kind of databaseKinds()) {
     t.is(await refusal(t, provision(database, elsewhere)), 'user_unknown');
   });
 
+  test(`${kind}: the same person with another issuer or form of name is told which changed`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const named = (format: string, changes = {}) =>
+      ({ kind: 'saml', subject: `${format} one`, ...changes }) as const;
+    await provision(database, named('urn:persistent'), open);
+    const turned = named('urn:persistent', { issuer: 'urn:other' });
+    t.is(await refusal(t, provision(database, turned)), 'issuer_changed');
+    const formed = named('urn:emailAddress');
+    t.is(await refusal(t, provision(database, formed)), 'name_format_changed');
+    const other = named('urn:persistent', { subject: 'urn:persistent two' });
+    t.is(await refusal(t, provision(database, other)), 'not_linked');
+  });
+
   test(`${kind}: a name that changes each time is matched by e-mail each time`, async (t) => {
     const database = await openDatabase(t, kind);
     const transient = (subject: string) => ({ subject, isBindable: false });

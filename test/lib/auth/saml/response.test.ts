@@ -108,8 +108,48 @@ for (const [signed, wanted, isTaken] of flags)
     const signing = { ...BOTH, assertion: signed.includes('A'), response: signed.includes('R') };
     const verdict = judge(answerXml(words(), signing), given);
     if (isTaken) t.is((await verdict).kind, 'proven');
-    else t.is(await refusal(t, verdict), 'answer_invalid: signature');
+    else {
+      const message = await refusal(t, verdict);
+      const isMissing = (part: string) => wanted.includes(part) && !signed.includes(part);
+      t.regex(message, /^answer_invalid: signature: /);
+      t.is(
+        message.includes('assertion is not signed, and signed_assertion_in_resp'),
+        isMissing('A'),
+      );
+      t.is(
+        message.includes('response is not signed, and signed_envelopes_in_resp'),
+        isMissing('R'),
+      );
+    }
   });
+
+// ---- attributes --------------------------------------------------------------------------------
+
+/** As Entra says it: the NameID is the user name, the claims have addresses for names. */
+const CLAIM = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress';
+const told = (name: string, ...values: string[]) =>
+  `<a:AttributeStatement><a:Attribute Name="${name}">${values.map((value) => `<a:AttributeValue>${value}</a:AttributeValue>`).join('')}</a:Attribute></a:AttributeStatement>`;
+
+test('the e-mail is in the attribute that the entry names, before the NameID', async (t) => {
+  const said = words({ attributes: told(CLAIM, 'mail@example.com') });
+  const emailFor = async (email_attribute?: string) => {
+    const given = setupOf(email_attribute === undefined ? {} : { email_attribute });
+    const verdict = await judge(answerXml(said), given);
+    return verdict.kind === 'proven' ? verdict.assertion.email : undefined;
+  };
+  t.is(await emailFor(), 'person@example.com');
+  t.is(await emailFor(CLAIM), 'mail@example.com');
+  t.is(await emailFor('other'), null, 'nothing else stands for it');
+});
+
+test('only who has the required attribute is let in', async (t) => {
+  const given = setupOf({ required_attribute: { name: 'groups', value: 'vpn' } });
+  const member = words({ attributes: told('groups', 'staff', 'vpn') });
+  t.is((await judge(answerXml(member), given)).kind, 'proven');
+  const other = words({ attributes: told('groups', 'staff') });
+  t.is(await refusal(t, judge(answerXml(other), given)), 'claim_required: another groups');
+  t.is(await refusal(t, judge(answerXml(words()), given)), 'claim_required: no attribute groups');
+});
 
 // ---- wrapping ----------------------------------------------------------------------------------
 
