@@ -55,9 +55,18 @@ export function addressOf(remote: string, forwarded: string, proxies: readonly R
 /** What limits by address count as one: an IPv6 customer has a whole /64. */
 export function addressScope(address: string): string {
   const one = canonical(address) ?? address;
-  if (!ipaddr.IPv6.isValid(one)) return one;
-  return ipaddr.IPv6.parse(one)
-    .parts.slice(0, 4)
+  return ipaddr.IPv6.isValid(one) ? firstParts(one, 4) : one;
+}
+
+/** The network that one customer may have all of: an IPv6 /48, an IPv4 /24. */
+export function networkScope(address: string): string {
+  const one = canonical(address) ?? address;
+  return ipaddr.IPv6.isValid(one) ? firstParts(one, 3) : one.split('.').slice(0, 3).join('.');
+}
+
+function firstParts(address: string, count: number): string {
+  return ipaddr.IPv6.parse(address)
+    .parts.slice(0, count)
     .map((part) => part.toString(16))
     .join(':');
 }

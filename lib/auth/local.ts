@@ -7,7 +7,9 @@ import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../
 import { originOf } from '../observe/audit.ts';
 import type { Services } from '../services.ts';
 import { accountOf, forgiveAttempt, fromAddress, takeAttempt } from './attempts.ts';
-import { DEFAULT_COST, hashPassword, verifyPassword } from './passwords.ts';
+import { KnownAddresses } from './known-addresses.ts';
+import { askerAt } from './password-queue.ts';
+import { DEFAULT_COST, standInHash, verifyPassword } from './passwords.ts';
 import { maySignIn } from './sessions.ts';
 
 /** What `last_signed_in_method` says of a password. */
@@ -15,9 +17,6 @@ export const LOCAL_METHOD = 'email';
 
 /** Longest e-mail that anybody has. */
 const EMAIL_CHARACTERS_MAX = 255;
-
-/** What a password is compared with where there is none: as much work, by cost. */
-const standIns = new Map<number, Promise<string>>();
 
 /** Whose e-mail and password are right. */
 export interface JudgedPassword {
@@ -40,9 +39,11 @@ export async function judgePassword(
     counters.add('sign_ins', 'too_many_from_address');
     return null;
   }
+  const { address = '' } = request.app;
+  const known = await KnownAddresses.of(database);
   const user = await findUser(database, email);
-  const hash = user?.password_hash ?? (await standIn(passwordCost));
-  const isSame = await verifyPassword(password, hash);
+  const hash = user?.password_hash ?? standInHash(passwordCost);
+  const isSame = await verifyPassword(password, hash, askerAt(address, known.has(address)));
   const isGood =
     user !== null &&
     user.password_hash !== null &&
@@ -55,7 +56,8 @@ export async function judgePassword(
     const recordId = user?.id ?? 'unknown';
     return noteAction(transaction, { action: 'sign-in refused', kind: 'user', recordId });
   });
-  if (!isGood) counters.add('sign_ins', refusedBy === null ? 'refused' : 'too_many_for_account');
+  if (isGood) known.add(address);
+  else counters.add('sign_ins', refusedBy === null ? 'refused' : 'too_many_for_account');
   return isGood ? { userId: user.id, passwordHash: hash } : null;
 }
 
@@ -64,10 +66,4 @@ async function findUser(database: Services['database'], email: string): Promise<
   const isPossible = email.length <= EMAIL_CHARACTERS_MAX && email.isWellFormed();
   const key = isPossible && !email.includes('\0') ? emailKey(email) : '';
   return database.models.User.findOne({ where: { email_key: key } });
-}
-
-function standIn(cost: number): Promise<string> {
-  const present = standIns.get(cost) ?? hashPassword('a password that nobody has', cost);
-  standIns.set(cost, present);
-  return present;
 }
