@@ -1,8 +1,8 @@
-// How often one may try to sign in: five failures within 15 minutes, for an account and for an
-// address, then neither gets further for 15 minutes. An attempt is counted before it is judged and
-// given back when it was good, so that many at once are not more than five. The counts are rows, so
-// all gateways agree; names that nobody has are counted like those that somebody has.
-// design.md, section 7.
+// How often one may try to sign in: five failures within 15 minutes for an account, 50 for an
+// address, behind which there may be an office or a proxy; then it gets no further for 15 minutes.
+// An attempt is counted before it is judged and given back when it was good, so that many at once
+// are not more than the bound. The counts are rows, so all gateways agree; names that nobody has
+// are counted like those that somebody has. design.md, section 7.
 
 import { createHash } from 'node:crypto';
 import {
@@ -15,8 +15,10 @@ import {
 } from '../../models/index.ts';
 import { addressScope } from '../api/client-address.ts';
 
-/** Failures after which it is enough. */
+/** Failures of an account, or with the codes of a user, after which it is enough. */
 export const ATTEMPTS_MAX = 5;
+/** The same for an address, which may stand for many people. */
+export const ATTEMPTS_FROM_ADDRESS_MAX = 50;
 /** Within which they count, and for which it then is enough. */
 export const ATTEMPTS_MS = 15 * 60_000;
 
@@ -96,16 +98,20 @@ async function take(
 ): Promise<AttemptKind | null> {
   const { SignInAttempt } = database.models;
   const found = [];
+  const full: AttemptKind[] = [];
   for (const one of ordered(counted)) {
     const row = await SignInAttempt.findByPk(hashOf(one), { transaction, lock: true });
     const isRunning = row !== null && row.expires_at > now;
-    if (isRunning && row.count >= ATTEMPTS_MAX) return one.kind;
+    if (isRunning && row.count >= maxOf(one)) full.push(one.kind);
     found.push({ one, row, count: isRunning ? row.count + 1 : 1 });
   }
+  // The account comes first: it says more of why somebody has to wait.
+  const [refusedBy = null] = full.toSorted((a) => (a === 'address' ? 1 : -1));
+  if (refusedBy !== null) return refusedBy;
   const later = new Date(now.getTime() + ATTEMPTS_MS);
   for (const { one, row, count } of found) {
     // The last of them begins the wait.
-    const expires_at = count === 1 || count === ATTEMPTS_MAX ? later : (row?.expires_at ?? later);
+    const expires_at = count === 1 || count === maxOf(one) ? later : (row?.expires_at ?? later);
     if (row !== null) await row.update({ count, expires_at }, { transaction });
     else
       await SignInAttempt.create(
@@ -114,6 +120,10 @@ async function take(
       );
   }
   return null;
+}
+
+function maxOf({ kind }: Counted): number {
+  return kind === 'address' ? ATTEMPTS_FROM_ADDRESS_MAX : ATTEMPTS_MAX;
 }
 
 /** Everybody locks in one order. */

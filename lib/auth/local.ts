@@ -1,6 +1,7 @@
 // Signing in with e-mail and password. Whatever the fault (nobody has the e-mail, no password is
-// set, a wrong one, a disabled user, too many attempts) the answer is the same and takes the same
-// work, so that nobody learns who has an account. api.md, section 8.
+// set, a wrong one, a disabled user) the answer is the same and takes the same work, so that nobody
+// learns who has an account; too many attempts are a wait, for names that nobody has too. api.md,
+// section 8.
 
 import type { Request } from '@hapi/hapi';
 import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../models/index.ts';
@@ -25,19 +26,19 @@ export interface JudgedPassword {
   readonly passwordHash: string;
 }
 
-/** The user whose e-mail and password these are; null, and nothing more, otherwise. */
+/** The user whose e-mail and password these are; otherwise only whether it is time to wait. */
 export async function judgePassword(
   { database, counters, passwordCost = DEFAULT_COST }: Services,
   request: Request,
   email: string,
   password: string,
-): Promise<JudgedPassword | null> {
+): Promise<JudgedPassword | 'refused' | 'wait'> {
   const counted = [accountOf(email), fromAddress(request.app.address)];
   const { refusedBy } = await takeAttempt(database, counted);
   // That an address tried too often tells nothing about anybody, and must cost little.
   if (refusedBy === 'address') {
     counters.add('sign_ins', 'too_many_from_address');
-    return null;
+    return 'wait';
   }
   const { address = '' } = request.app;
   const known = await KnownAddresses.of(database);
@@ -58,7 +59,9 @@ export async function judgePassword(
   });
   if (isGood) known.add(address);
   else counters.add('sign_ins', refusedBy === null ? 'refused' : 'too_many_for_account');
-  return isGood ? { userId: user.id, passwordHash: hash } : null;
+  if (isGood) return { userId: user.id, passwordHash: hash };
+  // Names that nobody has are counted alike, so a wait tells nothing of anybody.
+  return refusedBy === null ? 'refused' : 'wait';
 }
 
 async function findUser(database: Services['database'], email: string): Promise<User | null> {

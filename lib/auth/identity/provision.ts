@@ -154,7 +154,9 @@ async function judgeLink(
   const { provider_id } = account;
   // One whose names change leaves no identity, and is another way to be this user all the same.
   const { last_signed_in_method: method } = user;
-  const isElsewhere = method !== null && method !== provider_id;
+  // The method says no kind; only SAML has such names, so an OpenID entry of that id is another.
+  const isHere = account.kind === 'saml' && method === provider_id;
+  const isElsewhere = method !== null && !isHere;
   const isWorthTaking =
     user.role === 'admin' || user.password_hash !== null || identities > 0 || isElsewhere;
   if (!isWorthTaking) return;

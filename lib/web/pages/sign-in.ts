@@ -17,6 +17,8 @@ import { openPage } from '../route.ts';
 import type { Web } from '../web.ts';
 
 const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
+const WAIT =
+  'Too many sign-ins failed, for this e-mail or from your address. Wait 15 minutes, then try again; until then the right password is refused too';
 const LOCAL_OFF = 'Local auth disabled';
 
 /** A way to sign in that is not a password. */
@@ -91,13 +93,14 @@ async function signInLocally(
   const returnTo = localPath(textOf(request, 'return_to'));
   const judged = await judgePassword(web.services, request, email, textOf(request, 'password'));
   try {
-    if (judged !== null)
+    if (typeof judged === 'object')
       return await completeSignIn(web, request, h, { ...judged, method: LOCAL_METHOD, returnTo });
   } catch (error) {
     // Shut out, removed or given another password in this very moment: no other words than before.
     if (!(error instanceof SignInRefusal)) throw error;
   }
-  const response = await signInPage(web, request, h, { returnTo, email, fault: REFUSED });
+  const fault = judged === 'wait' ? WAIT : REFUSED;
+  const response = await signInPage(web, request, h, { returnTo, email, fault });
   return response.code(401);
 }
 

@@ -166,6 +166,8 @@ for (const kind of databaseKinds()) {
     const signedIn = { last_signed_in_at: new Date(), last_signed_in_method: 'adfs' };
     const user = await addUser(database, { email: 'person@example.com', ...signedIn });
     t.is(await refusal(t, provision(database)), 'not_linked');
+    const sameId = { kind: 'oidc', provider_id: 'adfs', subject: '_1' } as const;
+    t.is(await refusal(t, provision(database, sameId)), 'not_linked', 'the kind counts');
     const again = { kind: 'saml', provider_id: 'adfs', subject: '_2', isBindable: false } as const;
     t.is((await provision(database, again)).userId, user.id, 'their own provider knows them');
     t.is((await provision(database, { isEmailVerified: true })).userId, user.id);
