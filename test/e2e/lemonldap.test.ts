@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
+import type { OpenidConnectProvider } from '../../models/index.ts';
 import { openBrowser } from '../support/browser.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
 import { DWHO, type Lemonldap, openLemonldap } from '../support/lemonldap.ts';
@@ -31,17 +32,79 @@ test.serial('a person signs in through SAML of LemonLDAP::NG', async (t) => {
   await page.getByText(DWHO.email).first().waitFor();
 });
 
+test.serial('who signs out here is signed out at LemonLDAP::NG too, and comes back', async (t) => {
+  const { gateway, person } = await openBrowser(t);
+  const idp = await openLemonldap(t);
+  await introduceOidc(t, gateway, idp, {}, { LogoutBypassConfirm: 1 });
+  const page = await person();
+  await page.goto('/user_account');
+  await page.getByRole('link', { name: 'Sign in with Okta' }).click();
+  await idp.signIn(page);
+  await page.waitForURL(`${gateway.url}/user_account`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.waitForURL(`${gateway.url}/`);
+  await page.getByRole('link', { name: 'Sign in with Okta' }).click();
+  await page.locator('input[name=user]').waitFor();
+});
+
+const refusals: [
+  says: string,
+  entry: Partial<OpenidConnectProvider>,
+  options: Record<string, unknown>,
+  page: RegExp,
+  detail: string | null,
+][] = [
+  [
+    'nobody knows the person here',
+    { auto_create_users: false },
+    {},
+    /user not found and auto_create_users disabled/,
+    null,
+  ],
+  [
+    'the person lacks the claim that is required',
+    { required_claim: { name: 'groups', value: 'vpn' } },
+    {},
+    /does not admit your account/,
+    'no claim groups',
+  ],
+  [
+    'the ID token has no signature of a key pair',
+    {},
+    { IDTokenSignAlg: 'HS512' },
+    /answer of the identity provider is not valid/,
+    'algorithm HS512',
+  ],
+];
+for (const [says, entry, options, page, detail] of refusals)
+  test.serial(`refused through LemonLDAP::NG: ${says}`, async (t) => {
+    const { gateway, person } = await openBrowser(t);
+    const idp = await openLemonldap(t);
+    await introduceOidc(t, gateway, idp, entry, options);
+    const visitor = await person();
+    await visitor.goto('/user_account');
+    await visitor.getByRole('link', { name: 'Sign in with Okta' }).click();
+    await idp.signIn(visitor, DWHO.login, 'a wrong password');
+    t.false(visitor.url().startsWith(gateway.url), 'refused by the provider itself');
+    await idp.signIn(visitor);
+    await visitor.getByText(page).waitFor();
+    if (detail !== null) t.true(gateway.output().includes(`"detail":"${detail}"`));
+  });
+
 /** Makes each known to the other. */
 async function introduceOidc(
   t: ExecutionContext,
   gateway: GatewayProcess,
   idp: Lemonldap,
+  changes: Partial<OpenidConnectProvider> = {},
+  options: Record<string, unknown> = {},
 ): Promise<void> {
-  await idp.knowOidc({
+  const addresses = {
     redirectUri: `${gateway.url}/auth/oidc/okta/callback/`,
     postLogoutUri: `${gateway.url}/`,
-  });
-  const entry = oidcEntry({ discovery_document_uri: idp.discoveryUri });
+  };
+  await idp.knowOidc(addresses, options);
+  const entry = oidcEntry({ discovery_document_uri: idp.discoveryUri, ...changes });
   await configure(t, gateway, { openid_connect_providers: [entry] });
 }
 
