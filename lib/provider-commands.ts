@@ -2,7 +2,6 @@
 // e-mail addresses is trusted. The mark is for an entry as it leads now, like that of the console.
 
 import {
-  type Authority,
   type Database,
   isTrusted,
   markTrusted,
@@ -10,9 +9,8 @@ import {
   writeTransaction,
 } from '../models/index.ts';
 import { effectiveConfiguration, type FixedSettings } from './api/v0/effective-configuration.ts';
-import { oidcAuthority, samlAuthority } from './auth/identity/authority.ts';
+import { authoritiesOf } from './auth/identity/authority.ts';
 import { methodOf } from './auth/identity/method.ts';
-import { ProviderRefusal } from './auth/identity/refusal.ts';
 import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
 import type { Outcome } from './commands.ts';
@@ -30,14 +28,6 @@ export const providerCommands: Partial<Record<CommandName, Run>> = {
   'provider trust': (...given) => setTrust(true, ...given),
   'provider distrust': (...given) => setTrust(false, ...given),
 };
-
-interface Provider {
-  /** The kind and the id, `oidc/okta`: two kinds may share an id. */
-  readonly id: string;
-  readonly label: string;
-  /** Null where the entry leads to nobody: its metadata cannot be read. */
-  readonly authority: Authority | null;
-}
 
 async function listProviders(
   database: Database,
@@ -81,19 +71,9 @@ async function setTrust(
   };
 }
 
-async function readProviders(database: Database, fixed: FixedSettings): Promise<Provider[]> {
-  const configuration = effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
-  const providers: Provider[] = configuration.openid_connect_providers.map((entry) => ({
-    id: methodOf('oidc', entry.id),
-    label: entry.label,
-    authority: oidcAuthority(entry),
-  }));
-  for (const entry of configuration.saml_identity_providers) {
-    const authority = await samlAuthority(entry).catch((error: unknown) => {
-      if (error instanceof ProviderRefusal) return null;
-      throw error;
-    });
-    providers.push({ id: methodOf('saml', entry.id), label: entry.label, authority });
-  }
-  return providers;
+/** The entries as they serve; an id is the kind and the id, because two kinds may share one. */
+async function readProviders(database: Database, fixed: FixedSettings) {
+  const row = await readOrCreateConfiguration(database);
+  const entries = await authoritiesOf(effectiveConfiguration(row, fixed));
+  return entries.map((entry) => ({ ...entry, id: methodOf(entry.kind, entry.id) }));
 }

@@ -6,6 +6,7 @@ import { configurationFields } from '../v0/configuration.ts';
 import { deviceFields, deviceFilters } from '../v0/devices.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
 import { ruleFields, ruleFilters } from '../v0/rules.ts';
+import { trustedProviderFields } from '../v0/trusted-providers.ts';
 import { userFields, userFilters } from '../v0/users.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import {
@@ -13,6 +14,7 @@ import {
   configurationPaths,
   type Described,
   ruleCounterPaths,
+  trustedProviderPaths,
 } from './operations.ts';
 import { answerSchema, type Json, requestSchema } from './schemas.ts';
 
@@ -55,6 +57,13 @@ const configuration: Described = {
   id: {},
 };
 
+const trustedProviders: Described = {
+  ...configuration,
+  wrapper: 'trusted_provider',
+  title: 'TrustedProvider',
+  fields: trustedProviderFields,
+};
+
 const description = [
   'Administers a gateway: users, their devices, the rules that packets obey, one configuration.',
   "Every request carries `Authorization: Bearer <token>` with an administrator's API token.",
@@ -84,6 +93,7 @@ export function openApiDocument(outside: string): Json {
       ...collectionPaths(rules),
       ...ruleCounterPaths(rules),
       ...configurationPaths(configuration),
+      ...trustedProviderPaths(trustedProviders),
       ...documentPath,
     },
     components: {
@@ -94,6 +104,8 @@ export function openApiDocument(outside: string): Json {
         RuleCounters: answerSchema(ruleCounterFields),
         Configuration: answerSchema(configurationFields),
         ConfigurationUpdate: requestSchema(configurationFields, 'update'),
+        TrustedProvider: answerSchema(trustedProviderFields),
+        TrustedProviderUpdate: requestSchema(trustedProviderFields, 'update'),
         ...errorSchemas,
       },
       headers,

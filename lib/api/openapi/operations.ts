@@ -110,6 +110,50 @@ export function configurationPaths(described: Described): Json {
   };
 }
 
+/** The paths of the marks of identity providers. */
+export function trustedProviderPaths(described: Described): Json {
+  const inPath = (name: string, schema: Json): Json => ({
+    name,
+    in: 'path',
+    required: true,
+    description: `The ${name} of the entry.`,
+    schema,
+  });
+  const update = (method: Method): Json =>
+    operation(described, `${method === 'put' ? 'put' : 'update'}TrustedProvider`, {
+      summary: 'Trust an identity provider with e-mail addresses, or no longer',
+      description: 'As its entry leads now: one that is turned elsewhere loses the mark.',
+      ...body(described, 'update', BODY_BYTES_MAX),
+      responses: answersOf(
+        { 200: answer('The entry.', { data: schemaRef('TrustedProvider') }, written) },
+        [404, ...WRITE],
+      ),
+    });
+  return {
+    '/v0/trusted_providers': {
+      get: operation(described, 'listTrustedProviders', {
+        summary: 'List identity providers with their marks of trust',
+        responses: answersOf(
+          {
+            200: answer('Every entry of the configuration.', {
+              data: { type: 'array', items: schemaRef('TrustedProvider') },
+            }),
+          },
+          READ,
+        ),
+      }),
+    },
+    '/v0/trusted_providers/{kind}/{id}': {
+      parameters: [
+        inPath('kind', { type: 'string', enum: ['oidc', 'saml'] }),
+        inPath('id', { type: 'string', minLength: 1 }),
+      ],
+      patch: update('patch'),
+      put: update('put'),
+    },
+  };
+}
+
 function listOperation(described: Described): Json {
   const { name, title, filters } = described;
   const { keys = {} } = pageFields.describe() as { keys?: Record<string, Joi.Description> };

@@ -6,6 +6,7 @@ import { configurationRoutes } from './configuration.ts';
 import { Devices } from './devices.ts';
 import { ruleCounterRoutes } from './rule-counters.ts';
 import { Rules } from './rules.ts';
+import { trustedProviderRoutes } from './trusted-providers.ts';
 import { Users } from './users.ts';
 
 /** All operations under /v0. */
@@ -17,5 +18,6 @@ export const v0: Plugin<ApiContext> = {
     server.route(collectionRoutes(context, new Rules(context)));
     server.route(ruleCounterRoutes(context));
     server.route(configurationRoutes(context));
+    server.route(trustedProviderRoutes(context));
   },
 };

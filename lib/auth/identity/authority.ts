@@ -7,6 +7,7 @@ import type {
   SamlIdentityProvider,
 } from '../../../models/index.ts';
 import { metadataOf } from '../saml/provider-metadata.ts';
+import { ProviderRefusal } from './refusal.ts';
 
 /** Of an OpenID provider: the address of its discovery document. */
 export function oidcAuthority({
@@ -20,4 +21,31 @@ export function oidcAuthority({
 export async function samlAuthority(provider: SamlIdentityProvider): Promise<Authority> {
   const { entityId } = await metadataOf(provider);
   return { kind: 'saml', provider_id: provider.id, authority: entityId };
+}
+
+/** An entry of either list; its authority is null where its metadata cannot be read. */
+export interface EntryAuthority extends Pick<OpenidConnectProvider, 'id' | 'label'> {
+  readonly kind: Authority['kind'];
+  readonly authority: Authority | null;
+}
+
+/** All entries of the configuration, and who each leads to. */
+export async function authoritiesOf(configuration: {
+  readonly openid_connect_providers: readonly OpenidConnectProvider[];
+  readonly saml_identity_providers: readonly SamlIdentityProvider[];
+}): Promise<EntryAuthority[]> {
+  const entries: EntryAuthority[] = configuration.openid_connect_providers.map((entry) => ({
+    kind: 'oidc',
+    id: entry.id,
+    label: entry.label,
+    authority: oidcAuthority(entry),
+  }));
+  for (const entry of configuration.saml_identity_providers) {
+    const authority = await samlAuthority(entry).catch((error: unknown) => {
+      if (error instanceof ProviderRefusal) return null;
+      throw error;
+    });
+    entries.push({ kind: 'saml', id: entry.id, label: entry.label, authority });
+  }
+  return entries;
 }

@@ -4,6 +4,8 @@
 import test from 'ava';
 import { EXAMPLE_ID, examples } from '../../../../lib/api/openapi/examples.ts';
 import { operations, type Part, schemaFault } from '../../../support/openapi.ts';
+import { openProvider } from '../../../support/identity-provider.ts';
+import { oidcEntry } from '../../../support/providers.ts';
 import { openServer, surfaces } from '../../../support/server.ts';
 
 for (const kind of surfaces())
@@ -22,15 +24,23 @@ for (const kind of surfaces())
       t.is(answer.status, 201, answer.text);
       ids[path.replace('/v0/', '')] = answer.body.data.id;
     }
+    // Marks are for entries, which are no collection of their own.
+    const provider = `${(await openProvider(t)).origin}/discovery`;
+    const entries = [oidcEntry({ discovery_document_uri: provider })];
+    const configuration = { openid_connect_providers: entries };
+    t.is((await send('PATCH', '/v0/configuration', { body: { configuration } })).status, 200);
+    ids['trusted_providers'] = 'okta';
     const updates = operations.filter(({ method }) => method === 'PATCH' || method === 'PUT');
     for (const { method, path, part } of updates) {
       const id = ids[path.split('/')[2] ?? ''] ?? '';
-      const answer = await send(method, path.replace('{id}', id), { body: bodyOf(part) });
+      const answer = await send(method, path.replace('{kind}', 'oidc').replace('{id}', id), {
+        body: bodyOf(part),
+      });
       t.is(answer.status, 200, answer.text);
       const [sent] = Object.values(JSON.parse(bodyOf(part)) as Record<string, object>);
       t.like(answer.body.data, sent as Record<string, unknown>);
     }
-    t.is(creates.length + updates.length, 11);
+    t.is(creates.length + updates.length, 13);
   });
 
 test('every example is what its operation takes', (t) => {
@@ -39,5 +49,11 @@ test('every example is what its operation takes', (t) => {
       const { schema, example } = part.requestBody.content['application/json'];
       t.is(schemaFault(schema as object, example), null, `${method} ${path}`);
     }
-  t.deepEqual(Object.keys(examples).toSorted(), ['configuration', 'device', 'rule', 'user']);
+  t.deepEqual(Object.keys(examples).toSorted(), [
+    'configuration',
+    'device',
+    'rule',
+    'trusted_provider',
+    'user',
+  ]);
 });

@@ -1,0 +1,90 @@
+// Which identity providers are trusted with e-mail addresses: `GET /v0/trusted_providers` lists the
+// entries with their marks, `PATCH` and `PUT` on one set or take its mark. An addition of ours,
+// beside the configuration, so that its entries stay as older clients know them.
+
+import type { Request, ServerRoute } from '@hapi/hapi';
+import { type Authority, isTrusted, markTrusted } from '../../../models/index.ts';
+import { type EntryAuthority, authoritiesOf } from '../../auth/identity/authority.ts';
+import { judgedBody, takesBody } from '../body.ts';
+import { ApiError } from '../errors.ts';
+import { choice, flag, mark, resource, text } from '../fields.ts';
+import { type Judged, judgeOf } from '../judge.ts';
+import { type ApiContext, route, type Shown } from '../routes.ts';
+import { refuseFaults } from '../writes.ts';
+
+/** What is told of an entry. */
+export const trustedProviderFields = resource({
+  kind: mark(choice('Which list of the configuration it is in.', 'oidc', 'saml'), {
+    readOnly: true,
+  }),
+  id: mark(text('The id of the entry.'), { readOnly: true }),
+  label: mark(text('Text of the sign-in button.'), { readOnly: true }),
+  trusted: flag(
+    'Whether an e-mail address of it alone links an account to an administrator or to a user with a password.',
+  ),
+});
+
+interface Values {
+  trusted?: boolean;
+}
+
+const judge = judgeOf<Values>(trustedProviderFields);
+
+/** The routes. */
+export function trustedProviderRoutes(context: ApiContext): ServerRoute[] {
+  const path = '/v0/trusted_providers';
+  const one = `${path}/{kind}/{id}`;
+  const body = takesBody({ wrapper: 'trusted_provider', judge, mode: 'update' });
+  return [
+    route('GET', path, {}, async () => {
+      await context.recall.refresh();
+      const entries = await authoritiesOf(await context.recall.configuration());
+      return { data: await Promise.all(entries.map((entry) => show(context, entry))) };
+    }),
+    route(['PATCH', 'PUT'], one, body, async (request) => ({
+      data: await setMark(context, request, judgedBody(request)),
+    })),
+  ];
+}
+
+async function setMark(
+  context: ApiContext,
+  request: Request,
+  { values, faults }: Judged<Values>,
+): Promise<Shown> {
+  const { database } = context.services;
+  const entry = await context.writes.run(request, {
+    // An entry must not be turned elsewhere between reading and marking.
+    scopes: { configuration: true },
+    judge: async () => {
+      refuseFaults(faults);
+      await context.recall.refresh();
+      return findEntry(context, request);
+    },
+    write: async (transaction, found) => {
+      const { trusted } = values;
+      if (trusted !== undefined) await markTrusted(database, found.authority, trusted, transaction);
+      return found;
+    },
+  });
+  return show(context, entry);
+}
+
+/** An entry that leads to somebody; there is nobody to trust where its metadata cannot be read. */
+async function findEntry(
+  context: ApiContext,
+  request: Request,
+): Promise<EntryAuthority & { authority: Authority }> {
+  const entries = await authoritiesOf(await context.recall.configuration());
+  const { kind, id } = request.params as Record<string, unknown>;
+  const entry = entries.find((one) => one.kind === kind && one.id === id);
+  if (entry === undefined || entry.authority === null) throw new ApiError('not_found');
+  return { ...entry, authority: entry.authority };
+}
+
+async function show(
+  { services: { database } }: ApiContext,
+  { kind, id, label, authority }: EntryAuthority,
+): Promise<Shown> {
+  return { kind, id, label, trusted: authority !== null && (await isTrusted(database, authority)) };
+}
