@@ -233,15 +233,17 @@ export interface FleetStatus {
   readonly txBytes: number;
 }
 
-/** Sums the devices up. */
+/** Sums the devices up. CROSS, so that SQLite begins with the few that shook hands lately. */
 export async function readFleetStatus(
   database: Database,
   service: ServiceRules,
 ): Promise<FleetStatus> {
-  const { join, states } = PLACES.devices;
   const [row] = await database.sequelize.query<Record<keyof FleetStatus, number | string | null>>(
     `SELECT (SELECT COUNT(*) FROM devices) AS devices,
-            (SELECT COUNT(*) FROM devices ${join} WHERE ${states['online'] ?? ''}) AS online,
+            (SELECT COUNT(*) FROM device_statuses
+               CROSS JOIN devices ON devices.id = device_id
+               CROSS JOIN users ON users.id = devices.user_id
+             WHERE ${PLACES.devices.states['online'] ?? ''}) AS online,
             SUM(rx_bytes) AS rxBytes, SUM(tx_bytes) AS txBytes FROM device_statuses`,
     { ...plainSelect(), replacements: serviceValues(database.kind, service) },
   );
