@@ -57,6 +57,8 @@ export const MAX_QUEUED_INITIATIONS = 4_096;
 export const UNDER_LOAD_INITIATIONS = MAX_QUEUED_INITIATIONS / 8;
 /** Waiting initiations of one source from which on it alone is under load. */
 export const MAX_WAITING_PER_SOURCE = UNDER_LOAD_INITIATIONS / 4;
+/** Refused initiations a second, after as many at once, from which on a source is under load. */
+export const MAX_REFUSED_PER_SOURCE = 128;
 /** Initiations taken between two batches, so that established traffic waits at most 2 ms. */
 export const INITIATIONS_PER_TURN = 8;
 /** A batch of so many datagrams or more is a busy one: what piles up behind it comes first, */
@@ -97,6 +99,14 @@ export const COOKIE_REPLIES_BURST = 1_024;
 /** The same of one source: a part of all, and enough for a site behind one address. */
 export const COOKIE_REPLIES_PER_SECOND_AND_SOURCE = COOKIE_REPLIES_PER_SECOND / 16;
 export const COOKIE_REPLIES_BURST_PER_SOURCE = 64;
+/**
+ * The same, while a few sources flood and the house is not under load. Who floods may have written
+ * the address of somebody else as its source: that one is told its cookie as well, at the first try
+ * up to so many forged initiations a second. At 5 us each this is an eighth of the worker.
+ */
+export const COOKIE_REPLIES_PER_SECOND_OF_FLOODS = 25_000;
+/** The same at once: what waits in the socket's buffer when the worker waited for its core. */
+export const COOKIE_REPLIES_BURST_OF_FLOODS = 10_000;
 /**
  * Cookie replies within UNDER_LOAD_AFTER_MS with which the house stays under load, though what is
  * turned away fills no queue: as many as the handshakes that a worker can take. Fewer than twelve

@@ -73,6 +73,13 @@ export function sourceOf(table: EndpointTable, slot: number): bigint {
   return view.getBigUint64(slot * ENDPOINT_BYTES + endpoint.address);
 }
 
+/** The same with the port: who exactly sent it, as far as one can tell without a key. */
+export function senderOf(table: EndpointTable, slot: number): bigint {
+  const view = new DataView(table.bytes.buffer, table.bytes.byteOffset);
+  const port = view.getUint16(slot * ENDPOINT_BYTES + endpoint.port, true);
+  return (sourceOf(table, slot) << 16n) | BigInt(port);
+}
+
 /** An endpoint as plain data, for configuration and statistics. */
 export interface Endpoint {
   /** IPv4 or IPv6 address as text, without port; a link-local one carries `%` and its interface. */

@@ -34,7 +34,14 @@ import {
 } from '../contract.ts';
 import { isLaterTimestamp } from '../noise/tai64n.ts';
 import { reasons } from '../reasons.ts';
-import { copyEndpoint, endpoint, ENDPOINT_BYTES, sameEndpoint, sourceOf } from '../wire/address.ts';
+import {
+  copyEndpoint,
+  endpoint,
+  ENDPOINT_BYTES,
+  sameEndpoint,
+  senderOf,
+  sourceOf,
+} from '../wire/address.ts';
 import {
   COOKIE_REPLY,
   cookieReply,
@@ -213,9 +220,12 @@ export class Receiver {
     if (!tunnel.cookieChecker.hasValidMac1(message, initiation.mac1))
       return tunnel.drop(reasons.mac1_invalid);
     const source = sourceOf(tunnel.engine.endpoints, from);
-    if (this.#isUnderLoad(now) || this.#sources.isUnderLoad(source, now)) {
-      const reason = this.#admitUnderLoad(message, initiation.mac1, from, source, now);
-      if (reason === reasons.cookie_sent) this.#prolongLoad(now);
+    const isHouse = this.#isUnderLoad(now);
+    if (isHouse || this.#sources.isUnderLoad(source, now)) {
+      const reason = this.#admitUnderLoad(message, initiation.mac1, from, now, isHouse);
+      if (isHouse && reason === reasons.cookie_sent) this.#prolongLoad(now);
+      if (reason === reasons.cookie_sent || reason === reasons.cookie_withheld)
+        this.#sources.turnAway(source, now);
       if (reason !== reasons.none) return tunnel.drop(reason);
     }
     if (this.#waitingCount === MAX_QUEUED_INITIATIONS)
@@ -250,18 +260,22 @@ export class Receiver {
     message: Uint8Array,
     mac1At: number,
     from: number,
-    source: bigint,
     now: number,
+    isHouse: boolean,
   ): number {
     const tunnel = this.#tunnel;
+    const { endpoints } = tunnel.engine;
     const place = this.#placeOf(from);
     if (!tunnel.cookieChecker.hasValidMac2(message, mac1At, place, now)) {
-      if (!tunnel.cookiePace.allows(source, now)) return reasons.cookie_withheld;
+      if (!tunnel.cookiePace.allows(senderOf(endpoints, from), now, isHouse))
+        return reasons.cookie_withheld;
       tunnel.cookieChecker.createReply(this.#cookieReply, message, mac1At, place, now);
       tunnel.engine.send(this.#cookieReply, from);
       return reasons.cookie_sent;
     }
-    return tunnel.rateLimiter.allow(source, now) ? reasons.none : reasons.rate_limited;
+    return tunnel.rateLimiter.allow(sourceOf(endpoints, from), now)
+      ? reasons.none
+      : reasons.rate_limited;
   }
 
   /** Port and address of an endpoint record: what a cookie is bound to. */
@@ -279,7 +293,8 @@ export class Receiver {
       this.#firstWaiting = (place + 1) % MAX_QUEUED_INITIATIONS;
       this.#waitingCount--;
       const from = endpointLayout.waiting + place;
-      this.#sources.leave(sourceOf(tunnel.engine.endpoints, from), now);
+      const source = sourceOf(tunnel.engine.endpoints, from);
+      this.#sources.leave(source, now);
       // Its sender has begun anew by now, and would not take the answer.
       if (now - this.#waitingSince[place]! >= REKEY_TIMEOUT_MS) {
         tunnel.drop(reasons.initiation_stale);
@@ -289,7 +304,9 @@ export class Receiver {
       const start = place * initiation.bytes;
       const message = this.#waiting.subarray(start, start + initiation.bytes);
       const reason = this.#takeInitiation(message, from, now);
-      if (reason !== reasons.none) tunnel.drop(reason);
+      if (reason === reasons.none) continue;
+      this.#sources.refuse(source, now);
+      tunnel.drop(reason);
     }
   }
 
@@ -344,8 +361,7 @@ export class Receiver {
       return tunnel.drop(reasons.mac1_invalid);
     // Whoever saw the initiation knows the index: after a few tries it costs a cookie to try on.
     if (peer.falseResponses >= FALSE_RESPONSES_MAX) {
-      const source = sourceOf(tunnel.engine.endpoints, from);
-      const reason = this.#admitUnderLoad(message, response.mac1, from, source, now);
+      const reason = this.#admitUnderLoad(message, response.mac1, from, now, true);
       if (reason !== reasons.none) return tunnel.drop(reason);
     }
     const keys = tunnel.transportKeys;

@@ -27,7 +27,7 @@ import {
   hasEndpoint,
   parseAddress,
   readEndpoint,
-  sourceOf,
+  senderOf,
   writeEndpoint,
 } from '../wire/address.ts';
 import { AllowedIps } from './allowed-ips.ts';
@@ -204,20 +204,20 @@ export class Tunnel {
     const address = parseAddress(config.resume.endpoint.address);
     if (address === null) return;
     writeEndpoint(this.engine.endpoints, peer.endpointSlot, address, config.resume.endpoint.port);
-    this.cookiePace.enter(sourceOf(this.engine.endpoints, peer.endpointSlot));
+    this.cookiePace.enter(senderOf(this.engine.endpoints, peer.endpointSlot));
   }
 
   /** A peer is where the record `from` says. */
   moveTo(peer: Peer, from: number): void {
     this.#forgetEndpoint(peer);
     copyEndpoint(this.engine.endpoints, from, peer.endpointSlot);
-    this.cookiePace.enter(sourceOf(this.engine.endpoints, peer.endpointSlot));
+    this.cookiePace.enter(senderOf(this.engine.endpoints, peer.endpointSlot));
   }
 
   #forgetEndpoint({ endpointSlot }: Peer): void {
     const { endpoints } = this.engine;
     if (!hasEndpoint(endpoints, endpointSlot)) return;
-    this.cookiePace.leave(sourceOf(endpoints, endpointSlot));
+    this.cookiePace.leave(senderOf(endpoints, endpointSlot));
     clearEndpoint(endpoints, endpointSlot);
   }
 

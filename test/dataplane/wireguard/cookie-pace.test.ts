@@ -4,22 +4,37 @@
 import test from 'ava';
 import {
   COOKIE_REPLIES_BURST,
+  COOKIE_REPLIES_BURST_OF_FLOODS,
   COOKIE_REPLIES_BURST_PER_SOURCE,
   COOKIE_REPLIES_PER_SECOND,
   COOKIE_REPLIES_PER_SECOND_AND_SOURCE,
+  COOKIE_REPLIES_PER_SECOND_OF_FLOODS,
   RATE_LIMIT_BURST,
 } from '../../../dataplane/constants.ts';
 import { CookiePace } from '../../../dataplane/wireguard/cookie-pace.ts';
 
-const HOME = 7n;
+/** A port of a source. */
+const at = (source: bigint, port = 51_820): bigint => (source << 16n) | BigInt(port);
+const HOME = at(7n);
+const HOUSE = true;
+const FLOOD = false;
 
-/** How many of `count` asks at a time are allowed, from one source or from another one each. */
-function allowed(pace: CookiePace, count: number, now: number, sourceOf: (i: number) => bigint) {
-  return Array.from({ length: count }, (_, i) => pace.allows(sourceOf(i), now)).filter(Boolean)
-    .length;
+/** How many of `count` asks at a time are allowed, from one sender or from another one each. */
+function allowed(
+  pace: CookiePace,
+  count: number,
+  now: number,
+  senderOf: (i: number) => bigint,
+  isHouse = HOUSE,
+) {
+  return Array.from({ length: count }, (_, i) => pace.allows(senderOf(i), now, isHouse)).filter(
+    Boolean,
+  ).length;
 }
 
-const everywhere = (i: number): bigint => BigInt(1_000 + i);
+const everywhere = (i: number): bigint => at(BigInt(1_000 + i));
+/** Every port of the source of HOME but its own. */
+const around = (i: number): bigint => at(7n, i % 50_000);
 
 test('many sources share a burst and then a pace', (t) => {
   const pace = new CookiePace();
@@ -48,10 +63,12 @@ test('where a peer was heard an ask is answered, however many others ask', (t) =
   allowed(pace, 5_000, 0, everywhere);
   t.is(
     allowed(pace, 100, 0, () => HOME),
-    RATE_LIMIT_BURST,
+    2 * RATE_LIMIT_BURST,
+    'at its port, and at its address',
   );
+  t.false(pace.allows(at(8n), 0, HOUSE));
   allowed(pace, 5_000, 5_000, everywhere);
-  t.true(pace.allows(HOME, 5_000));
+  t.true(pace.allows(HOME, 5_000, HOUSE));
 });
 
 test('a place is home to nobody once all peers have left it', (t) => {
@@ -60,9 +77,42 @@ test('a place is home to nobody once all peers have left it', (t) => {
   pace.enter(HOME);
   allowed(pace, 5_000, 0, everywhere);
   pace.leave(HOME);
-  t.true(pace.allows(HOME, 0));
+  t.true(pace.allows(HOME, 0, HOUSE));
   pace.leave(HOME);
-  t.false(pace.allows(HOME, 0));
+  t.false(pace.allows(HOME, 0, HOUSE));
   pace.leave(HOME);
-  t.false(pace.allows(HOME, 0));
+  t.false(pace.allows(HOME, 0, HOUSE));
+});
+
+test('where a peer was heard an ask is answered, however many come from all ports of its address', (t) => {
+  for (const isHouse of [HOUSE, FLOOD]) {
+    const pace = new CookiePace();
+    pace.enter(HOME);
+    for (let now = 0; now < 10_000; now += 50) {
+      allowed(pace, 2_500, now, around, isHouse);
+      t.true(pace.allows(HOME, now, isHouse), `${isHouse} at ${now}`);
+    }
+  }
+});
+
+test('one sender that floods leaves what its source has to the others there', (t) => {
+  const pace = new CookiePace();
+  t.is(
+    allowed(pace, 20_000, 0, () => HOME, FLOOD),
+    RATE_LIMIT_BURST,
+  );
+  t.true(pace.allows(at(7n, 4_711), 0, FLOOD));
+});
+
+test('while some sources flood, so many asks a second are answered that nobody is left out', (t) => {
+  const pace = new CookiePace();
+  const each = COOKIE_REPLIES_PER_SECOND_OF_FLOODS / 1_000;
+  for (let now = 0; now < 2_000; now++)
+    t.is(
+      allowed(pace, each, now, (i) => around(now * each + i), FLOOD),
+      each,
+    );
+  const burst = allowed(pace, 50_000, 10_000, around, FLOOD);
+  t.true(Math.abs(burst - COOKIE_REPLIES_BURST_OF_FLOODS) <= 1, `${burst}`);
+  t.is(allowed(pace, 5_000, 10_000, everywhere), COOKIE_REPLIES_BURST, 'others have their own');
 });

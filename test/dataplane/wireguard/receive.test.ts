@@ -9,6 +9,7 @@ import {
   FALSE_RESPONSES_MAX,
   MAX_INDICES,
   MAX_QUEUED_INITIATIONS,
+  MAX_REFUSED_PER_SOURCE,
   MAX_WAITING_PER_SOURCE,
   RATE_LIMIT_BURST,
   REJECT_AFTER_MESSAGES,
@@ -852,6 +853,22 @@ test('one source that floods has to give a cookie, and nobody else has to', (t) 
     0,
   );
   t.deepEqual(responder.delivered, [packet]);
+});
+
+test('a source that forges is asked for a cookie, though the worker keeps up with it', (t) => {
+  const { world, responder } = scene();
+  const forge = forger(responder.publicKey);
+  const count = 1_000;
+  for (let i = 0; i < count; i++) {
+    // From as many ports as it likes, and each is taken before the next one comes.
+    const from = { address: '203.0.113.9', port: 1_000 + i };
+    responder.receiveAll([{ bytes: forge(), from }]);
+    responder.receiver.takeInitiations(MAX_QUEUED_INITIATIONS, world.now);
+    world.run(1);
+  }
+  const { initiation_invalid = 0, cookie_sent = 0 } = responder.drops();
+  t.true(initiation_invalid < 2 * MAX_REFUSED_PER_SOURCE, `${initiation_invalid} computed`);
+  t.is(cookie_sent, count - initiation_invalid, 'whoever is there as well gets a cookie');
 });
 
 test('a source is under load for a second longer than it floods, and is then forgotten', (t) => {
