@@ -32,6 +32,8 @@ export function createLog(
     : pino(options, textStream(out));
 }
 
+function ignore(): void {}
+
 /** What there is to say, in a sentence, of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
@@ -76,6 +78,8 @@ function describe(error: Error): LoggedError {
 
 /** Turns JSON lines into `time level message field=value`. */
 export function textStream(out: NodeJS.WritableStream): Writable {
+  // Whoever reads the log may go away: no reason to stop serving, and nobody is left to be told.
+  if (!out.listeners('error').includes(ignore)) out.on('error', ignore);
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
       for (const line of chunk.toString().split('\n')) {

@@ -1,7 +1,10 @@
 // Log lines: readable for people, and without what errors may hold.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import { Writable } from 'node:stream';
 import test from 'ava';
 import { DatabaseError } from 'sequelize';
@@ -89,3 +92,23 @@ test('an error of the database that is logged as it is tells no more', async (t)
 function fileStream(path: string): NodeJS.WriteStream & { fd: number } {
   return { fd: openSync(path, 'w') } as NodeJS.WriteStream & { fd: number };
 }
+
+for (const format of ['text', 'json'])
+  test(`a process goes on where whoever reads its ${format} log has gone`, async (t) => {
+    const module = new URL('../../../lib/observe/log.ts', import.meta.url).href;
+    const script = `
+      import { createLog } from '${module}';
+      const log = createLog({ logFormat: '${format}', logLevel: 'info' });
+      for (let i = 0; i < 40; i++) {
+        log.info({ i }, 'a line');
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      process.stderr.write('it went on');`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script]);
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    t.deepEqual(await once(child, 'close'), [0, null], said);
+    t.is(said, 'it went on');
+  });
