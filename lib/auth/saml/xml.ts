@@ -20,8 +20,8 @@ const DEPTH_MAX = 64;
  * that are in scope at every attribute.
  */
 const PREFIXES_MAX = 64;
-/** Elements of one kind that are looked at. */
-const ELEMENTS_MAX = 100;
+/** Elements of one kind that are looked at: people have hundreds of groups. */
+const ELEMENTS_MAX = 2_000;
 
 /** Why a text is not taken; the message is for people and quotes nothing. */
 export class XmlError extends Error {
