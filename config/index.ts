@@ -7,6 +7,7 @@ import process from 'node:process';
 import { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 import type { Config } from './config.ts';
 import { databaseTlsAdvice, databaseTlsFaults } from './database-tls.ts';
+import { unknownNames } from './misspelt.ts';
 import { networkFaults } from './networks.ts';
 import { fieldOf, type Setting, settings } from './schema.ts';
 import { parseSupervisor, type Supervisor } from './supervisor.ts';
@@ -68,7 +69,7 @@ export function parseConfig(environment: Environment, readText: ReadText): Parse
     configurationTexts,
     faults,
     advice: faults.length === 0 ? adviceOn(config) : [],
-    warnings: unknownNames([...Object.keys(environment), ...Object.keys(file ?? {})]),
+    warnings: unknownNames(Object.keys(environment), Object.keys(file ?? {})),
   };
 }
 
@@ -283,12 +284,6 @@ function readConfigFile(
     faults.push(`POSTERN_CONFIG names ${path}, which cannot be used: ${messageOf(error)}`);
     return null;
   }
-}
-
-function unknownNames(names: string[]): string[] {
-  return names
-    .filter((name) => name.startsWith('POSTERN_') && name !== 'POSTERN_CONFIG')
-    .map((name) => `${name} is not a setting of Postern and is ignored`);
 }
 
 function messageOf(error: unknown): string {

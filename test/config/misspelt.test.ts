@@ -1,0 +1,44 @@
+// Slips in the names of settings are named at the start, and nobody else's variables are.
+
+import test from 'ava';
+import { parseConfig } from '../../config/index.ts';
+import { meantSetting, unknownNames } from '../../config/misspelt.ts';
+
+test('a name with a slip is told with the setting that was meant', (t) => {
+  const table: [name: string, meant: string][] = [
+    ['HTTP_PORTT', 'HTTP_PORT'],
+    ['WIREGARD_PORT', 'WIREGUARD_PORT'],
+    ['WIREGAURD_PORT', 'WIREGUARD_PORT'],
+    ['WIREGURAD_PROT', 'WIREGUARD_PORT'],
+    ['DATADIR', 'DATA_DIR'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+    ['EXTERNALURL', 'EXTERNAL_URL'],
+    ['http_port', 'HTTP_PORT'],
+    ['DEFAULT_CLIENT_ENDPOINTS', 'DEFAULT_CLIENT_ENDPOINT'],
+    ['DATABASE_PASWORD_FILE', 'DATABASE_PASSWORD_FILE'],
+  ];
+  for (const [name, meant] of table) t.is(meantSetting(name), meant, name);
+});
+
+test('settings, and variables that others have, are not slips', (t) => {
+  for (const name of ['HTTP_PORT', 'PHOENIX_HTTP_PORT', 'DATABASE_PASSWORD_FILE', 'LOGO'])
+    t.is(meantSetting(name), null, name);
+  const others =
+    'PATH HOME USER LOGNAME SHELL PWD OLDPWD LANG LC_ALL TERM HOSTNAME HTTP_PROXY HTTPS_PROXY no_proxy NODE_ENV NODE_OPTIONS TZ SHLVL EDITOR DISPLAY DATABASE INVOCATION_ID JOURNAL_STREAM NOTIFY_SOCKET WATCHDOG_PID WATCHDOG_USEC STATE_DIRECTORY CACHE_DIRECTORY MAIL COLORTERM';
+  t.deepEqual(unknownNames(others.split(' '), []), []);
+});
+
+test('reading settings tells slips of the environment, and every stranger of a file', (t) => {
+  const file = JSON.stringify({ HTTP_PORT: 13001, ANYTHING: 1, WIREGARD_PORT: 51821 });
+  const { config, warnings } = parseConfig(
+    { POSTERN_CONFIG: '/postern.json', HTTP_PORTT: '80', POSTERN_THING: 'x' },
+    () => file,
+  );
+  t.is(config?.httpPort, 13_001);
+  t.deepEqual(warnings, [
+    'HTTP_PORTT is not a setting of Postern and is ignored; is HTTP_PORT meant?',
+    'POSTERN_THING is not a setting of Postern and is ignored',
+    'ANYTHING is not a setting of Postern and is ignored',
+    'WIREGARD_PORT is not a setting of Postern and is ignored; is WIREGUARD_PORT meant?',
+  ]);
+});
