@@ -2,7 +2,7 @@
 // or a complaint and knows what help says; what a command does is in commands.ts and serve.ts.
 
 import { parseArgs } from 'node:util';
-import { commandLine } from './command-line.ts';
+import { helpText, nounText, usageOf, version } from './command-help.ts';
 import { messageOf } from './observe/log.ts';
 
 /** Options that a command may take; those that are booleans here, and `help`, take no value. */
@@ -18,7 +18,13 @@ export interface Options {
   readonly limit?: number;
   /** A time to come; null for never. */
   readonly at?: Date | null;
+  readonly role?: string;
+  readonly destination?: string;
+  readonly action?: string;
+  readonly portType?: string;
+  readonly portRange?: string;
   readonly json: boolean;
+  readonly noPassword: boolean;
   readonly qr: boolean;
   readonly passwordStdin: boolean;
   readonly resetMfa: boolean;
@@ -40,17 +46,19 @@ export interface Command {
   readonly options: Options;
 }
 
-interface Entry {
+/** What help knows of a command. */
+export interface Entry {
   /** Shown in help, after the words. */
   readonly usage: string;
   readonly sentence: string;
   readonly operand?: boolean;
   /** Options that it takes besides `--help`. */
   readonly takes: readonly OptionName[];
-  readonly needs?: readonly ('email' | 'name' | 'id' | 'at')[];
+  readonly needs?: readonly ('email' | 'name' | 'id' | 'at' | 'destination')[];
 }
 
-type OptionName = Exclude<keyof typeof optionTypes, 'help'>;
+/** An option that some commands take. */
+export type OptionName = Exclude<keyof typeof optionTypes, 'help' | 'version'>;
 
 const commands = {
   serve: { usage: '', sentence: 'Runs the gateway (the default).', takes: [] },
@@ -71,6 +79,25 @@ const commands = {
     sentence:
       'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input. Ends the wait after failed sign-ins and switches signing in by password on; --reset-mfa also takes their second factors away.',
     takes: ['email', 'password-stdin', 'reset-mfa', 'json'],
+    needs: ['email'],
+  },
+  'user create': {
+    usage: '--email E [--role R] [--password-stdin | --no-password]',
+    sentence:
+      'Makes a user, unprivileged unless --role admin, and prints a password that is made up unless it came by standard input or the user is to have none.',
+    takes: ['email', 'role', 'password-stdin', 'no-password', 'json'],
+    needs: ['email'],
+  },
+  'user list': {
+    usage: '',
+    sentence: 'Lists users: id, e-mail, role, whether they are enabled, and the last sign-in.',
+    takes: ['json'],
+  },
+  'user set-password': {
+    usage: '--email E [--password-stdin]',
+    sentence:
+      'Gives a user a new password and prints it unless it came by standard input; their sessions end.',
+    takes: ['email', 'password-stdin', 'json'],
     needs: ['email'],
   },
   'user enable': {
@@ -125,6 +152,24 @@ const commands = {
   'device config': {
     usage: '--id ID',
     sentence: 'Prints the WireGuard file of a device, with a line to paste its private key into.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'rule list': {
+    usage: '[--email E]',
+    sentence: 'Lists rules, all of them or those of one user.',
+    takes: ['email', 'json'],
+  },
+  'rule create': {
+    usage: '--destination D [--action A] [--port-type T --port-range P] [--email E]',
+    sentence:
+      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network.',
+    takes: ['destination', 'action', 'port-type', 'port-range', 'email', 'json'],
+    needs: ['destination'],
+  },
+  'rule delete': {
+    usage: '--id ID',
+    sentence: 'Removes a rule.',
     takes: ['id', 'json'],
     needs: ['id'],
   },
@@ -224,10 +269,15 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
     const message = messageOf(error);
     return { complaint: `${message.replace(/\.$/, '')}; see: postern help` };
   }
-  if (values.help === true || words[0] === 'help') return { help: helpText() };
+  if (values.version === true) return { help: `postern ${version()}\n` };
+  if (values.help === true || words[0] === 'help')
+    return { help: helpText(commands, words[0] === 'help' ? words.slice(1) : words) };
   const found = findCommand(words.length === 0 ? ['serve'] : words);
   if (found === null)
-    return { complaint: `there is no command "${words.join(' ')}"; see: postern help` };
+    return {
+      complaint:
+        nounText(commands, words) ?? `there is no command "${words.join(' ')}"; see: postern help`,
+    };
   return judge(found.name, found.rest, values);
 }
 
@@ -242,6 +292,13 @@ const optionTypes = {
   at: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+  role: { type: 'string' },
+  destination: { type: 'string' },
+  action: { type: 'string' },
+  'port-type': { type: 'string' },
+  'port-range': { type: 'string' },
+  'no-password': { type: 'boolean' },
   'password-stdin': { type: 'boolean' },
   'reset-mfa': { type: 'boolean' },
   replace: { type: 'boolean' },
@@ -263,7 +320,7 @@ function findCommand(words: readonly string[]): { name: CommandName; rest: strin
 
 function judge(name: CommandName, rest: readonly string[], values: Values): Parsed {
   const entry: Entry = commands[name];
-  const usage = `usage: ${['postern', name, usageOf(entry)].join(' ').trimEnd()}`;
+  const usage = `usage: ${usageOf(name, entry)}`;
   const alien = Object.keys(values).find((option) => !entry.takes.includes(option as OptionName));
   if (alien !== undefined) return { complaint: `--${alien} is not an option of ${name}; ${usage}` };
   for (const option of entry.needs ?? [])
@@ -273,6 +330,8 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   // A script hands on a variable that holds nothing as an empty operand.
   if (rest.length < wanted || (wanted > 0 && rest[0] === ''))
     return { complaint: `${entry.usage.split(' ')[0]} is missing; ${usage}` };
+  if (values['password-stdin'] === true && values['no-password'] === true)
+    return { complaint: `--password-stdin and --no-password exclude each other; ${usage}` };
   if (rest.length > wanted) return { complaint: `"${rest[wanted]}" is too much; ${usage}` };
   const days = values.days === undefined ? undefined : Number(values.days);
   if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 365))
@@ -293,7 +352,13 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ...(since === undefined ? {} : { since }),
     ...(limit === undefined ? {} : { limit }),
     ...(values.at === undefined ? {} : { at }),
+    ...(values.role === undefined ? {} : { role: values.role }),
+    ...(values.destination === undefined ? {} : { destination: values.destination }),
+    ...(values.action === undefined ? {} : { action: values.action }),
+    ...(values['port-type'] === undefined ? {} : { portType: values['port-type'] }),
+    ...(values['port-range'] === undefined ? {} : { portRange: values['port-range'] }),
     json: values.json === true,
+    noPassword: values['no-password'] === true,
     qr: values.qr === true,
     passwordStdin: values['password-stdin'] === true,
     resetMfa: values['reset-mfa'] === true,
@@ -316,25 +381,4 @@ function parseTime(text: string): Date | null {
   const hasZone = text.length === 10 || /(Z|[+-]\d\d:\d\d)$/.test(text);
   const time = new Date(hasZone ? text : `${text}Z`);
   return Number.isNaN(time.getTime()) ? null : time;
-}
-
-function usageOf({ usage, takes }: Entry): string {
-  return `${usage} ${takes.includes('json') ? '[--json]' : ''}`.trim();
-}
-
-function helpText(): string {
-  const lines = Object.entries(commands as Record<string, Entry>).map(
-    ([name, entry]) => `  ${`${name} ${usageOf(entry)}`.trimEnd()}\n      ${entry.sentence}`,
-  );
-  return [
-    'postern: a userspace VPN gateway',
-    '',
-    `usage: ${commandLine('<command>')}`,
-    '',
-    ...lines,
-    '',
-    'Settings are environment variables; config/README.md lists them.',
-    'Exit status: 0 done, 1 failed, 2 wrong usage.',
-    '',
-  ].join('\n');
 }

@@ -11,6 +11,8 @@ import { commandLine } from './command-line.ts';
 import { setSwitches, type Switches } from './devices/switches.ts';
 import { entryLine, showEntry } from './observe/audit.ts';
 import { providerCommands } from './provider-commands.ts';
+import { recordCommands } from './record-commands.ts';
+import { table } from './text-table.ts';
 
 /** What a command says: text for people, data for programs. */
 export interface Outcome {
@@ -48,6 +50,7 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'device expire': (database, command) =>
     switchDevice(database, command, { expiresAt: command.options.at ?? null }),
   'user reset-mfa': resetMfa,
+  ...recordCommands,
   'token create': createTokenFor,
   'token list': listAllTokens,
   'token revoke': revokeOneToken,
@@ -135,16 +138,14 @@ async function listAllTokens(database: Database, { options }: Command): Promise<
     database,
     options.email === undefined ? {} : { email: options.email },
   );
-  const rows = tokens.map((token) =>
-    [
-      token.id,
-      token.email,
-      token.name,
-      token.expires_at?.toISOString() ?? 'never expires',
-      token.last_used_at?.toISOString() ?? 'never used',
-    ].join('\t'),
-  );
-  return { text: rows.join('\n'), data: tokens };
+  const rows = tokens.map((token) => [
+    token.id,
+    token.email,
+    token.name,
+    token.expires_at?.toISOString() ?? 'never expires',
+    token.last_used_at?.toISOString() ?? 'never used',
+  ]);
+  return { text: table(['id', 'owner', 'name', 'expires', 'last used'], rows), data: tokens };
 }
 
 async function revokeOneToken(database: Database, { operand }: Command): Promise<Outcome> {

@@ -19,7 +19,7 @@ import {
   writeTransaction,
 } from '../models/index.ts';
 import { isUuid } from './api/fields.ts';
-import { type Faults, isFaultless, judgeOf } from './api/judge.ts';
+import { isFaultless, judgeOf } from './api/judge.ts';
 import { DeviceJudge, type DeviceValues } from './api/v0/device-judge.ts';
 import { deviceFields, newDeviceRow } from './api/v0/devices.ts';
 import { effectiveConfiguration } from './api/v0/effective-configuration.ts';
@@ -35,6 +35,8 @@ import {
   clientFileHash,
   clientFileName,
 } from './devices/client-config.ts';
+import { faultsInWords } from './fault-words.ts';
+import { table } from './text-table.ts';
 import { defaultSettings } from './devices/settings.ts';
 import { serverPrivateKey } from './first-start.ts';
 
@@ -90,19 +92,14 @@ async function listDevices(
   const users = owner === null ? await readUsers(database) : [owner];
   const emails = new Map(users.map((user) => [user.id, user.email]));
   const data = devices.map((device) => dataOf(device, emails.get(device.user_id) ?? ''));
-  const rows = data.map((device) =>
-    [
-      device.id,
-      device.email,
-      device.name,
-      [device.ipv4, device.ipv6].filter((address) => address !== null).join(','),
-      device.latest_handshake ?? 'never seen',
-    ]
-      // A name is anybody's text, and a terminal obeys what it is told.
-      .map((text) => text.replaceAll(/\p{Cc}/gu, ' '))
-      .join('\t'),
-  );
-  return { text: rows.join('\n'), data };
+  const rows = data.map((device) => [
+    device.id,
+    device.email,
+    device.name,
+    [device.ipv4, device.ipv6].filter((address) => address !== null).join(','),
+    device.latest_handshake ?? 'never seen',
+  ]);
+  return { text: table(['id', 'owner', 'name', 'addresses', 'latest handshake'], rows), data };
 }
 
 async function printFile(
@@ -152,15 +149,6 @@ async function serverPublicKeyOf(config: Config, database: Database): Promise<st
 
 function textOfKey(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
-}
-
-/** The messages of a refusal as one sentence: `name has already been taken`. */
-function faultsInWords(faults: Faults): string {
-  return Object.entries(faults)
-    .flatMap(([field, texts]) =>
-      (texts as string[]).map((text) => (field === 'base' ? text : `${field} ${text}`)),
-    )
-    .join('; ');
 }
 
 /** A QR code for a terminal: two modules share a character, one above the other. */

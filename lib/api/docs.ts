@@ -3,6 +3,7 @@
 // script or style stands in the page. api.md, section 9; decisions/2026-11-21-swagger-ui.md.
 
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Plugin, ResponseToolkit, ServerRoute } from '@hapi/hapi';
@@ -112,12 +113,18 @@ const opened = new Map<string, Promise<Served>>();
 function open(name: string, type: string): Promise<Served> {
   const present = opened.get(name);
   if (present !== undefined) return present;
-  const path = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
+  const path = placeOf(name);
   const reading = readFile(path).then((bytes) => served(bytes, type));
   opened.set(name, reading);
   // One that cannot be read is tried again.
   reading.catch(() => opened.delete(name));
   return reading;
+}
+
+/** The package of this program holds the files itself (lib/testing/pack.ts). */
+function placeOf(name: string): string {
+  const own = fileURLToPath(new URL(`./swagger-ui/${name}`, import.meta.url));
+  return existsSync(own) ? own : fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
 }
 
 function served(bytes: Buffer | string, type: string): Served {

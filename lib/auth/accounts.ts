@@ -119,11 +119,11 @@ function findByEmail(
   return database.models.User.findOne({ where, transaction, lock: true });
 }
 
-/** What is said where nobody has an e-mail; the command line alone makes no other users. */
+/** What is said where nobody has an e-mail. */
 export function noUser(email: string): Error {
   return new Error(
-    `there is no user ${email}; users are listed and made in the console or by /v0/users, an ` +
-      `administrator also by: ${commandLine('admin create-or-reset --email E')}`,
+    `there is no user ${email}; see: ${commandLine('user list')}, or make one by: ` +
+      commandLine('user create --email E'),
   );
 }
 

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { extname, join, resolve } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
 import process from 'node:process';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -22,7 +22,9 @@ try {
       recursive: true,
       filter: (path) => !LEFT_OUT.test(path),
     });
+  copySwaggerUi(join(staging, 'lib/api/swagger-ui'));
   writeFileSync(join(staging, 'package.json'), manifest());
+  writeFileSync(join(staging, 'lib/testing/door.js'), testingDoor());
   run('npm', ['pack', '--loglevel=error', staging, `--pack-destination=${process.cwd()}`]);
 } finally {
   rmSync(staging, { recursive: true, force: true });
@@ -56,6 +58,33 @@ function emit(folder: string): void {
     );
 }
 
+/**
+ * The files of Swagger UI that `/docs` serves, with their licence. Its package depends on
+ * `@scarf/scarf`, which reports installations: whoever installs this package gets neither.
+ */
+function copySwaggerUi(folder: string): void {
+  const from = join(ROOT, 'node_modules/swagger-ui-dist');
+  for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE'])
+    cpSync(join(from, name), join(folder, name));
+}
+
+/** What `postern/testing` opens: it asks for the version of Node before anything newer is read. */
+function testingDoor(): string {
+  const source = readFileSync(join(ROOT, 'lib/testing/index.ts'), 'utf8');
+  const names = [...source.matchAll(/^export \{([^}]*)\}/gm)]
+    .flatMap(([, list = '']) => list.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && !name.startsWith('type '));
+  return [
+    "import { oldNodeFault } from '../node-version.js';",
+    'const fault = oldNodeFault();',
+    'if (fault !== null) throw new Error(fault);',
+    "const testing = await import('./index.js');",
+    `export const { ${names.join(', ')} } = testing;`,
+    '',
+  ].join('\n');
+}
+
 /** The manifest without what is for those who work on the gateway. */
 function manifest(): string {
   const text = readFileSync(join(ROOT, 'package.json'), 'utf8');
@@ -64,14 +93,19 @@ function manifest(): string {
     scripts,
     exports: doors,
     ava: __,
+    dependencies,
+    scarfSettings: ___,
+    allowScripts: ____,
     ...rest
   } = JSON.parse(text) as Record<string, Record<string, string>>;
   const exported = Object.entries(doors ?? {}).map(([door, file]) => [
     door,
-    { types: renamed(file, '.d.ts'), default: renamed(file, '.js') },
+    { types: renamed(file, '.d.ts'), default: `${dirname(file)}/door.js` },
   ]);
+  const { 'swagger-ui-dist': _____, ...needed } = dependencies ?? {};
   return JSON.stringify({
     ...rest,
+    dependencies: needed,
     exports: Object.fromEntries(exported),
     scripts: { install: scripts?.['install']?.replace(/\.ts$/, '.js') },
   });

@@ -17,6 +17,7 @@ test('nothing means serve', (t) => {
         dryRun: false,
         online: false,
         createUser: false,
+        noPassword: false,
       },
     },
   });
@@ -78,7 +79,13 @@ for (const [line, words, operand, options] of good)
 
 const bad: [line: string, complaint: RegExp][] = [
   ['dance', /there is no command "dance"; see: postern help/],
-  ['token', /there is no command "token"/],
+  ['token', /^token wants a verb:[^]*token create[^]*token list[^]*token revoke ID/],
+  ['token dance', /^there is no command "token dance":[^]*token create/],
+  ['rule create', /--destination is missing; usage: postern rule create --destination D/],
+  [
+    'user create --email a@b --no-password --password-stdin',
+    /--password-stdin and --no-password exclude each other/,
+  ],
   ['device enable', /--id is missing; usage: postern device enable --id ID/],
   ['device expire --id 0190', /--at is missing; usage: postern device expire --id ID --at T/],
   ['device expire --id 0190 --at soon', /--at takes a time such as .*, not "soon"; or never/],
@@ -99,7 +106,7 @@ const bad: [line: string, complaint: RegExp][] = [
   ['import firezone ', /^FILE is missing; usage: postern import firezone FILE/],
   ['backup a --replace', /^--replace is not an option of backup/],
   ['import wg-quick a', /--email is missing; usage: postern import wg-quick FILE --email E/],
-  ['keys', /there is no command "keys"/],
+  ['keys', /^keys wants a verb:[^]*keys rotate/],
   ['token revoke', /^ID is missing; usage: postern token revoke ID/],
   ['token revoke a b', /"b" is too much/],
   ['serve --email x@y', /^--email is not an option of serve; usage: postern serve$/],
@@ -123,7 +130,7 @@ for (const [line, complaint] of bad)
     if ('complaint' in parsed) t.regex(parsed.complaint, complaint);
   });
 
-for (const line of ['help', '--help', '-h', 'token --help'])
+for (const line of ['help', '--help', '-h', 'dance --help'])
   test(`"${line}" shows help that names every command`, (t) => {
     const parsed = parseCommandLine(line.split(' '));
     t.true('help' in parsed);
@@ -137,3 +144,19 @@ for (const line of ['help', '--help', '-h', 'token --help'])
     ])
       t.true(parsed.help.includes(name), name);
   });
+
+test('help on one command tells its options and no other command', (t) => {
+  for (const line of ['user create --help', 'help user create', 'user create --email a@b -h']) {
+    const parsed = parseCommandLine(line.split(' '));
+    if (!('help' in parsed)) return t.fail(line);
+    t.regex(parsed.help, /^usage: postern user create --email E /);
+    for (const option of ['--email E', '--role R', '--password-stdin', '--no-password', '--json'])
+      t.true(parsed.help.includes(`\n  ${option} `), option);
+    t.false(parsed.help.includes('device'));
+  }
+});
+
+test('--version says which version this is', (t) => {
+  const parsed = parseCommandLine(['--version']);
+  t.true('help' in parsed && /^postern \d+\.\d+\.\d+\n$/.test(parsed.help));
+});

@@ -64,7 +64,7 @@ for (const kind of databaseKinds()) {
     t.is((await user.reload()).disabled_at, null);
     await t.throwsAsync(runLine(database, 'user disable --email nobody@b.example'), {
       message:
-        /^there is no user nobody@b\.example; .*\/v0\/users.* postern -- admin create-or-reset --email E$/,
+        /^there is no user nobody@b\.example; see: .* user list, or make one by: .* user create --email E$/,
     });
   });
 
@@ -90,12 +90,16 @@ for (const kind of databaseKinds()) {
     t.regex(made.text, /^pst_[\w-]{43}$/);
     t.not(await findTokenOwner(database, hashToken(made.text)), null);
     const list = await runLine(database, 'token list --email a@b.example');
-    const [id, email, name, expires, used] = list.text.split('\t');
+    const [labels = '', row = '', ...others] = list.text.split('\n');
+    t.regex(labels, /^ID +OWNER +NAME +EXPIRES +LAST USED$/);
+    t.deepEqual(others, []);
+    const [id, email, name, expires, used] = row.split(/ {2,}/);
     t.deepEqual([email, name, used], ['a@b.example', 'ci', 'never used']);
     const days = (Date.parse(String(expires)) - Date.now()) / 86_400_000;
     t.true(days > 2.9 && days <= 3, String(expires));
     t.false(JSON.stringify(list).includes(made.text));
-    t.is((await runLine(database, 'token list --email other@b.example')).text, '');
+    const none = await runLine(database, 'token list --email other@b.example');
+    t.is(none.text, 'ID  OWNER  NAME  EXPIRES  LAST USED');
 
     t.is((await runLine(database, `token revoke ${id}`)).text, `${id} is revoked.`);
     t.is(await findTokenOwner(database, hashToken(made.text)), null);
@@ -172,6 +176,6 @@ test('second factors are taken from who lost them, and their sessions with them'
   t.is((await visitor.signIn('ann@example.com')).location, '/');
   await t.throwsAsync(runLine(database, 'user reset-mfa --email nobody@example.com'), {
     message:
-      /^there is no user nobody@example\.com; .*\/v0\/users.* postern -- admin create-or-reset --email E$/,
+      /^there is no user nobody@example\.com; see: .* user list, or make one by: .* user create --email E$/,
   });
 });

@@ -113,7 +113,8 @@ export function showRule(rule: RuleRow | Rule): Shown {
   };
 }
 
-const judgeRule = judgeOf<RuleValues>(ruleFields);
+/** Judges the fields of a rule by themselves. */
+export const judgeRule = judgeOf<RuleValues>(ruleFields);
 
 /** The rules of one server. */
 export class Rules implements Collection<RuleValues> {

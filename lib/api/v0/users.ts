@@ -84,17 +84,18 @@ export const userFilters = {
 };
 
 /** What the fields of a user yield. */
-interface UserValues {
+export interface UserValues {
   email?: string;
   role?: Role;
   password?: string | null;
   password_confirmation?: string | null;
 }
 
-const judgeUser = judgeOf<UserValues>(userFields);
+/** Judges the fields of a user by themselves. */
+export const judgeUser = judgeOf<UserValues>(userFields);
 
 /** What of a user is written. */
-interface UserChanges {
+export interface UserChanges {
   email?: string;
   role?: Role;
   password_hash?: string;
@@ -203,18 +204,8 @@ export class Users implements Collection<UserValues> {
     return user;
   }
 
-  /** What is written; hashes the password, which is slow and so done before the transaction. */
-  async #changesOf({ values, faults }: Judged<UserValues>): Promise<UserChanges> {
-    judgeConfirmation(values, faults);
-    const { email, role, password } = values;
-    const isHashed = typeof password === 'string' && isFaultless(faults);
-    return {
-      ...(email === undefined ? {} : { email }),
-      ...(role === undefined ? {} : { role }),
-      ...(isHashed
-        ? { password_hash: await hashPassword(password, this.#context.services.passwordCost) }
-        : {}),
-    };
+  #changesOf(input: Judged<UserValues>): Promise<UserChanges> {
+    return userChanges(input, this.#context.services.passwordCost);
   }
 
   /** All faults of the input, those among them that only the database knows. */
@@ -224,24 +215,46 @@ export class Users implements Collection<UserValues> {
     request: Request,
     transaction: Transaction,
   ): Promise<Faults> {
-    const { email, role } = input.values;
-    // The judgement may run again, on another state of the database.
-    const faults = { ...input.faults };
-    if (email !== undefined && (await this.#isTaken(email, present, transaction)))
-      addFault(faults, 'email', messages.taken);
+    const { role } = input.values;
+    const faults = await judgeEmailTaken(this.#database, input, present, transaction);
     if (present === null || role === undefined || role === present.role) return faults;
     if (present.id === actorId(request)) addFault(faults, 'role', messages.ownRole);
     else if (await isLastAdministrator(this.#database, present, transaction))
       addFault(faults, 'role', messages.lastAdministratorStays);
     return faults;
   }
+}
 
-  async #isTaken(email: string, present: User | null, transaction: Transaction): Promise<boolean> {
-    const except = present === null ? {} : { id: { [Op.ne]: present.id } };
-    const where = { email_key: emailKey(email), ...except };
-    const { User: users } = this.#database.models;
-    return (await users.findOne({ attributes: ['id'], where, transaction })) !== null;
-  }
+/** What is written; hashes the password, which is slow and so done before the transaction. */
+export async function userChanges(
+  { values, faults }: Judged<UserValues>,
+  passwordCost?: number,
+): Promise<UserChanges> {
+  judgeConfirmation(values, faults);
+  const { email, role, password } = values;
+  const isHashed = typeof password === 'string' && isFaultless(faults);
+  return {
+    ...(email === undefined ? {} : { email }),
+    ...(role === undefined ? {} : { role }),
+    ...(isHashed ? { password_hash: await hashPassword(password, passwordCost) } : {}),
+  };
+}
+
+/** The faults of the input, and whether another user has the e-mail. */
+export async function judgeEmailTaken(
+  { models }: Database,
+  { values: { email }, faults: present }: Judged<UserValues>,
+  user: User | null,
+  transaction: Transaction,
+): Promise<Faults> {
+  // The judgement may run again, on another state of the database.
+  const faults = { ...present };
+  if (email === undefined) return faults;
+  const except = user === null ? {} : { id: { [Op.ne]: user.id } };
+  const where = { email_key: emailKey(email), ...except };
+  const other = await models.User.findOne({ attributes: ['id'], where, transaction });
+  if (other !== null) addFault(faults, 'email', messages.taken);
+  return faults;
 }
 
 /**

@@ -46,10 +46,13 @@ test.serial('a project of its own tests against the package', async (t) => {
   const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as object;
   t.like(manifest, {
     exports: {
-      './testing': { types: './lib/testing/index.d.ts', default: './lib/testing/index.js' },
+      './testing': { types: './lib/testing/index.d.ts', default: './lib/testing/door.js' },
     },
+    bin: { postern: './lib/postern.js' },
     scripts: { install: 'node dataplane/native/build.js' },
   });
+  // Whoever installs the package gets no reporter of installations.
+  t.notRegex(JSON.stringify(manifest), /swagger-ui-dist|scarf/);
   const names = readdirSync(home, { recursive: true, encoding: 'utf8' });
   t.deepEqual(
     names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')),
@@ -87,6 +90,11 @@ test.serial('a project of its own tests against the package', async (t) => {
   writeFileSync(join(folder, 'use.ts'), PROGRAM);
   const { stdout } = await exec(process.execPath, ['use.ts'], { cwd: folder });
   t.is(stdout.trim(), 'HELLO { rule_drop: 1 } 200');
+  const version = await exec(process.execPath, [join(home, 'lib/postern.js'), '--version']);
+  t.regex(version.stdout, /^postern \d/);
+  // /docs reads its own files where the package of Swagger UI is not there.
+  t.true(names.includes('lib/api/swagger-ui/swagger-ui-bundle.js'));
+  t.true(names.includes('lib/api/swagger-ui/LICENSE'));
 });
 
 test('a project that is linked to the repository runs the sources as they are', async (t) => {

@@ -1,0 +1,171 @@
+// The commands of users and rules: they make what the API makes, judged by the same functions.
+
+import { randomBytes } from 'node:crypto';
+import {
+  type Database,
+  emailKey,
+  lockScopes,
+  readRules,
+  readUsers,
+  type UserRow,
+  writeTransaction,
+} from '../models/index.ts';
+import { isUuid } from './api/fields.ts';
+import { type Faults, isFaultless } from './api/judge.ts';
+import { judgeNewRules, judgeRule, newRule, showRule } from './api/v0/rules.ts';
+import { judgeEmailTaken, judgeUser, showUser, userChanges } from './api/v0/users.ts';
+import { noUser } from './auth/accounts.ts';
+import type { Command, CommandName } from './cli.ts';
+import { commandLine } from './command-line.ts';
+import type { Outcome } from './commands.ts';
+import { faultsInWords } from './fault-words.ts';
+import { table } from './text-table.ts';
+
+type Run = (
+  database: Database,
+  command: Command,
+  readStdin: () => Promise<string>,
+) => Promise<Outcome>;
+
+/** The commands. */
+export const recordCommands: Partial<Record<CommandName, Run>> = {
+  'user create': createUser,
+  'user list': listUsers,
+  'user set-password': setPassword,
+  'rule list': listRules,
+  'rule create': createRule,
+  'rule delete': deleteRule,
+};
+
+// ---- users -------------------------------------------------------------------------------------
+
+async function createUser(
+  database: Database,
+  { options }: Command,
+  readStdin: () => Promise<string>,
+): Promise<Outcome> {
+  const { email = '', role, passwordStdin, noPassword } = options;
+  const password = noPassword ? null : await passwordOf(passwordStdin, readStdin);
+  const fields = { email, ...(role === undefined ? {} : { role }), ...typedTwice(password) };
+  const input = judgeUser(fields, 'create');
+  const changes = await userChanges(input);
+  const { result: user } = await writeTransaction(database, async (transaction) => {
+    refuse(await judgeEmailTaken(database, input, null, transaction));
+    return database.models.User.create({ email: '', ...changes }, { transaction });
+  });
+  const shown = password === null || passwordStdin ? {} : { password };
+  return {
+    text: shown.password ?? `${user.email} is made, ${user.role}.`,
+    data: { ...showUser(user), ...shown },
+  };
+}
+
+async function listUsers(database: Database): Promise<Outcome> {
+  const users = await readUsers(database);
+  const rows = users.map((user) => [
+    user.id,
+    user.email,
+    user.role,
+    user.disabled_at === null ? 'enabled' : 'disabled',
+    user.last_signed_in_at?.toISOString() ?? 'never signed in',
+  ]);
+  return {
+    text: table(['id', 'e-mail', 'role', 'state', 'last sign-in'], rows),
+    data: users.map(showUser),
+  };
+}
+
+async function setPassword(
+  database: Database,
+  { options: { email = '', passwordStdin } }: Command,
+  readStdin: () => Promise<string>,
+): Promise<Outcome> {
+  const password = await passwordOf(passwordStdin, readStdin);
+  const input = judgeUser(typedTwice(password), 'update');
+  const changes = await userChanges(input);
+  refuse(input.faults);
+  await writeTransaction(database, async (transaction) => {
+    const where = { email_key: emailKey(email.trim()) };
+    const user = await database.models.User.findOne({ where, transaction, lock: true });
+    if (user === null) throw noUser(email);
+    await user.update(changes, { transaction });
+  });
+  return passwordStdin
+    ? { text: `${email} has a new password.`, data: { email } }
+    : { text: password, data: { email, password } };
+}
+
+/** What was piped in without its last line break, or a password that is made up. */
+async function passwordOf(isPiped: boolean, readStdin: () => Promise<string>): Promise<string> {
+  return isPiped
+    ? (await readStdin()).replace(/\r?\n$/, '')
+    : randomBytes(15).toString('base64url');
+}
+
+/** A password as the API takes it; an empty one would mean none there. */
+function typedTwice(password: string | null): object {
+  if (password === '') throw new Error('standard input held no password');
+  return password === null ? {} : { password, password_confirmation: password };
+}
+
+// ---- rules -------------------------------------------------------------------------------------
+
+async function listRules(database: Database, { options: { email } }: Command): Promise<Outcome> {
+  const owner = email === undefined ? null : await findOwner(database, email);
+  const rules = await readRules(database, owner === null ? {} : { userId: owner.id });
+  const users = owner === null ? await readUsers(database) : [owner];
+  const emails = new Map(users.map((user) => [user.id, user.email]));
+  const rows = rules.map((rule) => {
+    const { port_type: type, port_start: start, port_end: end } = rule;
+    const range = start === end ? `${start}` : `${start} - ${end}`;
+    const ports = type === null ? 'all' : `${type} ${range}`;
+    const whose = rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? rule.user_id);
+    return [rule.id, rule.action, rule.destination, ports, whose];
+  });
+  return {
+    text: table(['id', 'action', 'destination', 'traffic', 'whose'], rows),
+    data: rules.map(showRule),
+  };
+}
+
+async function createRule(database: Database, { options }: Command): Promise<Outcome> {
+  const { destination, action, portType, portRange, email } = options;
+  const owner = email === undefined ? null : await findOwner(database, email);
+  const fields = {
+    destination,
+    ...(action === undefined ? {} : { action }),
+    ...(portType === undefined ? {} : { port_type: portType }),
+    ...(portRange === undefined ? {} : { port_range: portRange }),
+    user_id: owner?.id ?? null,
+  };
+  const { result: rule } = await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: owner === null });
+    const input = newRule(judgeRule(fields, 'create'));
+    const [judged] = await judgeNewRules(database, [input], transaction);
+    if (judged === undefined) throw new Error('the rule was not judged');
+    refuse(judged.faults);
+    return database.models.Rule.create(judged.row, { transaction, validate: false });
+  });
+  return { text: rule.id, data: showRule(rule) };
+}
+
+async function deleteRule(database: Database, { options: { id = '' } }: Command): Promise<Outcome> {
+  await writeTransaction(database, async (transaction) => {
+    const rule = isUuid(id)
+      ? await database.models.Rule.findByPk(id.toLowerCase(), { transaction, lock: true })
+      : null;
+    if (rule === null) throw new Error(`there is no rule ${id}; see: ${commandLine('rule list')}`);
+    await rule.destroy({ transaction });
+  });
+  return { text: `${id} is removed.`, data: { id, removed: true } };
+}
+
+async function findOwner(database: Database, email: string): Promise<UserRow> {
+  const [user] = await readUsers(database, { emailKey: emailKey(email.trim()) });
+  if (user === undefined) throw noUser(email);
+  return user;
+}
+
+function refuse(faults: Faults): void {
+  if (!isFaultless(faults)) throw new Error(faultsInWords(faults));
+}

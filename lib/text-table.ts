@@ -1,0 +1,22 @@
+// Tables for a terminal: a line of labels, then a line for each row, in columns.
+
+/** Spaces between columns. */
+const GAP = 2;
+
+/** Rows under their labels. A cell is anybody's text, and a terminal obeys what it is told. */
+export function table(labels: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [labels.map((label) => label.toUpperCase()), ...rows].map((cells) =>
+    cells.map((cell) => cell.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ')),
+  );
+  const widths = labels.map((_, column) =>
+    lines.reduce((widest, cells) => Math.max(widest, (cells[column] ?? '').length), 0),
+  );
+  return lines
+    .map((cells) =>
+      cells
+        .map((cell, column) => cell.padEnd((widths[column] ?? 0) + GAP))
+        .join('')
+        .trimEnd(),
+    )
+    .join('\n');
+}

@@ -1,0 +1,36 @@
+// A Node that is too old is told so in one sentence, by code that an old Node can read.
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import process from 'node:process';
+import test from 'ava';
+import { oldNodeFault } from '../../lib/node-version.js';
+
+const LIB = resolve(import.meta.dirname, '../../lib');
+
+test('the least version is that of package.json', (t) => {
+  const { engines } = JSON.parse(readFileSync(resolve(LIB, '../package.json'), 'utf8')) as {
+    engines: { node: string };
+  };
+  t.is(engines.node, '>=24.12');
+  for (const old of ['18.20.0', '20.20.2', '22.22.0', '24.11.1', '24.0.0'])
+    t.regex(oldNodeFault(old) ?? '', /^Postern needs Node 24\.12 or newer; this is Node \d/);
+  for (const good of ['24.12.0', '24.21.0', '25.0.0', '26.1.0']) t.is(oldNodeFault(good), null);
+});
+
+test('the command reads nothing newer before it knows', (t) => {
+  const source = readFileSync(resolve(LIB, 'postern.js'), 'utf8');
+  const imported = [...source.matchAll(/^import .* from '(.*)';$/gm)].map(([, name]) => name);
+  t.deepEqual(imported, ['node:fs', 'node:process', './node-version.js']);
+});
+
+test('the command runs from any folder', (t) => {
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    [resolve(LIB, 'postern.js'), '--version'],
+    { cwd: '/', encoding: 'utf8' },
+  );
+  t.is(status, 0);
+  t.regex(stdout, /^postern \d/);
+});
