@@ -142,6 +142,18 @@ export const ELSEWHERE_DOUBT_MS = REJECT_AFTER_TIME_MS + UDP_FLOW_MS;
 export const ICMP_FLOW_MS = 30_000;
 /** How long later fragments may follow their first one (the kernel's reassembly). */
 export const FRAGMENTED_MS = 30_000;
+/**
+ * What one peer's fragmented datagrams may take of the kernel's memory while they are not complete:
+ * a sixteenth of what the kernel has for all senders (net.ipv4.ipfrag_high_thresh, and the same for
+ * IPv6). A fragment costs the kernel its bytes and about so many more.
+ */
+export const UNFINISHED_BYTES_PER_PEER = 256 * 1024;
+export const UNFINISHED_BYTES_PER_FRAGMENT = 1_024;
+/** Unfinished datagrams that are watched, of all peers; a power of two. */
+export const MAX_UNFINISHED = 4_096;
+/** How long the kernel keeps one (net.ipv4.ipfrag_time, 30 s; IPv6 60 s), and one second more. */
+export const UNFINISHED_MS_V4 = 31_000;
+export const UNFINISHED_MS_V6 = 61_000;
 /** Flows that are looked at for their end with each batch, and with each new flow. */
 export const FLOWS_SWEPT_PER_BATCH = 64;
 export const FLOWS_SWEPT_PER_FLOW = 4;

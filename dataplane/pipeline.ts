@@ -2,7 +2,7 @@
 // verdicts, datagrams, deadlines and statistics come out. It only orders the steps, and is short
 // enough to be their documentation:
 //
-//     inbound   classify -> open -> accept -> sanity -> source -> filter -> TUN or peer
+//     inbound   classify -> open -> accept -> sanity -> form -> filter -> TUN or peer
 //     outbound  destination -> peer -> source -> its flow -> seal, or stage and begin a handshake
 
 import {
@@ -35,6 +35,7 @@ import type { Change } from './diff.ts';
 import { Filter } from './filter/filter.ts';
 import { FlowTable } from './filter/flow-table.ts';
 import { NO_PEER, Tracker } from './filter/tracker.ts';
+import { UnfinishedDatagrams } from './filter/unfinished.ts';
 import type { Identity, Random } from './noise/handshake.ts';
 import { Pace } from './pace.ts';
 import { reasonNames, reasons } from './reasons.ts';
@@ -49,7 +50,8 @@ import {
   turnIntoEchoReply,
   turnIntoTooBig,
 } from './wire/icmp.ts';
-import { InnerPacket, parseInner, takeHop } from './wire/ip.ts';
+import { InnerPacket, parseInner, takeHop, WHOLE } from './wire/ip.ts';
+import { findMalformed } from './wire/malformed.ts';
 import { clampSegmentSize, isHandshake } from './wire/tcp.ts';
 import { hasPartialChecksum, segmentBytes, VIRTIO_HEADER_BYTES } from './wire/virtio.ts';
 import type { Peer } from './wireguard/peer.ts';
@@ -88,6 +90,7 @@ export class Pipeline {
   readonly #receiver: Receiver;
   readonly #filter: Filter;
   readonly #tracker: Tracker;
+  readonly #unfinished: UnfinishedDatagrams;
   readonly #sanity: Sanity;
   readonly #packet = new InnerPacket();
   /** By peer slot: the largest packet that it takes. */
@@ -120,6 +123,7 @@ export class Pipeline {
     this.#sampling = new Sampling(this.#tunnel, this.#filter);
     const flows = new FlowTable({ random, capacity: options.flows ?? MAX_FLOWS });
     this.#tracker = new Tracker(this.#filter, random, flows);
+    this.#unfinished = new UnfinishedDatagrams(random, MAX_PEERS);
     this.#sanity = new Sanity(options, this.#tunnel.allowedIps);
     this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
   }
@@ -160,6 +164,8 @@ export class Pipeline {
     batch.descriptors[at + LENGTH] = packet.length;
     const insane = this.#sanity.inward(packet, from);
     if (insane !== reasons.none) return insane;
+    const malformed = findMalformed(batch.view, offset, packet);
+    if (malformed !== reasons.none) return malformed;
     const place = this.#sanity.placeOf(packet);
     if (place === PLACE_OUTSIDE) return this.#toTun(batch, i, from);
     if (place === PLACE_GATEWAY) return this.#toGateway(batch, i, from, now);
@@ -170,6 +176,12 @@ export class Pipeline {
     const refused = this.#judge(batch, i, from, null);
     if (refused !== reasons.none) return refused;
     if (!this.#options.hasTun) return reasons.no_tun;
+    const packet = this.#packet;
+    if (packet.fragment !== WHOLE) {
+      const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
+      const untaken = this.#unfinished.take(batch.view, offset, packet, from.slot);
+      if (untaken !== reasons.none) return untaken;
+    }
     this.#writeToTun(batch, i);
     return reasons.none;
   }
@@ -333,6 +345,7 @@ export class Pipeline {
 
   #begin(now: number, wallMs: number): void {
     this.#tracker.begin(now, wallMs);
+    this.#unfinished.begin(now);
     this.#tunnel.wallMs = wallMs;
     this.#hasTunWork = false;
     this.#hasSealWork = false;

@@ -44,7 +44,16 @@ const names = [
   'inner_own_endpoint',
   'inner_source_not_allowed',
   'inner_headers_unparsable',
+  // What no honest sender makes, and no kernel translates.
+  'inner_tcp_malformed',
+  'inner_udp_malformed',
+  'inner_icmp_malformed',
   'inner_fragment_unsafe',
+  // Fragments for the TUN: one that no kernel takes, more than a peer's share of what the kernel
+  // keeps of datagrams that are not complete, and more datagrams than can be watched.
+  'inner_fragment_malformed',
+  'inner_fragments_share',
+  'inner_fragments_full',
   'hop_limit_exceeded',
   'packet_too_big',
   'rule_drop',

@@ -1,17 +1,22 @@
 // Inner packets: parsing never throws, never reads outside, and what it accepts lies inside.
 
 import { strict as assert } from 'node:assert';
+import { UnfinishedDatagrams } from '../../../dataplane/filter/unfinished.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
 import { isEchoRequest, turnIntoEchoReply } from '../../../dataplane/wire/icmp.ts';
-import { InnerPacket, parseInner, takeHop } from '../../../dataplane/wire/ip.ts';
+import { InnerPacket, parseInner, takeHop, WHOLE } from '../../../dataplane/wire/ip.ts';
+import { findMalformed } from '../../../dataplane/wire/malformed.ts';
 import {
   hasReservedDestination,
   hasReservedSource,
   isBoundForMetadata,
 } from '../../../dataplane/wire/ranges.ts';
+import { seededRandom } from '../../support/simulation.ts';
 import { ChoiceReader } from '../reader.ts';
 
 const packet = new InnerPacket();
+const unfinished = new UnfinishedDatagrams(seededRandom(1), 1);
+let now = 0;
 
 /** The first byte says how many more are there than the arena holds of the packet. */
 export function inner(input: Uint8Array): void {
@@ -33,6 +38,13 @@ export function inner(input: Uint8Array): void {
   hasReservedSource(packet);
   hasReservedDestination(packet);
   isBoundForMetadata(packet);
+  findMalformed(view, offset, packet);
+  if (packet.fragment !== WHOLE) {
+    // Time passes, so that what one input leaves does not refuse the next one.
+    unfinished.begin((now += 61_000));
+    const taken = unfinished.take(view, offset, packet, 0);
+    assert([reasons.none, reasons.inner_fragment_malformed].includes(taken));
+  }
   if (isEchoRequest(view, offset, packet)) turnIntoEchoReply(view, offset, packet);
   takeHop(view, offset, packet);
   assert.deepEqual(arena.subarray(0, offset), before.subarray(0, offset));

@@ -1,0 +1,227 @@
+// Fragmented datagrams on their way through the TUN that are not complete yet. The kernel puts
+// them together to translate their addresses, and has 4 MB for all senders, for 30 s (IPv6: 60 s)
+// each. So each peer has a share, and what does not fit is refused: one that never finishes its
+// datagrams takes nothing from the others. A fixed number of records; nothing is allocated.
+//
+// A datagram counts as complete only when that is certain, because a sender could pretend
+// otherwise to get more than its share: its parts, in the order of a sender or backwards or with
+// one gap at a time, cover it from beginning to end, and the kernel takes each of them. All else
+// counts until the kernel gives it up.
+
+import {
+  MAX_UNFINISHED,
+  UNFINISHED_BYTES_PER_FRAGMENT,
+  UNFINISHED_BYTES_PER_PEER,
+  UNFINISHED_MS_V4,
+  UNFINISHED_MS_V6,
+} from '../constants.ts';
+import type { Random } from '../noise/handshake.ts';
+import { reasons } from '../reasons.ts';
+import { type InnerPacket, LATER_FRAGMENT } from '../wire/ip.ts';
+import { Chains } from './chains.ts';
+
+/** Words of a record. */
+const RECORD_WORDS = 18;
+const SLOT = 0;
+const VERSION = 1;
+const PROTOCOL = 2;
+const IDENTIFICATION = 3;
+const DESTINATION = 4;
+/** Bytes that the peer is charged for it. */
+const CHARGE = 8;
+/** The parts that came, in bytes: from 0 to HEAD, and from GAP_END to TAIL. */
+const HEAD = 9;
+const GAP_END = 10;
+const TAIL = 11;
+/** Where it ends, once that is known, else -1. */
+const END = 12;
+const LIST = 13;
+const AGE_CHAIN = 14;
+const BUCKET_CHAIN = 16;
+
+/** Lists of records by age: those of IPv4 and those of IPv6. */
+const AGE_V4 = 0;
+const AGE_V6 = 1;
+const BUCKETS = MAX_UNFINISHED;
+const DATAGRAM_BYTES_MAX = 65_535;
+const IPV4_HEADER_BYTES = 20;
+const IPV6_FRAGMENT_AT = 48;
+
+/** What is under way, by peer slot. */
+export class UnfinishedDatagrams {
+  readonly #words = new Int32Array((MAX_UNFINISHED + 1) * RECORD_WORDS);
+  readonly #deadlines = new Float64Array(MAX_UNFINISHED + 1);
+  readonly #byAge = new Chains(this.#words, RECORD_WORDS, AGE_CHAIN, 2);
+  readonly #byHash = new Chains(this.#words, RECORD_WORDS, BUCKET_CHAIN, BUCKETS);
+  /** By peer slot: what it is charged for all of its records. */
+  readonly #charges: Int32Array;
+  readonly #now = new Float64Array(1);
+  readonly #seed: number;
+  /** Free records are chained by this word of theirs. */
+  #firstFree = 0;
+  #used = 0;
+
+  constructor(random: Random, peers: number) {
+    this.#charges = new Int32Array(peers);
+    const seed = new Uint8Array(4);
+    random(seed);
+    this.#seed = new DataView(seed.buffer).getInt32(0);
+  }
+
+  /** Says what time it is until the next call. */
+  begin(now: number): void {
+    this.#now[0] = now;
+  }
+
+  /** Takes a fragment from a peer that goes to the TUN. A reason refuses it. */
+  take(view: DataView, offset: number, packet: InnerPacket, slot: number): number {
+    const start = packet.fragmentOffset * 8;
+    const bytes = packet.length - packet.fragmentedAt;
+    const more = hasMore(view, offset, packet);
+    if (bytes === 0 || (more && bytes % 8 !== 0) || start + bytes > DATAGRAM_BYTES_MAX)
+      return reasons.inner_fragment_malformed;
+    // The kernel drops it before it puts anything together, and would wait for another one.
+    if (packet.version === 4 && !isIpv4HeaderIntact(view, offset))
+      return reasons.inner_fragment_malformed;
+    this.#expire(AGE_V4);
+    this.#expire(AGE_V6);
+    const charge = bytes + UNFINISHED_BYTES_PER_FRAGMENT;
+    if (this.#charges[slot]! + charge > UNFINISHED_BYTES_PER_PEER)
+      return reasons.inner_fragments_share;
+    let record = this.#find(packet, slot);
+    if (record === 0) record = this.#add(packet, slot);
+    if (record === 0) return reasons.inner_fragments_full;
+    this.#words[record * RECORD_WORDS + CHARGE]! += charge;
+    this.#charges[slot]! += charge;
+    if (isPlain(packet)) this.#cover(record, start, start + bytes, more);
+    return reasons.none;
+  }
+
+  /** Notes a part; the datagram goes when it is complete. */
+  #cover(record: number, start: number, end: number, more: boolean): void {
+    const words = this.#words;
+    const at = record * RECORD_WORDS;
+    if (!more && words[at + END] === -1) words[at + END] = end;
+    if (start === words[at + HEAD]) words[at + HEAD] = end;
+    else if (words[at + TAIL] === 0) {
+      words[at + GAP_END] = start;
+      words[at + TAIL] = end;
+    } else if (start === words[at + TAIL]) words[at + TAIL] = end;
+    else if (end === words[at + GAP_END]) words[at + GAP_END] = start;
+    if (words[at + TAIL] !== 0 && words[at + HEAD] === words[at + GAP_END]) {
+      words[at + HEAD] = words[at + TAIL]!;
+      words[at + GAP_END] = 0;
+      words[at + TAIL] = 0;
+    }
+    if (words[at + HEAD] === words[at + END] && words[at + TAIL] === 0) this.#remove(record);
+  }
+
+  // ---- records -------------------------------------------------------------------------------
+
+  #find(packet: InnerPacket, slot: number): number {
+    const words = this.#words;
+    let record = this.#byHash.oldest(this.#bucketOf(packet, slot));
+    while (record !== 0 && !isOf(words, record * RECORD_WORDS, packet, slot))
+      record = this.#byHash.after(record);
+    return record;
+  }
+
+  /** A new record; 0 when there is no room. */
+  #add(packet: InnerPacket, slot: number): number {
+    const record = this.#take();
+    if (record === 0) return 0;
+    const words = this.#words;
+    const at = record * RECORD_WORDS;
+    const bucket = this.#bucketOf(packet, slot);
+    words[at + SLOT] = slot;
+    words[at + VERSION] = packet.version;
+    words[at + PROTOCOL] = packet.protocol;
+    words[at + IDENTIFICATION] = packet.identification;
+    words[at + DESTINATION] = packet.destination0;
+    words[at + DESTINATION + 1] = packet.destination1;
+    words[at + DESTINATION + 2] = packet.destination2;
+    words[at + DESTINATION + 3] = packet.destination3;
+    words[at + CHARGE] = 0;
+    words[at + HEAD] = 0;
+    words[at + GAP_END] = 0;
+    words[at + TAIL] = 0;
+    words[at + END] = -1;
+    words[at + LIST] = bucket;
+    this.#byHash.append(bucket, record);
+    this.#byAge.append(packet.version === 4 ? AGE_V4 : AGE_V6, record);
+    this.#deadlines[record] =
+      this.#now[0]! + (packet.version === 4 ? UNFINISHED_MS_V4 : UNFINISHED_MS_V6);
+    return record;
+  }
+
+  #take(): number {
+    const record = this.#firstFree;
+    if (record !== 0) {
+      this.#firstFree = this.#words[record * RECORD_WORDS + LIST]!;
+      return record;
+    }
+    return this.#used === MAX_UNFINISHED ? 0 : ++this.#used;
+  }
+
+  #remove(record: number): void {
+    const words = this.#words;
+    const at = record * RECORD_WORDS;
+    this.#charges[words[at + SLOT]!]! -= words[at + CHARGE]!;
+    this.#byHash.remove(words[at + LIST]!, record);
+    this.#byAge.remove(words[at + VERSION] === 4 ? AGE_V4 : AGE_V6, record);
+    words[at + LIST] = this.#firstFree;
+    this.#firstFree = record;
+  }
+
+  /** Removes what the kernel has given up; the oldest of a family end first. */
+  #expire(list: number): void {
+    for (;;) {
+      const oldest = this.#byAge.oldest(list);
+      if (oldest === 0 || this.#deadlines[oldest]! > this.#now[0]!) return;
+      this.#remove(oldest);
+    }
+  }
+
+  #bucketOf(packet: InnerPacket, slot: number): number {
+    let hash = Math.imul(slot ^ this.#seed, 0x9e3779b1) ^ packet.destination0;
+    hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) ^ packet.destination3;
+    hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) ^ packet.identification;
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+    return (hash ^ (hash >>> 16)) & (BUCKETS - 1);
+  }
+}
+
+/** A peer has one address of each family, so its slot stands for the source. */
+function isOf(words: Int32Array, at: number, packet: InnerPacket, slot: number): boolean {
+  return (
+    words[at + IDENTIFICATION] === packet.identification &&
+    words[at + SLOT] === slot &&
+    words[at + VERSION] === packet.version &&
+    (packet.version === 6 || words[at + PROTOCOL] === packet.protocol) &&
+    words[at + DESTINATION] === packet.destination0 &&
+    words[at + DESTINATION + 1] === packet.destination1 &&
+    words[at + DESTINATION + 2] === packet.destination2 &&
+    words[at + DESTINATION + 3] === packet.destination3
+  );
+}
+
+/** Whether a fragment says that more follow. A first fragment always does. */
+function hasMore(view: DataView, offset: number, packet: InnerPacket): boolean {
+  if (packet.fragment !== LATER_FRAGMENT) return true;
+  if (packet.version === 4) return (view.getUint8(offset + 6) & 0x20) !== 0;
+  return (view.getUint8(offset + packet.fragmentedAt - 5) & 1) === 1;
+}
+
+/** Without options that the kernel might refuse before it puts anything together. */
+function isPlain(packet: InnerPacket): boolean {
+  return packet.fragmentedAt === (packet.version === 4 ? IPV4_HEADER_BYTES : IPV6_FRAGMENT_AT);
+}
+
+/** RFC 791: the sum of all words of the header, the checksum among them, is all ones. */
+function isIpv4HeaderIntact(view: DataView, offset: number): boolean {
+  const bytes = (view.getUint8(offset) & 0x0f) << 2;
+  let sum = 0;
+  for (let i = 0; i < bytes; i += 2) sum += view.getUint16(offset + i);
+  sum = (sum & 0xffff) + (sum >>> 16);
+  return (sum & 0xffff) + (sum >>> 16) === 0xffff;
+}
