@@ -187,7 +187,7 @@ function decideIn(family: Family, packet: InnerPacket): number {
   const node = table.nodes[interval]!;
   if (node === -1) return NO_MATCH;
   const { protocol } = packet;
-  if (table.portNodes[node] !== -1 && (protocol === PROTOCOL_TCP || protocol === PROTOCOL_UDP)) {
+  if (table.portNodes[node] !== -1 && mayHavePorts(packet)) {
     if (packet.fragment === LATER_FRAGMENT) return UNSAFE_FRAGMENT;
     const isTcp = protocol === PROTOCOL_TCP;
     const port = packet.destinationPort;
@@ -200,6 +200,12 @@ function decideIn(family: Family, packet: InnerPacket): number {
   if (accepted !== -1) return accepted << 1;
   const dropped = table.drops[node]!;
   return dropped !== -1 ? (dropped << 1) | 1 : NO_MATCH;
+}
+
+/** A later IPv6 fragment says nothing reliable of its protocol (RFC 8200, 4.5). */
+function mayHavePorts({ protocol, version, fragment }: InnerPacket): boolean {
+  if (protocol === PROTOCOL_TCP || protocol === PROTOCOL_UDP) return true;
+  return version === 6 && fragment === LATER_FRAGMENT;
 }
 
 /** The rule of one kind whose ports hold `port`, in a node or in those around it. */

@@ -1,6 +1,10 @@
-// The verdicts on first fragments, for the later ones that show no ports. A fixed number of places,
-// four for each datagram to choose from; the one that would end first gives way. Only datagrams
-// from peers are kept: what comes from the TUN is not judged.
+// The verdicts on first fragments, for the later ones that show no ports. A fixed number of
+// places, four for each datagram to choose from; the one that would end first gives way. Only
+// datagrams from peers are kept: what comes from the TUN is not judged.
+//
+// Fragments belong together as their receiver sees it: over IPv4 by the protocol too (RFC 791),
+// over IPv6 by addresses and identification alone. There a later fragment may name any next
+// header; the one in the first fragment counts (RFC 8200, 4.5), and what stands behind it.
 
 import { FRAGMENTED_MS, MAX_FRAGMENTED } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
@@ -105,7 +109,7 @@ export class FragmentTable {
   /** Fills in what the rules would judge of the first fragment that `later` follows. */
   describe(place: number, first: InnerPacket, later: InnerPacket): void {
     first.version = later.version;
-    first.protocol = later.protocol;
+    first.protocol = this.#words[place * PLACE_WORDS + KIND]! & 0xff;
     first.fragment = FIRST_FRAGMENT;
     first.destination0 = later.destination0;
     first.destination1 = later.destination1;
@@ -126,7 +130,7 @@ export class FragmentTable {
     const words = this.#words;
     return (
       words[at + IDENTIFICATION] === packet.identification &&
-      words[at + KIND] === ((packet.version << 8) | packet.protocol) &&
+      isOneDatagram(words[at + KIND]!, packet) &&
       words[at + SOURCE] === packet.source0 &&
       words[at + SOURCE + 1] === packet.source1 &&
       words[at + SOURCE + 2] === packet.source2 &&
@@ -154,6 +158,11 @@ export class FragmentTable {
     hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
     return ((hash ^ (hash >>> 16)) & (MAX_FRAGMENTED / WAYS - 1)) * WAYS;
   }
+}
+
+function isOneDatagram(kind: number, packet: InnerPacket): boolean {
+  if (kind >> 8 !== packet.version) return false;
+  return packet.version === 6 || (kind & 0xff) === packet.protocol;
 }
 
 /** Bytes of the upper layer that were judged. */

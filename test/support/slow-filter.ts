@@ -53,7 +53,10 @@ function covers(one: RuleConfig, packet: SlowPacket): boolean {
 /** One scope, as the law words it: accept with ports, drop with ports, accept, drop. */
 function slowScope(rules: readonly RuleConfig[], packet: SlowPacket): SlowVerdict | null {
   const covering = rules.filter((one) => covers(one, packet));
-  const hasPorts = packet.protocol === PROTOCOL_TCP || packet.protocol === PROTOCOL_UDP;
+  // What a later IPv6 fragment says of its protocol is nothing to rely on.
+  const isUnknown = packet.version === 6 && packet.fragment === LATER_FRAGMENT;
+  const hasPorts =
+    packet.protocol === PROTOCOL_TCP || packet.protocol === PROTOCOL_UDP || isUnknown;
   const withPorts = hasPorts ? covering.filter((one) => one.portType !== null) : [];
   if (withPorts.length > 0 && packet.fragment === LATER_FRAGMENT)
     return { reason: 'inner_fragment_unsafe', rules: [] };
@@ -272,7 +275,8 @@ export class SlowTracker {
   #later(packet: Described, peer: number): SlowVerdict {
     const first = this.firsts.find((one) => isSameDatagram(one.packet, packet));
     if (first === undefined) return this.#byRules(packet, peer);
-    const judgedBytes = packet.protocol === PROTOCOL_TCP ? 20 : packet.protocol === 17 ? 8 : 0;
+    const { protocol } = first.packet;
+    const judgedBytes = protocol === PROTOCOL_TCP ? 20 : protocol === PROTOCOL_UDP ? 8 : 0;
     if (packet.fragmentOffset * 8 < judgedBytes)
       return { reason: 'inner_fragment_unsafe', rules: [] };
     if (first.isJudged && first.version !== this.version) {
@@ -413,7 +417,8 @@ function isSameDatagram(a: Described, b: Described): boolean {
   return (
     a.source === b.source &&
     a.destination === b.destination &&
-    a.protocol === b.protocol &&
+    // Over IPv6 the first fragment alone says what it is.
+    (a.protocol === b.protocol || familyOf(a) === 6) &&
     a.identification === b.identification
   );
 }

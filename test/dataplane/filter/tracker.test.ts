@@ -666,18 +666,42 @@ test('a later fragment may not overwrite what was judged in the first', (t) => {
     destinationPort: 80,
     extensions: [fragmentHeader(0, true), options],
   });
-  const later = (offset: number): Uint8Array =>
-    ip({
-      ...six,
-      protocol: 6,
-      payload: new Uint8Array(24),
-      extensions: [fragmentHeader(offset, false)],
-    });
-  t.is(bench.judge(first), 'none');
-  // The protocol of a later fragment stands in its own header: that of the first one's options.
-  t.is(bench.judge(later(2)), 'inner_fragment_unsafe');
-  t.is(bench.judge(later(3)), 'inner_fragment_unsafe');
-  t.is(bench.judge(later(4)), 'none');
+  // Whether it names the first one's options, as it must, or TCP, or what there is not.
+  for (const protocol of [60, 6, 253]) {
+    const later = (offset: number): Uint8Array =>
+      ip({
+        ...six,
+        protocol,
+        payload: new Uint8Array(24),
+        extensions: [fragmentHeader(offset, false)],
+      });
+    t.is(bench.judge(first), 'none');
+    t.is(bench.judge(later(2)), 'inner_fragment_unsafe');
+    t.is(bench.judge(later(3)), 'inner_fragment_unsafe');
+    t.is(bench.judge(later(4)), 'none');
+    // After a change of the rules it is judged by what the first one was, too.
+    bench.rules('0', rule('web', 'drop', '::/0', { type: 'tcp', first: 80 }));
+    t.is(bench.judge(later(4)), 'rule_drop');
+    bench.rules('0', rule('web', 'accept', '::/0', { type: 'tcp', first: 80 }));
+  }
+});
+
+test('a later IPv6 fragment without its first hides no port behind another header', (t) => {
+  const bench = new Bench();
+  bench.rules('0', rule('web', 'drop', '::/0', { type: 'tcp', first: 80 }));
+  for (const protocol of [60, 253])
+    t.is(
+      bench.judge(
+        ip({
+          source: 'fd00::2',
+          destination: '2001:db8::1',
+          protocol,
+          payload: new Uint8Array(24),
+          extensions: [fragmentHeader(4, false)],
+        }),
+      ),
+      'inner_fragment_unsafe',
+    );
 });
 
 // ---- ICMP errors -----------------------------------------------------------------------------
@@ -951,7 +975,7 @@ type Step =
   | { type: 'error'; about: number; from: number }
   | { type: 'again'; about: number }
   | { type: 'back'; about: number }
-  | { type: 'tail'; about: number; offset: number }
+  | { type: 'tail'; about: number; offset: number; header: number }
   | { type: 'wait'; ms: number }
   | {
       type: 'rules';
@@ -983,6 +1007,8 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       type: fc.constant('tail' as const),
       about: fc.nat(6),
       offset: fc.integer({ min: 2, max: 4 }),
+      // What it says of its protocol over IPv6: the truth, its first header's options, or a lie.
+      header: fc.constantFrom(0, 60, 17),
     }),
   },
   {
@@ -1035,8 +1061,9 @@ function turned(packet: Described): Described {
 }
 
 /** A later fragment of the datagram that a packet begins. */
-function tailOf(packet: Described, fragmentOffset: number): Described {
-  return { ...packet, fragment: 'later', fragmentOffset, echo: null };
+function tailOf(packet: Described, fragmentOffset: number, header: number): Described {
+  const protocol = packet.source.includes(':') && header !== 0 ? header : packet.protocol;
+  return { ...packet, protocol, fragment: 'later', fragmentOffset, echo: null };
 }
 
 /** Both filters side by side. */
@@ -1070,7 +1097,9 @@ class Pair {
           ? null
           : this.#judge(turned(known));
       case 'tail':
-        return known?.fragment === 'first' ? this.#judge(tailOf(known, step.offset)) : null;
+        return known?.fragment === 'first'
+          ? this.#judge(tailOf(known, step.offset, step.header))
+          : null;
       case 'error':
         return known === undefined ? null : this.#judgeError(known, step.from);
       case 'wait':
