@@ -121,7 +121,8 @@ function byOpenId(t: ExecutionContext, idp: BadProvider): Part {
     t.is((await signIn()).status, 303);
     idp.bent.claims = { nonce: 'a-nonce-of-another' };
     t.is((await signIn()).status, 502);
-    idp.bent.claims = { email: 'stranger.person@example.com', email_verified: false };
+    const stranger = { sub: 'stranger-1', email: 'stranger.person@example.com' };
+    idp.bent.claims = { ...stranger, email_verified: false };
     t.is((await signIn()).status, 403);
     t.is((await signIn({ state: randomBytes(16).toString('hex') })).status, 403);
     const described = { error: 'access_denied', error_description: 'the-words-of-the-provider' };
