@@ -60,7 +60,7 @@ export async function ensureAdministrator(
     if (resetFactors) await resetSecondFactors(database, user.id, transaction);
     // Whoever is at the host gets in at once, however often somebody guessed.
     const counted = [accountOf(user.email), { kind: 'code', subject: user.id } as const];
-    await forgetAttempts(database, counted, transaction);
+    await forgetAttempts(database, counted, user.id, transaction);
     await user.update({ ...values, email: user.email }, { transaction });
     return { id: user.id, isLocalReopened };
   });
@@ -143,7 +143,7 @@ export async function takeSecondFactors(
   userId: string,
   transaction: Transaction,
 ): Promise<number> {
-  await forgetAttempts(database, [{ kind: 'code', subject: userId }], transaction);
+  await forgetAttempts(database, [{ kind: 'code', subject: userId }], userId, transaction);
   return resetSecondFactors(database, userId, transaction);
 }
 

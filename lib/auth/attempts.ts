@@ -5,15 +5,21 @@
 // are counted like those that somebody has. design.md, section 7.
 
 import { createHash } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
 import {
+  actAs,
   type AttemptKind,
   type Database,
   emailKey,
+  noteAction,
+  Op,
   type Transaction,
   UniqueConstraintError,
   writeTransaction,
 } from '../../models/index.ts';
 import { addressScope } from '../api/client-address.ts';
+import { originOf } from '../observe/audit.ts';
+import type { Services } from '../services.ts';
 
 /** Failures of an account, or with the codes of a user, after which it is enough. */
 export const ATTEMPTS_MAX = 5;
@@ -39,7 +45,11 @@ export function fromAddress(address: string | undefined): Counted {
 }
 
 /** What became of an attempt: it may go on, or it was one too many of this kind. */
-export type Taken = { readonly refusedBy: AttemptKind | null };
+export interface Taken {
+  readonly refusedBy: AttemptKind | null;
+  /** What has to wait from now on, unless this attempt is good. */
+  readonly locks: readonly AttemptKind[];
+}
 
 /** Counts an attempt; where any count is full already, none moves and the attempt is refused. */
 export async function takeAttempt(
@@ -53,7 +63,7 @@ export async function takeAttempt(
       const { result } = await writeTransaction(database, (transaction) =>
         take(database, counted, now, transaction),
       );
-      return { refusedBy: result };
+      return result;
     } catch (error) {
       if (!(error instanceof UniqueConstraintError) || run > ATTEMPTS_MAX) throw error;
     }
@@ -79,14 +89,39 @@ export async function forgiveAttempt(
   }
 }
 
+/** Tells the audit trail and the log that somebody has to wait; called where an attempt failed. */
+export async function noteLocks(
+  { database, log }: Pick<Services, 'database' | 'log'>,
+  request: Request,
+  { locks }: Taken,
+  userId: string | null,
+): Promise<void> {
+  if (locks.length === 0) return;
+  await writeTransaction(database, async (transaction) => {
+    actAs(transaction, originOf(request));
+    for (const kind of locks) {
+      const changes = { by: { to: kind }, minutes: { to: ATTEMPTS_MS / 60_000 } };
+      const recordId = userId ?? 'unknown';
+      noteAction(transaction, { action: 'lock', kind: 'user', recordId, changes });
+    }
+  });
+  const fields = { request_id: request.app.id, by: locks.join(' '), user_id: userId };
+  log.warn(fields, 'too many sign-ins failed: a wait of 15 minutes began');
+}
+
 /** Lets an account try again at once, and with it every address. */
 export async function forgetAttempts(
   database: Database,
   counted: readonly Counted[],
+  userId: string,
   transaction: Transaction,
 ): Promise<void> {
   const { SignInAttempt } = database.models;
-  await SignInAttempt.destroy({ where: { sha256: counted.map(hashOf) }, transaction });
+  const where = { sha256: counted.map(hashOf) };
+  const isLocked = { ...where, count: ATTEMPTS_MAX, expires_at: { [Op.gt]: new Date() } };
+  if ((await SignInAttempt.count({ where: isLocked, transaction })) > 0)
+    noteAction(transaction, { action: 'unlock', kind: 'user', recordId: userId });
+  await SignInAttempt.destroy({ where, transaction });
   await SignInAttempt.destroy({ where: { kind: 'address' }, transaction });
 }
 
@@ -95,7 +130,7 @@ async function take(
   counted: readonly Counted[],
   now: Date,
   transaction: Transaction,
-): Promise<AttemptKind | null> {
+): Promise<Taken> {
   const { SignInAttempt } = database.models;
   const found = [];
   const full: AttemptKind[] = [];
@@ -107,7 +142,7 @@ async function take(
   }
   // The account comes first: it says more of why somebody has to wait.
   const [refusedBy = null] = full.toSorted((a) => (a === 'address' ? 1 : -1));
-  if (refusedBy !== null) return refusedBy;
+  if (refusedBy !== null) return { refusedBy, locks: [] };
   const later = new Date(now.getTime() + ATTEMPTS_MS);
   for (const { one, row, count } of found) {
     // The last of them begins the wait.
@@ -119,7 +154,8 @@ async function take(
         { transaction },
       );
   }
-  return null;
+  const locks = found.filter(({ one, count }) => count === maxOf(one)).map(({ one }) => one.kind);
+  return { refusedBy: null, locks };
 }
 
 function maxOf({ kind }: Counted): number {

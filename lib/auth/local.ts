@@ -7,7 +7,7 @@ import type { Request } from '@hapi/hapi';
 import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../models/index.ts';
 import { originOf } from '../observe/audit.ts';
 import type { Services } from '../services.ts';
-import { accountOf, forgiveAttempt, fromAddress, takeAttempt } from './attempts.ts';
+import { accountOf, forgiveAttempt, fromAddress, noteLocks, takeAttempt } from './attempts.ts';
 import { KnownAddresses } from './known-addresses.ts';
 import { askerAt } from './password-queue.ts';
 import { DEFAULT_COST, standInHash, verifyPassword } from './passwords.ts';
@@ -28,13 +28,15 @@ export interface JudgedPassword {
 
 /** The user whose e-mail and password these are; otherwise only whether it is time to wait. */
 export async function judgePassword(
-  { database, counters, passwordCost = DEFAULT_COST }: Services,
+  services: Services,
   request: Request,
   email: string,
   password: string,
 ): Promise<JudgedPassword | 'refused' | 'wait'> {
+  const { database, counters, passwordCost = DEFAULT_COST } = services;
   const counted = [accountOf(email), fromAddress(request.app.address)];
-  const { refusedBy } = await takeAttempt(database, counted);
+  const taken = await takeAttempt(database, counted);
+  const { refusedBy } = taken;
   // That an address tried too often tells nothing about anybody, and must cost little.
   if (refusedBy === 'address') {
     counters.add('sign_ins', 'too_many_from_address');
@@ -59,6 +61,7 @@ export async function judgePassword(
   });
   if (isGood) known.add(address);
   else counters.add('sign_ins', refusedBy === null ? 'refused' : 'too_many_for_account');
+  if (!isGood) await noteLocks(services, request, taken, user?.id ?? null);
   if (isGood) return { userId: user.id, passwordHash: hash };
   // Names that nobody has are counted alike, so a wait tells nothing of anybody.
   return refusedBy === null ? 'refused' : 'wait';

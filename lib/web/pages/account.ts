@@ -8,7 +8,13 @@ import { type Faults, isFaultless } from '../../api/judge.ts';
 import { messages } from '../../api/messages.ts';
 import { judgePasswordFields } from '../../api/v0/users.ts';
 import { saveChanges } from '../../api/writes.ts';
-import { accountOf, forgiveAttempt, fromAddress, takeAttempt } from '../../auth/attempts.ts';
+import {
+  accountOf,
+  forgiveAttempt,
+  fromAddress,
+  noteLocks,
+  takeAttempt,
+} from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { actorId } from '../../auth/index.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
@@ -105,10 +111,12 @@ async function isOwnPassword(web: Web, request: Request, user: User): Promise<bo
   const { database, counters } = web.services;
   if (user.password_hash === null) return false;
   const counted = [accountOf(user.email), fromAddress(request.app.address)];
-  const { refusedBy } = await takeAttempt(database, counted);
+  const taken = await takeAttempt(database, counted);
+  const { refusedBy } = taken;
   const typed = textOf(request, 'current_password');
   if (refusedBy !== null || !(await verifyPassword(typed, user.password_hash))) {
     counters.add('sign_ins', refusedBy === null ? 'bad_own_password' : 'too_many_own_passwords');
+    await noteLocks(web.services, request, taken, user.id);
     return false;
   }
   await web.writes.run(request, {

@@ -28,7 +28,16 @@ const KINDS = [
   'second factor',
   'secret',
 ];
-const ACTIONS = ['create', 'update', 'delete', 'sign in', 'sign out', 'sign-in refused', 'lock'];
+const ACTIONS = [
+  'create',
+  'update',
+  'delete',
+  'sign in',
+  'sign out',
+  'sign-in refused',
+  'lock',
+  'unlock',
+];
 /** Records that have a page. */
 const PAGES: Readonly<Record<string, string>> = {
   user: '/users/',

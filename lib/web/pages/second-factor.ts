@@ -3,7 +3,13 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { actorId } from '../../auth/index.ts';
-import { type Counted, forgiveAttempt, fromAddress, takeAttempt } from '../../auth/attempts.ts';
+import {
+  type Counted,
+  forgiveAttempt,
+  fromAddress,
+  noteLocks,
+  takeAttempt,
+} from '../../auth/attempts.ts';
 import { spendCode } from '../../auth/second-factors.ts';
 import { completeSecondFactor } from '../../auth/sign-in.ts';
 import { textOf } from '../forms.ts';
@@ -30,7 +36,8 @@ export function codesOf(request: Request, userId: string): Counted[] {
 async function judgeStep(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const { database, counters } = web.services;
   const counted = codesOf(request, actorId(request));
-  const { refusedBy } = await takeAttempt(database, counted);
+  const taken = await takeAttempt(database, counted);
+  const { refusedBy } = taken;
   const done =
     refusedBy === null
       ? await completeSecondFactor(web, request, h, async (userId, transaction) => {
@@ -41,6 +48,7 @@ async function judgeStep(web: Web, request: Request, h: ResponseToolkit): Promis
       : null;
   if (done !== null) return done;
   counters.add('sign_ins', refusedBy === null ? 'bad_code' : 'too_many_codes');
+  await noteLocks(web.services, request, taken, actorId(request));
   return (await showStep(web, request, h, [BAD_CODE])).code(401);
 }
 

@@ -7,7 +7,7 @@ import { renderSVG } from 'uqr';
 import type { Transaction, User } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
 import { messages } from '../../api/messages.ts';
-import { forgiveAttempt, takeAttempt } from '../../auth/attempts.ts';
+import { forgiveAttempt, noteLocks, takeAttempt } from '../../auth/attempts.ts';
 import { actorId } from '../../auth/index.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import {
@@ -119,7 +119,8 @@ async function addProven(
   const { database } = web.services;
   const counted = codesOf(request, actorId(request));
   const isAsked = await hasSecondFactor(database, actorId(request));
-  const mayTry = isAsked && (await takeAttempt(database, counted)).refusedBy === null;
+  const taken = isAsked ? await takeAttempt(database, counted) : null;
+  const mayTry = taken?.refusedBy === null;
   let faults: Faults = {};
   const added = await changeFactors(web, request, h, async (user, transaction) => {
     faults = { [PRESENT_CODE]: [BAD_CODE] };
@@ -131,6 +132,8 @@ async function addProven(
     faults = { name: [TOO_MANY] };
     return addSecondFactor(database, { ...factor, userId: user.id }, transaction);
   });
+  if (added === null && taken !== null)
+    await noteLocks(web.services, request, taken, actorId(request));
   return added ?? { faults };
 }
 
@@ -164,7 +167,8 @@ async function withCode<T>(
 ): Promise<T | null> {
   const { database, counters } = web.services;
   const counted = codesOf(request, actorId(request));
-  const { refusedBy } = await takeAttempt(database, counted);
+  const taken = await takeAttempt(database, counted);
+  const { refusedBy } = taken;
   const done =
     refusedBy === null
       ? await changeFactors(web, request, h, async (user, transaction) => {
@@ -174,9 +178,10 @@ async function withCode<T>(
           return write(user, transaction);
         })
       : null;
-  if (done === null)
-    counters.add('sign_ins', refusedBy === null ? 'bad_own_code' : 'too_many_own_codes');
-  return done;
+  if (done !== null) return done;
+  counters.add('sign_ins', refusedBy === null ? 'bad_own_code' : 'too_many_own_codes');
+  await noteLocks(web.services, request, taken, actorId(request));
+  return null;
 }
 
 /**

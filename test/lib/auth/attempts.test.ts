@@ -79,7 +79,7 @@ for (const kind of databaseKinds()) {
     for (const counted of [account, other, fromAddress('192.0.2.7')])
       await takeAttempt(database, [counted], START);
     await writeTransaction(database, (transaction) =>
-      forgetAttempts(database, [account], transaction),
+      forgetAttempts(database, [account], 'id', transaction),
     );
     const left = await database.models.SignInAttempt.findAll({ raw: true });
     t.deepEqual(

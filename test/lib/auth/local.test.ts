@@ -2,6 +2,7 @@
 
 import bcrypt from 'bcrypt';
 import test from 'ava';
+import { ensureAdministrator } from '../../../lib/auth/accounts.ts';
 import { hashPassword } from '../../../lib/auth/passwords.ts';
 import { readAuditEntries, writeTransaction } from '../../../models/index.ts';
 import { databaseKinds } from '../../support/databases.ts';
@@ -146,6 +147,23 @@ for (const kind of databaseKinds()) {
     for (let n = 0; n < 9; n += 1)
       await forging(server, n).signIn('nobody@example.com', 'wrong password x');
     t.is((await forging(server, 9).signIn('ann@example.com')).status, 303);
+  });
+
+  test(`${kind}: a lock, and its end by an administrator, stand in the audit trail`, async (t) => {
+    const server = await openServer(t, kind);
+    const { database, log } = server;
+    const { id } = await addPerson(database, 'ann@example.com', { role: 'admin' });
+    for (let n = 0; n < 7; n += 1)
+      await forging(server, n).signIn('ann@example.com', 'wrong password x');
+    const entries = await readAuditEntries(database, { action: 'lock', limit: 10 });
+    t.deepEqual(
+      entries.map((entry) => [entry.record_id, entry.changes]),
+      [[id, { by: { to: 'account' }, minutes: { to: 15 } }]],
+    );
+    t.is(log.filter((line) => /a wait of 15 minutes began/.test(JSON.stringify(line))).length, 1);
+    const again = { email: 'ann@example.com', password: 'another good password' };
+    await ensureAdministrator(database, again, { cost: 4 });
+    t.is((await readAuditEntries(database, { action: 'unlock', limit: 10 })).length, 1);
   });
 
   test(`${kind}: an address rests after fifty failures, whoever it tries`, async (t) => {
