@@ -1,8 +1,9 @@
 // Backups that nobody asked for: before a database is migrated, and before a restore replaces what
 // it holds. They lie beside a SQLite file, else in DATA_DIR; the oldest give way.
 
-import { readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, executedMigrations, writeBackup } from '../../models/index.ts';
 import { databaseFile } from '../database-place.ts';
@@ -17,6 +18,9 @@ export type Occasion = 'before-upgrade' | 'before-restore';
 
 /** `before-upgrade-0006-20261121T085900.123Z.backup`: names sort by their times. */
 const NAME = /^before-(upgrade|restore)-\d{4}-(\d{8}T\d{6}\.\d{3}Z)\.backup$/;
+
+/** What a process that was killed left of one, with the process's id. */
+const PART = /^before-(?:upgrade|restore)-\d{4}-\d{8}T\d{6}\.\d{3}Z\.backup\.(\d+)\.part$/;
 
 /** One that was made. */
 export interface MadeBefore {
@@ -41,6 +45,7 @@ export async function backUpBefore(
   const path = join(folder, `${occasion}-${schema}-${time}.backup`);
   let keys: readonly string[];
   try {
+    forgetParts(folder);
     ({ keys } = await writeNewFile(path, (out) => writeBackup(database, out)));
   } catch (error) {
     throw new Error(
@@ -50,6 +55,16 @@ export async function backUpBefore(
   }
   forgetOld(folder);
   return { path, keys };
+}
+
+/** First, because they take the room that this one needs. */
+function forgetParts(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const pid = Number(PART.exec(name)?.[1] ?? 0);
+    // In a container the killed process had the id that this one has.
+    if (pid > 0 && (pid === process.pid || !existsSync(`/proc/${pid}`)))
+      rmSync(join(folder, name), { force: true });
+  }
 }
 
 function forgetOld(folder: string): void {

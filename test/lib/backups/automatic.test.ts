@@ -2,6 +2,7 @@
 
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import test from 'ava';
 import { backUpBefore, KEPT } from '../../../lib/backups/automatic.ts';
 import { restoreBackup } from '../../../models/index.ts';
@@ -40,6 +41,19 @@ test('a SQLite file elsewhere has it beside it', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const { path } = await backUpBefore('before-restore', config, database);
   t.true(path.startsWith(join(folder, 'there', 'before-restore-')));
+});
+
+test('what killed processes left is removed, and what others write is not', async (t) => {
+  const folder = scratchFolder(t);
+  const database = await openDatabase(t, 'sqlite');
+  const part = (pid: number): string =>
+    `before-upgrade-0003-20261121T085900.123Z.backup.${pid}.part`;
+  // No process has an id so high.
+  for (const name of [part(4_194_305), part(process.pid), part(process.ppid), 'mine.7.part'])
+    writeFileSync(join(folder, name), '');
+  await backUpBefore('before-upgrade', configOf({ DATABASE_URL: `sqlite:${folder}/p` }), database);
+  const left = readdirSync(folder).filter((name) => name.endsWith('.part'));
+  t.deepEqual(left.sort(), [part(process.ppid), 'mine.7.part'].sort());
 });
 
 test('the oldest give way, and nothing else does', async (t) => {
