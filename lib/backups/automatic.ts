@@ -59,6 +59,8 @@ export async function backUpBefore(
 
 /** First, because they take the room that this one needs. */
 function forgetParts(folder: string): void {
+  // The backup itself says what is wrong with it.
+  if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) {
     const pid = Number(PART.exec(name)?.[1] ?? 0);
     // In a container the killed process had the id that this one has.
