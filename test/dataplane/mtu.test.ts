@@ -376,8 +376,10 @@ for (const [name, open] of benches) {
     [null, null],
     (t, scene) => {
       const fields = { source: '10.0.0.2', destination: '10.0.0.3' };
-      const payload = concat(Uint8Array.from([3, 1, 0, 0, 0, 0, 0, 0]), counting(1_450));
-      scene.up(ip({ ...fields, protocol: 1, payload }), 0, 0);
+      const payload = counting(1_458);
+      const quoted = udp({ ...back(fields), data: counting(1_422) });
+      const error = concat(Uint8Array.from([3, 1, 0, 0, 0, 0, 0, 0]), quoted);
+      scene.up(ip({ ...fields, protocol: 1, payload: error }), 0, 0);
       scene.up(ip({ ...fields, protocol: 17, payload, fragment: 0x4005 }), 0, 0);
       t.deepEqual(scene.clients[0]!.delivered, []);
       t.deepEqual(scene.drops(), { packet_too_big: 2 });
