@@ -133,6 +133,8 @@ export class Reconciler {
   async start(): Promise<void> {
     this.#silenceBell = this.#options.database.onCommit(() => this.#ring());
     await this.#countedTurn();
+    // A start that failed elsewhere was undone meanwhile: nobody would stop the clock.
+    if (this.#stopping) return;
     this.#clock.start();
     this.#loop = this.#run();
   }

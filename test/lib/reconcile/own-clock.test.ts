@@ -125,6 +125,30 @@ for (const [what, prepare] of Object.entries(ends))
       await world.reconciler.stop();
     });
 
+test('a reconciler that is stopped while it starts leaves nothing that runs', async (t) => {
+  const { database, gateway } = await begin(t, ends['a device that expires']!).then((world) =>
+    world.reconciler.stop().then(() => world),
+  );
+  let ticks = 0;
+  const reconciler = new Reconciler({
+    database,
+    gateway,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    clockFloorMs: 0,
+    settings: { ipv4: null, ipv6: null, requireSignIn: false, gatewayId: 'test' },
+    wallMs: () => {
+      ticks += 1;
+      return Date.now();
+    },
+  });
+  const starting = reconciler.start();
+  await reconciler.stop();
+  await starting;
+  ticks = 0;
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  t.is(ticks, 0);
+});
+
 test('an end that did not reach the data plane is told again', async (t) => {
   const world = await begin(t, ends['a device that expires']!);
   const bring = takeAway(world, 'refuses');
