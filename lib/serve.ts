@@ -199,7 +199,7 @@ function startChores(
     effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
   const refreshing = startRefreshing({ ...context, settings });
   const entries = forgetEntries(database, config.auditRetentionDays, log);
-  const chores = [entries, forgetSessions(database), forgetRequests(database)];
+  const chores = [entries, forgetSessions(database), forgetRequests(context)];
   const forgetting = startHourly(chores, log);
   return {
     stop: async () => {

@@ -87,6 +87,8 @@ export interface Services {
   readonly discoveryLimits?: DiscoveryLimits;
   /** Devices that the data plane has places for; MAX_PEERS where it is left out. */
   readonly maxPeers?: number;
+  /** Sign-ins through providers that may be under way; as sign-in-room.ts says where left out. */
+  readonly maxSignIns?: number;
   /** Cost of bcrypt; 12 where it is left out. */
   readonly passwordCost?: number;
 }

@@ -130,11 +130,12 @@ export {
   beginSignInRequest,
   forgetSignInRequests,
   type NewSignInRequest,
-  SIGN_IN_REQUESTS_MAX,
   SignInRequest,
   type SignInSecrets,
+  type SignInSource,
   takeSignInRequest,
 } from './sign-in-request.ts';
+export { SIGN_IN_REQUESTS_MAX } from './sign-in-room.ts';
 export {
   type Arrival,
   readArrivals,

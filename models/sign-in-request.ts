@@ -1,5 +1,6 @@
 // The sign_in_requests table: sign-ins through a provider that began and have not ended. Any
-// gateway may get the answer, so they are rows: single use, short-lived, as many as the bound says.
+// gateway may get the answer, so they are rows: single use, short-lived, as many as sign-in-room.ts
+// lets be.
 // The key is a hash of what travels through the browser, so reading the table does not help to end
 // somebody's sign-in. Written without change rows. design.md, section 7.
 
@@ -15,12 +16,8 @@ import {
 import { encryptedJsonColumn, nullable, type TableContext } from './columns.ts';
 import type { ProviderAccount, ProviderKind } from './identity.ts';
 import type { Database } from './storage/database.ts';
+import { makeSignInRoom } from './sign-in-room.ts';
 import { rerunOnConflict } from './storage/rerun.ts';
-
-/** Sign-ins that may be under way: beyond, those that began first are forgotten. */
-export const SIGN_IN_REQUESTS_MAX = 20_000;
-/** How many of this process go in between two looks at the bound. */
-const BOUND_LOOKED_AT_EVERY = 50;
 
 /** What only the two ends of a sign-in know; each protocol has its own part. */
 export interface SignInSecrets {
@@ -53,6 +50,10 @@ export class SignInRequest extends Model<
   declare browser_sha256: string;
   /** Who was signed in already and signs in again. */
   declare user_id: CreationOptional<string | null>;
+  /** SHA-256 of the network (IPv6 /48, IPv4 /24) from which it began; null where nobody knows. */
+  declare network_sha256: CreationOptional<string | null>;
+  /** The same of the IPv6 /64 or the IPv4 address. */
+  declare scope_sha256: CreationOptional<string | null>;
   /** Encrypted in the database. */
   declare secrets: CreationOptional<SignInSecrets>;
   declare inserted_at: Date;
@@ -68,12 +69,20 @@ export function initSignInRequest({ sequelize, keyring }: TableContext): typeof 
       provider_id: { type: DataTypes.STRING(64), allowNull: false },
       browser_sha256: { type: DataTypes.CHAR(64), allowNull: false },
       user_id: nullable(DataTypes.CHAR(36)),
+      network_sha256: nullable(DataTypes.CHAR(64)),
+      scope_sha256: nullable(DataTypes.CHAR(64)),
       secrets: encryptedJsonColumn(keyring, 'sign_in_requests', 'secrets', {}),
       inserted_at: { type: DataTypes.DATE(6), allowNull: false },
       expires_at: { type: DataTypes.DATE(6), allowNull: false },
     },
     { sequelize, modelName: 'sign_in_request', tableName: 'sign_in_requests', timestamps: false },
   );
+}
+
+/** From where a sign-in begins, as hashes: an IPv6 /48 or IPv4 /24, and in it a /64 or address. */
+export interface SignInSource {
+  readonly network: string | null;
+  readonly scope: string | null;
 }
 
 /** A sign-in as it begins. */
@@ -84,6 +93,7 @@ export interface NewSignInRequest {
   providerId: string;
   browserSha256: string;
   userId: string | null;
+  source: SignInSource;
   secrets: SignInSecrets;
   now: Date;
   expiresAt: Date;
@@ -102,17 +112,14 @@ export async function beginSignInRequest(
       provider_id: request.providerId,
       browser_sha256: request.browserSha256,
       user_id: request.userId,
+      network_sha256: request.source.network,
+      scope_sha256: request.source.scope,
       secrets: request.secrets,
       inserted_at: request.now,
       expires_at: request.expiresAt,
     }),
   );
-  if (began % BOUND_LOOKED_AT_EVERY === 0) await forgetSignInRequests(database, request.now);
-  began += 1;
 }
-
-/** Sign-ins that began in this process. */
-let began = 0;
 
 /** Takes a sign-in that is to end: whoever calls first gets it, and only in time. */
 export async function takeSignInRequest(
@@ -128,25 +135,19 @@ export async function takeSignInRequest(
   return count > 0 && row.expires_at > now ? row : null;
 }
 
-/** Forgets sign-ins that came to nothing, and the earliest of too many. */
+/**
+ * Forgets sign-ins that came to nothing, and the earliest of too many; returns how many of these.
+ */
 export async function forgetSignInRequests(
   database: Database,
   now: Date,
-  max = SIGN_IN_REQUESTS_MAX,
-): Promise<void> {
+  max?: number,
+): Promise<number> {
   const { SignInRequest: table } = database.models;
   await rerunOnConflict(database, () =>
     table.destroy({ where: { expires_at: { [Op.lte]: now } } }),
   );
-  const [newestOfRest] = await table.findAll({
-    attributes: ['inserted_at'],
-    order: [['inserted_at', 'DESC']],
-    offset: max,
-    limit: 1,
-  });
-  if (newestOfRest === undefined) return;
-  const where = { inserted_at: { [Op.lte]: newestOfRest.inserted_at } };
-  await rerunOnConflict(database, () => table.destroy({ where }));
+  return makeSignInRoom(database, max);
 }
 
 function stateKey(state: string): string {

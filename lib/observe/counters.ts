@@ -16,10 +16,10 @@ export class Counters {
     refreshes: new Map(),
   };
 
-  /** Adds one; reasons are words of the code, never of a request, so there are few. */
-  add(family: CounterFamily, reason: string): void {
+  /** Adds one or more; reasons are words of the code, never of a request, so there are few. */
+  add(family: CounterFamily, reason: string, count = 1): void {
     const counts = this.#counts[family];
-    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    counts.set(reason, (counts.get(reason) ?? 0) + count);
   }
 
   /** One count; 0 for what never happened. */

@@ -16,6 +16,7 @@ import { up as deviceSwitches } from './0006-device-switches.ts';
 import { up as bootstrapClaims } from './0007-bootstrap-claims.ts';
 import { up as arrivals } from './0008-arrivals.ts';
 import { up as providerSessions } from './0009-provider-sessions.ts';
+import { up as signInSources } from './0010-sign-in-sources.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   { name: '0007-bootstrap-claims', up: bootstrapClaims },
   { name: '0008-arrivals', up: arrivals },
   { name: '0009-provider-sessions', up: providerSessions },
+  { name: '0010-sign-in-sources', up: signInSources },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -30,7 +30,7 @@ CREATE TABLE `identities` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36
 CREATE INDEX `identities_user_id` ON `identities` (`user_id`);
 CREATE TABLE `identity_tokens` (`identity_id` CHAR(36) NOT NULL PRIMARY KEY REFERENCES `identities` (`id`) ON DELETE RESTRICT, `tokens` TEXT, `version` INTEGER NOT NULL, `refresh_at` DATETIME, `claimed_by` CHAR(36), `claimed_until` DATETIME, `refreshed_at` DATETIME, `error` VARCHAR(64));
 CREATE INDEX `identity_tokens_refresh_at` ON `identity_tokens` (`refresh_at`);
-CREATE TABLE `sign_in_requests` (`id` CHAR(64) NOT NULL PRIMARY KEY, `kind` VARCHAR(8) NOT NULL, `provider_id` VARCHAR(64) NOT NULL, `browser_sha256` CHAR(64) NOT NULL, `user_id` CHAR(36), `secrets` TEXT, `inserted_at` DATETIME NOT NULL, `expires_at` DATETIME NOT NULL);
+CREATE TABLE `sign_in_requests` (`id` CHAR(64) NOT NULL PRIMARY KEY, `kind` VARCHAR(8) NOT NULL, `provider_id` VARCHAR(64) NOT NULL, `browser_sha256` CHAR(64) NOT NULL, `user_id` CHAR(36), `secrets` TEXT, `inserted_at` DATETIME NOT NULL, `expires_at` DATETIME NOT NULL, `network_sha256` CHAR(64), `scope_sha256` CHAR(64));
 CREATE INDEX `sign_in_requests_inserted_at` ON `sign_in_requests` (`inserted_at`);
 CREATE INDEX `sign_in_requests_expires_at` ON `sign_in_requests` (`expires_at`);
 CREATE TABLE `used_assertions` (`id` CHAR(64) NOT NULL PRIMARY KEY, `expires_at` DATETIME NOT NULL);
@@ -38,6 +38,7 @@ CREATE INDEX `used_assertions_expires_at` ON `used_assertions` (`expires_at`);
 CREATE TABLE `trusted_providers` (`id` CHAR(36) NOT NULL PRIMARY KEY, `kind` VARCHAR(8) NOT NULL, `provider_id` VARCHAR(64) NOT NULL, `authority` TEXT NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, UNIQUE (`kind`, `provider_id`));
 CREATE INDEX `device_statuses_gateway_id_arrived_at` ON `device_statuses` (`gateway_id`, `arrived_at`);
 CREATE INDEX `sessions_account_key` ON `sessions` (`account_key`);
+CREATE INDEX `sign_in_requests_network_sha256_scope_sha256_inserted_at` ON `sign_in_requests` (`network_sha256`, `scope_sha256`, `inserted_at`);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-first-tables', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0002-audit-entries', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
@@ -48,6 +49,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0006-device-switches', strft
 INSERT INTO migrations (name, executed_at) VALUES ('0007-bootstrap-claims', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0008-arrivals', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0009-provider-sessions', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0010-sign-in-sources', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -11,7 +11,7 @@ const refusals = {
   request_invalid: ['person', 'This sign-in is not complete. Please begin again.'],
   request_unknown: [
     'person',
-    'This sign-in took too long, was used already or began elsewhere. Please begin again.',
+    'This sign-in took too long, was used already or began elsewhere; or too many others began since. Please begin again.',
   ],
   other_browser: ['person', 'This sign-in began in another browser. Please begin again.'],
   provider_unreachable: [

@@ -1,20 +1,25 @@
 // The two ends of a sign-in through a provider: the row that is written when it begins, and taken
 // once when it ends, by the browser that began it. The same for OpenID and SAML.
 
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import {
   beginSignInRequest,
   type Database,
   forgetSignInRequests,
   type NewSignInRequest,
   type SignInRequest,
+  type SignInSource,
   takeSignInRequest,
 } from '../../../models/index.ts';
+import { addressScope, networkScope } from '../../api/client-address.ts';
 import type { Chore } from '../../hourly.ts';
+import type { Services } from '../../services.ts';
 import { newSecret } from '../browser-cookies.ts';
 import { SIGN_IN_MS } from './browser.ts';
 import { ProviderRefusal } from './refusal.ts';
 
+/** Where nobody knows from where a sign-in began. */
+const UNKNOWN: SignInSource = { network: null, scope: null };
 /** Longest state that is looked up; ours have 43 characters. */
 const STATE_CHARACTERS_MAX = 100;
 
@@ -24,6 +29,8 @@ export interface Beginner {
   readonly browserSha256: string;
   /** Who is signed in already and does it again; null otherwise. */
   readonly userId: string | null;
+  /** Left out where nobody knows the address. */
+  readonly source?: SignInSource;
   /** The page that was asked for before; a path of this gateway. */
   readonly returnTo?: string | null;
 }
@@ -33,25 +40,46 @@ export function newState(): string {
   return newSecret();
 }
 
+/** From where a sign-in begins; hashes, since they only need to be counted. */
+export function sourceOf(address: string): SignInSource {
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  return { network: sha256(networkScope(address)), scope: sha256(addressScope(address)) };
+}
+
 /** A sign-in that begins. */
 type KeptRequest = Omit<NewSignInRequest, 'now' | 'expiresAt' | keyof Beginner> & Beginner;
 
 /** Keeps a sign-in that begins, for ten minutes. */
 export async function keepRequest(
   database: Database,
-  { returnTo = null, secrets, ...request }: KeptRequest,
+  { returnTo = null, source = UNKNOWN, secrets, ...request }: KeptRequest,
 ): Promise<void> {
   const now = new Date();
   const expiresAt = new Date(now.getTime() + SIGN_IN_MS);
   const kept = returnTo === null ? secrets : { ...secrets, returnTo };
-  await beginSignInRequest(database, { ...request, secrets: kept, now, expiresAt });
+  await beginSignInRequest(database, { ...request, source, secrets: kept, now, expiresAt });
 }
 
-/** Forgets sign-ins that came to nothing. */
-export function forgetRequests(database: Database): Chore {
+/** What forgetting needs; `maxSignIns` differs in tests alone. */
+type Keeper = Pick<Services, 'database' | 'log' | 'counters' | 'maxSignIns'>;
+
+/** Forgets sign-ins that came to nothing, and the earliest of networks that have too many. */
+export async function makeRoom(keeper: Keeper): Promise<void> {
+  const { database, log, counters, maxSignIns } = keeper;
+  const forgotten = await forgetSignInRequests(database, new Date(), maxSignIns);
+  if (forgotten === 0) return;
+  counters.add('sign_ins', 'forgotten_for_others', forgotten);
+  log.warn(
+    { forgotten },
+    'too many sign-ins through identity providers are under way; the earliest of the networks that have most were forgotten',
+  );
+}
+
+/** The same as a chore. */
+export function forgetRequests(keeper: Keeper): Chore {
   return {
     failure: 'sign-ins that came to nothing were not forgotten',
-    run: () => forgetSignInRequests(database, new Date()),
+    run: () => makeRoom(keeper),
   };
 }
 

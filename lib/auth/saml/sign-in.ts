@@ -118,6 +118,7 @@ export async function consumeSaml(
     providerId: provider.id,
     browserSha256: request.browser_sha256,
     userId: request.user_id,
+    source: { network: request.network_sha256, scope: request.scope_sha256 },
     returnTo: request.secrets.returnTo ?? null,
     secrets: { proven: provenBy(provider.id, assertion) },
   });

@@ -16,7 +16,7 @@ import {
   provisionUser,
 } from '../../auth/identity/provision.ts';
 import { ProviderRefusal, type RefusalReason } from '../../auth/identity/refusal.ts';
-import type { Beginner } from '../../auth/identity/request.ts';
+import { type Beginner, makeRoom, sourceOf } from '../../auth/identity/request.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { completeSignIn, SignInRefusal } from '../../auth/sign-in.ts';
 import { originOf } from '../../observe/audit.ts';
@@ -29,6 +29,9 @@ import type { Web } from '../web.ts';
  * one address in the morning, and each sign-in takes two or three.
  */
 const STEPS = { perSecond: 10, burst: 200 };
+
+/** Sign-ins of this process that begin between two looks at how many are under way. */
+const ROOM_MADE_EVERY = 50;
 
 /** What a refusal is answered with; the words for the person are its own. */
 const codes: Readonly<Record<ProviderRefusal['fault'], ErrorCode>> = {
@@ -54,6 +57,7 @@ export class ProviderSignIn {
   readonly #web: Web;
   readonly #kind: ProviderKind;
   readonly #buckets: Buckets | null;
+  #began = 0;
 
   constructor(web: Web, kind: ProviderKind) {
     const { config } = web.services;
@@ -102,11 +106,14 @@ export class ProviderSignIn {
 
   /** Who begins: a browser, and who is signed in there already. */
   async beginner(request: Request, h: ResponseToolkit): Promise<Beginner> {
+    if (this.#began % ROOM_MADE_EVERY === 0) await makeRoom(this.#web.services);
+    this.#began += 1;
     const session = await this.#web.sessions.find(request);
     const wanted: unknown = request.query['return_to'];
     return {
       browserSha256: this.binding.begin(request, h),
       userId: session?.state === 'open' ? session.user_id : null,
+      source: sourceOf(request.app.address ?? ''),
       returnTo: localPath(wanted),
     };
   }

@@ -1,14 +1,19 @@
 // The two ends of a sign-in: taken once, by the browser that began it, at the provider where it
 // began. The same through the whole protocols: oidc/sign-in.test.ts, saml/sign-in.test.ts.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { SIGN_IN_MS } from '../../../../lib/auth/identity/browser.ts';
 import {
   forgetRequests,
   keepRequest,
+  makeRoom,
   newState,
+  sourceOf,
   takeRequest,
 } from '../../../../lib/auth/identity/request.ts';
+import { Counters } from '../../../../lib/observe/counters.ts';
+import { type LogLine, logInto } from '../../../../lib/testing/log.ts';
 import { databaseKinds, openDatabase } from '../../../support/databases.ts';
 
 const browserSha256 = 'b'.repeat(64);
@@ -49,10 +54,46 @@ for (const kind of databaseKinds()) {
 test('what came to nothing is forgotten', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   await keepRequest(database, { ...begun, state: newState(), secrets: {} });
-  await forgetRequests(database).run();
+  const keeper = { database, counters: new Counters(), log: logInto([]) };
+  await forgetRequests(keeper).run();
   t.is(await database.models.SignInRequest.count(), 1);
   const expires_at = new Date(0);
   await database.models.SignInRequest.update({ expires_at }, { where: {} });
-  await forgetRequests(database).run();
+  await forgetRequests(keeper).run();
   t.is(await database.models.SignInRequest.count(), 0);
+});
+
+test('a network is a /48 or a /24, a scope in it a /64 or an address', (t) => {
+  const same = (one: string, other: string) => {
+    const [left, right] = [sourceOf(one), sourceOf(other)];
+    return [left.network === right.network, left.scope === right.scope];
+  };
+  t.deepEqual(same('2001:db8:1:2::3', '2001:db8:1:2:4::5'), [true, true]);
+  t.deepEqual(same('2001:db8:1:2::3', '2001:db8:1:3::3'), [true, false]);
+  t.deepEqual(same('2001:db8:1::3', '2001:db8:2::3'), [false, false]);
+  t.deepEqual(same('192.0.2.1', '192.0.2.2'), [true, false]);
+  t.deepEqual(same('192.0.2.1', '::ffff:192.0.2.1'), [true, true]);
+  t.regex(String(sourceOf('192.0.2.1').scope), /^[0-9a-f]{64}$/);
+});
+
+test('what had to make room is counted and logged', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const log: LogLine[] = [];
+  const counters = new Counters();
+  const keeper = { database, counters, log: logInto(log), maxSignIns: 20 };
+  const crowd = sourceOf('192.0.2.1');
+  await keepRequest(database, { ...begun, source: crowd, state: newState(), secrets: {} });
+  await makeRoom(keeper);
+  t.deepEqual(log, []);
+  for (let i = 0; i < 4; i += 1) {
+    await keepRequest(database, { ...begun, source: crowd, state: newState(), secrets: {} });
+    await sleep(2);
+  }
+  await makeRoom(keeper);
+  t.is(counters.of('sign_ins', 'forgotten_for_others'), 3);
+  t.deepEqual(
+    log.map(({ level, fields }) => ({ level, fields })),
+    [{ level: 'warn', fields: { forgotten: 3 } }],
+  );
+  t.is(await database.models.SignInRequest.count({ where: { scope_sha256: crowd.scope } }), 2);
 });
