@@ -1,5 +1,5 @@
-// What entries ask of claims, with tokens as the well-known providers make them. The tokens' claims
-// are written down from the providers' own documentation; names and numbers are changed.
+// What entries ask of claims, with tokens in the shape that the well-known providers give them. The
+// tokens were written by hand after the known formats of these providers; none was captured from one.
 
 import test, { type ExecutionContext } from 'ava';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
