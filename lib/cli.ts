@@ -36,6 +36,8 @@ export interface Options {
   readonly online: boolean;
   /** Makes the user who is not there. */
   readonly createUser: boolean;
+  /** All people, where else one is named. */
+  readonly everyone: boolean;
 }
 
 /** What was asked for. */
@@ -208,6 +210,13 @@ const commands = {
     takes: ['id', 'json'],
     needs: ['id'],
   },
+  'provider relink': {
+    usage: '--id oidc/ID|saml/ID --email E|--everyone',
+    sentence:
+      'Lets a user, or everybody who is linked through an identity provider, be linked anew within 7 days by the next sign-in with their e-mail: for a provider that changed its issuer or NameID format. Administrators are left out.',
+    takes: ['id', 'email', 'everyone', 'json'],
+    needs: ['id'],
+  },
   'audit list': {
     usage: '[--since T] [--limit N]',
     sentence:
@@ -305,6 +314,7 @@ const optionTypes = {
   'dry-run': { type: 'boolean' },
   online: { type: 'boolean' },
   'create-user': { type: 'boolean' },
+  everyone: { type: 'boolean' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>['values'];
@@ -366,6 +376,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     dryRun: values['dry-run'] === true,
     online: values.online === true,
     createUser: values['create-user'] === true,
+    everyone: values.everyone === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, options } };
 }

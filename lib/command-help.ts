@@ -25,6 +25,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'dry-run': ['', 'Says what would be done, and leaves all rows as they are.'],
   online: ['', 'While gateways run.'],
   'create-user': ['', 'Makes the user who is not there.'],
+  everyone: ['', 'All people, instead of the one with --email.'],
   role: ['R', 'unprivileged (the default) or admin.'],
   destination: ['D', 'An address or a network: 10.0.0.0/8, 2001:db8::/32.'],
   action: ['A', 'drop (the default) or accept.'],

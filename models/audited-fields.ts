@@ -66,7 +66,7 @@ export const auditedTables: Readonly<Record<Exclude<keyof Models, Untracked>, Au
   Secret: { kind: 'secret', fields: { value: stored('value') } },
   Identity: {
     kind: 'identity',
-    fields: plain('user_id', 'kind', 'provider_id', 'issuer', 'subject'),
+    fields: plain('user_id', 'kind', 'provider_id', 'issuer', 'subject', 'relink_until'),
   },
   TrustedProvider: {
     kind: 'trusted_provider',

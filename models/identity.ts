@@ -10,7 +10,13 @@ import {
   type InferCreationAttributes,
   Model,
 } from 'sequelize';
-import { idColumn, type TableContext, timestampColumns, timestamps } from './columns.ts';
+import {
+  idColumn,
+  type TableContext,
+  timeColumn,
+  timestampColumns,
+  timestamps,
+} from './columns.ts';
 
 /** Which protocol a provider speaks; ids of providers are unique within one. */
 export type ProviderKind = 'oidc' | 'saml';
@@ -36,6 +42,8 @@ export class Identity extends Model<InferAttributes<Identity>, InferCreationAttr
   declare subject: string;
   /** See `identityKey`; unique. */
   declare account_key: string;
+  /** Until when another account may take its place; null: never. See relinking.ts. */
+  declare relink_until: CreationOptional<Date | null>;
   declare inserted_at: CreationOptional<Date>;
   declare updated_at: CreationOptional<Date>;
 }
@@ -57,6 +65,7 @@ export function initIdentity({ sequelize }: TableContext): typeof Identity {
       issuer: { type: DataTypes.TEXT, allowNull: false },
       subject: { type: DataTypes.TEXT, allowNull: false },
       account_key: { type: DataTypes.CHAR(64), allowNull: false },
+      relink_until: timeColumn(),
       ...timestampColumns(),
     },
     { sequelize, modelName: 'identity', tableName: 'identities', ...timestamps },

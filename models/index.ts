@@ -66,6 +66,15 @@ export {
   migrate,
   pendingMigrations,
 } from './migrations/index.ts';
+export {
+  findFreeLinks,
+  freeLinks,
+  type Links,
+  type LinksWanted,
+  readLinks,
+  RELINK_DAYS,
+  removeLinks,
+} from './relinking.ts';
 export { removeDevices, removeUser } from './removal.ts';
 export {
   readRivalDevices,

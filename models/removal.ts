@@ -3,6 +3,7 @@
 
 import type { Transaction } from 'sequelize';
 import type { Database } from './storage/database.ts';
+import { removeLinks } from './relinking.ts';
 import { lockScopes } from './transaction.ts';
 
 /** Deletes a user with all that is theirs; false when there is no such user. */
@@ -40,16 +41,13 @@ async function removeIdentities(
   userId: string,
   transaction: Transaction,
 ): Promise<void> {
-  const { Identity, IdentityTokens } = database.models;
-  const identities = await Identity.findAll({
+  const links = await database.models.Identity.findAll({
     attributes: ['id'],
     where: { user_id: userId },
     transaction,
     lock: true,
   });
-  const ids = identities.map(({ id }) => id);
-  await IdentityTokens.destroy({ where: { identity_id: ids }, transaction });
-  await Identity.destroy({ where: { id: ids }, transaction });
+  await removeLinks(database, links, transaction);
 }
 
 /** Deletes devices with their statuses; returns how many there were. */

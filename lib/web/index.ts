@@ -19,6 +19,7 @@ import { devicePages } from './pages/devices.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
 import { providerPages } from './pages/providers.ts';
+import { relinkPages } from './pages/relink.ts';
 import { renewalPages } from './pages/renewal.ts';
 import { rulePages } from './pages/rules.ts';
 import { samlPages } from './pages/saml-sign-in.ts';
@@ -48,6 +49,7 @@ const pageRoutes: readonly PageRoutes[] = [
   rulePages,
   settingPages,
   providerPages,
+  relinkPages,
   logoSettingPages,
   apiTokenPages,
   auditPages,

@@ -17,6 +17,7 @@ import { up as bootstrapClaims } from './0007-bootstrap-claims.ts';
 import { up as arrivals } from './0008-arrivals.ts';
 import { up as providerSessions } from './0009-provider-sessions.ts';
 import { up as signInSources } from './0010-sign-in-sources.ts';
+import { up as relinking } from './0011-relinking.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
   { name: '0008-arrivals', up: arrivals },
   { name: '0009-provider-sessions', up: providerSessions },
   { name: '0010-sign-in-sources', up: signInSources },
+  { name: '0011-relinking', up: relinking },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -26,7 +26,7 @@ CREATE INDEX `second_factors_user_id_inserted_at` ON `second_factors` (`user_id`
 CREATE TABLE `recovery_codes` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `sha256` CHAR(64) NOT NULL, UNIQUE (`user_id`, `sha256`));
 CREATE TABLE `sign_in_attempts` (`sha256` CHAR(64) NOT NULL PRIMARY KEY, `kind` VARCHAR(16) NOT NULL, `count` INTEGER NOT NULL, `expires_at` DATETIME NOT NULL);
 CREATE INDEX `sign_in_attempts_expires_at` ON `sign_in_attempts` (`expires_at`);
-CREATE TABLE `identities` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `kind` VARCHAR(8) NOT NULL, `provider_id` VARCHAR(64) NOT NULL, `issuer` TEXT NOT NULL, `subject` TEXT NOT NULL, `account_key` CHAR(64) NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, UNIQUE (`account_key`));
+CREATE TABLE `identities` (`id` CHAR(36) NOT NULL PRIMARY KEY, `user_id` CHAR(36) NOT NULL REFERENCES `users` (`id`) ON DELETE RESTRICT, `kind` VARCHAR(8) NOT NULL, `provider_id` VARCHAR(64) NOT NULL, `issuer` TEXT NOT NULL, `subject` TEXT NOT NULL, `account_key` CHAR(64) NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL, `relink_until` DATETIME, UNIQUE (`account_key`));
 CREATE INDEX `identities_user_id` ON `identities` (`user_id`);
 CREATE TABLE `identity_tokens` (`identity_id` CHAR(36) NOT NULL PRIMARY KEY REFERENCES `identities` (`id`) ON DELETE RESTRICT, `tokens` TEXT, `version` INTEGER NOT NULL, `refresh_at` DATETIME, `claimed_by` CHAR(36), `claimed_until` DATETIME, `refreshed_at` DATETIME, `error` VARCHAR(64));
 CREATE INDEX `identity_tokens_refresh_at` ON `identity_tokens` (`refresh_at`);
@@ -50,6 +50,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0007-bootstrap-claims', strf
 INSERT INTO migrations (name, executed_at) VALUES ('0008-arrivals', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0009-provider-sessions', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0010-sign-in-sources', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0011-relinking', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -15,6 +15,7 @@ test('nothing means serve', (t) => {
         resetMfa: false,
         replace: false,
         dryRun: false,
+        everyone: false,
         online: false,
         createUser: false,
         noPassword: false,

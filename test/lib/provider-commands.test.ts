@@ -9,7 +9,7 @@ import {
   readAuditEntries,
   readOrCreateConfiguration,
 } from '../../models/index.ts';
-import { write } from '../models/fixtures.ts';
+import { addIdentity, addUser, write } from '../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { samlMetadata } from '../support/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../support/providers.ts';
@@ -22,7 +22,7 @@ async function runLine(database: Database, line: string): Promise<Outcome> {
   return run(database, parsed.command, async () => '', {});
 }
 
-for (const kind of databaseKinds())
+for (const kind of databaseKinds()) {
   test(`${kind}: providers are listed, trusted, and no longer trusted`, async (t) => {
     const database = await openDatabase(t, kind);
     t.is((await runLine(database, 'provider list')).text, '');
@@ -63,3 +63,41 @@ for (const kind of databaseKinds())
       message: /cannot be read/,
     });
   });
+
+  test(`${kind}: one user or everybody is linked anew, administrators never`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await readOrCreateConfiguration(database);
+    const lists = { openid_connect_providers: [oidcEntry()] };
+    await write(database, (transaction) =>
+      database.models.Configuration.update(lists, { where: { id }, transaction }),
+    );
+    const user = await addUser(database, { email: 'Ann@example.com' });
+    const admin = await addUser(database, { email: 'boss@example.com', role: 'admin' });
+    await addUser(database, { email: 'free@example.com' });
+    const link = await addIdentity(database, user);
+    for (const one of [user, admin]) await addIdentity(database, one);
+    const relink = (rest: string) => runLine(database, `provider relink --id ${rest}`);
+    const faults = [
+      ['oidc/none --everyone', /there is no identity provider oidc\/none/],
+      ['oidc/okta', /say who: --email E for one user, or --everyone/],
+      ['oidc/okta --everyone --email ann@example.com', /say who/],
+      ['oidc/okta --email nobody@example.com', /there is no user nobody@example.com/],
+      ['oidc/okta --email free@example.com', /free@example.com is not linked through/],
+      ['oidc/okta --email boss@example.com', /boss@example.com is an administrator/],
+    ] as const;
+    for (const [rest, message] of faults) await t.throwsAsync(relink(rest), { message }, rest);
+    await link.reload();
+    t.is(link.relink_until, null);
+    const one = await relink('oidc/okta --email ann@example.com');
+    await link.reload();
+    const until = link.relink_until?.toISOString();
+    t.deepEqual(one.data, { id: 'oidc/okta', users: 1, administrators: 0, until });
+    t.true(one.text.startsWith('1 user may be linked anew'), one.text);
+    const all = await relink('oidc/okta --everyone');
+    t.like(all.data, { users: 1, administrators: 1 });
+    t.regex(all.text, /1 administrator is left out/);
+    const [entry] = await readAuditEntries(database, { limit: 1 });
+    t.is(entry?.kind, 'identity');
+    t.deepEqual(Object.keys(entry?.changes ?? {}), ['relink_until']);
+  });
+}

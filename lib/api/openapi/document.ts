@@ -6,6 +6,7 @@ import { configurationFields } from '../v0/configuration.ts';
 import { deviceFields, deviceFilters } from '../v0/devices.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
 import { ruleFields, ruleFilters } from '../v0/rules.ts';
+import { relinkFields } from '../v0/relinking.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
 import { userFields, userFilters } from '../v0/users.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
@@ -64,6 +65,13 @@ const trustedProviders: Described = {
   fields: trustedProviderFields,
 };
 
+const relinking: Described = {
+  ...configuration,
+  wrapper: 'relink',
+  title: 'Relink',
+  fields: relinkFields,
+};
+
 const description = [
   'Administers a gateway: users, their devices, the rules that packets obey, one configuration.',
   "Every request carries `Authorization: Bearer <token>` with an administrator's API token.",
@@ -93,7 +101,7 @@ export function openApiDocument(outside: string): Json {
       ...collectionPaths(rules),
       ...ruleCounterPaths(rules),
       ...configurationPaths(configuration),
-      ...trustedProviderPaths(trustedProviders),
+      ...trustedProviderPaths(trustedProviders, relinking),
       ...documentPath,
     },
     components: {
@@ -106,6 +114,8 @@ export function openApiDocument(outside: string): Json {
         ConfigurationUpdate: requestSchema(configurationFields, 'update'),
         TrustedProvider: answerSchema(trustedProviderFields),
         TrustedProviderUpdate: requestSchema(trustedProviderFields, 'update'),
+        Relink: answerSchema(relinkFields),
+        RelinkUpdate: requestSchema(relinkFields, 'update'),
         ...errorSchemas,
       },
       headers,

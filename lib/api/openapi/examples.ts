@@ -28,6 +28,7 @@ export const examples: Readonly<Record<string, { create?: object; update: object
     update: { port_range: '443' },
   },
   trusted_provider: { update: { trusted: true } },
+  relink: { update: { everyone: true } },
   configuration: {
     update: { default_client_dns: ['9.9.9.9'], vpn_session_duration: 86_400 },
   },

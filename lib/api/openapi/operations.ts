@@ -110,8 +110,8 @@ export function configurationPaths(described: Described): Json {
   };
 }
 
-/** The paths of the marks of identity providers. */
-export function trustedProviderPaths(described: Described): Json {
+/** The paths of the marks of identity providers, and of linking people anew through one. */
+export function trustedProviderPaths(described: Described, relinking: Described): Json {
   const inPath = (name: string, schema: Json): Json => ({
     name,
     in: 'path',
@@ -119,6 +119,10 @@ export function trustedProviderPaths(described: Described): Json {
     description: `The ${name} of the entry.`,
     schema,
   });
+  const parameters = [
+    inPath('kind', { type: 'string', enum: ['oidc', 'saml'] }),
+    inPath('id', { type: 'string', minLength: 1 }),
+  ];
   const update = (method: Method): Json =>
     operation(described, `${method === 'put' ? 'put' : 'update'}TrustedProvider`, {
       summary: 'Trust an identity provider with e-mail addresses, or no longer',
@@ -126,6 +130,17 @@ export function trustedProviderPaths(described: Described): Json {
       ...body(described, 'update', BODY_BYTES_MAX),
       responses: answersOf(
         { 200: answer('The entry.', { data: schemaRef('TrustedProvider') }, written) },
+        [404, ...WRITE],
+      ),
+    });
+  const relink = (method: Method): Json =>
+    operation(relinking, `${method === 'put' ? 'put' : 'update'}Relink`, {
+      summary: 'Let users be linked anew, after the provider names them in another way',
+      description:
+        'For seven days the next account of this entry with the e-mail of such a user takes the place of their former one, once.',
+      ...body(relinking, 'update', BODY_BYTES_MAX),
+      responses: answersOf(
+        { 200: answer('Who may be linked anew.', { data: schemaRef('Relink') }, written) },
         [404, ...WRITE],
       ),
     });
@@ -144,12 +159,14 @@ export function trustedProviderPaths(described: Described): Json {
       }),
     },
     '/v0/trusted_providers/{kind}/{id}': {
-      parameters: [
-        inPath('kind', { type: 'string', enum: ['oidc', 'saml'] }),
-        inPath('id', { type: 'string', minLength: 1 }),
-      ],
+      parameters,
       patch: update('patch'),
       put: update('put'),
+    },
+    '/v0/trusted_providers/{kind}/{id}/relink': {
+      parameters,
+      patch: relink('patch'),
+      put: relink('put'),
     },
   };
 }

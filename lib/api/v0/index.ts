@@ -4,6 +4,7 @@ import type { Plugin } from '@hapi/hapi';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
 import { configurationRoutes } from './configuration.ts';
 import { Devices } from './devices.ts';
+import { relinkRoutes } from './relinking.ts';
 import { ruleCounterRoutes } from './rule-counters.ts';
 import { Rules } from './rules.ts';
 import { trustedProviderRoutes } from './trusted-providers.ts';
@@ -19,5 +20,6 @@ export const v0: Plugin<ApiContext> = {
     server.route(ruleCounterRoutes(context));
     server.route(configurationRoutes(context));
     server.route(trustedProviderRoutes(context));
+    server.route(relinkRoutes(context));
   },
 };

@@ -2,12 +2,14 @@
 // whatever e-mail it has by now. Any other is matched by e-mail, once, and bound; where much could
 // be taken over by whoever may write an e-mail claim (an administrator, a user with a password or
 // with another identity) the provider must vouch for the address, or an administrator for the
-// provider. api.md, section 8.
+// provider. A link that an administrator freed is taken over by the next account of the same entry
+// with the user's e-mail. api.md, section 8.
 
 import {
   actAs,
   type Database,
   emailKey,
+  findFreeLinks,
   identityKey,
   type Identity,
   isTrusted,
@@ -16,6 +18,7 @@ import {
   type Origin,
   type ProviderAccount,
   type ProviderTokens,
+  removeLinks,
   type Transaction,
   UniqueConstraintError,
   type User,
@@ -80,7 +83,7 @@ async function provision(
   await lockScopes(database, transaction, { configuration: true });
   const bound = account.isBindable ? await findIdentity(database, account, transaction) : null;
   const userId =
-    bound?.user_id ?? (await userByEmail(database, account, rules, transaction)) ?? null;
+    bound?.user_id ?? (await userByEmail(database, account, rules, context.now, transaction));
   const identity =
     bound ?? (account.isBindable ? await bind(database, account, userId, transaction) : null);
   const { tokens, now } = context;
@@ -117,6 +120,7 @@ async function userByEmail(
   database: Database,
   account: ProvenAccount,
   rules: ProvisionRules,
+  now: Date,
   transaction: Transaction,
 ): Promise<string> {
   const { User: users } = database.models;
@@ -131,7 +135,12 @@ async function userByEmail(
   const where = { email_key: emailKey(email) };
   const user = await users.findOne({ where, transaction, lock: true });
   if (user !== null) {
-    await judgeLink(database, account, rules, user, transaction);
+    const entry = { kind: account.kind, provider_id: account.provider_id, userId: user.id };
+    const free = await findFreeLinks(database, entry, now, transaction);
+    // The administrator may have got the role since: an e-mail must never make anybody one.
+    const isFree = free.length > 0 && user.role !== 'admin';
+    if (!isFree) await judgeLink(database, account, rules, user, transaction);
+    await removeLinks(database, free, transaction);
     return user.id;
   }
   if (!rules.autoCreateUsers) throw new ProviderRefusal('user_unknown');

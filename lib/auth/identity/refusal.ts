@@ -59,11 +59,11 @@ const refusals = {
   ],
   issuer_changed: [
     'person',
-    'Error signing in: the entry of this identity provider leads to another issuer than when you were linked to it. An administrator can mark the provider as trusted; your next sign-in then links you anew.',
+    'Error signing in: the entry of this identity provider leads to another issuer than when you were linked to it. An administrator can let your next sign-in link you anew: “postern provider relink”, or in the console “Link anew” on your page. For an administrator the provider must be marked as trusted instead.',
   ],
   name_format_changed: [
     'person',
-    'Error signing in: the identity provider names you in another form (NameID format) than when you were linked to it. An administrator can let the provider send the former one, or mark the provider as trusted; your next sign-in then links you anew.',
+    'Error signing in: the identity provider names you in another form (NameID format) than when you were linked to it. An administrator can let the provider send the former one, or let your next sign-in link you anew: “postern provider relink”, or in the console “Link anew” on your page. For an administrator the provider must be marked as trusted instead.',
   ],
   user_unknown: ['person', 'Error signing in: user not found and auto_create_users disabled'],
 } as const satisfies Record<string, readonly [Fault, string]>;

@@ -24,6 +24,7 @@ import { type Deed, type ManyPlan, manyRoute } from '../many.ts';
 import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import type { Web } from '../web.ts';
+import { linksOf } from './relink.ts';
 import { methodOf, passwordSection, ROLES, userBadge } from './users.ts';
 
 const USER = '/users/{id}';
@@ -102,6 +103,7 @@ async function showUser(
       tokens: await database.models.ApiToken.count({ where }),
       rules: await database.models.Rule.count({ where }),
     },
+    links: await linksOf(web, user),
     devices: devices.slice(0, DEVICES_SHOWN).map(deviceCells),
     hasMoreDevices: devices.length > DEVICES_SHOWN,
     form: formView(userForm, typed, {

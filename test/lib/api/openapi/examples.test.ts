@@ -40,7 +40,7 @@ for (const kind of surfaces())
       const [sent] = Object.values(JSON.parse(bodyOf(part)) as Record<string, object>);
       t.like(answer.body.data, sent as Record<string, unknown>);
     }
-    t.is(creates.length + updates.length, 13);
+    t.is(creates.length + updates.length, 15);
   });
 
 test('every example is what its operation takes', (t) => {
@@ -52,6 +52,7 @@ test('every example is what its operation takes', (t) => {
   t.deepEqual(Object.keys(examples).toSorted(), [
     'configuration',
     'device',
+    'relink',
     'rule',
     'trusted_provider',
     'user',

@@ -10,9 +10,11 @@ import {
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
 import {
   type Database,
+  freeLinks,
   GATEWAY,
   markTrusted,
   readAuditEntries,
+  readLinks,
   type User,
 } from '../../../../models/index.ts';
 import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
@@ -47,6 +49,15 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<str
 function trust(database: Database, authority = rules.authority): Promise<void> {
   const entry = { kind: 'oidc', provider_id: 'okta', authority } as const;
   return write(database, (transaction) => markTrusted(database, entry, true, transaction));
+}
+
+/** As an administrator does it for everybody of an entry. */
+function freeEverybody(database: Database, kind: 'oidc' | 'saml' = 'oidc', now = new Date()) {
+  const everybody = { kind, provider_id: 'okta', userId: null };
+  return write(database, async (transaction) => {
+    const links = await readLinks(database, everybody, transaction);
+    return freeLinks(database, links, now, transaction);
+  });
 }
 
 for (const kind of databaseKinds()) {
@@ -147,6 +158,87 @@ for (const kind of databaseKinds()) {
     t.is(await refusal(t, provision(database, formed)), 'name_format_changed');
     const other = named('urn:persistent', { subject: 'urn:persistent two' });
     t.is(await refusal(t, provision(database, other)), 'not_linked');
+  });
+
+  test(`${kind}: a freed link is taken over by the user's e-mail, once`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const refreshAt = new Date();
+    const tokens = { kept: { refreshToken: 'old' }, refreshAt };
+    const context = { origin: GATEWAY, now: new Date(), tokens };
+    const { userId } = await provisionUser(database, account(), open, context);
+    await write(database, (transaction) =>
+      database.models.User.update(
+        { password_hash: 'a hash' },
+        { where: { id: userId }, transaction },
+      ),
+    );
+    const turned = { issuer: 'https://new.example' };
+    t.is(await refusal(t, provision(database, turned)), 'issuer_changed');
+    await freeEverybody(database);
+    const elsewhere = { ...turned, provider_id: 'other' };
+    t.is(await refusal(t, provision(database, elsewhere)), 'not_linked', 'of that entry alone');
+    const sameId = { ...turned, kind: 'saml' } as const;
+    t.is(await refusal(t, provision(database, sameId)), 'not_linked', 'of that kind alone');
+    const doubted = { ...turned, isEmailVerified: false };
+    t.is(await refusal(t, provision(database, doubted)), 'email_unverified');
+    t.is((await provision(database)).userId, userId, 'the former account is still good');
+    t.is((await provision(database, turned)).userId, userId);
+    t.is(await database.models.IdentityTokens.count(), 0, 'those of the former account are gone');
+    const thief = { ...turned, subject: 'subject-2' };
+    t.is(await refusal(t, provision(database, thief)), 'not_linked', 'only once');
+    t.is(await refusal(t, provision(database)), 'issuer_changed', 'the former account is gone');
+    t.is((await provision(database, { ...turned, email: null })).userId, userId, 'bound');
+  });
+
+  test(`${kind}: a freed link ends after seven days`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await provision(database, {}, open);
+    const turned = { issuer: 'https://new.example' };
+    await freeEverybody(database, 'oidc', new Date(Date.now() - 7 * 86_400_000 - 1));
+    t.is(await refusal(t, provision(database, turned)), 'issuer_changed');
+    await freeEverybody(database, 'oidc', new Date(Date.now() - 7 * 86_400_000 + 60_000));
+    await t.notThrowsAsync(provision(database, turned));
+  });
+
+  test(`${kind}: a freed link makes nobody an administrator`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { userId } = await provision(database, {}, open);
+    await freeEverybody(database);
+    // Promoted after the link was freed.
+    await write(database, (transaction) =>
+      database.models.User.update({ role: 'admin' }, { where: { id: userId }, transaction }),
+    );
+    const turned = { issuer: 'https://new.example' };
+    t.is(await refusal(t, provision(database, turned)), 'issuer_changed');
+    const verified = { ...turned, isEmailVerified: true };
+    t.is((await provision(database, verified)).userId, userId);
+    t.is(await database.models.Identity.count(), 1, 'the freed link is used up');
+  });
+
+  test(`${kind}: of many who come to a freed link at once, one takes it`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await provision(database, {}, open);
+    await freeEverybody(database);
+    const all = await Promise.allSettled(
+      [1, 2, 3, 4].map((n) =>
+        provision(database, { issuer: 'https://new.example', subject: `${n}` }),
+      ),
+    );
+    t.is(all.filter(({ status }) => status === 'fulfilled').length, 1);
+    t.is(await database.models.Identity.count(), 1);
+  });
+
+  test(`${kind}: a freed link gives way to names that change each time`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const named = { kind: 'saml', subject: 'urn:persistent one' } as const;
+    const { userId } = await provision(database, named, open);
+    const transient = { kind: 'saml', subject: 'urn:transient _1', isBindable: false } as const;
+    t.is(await refusal(t, provision(database, transient)), 'name_format_changed');
+    await freeEverybody(database, 'saml');
+    t.is((await provision(database, transient)).userId, userId);
+    t.is(await database.models.Identity.count(), 0);
+    const next = { ...transient, subject: 'urn:transient _2' };
+    t.is((await provision(database, next)).userId, userId);
   });
 
   test(`${kind}: a name that changes each time is matched by e-mail each time`, async (t) => {

@@ -1,0 +1,107 @@
+// Linking people anew who come under another name than before, because their provider's issuer or
+// NameID format changed: `PUT /v0/trusted_providers/{kind}/{id}/relink`. An addition of ours. What
+// it means is decided in lib/auth/decisions/2026-11-23-relinking.md.
+
+import type { Request, ServerRoute } from '@hapi/hapi';
+import {
+  type Database,
+  freeLinks,
+  type Links,
+  type LinksWanted,
+  readLinks,
+} from '../../../models/index.ts';
+import { whyNotFreed } from '../../auth/identity/relink.ts';
+import { judgedBody, takesBody } from '../body.ts';
+import { ApiError } from '../errors.ts';
+import { flag, integer, mark, reference, resource, timestamp } from '../fields.ts';
+import { addFault, type Faults, type Judged, judgeOf } from '../judge.ts';
+import { messages } from '../messages.ts';
+import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
+import { refuseFaults, type Work } from '../writes.ts';
+
+const PEOPLE_MAX = 2 ** 31 - 1;
+
+/** What is sent and answered. */
+export const relinkFields = resource({
+  user_id: reference(
+    'The user to be linked anew; either this or `everyone`. Administrators are refused.',
+  ).allow(null),
+  everyone: flag('True for everybody who is linked through the entry, but administrators.'),
+  users: mark(integer('How many users may be linked anew.', 0, PEOPLE_MAX), { readOnly: true }),
+  administrators: mark(
+    integer('How many administrators are linked through the entry, and stay so.', 0, PEOPLE_MAX),
+    { readOnly: true },
+  ),
+  until: timestamp(
+    'Until then the next sign-in with the e-mail of such a user links them anew, once.',
+  ),
+});
+
+interface Values {
+  user_id?: string | null;
+  everyone?: boolean;
+}
+
+const judge = judgeOf<Values>(relinkFields);
+
+/** The route. */
+export function relinkRoutes(context: ApiContext): ServerRoute[] {
+  const body = takesBody({ wrapper: 'relink', judge, mode: 'update' });
+  return [
+    route(['PATCH', 'PUT'], '/v0/trusted_providers/{kind}/{id}/relink', body, async (request) => ({
+      data: await relink(context, request, judgedBody(request)),
+    })),
+  ];
+}
+
+async function relink(
+  context: ApiContext,
+  request: Request,
+  { values, faults }: Judged<Values>,
+): Promise<Shown> {
+  const { user_id: userId = null, everyone = false } = values;
+  // An empty variable of a script must not mean everybody.
+  if (userId === null && !everyone) addFault(faults, 'user_id', messages.blank);
+  if (userId !== null && everyone) addFault(faults, 'everyone', messages.notPresent);
+  const entry = await findEntry(context, request);
+  const work = relinkWork(context.services.database, { ...entry, userId }, faults);
+  const { users, administrators, until } = await context.writes.run(request, work);
+  return { user_id: userId, everyone, users, administrators, until: showTime(until) };
+}
+
+/** Frees the links that are wanted; refused where those of one user cannot be. */
+export function relinkWork(
+  database: Database,
+  wanted: LinksWanted,
+  faults: Faults = {},
+): Work<Links, Pick<Links, 'users' | 'administrators'> & { until: Date }> {
+  return {
+    // Sign-ins lock it too, so that none replaces a link between reading and freeing.
+    scopes: { configuration: true },
+    judge: async (transaction) => {
+      refuseFaults(faults);
+      const links = await readLinks(database, wanted, transaction);
+      const why = wanted.userId === null ? null : whyNotFreed(links);
+      if (why !== null) refuseFaults({ user_id: [why] });
+      return links;
+    },
+    write: async (transaction, links) => {
+      const until = await freeLinks(database, links, new Date(), transaction);
+      return { users: links.users, administrators: links.administrators, until };
+    },
+  };
+}
+
+async function findEntry(
+  { recall }: ApiContext,
+  request: Request,
+): Promise<Pick<LinksWanted, 'kind' | 'provider_id'>> {
+  await recall.refresh();
+  const { openid_connect_providers: oidc, saml_identity_providers: saml } =
+    await recall.configuration();
+  const { kind, id } = request.params as Record<string, unknown>;
+  if (kind !== 'oidc' && kind !== 'saml') throw new ApiError('not_found');
+  const entry = { oidc, saml }[kind].find((one) => one.id === id);
+  if (entry === undefined) throw new ApiError('not_found');
+  return { kind, provider_id: entry.id };
+}

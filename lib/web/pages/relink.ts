@@ -1,0 +1,103 @@
+// Linking people anew whose provider changed how it names them: everybody of an entry, on the page
+// of the provider, or one user, on theirs. The work is that of the API.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import type { LinksWanted, ProviderKind, UserRow } from '../../../models/index.ts';
+import { ApiError } from '../../api/errors.ts';
+import { isUuid } from '../../api/fields.ts';
+import { relinkWork } from '../../api/v0/relinking.ts';
+import { relinkedSentence } from '../../auth/identity/relink.ts';
+import { attempt, faultLine } from '../attempt.ts';
+import { textOf } from '../forms.ts';
+import { providerForms } from '../provider-form.ts';
+import { recently } from '../recent.ts';
+import { adminPage } from '../route.ts';
+import type { Web } from '../web.ts';
+
+/** The routes. */
+export function relinkPages(web: Web): ServerRoute[] {
+  const provider = '/settings/providers';
+  const user = '/users/{id}';
+  return [
+    ...Object.values(providerForms).map(({ kind }) =>
+      recently(
+        adminPage('POST', `${provider}/${kind}/{id}/relink`, (request, h) =>
+          relinkEverybody(web, kind, request, h),
+        ),
+        `${provider}/${kind}/{id}`,
+      ),
+    ),
+    recently(
+      adminPage('POST', `${user}/relink`, (request, h) => relinkUser(web, request, h)),
+      user,
+    ),
+  ];
+}
+
+/** The accounts at providers that are linked to a user, as their page shows them. */
+export async function linksOf(web: Web, { id, role }: Pick<UserRow, 'id' | 'role'>) {
+  const where = { user_id: id };
+  const order: [string, string][] = [['inserted_at', 'ASC']];
+  const links = await web.services.database.models.Identity.findAll({ where, order });
+  const now = new Date();
+  return Promise.all(
+    links.map(async ({ kind, provider_id, issuer, subject, relink_until: until }) => {
+      const entry = (await entriesOf(web, kind)).find((one) => one.id === provider_id);
+      return {
+        kind,
+        provider: provider_id,
+        label: entry?.label ?? provider_id,
+        issuer,
+        subject,
+        canBeFreed: entry !== undefined && role !== 'admin',
+        freeUntil: until !== null && until > now ? until.toISOString() : null,
+      };
+    }),
+  );
+}
+
+function relinkEverybody(
+  web: Web,
+  kind: ProviderKind,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const id = String(request.params['id']);
+  const back = `/settings/providers/${kind}/${encodeURIComponent(id)}`;
+  return relink(web, request, h, { kind, provider_id: id, userId: null }, back);
+}
+
+async function relinkUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const id = String(request.params['id']).toLowerCase();
+  if (!isUuid(id)) throw new ApiError('not_found');
+  const kind = textOf(request, 'kind') === 'saml' ? 'saml' : 'oidc';
+  const wanted = { kind, provider_id: textOf(request, 'provider'), userId: id } as const;
+  return relink(web, request, h, wanted, `/users/${id}`);
+}
+
+async function relink(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  wanted: LinksWanted,
+  back: string,
+): Promise<ResponseObject> {
+  const { kind, provider_id } = wanted;
+  if (!(await entriesOf(web, kind)).some(({ id }) => id === provider_id))
+    throw new ApiError('not_found');
+  const work = relinkWork(web.services.database, wanted);
+  const done = await attempt(() => web.writes.run(request, work));
+  if (done.faults === null) {
+    const { result } = done;
+    web.pages.flash(h, 'done', relinkedSentence(result, result.until));
+  } else {
+    const why = faultLine({ base: done.faults['user_id'] ?? [] });
+    web.pages.flash(h, 'failed', `This user ${why}.`);
+  }
+  return web.pages.redirect(h, back);
+}
+
+async function entriesOf(web: Web, kind: ProviderKind) {
+  await web.recall.refresh();
+  return (await web.recall.configuration())[providerForms[kind].list];
+}
