@@ -243,7 +243,20 @@ function adviceOn(config: Config): string[] {
     advice.push(
       `The API listens at ${httpHost}:${httpPort} in the clear: whoever is on the way reads passwords and tokens. Set HTTP_TLS_CERT and HTTP_TLS_KEY; or let a proxy speak HTTPS, with HTTP_HOST=127.0.0.1 or TRUSTED_PROXIES and an EXTERNAL_URL of https`,
     );
+  if (isBehindProxy(config))
+    advice.push(
+      `EXTERNAL_URL is ${externalUrl}, and the gateway listens at ${httpHost}:${httpPort}: if a proxy is between, set TRUSTED_PROXIES to the proxy’s address (127.0.0.1 where it runs on this host); without it all people seem to come from one address, and the wrong passwords of strangers make everybody wait`,
+    );
   return [...advice, ...databaseTlsAdvice(config)];
+}
+
+/** Whether EXTERNAL_URL leads elsewhere than to our own listener, and no proxy is named. */
+function isBehindProxy({ externalUrl, httpHost, httpPort, httpTlsCert, trustedProxies }: Config) {
+  const { hostname, protocol, port } = new URL(externalUrl);
+  if (trustedProxies !== null || LOOPBACK.test(hostname)) return false;
+  const isHttps = protocol === 'https:';
+  const isOurPort = Number(port === '' ? (isHttps ? 443 : 80) : port) === httpPort;
+  return LOOPBACK.test(httpHost) || !isOurPort || isHttps !== (httpTlsCert !== null);
 }
 
 /** Whether a host name means the machine that reads it. */

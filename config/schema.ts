@@ -103,7 +103,7 @@ export const settings = [
     fallback: null,
     example: '10.0.0.0/8,192.0.2.7',
     sentence:
-      'Proxies (addresses or CIDRs, with commas between) whose `X-Forwarded-For` is believed.',
+      'Proxies (addresses or CIDRs, with commas between) whose `X-Forwarded-For` is believed. Without it all people behind a proxy count as one address.',
   },
   {
     name: 'DATA_DIR',

@@ -19,6 +19,7 @@ import { metricsRoute } from './api/metrics.ts';
 import { Recall } from './api/recall.ts';
 import { outsidePath } from './api/routes.ts';
 import { throughTunnel } from './api/through-tunnel.ts';
+import { UnnamedProxies } from './api/unnamed-proxies.ts';
 import { readCertificate } from './api/tls.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { v0 } from './api/v0/index.ts';
@@ -73,7 +74,8 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: conventions });
   void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: bodyBudget, options: { counters } });
-  void server.register({ plugin: clientAddress, options: services });
+  const unnamed = new UnnamedProxies(log);
+  void server.register({ plugin: clientAddress, options: { config, unnamed } });
   void server.register({ plugin: throughTunnel, options: services });
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
@@ -86,7 +88,7 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: docs, options: { outside } });
   const api = { services, recall, writes, turns: new ListTurns(writes), fixed };
   void server.register({ plugin: v0, options: api });
-  const live = new LiveStatus(services, recall);
+  const live = new LiveStatus({ ...services, unnamed }, recall);
   const web = { ...api, sessions, pages, live, outside };
   void server.register({ plugin: webPages, options: web });
   return server;

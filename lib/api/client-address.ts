@@ -5,6 +5,7 @@
 import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';
 import type { Services } from '../services.ts';
+import type { UnnamedProxies } from './unnamed-proxies.ts';
 
 /** Proxies that one request may have come through. */
 const HOPS_MAX = 10;
@@ -12,9 +13,9 @@ const HOPS_MAX = 10;
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /** Finds the address of each request before anything else asks for it. */
-export const clientAddress: Plugin<Pick<Services, 'config'>> = {
+export const clientAddress: Plugin<Pick<Services, 'config'> & { unnamed: UnnamedProxies }> = {
   name: 'client-address',
-  register(server, { config }) {
+  register(server, { config, unnamed }) {
     const proxies = parseRanges(config.trustedProxies);
     server.ext('onRequest', (request, h) => {
       // Of a connection that is gone already nobody knows the other end.
@@ -22,10 +23,18 @@ export const clientAddress: Plugin<Pick<Services, 'config'>> = {
       const forwarded: unknown = request.headers['x-forwarded-for'];
       const header = typeof forwarded === 'string' ? forwarded : '';
       request.app.address = addressOf(remoteAddress, header, proxies);
+      const peer = canonical(remoteAddress);
+      if (peer !== null && isForwarded(request.headers) && !isTrusted(peer, proxies))
+        unnamed.note(peer);
       return h.continue;
     });
   },
 };
+
+/** Whether a proxy says for whom it asks, in whatever way. */
+function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
+  return ['x-forwarded-for', 'forwarded', 'x-real-ip'].some((name) => headers[name] !== undefined);
+}
 
 /** Reads networks as the setting lists them, with commas between; they were judged before. */
 export function parseRanges(text: string | null): readonly Range[] {

@@ -3,6 +3,7 @@
 
 import { isInTheClear, isLoopback } from '../../config/index.ts';
 import type { Recall } from '../api/recall.ts';
+import { type UnnamedProxies, unnamedProxyWords } from '../api/unnamed-proxies.ts';
 import { defaultSettings } from '../devices/settings.ts';
 import type { Services } from '../services.ts';
 
@@ -31,12 +32,14 @@ export async function dashboardProblems({
   services,
   recall,
 }: {
-  services: Known;
+  services: Known & { readonly unnamed?: UnnamedProxies };
   recall: Recall;
 }): Promise<GatewayProblem[]> {
   await recall.refresh();
   const { endpoint } = defaultSettings(await recall.configuration(), services.config);
-  return gatewayProblems(services, endpoint);
+  const peer = services.unnamed?.recent() ?? null;
+  const unnamed = peer === null ? [] : [unnamedProxyWords(peer)];
+  return [...gatewayProblems(services, endpoint), ...unnamed];
 }
 
 /** Those because of which a file does not do what its owner expects. */

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { type Database, Op } from '../../models/index.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Recall } from '../api/recall.ts';
+import type { UnnamedProxies } from '../api/unnamed-proxies.ts';
 import { isAlive, type LiveSession } from '../auth/sessions.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
 import { describeError } from '../observe/log.ts';
@@ -50,7 +51,9 @@ export class LiveStatus {
   #isClosed = false;
 
   constructor(
-    services: Pick<Services, 'config' | 'database' | 'log' | 'observed' | 'readiness'>,
+    services: Pick<Services, 'config' | 'database' | 'log' | 'observed' | 'readiness'> & {
+      readonly unnamed?: UnnamedProxies;
+    },
     recall: Recall,
   ) {
     this.#config = services.config;

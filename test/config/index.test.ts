@@ -396,12 +396,28 @@ for (const [url, isAdvised] of [
       WIREGUARD_PORT: '51',
       ...(url === null ? {} : { EXTERNAL_URL: url }),
     });
-    t.is(advice.length, isAdvised ? 1 : 0);
+    t.is(advice.filter((one) => /devices will look/.test(one)).length, isAdvised ? 1 : 0);
     if (isAdvised)
       t.regex(
         advice[0]!,
         /^EXTERNAL_URL is http.*: devices will look for the gateway at .*:51, which is this host itself; set EXTERNAL_URL, or default_client_endpoint/,
       );
+  });
+
+for (const [environment, isAdvised] of [
+  [{}, true],
+  [{ HTTP_HOST: '0.0.0.0', HTTP_TLS_CERT: '/c', HTTP_TLS_KEY: '/k' }, true],
+  [{ HTTP_HOST: '0.0.0.0', HTTP_TLS_CERT: '/c', HTTP_TLS_KEY: '/k', HTTP_PORT: '443' }, false],
+  [{ HTTP_HOST: '0.0.0.0', EXTERNAL_URL: 'http://vpn.example.com:13000/' }, false],
+  [{ HTTP_HOST: '0.0.0.0', EXTERNAL_URL: 'https://vpn.example.com:13000/' }, true],
+  [{ EXTERNAL_URL: 'http://vpn.example.com:13000/' }, true],
+  [{ EXTERNAL_URL: 'http://localhost:8080/' }, false],
+  [{ TRUSTED_PROXIES: '127.0.0.1' }, false],
+] as const)
+  test(`${JSON.stringify(environment)} is ${isAdvised ? '' : 'not '}asked for its proxy`, (t) => {
+    const { advice } = parse({ EXTERNAL_URL: HTTPS, ...environment });
+    const asked = advice.filter((one) => /set TRUSTED_PROXIES to the proxy’s address/.test(one));
+    t.is(asked.length, isAdvised ? 1 : 0);
   });
 
 test('no advice is given where there are faults', (t) => {
