@@ -25,7 +25,12 @@ async function openFull(
     await addRule(database, { destination: '10.0.0.0/8' }),
     await addRule(database, { destination: 'fd00::/8', user_id: user }),
   ];
-  const ids = { users: [adminId, user], devices: [device.id], rules: rules.map(({ id }) => id) };
+  const ids = {
+    users: [adminId, user],
+    devices: [device.id],
+    rules: rules.map(({ id }) => id),
+    trusted_providers: ['okta'],
+  };
   return { ...server, ids };
 }
 
@@ -48,6 +53,10 @@ function bodySchema({ part }: Operation): { wrapper: string; record: Part } {
 
 function collectionOf({ path }: Operation): string {
   return path.split('/')[2] ?? '';
+}
+
+function pathOf({ path }: Operation, id: string): string {
+  return path.replace('{kind}', 'oidc').replace('{id}', id);
 }
 
 function faultsOf({ log }: TestServer): object[] {
@@ -83,7 +92,7 @@ for (const kind of databaseKinds()) {
         const search = Object.entries(query)
           .map(([name, value]) => `${name}=${encodeURIComponent(readable(String(value)))}`)
           .join('&');
-        const path = `${operation.path.replace('{id}', id)}?${search}`;
+        const path = `${pathOf(operation, id)}?${search}`;
         const { status, text, ...answer } = await send(
           operation.method,
           path,
@@ -137,7 +146,7 @@ for (const kind of databaseKinds()) {
       fc.asyncProperty(request, async ({ operation, wrapper, id, bad, noise }) => {
         const base = operation.method === 'POST' ? good[wrapper] : {};
         const body = { ...noise, [wrapper]: { ...noise, ...base, ...bad } };
-        const path = operation.path.replace('{id}', id);
+        const path = pathOf(operation, id);
         const answer = await send(operation.method, path, { body });
         t.is(answer.status, 422, `${path} ${JSON.stringify(body).slice(0, 300)}: ${answer.text}`);
         for (const name of Object.keys(bad)) t.true(name in answer.body.errors, `${name} is named`);
@@ -179,7 +188,7 @@ for (const kind of databaseKinds()) {
         async (operation, body, declared) => {
           const [id = ''] = ids[collectionOf(operation)] ?? [];
           const headers = { 'content-type': declared };
-          const path = operation.path.replace('{id}', id);
+          const path = pathOf(operation, id);
           const { status } = await send(operation.method, path, { body, headers });
           t.true([400, 415].includes(status), `${status} ${declared} ${body.toString('latin1')}`);
         },
