@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -67,8 +67,18 @@ async function start(
   });
   const running = await serve(config, database, logInto(log));
   t.teardown(() => running.stop());
-  // From now on the database takes statements and answers none, as one that hangs does.
-  if (hang) database.sequelize.query = () => new Promise<never>(() => undefined);
+  // From now on the database takes statements and answers none until the test ends.
+  // Then it answers all of them, because a transaction that never ends keeps it from closing.
+  if (hang) {
+    const { sequelize } = database;
+    const query = sequelize.query.bind(sequelize) as (...args: unknown[]) => Promise<unknown>;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    sequelize.query = (async (...args: unknown[]) => {
+      await released;
+      return query(...args);
+    }) as typeof sequelize.query;
+    t.teardown(release);
+  }
   const call = (method: string, path: string, body?: object): Promise<Response> =>
     fetch(`${running.address}${path}`, {
       method,
@@ -277,10 +287,23 @@ test.serial('a signal stops the process cleanly', async (t) => {
   }
 });
 
+/** Whether a process has a file open. */
+function opens(pid: number | undefined, file: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).some((fd) => {
+    try {
+      return readlinkSync(join(folder, fd)) === file;
+    } catch {
+      return false; // closed meanwhile
+    }
+  });
+}
+
 test.serial('a signal also stops a start that waits for the database, in time', async (t) => {
   const folder = dataDir(t);
   t.is((await postern(['migrate'], { DATA_DIR: folder })).status, 0);
-  const letGo = await holdFile(join(folder, 'postern.sqlite'));
+  const held = join(folder, 'postern.sqlite');
+  const letGo = await holdFile(held);
   const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
     cwd: ROOT,
     env: { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freePort()) },
@@ -289,7 +312,8 @@ test.serial('a signal also stops a start that waits for the database, in time', 
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  await sleep(2_000);
+  while (!opens(child.pid, held)) await sleep(50);
+  await sleep(500);
   const askedAt = performance.now();
   child.kill('SIGTERM');
   await once(child, 'close');
