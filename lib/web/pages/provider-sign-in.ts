@@ -143,17 +143,23 @@ export class ProviderSignIn {
   }
 
   #shown(request: Request, error: unknown): unknown {
-    const { log, counters } = this.#web.services;
     // Proven, but shut out here: the page is made already.
-    if (error instanceof SignInRefusal) counters.add('sign_ins', `${this.#kind}_shut_out`);
+    if (error instanceof SignInRefusal)
+      this.#web.services.counters.add('sign_ins', `${this.#kind}_shut_out`);
     if (!(error instanceof ProviderRefusal)) return error;
-    const { reason, detail, fault, text } = error;
+    this.note(request, error);
+    const { reason, fault, text } = error;
+    const title = titles[reason] ?? 'Sign-in failed';
+    return new PageError(codes[fault], { title, text });
+  }
+
+  /** Counts and logs a refusal. */
+  note(request: Request, { reason, detail, fault }: ProviderRefusal): void {
+    const { log, counters } = this.#web.services;
     counters.add('sign_ins', `${this.#kind}_${reason}`);
     // The id of an entry is an administrator's word; one that was asked for is anybody's.
     const provider: unknown = fault === 'nobody' ? null : request.params['id'];
     const fields = { request_id: request.app.id, kind: this.#kind, provider, reason, detail };
     log[fault === 'provider' ? 'warn' : 'info'](fields, 'a sign-in through a provider was refused');
-    const title = titles[reason] ?? 'Sign-in failed';
-    return new PageError(codes[fault], { title, text });
   }
 }

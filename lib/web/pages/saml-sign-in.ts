@@ -37,6 +37,8 @@ import { ProviderSignIn } from './provider-sign-in.ts';
 
 /** Largest form of a provider: a message of full size, as base64 that a form escapes. */
 const FORM_BYTES_MAX = 262_144;
+/** In the address of the page after a form that asked to sign out and could not be verified. */
+const UNVERIFIED = 'unverified';
 
 /** The routes of SAML. */
 export function samlPages(web: Web): ServerRoute[] {
@@ -126,16 +128,29 @@ class SamlPages {
 
   /** A request that cannot be verified ends the session of this browser at most. */
   async logout(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+    if (request.query[UNVERIFIED] !== undefined) return this.#logoutHere(request, h);
     try {
       return await this.#logout(request, h);
     } catch (error) {
       if (!(error instanceof ProviderRefusal) || error.reason !== 'answer_invalid') throw error;
-      const session = await this.#web.sessions.find(request);
-      const isTheirs = session?.method === methodOf('saml', String(request.params['id']));
-      if (isTheirs) await signOut(this.#web, request, h);
-      const reason = isTheirs ? 'signed_out_here' : 'sign_out_refused';
-      throw new ProviderRefusal(reason, error.detail, { cause: error });
+      if (request.method === 'get') return this.#logoutHere(request, h, error);
+      // A form from another site brings no cookie; the address that it leads to does.
+      this.#signIn.note(request, error);
+      return this.#web.pages.redirect(h, `${request.path}?${UNVERIFIED}`);
     }
+  }
+
+  /** Ends the session of this browser, if the provider began it, and says why nothing else ends. */
+  async #logoutHere(
+    request: Request,
+    h: ResponseToolkit,
+    cause?: ProviderRefusal,
+  ): Promise<ResponseObject> {
+    const session = await this.#web.sessions.find(request);
+    const isTheirs = session?.method === methodOf('saml', String(request.params['id']));
+    if (isTheirs) await signOut(this.#web, request, h);
+    const reason = isTheirs ? 'signed_out_here' : 'sign_out_refused';
+    throw new ProviderRefusal(reason, cause?.detail, { cause });
   }
 
   /** The provider signs somebody out, in whatever browser: what counts is what it signed. */

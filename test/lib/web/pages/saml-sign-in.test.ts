@@ -368,6 +368,21 @@ test('a request that nobody signed ends the session of this browser at most', as
   t.regex(JSON.stringify(server.log), /the request is not signed/);
 });
 
+test('a form that nobody signed ends the session of this browser too, though no cookie comes with it', async (t) => {
+  const server = await withProvider(t);
+  const asked = new Visitor(server);
+  await signIn(server, asked);
+  const xml = logoutXml(`${HOME.slice(0, -1)}${LOGOUT}`, EMAIL);
+  const posted = await postFromElsewhere(server, LOGOUT, { SAMLRequest: base64(xml) });
+  t.is(posted.status, 303);
+  t.regex(JSON.stringify(server.log), /the request is not signed/);
+  const page = await asked.get(posted.location ?? '');
+  t.is(page.status, 403);
+  t.regex(page.text, /Signed out here/);
+  t.regex(page.text, /must be signed/);
+  t.is((await asked.get('/user_account')).status, 302);
+});
+
 function logoutXml(destination: string, name: string, format = EMAIL_FORMAT, index = 's1'): string {
   return `<p:LogoutRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion" ID="_l1" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${destination}"><a:Issuer>${ENTITY_ID}</a:Issuer><a:NameID Format="${format}">${name}</a:NameID><p:SessionIndex>${index}</p:SessionIndex></p:LogoutRequest>`;
 }
