@@ -2,7 +2,8 @@
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import type { OpenidConnectProvider } from '../../models/index.ts';
+import type { Page } from 'playwright-core';
+import type { OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
 import { openBrowser } from '../support/browser.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
 import { DWHO, type Lemonldap, openLemonldap } from '../support/lemonldap.ts';
@@ -25,10 +26,7 @@ test.serial('a person signs in through SAML of LemonLDAP::NG', async (t) => {
   const idp = await openLemonldap(t);
   await introduceSaml(t, gateway, idp);
   const page = await person();
-  await page.goto('/user_account');
-  await page.getByRole('link', { name: 'Sign in with SAML' }).click();
-  await idp.signIn(page);
-  await page.waitForURL(`${gateway.url}/user_account`);
+  await signInThroughSaml(page, gateway, idp);
   await page.getByText(DWHO.email).first().waitFor();
 });
 
@@ -45,6 +43,56 @@ test.serial('who signs out here is signed out at LemonLDAP::NG too, and comes ba
   await page.waitForURL(`${gateway.url}/`);
   await page.getByRole('link', { name: 'Sign in with Okta' }).click();
   await page.locator('input[name=user]').waitFor();
+});
+
+test.serial(
+  'signing out at LemonLDAP::NG ends the session here, in a frame of its page',
+  async (t) => {
+    const { gateway, person } = await openBrowser(t);
+    const idp = await openLemonldap(t);
+    await introduceSaml(t, gateway, idp);
+    const [here, elsewhere] = [await person(), await person()];
+    await signInThroughSaml(here, gateway, idp);
+    await signInThroughSaml(elsewhere, gateway, idp);
+    const answered = here.waitForResponse(
+      (response) =>
+        response.request().method() === 'POST' && response.url().includes('/sp/logout/'),
+    );
+    await here.goto(`${idp.origin}/?logout=1`);
+    t.is((await answered).status(), 303);
+    await here.waitForResponse((response) => response.url().includes('SAMLResponse='));
+    await here.goto(`${gateway.url}/user_account`);
+    await here.getByRole('link', { name: 'Sign in with SAML' }).waitFor();
+    await elsewhere.goto('/user_account');
+    await elsewhere.getByText(DWHO.email).first().waitFor();
+  },
+);
+
+test.serial('an unsigned request of LemonLDAP::NG to sign out is named in the log', async (t) => {
+  const { gateway, person } = await openBrowser(t);
+  const idp = await openLemonldap(t);
+  await introduceSaml(t, gateway, idp, {}, { SignSLOMessage: 0 });
+  const page = await person();
+  await signInThroughSaml(page, gateway, idp);
+  const answered = page.waitForResponse(
+    (response) => response.status() === 403 && response.url().includes('/sp/logout/'),
+  );
+  await page.goto(`${idp.origin}/?logout=1`);
+  await answered;
+  t.true(gateway.output().includes('"detail":"the request is not signed"'));
+});
+
+test.serial('refused through SAML of LemonLDAP::NG: nobody knows the person here', async (t) => {
+  const { gateway, person } = await openBrowser(t);
+  const idp = await openLemonldap(t);
+  await introduceSaml(t, gateway, idp, { auto_create_users: false });
+  const page = await person();
+  await page.goto('/user_account');
+  await page.getByRole('link', { name: 'Sign in with SAML' }).click();
+  await idp.signIn(page);
+  await page.getByText(/user not found and auto_create_users disabled/).waitFor();
+  await page.goto('/user_account');
+  await page.getByRole('link', { name: 'Sign in with SAML' }).waitFor();
 });
 
 const refusals: [
@@ -113,11 +161,24 @@ async function introduceSaml(
   t: ExecutionContext,
   gateway: GatewayProcess,
   idp: Lemonldap,
+  changes: Partial<SamlIdentityProvider> = {},
+  options: Record<string, unknown> = {},
 ): Promise<void> {
-  const { base_url: _default, ...entry } = samlEntry({ metadata: idp.metadata });
+  const { base_url: _default, ...entry } = samlEntry({ metadata: idp.metadata, ...changes });
   await configure(t, gateway, { saml_identity_providers: [entry] });
   const ours = await fetch(`${gateway.url}/auth/saml/sp/metadata/${entry.id}`);
-  await idp.knowSaml(await ours.text());
+  await idp.knowSaml(await ours.text(), options);
+}
+
+async function signInThroughSaml(
+  page: Page,
+  gateway: GatewayProcess,
+  idp: Lemonldap,
+): Promise<void> {
+  await page.goto('/user_account');
+  await page.getByRole('link', { name: 'Sign in with SAML' }).click();
+  await idp.signIn(page);
+  await page.waitForURL(`${gateway.url}/user_account`);
 }
 
 async function configure(

@@ -2,38 +2,124 @@
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
+import type { Page } from 'playwright-core';
+import type { SamlIdentityProvider } from '../../models/index.ts';
 import { openBrowser } from '../support/browser.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
 import { samlEntry } from '../support/providers.ts';
 import { openSimplesamlphp, type Simplesamlphp } from '../support/simplesamlphp.ts';
 
 const ALICE = { mail: 'alice@example.com' };
+const BOB = { mail: 'bob@example.com' };
+/** What an administrator of the provider turns on, so that its requests to sign out are signed. */
+const SIGNED_LOGOUT = { 'sign.logout': 'true' };
 
 test.serial('a person signs in through SimpleSAMLphp', async (t) => {
   const { gateway, person } = await openBrowser(t);
   const idp = await openSimplesamlphp(t, { people: { alice: ALICE } });
   await introduce(t, gateway, idp);
   const page = await person();
-  await page.goto('/user_account');
-  await page.getByRole('link', { name: 'Sign in with SAML' }).click();
-  await idp.signIn(page, 'alice');
-  await page.waitForURL(`${gateway.url}/user_account`);
-  await page.getByText('alice@example.com').first().waitFor();
+  await signInThrough(page, gateway, idp, 'alice');
+  await page.getByText(ALICE.mail).first().waitFor();
 });
+
+test.serial(
+  'signing out at SimpleSAMLphp ends the session here, though names are transient',
+  async (t) => {
+    const { gateway, person } = await openBrowser(t);
+    const people = { alice: ALICE, bob: BOB };
+    const idp = await openSimplesamlphp(t, { people, hosted: SIGNED_LOGOUT });
+    await introduce(t, gateway, idp);
+    const [alice, bob] = [await person(), await person()];
+    await signInThrough(alice, gateway, idp, 'alice');
+    await signInThrough(bob, gateway, idp, 'bob');
+    await alice.goto(idp.signOutUrl(`${gateway.url}/`));
+    await alice.waitForURL(`${gateway.url}/`);
+    await alice.goto('/user_account');
+    await alice.getByRole('link', { name: 'Sign in with SAML' }).waitFor();
+    await bob.goto('/user_account');
+    await bob.getByText(BOB.mail).first().waitFor();
+    await alice.getByRole('link', { name: 'Sign in with SAML' }).click();
+    await alice.locator('#username').waitFor();
+  },
+);
+
+test.serial(
+  'an unsigned request to sign out says what SimpleSAMLphp is to be set to',
+  async (t) => {
+    const { gateway, person } = await openBrowser(t);
+    const idp = await openSimplesamlphp(t, { people: { alice: ALICE } });
+    await introduce(t, gateway, idp);
+    const page = await person();
+    await signInThrough(page, gateway, idp, 'alice');
+    await page.goto(idp.signOutUrl(`${gateway.url}/`));
+    await page.getByRole('heading', { name: 'Signed out here' }).waitFor();
+    await page.getByText(/must be signed, with RSA and SHA-256/).waitFor();
+    t.true(gateway.output().includes('"detail":"the request is not signed"'));
+    await page.goto('/user_account');
+    await page.getByRole('link', { name: 'Sign in with SAML' }).waitFor();
+  },
+);
+
+const refusals: [
+  says: string,
+  entry: Partial<SamlIdentityProvider>,
+  hosted: Record<string, string>,
+  page: RegExp,
+  detail: string,
+][] = [
+  [
+    'the person lacks the attribute that is required',
+    { required_attribute: { name: 'groups', value: 'vpn' } },
+    {},
+    /does not admit your account/,
+    'no attribute groups',
+  ],
+  [
+    'the response is not signed',
+    {},
+    { 'saml20.sign.response': 'false' },
+    /answer of the identity provider is not valid/,
+    'signature: the response is not signed, and signed_envelopes_in_resp asks for it',
+  ],
+];
+for (const [says, entry, hosted, shown, detail] of refusals)
+  test.serial(`refused through SimpleSAMLphp: ${says}`, async (t) => {
+    const { gateway, person } = await openBrowser(t);
+    const idp = await openSimplesamlphp(t, { people: { alice: ALICE }, hosted });
+    await introduce(t, gateway, idp, entry);
+    const page = await person();
+    await page.goto('/user_account');
+    await page.getByRole('link', { name: 'Sign in with SAML' }).click();
+    await idp.signIn(page, 'alice');
+    await page.getByText(shown).waitFor();
+    t.true(gateway.output().includes(`"detail":"${detail}"`));
+    await page.goto('/user_account');
+    await page.getByRole('link', { name: 'Sign in with SAML' }).waitFor();
+  });
 
 /** Gives each the metadata of the other. */
 async function introduce(
   t: ExecutionContext,
   gateway: GatewayProcess,
   idp: Simplesamlphp,
+  changes: Partial<SamlIdentityProvider> = {},
 ): Promise<void> {
-  const { base_url: _default, ...entry } = samlEntry({
-    metadata: idp.metadata,
-    // It signs the assertion alone.
-    signed_envelopes_in_resp: false,
-  });
+  const { base_url: _default, ...entry } = samlEntry({ metadata: idp.metadata, ...changes });
   const configuration = { saml_identity_providers: [entry] };
   const saved = await gateway.call('PATCH', '/v0/configuration', { configuration });
   t.is(saved.status, 200, saved.text);
   idp.know(await (await fetch(`${gateway.url}/auth/saml/sp/metadata/${entry.id}`)).text());
+}
+
+async function signInThrough(
+  page: Page,
+  gateway: GatewayProcess,
+  idp: Simplesamlphp,
+  login: string,
+): Promise<void> {
+  await page.goto('/user_account');
+  await page.getByRole('link', { name: 'Sign in with SAML' }).click();
+  await idp.signIn(page, login);
+  await page.waitForURL(`${gateway.url}/user_account`);
 }

@@ -72,7 +72,9 @@ export async function openLemonldap(t: ExecutionContext): Promise<Lemonldap> {
     signIn: async (page, login = DWHO.login, password = login) => {
       await page.locator('input[name=user]').fill(login);
       await page.locator('input[name=password]').fill(password);
+      const answered = page.waitForEvent('domcontentloaded');
       await page.locator('button[type=submit]').first().click();
+      await answered;
     },
   };
 }
@@ -81,7 +83,13 @@ async function serve(t: ExecutionContext, folder: string, port: number, configur
   writeFileSync(join(folder, 'conf/lmConf-1.json'), JSON.stringify(configuration));
   return startProvider(t, {
     command: 'starman',
-    args: ['--listen', `127.0.0.1:${port}`, '--workers', '3', join(folder, 'portal.psgi')],
+    // Loaded before it listens: a worker that still loads would keep the first request waiting.
+    args: [
+      '--preload-app',
+      '--workers=3',
+      `--listen=127.0.0.1:${port}`,
+      join(folder, 'portal.psgi'),
+    ],
     environment: { LLNG_DEFAULTCONFFILE: join(folder, 'lemonldap-ng.ini') },
     readyUrl: `http://127.0.0.1:${port}/`,
     logFile: join(folder, 'log/starman.log'),

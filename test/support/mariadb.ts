@@ -6,7 +6,8 @@
 // started from this working tree when the variable is not set; other servers are never touched.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -150,16 +151,24 @@ function isAlive(pid: number): boolean {
   return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }
 
-/** A TCP port of loopback that nobody uses. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
+/**
+ * A TCP port of loopback that nobody uses: below those that Linux gives to connections that leave,
+ * so that none takes it before the server does.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_768);
+    const server = createServer().listen(port, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
+      throw error;
+    }
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /** Where `start` leaves word for `stop`: a folder for each working tree, a file for each server. */

@@ -47,14 +47,15 @@ export async function startProvider(
   if (pid === undefined) throw new Error(`${command} is not installed: see test/all.sh`);
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => appendFileSync(logFile, chunk));
-  const exit = once(child, 'exit');
+  // After the last of the group, whose copies of the pipes close with it: the port is free again then.
+  const end = once(child, 'close');
   const stop = async (): Promise<void> => {
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
       // It has ended.
     }
-    await exit;
+    await end;
   };
   t.teardown(stop);
   const untilMs = performance.now() + START_MS;

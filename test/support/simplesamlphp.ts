@@ -1,5 +1,6 @@
 // Debian's SimpleSAMLphp as a SAML provider, served by PHP's own server on a port and a folder of the
-// test. Its defaults are kept: names are transient, and only the assertion is signed.
+// test. Its defaults are kept: names are transient, response and assertion are signed, and requests to
+// sign out are not.
 
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -95,7 +96,7 @@ function configPhp(folder: string, origin: string): string {
     'secretsalt' => '${randomBytes(16).toString('hex')}',
     'auth.adminpassword' => '${randomBytes(16).toString('hex')}',
     'technicalcontact_email' => 'na@example.org', 'timezone' => 'UTC',
-    'trusted.url.domains' => ['localhost', '127.0.0.1'], 'enable.http_post' => true,
+    'trusted.url.domains' => null, 'enable.http_post' => true,
     'showerrors' => true, 'logging.level' => SimpleSAML\\Logger::DEBUG, 'logging.handler' => 'file',
     'enable.saml20-idp' => true,
     'module.enable' => ['exampleauth' => true, 'core' => true, 'saml' => true],
