@@ -14,7 +14,7 @@ import { whyNotFreed } from '../../auth/identity/relink.ts';
 import { judgedBody, takesBody } from '../body.ts';
 import { ApiError } from '../errors.ts';
 import { flag, integer, mark, reference, resource, timestamp } from '../fields.ts';
-import { addFault, type Faults, type Judged, judgeOf } from '../judge.ts';
+import { addFault, type Judged, judgeOf } from '../judge.ts';
 import { messages } from '../messages.ts';
 import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
 import { refuseFaults, type Work } from '../writes.ts';
@@ -63,23 +63,24 @@ async function relink(
   // An empty variable of a script must not mean everybody.
   if (userId === null && !everyone) addFault(faults, 'user_id', messages.blank);
   if (userId !== null && everyone) addFault(faults, 'everyone', messages.notPresent);
-  const entry = await findEntry(context, request);
-  const work = relinkWork(context.services.database, { ...entry, userId }, faults);
+  const work = relinkWork(context.services.database, async () => {
+    refuseFaults(faults);
+    return { ...(await findEntry(context, request)), userId };
+  });
   const { users, administrators, until } = await context.writes.run(request, work);
   return { user_id: userId, everyone, users, administrators, until: showTime(until) };
 }
 
-/** Frees the links that are wanted; refused where those of one user cannot be. */
+/** Frees the links that `find` names; refused where those of one user cannot be. */
 export function relinkWork(
   database: Database,
-  wanted: LinksWanted,
-  faults: Faults = {},
+  find: () => Promise<LinksWanted>,
 ): Work<Links, Pick<Links, 'users' | 'administrators'> & { until: Date }> {
   return {
     // Sign-ins lock it too, so that none replaces a link between reading and freeing.
     scopes: { configuration: true },
     judge: async (transaction) => {
-      refuseFaults(faults);
+      const wanted = await find();
       const links = await readLinks(database, wanted, transaction);
       const why = wanted.userId === null ? null : whyNotFreed(links);
       if (why !== null) refuseFaults({ user_id: [why] });

@@ -85,7 +85,7 @@ async function relink(
   const { kind, provider_id } = wanted;
   if (!(await entriesOf(web, kind)).some(({ id }) => id === provider_id))
     throw new ApiError('not_found');
-  const work = relinkWork(web.services.database, wanted);
+  const work = relinkWork(web.services.database, async () => wanted);
   const done = await attempt(() => web.writes.run(request, work));
   if (done.faults === null) {
     const { result } = done;
