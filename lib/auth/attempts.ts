@@ -119,8 +119,12 @@ export async function forgetAttempts(
   const { SignInAttempt } = database.models;
   const where = { sha256: counted.map(hashOf) };
   const isLocked = { ...where, count: ATTEMPTS_MAX, expires_at: { [Op.gt]: new Date() } };
-  if ((await SignInAttempt.count({ where: isLocked, transaction })) > 0)
+  if ((await SignInAttempt.count({ where: isLocked, transaction })) > 0) {
     noteAction(transaction, { action: 'unlock', kind: 'user', recordId: userId });
+    transaction.afterCommit(() => {
+      database.log?.info({ user_id: userId }, 'the wait after failed sign-ins was lifted');
+    });
+  }
   await SignInAttempt.destroy({ where, transaction });
   await SignInAttempt.destroy({ where: { kind: 'address' }, transaction });
 }

@@ -11,6 +11,7 @@ import {
   fromAddress,
   takeAttempt,
 } from '../../../lib/auth/attempts.ts';
+import { type LogLine, logInto } from '../../../lib/testing/log.ts';
 import { writeTransaction } from '../../../models/index.ts';
 import { databaseKinds, openAt, makePlace, openDatabase } from '../../support/databases.ts';
 import { migrate } from '../../../models/index.ts';
@@ -88,6 +89,31 @@ for (const kind of databaseKinds()) {
     );
   });
 }
+
+test('a wait that is lifted is logged, once it is committed; what was none is not', async (t) => {
+  const log: LogLine[] = [];
+  const database = await openDatabase(t, 'sqlite', { log: logInto(log) });
+  log.splice(0);
+  const forget = (fault?: Error) =>
+    writeTransaction(database, async (transaction) => {
+      await forgetAttempts(database, [account], 'id', transaction);
+      if (fault !== undefined) throw fault;
+    });
+  await takeAttempt(database, [account]);
+  await forget();
+  t.deepEqual(log, []);
+  for (let n = 0; n < ATTEMPTS_MAX; n += 1) await takeAttempt(database, [account]);
+  await t.throwsAsync(forget(new Error('rolled back')));
+  t.deepEqual(log, []);
+  await forget();
+  t.deepEqual(log, [
+    {
+      level: 'info',
+      fields: { user_id: 'id' },
+      message: 'the wait after failed sign-ins was lifted',
+    },
+  ]);
+});
 
 test('an account is counted as one, however its e-mail is written', (t) => {
   t.deepEqual(accountOf('Ann@Example.com'), accountOf('ann@example.com'));
