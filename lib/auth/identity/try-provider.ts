@@ -197,18 +197,33 @@ export async function trySamlProvider(
   }
   const binding = bindingOf(metadata);
   const isAsked = metadata.wantsSignedRequests && !provider.sign_requests;
-  const isLax = !provider.signed_assertion_in_resp && !provider.signed_envelopes_in_resp;
   return [
     good(`The metadata are those of ${metadata.entityId}; sign-in begins by ${binding}.`),
     ...metadata.signingCertificates.map((certificate) => judgeCertificate(certificate, now)),
     ...(isAsked
       ? [doubtful('The provider wants signed requests; they are signed, whatever the flag says.')]
       : []),
-    ...(isLax
-      ? [doubtful('No signature is asked for by flag; the assertion must be signed all the same.')]
-      : []),
+    judgeSignatureFlags(provider),
     told,
   ];
+}
+
+/** Which parts must be signed. Metadata do not say what a provider signs; an answer does. */
+function judgeSignatureFlags({
+  signed_assertion_in_resp: ofAssertion,
+  signed_envelopes_in_resp: ofResponse,
+}: SamlIdentityProvider): Finding {
+  const refused =
+    'A sign-in that is refused for it names the unsigned part and the flag in the log.';
+  if (ofAssertion && ofResponse)
+    return doubtful(
+      `Response and assertion must both be signed, and many providers sign one alone (Entra, AD FS, Google and Keycloak by default). Their metadata do not say it. ${refused}`,
+    );
+  if (ofAssertion) return good(`The assertion must be signed. ${refused}`);
+  if (ofResponse) return good(`The response must be signed. ${refused}`);
+  return doubtful(
+    'No signature is asked for by flag; one that covers the assertion is needed all the same, its own or that of the response.',
+  );
 }
 
 function judgeCertificate(base64: string, now: Date): Finding {

@@ -140,13 +140,30 @@ test('a provider that is away is named, and our address all the same', async (t)
 });
 
 test('a good SAML provider is found good', async (t) => {
-  const entry = samlEntry({ metadata: idpMetadata(signOnService()) });
+  const metadata = idpMetadata(signOnService());
+  const entry = samlEntry({ metadata, signed_envelopes_in_resp: false });
   const found = lines(await trySamlProvider(entry));
   t.true(
     found.every((line) => line.startsWith('good')),
     found.join('\n'),
   );
   t.true(found.some((line) => line.includes('/auth/saml/sp/consume/saml-idp')));
+});
+
+test('what must be signed is said, and doubted where many providers sign less', async (t) => {
+  const metadata = idpMetadata(signOnService());
+  const judged = async (ofAssertion: boolean, ofResponse: boolean) => {
+    const entry = samlEntry({
+      metadata,
+      signed_assertion_in_resp: ofAssertion,
+      signed_envelopes_in_resp: ofResponse,
+    });
+    return lines(await trySamlProvider(entry)).join('\n');
+  };
+  t.regex(await judged(true, true), /^doubtful: Response and assertion must both be signed/m);
+  t.regex(await judged(true, false), /^good: The assertion must be signed/m);
+  t.regex(await judged(false, true), /^good: The response must be signed/m);
+  t.regex(await judged(false, false), /^doubtful: No signature is asked for by flag; one that/m);
 });
 
 test('what is wrong with SAML metadata, or with certificates, is named', async (t) => {
