@@ -46,7 +46,6 @@ export interface Config {
   gatewayForwarding: 'auto' | 'off';
   dataplaneEngine: 'auto' | 'native' | 'typescript';
   dataplaneX25519: 'openssl' | 'tweetnacl';
-  defaultAction: 'accept' | 'drop';
   allowCloudMetadata: boolean;
   maxDevicesPerUser: number;
   apiRateLimit: number;

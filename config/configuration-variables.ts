@@ -25,6 +25,12 @@ export const configurationVariables = [
     sentence: 'Whether the portal takes more than name, description and keys from them.',
   },
   {
+    name: 'DEFAULT_ACTION',
+    form: 'value',
+    example: 'accept',
+    sentence: 'What happens to a packet that no rule matches: `accept` or `drop`.',
+  },
+  {
     name: 'DEFAULT_CLIENT_ALLOWED_IPS',
     form: 'list',
     example: '0.0.0.0/0,::/0',

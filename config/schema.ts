@@ -376,13 +376,6 @@ export const settings = [
     sentence: 'Which implementation computes the handshakes of the native engine.',
   },
   {
-    name: 'DEFAULT_ACTION',
-    schema: choice('accept', 'drop'),
-    fallback: 'accept',
-    example: 'accept',
-    sentence: 'What happens to a packet that no rule matches.',
-  },
-  {
     name: 'ALLOW_CLOUD_METADATA',
     schema: flag,
     fallback: false,

@@ -57,6 +57,8 @@ export interface Amendment {
   readonly rules: ReadonlyMap<string, ReadonlyMap<string, readonly RuleConfig[]>>;
   /** True: no packet passes, whatever peers and rules say; left out: as before. */
   readonly isClosed?: boolean;
+  /** What happens to packets that no rule matches; left out: as before. */
+  readonly defaultAction?: RuleConfig['action'];
 }
 
 /** One tunnel network and the gateway's own address in it, as bytes. */

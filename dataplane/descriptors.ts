@@ -31,6 +31,7 @@ export interface GatewayOptions {
   readonly uapi: 'auto' | 'off';
   readonly engine: 'auto' | 'native' | 'typescript';
   readonly x25519: 'openssl' | 'tweetnacl';
+  /** What happens to packets that no rule matches, until an amendment says it. */
   readonly defaultAction: 'accept' | 'drop';
   /** Whether devices may reach the addresses at which clouds answer the gateway's host. */
   readonly allowsMetadata: boolean;

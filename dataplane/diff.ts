@@ -17,6 +17,8 @@ export interface Change {
   readonly scopes: readonly { readonly name: string; readonly compiled: CompiledScope | null }[];
   /** Whether packets are refused, whatever peers and rules say; left out: as before. */
   readonly isClosed?: boolean;
+  /** What happens to packets that no rule matches; left out: as before. */
+  readonly defaultAction?: RuleConfig['action'];
 }
 
 /**
@@ -31,6 +33,8 @@ export class Standing {
   /** Names of scopes of which something is untold. */
   readonly #untoldScopes = new Set<string>();
   #isClosed = false;
+  /** Undefined until an amendment says it: then that of the gateway's options is in force. */
+  #defaultAction: RuleConfig['action'] | undefined;
   readonly #pieceMax: number | undefined;
 
   /** `pieceMax`: how many prefixes are compiled together. */
@@ -53,7 +57,12 @@ export class Standing {
     this.#amendPeers(amendment);
     this.#amendScopes(amendment);
     const scopes = this.#tellScopes();
-    return { ...this.#tellPeers(), scopes, ...this.#close(amendment.isClosed) };
+    return {
+      ...this.#tellPeers(),
+      scopes,
+      ...this.#close(amendment.isClosed),
+      ...this.#setDefault(amendment.defaultAction),
+    };
   }
 
   /** The steps from nothing to what stands. */
@@ -67,13 +76,21 @@ export class Standing {
     const scopes = this.#tellScopes();
     this.#toldPeers.clear();
     const closed = this.#isClosed ? { isClosed: true } : {};
-    return { removed: [], updated: [], added: [...this.#peers.values()], scopes, ...closed };
+    const action = this.#defaultAction === undefined ? {} : { defaultAction: this.#defaultAction };
+    const added = [...this.#peers.values()];
+    return { removed: [], updated: [], added, scopes, ...closed, ...action };
   }
 
   #close(isClosed = this.#isClosed): Pick<Change, 'isClosed'> {
     if (isClosed === this.#isClosed) return {};
     this.#isClosed = isClosed;
     return { isClosed };
+  }
+
+  #setDefault(action = this.#defaultAction): Pick<Change, 'defaultAction'> {
+    if (action === undefined || action === this.#defaultAction) return {};
+    this.#defaultAction = action;
+    return { defaultAction: action };
   }
 
   #amendPeers({ peers }: Amendment): void {
@@ -150,7 +167,8 @@ export function isEmpty(change: Change): boolean {
     change.updated.length === 0 &&
     change.added.length === 0 &&
     change.scopes.length === 0 &&
-    change.isClosed === undefined
+    change.isClosed === undefined &&
+    change.defaultAction === undefined
   );
 }
 

@@ -416,6 +416,7 @@ export class Pipeline {
       this.#tunnel.callAgain(peer, now);
     }
     for (const { name, compiled } of change.scopes) this.#filter.change(name, compiled);
+    if (change.defaultAction !== undefined) this.#filter.setDefault(change.defaultAction);
     this.#isClosed = change.isClosed ?? this.#isClosed;
   }
 

@@ -318,12 +318,17 @@ function awayLimitMs({ databaseAwayLimit }: Config): number {
 /** What decides, beside the networks, how rows are read. */
 function rowSettings(
   config: Config,
-  { vpn_session_duration: duration, default_client_mtu: mtu }: FixedSettings,
-): Pick<TranslateSettings, 'requireSignIn' | 'vpnSessionDuration' | 'defaultClientMtu'> {
+  {
+    vpn_session_duration: duration,
+    default_client_mtu: mtu,
+    default_action: action,
+  }: FixedSettings,
+): Omit<TranslateSettings, keyof Networks | 'gatewayId'> {
   return {
     requireSignIn: config.vpnSessionRequireSignIn,
     ...(duration === undefined ? {} : { vpnSessionDuration: duration }),
     ...(mtu === undefined ? {} : { defaultClientMtu: mtu }),
+    ...(action === undefined ? {} : { defaultAction: action }),
   };
 }
 
@@ -347,7 +352,8 @@ function gatewayOptions(
     uapi: config.wireguardUapi,
     engine: config.dataplaneEngine,
     x25519: config.dataplaneX25519,
-    defaultAction: config.defaultAction,
+    // Until the rows are read.
+    defaultAction: 'drop',
     allowsMetadata: config.allowCloudMetadata,
     log: (level, message) => log[level]({}, message),
   };

@@ -54,6 +54,7 @@ export const auditedTables: Readonly<Record<Exclude<keyof Models, Untracked>, Au
     kind: 'configuration',
     fields: {
       ...plain('allow_unprivileged_device_management', 'allow_unprivileged_device_configuration'),
+      ...plain('default_action'),
       ...plain('default_client_allowed_ips', 'default_client_dns', 'default_client_endpoint'),
       ...plain('default_client_mtu', 'default_client_persistent_keepalive'),
       ...plain('disable_vpn_on_oidc_error', 'local_auth_enabled', 'vpn_session_duration'),

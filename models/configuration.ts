@@ -17,6 +17,7 @@ import {
   timestampColumns,
   timestamps,
 } from './columns.ts';
+import type { RuleAction } from './rule.ts';
 
 /** An OpenID provider, as administrators send it. */
 export interface OpenidConnectProvider {
@@ -69,6 +70,8 @@ export class Configuration extends Model<
   declare singleton: CreationOptional<number>;
   declare allow_unprivileged_device_management: CreationOptional<boolean>;
   declare allow_unprivileged_device_configuration: CreationOptional<boolean>;
+  /** What happens to a packet that no rule matches. */
+  declare default_action: CreationOptional<RuleAction>;
   declare default_client_allowed_ips: CreationOptional<string[]>;
   declare default_client_dns: CreationOptional<string[]>;
   /** Null until set: derived from EXTERNAL_URL and WIREGUARD_PORT when read. */
@@ -102,6 +105,7 @@ export function initConfiguration({ sequelize, keyring }: TableContext): typeof 
       singleton: { type: DataTypes.TINYINT, allowNull: false, defaultValue: 1 },
       allow_unprivileged_device_management: flag(true),
       allow_unprivileged_device_configuration: flag(true),
+      default_action: { type: DataTypes.STRING(16), allowNull: false, defaultValue: 'accept' },
       default_client_allowed_ips: jsonColumn('default_client_allowed_ips', ['0.0.0.0/0', '::/0']),
       default_client_dns: jsonColumn('default_client_dns', ['1.1.1.1', '1.0.0.1']),
       default_client_endpoint: nullable(DataTypes.TEXT),

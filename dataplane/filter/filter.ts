@@ -3,7 +3,7 @@
 // of these that matches decides: accept with ports, drop with ports, accept, drop. It never sees an
 // unauthenticated packet, and knows no keys.
 
-import { GLOBAL_SCOPE, type RuleSample } from '../contract.ts';
+import { GLOBAL_SCOPE, type RuleConfig, type RuleSample } from '../contract.ts';
 import { reasons } from '../reasons.ts';
 import { type InnerPacket, LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
 import type { CompiledFamily, CompiledScope, CompiledTable } from './compile.ts';
@@ -37,7 +37,7 @@ export interface Scope {
 /** All scopes. */
 export class Filter {
   /** What happens to a packet that no rule matches: a reason, or none to accept it. */
-  readonly #defaultReason: number;
+  #defaultReason: number;
   readonly #scopes = new Map<string, Scope>();
   readonly #global: Scope;
   /** In an array, because a number in a field, or handed on, may be allocated anew. */
@@ -47,8 +47,8 @@ export class Filter {
   /** Hits of rules that are gone since the last sample. */
   #retired: RuleSample[] = [];
 
-  constructor(defaultAction: 'accept' | 'drop') {
-    this.#defaultReason = defaultAction === 'accept' ? reasons.none : reasons.default_drop;
+  constructor(defaultAction: RuleConfig['action']) {
+    this.#defaultReason = defaultReasonOf(defaultAction);
     this.#global = this.hold(GLOBAL_SCOPE);
   }
 
@@ -80,6 +80,12 @@ export class Filter {
     }
     this.renew();
     this.#forgetUnused(scope);
+  }
+
+  /** Sets what happens to packets that no rule matches, at once. */
+  setDefault(action: RuleConfig['action']): void {
+    this.#defaultReason = defaultReasonOf(action);
+    this.renew();
   }
 
   /** Sets the Unix time in ms at which what follows is hit. */
@@ -164,6 +170,10 @@ export class Filter {
     if (scope.holders === 0 && scope.ipv4 === null && scope.ipv6 === null)
       this.#scopes.delete(scope.name);
   }
+}
+
+function defaultReasonOf(action: RuleConfig['action']): number {
+  return action === 'accept' ? reasons.none : reasons.default_drop;
 }
 
 /** What stays of a family and what comes, in their places; null where nothing is left. */

@@ -13,6 +13,7 @@ import {
   readTransaction,
   readUsers,
   type Revision,
+  type RuleAction,
   type RuleRow,
   type Selection,
   type Transaction,
@@ -46,6 +47,8 @@ export interface RowSettings {
   readonly vpnSessionDuration: number;
   /** The MTU of devices that have none of their own; null: the tunnel's. */
   readonly defaultClientMtu: number | null;
+  /** What happens to packets that no rule matches. */
+  readonly defaultAction: RuleAction;
 }
 
 const NOTHING: RowChanges = {
@@ -137,5 +140,6 @@ async function readSettings(database: Database, transaction: Transaction): Promi
   return {
     vpnSessionDuration: configuration?.vpn_session_duration ?? 0,
     defaultClientMtu: configuration?.default_client_mtu ?? null,
+    defaultAction: configuration?.default_action ?? 'accept',
   };
 }

@@ -10,7 +10,7 @@ import {
   type PeerConfig,
   type RuleConfig,
 } from '../../dataplane/index.ts';
-import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
+import type { DeviceRow, RuleAction, RuleRow, UserRow } from '../../models/index.ts';
 import { isKey, KEY_BYTES } from '../devices/keys.ts';
 
 /** Settings that decide what rows mean. */
@@ -24,6 +24,7 @@ export interface TranslateSettings {
   /** What the environment fixes, instead of what the rows say. */
   readonly vpnSessionDuration?: number;
   readonly defaultClientMtu?: number | null;
+  readonly defaultAction?: RuleAction;
 }
 
 /** A session duration that never ends, as 0 does. */

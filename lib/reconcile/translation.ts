@@ -10,7 +10,7 @@ import {
   type PeerConfig,
   type RuleConfig,
 } from '../../dataplane/index.ts';
-import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
+import type { DeviceRow, RuleAction, RuleRow, UserRow } from '../../models/index.ts';
 import type { KnownDevice } from '../observe/presence.ts';
 import { Places } from './places.ts';
 import type { AllIds, RowChanges, RowSettings } from './read.ts';
@@ -79,7 +79,13 @@ export class Translation {
   readonly #untoldRules = new Map<string, Set<string>>();
   /** Public keys of devices that are served again, and may have been heard since their row came. */
   readonly #returning = new Set<string>();
-  #rowSettings: RowSettings = { vpnSessionDuration: 0, defaultClientMtu: null };
+  #rowSettings: Omit<RowSettings, 'defaultAction'> = {
+    vpnSessionDuration: 0,
+    defaultClientMtu: null,
+  };
+  /** What happens to packets that no rule matches; null until it is read, or told. */
+  #defaultAction: RuleAction | null = null;
+  #toldDefault: RuleAction | null = null;
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
 
@@ -136,7 +142,9 @@ export class Translation {
 
   /** What the data plane has to be told; null when it knows everything. */
   untold(): Amendment | null {
-    if (this.#untoldKeys.size === 0 && this.#untoldRules.size === 0) return null;
+    const untoldDefault = this.#defaultAction === this.#toldDefault ? null : this.#defaultAction;
+    if (this.#untoldKeys.size === 0 && this.#untoldRules.size === 0 && untoldDefault === null)
+      return null;
     const peers = new Map<string, PeerConfig | null>();
     for (const key of this.#untoldKeys) peers.set(key, this.#peerOf(key));
     for (const key of this.#places.assign(peers)) {
@@ -146,13 +154,14 @@ export class Translation {
     const rules = new Map<string, Map<string, readonly RuleConfig[]>>();
     for (const [scope, ids] of this.#untoldRules)
       rules.set(scope, new Map([...ids].map((id) => [id, this.#rulesOf(id, scope)])));
-    return { peers, rules };
+    return { peers, rules, ...(untoldDefault === null ? {} : { defaultAction: untoldDefault }) };
   }
 
   /** Notes that the data plane is told what `untold` said last. */
   told(): void {
     this.#untoldKeys.clear();
     this.#untoldRules.clear();
+    this.#toldDefault = this.#defaultAction;
   }
 
   /**
@@ -168,7 +177,8 @@ export class Translation {
   }
 
   /** Notes that an amendment did not reach the data plane: it is told again. */
-  tellAgain({ peers, rules }: Amendment): void {
+  tellAgain({ peers, rules, defaultAction }: Amendment): void {
+    if (defaultAction !== undefined) this.#toldDefault = null;
     for (const key of peers.keys()) this.#untoldKeys.add(key);
     for (const [scope, ids] of rules) for (const id of ids.keys()) this.#markRule(scope, id);
   }
@@ -231,6 +241,7 @@ export class Translation {
   #takeSettings(settings: RowSettings): void {
     const before = this.#rowSettings;
     this.#rowSettings = settings;
+    this.#defaultAction = this.#settings.defaultAction ?? settings.defaultAction;
     // All sessions are judged anew.
     if (settings.vpnSessionDuration !== before.vpnSessionDuration)
       this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;

@@ -15,6 +15,7 @@ import type { Web } from './web.ts';
 const tabs = [
   ['/settings/client_defaults', 'Client defaults'],
   ['/settings/security', 'Security'],
+  ['/settings/default_action', 'Default action'],
   ['/settings/providers', 'Identity providers'],
   ['/settings/customization', 'Logo'],
 ] as const;

@@ -18,6 +18,7 @@ import { up as arrivals } from './0008-arrivals.ts';
 import { up as providerSessions } from './0009-provider-sessions.ts';
 import { up as signInSources } from './0010-sign-in-sources.ts';
 import { up as relinking } from './0011-relinking.ts';
+import { up as defaultAction } from './0012-default-action.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -40,6 +41,7 @@ export const migrations: readonly Migration[] = [
   { name: '0009-provider-sessions', up: providerSessions },
   { name: '0010-sign-in-sources', up: signInSources },
   { name: '0011-relinking', up: relinking },
+  { name: '0012-default-action', up: defaultAction },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

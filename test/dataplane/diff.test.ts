@@ -179,6 +179,23 @@ test('a gateway is closed and opened once, and closed to one who knows nothing',
   t.is(standing.fromNothing().isClosed, undefined);
 });
 
+test('what no rule decides is told once, and to one who knows nothing', (t) => {
+  const standing = new Standing();
+  standing.replace(config([a]));
+  const amend = (defaultAction?: 'accept' | 'drop'): Change =>
+    standing.amend({
+      peers: new Map(),
+      rules: new Map(),
+      ...(defaultAction === undefined ? {} : { defaultAction }),
+    });
+  t.is(standing.fromNothing().defaultAction, undefined, 'nobody said it');
+  t.deepEqual(amend('accept'), { ...nothing, defaultAction: 'accept' });
+  t.true(isEmpty(amend('accept')) && isEmpty(amend()));
+  t.deepEqual(amend('drop'), { ...nothing, defaultAction: 'drop' });
+  t.is(standing.fromNothing().defaultAction, 'drop');
+  t.true(isEmpty(standing.replace(config([a]))), 'a whole configuration does not change it');
+});
+
 /** A rule that cannot be compiled while `fault` says so. */
 function fragile(id: string, fault: { isOn: boolean }): RuleConfig {
   return Object.defineProperty({ ...tcp80, id }, 'portType', {

@@ -406,6 +406,19 @@ for (const engine of engines) {
     { defaultAction: 'drop' },
   );
 
+  gatewayTest('what no rule matches follows an amendment', async (t, { gateway }) => {
+    await gateway.apply(config([configOf(2)]));
+    const device = await Device.open(t, gateway, 2);
+    const setDefault = (defaultAction: 'accept' | 'drop'): Promise<void> =>
+      gateway.amend({ peers: new Map(), rules: new Map(), defaultAction });
+    t.true(await canPing(device, 2));
+    await setDefault('drop');
+    t.false(await canPing(device, 2));
+    t.like((await gateway.sample()).drops, { default_drop: 1 });
+    await setDefault('accept');
+    t.true(await canPing(device, 2));
+  });
+
   gatewayTest(
     'tweetnacl may compute the Diffie-Hellmans',
     async (t, { gateway }) => {

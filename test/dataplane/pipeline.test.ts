@@ -410,6 +410,27 @@ test('what no rule matches is dropped where the default says so', (t) => {
   t.deepEqual(gateway.drops(), { default_drop: 2 });
 });
 
+test('what no rule matches follows the default as it changes, rules as before', (t) => {
+  const { world, gateway, clients, peers } = connectedClients(1);
+  gateway.apply(peers, { owner: [rule('1', 'accept', '192.0.2.0/24')] });
+  const setDefault = (defaultAction: 'accept' | 'drop'): void =>
+    gateway.change({ removed: [], updated: [], added: [], scopes: [], defaultAction });
+  const other = udp({ ...from, destination: '192.0.3.1' });
+  const send = (): Uint8Array[] => {
+    gateway.delivered.length = 0;
+    clients[0]!.send(udp(from), other, udp(from6));
+    world.run(100);
+    return [...gateway.delivered];
+  };
+  t.deepEqual(send(), [udp(from), other, udp(from6)]);
+  setDefault('drop');
+  t.deepEqual(send(), [udp(from)], 'of conversations that are open too');
+  t.deepEqual(gateway.drops(), { default_drop: 2 });
+  setDefault('accept');
+  t.deepEqual(send(), [udp(from), other, udp(from6)]);
+  t.deepEqual(gateway.drops(), { default_drop: 2 });
+});
+
 test('a device that changes its owner is judged by the rules of the new one', (t) => {
   const { world, gateway, clients, peers } = connectedClients(1);
   const rules = { strict: [rule('1', 'drop', '0.0.0.0/0')] };

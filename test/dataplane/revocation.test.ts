@@ -153,6 +153,27 @@ test('a device whose address changes is asked anew, and its other family is not'
   t.deepEqual(gateway.drops(), { default_drop: 1 });
 });
 
+test('a conversation that only the default let pass ends with it, both ways', (t) => {
+  const { world, gateway, clients } = connected(1);
+  const setDefault = (defaultAction: 'accept' | 'drop'): void =>
+    gateway.change({ removed: [], updated: [], added: [], scopes: [], defaultAction });
+  const opened = between('10.0.0.2', host);
+  const asked = between('10.0.0.2', '198.51.100.7');
+  gateway.send(asked.down);
+  world.run(20);
+  clients[0]!.send(opened.up);
+  world.run(20);
+  taken(clients[0]!);
+  taken(gateway);
+  t.deepEqual(exchange(world, gateway, clients[0]!, opened), { up: 1, down: 1 });
+  setDefault('drop');
+  t.deepEqual(exchange(world, gateway, clients[0]!, opened), { up: 0, down: 0 });
+  t.deepEqual(gateway.drops(), { default_drop: 2 });
+  t.deepEqual(exchange(world, gateway, clients[0]!, asked), { up: 1, down: 1 }, 'a reply');
+  setDefault('accept');
+  t.deepEqual(exchange(world, gateway, clients[0]!, opened), { up: 1, down: 1 });
+});
+
 test('a hundred changes of others cost an established connection nothing', (t) => {
   const { world, gateway, clients, peers } = connected(3, { gateway: { defaultAction: 'drop' } });
   const asked = between('10.0.0.2', host);

@@ -28,6 +28,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(values, {
       allow_unprivileged_device_management: true,
       allow_unprivileged_device_configuration: true,
+      default_action: 'accept',
       default_client_allowed_ips: ['0.0.0.0/0', '::/0'],
       default_client_dns: ['1.1.1.1', '1.0.0.1'],
       default_client_endpoint: null,

@@ -4,7 +4,7 @@ import { type GatewayConfig, parseAddress } from '../../dataplane/index.ts';
 import type { RowChanges, RowSettings, TakeRows } from '../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../lib/reconcile/translate.ts';
 import { type Problem, Translation } from '../../lib/reconcile/translation.ts';
-import type { DeviceRow, Revision, RuleRow, UserRow } from '../../models/index.ts';
+import type { DeviceRow, Revision, RuleAction, RuleRow, UserRow } from '../../models/index.ts';
 import type { Rows } from './slow-translate.ts';
 
 export const KEY = Buffer.alloc(32, 1).toString('base64');
@@ -109,6 +109,7 @@ export function everything(parts: {
   rules?: RuleRow[];
   vpnSessionDuration?: number;
   defaultClientMtu?: number | null;
+  defaultAction?: RuleAction;
 }): RowChanges {
   const byId = <R extends { id: string }>(list: R[]): Map<string, R> =>
     new Map(list.map((row) => [row.id, row]));
@@ -119,6 +120,7 @@ export function everything(parts: {
     settings: {
       vpnSessionDuration: parts.vpnSessionDuration ?? 0,
       defaultClientMtu: parts.defaultClientMtu ?? null,
+      defaultAction: parts.defaultAction ?? 'accept',
     },
   });
 }

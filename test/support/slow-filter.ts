@@ -146,7 +146,7 @@ const FREE: SlowVerdict = { reason: 'none', rules: [] };
 
 /** Judges packets in the words of the law. */
 export class SlowTracker {
-  readonly defaultAction: 'accept' | 'drop';
+  defaultAction: 'accept' | 'drop';
   global: readonly RuleConfig[] = [];
   readonly rules = new Map<string, readonly RuleConfig[]>();
   /** By peer: whose rules are for it. */

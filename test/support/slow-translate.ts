@@ -13,7 +13,7 @@ import {
   type TranslateSettings,
 } from '../../lib/reconcile/translate.ts';
 import type { Problem } from '../../lib/reconcile/translation.ts';
-import type { DeviceRow, RuleRow, UserRow } from '../../models/index.ts';
+import type { DeviceRow, RuleAction, RuleRow, UserRow } from '../../models/index.ts';
 
 /** All rows, by id. */
 export interface Rows {
@@ -34,7 +34,7 @@ export function slowTranslate(
   rows: Rows,
   settings: TranslateSettings,
   nowMs: number,
-): { config: GatewayConfig; problems: Problem[] } {
+): { config: GatewayConfig; defaultAction: RuleAction; problems: Problem[] } {
   const problems: Problem[] = [];
   const duration = settings.vpnSessionDuration ?? rows.settings.vpnSessionDuration;
   const peers = new Map<string, PeerConfig>();
@@ -60,5 +60,6 @@ export function slowTranslate(
     const scope = row.user_id ?? GLOBAL_SCOPE;
     rules.set(scope, [...(rules.get(scope) ?? []), ...translated.rules]);
   }
-  return { config: { peers, rules }, problems };
+  const defaultAction = settings.defaultAction ?? rows.settings.defaultAction;
+  return { config: { peers, rules }, defaultAction, problems };
 }

@@ -7,12 +7,22 @@ import type {
   Configuration,
   Logo,
   OpenidConnectProvider,
+  RuleAction,
   SamlIdentityProvider,
   Transaction,
 } from '../../../models/index.ts';
 import { defaultSettings } from '../../devices/settings.ts';
 import { CONFIGURATION_BYTES_MAX, judgedBody, takesBody } from '../body.ts';
-import { entryList, flag, integer, mark, recordId, resource, timestamp } from '../fields.ts';
+import {
+  choice,
+  entryList,
+  flag,
+  integer,
+  mark,
+  recordId,
+  resource,
+  timestamp,
+} from '../fields.ts';
 import { type Faults, type Judged, judgeOf } from '../judge.ts';
 import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
 import { refuseFaults, saveChanges } from '../writes.ts';
@@ -38,6 +48,7 @@ export const configurationFields = resource({
   allow_unprivileged_device_configuration: flag(
     'False: the portal takes only name, description and keys from unprivileged users.',
   ),
+  default_action: choice('What happens to packets that no rule matches.', 'accept', 'drop'),
   default_client_allowed_ips: settingFields.allowed_ips(),
   default_client_dns: settingFields.dns(),
   // Null goes back to what EXTERNAL_URL and WIREGUARD_PORT say.
@@ -60,6 +71,7 @@ export const configurationFields = resource({
 export interface ConfigurationValues {
   allow_unprivileged_device_management?: boolean;
   allow_unprivileged_device_configuration?: boolean;
+  default_action?: RuleAction;
   default_client_allowed_ips?: string[];
   default_client_dns?: string[];
   default_client_endpoint?: string | null;
@@ -168,6 +180,7 @@ export function shownConfiguration({ services }: ApiContext, row: EffectiveConfi
     id: row.id,
     allow_unprivileged_device_management: row.allow_unprivileged_device_management,
     allow_unprivileged_device_configuration: row.allow_unprivileged_device_configuration,
+    default_action: row.default_action,
     default_client_allowed_ips: defaults.allowed_ips,
     default_client_dns: defaults.dns,
     default_client_endpoint: defaults.endpoint,

@@ -10,6 +10,7 @@ import { messages, overridden } from '../messages.ts';
 const changeable = [
   'allow_unprivileged_device_management',
   'allow_unprivileged_device_configuration',
+  'default_action',
   'default_client_allowed_ips',
   'default_client_dns',
   'default_client_endpoint',

@@ -152,7 +152,7 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
     list: rules.map((rule) =>
       ruleCells(rule, emails, { hit: hits?.get(rule.id), shadow: shadows.get(rule.id) }),
     ),
-    otherwise: otherwise(web),
+    otherwise: await otherwise(web),
     hasHits: observed !== undefined,
     many: {
       action: `${RULES}/many`,
@@ -247,7 +247,7 @@ async function showForm(
     neighbours: others.map(linked),
     shadow: shadow === null ? null : linked(shadow),
     shadowed: shadowed.map(linked),
-    otherwise: otherwise(web),
+    otherwise: await otherwise(web),
     isChecked,
     hits:
       hit === undefined
@@ -316,8 +316,8 @@ function shadowWords(shadow: RuleRow): string {
 }
 
 /** What happens to a packet that no rule matches. */
-function otherwise({ services }: Web): string {
-  return services.config.defaultAction === 'accept'
+async function otherwise({ recall }: Web): Promise<string> {
+  return (await recall.configuration()).default_action === 'accept'
     ? 'A packet that no rule matches is accepted.'
     : 'A packet that no rule matches is dropped.';
 }

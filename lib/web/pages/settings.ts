@@ -1,5 +1,6 @@
-// Settings, for administrators: what devices' files are made of, and who may sign in and do what.
-// Those that the environment fixes are shown locked. api.md, section 7.
+// Settings, for administrators: what devices' files are made of, who may sign in and do what, and
+// what happens to packets that no rule matches. Those that the environment fixes are shown locked.
+// api.md, section 7.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Faults } from '../../api/judge.ts';
@@ -97,6 +98,23 @@ const securityForm: readonly Section[] = [
   },
 ];
 
+const defaultActionForm: readonly Section[] = [
+  {
+    fields: [
+      {
+        name: 'default_action',
+        label: 'A packet that no rule matches is',
+        kind: 'choice',
+        choices: [
+          ['accept', 'accepted'],
+          ['drop', 'dropped'],
+        ],
+        help: 'It is in force at once, for connections that are open too. Before you choose “dropped”, add rules that accept what devices must reach, and this console if you reach it through the VPN.',
+      },
+    ],
+  },
+];
+
 interface Page {
   readonly path: string;
   readonly title: string;
@@ -126,6 +144,14 @@ const pages: readonly Page[] = [
       ...typedDuration(Number(settings[DURATION])),
     }),
     toInput: secondsOf,
+  },
+  {
+    path: '/settings/default_action',
+    title: 'Default action',
+    lead: 'What happens to a packet from a device where neither its user’s rules nor everyone’s decide.',
+    sections: defaultActionForm,
+    toTyped: (settings) => typedFrom(settings, defaultActionForm),
+    toInput: (input) => input,
   },
 ];
 

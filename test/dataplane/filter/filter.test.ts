@@ -89,6 +89,18 @@ const tcp80 = { type: 'tcp', first: 80 } as const;
 const tcp80to90 = { type: 'tcp', first: 80, last: 90 } as const;
 const udp53 = { type: 'udp', first: 53 } as const;
 
+test('another default is in force at once, and makes all verdicts old', (t) => {
+  const { filter, judge } = filterOf({ own: [rule('1', 'accept', '10.0.0.0/8')] });
+  const both = (): ReasonName[] => [judge(udpTo('192.0.2.1')), judge(udpTo('10.0.0.1'))];
+  t.deepEqual(both(), ['none', 'none']);
+  const { version } = filter;
+  filter.setDefault('drop');
+  t.true(filter.version > version);
+  t.deepEqual(both(), ['default_drop', 'none']);
+  filter.setDefault('accept');
+  t.deepEqual(both(), ['none', 'none']);
+});
+
 // ---- verdicts --------------------------------------------------------------------------------
 
 type Row = readonly [why: string, rules: Rules, packet: Uint8Array, wanted: ReasonName];

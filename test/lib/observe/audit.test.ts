@@ -95,7 +95,7 @@ for (const kind of databaseKinds()) {
     await send('PATCH', path, { body: { device: { name: 'x'.repeat(256) } } });
     await send('PATCH', path, { body: { device: {} } });
     await send('PATCH', '/v0/configuration', {
-      body: { configuration: { vpn_session_duration: 60 } },
+      body: { configuration: { vpn_session_duration: 60, default_action: 'drop' } },
     });
     await send('GET', '/v0/devices');
     await send('POST', '/v0/rules', { token: null, body: { rule: { destination: '::1' } } });
@@ -114,7 +114,10 @@ for (const kind of databaseKinds()) {
     t.deepEqual(fresh[2]?.changes, {
       name: { from: device.body.data.name, to: 'renamed' },
     });
-    t.deepEqual(fresh[3]?.changes, { vpn_session_duration: { from: 0, to: 60 } });
+    t.deepEqual(fresh[3]?.changes, {
+      vpn_session_duration: { from: 0, to: 60 },
+      default_action: { from: 'accept', to: 'drop' },
+    });
     t.deepEqual(fresh[0]?.changes['password'], { changed: true });
     t.true(fresh.every(({ email }) => email === ADMIN_EMAIL));
   });

@@ -75,14 +75,22 @@ for (const kind of databaseKinds()) {
   test(`${kind}: changed settings of the configuration are read`, async (t) => {
     const database = await openDatabase(t, kind);
     const before = await collect((take) => readAll(database, take));
-    t.deepEqual(before.settings, { vpnSessionDuration: 0, defaultClientMtu: null });
+    t.deepEqual(before.settings, {
+      vpnSessionDuration: 0,
+      defaultClientMtu: null,
+      defaultAction: 'accept',
+    });
     await writeTransaction(database, (transaction) =>
       database.models.Configuration.create(
-        { vpn_session_duration: 60, default_client_mtu: 1_280 },
+        { vpn_session_duration: 60, default_client_mtu: 1_280, default_action: 'drop' },
         { transaction },
       ),
     );
     const { settings } = await collect((take) => readSince(database, before.revision, take));
-    t.deepEqual(settings, { vpnSessionDuration: 60, defaultClientMtu: 1_280 });
+    t.deepEqual(settings, {
+      vpnSessionDuration: 60,
+      defaultClientMtu: 1_280,
+      defaultAction: 'drop',
+    });
   });
 }

@@ -18,9 +18,11 @@ import type { Log } from '../../../lib/services.ts';
 import {
   type Database,
   recordStatus,
+  readOrCreateConfiguration,
   registerGateway,
   removeDevices,
   removeUser,
+  type RuleAction,
   writeTransaction,
 } from '../../../models/index.ts';
 import { addCrowd, addRuleCrowd } from '../../support/crowd.ts';
@@ -41,6 +43,8 @@ const settings: TranslateSettings = {
 class Memory {
   readonly peers = new Map<string, PeerConfig>();
   readonly rules = new Map<string, Map<string, readonly RuleConfig[]>>();
+  /** What happens to packets that no rule matches. */
+  defaultAction: Amendment['defaultAction'];
   /** What was said, in order. */
   readonly amendments: Amendment[] = [];
   failNext = 0;
@@ -58,6 +62,7 @@ class Memory {
       throw new Error('the data plane is down');
     }
     this.amendments.push(amendment);
+    this.defaultAction = amendment.defaultAction ?? this.defaultAction;
     for (const [key, peer] of amendment.peers)
       if (peer === null) this.peers.delete(key);
       else this.peers.set(key, peer);
@@ -104,7 +109,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 /** Whether the data plane obeys exactly what the rows mean. */
 async function obeys(database: Database, gateway: Memory, nowMs = Date.now()): Promise<boolean> {
-  const { config } = slowTranslate(
+  const { config, defaultAction } = slowTranslate(
     rowsOf(await collect((take) => readAll(database, take))),
     settings,
     nowMs,
@@ -112,7 +117,17 @@ async function obeys(database: Database, gateway: Memory, nowMs = Date.now()): P
   const standing = new Standing();
   const rules = new Map([...gateway.rules.keys()].map((name) => [name, gateway.rulesOf(name)]));
   standing.replace({ peers: gateway.peers, rules });
-  return isEmpty(standing.replace(config));
+  return isEmpty(standing.replace(config)) && gateway.defaultAction === defaultAction;
+}
+
+/** Sets what happens to packets that no rule matches; resolves to the revision. */
+async function setDefault(database: Database, default_action: RuleAction): Promise<number> {
+  const { id } = await readOrCreateConfiguration(database);
+  const { revision } = await writeTransaction(database, async (transaction) => {
+    const row = await database.models.Configuration.findByPk(id, { transaction });
+    await row?.update({ default_action }, { transaction });
+  });
+  return revision;
 }
 
 for (const kind of databaseKinds()) {
@@ -388,6 +403,28 @@ for (const kind of databaseKinds()) {
     t.is(gateway.amendments[3]!.peers.size, 5);
   });
 
+  test(`${kind}: every gateway follows the default action, by bell or by poll`, async (t) => {
+    const place = await makePlace(t, kind);
+    const own = await openAt(t, place);
+    const { migrate } = await import('../../../models/index.ts');
+    await migrate(own);
+    const other = await openAt(t, place);
+    const here = await start(t, own);
+    const there = await start(t, other);
+    t.is(here.gateway.defaultAction, 'accept');
+    for (const action of ['drop', 'accept'] as const) {
+      const revision = await setDefault(own, action);
+      t.true(await here.reconciler.whenApplied(revision, 2_000));
+      t.is(here.gateway.defaultAction, action);
+      t.true(await there.reconciler.whenApplied(revision, 2_500), 'within a poll');
+      t.is(there.gateway.defaultAction, action);
+    }
+    here.gateway.failNext = 1;
+    const revision = await setDefault(own, 'drop');
+    t.true(await here.reconciler.whenApplied(revision, 5_000));
+    t.is(here.gateway.defaultAction, 'drop', 'told again');
+  });
+
   test(`${kind}: a key that was replaced still names its device for the last bytes`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);
@@ -421,12 +458,12 @@ for (const kind of databaseKinds()) {
 // ---- random administrators -------------------------------------------------------------------
 
 type Action = {
-  kind: 'user' | 'device' | 'rule' | 'drop device' | 'drop user' | 'disable';
+  kind: 'user' | 'device' | 'rule' | 'drop device' | 'drop user' | 'disable' | 'default';
   pick: number;
 };
 
 const actions: fc.Arbitrary<Action> = fc.record({
-  kind: fc.constantFrom('user', 'device', 'rule', 'drop device', 'drop user', 'disable'),
+  kind: fc.constantFrom('user', 'device', 'rule', 'drop device', 'drop user', 'disable', 'default'),
   pick: fc.nat({ max: 1_000 }),
 });
 
@@ -437,6 +474,7 @@ async function act(database: Database, { kind, pick }: Action): Promise<number> 
   const { User, Device } = database.models;
   const users = await User.findAll({ order: ['id'] });
   const user = users[pick % Math.max(1, users.length)];
+  if (kind === 'default') return setDefault(database, pick % 2 === 0 ? 'accept' : 'drop');
   if (kind === 'user') return (await addUser(database)).revision;
   if (kind === 'rule')
     return (await addRule(database, { destination: `10.${pick >> 8}.${pick & 255}.0/24` }))

@@ -8,7 +8,7 @@ import { isEmpty, Standing } from '../../../dataplane/diff.ts';
 import type { RowSettings } from '../../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import { Translation } from '../../../lib/reconcile/translation.ts';
-import type { DeviceRow, RuleRow, UserRow } from '../../../models/index.ts';
+import type { DeviceRow, RuleAction, RuleRow, UserRow } from '../../../models/index.ts';
 import {
   changesOf,
   complete,
@@ -221,11 +221,33 @@ test('another default MTU is told of the devices that use it, and of no others',
   const shared = deviceRow({ id: 'd2', public_key: OTHER_KEY });
   const translation = knowing({ devices: [own, shared] });
   translation.take(
-    changesOf({ settings: { vpnSessionDuration: 0, defaultClientMtu: 1_300 } }),
+    changesOf({
+      settings: { vpnSessionDuration: 0, defaultClientMtu: 1_300, defaultAction: 'accept' },
+    }),
     NOW,
   );
   t.deepEqual([...translation.untold()!.peers.keys()], [OTHER_KEY]);
   t.is(translation.untold()!.peers.get(OTHER_KEY)?.mtu, 1_300);
+});
+
+test('another default action is told alone, once, and again where it did not arrive', (t) => {
+  const translation = knowing({});
+  const row = { vpnSessionDuration: 0, defaultClientMtu: null, defaultAction: 'drop' } as const;
+  translation.take(changesOf({ settings: row }), NOW);
+  const untold = { peers: new Map(), rules: new Map(), defaultAction: 'drop' } as const;
+  t.deepEqual(translation.untold(), untold);
+  translation.told();
+  t.is(translation.untold(), null);
+  translation.take(changesOf({ settings: row }), NOW);
+  t.is(translation.untold(), null);
+  translation.tellAgain(untold);
+  t.deepEqual(translation.untold(), untold);
+});
+
+test('what the environment says of the default action is told instead of the row', (t) => {
+  const translation = new Translation({ ...settings, defaultAction: 'drop' });
+  translation.take(everything({ defaultAction: 'accept' }), NOW);
+  t.is(translation.untold()?.defaultAction, 'drop');
 });
 
 test('a problem goes when its row is mended', (t) => {
@@ -253,6 +275,7 @@ type Step =
   | { table: 'rules'; id: string; row: RuleRow | null }
   | { duration: number }
   | { mtu: number | null }
+  | { action: RuleAction }
   | { passMs: number }
   | { readAll: true }
   | { tell: true };
@@ -308,6 +331,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   ),
   fc.constantFrom(0, 3_600, 100_000).map((duration) => ({ duration })),
   fc.constantFrom(null, 1_300, 99_999).map((mtu) => ({ mtu })),
+  fc.constantFrom('accept' as const, 'drop' as const).map((action) => ({ action })),
   fc.constantFrom(1, 3_600_000, DAY, -DAY / 2).map((passMs) => ({ passMs })),
   fc.constant({ readAll: true as const }),
   fc.constant({ tell: true as const }),
@@ -317,12 +341,18 @@ function keyOf(name: string): string {
   return Buffer.alloc(32, name).toString('base64');
 }
 
-const choices: fc.Arbitrary<TranslateSettings> = fc.record({
-  ipv4: fc.constant(settings.ipv4),
-  ipv6: fc.constantFrom(settings.ipv6, null),
-  requireSignIn: fc.boolean(),
-  gatewayId: fc.constant('g1'),
-});
+const choices: fc.Arbitrary<TranslateSettings> = fc
+  .record({
+    ipv4: fc.constant(settings.ipv4),
+    ipv6: fc.constantFrom(settings.ipv6, null),
+    requireSignIn: fc.boolean(),
+    gatewayId: fc.constant('g1'),
+    defaultAction: fc.constantFrom('accept' as const, 'drop' as const, undefined),
+  })
+  .map(({ defaultAction, ...chosen }) => ({
+    ...chosen,
+    ...(defaultAction === undefined ? {} : { defaultAction }),
+  }));
 
 /** A database, and a translation with a data plane that follow it. */
 class Follower {
@@ -330,8 +360,14 @@ class Follower {
     users: new Map<string, UserRow>(),
     devices: new Map<string, DeviceRow>(),
     rules: new Map<string, RuleRow>(),
-    settings: { vpnSessionDuration: 0, defaultClientMtu: null as number | null },
+    settings: {
+      vpnSessionDuration: 0,
+      defaultClientMtu: null as number | null,
+      defaultAction: 'accept' as RuleAction,
+    },
   };
+  /** What happens to packets that no rule matches, as the data plane was told. */
+  defaultAction: RuleAction | null = null;
   readonly translation: Translation;
   config: GatewayConfig = { peers: new Map(), rules: new Map() };
   nowMs = NOW;
@@ -342,11 +378,12 @@ class Follower {
   }
 
   take(step: Step): void {
-    if ('tell' in step) this.config = told(this.translation, this.config);
+    if ('tell' in step) this.#tell();
     else if ('readAll' in step) this.#readAll();
     else if ('passMs' in step) this.translation.passTo((this.nowMs += step.passMs));
     else if ('duration' in step) this.#set({ vpnSessionDuration: step.duration });
     else if ('mtu' in step) this.#set({ defaultClientMtu: step.mtu });
+    else if ('action' in step) this.#set({ defaultAction: step.action });
     else {
       const table = this.rows[step.table] as Map<string, unknown>;
       if (step.row === null) table.delete(step.id);
@@ -354,6 +391,11 @@ class Follower {
       const changes = changesOf({ [step.table]: new Map([[step.id, step.row]]) });
       this.translation.take(changes, this.nowMs);
     }
+  }
+
+  #tell(): void {
+    this.defaultAction = this.translation.untold()?.defaultAction ?? this.defaultAction;
+    this.config = told(this.translation, this.config);
   }
 
   #set(settings: Partial<RowSettings>): void {
@@ -386,6 +428,7 @@ test('after any changes in any order it says what the slow way says', (t) => {
       follower.take({ tell: true });
       const slow = slowTranslate(follower.rows as Rows, chosen, follower.nowMs);
       t.true(isSame(follower.config, slow.config));
+      t.is(follower.defaultAction, slow.defaultAction);
       const names = (problems: typeof slow.problems): string[] =>
         problems.map(({ table, id, message }) => `${table} ${id} ${message}`).sort();
       t.deepEqual(names(follower.translation.problems), names(slow.problems));
@@ -413,6 +456,7 @@ test('rows that are forgotten and read anew come to the same', (t) => {
       follower.take({ tell: true });
       const slow = slowTranslate(follower.rows as Rows, settings, follower.nowMs);
       t.true(isSame(follower.config, slow.config));
+      t.is(follower.defaultAction, slow.defaultAction);
     }),
     { ...SEEDED, numRuns: 200 },
   );

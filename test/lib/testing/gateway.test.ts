@@ -45,6 +45,25 @@ test('rules that are made over the API decide what passes, from the answer on', 
   t.is(String(await (await device.connect('10.0.0.5', 80)).exchange('GET /')), 'GET /');
 });
 
+test('what no rule matches follows the configuration, from the answer on', async (t) => {
+  await using gateway = await createGateway();
+  const device = await gateway.addDevice();
+  gateway.host('10.0.0.5');
+  gateway.host('192.0.2.80');
+  await gateway.api.post('/v0/rules', { rule: { action: 'accept', destination: '10.0.0.5' } });
+  const connection = await device.connect('192.0.2.80', 80);
+  const setDefault = (default_action: string) =>
+    gateway.api.patch('/v0/configuration', { configuration: { default_action } });
+  t.like(await setDefault('drop'), { default_action: 'drop' });
+  const error = await t.throwsAsync(device.ping('192.0.2.80'), { instanceOf: NoAnswerError });
+  t.deepEqual(error.refusals, { default_drop: 1 });
+  await t.throwsAsync(connection.exchange('GET /'), { message: /default_drop/ }, 'it was open');
+  await device.ping('10.0.0.5');
+  await setDefault('accept');
+  await device.ping('192.0.2.80');
+  t.is(String(await (await device.connect('192.0.2.80', 80)).exchange('GET /')), 'GET /');
+});
+
 test('rules of a user are for their devices alone', async (t) => {
   await using gateway = await createGateway();
   const alice = await gateway.addDevice({ user: 'alice@example.com' });

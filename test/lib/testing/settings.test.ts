@@ -2,12 +2,13 @@
 
 import process from 'node:process';
 import test from 'ava';
+import { fixedSettingsOf } from '../../../lib/api/v0/fixed-settings.ts';
 import { configOf, testSettings } from '../../../lib/testing/settings.ts';
 
 test.serial('the environment of the process is not looked at', (t) => {
   process.env['DEFAULT_ACTION'] = 'drop';
   t.teardown(() => delete process.env['DEFAULT_ACTION']);
-  t.is(configOf().defaultAction, 'accept');
+  t.deepEqual(fixedSettingsOf(configOf()), {});
 });
 
 test('each gateway has a password and a token of its own', (t) => {

@@ -28,6 +28,7 @@ for (const kind of surfaces()) {
       id,
       allow_unprivileged_device_management: true,
       allow_unprivileged_device_configuration: true,
+      default_action: 'accept',
       default_client_allowed_ips: ['0.0.0.0/0', '::/0'],
       default_client_dns: ['1.1.1.1', '1.0.0.1'],
       default_client_endpoint: 'vpn.example.com:51820',
@@ -51,6 +52,7 @@ for (const kind of surfaces()) {
     const changes = {
       allow_unprivileged_device_management: false,
       allow_unprivileged_device_configuration: 'false',
+      default_action: 'drop',
       default_client_allowed_ips: [' 10.1.2.3/8 ', 'FD00::/8'],
       default_client_dns: [],
       default_client_endpoint: ' [FD00::1]:1 ',
@@ -79,6 +81,17 @@ for (const kind of surfaces()) {
     t.deepEqual((await send('GET', path)).body, changed.body);
     const some = await send('PUT', path, { body: { configuration: { local_auth_enabled: true } } });
     t.like(some.body.data, { ...shown, local_auth_enabled: true, id: before.id });
+  });
+
+  test(`${kind}: an update without the default action leaves it as it is`, async (t) => {
+    const { send } = await openServer(t, kind);
+    const update = (method: string, configuration: object): ReturnType<typeof send> =>
+      send(method, path, { body: { configuration } });
+    await update('PATCH', { default_action: 'drop' });
+    for (const method of ['PATCH', 'PUT']) {
+      const { body } = await update(method, { vpn_session_duration: method.length });
+      t.is(body.data.default_action, 'drop', method);
+    }
   });
 
   test(`${kind}: an update that changes nothing leaves updated_at alone`, async (t) => {
@@ -147,6 +160,9 @@ for (const kind of surfaces()) {
         { default_client_mtu: ['must be less than or equal to 1500'] },
       ),
       patch({ default_client_mtu: 1280.5 }, { default_client_mtu: invalid }),
+      ...['DROP', 'reject', true, ['drop']].map((bad) =>
+        patch({ default_action: bad }, { default_action: invalid }),
+      ),
       patch(
         { default_client_persistent_keepalive: 121 },
         { default_client_persistent_keepalive: ['must be less than or equal to 120'] },

@@ -12,6 +12,7 @@ const fixedBy = (name: string): string =>
   `cannot be changed; it is overridden by ${name} environment variable`;
 
 const variables = {
+  DEFAULT_ACTION: 'drop',
   LOCAL_AUTH_ENABLED: 'false',
   VPN_SESSION_DURATION: '3600',
   DEFAULT_CLIENT_MTU: '1400',
@@ -21,6 +22,7 @@ const variables = {
   OPENID_CONNECT_PROVIDERS: '[]',
 };
 const shown = {
+  default_action: 'drop',
   local_auth_enabled: false,
   vpn_session_duration: 3600,
   default_client_mtu: 1400,

@@ -35,6 +35,7 @@ test('no variable fixes nothing', (t) => {
 
 const good: [name: string, text: string, value: unknown][] = [
   ['LOCAL_AUTH_ENABLED', '0', false],
+  ['DEFAULT_ACTION', 'drop', 'drop'],
   ['ALLOW_UNPRIVILEGED_DEVICE_MANAGEMENT', 'true', true],
   ['VPN_SESSION_DURATION', '2147483647', 2_147_483_647],
   ['DEFAULT_CLIENT_MTU', '1500', 1500],

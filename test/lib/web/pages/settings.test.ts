@@ -6,11 +6,13 @@ import { databaseKinds } from '../../../support/databases.ts';
 
 const DEFAULTS = '/settings/client_defaults';
 const SECURITY = '/settings/security';
+const DEFAULT_ACTION = '/settings/default_action';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: only administrators see and change settings`, async (t) => {
     const console = await openConsole(t, kind);
-    await judgeGuard(t, console, { pages: [DEFAULTS, SECURITY], forms: [DEFAULTS, SECURITY] });
+    const paths = [DEFAULTS, SECURITY, DEFAULT_ACTION];
+    await judgeGuard(t, console, { pages: paths, forms: paths });
     t.is((await console.admin.get('/settings')).location, DEFAULTS);
     t.is((await console.user.get('/settings')).status, 403);
   });
@@ -67,6 +69,36 @@ for (const kind of databaseKinds()) {
       t.true(answer.text.includes(message), message);
       t.true(answer.text.includes(`value="${value}"`), 'as it was typed');
     }
+  });
+
+  test(`${kind}: what no rule decides is chosen, and the pages of rules say it`, async (t) => {
+    const { admin, send } = await openConsole(t, kind);
+    const page = (await admin.get(DEFAULT_ACTION)).text;
+    t.true(page.includes('<option value="accept" selected>'));
+    t.true(page.includes('It is in force at once, for connections that are open too.'));
+    t.is((await admin.post(DEFAULT_ACTION, { default_action: 'drop' })).status, 303);
+    const { body } = await send('GET', '/v0/configuration');
+    t.like((body as never)['data'], { default_action: 'drop' });
+    t.true((await admin.get(DEFAULT_ACTION)).text.includes('<option value="drop" selected>'));
+    for (const path of ['/rules', '/rules/new']) {
+      const { text } = await admin.get(path);
+      t.true(text.includes('A packet that no rule matches is dropped.'), path);
+      t.true(text.includes(`href="${DEFAULT_ACTION}"`), path);
+    }
+    const refused = await admin.post(DEFAULT_ACTION, { default_action: 'reject' });
+    t.is(refused.status, 422);
+  });
+
+  test(`${kind}: what no rule decides is locked where the environment fixes it`, async (t) => {
+    const { admin, database } = await openConsole(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { text } = await admin.get(DEFAULT_ACTION);
+    t.true(text.includes('Fixed by the environment variable DEFAULT_ACTION; change it there.'));
+    t.regex(text, /name="default_action"[^>]* disabled/);
+    t.true(text.includes('<option value="drop" selected>'));
+    await admin.post(DEFAULT_ACTION, { default_action: 'accept' });
+    const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+    t.is(row.default_action, 'accept', 'as it was before');
+    t.true((await admin.get('/rules')).text.includes('A packet that no rule matches is dropped.'));
   });
 
   test(`${kind}: faults stand at their fields, and what was typed stays text`, async (t) => {
