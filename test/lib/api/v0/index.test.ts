@@ -22,8 +22,13 @@ test('the routes are those of api.md', async (t) => {
       'patch /v0/configuration',
       'put /v0/configuration',
       'get /v0/openapi.json',
-      // An addition of ours.
+      // Additions of ours.
       'get /v0/rules/{id}/counters',
+      'get /v0/trusted_providers',
+      'patch /v0/trusted_providers/{kind}/{id}',
+      'put /v0/trusted_providers/{kind}/{id}',
+      'patch /v0/trusted_providers/{kind}/{id}/relink',
+      'put /v0/trusted_providers/{kind}/{id}/relink',
     ].sort(),
   );
 });
