@@ -3,7 +3,7 @@
 import test from 'ava';
 import { openServer } from '../../../support/server.ts';
 
-test('the routes are those of api.md', async (t) => {
+test('the routes are those of api.md, and our additions', async (t) => {
   const { server } = await openServer(t, 'sqlite');
   const routes = server.table().map(({ method, path }) => `${method} ${path}`);
   const collection = (name: string): string[] => [
