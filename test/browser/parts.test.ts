@@ -3,6 +3,7 @@
 
 import Hapi from '@hapi/hapi';
 import test from 'ava';
+import { plainWords } from '../../lib/web/plain-words.ts';
 import { createViews } from '../../lib/web/views.ts';
 import { inspect, openBrowser } from '../support/browser.ts';
 
@@ -61,6 +62,7 @@ async function partsPage(): Promise<string> {
     logoUrl: null,
     csrfToken: 'token',
     requestId: 'id',
+    plain: plainWords,
     path: (local: string) => local,
     asset: (name: string) => `/assets/x/${name}`,
   };
