@@ -42,7 +42,7 @@ test('systemd takes the unit and finds it locked in', async (t) => {
 
 test('the unit gives what `npm start` gives', (t) => {
   t.deepEqual(valuesOf('ExecStart'), [
-    `/usr/bin/env node ${startFlags().join(' ')} lib/main.ts serve`,
+    `/usr/bin/env node ${startFlags().join(' ')} lib/postern.js serve`,
   ]);
   const given = Object.fromEntries(
     valuesOf('Environment')
