@@ -31,7 +31,8 @@ const LOCAL_FIXED =
 /** Audit entries that are listed when nobody says how many. */
 const AUDIT_LIMIT = 100;
 
-type Run = (
+/** What a command does that needs nothing but the database. */
+export type Run = (
   database: Database,
   command: Command,
   readStdin: () => Promise<string>,

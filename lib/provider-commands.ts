@@ -20,14 +20,7 @@ import { methodOf } from './auth/identity/method.ts';
 import { relinkedSentence, whyNotFreed } from './auth/identity/relink.ts';
 import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
-import type { Outcome } from './commands.ts';
-
-type Run = (
-  database: Database,
-  command: Command,
-  readStdin: () => Promise<string>,
-  fixed?: FixedSettings,
-) => Promise<Outcome>;
+import type { Outcome, Run } from './commands.ts';
 
 /** The commands. */
 export const providerCommands: Partial<Record<CommandName, Run>> = {

@@ -17,15 +17,9 @@ import { judgeEmailTaken, judgeUser, showUser, userChanges } from './api/v0/user
 import { noUser } from './auth/accounts.ts';
 import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
-import type { Outcome } from './commands.ts';
+import type { Outcome, Run } from './commands.ts';
 import { faultsInWords } from './fault-words.ts';
 import { table } from './text-table.ts';
-
-type Run = (
-  database: Database,
-  command: Command,
-  readStdin: () => Promise<string>,
-) => Promise<Outcome>;
 
 /** The commands. */
 export const recordCommands: Partial<Record<CommandName, Run>> = {
