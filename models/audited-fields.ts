@@ -21,7 +21,8 @@ type Untracked =
   | 'SignInAttempt'
   | 'IdentityTokens'
   | 'SignInRequest'
-  | 'UsedAssertion';
+  | 'UsedAssertion'
+  | 'SamlTest';
 
 /** The audited tables; all that are tracked. */
 export const auditedTables: Readonly<Record<Exclude<keyof Models, Untracked>, AuditedTable>> = {

@@ -120,6 +120,7 @@ export {
   type SearchWish,
   type ServiceRules,
 } from './search.ts';
+export { findSamlTest, keepSamlTest, SamlTest, type SignedParts } from './saml-test.ts';
 export {
   checkEncryptionKey,
   readOrCreateSecret,
@@ -137,12 +138,14 @@ export {
 export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';
 export {
   beginSignInRequest,
+  findSignInRequest,
   forgetSignInRequests,
   type NewSignInRequest,
   SignInRequest,
   type SignInSecrets,
   type SignInSource,
   takeSignInRequest,
+  type TestReport,
 } from './sign-in-request.ts';
 export { SIGN_IN_REQUESTS_MAX } from './sign-in-room.ts';
 export {

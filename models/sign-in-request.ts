@@ -35,6 +35,22 @@ export interface SignInSecrets {
     isBindable: boolean;
     sessionIndex?: string | null;
   };
+  /** A test sign-in: the session of the administrator who began it. Nobody is signed in by it. */
+  testBy?: string;
+  /** A test sign-in: what was found, from the answer's arrival until the row expires. */
+  report?: TestReport;
+}
+
+/** What a test sign-in found; only the administrator who began it reads it. */
+export interface TestReport {
+  readonly findings: readonly {
+    readonly verdict: 'good' | 'doubtful' | 'bad';
+    readonly text: string;
+  }[];
+  /** What the provider says of the person, by name. */
+  readonly told: readonly { readonly name: string; readonly values: readonly string[] }[];
+  /** How many names are left out of `told` for want of room. */
+  readonly leftOut: number;
 }
 
 /** One sign-in under way. */
@@ -133,6 +149,16 @@ export async function takeSignInRequest(
   if (row === null) return null;
   const count = await rerunOnConflict(database, () => table.destroy({ where: { id } }));
   return count > 0 && row.expires_at > now ? row : null;
+}
+
+/** Reads a sign-in under way and leaves it there; null where it is not, or is late. */
+export async function findSignInRequest(
+  { models: { SignInRequest: table } }: Database,
+  state: string,
+  now: Date,
+): Promise<SignInRequest | null> {
+  const row = await table.findByPk(stateKey(state));
+  return row !== null && row.expires_at > now ? row : null;
 }
 
 /**

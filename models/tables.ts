@@ -13,6 +13,7 @@ import { type Gateway, initGateway } from './gateway.ts';
 import { type Identity, initIdentity } from './identity.ts';
 import { type IdentityTokens, initIdentityTokens } from './identity-tokens.ts';
 import { initRule, type Rule } from './rule.ts';
+import { initSamlTest, type SamlTest } from './saml-test.ts';
 import {
   initRecoveryCode,
   initSecondFactor,
@@ -50,6 +51,7 @@ export interface Models {
   readonly IdentityTokens: typeof IdentityTokens;
   readonly SignInRequest: typeof SignInRequest;
   readonly UsedAssertion: typeof UsedAssertion;
+  readonly SamlTest: typeof SamlTest;
 }
 
 /** Binds all tables to one database. */
@@ -73,6 +75,7 @@ export function bindTables(context: TableContext): Models {
     IdentityTokens: initIdentityTokens(context),
     SignInRequest: initSignInRequest(context),
     UsedAssertion: initUsedAssertion(context),
+    SamlTest: initSamlTest(context),
   };
   associate(models);
   hideSecrets(models);

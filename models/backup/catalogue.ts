@@ -44,6 +44,7 @@ const TABLES = [
   'sign_in_requests',
   'used_assertions',
   'trusted_providers',
+  'saml_tests',
   'gateways',
   'device_statuses',
   'audit_entries',

@@ -19,6 +19,7 @@ import { up as providerSessions } from './0009-provider-sessions.ts';
 import { up as signInSources } from './0010-sign-in-sources.ts';
 import { up as relinking } from './0011-relinking.ts';
 import { up as defaultAction } from './0012-default-action.ts';
+import { up as samlTests } from './0013-saml-tests.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -42,6 +43,7 @@ export const migrations: readonly Migration[] = [
   { name: '0010-sign-in-sources', up: signInSources },
   { name: '0011-relinking', up: relinking },
   { name: '0012-default-action', up: defaultAction },
+  { name: '0013-saml-tests', up: samlTests },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

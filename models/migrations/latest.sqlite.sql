@@ -39,6 +39,7 @@ CREATE TABLE `trusted_providers` (`id` CHAR(36) NOT NULL PRIMARY KEY, `kind` VAR
 CREATE INDEX `device_statuses_gateway_id_arrived_at` ON `device_statuses` (`gateway_id`, `arrived_at`);
 CREATE INDEX `sessions_account_key` ON `sessions` (`account_key`);
 CREATE INDEX `sign_in_requests_network_sha256_scope_sha256_inserted_at` ON `sign_in_requests` (`network_sha256`, `scope_sha256`, `inserted_at`);
+CREATE TABLE `saml_tests` (`provider_id` VARCHAR(64) NOT NULL PRIMARY KEY, `metadata_sha256` CHAR(64) NOT NULL, `signed` VARCHAR(16) NOT NULL, `tested_at` DATETIME NOT NULL);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-first-tables', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0002-audit-entries', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
@@ -52,6 +53,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0009-provider-sessions', str
 INSERT INTO migrations (name, executed_at) VALUES ('0010-sign-in-sources', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0011-relinking', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0012-default-action', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0013-saml-tests', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -4,6 +4,7 @@ import test from 'ava';
 import {
   beginSignInRequest,
   type Database,
+  findSignInRequest,
   forgetSignInRequests,
   takeSignInRequest,
 } from '../../models/index.ts';
@@ -38,6 +39,15 @@ for (const kind of databaseKinds()) {
     t.deepEqual(more, []);
     t.deepEqual(row?.secrets, { nonce: 'the-nonce', verifier: 'the-verifier' });
     t.is(row?.provider_id, 'okta');
+  });
+
+  test(`${kind}: a sign-in is read as often as one likes, in time`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await begin(database, 'state');
+    for (const when of [now, at(599)])
+      t.is((await findSignInRequest(database, 'state', when))?.provider_id, 'okta');
+    t.is(await findSignInRequest(database, 'state', at(600)), null);
+    t.is(await findSignInRequest(database, 'other', now), null);
   });
 
   test(`${kind}: a sign-in that took too long is void`, async (t) => {

@@ -17,6 +17,7 @@ const OBSERVED = new Set([
   'identity_tokens',
   'sign_in_requests',
   'used_assertions',
+  'saml_tests',
 ]);
 
 for (const kind of databaseKinds()) {
