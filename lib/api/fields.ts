@@ -20,8 +20,11 @@ export interface FieldMeta {
   nullIsBlank?: true;
   /** Never null in answers, though an update may say null. */
   neverNull?: true;
-  /** Answered only where it was sent: what older clients do not know stays out of their sight. */
-  onlyWhereSent?: true;
+  /**
+   * Of a record in a list that is replaced whole, a field that older clients do not know: answered
+   * only where it was sent, kept where a later list does not name it, taken away by null or "".
+   */
+  keptUnsent?: true;
   /** What JSON Schema says of it and Joi does not. */
   json?: Readonly<Record<string, unknown>>;
   /** The same for answers alone, where those have another form than requests. */
@@ -98,6 +101,11 @@ export function resource(fields: Record<string, Joi.Schema>): Joi.ObjectSchema {
   return joi.object(Object.fromEntries(judged));
 }
 
+/** What `meta` says of a field, by its description. */
+export function metaOf({ metas = [] }: Joi.Description): FieldMeta {
+  return Object.assign({}, ...metas) as FieldMeta;
+}
+
 /** Adds what Joi has no word for. */
 export function mark<S extends Joi.Schema>(schema: S, meta: FieldMeta): S {
   return schema.meta(meta) as S;
@@ -118,6 +126,26 @@ export function entryOf(schema: Joi.Schema): Joi.ObjectSchema | null {
   const { items } = schema.$_terms as { items?: Joi.Schema[] };
   const [item] = schema.type === 'array' ? (items ?? []) : [];
   return item?.type === 'object' ? (item as Joi.ObjectSchema) : null;
+}
+
+/**
+ * Records of a list as they are kept: a field that older clients do not know stays as the record of
+ * that id had it where it was not sent, and goes where null was sent.
+ */
+export function withUnsent<Entry extends { id: string }>(
+  fields: Joi.ObjectSchema,
+  sent: readonly Entry[],
+  present: readonly Entry[],
+): Entry[] {
+  const { keys = {} } = fields.describe() as { keys?: Record<string, Joi.Description> };
+  const names = Object.keys(keys).filter((name) => metaOf(keys[name]!).keptUnsent === true);
+  return sent.map((entry) => {
+    const before = present.find(({ id }) => id === entry.id);
+    const kept = { ...before, ...entry } as unknown as Record<string, unknown>;
+    const all = Object.entries(entry).filter(([name]) => !names.includes(name));
+    const younger = names.map((name) => [name, kept[name] ?? null] as const);
+    return Object.fromEntries([...all, ...younger.filter(([, value]) => value !== null)]) as Entry;
+  });
 }
 
 /** Text that is taken as it comes. */

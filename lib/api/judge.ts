@@ -111,6 +111,7 @@ function judgeField(
   if (mode === 'create' && (value === undefined || value === null)) {
     if (field.isRequired || (raw === null && field.meta.nullIsBlank === true))
       faults[name] = [messages.blank];
+    else if (value === null && field.meta.keptUnsent === true) values[name] = null;
     else if (field.hasDefault) values[name] = field.fallback;
   } else if (value === null) {
     if (field.isNullable) values[name] = null;

@@ -44,7 +44,7 @@ export async function importConfiguration(
   judgeMetadata(values, faults);
   if (!isFaultless(faults)) return { faults: faultLines('configuration', faults), notes };
   const present = await lockConfiguration(database, transaction);
-  const stored = storedValues(config, values);
+  const stored = storedValues(config, values, present);
   await present.update(
     {
       ...stored,

@@ -3,7 +3,7 @@
 // field's `meta` says, see FieldMeta. Pure.
 
 import type Joi from 'joi';
-import { entryOf, type FieldMeta } from '../fields.ts';
+import { entryOf, type FieldMeta, metaOf } from '../fields.ts';
 import type { Mode } from '../judge.ts';
 
 /** A JSON Schema of draft 2020-12, or a part of an OpenAPI document. */
@@ -30,7 +30,7 @@ export function requestSchema(resource: Joi.ObjectSchema, mode: Mode): Json {
 /** What an answer holds: every field but those that are answered where sent, and nothing else. */
 export function answerSchema(resource: Joi.ObjectSchema): Json {
   const fields = fieldsOf(resource).filter(({ meta }) => meta.writeOnly !== true);
-  const always = fields.filter(({ meta }) => meta.onlyWhereSent !== true);
+  const always = fields.filter(({ meta }) => meta.keptUnsent !== true);
   return { ...objectOf(fields, always, answerField), additionalProperties: false };
 }
 
@@ -91,10 +91,6 @@ function fieldsOf(resource: Joi.ObjectSchema): Field[] {
       isNullable: ((description['allow'] ?? []) as unknown[]).includes(null),
     };
   });
-}
-
-function metaOf({ metas = [] }: Joi.Description): FieldMeta {
-  return Object.assign({}, ...metas) as FieldMeta;
 }
 
 /** Joi's schema of a value that is there, with what `meta` adds. */

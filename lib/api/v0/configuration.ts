@@ -22,6 +22,7 @@ import {
   recordId,
   resource,
   timestamp,
+  withUnsent,
 } from '../fields.ts';
 import { type Faults, type Judged, judgeOf } from '../judge.ts';
 import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
@@ -38,6 +39,9 @@ import { logo, openidConnectFields, samlFields } from './providers.ts';
 
 /** The greatest number of a database's integer; it means that sessions never end, as 0 does. */
 const INTEGER_MAX = 2_147_483_647;
+
+const REPLACED =
+  'Replaced whole; but the fields of an entry that are answered only where they were sent stay as they are for the same id, until null takes them away.';
 
 /** The fields of the configuration. */
 export const configurationFields = resource({
@@ -61,8 +65,8 @@ export const configurationFields = resource({
   logo: mark(logo('`{}`, a `url`, or `data` with its `type`.').allow(null), {
     neverNull: true,
   }),
-  openid_connect_providers: entryList('Replaced whole.', openidConnectFields),
-  saml_identity_providers: entryList('Replaced whole.', samlFields),
+  openid_connect_providers: entryList(REPLACED, openidConnectFields),
+  saml_identity_providers: entryList(REPLACED, samlFields),
   inserted_at: timestamp('When the configuration was made.'),
   updated_at: timestamp('When the configuration was changed last.'),
 });
@@ -148,7 +152,7 @@ function save(
   const { default_client_endpoint: endpoint, default_client_mtu: mtu } = values;
   const shown = defaultSettings(present, context.services.config);
   const changes = {
-    ...storedValues(context.services.config, values),
+    ...storedValues(context.services.config, values, present),
     // What is derived stays derived while it is sent back as it was read.
     ...(endpoint === shown.endpoint
       ? { default_client_endpoint: present.default_client_endpoint }
@@ -158,18 +162,41 @@ function save(
   return saveChanges(present, changes, transaction);
 }
 
+/** The lists of providers as they were. */
+type Providers = Pick<Configuration, 'openid_connect_providers' | 'saml_identity_providers'>;
+
+const NONE: Providers = { openid_connect_providers: [], saml_identity_providers: [] };
+
 /** Values in the form in which they are kept: no logo is an empty one, addresses are filled in. */
 export function storedValues(
   { externalUrl }: Pick<Config, 'externalUrl'>,
-  { logo: image, saml_identity_providers: providers, ...others }: ConfigurationValues,
+  {
+    logo: image,
+    openid_connect_providers: openid,
+    saml_identity_providers: saml,
+    ...others
+  }: ConfigurationValues,
+  present: Providers = NONE,
 ): FixedSettings {
   const base_url = `${externalUrl}auth/saml`;
+  const listed = saml?.map((provider) => ({ base_url, ...provider }));
   return {
     ...others,
     ...(image === undefined ? {} : { logo: image ?? {} }),
-    ...(providers === undefined
+    ...(openid === undefined
       ? {}
-      : { saml_identity_providers: providers.map((provider) => ({ base_url, ...provider })) }),
+      : {
+          openid_connect_providers: withUnsent(
+            openidConnectFields,
+            openid,
+            present.openid_connect_providers,
+          ),
+        }),
+    ...(listed === undefined
+      ? {}
+      : {
+          saml_identity_providers: withUnsent(samlFields, listed, present.saml_identity_providers),
+        }),
   };
 }
 

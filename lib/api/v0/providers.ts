@@ -109,10 +109,10 @@ function providerId(): Joi.Schema {
 
 function emailClaim(): Joi.Schema {
   const schema = choice(
-    'The claim that is read as the e-mail address; `email` where it is left out. `email_verified` counts for `email` alone.',
+    'The claim that is read as the e-mail address; `email` where there is none. `email_verified` counts for `email` alone.',
     ...EMAIL_CLAIMS,
   );
-  return mark(schema, { onlyWhereSent: true });
+  return mark(schema, { keptUnsent: true });
 }
 
 function emailAttribute(): Joi.Schema {
@@ -122,9 +122,9 @@ function emailAttribute(): Joi.Schema {
     .min(1)
     .max(CLAIM_CHARACTERS_MAX)
     .description(
-      'The name of the attribute that is read as the e-mail address, and nothing else; where it is left out, a NameID that is one, else usual attributes.',
+      'The name of the attribute that is read as the e-mail address, and nothing else; without it, a NameID that is one, else usual attributes.',
     );
-  return mark(schema, { onlyWhereSent: true });
+  return mark(schema, { keptUnsent: true });
 }
 
 function requiredPair(what: 'claim' | 'attribute'): Joi.Schema {
@@ -132,9 +132,9 @@ function requiredPair(what: 'claim' | 'attribute'): Joi.Schema {
   const schema = joi
     .object({ name: part(), value: part() })
     .description(
-      `Admits only who has this ${what} with this value, or with a list that holds it; everybody where it is left out.`,
+      `Admits only who has this ${what} with this value, or with a list that holds it; everybody where there is none.`,
     );
-  return mark(schema, { onlyWhereSent: true });
+  return mark(schema, { keptUnsent: true });
 }
 
 function autoCreateUsers(): Joi.Schema {

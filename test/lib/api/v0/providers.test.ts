@@ -127,8 +127,20 @@ for (const kind of surfaces()) {
     const first = await put(asked);
     t.deepEqual(first.body.data.openid_connect_providers, [{ ...shown, ...asked }]);
     t.deepEqual((await send('GET', path)).body, first.body);
-    for (const nothing of [{}, { email_claim: '', required_claim: null }])
-      t.deepEqual((await put(nothing)).body.data.openid_connect_providers, [shown]);
+    // An older client that sends the list back knows neither field, and must let nobody else in.
+    t.deepEqual((await put({ label: 'X' })).body.data.openid_connect_providers, [
+      { ...shown, ...asked, label: 'X' },
+    ]);
+    const { email_claim: _gone, ...narrow } = asked;
+    const without = await put({ email_claim: '' });
+    t.deepEqual(without.body.data.openid_connect_providers, [{ ...shown, ...narrow }]);
+    t.deepEqual((await put({ id: 'other' })).body.data.openid_connect_providers, [
+      { ...shown, id: 'other' },
+    ]);
+    await put(asked);
+    const nothing = { email_claim: null, required_claim: null };
+    t.deepEqual((await put(nothing)).body.data.openid_connect_providers, [shown]);
+    t.deepEqual((await put({})).body.data.openid_connect_providers, [shown]);
     const bad: [entry: object, errors: object][] = [
       [{ email_claim: 'sub' }, { email_claim: invalid }],
       [{ required_claim: 'hd=x' }, { required_claim: invalid }],
@@ -146,6 +158,26 @@ for (const kind of surfaces()) {
         refused({ openid_connect_providers: [errors] }),
         JSON.stringify(entry),
       );
+  });
+
+  test(`${kind}: a SAML entry keeps what an older client does not name`, async (t) => {
+    const { send, database } = await openServer(t, kind);
+    const put = async (entry: object): Promise<object> => {
+      const configuration = { saml_identity_providers: [{ ...saml, ...entry }] };
+      const { body } = await send('PATCH', path, { body: { configuration } });
+      return body.data.saml_identity_providers[0] as object;
+    };
+    const asked = {
+      email_attribute: 'mail',
+      required_attribute: { name: 'groups', value: 'vpn' },
+    };
+    await put(asked);
+    t.like(await put({ label: 'X' }), { ...asked, label: 'X' });
+    t.like(await put({ required_attribute: '' }), { email_attribute: 'mail' });
+    const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+    const [kept] = row.saml_identity_providers;
+    t.false('required_attribute' in kept!, 'null is not kept');
+    t.false('email_attribute' in (await put({ email_attribute: null })));
   });
 
   test(`${kind}: faults of providers stand where the entries stand`, async (t) => {
