@@ -149,8 +149,9 @@ function tunMend(error: unknown): string {
     case 'NOT_BUILT':
       return 'the addon was not built; install a C++ compiler and run: npm run build:native';
     case 'EPERM':
-    case 'EACCES':
       return 'no right to make one; run as root or with CAP_NET_ADMIN';
+    case 'EACCES':
+      return '/dev/net/tun may not be opened by this user; run: chmod 0666 /dev/net/tun';
     case 'ENOENT':
     case 'ENODEV':
       return '/dev/net/tun is missing; run: modprobe tun (in a container: --device /dev/net/tun)';

@@ -38,6 +38,15 @@ test('the unit under a booted systemd', async (t) => {
   });
   const { run } = machine;
   try {
+    // A host without udev may keep the device to root.
+    await run('chmod', '0600', '/dev/net/tun');
+    await t.throwsAsync(run('systemctl', 'start', 'postern'));
+    t.regex(
+      await run('journalctl', '--unit=postern'),
+      /no TUN interface wg-postern: \/dev\/net\/tun may not be opened by this user; run: chmod 0666/,
+    );
+    await run('systemctl', 'stop', 'postern');
+    await run('chmod', '0666', '/dev/net/tun');
     await run('systemctl', 'enable', '--now', 'postern');
     t.is((await postern.readiness()).status, 'ready', 'it is started when it serves');
     const { MainPID: pid } = await show(machine);

@@ -69,6 +69,8 @@ export async function bootMachine(
       async () => (await run('systemctl', 'is-system-running').catch(String)) === 'running',
       30_000,
     );
+    // As udev makes it on a host: everybody may open it, and CAP_NET_ADMIN decides.
+    await run('chmod', '0666', '/dev/net/tun');
     return { run, remove };
   } catch (error) {
     await remove();
@@ -88,7 +90,6 @@ function nspawnArguments(root: string, namespace: string): string[] {
     '--machine=postern-unit',
     `--network-namespace-path=/run/netns/${namespace}`,
     '--capability=all',
-    '--bind=/dev/net/tun',
     `--bind-ro=${PROGRAM}:/opt/postern`,
     '--resolv-conf=off',
     '--timezone=off',
