@@ -138,7 +138,9 @@ export function withUnsent<Entry extends { id: string }>(
   present: readonly Entry[],
 ): Entry[] {
   const { keys = {} } = fields.describe() as { keys?: Record<string, Joi.Description> };
-  const names = Object.keys(keys).filter((name) => metaOf(keys[name]!).keptUnsent === true);
+  const names = Object.entries(keys)
+    .filter(([, description]) => metaOf(description).keptUnsent === true)
+    .map(([name]) => name);
   return sent.map((entry) => {
     const before = present.find(({ id }) => id === entry.id);
     const kept = { ...before, ...entry } as unknown as Record<string, unknown>;

@@ -68,7 +68,7 @@ const requiredClaim: Section['fields'][number] = {
   name: 'required_claim',
   label: 'Only people with this claim',
   placeholder: 'hd=example.com',
-  help: 'Name, =, value: hd=example.com for one organisation at Google, groups=vpn for a group. It is looked for in the ID token, then in userinfo, at each sign-in. Empty: everybody whom the provider lets in.',
+  help: 'Name, =, value: hd=example.com for one organisation at Google, groups=vpn for a group. It is looked for in the ID token, then in userinfo, at each sign-in; and every ten minutes where the provider gives a refresh token. Empty: everybody whom the provider lets in.',
 };
 
 const emailClaim: Section['fields'][number] = {

@@ -51,6 +51,17 @@ export function judgeRequiredClaim(
   if (!isThere) throw new ProviderRefusal('claim_required', `another ${name}`);
 }
 
+/**
+ * The same of an account that is asked for between sign-ins. Providers may leave claims out then,
+ * so only a claim that is told is judged.
+ */
+export function judgeRequiredClaimIfTold(asking: Asking, sources: readonly Claims[]): void {
+  const { required_claim: required } = asking;
+  if (required === undefined) return;
+  if (sources.some((claims) => Object.hasOwn(claims, required.name)))
+    judgeRequiredClaim(asking, sources);
+}
+
 function isPlain(value: unknown): value is string | number | boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }

@@ -1,8 +1,8 @@
 // Asks OpenID providers every ten minutes whether accounts are still good, by refreshing their
 // tokens: whom a provider refuses may be shut out here too. One gateway at a time asks for an
-// account. What a provider rotated is kept before anything else is judged; only a refusal counts
-// against a user: a network that fails, a provider that is away or our own client that is wrong
-// do not. api.md, section 8.
+// account. What a provider rotated is kept before anything else is judged; only a refusal, or
+// the loss of the claim that the entry requires, counts against a user: a network that fails, a
+// provider that is away or our own client that is wrong do not. api.md, section 8.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,8 +27,9 @@ import type { Log } from '../../services.ts';
 import { disableByProvider } from '../identity/disable.ts';
 import { methodOf } from '../identity/method.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
-import { OidcClients } from './client.ts';
-import { refusalOf, tokensOf } from './sign-in.ts';
+import { type OidcClient, OidcClients } from './client.ts';
+import { judgeRequiredClaimIfTold } from './claims.ts';
+import { claimSources, refusalOf, tokensOf } from './sign-in.ts';
 
 /** How often an account is asked for. */
 export const REFRESH_EVERY_MS = 10 * 60_000;
@@ -214,12 +215,16 @@ export class Refresher {
       const subject = answer.claims()?.sub;
       if (subject !== undefined && subject !== identity.subject)
         return { kind: 'fault', error: 'other_subject', tokens };
-      return { kind: 'good', tokens: { ...tokens, ...tokensOf(undefined, answer.id_token) } };
+      tokens = { ...tokens, ...tokensOf(undefined, answer.id_token) };
+      await judgeClaim(provider, client, identity.subject, answer);
+      return { kind: 'good', tokens };
     } catch (error) {
       if (isRefusal(error)) return { kind: 'refused', error: error.error, tokens };
       const refusal = refusalOf(error);
       if (!(refusal instanceof ProviderRefusal)) throw error;
-      return { kind: 'fault', error: refusal.reason, detail: refusal.detail, tokens };
+      const { reason, detail } = refusal;
+      const kind = reason === 'claim_required' ? 'refused' : 'fault';
+      return { kind, error: reason, detail, tokens };
     }
   }
 
@@ -253,6 +258,19 @@ export class Refresher {
   #now(): Date {
     return this.#context.now?.() ?? new Date();
   }
+}
+
+/** Throws ProviderRefusal where the account has lost the claim that the entry requires. */
+async function judgeClaim(
+  provider: OpenidConnectProvider,
+  client: OidcClient,
+  subject: string,
+  answer: Awaited<ReturnType<typeof refreshTokenGrant>>,
+): Promise<void> {
+  const { required_claim: required } = provider;
+  if (required === undefined) return;
+  const told = { claims: answer.claims() ?? {}, subject, accessToken: answer.access_token };
+  judgeRequiredClaimIfTold(provider, await claimSources(client, [required.name], told));
 }
 
 /** What came of one attempt. */

@@ -113,7 +113,11 @@ export async function finishOidc(
     });
     const idClaims = answer.claims();
     if (idClaims === undefined) throw new ProviderRefusal('answer_invalid', 'no ID token');
-    const sources = await sourcesOf(context, client, idClaims, answer.access_token);
+    const sources = await claimSources(client, claimsAsked(provider), {
+      claims: idClaims,
+      subject: idClaims.sub,
+      accessToken: answer.access_token,
+    });
     judgeRequiredClaim(provider, sources);
     return {
       account: accountOf(provider, idClaims, sources),
@@ -128,17 +132,19 @@ export async function finishOidc(
   }
 }
 
-/** The claims of the ID token; userinfo is asked too where the token lacks one that is needed. */
-async function sourcesOf(
-  { provider }: OidcContext,
-  client: OidcClient,
-  claims: IDToken,
-  accessToken: string,
+/**
+ * The claims of the ID token, if there is one; userinfo is asked too where the token lacks one that
+ * is needed.
+ */
+export async function claimSources(
+  { configuration }: OidcClient,
+  needed: readonly string[],
+  { claims = {}, subject, accessToken }: { claims?: Claims; subject: string; accessToken: string },
 ): Promise<Claims[]> {
-  const lacks = claimsAsked(provider).some((name) => claims[name] === undefined);
-  const { userinfo_endpoint: userinfo } = client.configuration.serverMetadata();
+  const lacks = needed.some((name) => claims[name] === undefined);
+  const { userinfo_endpoint: userinfo } = configuration.serverMetadata();
   if (!lacks || userinfo === undefined) return [claims];
-  return [claims, await fetchUserInfo(client.configuration, accessToken, claims.sub)];
+  return [claims, await fetchUserInfo(configuration, accessToken, subject)];
 }
 
 function accountOf(

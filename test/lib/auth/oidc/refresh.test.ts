@@ -321,6 +321,56 @@ for (const kind of databaseKinds())
     t.not((await tokens()).refresh_at, null);
   });
 
+const GROUP = { name: 'groups', value: 'vpn' };
+const claims: [says: string, bend: (idp: BadProvider) => void, error: string | null][] = [
+  ['stays in the ID token', (idp) => (idp.bent.claims = { groups: ['vpn'] }), null],
+  ['is another in the ID token', (idp) => (idp.bent.claims = { groups: ['x'] }), 'claim_required'],
+  ['is another in userinfo', (idp) => (idp.bent.userinfo = { groups: [] }), 'claim_required'],
+  ['stays in userinfo', (idp) => (idp.bent.userinfo = { groups: 'vpn' }), null],
+  ['is not told', () => undefined, null],
+  [
+    'is another in userinfo alone, without an ID token',
+    (idp) => {
+      idp.bent.tokens = ({ id_token: _none, ...rest }) => rest;
+      idp.bent.userinfo = { groups: ['x'] };
+    },
+    'claim_required',
+  ],
+  [
+    'is in userinfo of somebody else',
+    (idp) => (idp.bent.userinfo = { sub: 'other', groups: ['x'] }),
+    'answer_invalid',
+  ],
+];
+for (const [says, bend, error] of claims)
+  test(`a claim that an entry requires ${says}`, async (t) => {
+    const { context, idp, pass, settings, tokens, user, log } = await open(t, 'sqlite');
+    const [entry] = settings.openid_connect_providers;
+    settings.openid_connect_providers = [{ ...entry!, required_claim: GROUP }];
+    bend(idp);
+    idp.bent.claims = { nonce: undefined, ...idp.bent.claims };
+    idp.bent.userinfo = { sub: 'subject-1', ...idp.bent.userinfo };
+    pass(TURN_MS);
+    await new Refresher(context).look();
+    t.is((await tokens()).error, error);
+    t.is((await user()).disabled_by, error === 'claim_required' ? 'provider' : null);
+    if (error === 'claim_required')
+      t.true(log.some(({ fields }) => (fields as { detail?: string }).detail === 'another groups'));
+  });
+
+test('a claim that is lost is noted alone where refusals shut nobody out', async (t) => {
+  const { context, idp, pass, settings, tokens, user } = await open(t, 'sqlite');
+  const [entry] = settings.openid_connect_providers;
+  settings.openid_connect_providers = [{ ...entry!, required_claim: GROUP }];
+  settings.disable_vpn_on_oidc_error = false;
+  idp.bent.claims = { nonce: undefined, groups: [] };
+  pass(TURN_MS);
+  await new Refresher(context).look();
+  t.is((await user()).disabled_at, null);
+  t.is((await tokens()).error, 'claim_required');
+  t.is((await tokens()).tokens.refreshToken, 'refresh-1', 'and asked for again');
+});
+
 test('a token that was rotated is kept though the ID token beside it is bad', async (t) => {
   const { context, idp, pass, tokens, user } = await open(t, 'sqlite');
   idp.bent.claims = { aud: 'somebody else' };
