@@ -102,11 +102,12 @@ export const COOKIE_REPLIES_BURST_PER_SOURCE = 64;
 /**
  * The same, while a few sources flood and the house is not under load. Who floods may have written
  * the address of somebody else as its source: that one is told its cookie as well, at the first try
- * up to so many forged initiations a second. At 5 us each this is an eighth of the worker.
+ * up to so many forged initiations a second. At 4 us each this is a quarter of the worker. A reply
+ * is less than half as large as what asks for it.
  */
-export const COOKIE_REPLIES_PER_SECOND_OF_FLOODS = 25_000;
+export const COOKIE_REPLIES_PER_SECOND_OF_FLOODS = 60_000;
 /** The same at once: what waits in the socket's buffer when the worker waited for its core. */
-export const COOKIE_REPLIES_BURST_OF_FLOODS = 10_000;
+export const COOKIE_REPLIES_BURST_OF_FLOODS = 25_000;
 /**
  * Cookie replies within UNDER_LOAD_AFTER_MS with which the house stays under load, though what is
  * turned away fills no queue: as many as the handshakes that a worker can take. Fewer than twelve

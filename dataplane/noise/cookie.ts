@@ -10,7 +10,7 @@ import {
   MAC_BYTES,
 } from '../constants.ts';
 import { sameBytes } from '../wire/bytes.ts';
-import { COOKIE_REPLY, cookieReply } from '../wire/messages.ts';
+import { COOKIE_REPLY, cookieReply, initiation } from '../wire/messages.ts';
 import type { Random } from './handshake.ts';
 import type { Primitives } from './primitives.ts';
 
@@ -18,6 +18,8 @@ const encoder = new TextEncoder();
 const LABEL_MAC1 = encoder.encode('mac1----');
 const LABEL_COOKIE = encoder.encode('cookie--');
 const SECRET_BYTES = 32;
+/** Of the number by which a sender knows its messages; it stands in the same place in each. */
+const INDEX_BYTES = 4;
 const NO_SOURCE = new Uint8Array(0);
 
 /** Hash(label || public key): the keys of mac1 and of the cookie's encryption. */
@@ -80,10 +82,12 @@ export class CookieChecker {
     if (now - this.#secretMadeAt >= COOKIE_REFRESH_TIME_MS) this.#renew(now);
     this.#makeCookie(source);
     this.#nonceView.setUint32(0, (this.#nonceView.getUint32(0) + 1) >>> 0);
-    const view = new DataView(out.buffer, out.byteOffset, cookieReply.bytes);
-    view.setUint32(0, COOKIE_REPLY, true);
-    // The receiver of the reply is the sender of the message; both stand in the same place.
-    out.set(message.subarray(4, 8), cookieReply.receiver);
+    // Floods ask for many: nothing is allocated that need not be.
+    out.fill(0, 0, cookieReply.receiver);
+    out[0] = COOKIE_REPLY;
+    // The receiver of the reply is the sender of the message.
+    for (let i = 0; i < INDEX_BYTES; i++)
+      out[cookieReply.receiver + i] = message[initiation.sender + i]!;
     out.set(this.#nonce, cookieReply.nonce);
     this.#primitives.xseal(
       out.subarray(cookieReply.cookie, cookieReply.bytes),

@@ -25,16 +25,21 @@ export const endpoint = {
 const IDENTITY_WORDS = endpoint.identity / 4;
 const RECORD_WORDS = ENDPOINT_BYTES / 4;
 
-/** A buffer of endpoint records, seen as bytes and as words. */
+/** A buffer of endpoint records, seen as bytes, as words, and as numbers of any size. */
 export interface EndpointTable {
   readonly bytes: Uint8Array;
   readonly words: Int32Array;
+  readonly view: DataView;
 }
 
 /** Makes a table of `count` empty records. */
 export function createEndpointTable(count: number): EndpointTable {
   const buffer = new ArrayBuffer(count * ENDPOINT_BYTES);
-  return { bytes: new Uint8Array(buffer), words: new Int32Array(buffer) };
+  return {
+    bytes: new Uint8Array(buffer),
+    words: new Int32Array(buffer),
+    view: new DataView(buffer),
+  };
 }
 
 /** True when both records name the same remote and the same local end. */
@@ -69,14 +74,12 @@ export function hasEndpoint(table: EndpointTable, slot: number): boolean {
  * address, or the first 64 bits of an IPv6 address, as a number.
  */
 export function sourceOf(table: EndpointTable, slot: number): bigint {
-  const view = new DataView(table.bytes.buffer, table.bytes.byteOffset);
-  return view.getBigUint64(slot * ENDPOINT_BYTES + endpoint.address);
+  return table.view.getBigUint64(slot * ENDPOINT_BYTES + endpoint.address);
 }
 
 /** The same with the port: who exactly sent it, as far as one can tell without a key. */
 export function senderOf(table: EndpointTable, slot: number): bigint {
-  const view = new DataView(table.bytes.buffer, table.bytes.byteOffset);
-  const port = view.getUint16(slot * ENDPOINT_BYTES + endpoint.port, true);
+  const port = table.view.getUint16(slot * ENDPOINT_BYTES + endpoint.port, true);
   return (sourceOf(table, slot) << 16n) | BigInt(port);
 }
 

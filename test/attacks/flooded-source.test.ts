@@ -1,6 +1,6 @@
 // A stranger who knows the gateway's public key floods it with forged initiations, with the address
-// of an honest client as their source, from all ports: the client is served all the same, and the
-// slower flood does not cost more than the faster one.
+// of an honest client as their source, from all ports: each try of the client is answered all the
+// same, and the slower flood does not cost more than the faster one.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -101,10 +101,10 @@ test.serial('a client whose address is flooded is served, at little cost', async
     const { served, answered } = JSON.parse(found) as { served: number; answered: number };
     const drops = await dropsOf(postern);
     t.log({ perSecond: Math.round(flood.perSecond), served, answered, share, drops });
-    // What the machine had no time to receive nobody can answer, nor each of more than 20,000.
+    // What the machine had no time to receive nobody can answer.
     const lost = (drops['udp_socket_full'] ?? 0) / (flood.perSecond * SECONDS);
-    const owed = TRIES * Math.min(1, 20_000 / flood.perSecond) * Math.max(0, 1 - lost);
-    t.true(answered >= 0.85 * owed, `${answered} of ${TRIES} tries answered, ${owed} owed`);
+    const owed = TRIES * Math.max(0, 1 - lost);
+    t.true(answered >= 0.97 * owed, `${answered} of ${TRIES} tries answered, ${owed} owed`);
     t.true(served > 0);
     shares.push(share);
   }

@@ -116,3 +116,14 @@ test('while some sources flood, so many asks a second are answered that nobody i
   t.true(Math.abs(burst - COOKIE_REPLIES_BURST_OF_FLOODS) <= 1, `${burst}`);
   t.is(allowed(pace, 5_000, 10_000, everywhere), COOKIE_REPLIES_BURST, 'others have their own');
 });
+
+test('a client is told its cookie at each try, though 50,000 forgeries a second bear its address', (t) => {
+  const pace = new CookiePace();
+  let tries = 0;
+  for (let now = 0; now < 10_000; now++) {
+    allowed(pace, 50, now, (i) => at(7n, 1_024 + ((now * 50 + i) % 60_000)), FLOOD);
+    if (now % 60 !== 0) continue;
+    tries++;
+    t.true(pace.allows(at(7n, 900), now, FLOOD), `try ${tries} at ${now}`);
+  }
+});
