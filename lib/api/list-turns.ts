@@ -1,29 +1,58 @@
 // Whose turn it is while whole lists are answered. Each page of a long list holds the main thread
-// for some milliseconds, so several lists at once would hold up a write at each of its steps: pages
-// of all lists are read one after the other, and each first lets writes that run end.
+// for about a millisecond, and a write goes there and back many times before it is in force: beside
+// several lists it would wait at each step. So pages of all lists are read one after another, and
+// each first lets the writes that are under way be answered.
 
-import type { Writes } from './writes.ts';
+import type { Request, Server } from '@hapi/hapi';
 
 /** How long one page gives way at most, so that lists end under writes that never cease. */
 const GIVE_WAY_MS = 50;
 
 /** The turns of one server. */
 export class ListTurns {
-  readonly #writes: Pick<Writes, 'whenIdle'>;
   #last: Promise<unknown> = Promise.resolve();
-
-  constructor(writes: Pick<Writes, 'whenIdle'>) {
-    this.#writes = writes;
-  }
+  #writes = 0;
+  /** Called when no write is under way any more. */
+  readonly #listeners = new Set<() => void>();
 
   /** Reads a page when it is its turn. */
   take<Page>(read: () => Promise<Page>): Promise<Page> {
     const turn = this.#last.then(async () => {
-      await this.#writes.whenIdle(GIVE_WAY_MS);
+      await this.#giveWay();
       return read();
     });
     // A page that cannot be read holds up no other list.
     this.#last = turn.catch(() => undefined);
     return turn;
   }
+
+  /** Notes that a write is under way; the function that it returns says that it is answered. */
+  beginWrite(): () => void {
+    this.#writes += 1;
+    return () => {
+      this.#writes -= 1;
+      if (this.#writes === 0) for (const listener of this.#listeners) listener();
+    };
+  }
+
+  async #giveWay(): Promise<void> {
+    if (this.#writes === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, GIVE_WAY_MS);
+    this.#listeners.add(resolve);
+    await promise;
+    this.#listeners.delete(resolve);
+    clearTimeout(timer);
+  }
+}
+
+/** Makes lists give way to requests that write, from when their body is there to their answer. */
+export function giveWayToWrites(server: Server, turns: ListTurns): void {
+  const ends = new WeakMap<Request, () => void>();
+  // After the body: whoever sends it slowly holds up no list.
+  server.ext('onPostAuth', (request, h) => {
+    if (!['get', 'head', 'options'].includes(request.method)) ends.set(request, turns.beginWrite());
+    return h.continue;
+  });
+  server.events.on('response', (request) => ends.get(request)?.());
 }

@@ -17,7 +17,7 @@ import type { Recall, Source } from './recall.ts';
 /** Longer lists, in characters, are sent while they are read. */
 export const SHORT_LIST_MAX = 4_000_000;
 /** Records that are read at once for a list that is sent whole; all else waits for them. */
-const RECORDS_AT_ONCE = 250;
+const RECORDS_AT_ONCE = 50;
 /** How long a list is believed to be a long one; sending a short one so is slower, not wrong. */
 const LONG_KEEP_MS = 60_000;
 

@@ -79,8 +79,6 @@ export class Writes {
   /** How many writes the next transaction waits for, and what is called once they are there. */
   #expected = 0;
   #gathered: () => void = () => undefined;
-  /** Called when no write runs any more. */
-  readonly #idleListeners = new Set<() => void>();
   readonly #patienceMs: number;
 
   constructor(database: Database, patienceMs = PATIENCE_MS) {
@@ -126,18 +124,6 @@ export class Writes {
       this.#expected = Math.min(TOGETHER_MAX, together.length + this.#waiting.length);
     }
     this.#isRunning = false;
-    for (const listener of this.#idleListeners) listener();
-  }
-
-  /** Waits until no write runs, for some time at most. */
-  async whenIdle(limitMs: number): Promise<void> {
-    if (!this.#isRunning) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, limitMs);
-    this.#idleListeners.add(resolve);
-    await promise;
-    this.#idleListeners.delete(resolve);
-    clearTimeout(timer);
   }
 
   /**

@@ -273,7 +273,7 @@ test('a long list that breaks off is no list to the client, and stands in the lo
     },
   };
   const server = Hapi.server({ host: '127.0.0.1', port: 0, debug: false });
-  const turns = new ListTurns({ whenIdle: async () => undefined });
+  const turns = new ListTurns();
   const context = { recall: new Recall(database), turns, log: logInto(log), outside: '' };
   server.route({
     method: 'GET',

@@ -52,24 +52,6 @@ for (const kind of databaseKinds()) {
     t.true(steps >= 20 && steps < 40, `${steps} transactions for 80 writes`);
   });
 
-  test(`${kind}: whoever gives way waits until no write runs, or for a while`, async (t) => {
-    const database = await openDatabase(t, kind);
-    const writes = new Writes(database);
-    await writes.whenIdle(60_000);
-    let isWritten = false;
-    const write = make(writes, database, '10.0.0.1').then(() => (isWritten = true));
-    await writes.whenIdle(60_000);
-    // Its answer comes in the same turn.
-    await nextTurn();
-    t.true(isWritten);
-    await write;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const hanging = writes.run(request(), { judge: () => promise, write: async () => 5 });
-    await writes.whenIdle(20);
-    resolve();
-    t.is(await hanging, 5, 'it ran for longer than that');
-  });
-
   test(`${kind}: the request learns the revision that covers its write`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
