@@ -6,24 +6,17 @@
 // Writes count only when they are answered in force (`postern-applied: true`). The bars are those of
 // api.md, section 10: the figures of the original on two cores, and how many times them is asked.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
-import { settings as knownSettings } from '../../config/schema.ts';
-import { connectDatabase, type Database, migrate, newId } from '../../models/index.ts';
-import { sqlTime } from '../../models/storage/time.ts';
-import { addCrowd } from '../support/crowd.ts';
 import { cpuSecondsOf } from '../support/postern.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
-import { addUser } from '../support/records.ts';
-import { startEnvironment, startFlags } from '../support/start-flags.ts';
+import { fillPlace, type Gateway, type Place, startGateway } from './gateway.ts';
 
 const { values } = parseArgs({
   options: {
@@ -37,12 +30,8 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 const connections = Number(values.connections);
 const manyDevices = Number(values.devices);
-const ROOT = resolve(import.meta.dirname, '../..');
-const PORT = 13_900;
 const FEW_DEVICES = 1_000;
 const PAGE = 1_000;
-/** Owners of the devices that are made; each may have a hundred. */
-const OWNERS = 1_000;
 
 /** What the original does per second, and how many times that is asked of us. */
 const bars: Readonly<Record<string, readonly [original: number, times: number]>> = {
@@ -60,87 +49,6 @@ interface Figure {
   /** CPU time of the gateway per answer: steadier than speed where the machine does other work. */
   readonly cpuMs: number;
   readonly note: string;
-}
-
-/** A database for one gateway. */
-interface Place {
-  readonly url: string;
-  readonly encryptionKey: Buffer;
-}
-
-/** A gateway that runs. */
-interface Gateway {
-  readonly uri: string;
-  readonly token: string;
-  readonly pid: number;
-  stop(): Promise<void>;
-}
-
-/** Starts a gateway on a database that is filled already. */
-async function startGateway({ url, encryptionKey }: Place, folder: string): Promise<Gateway> {
-  const token = `pst_${randomBytes(32).toString('base64url')}`;
-  const hasRateLimit = (knownSettings as readonly { name: string }[]).some(
-    ({ name }) => name === 'API_RATE_LIMIT',
-  );
-  const child = spawn(process.execPath, [...startFlags(), 'lib/main.ts', 'serve'], {
-    cwd: ROOT,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...startEnvironment(),
-      PATH: process.env['PATH'],
-      DATA_DIR: folder,
-      DATABASE_URL: url,
-      DATABASE_ENCRYPTION_KEY: encryptionKey.toString('base64'),
-      BOOTSTRAP_API_TOKEN: token,
-      DEFAULT_ADMIN_EMAIL: 'bench@example.test',
-      DEFAULT_ADMIN_PASSWORD: 'correct horse battery staple',
-      HTTP_PORT: String(PORT),
-      WIREGUARD_PORT: String(PORT),
-      WIREGUARD_TUN: 'off',
-      MAX_DEVICES_PER_USER: '100',
-      LOG_LEVEL: 'error',
-      ...(hasRateLimit ? { API_RATE_LIMIT: '0' } : {}),
-    },
-  });
-  const uri = `http://127.0.0.1:${PORT}`;
-  for (let i = 0; ; i += 1) {
-    if (child.exitCode !== null) throw new Error('the gateway ended');
-    if (i === 1_200) throw new Error('the gateway is not ready after two minutes');
-    const answer = await fetch(`${uri}/readyz`).catch(() => null);
-    if (answer?.status === 200) break;
-    await sleep(100);
-  }
-  const stop = async (): Promise<void> => {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await once(child, 'exit');
-  };
-  return { uri, token, pid: child.pid ?? 0, stop };
-}
-
-/** Makes users in bulk, as `addCrowd` makes devices. */
-async function addOwners(database: Database, count: number): Promise<string[]> {
-  const ids = Array.from({ length: count }, () => newId());
-  const time = sqlTime(database.kind, new Date());
-  const rows = ids.map(
-    (id, i) =>
-      `('${id}', 'o${i}@example.test', 'o${i}@example.test', 'unprivileged', '${time}', '${time}')`,
-  );
-  await database.sequelize.query(
-    `INSERT INTO users (id, email, email_key, role, inserted_at, updated_at) VALUES ${rows.join(',')}`,
-  );
-  return ids;
-}
-
-async function fill(place: Place, devices: number): Promise<string[]> {
-  const database = await connectDatabase(place);
-  try {
-    await migrate(database);
-    const { id } = await addUser(database, { email: 'crowd@example.test', role: 'admin' });
-    await addCrowd(database, id, devices);
-    return await addOwners(database, OWNERS);
-  } finally {
-    await database.close();
-  }
 }
 
 /** A request that is sent over and over; `next` makes the one to come. */
@@ -192,7 +100,7 @@ function peakMib(pid: number): number {
 }
 
 async function withFewDevices(place: Place, folder: string): Promise<Figure[]> {
-  const owners = await fill(place, FEW_DEVICES);
+  const owners = await fillPlace(place, FEW_DEVICES);
   const gateway = await startGateway(place, folder);
   let count = 0;
   const owner = (): string => owners[(count += 1) % owners.length]!;
@@ -257,7 +165,7 @@ async function pagesOf({ uri, token }: Gateway): Promise<{ paths: string[]; devi
 }
 
 async function withManyDevices(place: Place, folder: string): Promise<Figure[]> {
-  await fill(place, manyDevices);
+  await fillPlace(place, manyDevices);
   const gateway = await startGateway(place, folder);
   try {
     const before = peakMib(gateway.pid);
