@@ -69,14 +69,18 @@ export const email = Joi.string()
 /** Networks that one setting may name: each is compared with the address of every request. */
 const NETWORKS_MAX = 1_000;
 
-/** Addresses and CIDRs with commas between. */
-export const networks = Joi.string().custom((value: string, helpers) => {
-  const members = value.split(',');
+const HOST_NAME =
+  /^(?=.{1,253}$)[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?(\.[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?)*$/i;
+
+/** Addresses, CIDRs and names of hosts, with commas between; digits alone are no name. */
+export const hostsAndNetworks = Joi.string().custom((value: string, helpers) => {
+  const members = value.split(',').map((one) => one.trim());
   if (members.length > NETWORKS_MAX)
-    return helpers.message({ custom: `must name at most ${NETWORKS_MAX} networks` });
-  return members.every((one) => isNetwork(one.trim()))
+    return helpers.message({ custom: `must name at most ${NETWORKS_MAX} hosts and networks` });
+  const isName = (one: string): boolean => HOST_NAME.test(one) && !/^[\d.]+$/.test(one);
+  return members.every((one) => isNetwork(one) || isName(one))
     ? value
-    : helpers.message({ custom: 'must be addresses or CIDRs with commas between' });
+    : helpers.message({ custom: 'must be addresses, CIDRs or host names with commas between' });
 });
 
 function isNetwork(text: string): boolean {

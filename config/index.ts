@@ -235,7 +235,7 @@ function adviceOn(config: Config): string[] {
   const { hostname } = new URL(externalUrl);
   const advice: string[] = [];
   // Devices are told to look for the gateway where EXTERNAL_URL points.
-  if (LOOPBACK.test(hostname))
+  if (LOOPBACK.test(hostname) && config.configurationTexts['DEFAULT_CLIENT_ENDPOINT'] === undefined)
     advice.push(
       `EXTERNAL_URL is ${externalUrl}: devices will look for the gateway at ${hostname}:${wireguardPort}, which is this host itself; set EXTERNAL_URL, or default_client_endpoint in the configuration, to the host as clients reach it`,
     );

@@ -11,13 +11,13 @@ import {
   email,
   externalUrl,
   flag,
+  hostsAndNetworks,
   interfaceName,
   ipv4,
   ipv4Network,
   ipv6,
   ipv6Network,
   metricsToken,
-  networks,
   password,
   port,
   text,
@@ -99,11 +99,11 @@ export const settings = [
   {
     name: 'TRUSTED_PROXIES',
     aliases: ['PHOENIX_EXTERNAL_TRUSTED_PROXIES'],
-    schema: networks,
+    schema: hostsAndNetworks,
     fallback: null,
     example: '10.0.0.0/8,192.0.2.7',
     sentence:
-      'Proxies (addresses or CIDRs, with commas between) whose `X-Forwarded-For` is believed. Without it all people behind a proxy count as one address.',
+      'Proxies (addresses, CIDRs or host names, with commas between) whose `X-Forwarded-For` is believed. Without it all people behind a proxy count as one address. A host name (a service of Docker Compose, say) is looked up again each minute; take one only where nobody else can answer for it.',
   },
   {
     name: 'DATA_DIR',

@@ -7,7 +7,7 @@
 import Hapi, { type Server } from '@hapi/hapi';
 import { undeclaredLengths } from './api/body.ts';
 import { bodyBudget } from './api/body-budget.ts';
-import { clientAddress, parseRanges, standsForMany } from './api/client-address.ts';
+import { clientAddress } from './api/client-address.ts';
 import { conventions } from './api/conventions.ts';
 import { docs } from './api/docs.ts';
 import { errorAnswers } from './api/errors.ts';
@@ -19,6 +19,7 @@ import { metricsRoute } from './api/metrics.ts';
 import { Recall } from './api/recall.ts';
 import { outsidePath } from './api/routes.ts';
 import { throughTunnel } from './api/through-tunnel.ts';
+import { TrustedProxies } from './api/trusted-proxies.ts';
 import { UnnamedProxies } from './api/unnamed-proxies.ts';
 import { readCertificate } from './api/tls.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
@@ -38,10 +39,9 @@ import { Pages } from './web/pages.ts';
 export function createServer(services: Services): Server {
   const { config, database, log, counters } = services;
   const limits = { ...HTTP_LIMITS, ...services.httpLimits };
-  const proxies = parseRanges(config.trustedProxies);
-  const isProxy = (address: string): boolean => standsForMany(address, proxies);
+  const proxies = new TrustedProxies(config.trustedProxies, log);
   const certificate = readCertificate(config);
-  const listener = createListener(limits, counters, isProxy, certificate);
+  const listener = createListener(limits, counters, proxies.standsForMany, certificate);
   const server = Hapi.server({
     listener,
     tls: certificate !== null,
@@ -75,8 +75,8 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: undeclaredLengths });
   void server.register({ plugin: bodyBudget, options: { counters } });
   const unnamed = new UnnamedProxies(log);
-  void server.register({ plugin: clientAddress, options: { config, unnamed } });
-  void server.register({ plugin: throughTunnel, options: services });
+  void server.register({ plugin: clientAddress, options: { proxies, unnamed } });
+  void server.register({ plugin: throughTunnel, options: { config, proxies } });
   void server.register({ plugin: inForce, options: services });
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({

@@ -4,29 +4,38 @@
 
 import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';
-import type { Services } from '../services.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 import type { UnnamedProxies } from './unnamed-proxies.ts';
 
 /** Proxies that one request may have come through. */
 const HOPS_MAX = 10;
 
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+/** A network: its first address and the length of its prefix. */
+export type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** Who is believed, and who was seen that is not. */
+interface Peers {
+  readonly proxies: TrustedProxies;
+  readonly unnamed: UnnamedProxies;
+}
 
 /** Finds the address of each request before anything else asks for it. */
-export const clientAddress: Plugin<Pick<Services, 'config'> & { unnamed: UnnamedProxies }> = {
+export const clientAddress: Plugin<Peers> = {
   name: 'client-address',
-  register(server, { config, unnamed }) {
-    const proxies = parseRanges(config.trustedProxies);
+  register(server, { proxies, unnamed }) {
     server.ext('onRequest', (request, h) => {
       // Of a connection that is gone already nobody knows the other end.
       const { remoteAddress = '' } = request.info as { remoteAddress?: string };
       const forwarded: unknown = request.headers['x-forwarded-for'];
       const header = typeof forwarded === 'string' ? forwarded : '';
-      request.app.address = addressOf(remoteAddress, header, proxies);
-      const peer = canonical(remoteAddress);
-      if (peer !== null && isForwarded(request.headers) && !isTrusted(peer, proxies))
-        unnamed.note(peer);
-      return h.continue;
+      const peer = isForwarded(request.headers) ? canonical(remoteAddress) : null;
+      const judge = (): symbol => {
+        request.app.address = addressOf(remoteAddress, header, proxies.ranges);
+        if (peer !== null && !isTrusted(peer, proxies.ranges)) unnamed.note(peer);
+        return h.continue;
+      };
+      const looking = peer === null ? null : proxies.heed(peer);
+      return looking === null ? judge() : looking.then(judge);
     });
   },
 };
@@ -36,9 +45,18 @@ function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
   return ['x-forwarded-for', 'forwarded', 'x-real-ip'].some((name) => headers[name] !== undefined);
 }
 
+/** Whether a member of such a setting is an address or a network; else it is a name. */
+export function isAddress(text: string): boolean {
+  return (
+    ipaddr.isValidCIDR(text) ||
+    ipaddr.IPv4.isValidFourPartDecimal(text) ||
+    ipaddr.IPv6.isValid(text)
+  );
+}
+
 /** Reads networks as the setting lists them, with commas between; they were judged before. */
 export function parseRanges(text: string | null): readonly Range[] {
-  if (text === null) return [];
+  if (text === null || text === '') return [];
   return text
     .split(',')
     .map((one) => one.trim())

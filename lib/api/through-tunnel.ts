@@ -7,6 +7,7 @@ import type { Config } from '../../config/index.ts';
 import type { Services } from '../services.ts';
 import { PageError } from '../web/page-error.ts';
 import { isWithin, parseRanges } from './client-address.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 const SAID = {
   title: 'Not through the tunnel',
@@ -14,11 +15,11 @@ const SAID = {
 };
 
 /** Refuses requests of devices before anything of them is read. */
-export const throughTunnel: Plugin<Pick<Services, 'config'>> = {
+export const throughTunnel: Plugin<Pick<Services, 'config'> & { proxies: TrustedProxies }> = {
   name: 'through-tunnel',
-  register(server, { config }) {
+  register(server, { config, proxies }) {
     if (admitsDevices(config)) return;
-    const isDevice = deviceTest(config);
+    const isDevice = deviceTest(config, proxies);
     server.ext('onRequest', ({ info }, h) => {
       const { remoteAddress = '' } = info as { remoteAddress?: string };
       if (!isDevice(remoteAddress)) return h.continue;
@@ -40,7 +41,6 @@ export function admitsDevices(
 export function deviceTest(
   config: Pick<
     Config,
-    | 'trustedProxies'
     | 'wireguardIpv4Enabled'
     | 'wireguardIpv4Network'
     | 'wireguardIpv4Address'
@@ -48,15 +48,14 @@ export function deviceTest(
     | 'wireguardIpv6Network'
     | 'wireguardIpv6Address'
   >,
+  proxies: Pick<TrustedProxies, 'ranges'>,
 ): (address: string) => boolean {
   const networks = [
     ...(config.wireguardIpv4Enabled ? [config.wireguardIpv4Network] : []),
     ...(config.wireguardIpv6Enabled ? [config.wireguardIpv6Network] : []),
   ];
   const tunnel = parseRanges(networks.join(','));
-  const others = [
-    ...parseRanges(`${config.wireguardIpv4Address},${config.wireguardIpv6Address}`),
-    ...parseRanges(config.trustedProxies),
-  ];
-  return (address) => isWithin(address, tunnel) && !isWithin(address, others);
+  const own = parseRanges(`${config.wireguardIpv4Address},${config.wireguardIpv6Address}`);
+  return (address) =>
+    isWithin(address, tunnel) && !isWithin(address, own) && !isWithin(address, proxies.ranges);
 }

@@ -57,6 +57,7 @@ const good: [title: string, environment: Record<string, string>, field: string, 
       'trustedProxies',
       '10.0.0.0/8, ::1',
     ],
+    ['a proxy by name', { TRUSTED_PROXIES: 'caddy,10.0.0.1' }, 'trustedProxies', 'caddy,10.0.0.1'],
     ['a year of the audit trail', {}, 'auditRetentionDays', 365],
     [
       'a database with port and escapes',
@@ -403,6 +404,14 @@ for (const [url, isAdvised] of [
         /^EXTERNAL_URL is http.*: devices will look for the gateway at .*:51, which is this host itself; set EXTERNAL_URL, or default_client_endpoint/,
       );
   });
+
+test('where devices are led elsewhere, the host of EXTERNAL_URL may be this one', (t) => {
+  const { advice } = parse({ DEFAULT_CLIENT_ENDPOINT: 'vpn.example.com' });
+  t.deepEqual(
+    advice.filter((one) => /devices will look/.test(one)),
+    [],
+  );
+});
 
 for (const [environment, isAdvised] of [
   [{}, true],

@@ -1,10 +1,11 @@
-// Caddy before a gateway, as compose.caddy.yaml runs it: the same command, the same addresses, the same
-// settings, with a certificate of Caddy's own authority in the place of one from the internet.
+// Caddy before a gateway, as compose.caddy.yaml runs it: the same command, the same settings, names of
+// services that are looked up, with a certificate of Caddy's own authority in the place of one from
+// the internet.
 //
-//   visitor 192.0.2.2 -- 192.0.2.1 caddy 172.30.77.80 -- 172.30.77.2 gateway
+//   visitor 192.0.2.2 -- 192.0.2.1 caddy 172.30.77.3 -- 172.30.77.2 gateway
 //                                          10.255.92.2 (gateway) -- 10.255.92.1 this machine
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -16,6 +17,8 @@ const COMPOSE = readFileSync(resolve(import.meta.dirname, '../../compose.caddy.y
 const DOMAIN = 'vpn.example.com';
 const ORIGIN = `https://${DOMAIN}`;
 const VISITOR = '192.0.2.2';
+const CADDY = '172.30.77.3';
+const GATEWAY = '172.30.77.2';
 
 /** What compose.caddy.yaml says under a name, with the domain in its place. */
 function composed(name: string): string {
@@ -30,6 +33,14 @@ test('the console and the API pass Caddy as compose.caddy.yaml sets it up', asyn
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const { visitor, caddy, gateway } = await build(network);
+    // Docker's resolver knows each service by its name.
+    const names = `127.0.0.1 localhost\n${CADDY} caddy\n${GATEWAY} gateway\n`;
+    for (const { namespace } of [caddy, gateway]) {
+      const own = join('/etc/netns', namespace);
+      mkdirSync(own, { recursive: true });
+      writeFileSync(join(own, 'hosts'), names);
+      t.teardown(() => rmSync(own, { recursive: true }));
+    }
     const settings = {
       EXTERNAL_URL: composed('EXTERNAL_URL'),
       TRUSTED_PROXIES: composed('TRUSTED_PROXIES'),
@@ -38,7 +49,7 @@ test('the console and the API pass Caddy as compose.caddy.yaml sets it up', asyn
     t.is(settings.EXTERNAL_URL, `${ORIGIN}/`);
     const postern = new Postern(gateway, '10.255.92.2', settings);
     await postern.start();
-    const words = composed('command').replace('gateway:', '172.30.77.2:').split(' ');
+    const words = composed('command').split(' ');
     t.deepEqual(words.slice(0, 2), ['caddy', 'reverse-proxy']);
     caddy.start('caddy', [...words.slice(1), '--internal-certs'], {
       env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
@@ -126,11 +137,9 @@ async function build(network: Network): Promise<{ visitor: Host; caddy: Host; ga
     { host: visitor, name: 'v0', addresses: [`${VISITOR}/24`] },
     { host: caddy, name: 'c0', addresses: ['192.0.2.1/24'] },
   );
-  const [, own4 = '', own6 = ''] =
-    /ipv4_address: ([\d.]+), ipv6_address: '([\da-f:]+)'/.exec(COMPOSE) ?? [];
   await network.link(
-    { host: caddy, name: 'c1', addresses: [`${own4}/24`, `${own6}/64`] },
-    { host: gateway, name: 'g0', addresses: ['172.30.77.2/24', 'fd4b:7f31:5d0e::2/64'] },
+    { host: caddy, name: 'c1', addresses: [`${CADDY}/24`] },
+    { host: gateway, name: 'g0', addresses: [`${GATEWAY}/24`] },
   );
   await network.link(
     { host: null, name: 'm0', addresses: ['10.255.92.1/30'] },

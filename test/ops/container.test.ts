@@ -135,6 +135,10 @@ test.serial('a client’s packets pass a container that may do one thing alone',
       findings: unknown[];
     };
     t.true(findings.well, JSON.stringify(findings.findings));
+    // What reports installations is not there, and the page that its package brought it for is.
+    t.is(await podman('exec', NAME, 'find', '/', '-xdev', '-ipath', '*scarf*'), '');
+    t.is((await fetch(`${postern.api}/docs/swagger-ui-bundle.js`)).status, 200);
+    t.regex(await podman('exec', NAME, 'postern', '--version'), /^postern \d/);
     const owners = await podman('exec', NAME, 'find', '/data', '!', '-user', 'node');
     t.is(owners, '');
 

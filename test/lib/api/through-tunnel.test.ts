@@ -1,11 +1,12 @@
 // Devices that ask through the tunnel: who is one, and when they are admitted.
 
 import test from 'ava';
+import { parseRanges } from '../../../lib/api/client-address.ts';
 import { admitsDevices, deviceTest } from '../../../lib/api/through-tunnel.ts';
 import { configOf, openServer } from '../../support/server.ts';
 
 test('an address of the tunnel networks is a device, unless it is the gateway or a proxy', (t) => {
-  const isDevice = deviceTest(configOf({ TRUSTED_PROXIES: '100.64.0.80' }));
+  const isDevice = deviceTest(configOf(), { ranges: parseRanges('100.64.0.80') });
   for (const device of ['100.64.0.2', '::ffff:100.64.0.2', '100.127.255.254', 'fd00::2'])
     t.true(isDevice(device), device);
   for (const other of ['100.64.0.1', 'fd00::1', '100.64.0.80', '127.0.0.1', '::1', '192.0.2.1', ''])
@@ -13,7 +14,7 @@ test('an address of the tunnel networks is a device, unless it is the gateway or
 });
 
 test('a family that is switched off has no devices', (t) => {
-  const isDevice = deviceTest(configOf({ WIREGUARD_IPV6_ENABLED: 'false' }));
+  const isDevice = deviceTest(configOf({ WIREGUARD_IPV6_ENABLED: 'false' }), { ranges: [] });
   t.true(isDevice('100.64.0.2'));
   t.false(isDevice('fd00::2'));
 });

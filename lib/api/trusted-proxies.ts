@@ -1,0 +1,112 @@
+// The proxies of TRUSTED_PROXIES. An address or a network stands fast; a name, such as that of a
+// service of Docker Compose, is looked up when a request comes from a peer that is not known, and
+// again when a minute has passed. A name is worth as much as the resolver of this host.
+
+import { lookup } from 'node:dns/promises';
+import { messageOf } from '../observe/log.ts';
+import type { Log } from '../services.ts';
+import { isAddress, isWithin, parseRanges, type Range, standsForMany } from './client-address.ts';
+
+/** What a name was found to be is believed for so long. */
+const KEEP_MS = 60_000;
+/** Strangers can make us look; so soon after a look nothing is looked up again. */
+const PAUSE_MS = 2_000;
+/** A request does not wait longer for a resolver that is silent. */
+const WAIT_MS = 1_000;
+
+/** Finds the addresses of a name; rejects where there is none. */
+export type LookUp = (name: string) => Promise<readonly string[]>;
+
+const lookUpHere: LookUp = async (name) =>
+  (await lookup(name, { all: true })).map(({ address }) => address);
+
+/** The proxies that one process believes. */
+export class TrustedProxies {
+  readonly #names: readonly string[];
+  readonly #fixed: readonly Range[];
+  readonly #lookUp: LookUp;
+  readonly #log: Log;
+  /** By name, what it was found to be last. */
+  readonly #found = new Map<string, readonly Range[]>();
+  readonly #missing = new Set<string>();
+  #ranges: readonly Range[];
+  #lookedAtMs = -Infinity;
+  #looking: Promise<void> | null = null;
+
+  constructor(setting: string | null, log: Log, lookUp = lookUpHere) {
+    const { addresses, names } = membersOf(setting);
+    this.#names = names;
+    this.#fixed = parseRanges(addresses.join(','));
+    this.#ranges = this.#fixed;
+    this.#lookUp = lookUp;
+    this.#log = log;
+  }
+
+  /** Their addresses, as far as they are known. */
+  get ranges(): readonly Range[] {
+    return this.#ranges;
+  }
+
+  /** True for a proxy, and for this host, where proxies that nobody named may run. */
+  readonly standsForMany = (address: string): boolean => standsForMany(address, this.#ranges);
+
+  /** What to wait for before a peer that forwards requests is judged; null for nothing. */
+  heed(peer: string, nowMs: number = performance.now()): Promise<unknown> | null {
+    if (this.#names.length === 0) return null;
+    const ageMs = nowMs - this.#lookedAtMs;
+    const isKnown = isWithin(peer, this.#ranges);
+    if (ageMs > (isKnown ? KEEP_MS : PAUSE_MS)) this.#look(nowMs);
+    return isKnown || this.#looking === null ? null : waitFor(this.#looking);
+  }
+
+  #look(nowMs: number): void {
+    this.#lookedAtMs = nowMs;
+    this.#looking ??= this.#readAll().finally(() => (this.#looking = null));
+  }
+
+  async #readAll(): Promise<void> {
+    for (const name of this.#names) await this.#read(name);
+    this.#ranges = [...this.#fixed, ...[...this.#found.values()].flat()];
+  }
+
+  async #read(name: string): Promise<void> {
+    try {
+      this.#found.set(name, parseRanges((await this.#lookUp(name)).map(withoutZone).join(',')));
+      this.#missing.delete(name);
+    } catch (error) {
+      // A resolver that is away for a moment says nothing about the name.
+      if ((error as NodeJS.ErrnoException).code === 'ENOTFOUND') this.#found.delete(name);
+      if (this.#missing.has(name)) return;
+      this.#missing.add(name);
+      const fields = { name, error: messageOf(error) };
+      this.#log.warn(fields, 'a name of TRUSTED_PROXIES is not found, so nobody is believed by it');
+    }
+  }
+}
+
+/** The names that a setting has beside addresses. */
+export function namesOfProxies(setting: string | null): readonly string[] {
+  return membersOf(setting).names;
+}
+
+function membersOf(setting: string | null): { addresses: string[]; names: string[] } {
+  const members = (setting ?? '').split(',').map((one) => one.trim());
+  const named = members.filter((one) => one !== '');
+  return {
+    addresses: named.filter(isAddress),
+    names: named.filter((one) => !isAddress(one)),
+  };
+}
+
+function withoutZone(address: string): string {
+  return address.replace(/%.*$/, '');
+}
+
+async function waitFor(looking: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, WAIT_MS);
+  });
+  await Promise.race([looking, late]);
+  clearTimeout(timer);
+}
