@@ -13,6 +13,7 @@ import type { Services } from '../services.ts';
 import { deviceStatusView, serviceRules } from './device-status.ts';
 import type { GatewayProblem } from './gateway-problems.ts';
 import { ownerEmails } from './owners.ts';
+import { reasonInWords } from './reason-words.ts';
 import { inOrder } from './searched.ts';
 import { bytesInWords } from './words.ts';
 
@@ -35,7 +36,7 @@ export interface FleetView {
   readonly dropped: string;
   readonly rxBytes: number;
   readonly txBytes: number;
-  readonly drops: readonly { readonly reason: string; readonly count: string }[];
+  readonly drops: readonly Drops[];
   /** What this gateway lacks. */
   readonly gateway: readonly GatewayProblem[];
   /** Rows that it cannot obey. */
@@ -43,6 +44,14 @@ export interface FleetView {
   /** More than are told. */
   readonly problemsMore: number;
   readonly handshakes: readonly Handshake[];
+}
+
+/** Packets and messages that were refused for one reason. */
+interface Drops {
+  readonly reason: string;
+  /** What the reason means. */
+  readonly words: string;
+  readonly count: string;
 }
 
 interface Problem {
@@ -115,6 +124,7 @@ export class Fleet {
       txBytes: status.txBytes,
       drops: drops.map(([reason, count]) => ({
         reason: reason.replaceAll('_', ' '),
+        words: reasonInWords(reason),
         count: count.toLocaleString('en'),
       })),
       gateway: await this.#asked.problems(),

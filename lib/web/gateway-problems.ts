@@ -15,6 +15,11 @@ export interface GatewayProblem {
 
 type Known = Pick<Services, 'config' | 'readiness'>;
 
+/** Why the gateway cannot obey a record as it stands; null where it can. */
+export function problemOf({ observed }: Pick<Services, 'observed'>, id: string): string | null {
+  return observed?.problems().find((problem) => problem.id === id)?.message ?? null;
+}
+
 /** All of them; `endpoint` is where files of devices lead by default. */
 export function gatewayProblems(known: Known, endpoint: string | null): GatewayProblem[] {
   const { config } = known;

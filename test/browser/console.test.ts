@@ -2,6 +2,7 @@
 // the keyboard is enough.
 
 import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { inspect, openBrowser, signIn, type Stage } from '../support/browser.ts';
@@ -41,6 +42,16 @@ test('the dashboard tells what the gateway does, and goes on telling', async (t)
   const user_id = await make(stage, 'user', { email: 'ann@example.com' });
   await make(stage, 'device', { user_id, name: 'laptop', public_key: key() });
   await page.locator('[data-value=devices]').getByText('1', { exact: true }).waitFor();
+  await page.locator('.u-wrap').waitFor();
+  // What a scanner sends: the page learns of it by itself, in the words that it would begin with.
+  const scanner = createSocket('udp4');
+  scanner.send(Buffer.alloc(7), Number(stage.gateway.environment['WIREGUARD_PORT']), '127.0.0.1');
+  await page.getByText('It was no WireGuard message').waitFor();
+  scanner.close();
+  const drops = page.locator('[data-rows=drops] tbody');
+  const told = await drops.innerText();
+  await page.reload();
+  t.is(await drops.innerText(), told);
   await page.locator('.u-wrap').waitFor();
   await inspect(t, page, 'console-dashboard');
 });

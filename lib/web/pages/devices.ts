@@ -29,6 +29,7 @@ import {
   typedIn,
 } from '../form.ts';
 import { textOf } from '../forms.ts';
+import { problemOf } from '../gateway-problems.ts';
 import { madeBefore, noteFile, sessionRules, settingDefaults } from '../own-devices.ts';
 import { ownerIdOf } from '../owners.ts';
 import { adminPage } from '../route.ts';
@@ -139,6 +140,7 @@ async function showDevice(
       insertedAt: device.inserted_at.toISOString(),
       ...standing,
     },
+    problem: problemOf(web.services, device.id),
     owner: { id: device.user_id, email: owner?.email ?? '' },
     addresses: addressesOf(device),
     status: deviceStatusView(

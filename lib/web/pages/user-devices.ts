@@ -21,6 +21,7 @@ import {
 import { deviceStatusView, standingView, stopOf } from '../device-status.ts';
 import { textOfValue } from '../form.ts';
 import { textOf } from '../forms.ts';
+import { problemOf } from '../gateway-problems.ts';
 import {
   deviceRights,
   type DeviceRights,
@@ -115,6 +116,7 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
       stopOf(row, await ownerOf(web, request), await sessionRules(web)),
     ),
     standing: standingView(row),
+    problem: problemOf(web.services, row.id),
     addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
     settings: settingNames.map((name) => ({
       name,

@@ -7,7 +7,10 @@ const base = place.dataset.base;
 const shown = new Map();
 
 place.addEventListener('live', ({ detail }) => {
-  refill('drops', detail.drops, ({ reason, count }) => [text('th', reason), text('td', count)]);
+  refill('drops', detail.drops, ({ reason, words, count }) => [
+    explained('th', reason, words),
+    text('td', count),
+  ]);
   refill('problems', detail.problems, (problem) => [
     linked('td', problem),
     text('td', problem.message),
@@ -68,6 +71,15 @@ function text(tag, content) {
   const span = document.createElement('span');
   span.textContent = content;
   cell.append(span);
+  return cell;
+}
+
+/** A name, and beneath it in small what it means. */
+function explained(tag, name, words) {
+  const cell = text(tag, `${name} `);
+  const small = document.createElement('small');
+  small.textContent = words;
+  cell.firstChild.append(small);
   return cell;
 }
 

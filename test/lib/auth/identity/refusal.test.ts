@@ -14,6 +14,9 @@ test('a refusal has a word for the log and a sentence for the person', (t) => {
 
 test('the text for an unknown user is the one of api.md', (t) => {
   const { text, fault } = new ProviderRefusal('user_unknown');
-  t.is(text, 'Error signing in: user not found and auto_create_users disabled');
+  t.is(
+    text,
+    'Error signing in: user not found and auto_create_users disabled. That means: nobody here has your e-mail address. Please ask an administrator to add you.',
+  );
   t.is(fault, 'person');
 });

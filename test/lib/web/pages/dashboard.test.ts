@@ -31,7 +31,8 @@ for (const kind of databaseKinds()) {
       '<a href="/devices?state=online" data-value="online">1</a>',
       '<a href="/devices" data-value="devices">2</a>',
       '<dd data-value="dropped">1,203</dd>',
-      'rule drop',
+      'rule drop <small>A rule drops it.</small>',
+      'mac1 invalid <small>The sender does not know the gateway’s public key',
       '1,200',
       'href="/devices/d1"',
       `href="/devices/${device.id}"`,
@@ -44,6 +45,8 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a gateway that is not ready says so`, async (t) => {
     const readiness = () => ({ status: 'data_plane_down', tun: null, masquerade: false }) as const;
     const { admin } = await openConsole(t, kind, {}, { readiness });
-    t.true((await admin.get('/dashboard')).text.includes('This gateway says: data plane down.'));
+    const { text } = await admin.get('/dashboard');
+    t.true(text.includes('The part of the gateway that passes packets has stopped'));
+    t.false(text.includes('data plane down'), 'that is a name for programs');
   });
 }

@@ -3,10 +3,12 @@
 
 import test from 'ava';
 import { setSwitches, type Switches } from '../../../../lib/devices/switches.ts';
+import type { Problem } from '../../../../lib/reconcile/translation.ts';
 import { databaseKinds } from '../../../support/databases.ts';
 import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/portal.ts';
 import { newKey, openServer } from '../../../support/server.ts';
 import { Visitor } from '../../../support/visitor.ts';
+import { observedWith } from '../../../support/watched.ts';
 
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
@@ -44,6 +46,20 @@ for (const kind of databaseKinds()) {
     t.regex(shown.text, /9\.9\.9\.9, dns\.example/);
     t.true(shown.text.includes(String(device.ipv4)));
     t.false(shown.text.includes('out of date'));
+  });
+
+  test(`${kind}: whoever sees a device that cannot be served is told so, each in their words`, async (t) => {
+    const problems: Problem[] = [];
+    const observed = observedWith({ problems: () => problems });
+    const server = await openServer(t, kind, {}, { observed });
+    const [ann, boss] = [await visit(server, ANN), await visit(server, BOB, 'admin')];
+    const { id } = await addOwn(server, ann);
+    t.notRegex((await ann.get(`/user_devices/${id}`)).text, /cannot serve/);
+    problems.push({ table: 'devices', id, message: 'its preshared key does not open' });
+    const own = (await ann.get(`/user_devices/${id}`)).text;
+    t.regex(own, /The gateway cannot serve this device at present/);
+    t.notRegex(own, /preshared key does not open/);
+    t.regex((await boss.get(`/devices/${id}`)).text, /its preshared key does not open\./);
   });
 
   test(`${kind}: a person is told that an administrator switched a device off, or when it ends`, async (t) => {
