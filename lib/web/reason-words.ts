@@ -1,5 +1,5 @@
-// What the names of reasons mean, in a sentence each for whoever looks at the dashboard. The names are
-// those of metrics and logs; the type asks for a sentence for each of them, and none is left over.
+// What the names of reasons mean, in a sentence each for whoever looks at the dashboard. The names
+// are those of metrics and logs; the type asks for a sentence for each of them.
 
 import { type ReasonName, reasonNames } from '../../dataplane/index.ts';
 import type { Readiness } from '../services.ts';
