@@ -18,6 +18,7 @@ import { deviceFilePages } from './pages/device-file.ts';
 import { devicePages } from './pages/devices.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
+import { providerTestPages } from './pages/provider-tests.ts';
 import { providerPages } from './pages/providers.ts';
 import { relinkPages } from './pages/relink.ts';
 import { renewalPages } from './pages/renewal.ts';
@@ -49,6 +50,7 @@ const pageRoutes: readonly PageRoutes[] = [
   rulePages,
   settingPages,
   providerPages,
+  providerTestPages,
   relinkPages,
   logoSettingPages,
   apiTokenPages,

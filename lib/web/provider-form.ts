@@ -5,7 +5,8 @@
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
 import type { Faults } from '../api/judge.ts';
 import { ProviderRefusal } from '../auth/identity/refusal.ts';
-import { tryOidcProvider, trySamlProvider, type Finding } from '../auth/identity/try-provider.ts';
+import type { Finding } from '../auth/identity/finding.ts';
+import { tryOidcProvider, trySamlProvider } from '../auth/identity/try-provider.ts';
 import { metadataOf } from '../auth/saml/provider-metadata.ts';
 import { inputOf, type Section, type Typed, typedFrom } from './form.ts';
 import type { Web } from './web.ts';
@@ -183,7 +184,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             name: 'signed_envelopes_in_resp',
             label: 'Responses must be signed',
             kind: 'box',
-            help: 'Untick the one that your provider does not sign: Entra and Google sign one part alone. With neither, one signature over the assertion is needed all the same.',
+            help: 'Untick the one that your provider does not sign: Entra and Google sign one part alone. “Test sign-in”, once the entry is saved, shows what it signs and sets both. With neither, one signature over the assertion is needed all the same.',
           },
         ],
       },

@@ -21,7 +21,15 @@ export type FieldChanges = Record<string, FieldChange>;
 
 /** What happened to a record; people sign in and out, or fail to. */
 export type AuditAction =
-  'create' | 'update' | 'delete' | 'sign in' | 'sign out' | 'sign-in refused' | 'lock' | 'unlock';
+  | 'create'
+  | 'update'
+  | 'delete'
+  | 'sign in'
+  | 'sign out'
+  | 'sign-in refused'
+  | 'lock'
+  | 'unlock'
+  | 'test sign-in';
 
 /** An entry that is not yet written. */
 export interface AuditDraft {

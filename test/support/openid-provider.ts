@@ -6,6 +6,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { type Configuration, Provider } from 'oidc-provider';
+import type { finishOidc, OidcProof } from '../../lib/auth/oidc/sign-in.ts';
 import { CLIENT } from './bad-openid-provider.ts';
 
 /** A provider that runs. */
@@ -17,6 +18,13 @@ export interface RealProvider {
   people: Map<string, Record<string, unknown>>;
   /** Takes the provider away. */
   close: () => void;
+}
+
+/** What a sign-in proved that is no test. */
+export async function proofOf(finishing: ReturnType<typeof finishOidc>): Promise<OidcProof> {
+  const finished = await finishing;
+  if (finished.kind !== 'proven') throw new Error('it was a test');
+  return finished;
 }
 
 /** Starts one for a client with these addresses; it ends with the test. */

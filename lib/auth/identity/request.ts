@@ -33,6 +33,8 @@ export interface Beginner {
   readonly source?: SignInSource;
   /** The page that was asked for before; a path of this gateway. */
   readonly returnTo?: string | null;
+  /** Of a test sign-in, the session of the administrator; it signs nobody in. */
+  readonly testBy?: string;
 }
 
 /** Text that nobody guesses: 32 random bytes. */
@@ -52,11 +54,15 @@ type KeptRequest = Omit<NewSignInRequest, 'now' | 'expiresAt' | keyof Beginner> 
 /** Keeps a sign-in that begins, for ten minutes. */
 export async function keepRequest(
   database: Database,
-  { returnTo = null, source = UNKNOWN, secrets, ...request }: KeptRequest,
+  { returnTo = null, source = UNKNOWN, testBy, secrets, ...request }: KeptRequest,
 ): Promise<void> {
   const now = new Date();
   const expiresAt = new Date(now.getTime() + SIGN_IN_MS);
-  const kept = returnTo === null ? secrets : { ...secrets, returnTo };
+  const kept = {
+    ...secrets,
+    ...(returnTo === null ? {} : { returnTo }),
+    ...(testBy === undefined ? {} : { testBy }),
+  };
   await beginSignInRequest(database, { ...request, source, secrets: kept, now, expiresAt });
 }
 

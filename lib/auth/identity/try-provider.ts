@@ -12,15 +12,8 @@ import { type OidcClient, OidcClients } from '../oidc/client.ts';
 import { redirectUriOf, refusalOf } from '../oidc/sign-in.ts';
 import { metadataOf } from '../saml/provider-metadata.ts';
 import { addressesOf, bindingOf } from '../saml/service-provider.ts';
+import { bad, doubtful, type Finding, good } from './finding.ts';
 import { ProviderRefusal } from './refusal.ts';
-
-/** One thing that was looked at. */
-export interface Finding {
-  /** `bad`: nobody can sign in; `doubtful`: some may not, or it could be safer. */
-  readonly verdict: 'good' | 'doubtful' | 'bad';
-  /** A sentence for an administrator. */
-  readonly text: string;
-}
 
 /** A certificate that ends sooner is doubtful. */
 const EXPIRY_WARNING_MS = 30 * 86_400_000;
@@ -214,7 +207,7 @@ function judgeSignatureFlags({
   signed_envelopes_in_resp: ofResponse,
 }: SamlIdentityProvider): Finding {
   const refused =
-    'A sign-in that is refused for it names the unsigned part and the flag in the log.';
+    '“Test sign-in” shows what the provider signs; a sign-in that is refused for it names the unsigned part and the flag in the log.';
   if (ofAssertion && ofResponse)
     return doubtful(
       `Response and assertion must both be signed, and many providers sign one alone (Entra, AD FS, Google and Keycloak by default). Their metadata do not say it. ${refused}`,
@@ -244,16 +237,4 @@ function judgeCertificate(base64: string, now: Date): Finding {
 
 function sentence({ text, detail }: ProviderRefusal): string {
   return detail === null ? text : `${text} Reason: ${detail}.`;
-}
-
-function good(text: string): Finding {
-  return { verdict: 'good', text };
-}
-
-function doubtful(text: string): Finding {
-  return { verdict: 'doubtful', text };
-}
-
-function bad(text: string): Finding {
-  return { verdict: 'bad', text };
 }

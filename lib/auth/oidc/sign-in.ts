@@ -15,13 +15,21 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from 'openid-client';
-import type { Database, OpenidConnectProvider, ProviderTokens } from '../../../models/index.ts';
+import type {
+  Database,
+  OpenidConnectProvider,
+  ProviderTokens,
+  SignInRequest,
+  TestReport,
+} from '../../../models/index.ts';
 import { DiscoveryError } from '../discovery.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
+import { keepReport, type Tested } from '../identity/test-report.ts';
 import { type Claims, claimsAsked, emailOf, judgeRequiredClaim } from './claims.ts';
 import type { OidcClient, OidcClients } from './client.ts';
+import { oidcRefusalReport, oidcReport } from './test-findings.ts';
 
 /** Longest subject that is taken; OpenID Connect Core, section 2, allows 255. */
 const SUBJECT_CHARACTERS_MAX = 255;
@@ -39,6 +47,7 @@ export interface OidcContext {
 
 /** What a sign-in proved, and what it brought. */
 export interface OidcProof {
+  readonly kind: 'proven';
   readonly account: ProvenAccount;
   readonly tokens: ProviderTokens;
   /** When the person signed in at the provider, where it says so. */
@@ -90,41 +99,77 @@ export async function finishOidc(
   context: OidcContext,
   query: URLSearchParams,
   browserSha256: string | null,
-): Promise<OidcProof> {
-  const { database, clients, provider, redirectUri } = context;
-  const state = query.get('state');
+): Promise<OidcProof | Tested> {
+  const { database, provider } = context;
   const request = await takeRequest(database, {
-    state,
+    state: query.get('state'),
     kind: 'oidc',
     providerId: provider.id,
     browserSha256,
   });
-  const { nonce, verifier } = request.secrets;
+  if (request.secrets.testBy !== undefined) return finishTest(context, query, request);
+  const { idClaims, sources, tokens } = await answerOf(context, query, request);
+  judgeRequiredClaim(provider, sources);
+  return {
+    kind: 'proven',
+    account: accountOf(provider, idClaims, sources),
+    tokens: tokensOf(tokens.refresh_token, tokens.id_token),
+    since: timeOf(idClaims.auth_time),
+    returnTo: request.secrets.returnTo ?? null,
+  };
+}
+
+/** The end of a test: it signs nobody in, and what the provider gave is kept nowhere. */
+async function finishTest(
+  context: OidcContext,
+  query: URLSearchParams,
+  request: SignInRequest,
+): Promise<Tested> {
+  const keep = (report: TestReport) => keepReport(context.database, request, report);
+  try {
+    const { idClaims, sources, tokens, client } = await answerOf(context, query, request);
+    // It judges the subject.
+    accountOf(context.provider, idClaims, sources);
+    const answer = {
+      sources,
+      idToken: tokens.id_token ?? '',
+      hasRefreshToken: tokens.refresh_token !== undefined,
+      hasEndSession: client.endSessionEndpoint !== null,
+    };
+    return await keep(oidcReport(answer, context.provider));
+  } catch (error) {
+    if (!(error instanceof ProviderRefusal)) throw error;
+    return keep(oidcRefusalReport(error));
+  }
+}
+
+/** Turns the code into tokens, and reads the claims that they stand for. */
+async function answerOf(
+  context: OidcContext,
+  query: URLSearchParams,
+  { secrets: { nonce, verifier } }: SignInRequest,
+) {
+  const { clients, provider, redirectUri } = context;
+  const state = query.get('state');
   if (state === null || nonce === undefined || verifier === undefined)
     throw new ProviderRefusal('request_unknown');
   const client = await clients.of(provider);
   const address = new URL(redirectUri);
   address.search = query.toString();
   try {
-    const answer = await authorizationCodeGrant(client.configuration, address, {
+    const tokens = await authorizationCodeGrant(client.configuration, address, {
       expectedState: state,
       expectedNonce: nonce,
       pkceCodeVerifier: verifier,
     });
-    const idClaims = answer.claims();
+    const idClaims = tokens.claims();
     if (idClaims === undefined) throw new ProviderRefusal('answer_invalid', 'no ID token');
     const sources = await claimSources(client, claimsAsked(provider), {
       claims: idClaims,
       subject: idClaims.sub,
-      accessToken: answer.access_token,
+      accessToken: tokens.access_token,
     });
-    judgeRequiredClaim(provider, sources);
-    return {
-      account: accountOf(provider, idClaims, sources),
-      tokens: tokensOf(answer.refresh_token, answer.id_token),
-      since: timeOf(idClaims.auth_time),
-      returnTo: request.secrets.returnTo ?? null,
-    };
+    return { idClaims, sources, tokens, client };
   } catch (error) {
     throw refusalOf(error);
   } finally {

@@ -28,6 +28,13 @@ const EMAIL_ATTRIBUTES = [
   'user.mail',
 ];
 
+/** One thing that a provider says of a person. */
+export interface SamlAttribute {
+  /** As it is written; names are compared without regard to case. */
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
 /** What a provider proved. */
 export interface Assertion {
   readonly id: string;
@@ -37,6 +44,9 @@ export interface Assertion {
   /** True for a name that is another one the next time. */
   readonly isTransient: boolean;
   readonly email: string | null;
+  /** Where the e-mail stands, in words: `the NameID`, `the attribute mail`; null without one. */
+  readonly emailFrom: string | null;
+  readonly attributes: readonly SamlAttribute[];
   readonly sessionIndex: string | null;
   /** When it is of no use any more, clocks that differ included. */
   readonly expiresAt: Date;
@@ -62,7 +72,8 @@ export function readAssertion(xml: string, setup: SamlSetup, now: Date): Asserti
     id,
     issuer,
     ...name,
-    email: emailOf(attributes, name, setup.provider),
+    ...emailOf(attributes, name, setup.provider),
+    attributes,
     sessionIndex,
     expiresAt: new Date(Math.max(...ends) + CLOCK_SKEW_MS),
   };
@@ -125,27 +136,33 @@ function readName(element: Element) {
   return { nameId, nameIdFormat, isTransient: nameIdFormat === TRANSIENT };
 }
 
-/** All that the provider says of the person: values by name, in lower case. */
-function attributesOf(assertion: Element): Map<string, string[]> {
-  const told = new Map<string, string[]>();
-  for (const statement of childrenOf(assertion, ASSERTION, 'AttributeStatement'))
-    for (const attribute of childrenOf(statement, ASSERTION, 'Attribute')) {
-      const name = (attribute.getAttribute('Name') ?? '').toLowerCase();
-      const values = childrenOf(attribute, ASSERTION, 'AttributeValue')
+/** All that the provider says of the person. */
+function attributesOf(assertion: Element): SamlAttribute[] {
+  return childrenOf(assertion, ASSERTION, 'AttributeStatement')
+    .flatMap((statement) => childrenOf(statement, ASSERTION, 'Attribute'))
+    .map((attribute) => ({
+      name: attribute.getAttribute('Name') ?? '',
+      values: childrenOf(attribute, ASSERTION, 'AttributeValue')
         .map((value) => textOf(value)?.trim() ?? '')
-        .filter((text) => text !== '');
-      told.set(name, [...(told.get(name) ?? []), ...values]);
-    }
-  return told;
+        .filter((text) => text !== ''),
+    }));
+}
+
+/** The values of a name, which may stand several times. */
+function valuesOf(attributes: readonly SamlAttribute[], name: string): string[] {
+  const wanted = name.toLowerCase();
+  return attributes
+    .filter((one) => one.name.toLowerCase() === wanted)
+    .flatMap(({ values }) => values);
 }
 
 /** Throws ProviderRefusal for a person without the attribute that the entry requires. */
-function judgeRequired(
-  told: ReadonlyMap<string, readonly string[]>,
+export function judgeRequired(
+  attributes: readonly SamlAttribute[],
   { required_attribute: required }: SamlSetup['provider'],
 ): void {
   if (required === undefined) return;
-  const values = told.get(required.name.toLowerCase()) ?? [];
+  const values = valuesOf(attributes, required.name);
   if (values.includes(required.value)) return;
   const lack = values.length === 0 ? 'no attribute' : 'another';
   throw new ProviderRefusal('claim_required', `${lack} ${required.name}`);
@@ -156,16 +173,18 @@ function judgeRequired(
  * address, else from an attribute, else from a name that looks like one.
  */
 function emailOf(
-  told: ReadonlyMap<string, readonly string[]>,
+  attributes: readonly SamlAttribute[],
   { nameId, nameIdFormat }: Pick<Assertion, 'nameId' | 'nameIdFormat'>,
   { email_attribute: chosen }: SamlSetup['provider'],
-): string | null {
-  const valueOf = (name: string): string | undefined => told.get(name.toLowerCase())?.[0];
-  if (chosen !== undefined) return valueOf(chosen) ?? null;
-  if (nameIdFormat === EMAIL_FORMAT) return nameId;
-  const name = EMAIL_ATTRIBUTES.find((one) => valueOf(one) !== undefined);
-  if (name !== undefined) return valueOf(name) ?? null;
-  return nameId.includes('@') ? nameId : null;
+): Pick<Assertion, 'email' | 'emailFrom'> {
+  const ofName = { email: nameId, emailFrom: 'the NameID' };
+  if (chosen === undefined && nameIdFormat === EMAIL_FORMAT) return ofName;
+  for (const name of chosen === undefined ? EMAIL_ATTRIBUTES : [chosen]) {
+    const [email] = valuesOf(attributes, name);
+    if (email !== undefined) return { email, emailFrom: `the attribute ${name}` };
+  }
+  if (chosen === undefined && nameId.includes('@')) return ofName;
+  return { email: null, emailFrom: null };
 }
 
 /** A time of the assertion; null where it says none, refused where it cannot be read. */

@@ -32,9 +32,7 @@ export async function judgeResponse(
   posted: string,
   now: Date,
 ): Promise<SamlVerdict> {
-  const text = decodeMessage(posted);
-  const response = parseMessage(text);
-  const assertion = judgeShape(response);
+  const { text, response, assertion } = readResponse(posted);
   judgeEnvelope(response, setup);
   const status = statusOf(response);
   // What node-saml gets is the text that was judged, not the one that was posted.
@@ -44,6 +42,17 @@ export async function judgeResponse(
   judgeSignedParts(response, assertion, setup.provider);
   const signed = await signedAssertion(setup, message);
   return { kind: 'proven', assertion: readAssertion(signed, setup, now) };
+}
+
+/** Reads an answer as it was posted, and judges its shape; nothing of it is believed. */
+export function readResponse(posted: string): {
+  readonly text: string;
+  readonly response: Element;
+  readonly assertion: Element | null;
+} {
+  const text = decodeMessage(posted);
+  const response = parseMessage(text);
+  return { text, response, assertion: judgeShape(response) };
 }
 
 /** Returns the one assertion; null where there is none at all. */

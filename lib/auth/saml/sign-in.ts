@@ -14,10 +14,12 @@ import {
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
+import type { Tested } from '../identity/test-report.ts';
 import type { Assertion } from './assertion.ts';
 import { metadataOf } from './provider-metadata.ts';
 import { bindingOf, samlOf, type SamlSetup, type ServiceProvider } from './service-provider.ts';
 import { sessionAtProvider } from './sign-out.ts';
+import { finishSamlTest } from './test-sign-in.ts';
 import { verifier } from './verifier.ts';
 
 /** Names of unspecified form need no word for it. */
@@ -86,7 +88,8 @@ export type Consumed =
   /** The ticket ends the sign-in, once, in the browser that began it. */
   | { readonly kind: 'proven'; readonly ticket: string }
   /** The provider denies the person; `begunBy` was signed in when it was asked. */
-  | { readonly kind: 'denied'; readonly status: string; readonly begunBy: string | null };
+  | { readonly kind: 'denied'; readonly status: string; readonly begunBy: string | null }
+  | Tested;
 
 /** Judges an answer. Without a request that it answers there is none: nobody begins but us. */
 export async function consumeSaml(
@@ -101,9 +104,10 @@ export async function consumeSaml(
   });
   const { samlRequestId: requestId } = request.secrets;
   if (requestId === undefined) throw new ProviderRefusal('request_unknown');
+  const setup: SamlSetup = { provider, metadata: await metadataOf(provider), ours, requestId };
+  if (request.secrets.testBy !== undefined)
+    return finishSamlTest(database, setup, request, samlResponse);
   const now = new Date();
-  const metadata = await metadataOf(provider);
-  const setup: SamlSetup = { provider, metadata, ours, requestId };
   const verdict = await verifier.verify('response', setup, samlResponse, now);
   if (verdict.kind === 'denied')
     return { kind: 'denied', status: verdict.status, begunBy: request.user_id };

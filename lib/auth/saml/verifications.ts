@@ -2,12 +2,14 @@
 // main thread never calls it: it asks verifier.ts.
 
 import { parseSamlMetadata, type SamlMetadata } from '../saml-metadata.ts';
+import { examineResponse } from './examine.ts';
 import { judgeAddressedLogout, judgePostedLogout } from './logout.ts';
 import { judgeResponse } from './response.ts';
 
 /** The verifications; arguments and results are copied from thread to thread. */
 export const verifications = {
   response: judgeResponse,
+  testResponse: examineResponse,
   postedLogout: judgePostedLogout,
   addressedLogout: judgeAddressedLogout,
   metadata: async (text: string): Promise<SamlMetadata> => parseSamlMetadata(text),

@@ -25,6 +25,7 @@ const KINDS = [
   'token',
   'identity',
   'trusted_provider',
+  'identity_provider',
   'second factor',
   'secret',
 ];
@@ -37,6 +38,7 @@ const ACTIONS = [
   'sign-in refused',
   'lock',
   'unlock',
+  'test sign-in',
 ];
 /** Records that have a page. */
 const PAGES: Readonly<Record<string, string>> = {

@@ -7,7 +7,8 @@ import { oidcAuthority } from '../../auth/identity/authority.ts';
 import { OidcClients } from '../../auth/oidc/client.ts';
 import { nextRefresh } from '../../auth/oidc/refresh.ts';
 import { beginOidc, finishOidc, type OidcContext, redirectUriOf } from '../../auth/oidc/sign-in.ts';
-import { openPage } from '../route.ts';
+import { recently } from '../recent.ts';
+import { adminPage, openPage } from '../route.ts';
 import type { Web } from '../web.ts';
 import { ProviderSignIn } from './provider-sign-in.ts';
 
@@ -30,10 +31,17 @@ export function openidPages(web: Web): ServerRoute[] {
     const address = await beginOidc(context, await signIn.beginner(request, h));
     return web.pages.leave(request, h, address);
   };
+  // An administrator's form asks for it; it signs nobody in.
+  const beginTest = async (request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
+    const context = await contextOf(request);
+    const address = await beginOidc(context, await signIn.tester(request, h));
+    return web.pages.leave(request, h, address);
+  };
   const finish = async (request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
     const context = await contextOf(request);
     const { searchParams } = request.url;
     const proof = await finishOidc(context, searchParams, signIn.binding.of(request));
+    if (proof.kind === 'tested') return signIn.showTest(request, h, proof);
     const { provider } = context;
     return signIn.complete(request, h, {
       account: proof.account,
@@ -46,10 +54,12 @@ export function openidPages(web: Web): ServerRoute[] {
       returnTo: proof.returnTo,
     });
   };
+  const entry = '/settings/providers/oidc/{id}';
   return [
     openPage('GET', '/auth/oidc/{id}', signIn.step(begin)),
     // With a slash at its end as well, the router sees to that.
     openPage('GET', '/auth/oidc/{id}/callback', signIn.step(finish)),
+    recently(adminPage('POST', `${entry}/test`, signIn.step(beginTest)), entry),
   ];
 }
 

@@ -6,6 +6,7 @@ import type { Lifecycle, Request, ResponseObject, ResponseToolkit } from '@hapi/
 import { addressScope } from '../../api/client-address.ts';
 import { ApiError, type ErrorCode } from '../../api/errors.ts';
 import type { EffectiveConfiguration } from '../../api/v0/effective-configuration.ts';
+import { letInBy } from '../../auth/actors.ts';
 import { Buckets } from '../../auth/buckets.ts';
 import { BrowserBinding } from '../../auth/identity/browser.ts';
 import { methodOf } from '../../auth/identity/method.ts';
@@ -17,10 +18,11 @@ import {
 } from '../../auth/identity/provision.ts';
 import { ProviderRefusal, type RefusalReason } from '../../auth/identity/refusal.ts';
 import { type Beginner, makeRoom, sourceOf } from '../../auth/identity/request.ts';
+import type { Tested } from '../../auth/identity/test-report.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { completeSignIn, SignInRefusal } from '../../auth/sign-in.ts';
 import { originOf } from '../../observe/audit.ts';
-import type { ProviderKind, SessionAtProvider } from '../../../models/index.ts';
+import { noteAction, type ProviderKind, type SessionAtProvider } from '../../../models/index.ts';
 import { PageError } from '../page-error.ts';
 import type { Web } from '../web.ts';
 
@@ -116,6 +118,27 @@ export class ProviderSignIn {
       source: sourceOf(request.app.address ?? ''),
       returnTo: localPath(wanted),
     };
+  }
+
+  /** The same for a test: nobody is to be signed in, and it stands on record who began it. */
+  async tester(request: Request, h: ResponseToolkit): Promise<Beginner> {
+    const { sessionId: testBy = null } = letInBy(request) ?? {};
+    if (testBy === null) throw new ApiError('not_found');
+    const recordId = String(request.params['id']);
+    const changes = { kind: { to: this.#kind } };
+    const entry = { action: 'test sign-in', kind: 'identity_provider', recordId, changes } as const;
+    await this.#web.writes.run(request, {
+      judge: async () => null,
+      write: async (transaction) => noteAction(transaction, entry),
+    });
+    return { ...(await this.beginner(request, h)), userId: null, returnTo: null, testBy };
+  }
+
+  /** Leads to what a test found. */
+  showTest(request: Request, h: ResponseToolkit, { ticket }: Tested): ResponseObject {
+    this.#web.services.counters.add('sign_ins', `${this.#kind}_tested`);
+    const id = encodeURIComponent(String(request.params['id']));
+    return this.#web.pages.redirect(h, `/settings/providers/${this.#kind}/${id}/tests/${ticket}`);
   }
 
   /** Ends a sign-in that the provider proved. */

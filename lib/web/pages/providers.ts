@@ -2,17 +2,16 @@
 // and its removal. An entry is judged as the API judges the whole list; the mark of trust is ours
 // alone. api.md, sections 7 and 8.
 
-import { isDeepStrictEqual } from 'node:util';
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { isTrusted, markTrusted } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
 import { type Faults, isFaultless } from '../../api/judge.ts';
 import { judgeConfiguration, storedValues } from '../../api/v0/configuration.ts';
 import { CONFIGURATION_BYTES_MAX } from '../../api/body.ts';
-import type { Finding } from '../../auth/identity/try-provider.ts';
+import type { Finding } from '../../auth/identity/finding.ts';
 import { faultLine } from '../attempt.ts';
 import { formView, type Typed, typedIn } from '../form.ts';
 import { takesForm, textOf } from '../forms.ts';
+import { entriesOf, findEntry, refuseFixedList, saveList } from '../provider-entries.ts';
 import {
   authorityOf,
   entryFaults,
@@ -27,11 +26,11 @@ import {
 import { recently } from '../recent.ts';
 import { addressesToPaste } from '../provider-addresses.ts';
 import { adminPage } from '../route.ts';
-import { changeSettings, fixedSentence, settingTabs } from '../settings.ts';
+import { fixedSentence, settingTabs } from '../settings.ts';
 import type { Web } from '../web.ts';
+import { lastTestOf } from './provider-tests.ts';
 
 const PROVIDERS = '/settings/providers';
-const MEANWHILE = 'Somebody else changed the providers meanwhile; reload the page and try again.';
 
 /** Metadata of federations are long. */
 const takesMetadata = { payload: { ...takesForm, maxBytes: CONFIGURATION_BYTES_MAX } };
@@ -109,7 +108,7 @@ interface Filled {
   readonly findings?: readonly Finding[];
 }
 
-function showForm(
+async function showForm(
   web: Web,
   form: ProviderForm,
   request: Request,
@@ -133,6 +132,7 @@ function showForm(
         ? null
         : `${web.services.config.externalUrl.replace(/\/$/, '')}${form.signInPath}${encodeURIComponent(present.id)}`,
     findings,
+    lastTest: await lastTestOf(web, form, present),
     paste: addressesToPaste(form.kind, present, web.services.config),
     form: formView(form.sections, typed, {
       action: here,
@@ -209,19 +209,6 @@ async function tryTyped(
   return { faults: {}, findings: kept === undefined ? [] : await tryEntry(form, kept, web) };
 }
 
-/** Lists are replaced whole, so one that was changed meanwhile must not be lost. */
-function saveList(
-  web: Web,
-  request: Request,
-  { list }: ProviderForm,
-  standing: readonly ProviderEntry[],
-  next: readonly object[],
-): Promise<Faults | null> {
-  return changeSettings(web, request, { [list]: next }, (row) =>
-    isDeepStrictEqual(row[list], standing) ? {} : { base: [MEANWHILE] },
-  );
-}
-
 async function saveTrust(
   web: Web,
   request: Request,
@@ -248,18 +235,6 @@ async function hasTrust(web: Web, { kind }: ProviderForm, entry: ProviderEntry):
   return isTrusted(web.services.database, { kind, provider_id: entry.id, authority });
 }
 
-async function entriesOf(web: Web, { list }: ProviderForm): Promise<readonly ProviderEntry[]> {
-  await web.recall.refresh();
-  return (await web.recall.configuration())[list];
-}
-
-async function findEntry(web: Web, form: ProviderForm, request: Request) {
-  const entries = await entriesOf(web, form);
-  const present = entries.find(({ id }) => id === request.params['id']);
-  if (present === undefined) throw new ApiError('not_found');
-  return { present, entries };
-}
-
 function withLocked(
   form: ProviderForm,
   typed: Typed,
@@ -269,8 +244,4 @@ function withLocked(
   if (present === null) return typed;
   if (!isFixed) return { ...typed, id: present.id };
   return { ...typedEntry(form, present), [TRUSTED]: typed[TRUSTED] ?? 'false' };
-}
-
-function refuseFixedList(web: Web, { list }: ProviderForm): void {
-  if (fixedSentence(web, list) !== null) throw new ApiError('not_found');
 }

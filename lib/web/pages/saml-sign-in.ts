@@ -16,6 +16,7 @@ import { samlAuthority } from '../../auth/identity/authority.ts';
 import { disableByProvider } from '../../auth/identity/disable.ts';
 import { methodOf, shownMethod } from '../../auth/identity/method.ts';
 import { ProviderRefusal } from '../../auth/identity/refusal.ts';
+import type { Beginner } from '../../auth/identity/request.ts';
 import { logoutAnswer } from '../../auth/saml/logout.ts';
 import { metadataOf } from '../../auth/saml/provider-metadata.ts';
 import { ourMetadata, serviceProvider } from '../../auth/saml/service-provider.ts';
@@ -31,7 +32,8 @@ import { verifier } from '../../auth/saml/verifier.ts';
 import { signOut } from '../../auth/sign-in.ts';
 import { originOf } from '../../observe/audit.ts';
 import { takesForm, textOf } from '../forms.ts';
-import { openPage } from '../route.ts';
+import { recently } from '../recent.ts';
+import { adminPage, openPage } from '../route.ts';
 import type { Web } from '../web.ts';
 import { ProviderSignIn } from './provider-sign-in.ts';
 
@@ -51,8 +53,9 @@ export function samlPages(web: Web): ServerRoute[] {
     // Nothing is read for an entry that is not there.
     ext: { onPreAuth: { method: signIn.gate((request) => pages.entryOf(request)) } },
   } as const;
-  const step = (name: 'begin' | 'consume' | 'complete' | 'metadata' | 'logout') =>
+  const step = (name: 'begin' | 'beginTest' | 'consume' | 'complete' | 'metadata' | 'logout') =>
     signIn.step((request, h) => pages[name](request, h));
+  const entry = '/settings/providers/saml/{id}';
   return [
     openPage('GET', '/auth/saml/auth/signin/{id}', step('begin')),
     openPage('POST', '/auth/saml/auth/signin/{id}', step('begin'), fromElsewhere),
@@ -61,6 +64,7 @@ export function samlPages(web: Web): ServerRoute[] {
     openPage('GET', '/auth/saml/sp/metadata/{id}', step('metadata')),
     openPage('GET', '/auth/saml/sp/logout/{id}', step('logout')),
     openPage('POST', '/auth/saml/sp/logout/{id}', step('logout'), fromElsewhere),
+    recently(adminPage('POST', `${entry}/test`, step('beginTest')), entry),
   ];
 }
 
@@ -74,8 +78,17 @@ class SamlPages {
   }
 
   async begin(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-    const context = await this.#contextOf(request);
-    const asked = await beginSaml(context, await this.#signIn.beginner(request, h));
+    return this.#begin(request, h, await this.#signIn.beginner(request, h));
+  }
+
+  /** Begins a test, which signs nobody in; an administrator's form asks for it. */
+  async beginTest(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+    await this.entryOf(request);
+    return this.#begin(request, h, await this.#signIn.tester(request, h));
+  }
+
+  async #begin(request: Request, h: ResponseToolkit, beginner: Beginner): Promise<ResponseObject> {
+    const asked = await beginSaml(await this.#contextOf(request), beginner);
     if (asked.kind === 'redirect') return this.#web.pages.leave(request, h, asked.address);
     // The provider may send the browser on, to a page of another host: browsers judge that as well.
     request.app.allowedSources = { ...request.app.allowedSources, forms: 'https: http:' };
@@ -95,6 +108,7 @@ class SamlPages {
       relayState: textOf(request, 'RelayState'),
       ...(binding.isCrossSite ? { browserSha256: binding.of(request) } : {}),
     });
+    if (consumed.kind === 'tested') return this.#signIn.showTest(request, h, consumed);
     if (consumed.kind === 'denied') {
       const { begunBy, status } = consumed;
       if (begunBy !== null) await this.#shutOut(request, begunBy, context.provider.id);

@@ -76,7 +76,9 @@ for (const kind of databaseKinds()) {
     const paths = server.server
       .table()
       .map((route) => route.path)
-      .filter((path) => path.startsWith('/settings/providers/'));
+      .filter((path) => path.startsWith('/settings/providers/'))
+      // What a test found is read, by the session that began it; it changes nothing.
+      .filter((path) => !path.endsWith('/tests/{ticket}'));
     t.true(paths.length >= 5 * PROVIDER_FORMS.length);
     for (const path of paths) {
       const { location } = await admin.post(path.replace('{id}', 'okta'));

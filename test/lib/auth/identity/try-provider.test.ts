@@ -2,11 +2,8 @@
 
 import test from 'ava';
 import { randomBytes } from 'node:crypto';
-import {
-  type Finding,
-  tryOidcProvider,
-  trySamlProvider,
-} from '../../../../lib/auth/identity/try-provider.ts';
+import type { Finding } from '../../../../lib/auth/identity/finding.ts';
+import { tryOidcProvider, trySamlProvider } from '../../../../lib/auth/identity/try-provider.ts';
 import { makeCertificate } from '../../../../lib/auth/saml/certificate.ts';
 import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
 import { idpMetadata } from '../../../support/bad-saml-provider.ts';

@@ -13,6 +13,7 @@ import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
 import { beginOidc, finishOidc, redirectUriOf } from '../../../../lib/auth/oidc/sign-in.ts';
 import type { OpenidConnectProvider } from '../../../../models/index.ts';
 import { openBadProvider } from '../../../support/bad-openid-provider.ts';
+import { proofOf } from '../../../support/openid-provider.ts';
 import { openDatabase } from '../../../support/databases.ts';
 import { oidcEntry } from '../../../support/providers.ts';
 
@@ -218,7 +219,7 @@ for (const { says, entry, token, userinfo, document = {}, comes } of shapes)
     const query = idp.authorize(
       await beginOidc(context, { browserSha256, userId: null, returnTo: null }),
     );
-    const signIn = finishOidc(context, query, browserSha256);
+    const signIn = proofOf(finishOidc(context, query, browserSha256));
     if (typeof comes === 'string') {
       const error = await t.throwsAsync(signIn, { instanceOf: ProviderRefusal });
       t.is(error?.message, comes);

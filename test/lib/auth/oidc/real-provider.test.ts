@@ -11,7 +11,12 @@ import {
   redirectUriOf,
 } from '../../../../lib/auth/oidc/sign-in.ts';
 import { openDatabase } from '../../../support/databases.ts';
-import { openRealProvider, Person, type RealProvider } from '../../../support/openid-provider.ts';
+import {
+  openRealProvider,
+  Person,
+  proofOf,
+  type RealProvider,
+} from '../../../support/openid-provider.ts';
 import { oidcEntry } from '../../../support/providers.ts';
 import type { ExecutionContext } from 'ava';
 
@@ -33,7 +38,7 @@ async function open(
 async function signIn(context: OidcContext, login = 'alice') {
   const address = await beginOidc(context, beginner);
   const back = await new Person(login).visit(address, EXTERNAL_URL);
-  return finishOidc(context, new URL(back).searchParams, beginner.browserSha256);
+  return proofOf(finishOidc(context, new URL(back).searchParams, beginner.browserSha256));
 }
 
 for (const conformIdTokenClaims of [true, false])

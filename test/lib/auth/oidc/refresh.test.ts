@@ -33,7 +33,7 @@ import {
   openDatabase,
   type TestDatabaseKind,
 } from '../../../support/databases.ts';
-import { openRealProvider, Person } from '../../../support/openid-provider.ts';
+import { openRealProvider, Person, proofOf } from '../../../support/openid-provider.ts';
 import { oidcEntry } from '../../../support/providers.ts';
 import { type LogLine, logInto } from '../../../support/server.ts';
 
@@ -454,7 +454,8 @@ test('a real provider rotates, and refuses once the account is revoked', async (
     await beginOidc(oidc, beginner),
     'http://127.0.0.1:13000/',
   );
-  const proof = await finishOidc(oidc, new URL(back).searchParams, beginner.browserSha256);
+  const finishing = finishOidc(oidc, new URL(back).searchParams, beginner.browserSha256);
+  const proof = await proofOf(finishing);
   const now = new Date();
   await provisionUser(
     database,

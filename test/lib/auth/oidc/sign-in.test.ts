@@ -19,6 +19,7 @@ import {
   openBadProvider,
   otherKey,
 } from '../../../support/bad-openid-provider.ts';
+import { proofOf } from '../../../support/openid-provider.ts';
 import { oidcEntry } from '../../../support/providers.ts';
 
 const beginner = { browserSha256: 'b'.repeat(64), userId: null, returnTo: '/devices' };
@@ -28,7 +29,7 @@ interface World {
   context: OidcContext;
   idp: BadProvider;
   /** Signs in, wholly. */
-  signIn: () => ReturnType<typeof finishOidc>;
+  signIn: () => ReturnType<typeof proofOf>;
 }
 
 async function open(t: ExecutionContext, kind: TestDatabaseKind = 'sqlite'): Promise<World> {
@@ -40,7 +41,7 @@ async function open(t: ExecutionContext, kind: TestDatabaseKind = 'sqlite'): Pro
   const context = { database, clients, provider, redirectUri };
   const signIn = async () => {
     const query = idp.authorize(await beginOidc(context, beginner));
-    return finishOidc(context, query, beginner.browserSha256);
+    return proofOf(finishOidc(context, query, beginner.browserSha256));
   };
   return { context, idp, signIn };
 }

@@ -37,7 +37,7 @@ async function signIn(t: ExecutionContext, context: SamlContext) {
   t.is(form?.action, addressesOf(context.provider).consume, page);
   const { SAMLResponse: samlResponse = '', RelayState: relayState = '' } = form?.fields ?? {};
   const consumed = await consumeSaml(context, { samlResponse, relayState });
-  if (consumed.kind !== 'proven') throw new Error(consumed.status);
+  if (consumed.kind !== 'proven') throw new Error(JSON.stringify(consumed));
   return completeSaml(context, consumed.ticket, beginner.browserSha256);
 }
 

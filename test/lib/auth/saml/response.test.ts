@@ -71,6 +71,8 @@ test('a good answer yields what its signed assertion says', async (t) => {
     nameIdFormat: EMAIL,
     isTransient: false,
     email: 'person@example.com',
+    emailFrom: 'the NameID',
+    attributes: [],
     sessionIndex: 's1',
   });
   const lifeMs = expiresAt.getTime() - Date.now();

@@ -67,7 +67,7 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<str
 
 async function ticketOf(work: ReturnType<typeof consumeSaml>): Promise<string> {
   const consumed = await work;
-  if (consumed.kind !== 'proven') throw new Error(consumed.status);
+  if (consumed.kind !== 'proven') throw new Error(JSON.stringify(consumed));
   return consumed.ticket;
 }
 

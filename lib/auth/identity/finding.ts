@@ -1,0 +1,24 @@
+// What a test of an identity provider tells an administrator: one sentence, and how good it is.
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** `bad`: nobody can sign in; `doubtful`: some may not, or it could be safer. */
+  readonly verdict: 'good' | 'doubtful' | 'bad';
+  /** A sentence for an administrator. */
+  readonly text: string;
+}
+
+/** Nothing is to be done. */
+export function good(text: string): Finding {
+  return { verdict: 'good', text };
+}
+
+/** Some may not sign in, or it could be safer. */
+export function doubtful(text: string): Finding {
+  return { verdict: 'doubtful', text };
+}
+
+/** Nobody can sign in. */
+export function bad(text: string): Finding {
+  return { verdict: 'bad', text };
+}

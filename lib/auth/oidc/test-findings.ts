@@ -1,0 +1,96 @@
+// What an administrator reads after a test sign-in through OpenID Connect: what the provider says
+// of the person, and what of the entry does not fit that. Tokens are in no sentence.
+
+import type { OpenidConnectProvider, TestReport } from '../../../models/index.ts';
+import { readEmail } from '../identity/provision.ts';
+import type { ProviderRefusal } from '../identity/refusal.ts';
+import { makeReport } from '../identity/test-report.ts';
+import { bad, doubtful, type Finding, good } from '../identity/finding.ts';
+import { type Claims, EMAIL_CLAIMS, emailOf, judgeRequiredClaim } from './claims.ts';
+
+/** What came of the code of a test. */
+export interface OidcAnswer {
+  /** The claims, in the order in which they are believed: ID token, userinfo. */
+  readonly sources: readonly Claims[];
+  readonly idToken: string;
+  readonly hasRefreshToken: boolean;
+  readonly hasEndSession: boolean;
+}
+
+/** Reports an answer that was judged good, whatever the entry asks of claims. */
+export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider): TestReport {
+  const claim = judgeClaim(answer, provider);
+  const isAdmitted = claim.every(({ verdict }) => verdict === 'good');
+  const findings = [
+    isAdmitted
+      ? good('The entry as it is saved admits this answer.')
+      : bad('The entry as it is saved refuses this answer.'),
+    good(`The ID token is signed (${algorithmOf(answer.idToken)}).`),
+    ...judgeEmail(answer, provider),
+    ...claim,
+    answer.hasRefreshToken
+      ? good('There is a refresh token: accounts that the provider closes are noticed.')
+      : doubtful(
+          'There is no refresh token (offline_access in the scope makes most providers give one): accounts that the provider closes are noticed at the next sign-in only.',
+        ),
+    answer.hasEndSession
+      ? good('Signing out here leads to the provider’s end-session endpoint.')
+      : doubtful('The provider has no end-session endpoint: signing out here leaves its session.'),
+  ];
+  return makeReport(findings, toldIn(answer.sources));
+}
+
+/** Reports an answer that was refused; the detail is a word of ours, as in the log. */
+export function oidcRefusalReport({ reason, detail, text }: ProviderRefusal): TestReport {
+  const why = detail === null ? reason : `${reason} ${detail}`;
+  return makeReport([bad(`The answer is refused: ${why}. People read: “${text}”`)], []);
+}
+
+function judgeEmail({ sources }: OidcAnswer, provider: OpenidConnectProvider): Finding[] {
+  const { email_claim: claim = EMAIL_CLAIMS[0] } = provider;
+  const { email, isEmailVerified } = emailOf(provider, sources);
+  if (email === null)
+    return [bad(`There is no claim ${claim}, which the entry takes for the e-mail address.`)];
+  if (readEmail(email) === null)
+    return [bad(`What stands in the claim ${claim} is no e-mail address.`)];
+  const found = good(`The e-mail address is in the claim ${claim}.`);
+  if (isEmailVerified === true) return [found, good('The provider says that it is verified.')];
+  return [
+    found,
+    doubtful(
+      isEmailVerified === false
+        ? 'The provider says that it is not verified: such people are refused at their first sign-in, unless you trust the entry.'
+        : 'The provider does not say that it is verified: administrators and users with a password are linked only where you trust the entry.',
+    ),
+  ];
+}
+
+function judgeClaim({ sources }: OidcAnswer, provider: OpenidConnectProvider): Finding[] {
+  const { required_claim: required } = provider;
+  if (required === undefined) return [];
+  const wanted = `${required.name}=${required.value}`;
+  try {
+    judgeRequiredClaim(provider, sources);
+    return [good(`You have the required claim ${wanted}.`)];
+  } catch {
+    return [bad(`You lack the required claim ${wanted}: whoever lacks it is refused.`)];
+  }
+}
+
+/** The header of a token whose signature was verified. */
+function algorithmOf(idToken: string): string {
+  const [header = ''] = idToken.split('.');
+  const { alg } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { alg?: unknown };
+  return String(alg);
+}
+
+/** All claims; those of userinfo only where the ID token lacks them. */
+function toldIn(sources: readonly Claims[]): TestReport['told'] {
+  const claims = Object.entries(Object.assign({}, ...sources.toReversed()) as Claims);
+  return claims.map(([name, value]) => ({
+    name,
+    values: (Array.isArray(value) ? value : [value]).map((one: unknown) =>
+      typeof one === 'string' ? one : JSON.stringify(one),
+    ),
+  }));
+}

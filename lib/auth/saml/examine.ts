@@ -1,0 +1,110 @@
+// What the answer to a test sign-in really is, in the verifier's thread: judged as any answer, and
+// where the entry refuses it, once more with the flags and the required attribute left out, so that
+// the administrator learns what the provider signs and says. A signature counts here as it does
+// anywhere: by a certificate of the metadata, over the part in which it stands.
+
+import { X509Certificate } from 'node:crypto';
+import type { Element } from '@xmldom/xmldom';
+import { ProviderRefusal, type RefusalReason } from '../identity/refusal.ts';
+import type { SamlMetadata } from '../saml-metadata.ts';
+import type { Assertion } from './assertion.ts';
+import { judgeResponse, readResponse } from './response.ts';
+import type { SamlSetup } from './service-provider.ts';
+import { childrenOf } from './xml.ts';
+
+const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
+
+/** A part with a good signature. */
+export interface SignedPart {
+  readonly name: 'response' | 'assertion';
+  /** The end of the algorithm's name: `rsa-sha256`. */
+  readonly algorithm: string;
+}
+
+/** What an answer is. */
+export interface Examined {
+  /** Why the entry refuses it as it stands; null where it admits it. */
+  readonly refusal: { readonly reason: RefusalReason; readonly detail: string | null } | null;
+  readonly signed: readonly SignedPart[];
+  /** What it says; null where a signature, a time or an address is wrong, whatever the flags. */
+  readonly assertion: Assertion | null;
+}
+
+/** Examines an answer as it was posted, base64; rejects with nothing that strangers can cause. */
+export async function examineResponse(
+  setup: SamlSetup,
+  posted: string,
+  now: Date,
+): Promise<Examined> {
+  const { refusal, assertion } = await judged(setup, posted, now);
+  const signed = await signedParts(setup.metadata, posted);
+  if (assertion !== null) return { refusal, signed, assertion };
+  const lenient = await judged({ ...setup, provider: withoutWishes(setup.provider) }, posted, now);
+  return { refusal, signed, assertion: lenient.assertion };
+}
+
+/** The entry as it would be if it asked for no part and no attribute. */
+function withoutWishes(provider: SamlSetup['provider']): SamlSetup['provider'] {
+  const { required_attribute: _left, ...others } = provider;
+  return { ...others, signed_assertion_in_resp: false, signed_envelopes_in_resp: false };
+}
+
+async function judged(
+  setup: SamlSetup,
+  posted: string,
+  now: Date,
+): Promise<Pick<Examined, 'refusal' | 'assertion'>> {
+  try {
+    const verdict = await judgeResponse(setup, posted, now);
+    if (verdict.kind === 'proven') return { refusal: null, assertion: verdict.assertion };
+    const refusal = { reason: 'provider_refused', detail: verdict.status } as const;
+    return { refusal, assertion: null };
+  } catch (error) {
+    if (!(error instanceof ProviderRefusal)) throw error;
+    const { reason, detail } = error;
+    return { refusal: { reason, detail }, assertion: null };
+  }
+}
+
+/** The parts whose signature is good; none of an answer of a bad shape. */
+async function signedParts(metadata: SamlMetadata, posted: string): Promise<SignedPart[]> {
+  let read;
+  try {
+    read = readResponse(posted);
+  } catch (error) {
+    if (error instanceof ProviderRefusal) return [];
+    throw error;
+  }
+  const { getVerifiedXml, parseDomFromString, xpath } =
+    await import('@node-saml/node-saml/lib/xml.js');
+  // Its own reading of the same text: another reader's nodes are strange to it.
+  const root = (await parseDomFromString(read.text)).documentElement;
+  const [assertion = null] = xpath.selectElements(root, "./*[local-name(.)='Assertion']");
+  const pems = metadata.signingCertificates.map((certificate) =>
+    new X509Certificate(Buffer.from(certificate, 'base64')).toString(),
+  );
+  const isGood = (part: typeof root): boolean => {
+    try {
+      return getVerifiedXml(read.text, part, pems) !== null;
+    } catch {
+      return false;
+    }
+  };
+  const parts = [
+    { name: 'response', ours: read.response, theirs: root },
+    { name: 'assertion', ours: read.assertion, theirs: assertion },
+  ] as const;
+  return parts.flatMap(({ name, ours, theirs }) => {
+    const algorithm = ours === null ? null : algorithmOf(ours);
+    return algorithm !== null && theirs !== null && isGood(theirs) ? [{ name, algorithm }] : [];
+  });
+}
+
+/** What a part is signed with; null where nothing of a signature stands in it. */
+function algorithmOf(part: Element): string | null {
+  const [method] = childrenOf(part, SIGNATURE, 'Signature')
+    .flatMap((signature) => childrenOf(signature, SIGNATURE, 'SignedInfo'))
+    .flatMap((info) => childrenOf(info, SIGNATURE, 'SignatureMethod'));
+  // The shape was judged: it is one of the algorithms that are taken.
+  return method?.getAttribute('Algorithm')?.split('#').at(-1) ?? null;
+}

@@ -1,0 +1,135 @@
+// What an administrator reads after a test sign-in through SAML: what the provider signs and says,
+// and what of the entry does not fit that. Sentences name flags and fields as the form does.
+
+import type { SamlIdentityProvider, SignedParts, TestReport } from '../../../models/index.ts';
+import { readEmail } from '../identity/provision.ts';
+import { makeReport } from '../identity/test-report.ts';
+import { bad, doubtful, type Finding, good } from '../identity/finding.ts';
+import type { SamlMetadata } from '../saml-metadata.ts';
+import { type Assertion, judgeRequired } from './assertion.ts';
+import type { Examined, SignedPart } from './examine.ts';
+
+/** The flags that ask for signatures of the provider. */
+export type SignatureFlags = Pick<
+  SamlIdentityProvider,
+  'signed_assertion_in_resp' | 'signed_envelopes_in_resp'
+>;
+
+/** Each part with its flag, and with the words of the box in the form. */
+const FLAGS = [
+  { part: 'response', flag: 'signed_envelopes_in_resp', box: '“Responses must be signed”' },
+  { part: 'assertion', flag: 'signed_assertion_in_resp', box: '“Assertions must be signed”' },
+] as const;
+
+/** Which parts are signed, as it is kept; null for none. */
+export function signedBy(parts: readonly SignedPart[]): SignedParts | null {
+  return parts.length > 1 ? 'both' : (parts[0]?.name ?? null);
+}
+
+/** The flags that ask for just what is signed. */
+export function flagsFor(signed: SignedParts): SignatureFlags {
+  return {
+    signed_assertion_in_resp: signed !== 'response',
+    signed_envelopes_in_resp: signed !== 'assertion',
+  };
+}
+
+/** Reports what the answer to a test was. */
+export function samlReport(
+  { refusal, signed, assertion }: Examined,
+  { provider, metadata }: { provider: SamlIdentityProvider; metadata: SamlMetadata },
+): TestReport {
+  const findings = [
+    judgeAdmission(refusal),
+    ...(refusal?.reason === 'provider_refused' ? [] : judgeSigned(signed, provider)),
+    ...(assertion === null ? [] : judgePerson(assertion, provider)),
+    judgeLogout(metadata),
+  ];
+  return makeReport(findings, assertion === null ? [] : toldIn(assertion));
+}
+
+function judgeAdmission(refusal: Examined['refusal']): Finding {
+  if (refusal === null) return good('The entry as it is saved admits this answer.');
+  const { reason, detail } = refusal;
+  if (reason === 'provider_refused') return bad(`The provider did not let you in (${detail}).`);
+  return bad(`The entry as it is saved refuses this answer: ${reason} ${detail ?? ''}`.trim());
+}
+
+function judgeSigned(signed: readonly SignedPart[], provider: SignatureFlags): Finding[] {
+  if (signed.length === 0)
+    return [
+      bad(
+        'Neither the response nor the assertion has a good signature: by a certificate of the metadata, with RSA and SHA-256 or SHA-512.',
+      ),
+    ];
+  const parts = signed.map(({ name, algorithm }) => `the ${name} (${algorithm})`).join(' and ');
+  const isSigned = (part: SignedPart['name']) => signed.some(({ name }) => name === part);
+  const wrong = FLAGS.flatMap(({ part, flag, box }) => {
+    if (provider[flag] === isSigned(part)) return [];
+    return provider[flag]
+      ? [bad(`The ${part} is not signed, and ${flag} asks for it: untick ${box}.`)]
+      : [doubtful(`The ${part} is signed, and ${flag} does not ask for it: tick ${box}.`)];
+  });
+  return [
+    good(`The provider signs ${parts}${signed.length === 1 ? ', and nothing else' : ''}.`),
+    ...(wrong.length === 0 ? [good('The flags ask for just that.')] : wrong),
+  ];
+}
+
+function judgePerson(assertion: Assertion, provider: SamlIdentityProvider): Finding[] {
+  const { isTransient, nameIdFormat, sessionIndex } = assertion;
+  return [
+    isTransient
+      ? doubtful(
+          'The NameID is another one at each sign-in (transient): people are found by their e-mail address each time.',
+        )
+      : good(`The NameID has the format ${nameIdFormat ?? 'that is not specified'}.`),
+    judgeEmail(assertion, provider),
+    ...judgeAttribute(assertion, provider),
+    ...(sessionIndex === null
+      ? [doubtful('There is no SessionIndex: a sign-out there ends all sessions of the person.')]
+      : []),
+  ];
+}
+
+function judgeEmail(
+  { email, emailFrom }: Assertion,
+  { email_attribute: chosen }: SamlIdentityProvider,
+): Finding {
+  if (email === null || emailFrom === null)
+    return bad(
+      chosen === undefined
+        ? 'No e-mail address was found: let the provider send one, or name its attribute below (email_attribute).'
+        : `There is no attribute ${chosen}, which the entry names as that of the e-mail address (email_attribute).`,
+    );
+  return readEmail(email) === null
+    ? bad(`What stands in ${emailFrom} is no e-mail address.`)
+    : good(`The e-mail address is in ${emailFrom}.`);
+}
+
+function judgeAttribute({ attributes }: Assertion, provider: SamlIdentityProvider): Finding[] {
+  const { required_attribute: required } = provider;
+  if (required === undefined) return [];
+  const wanted = `${required.name}=${required.value}`;
+  try {
+    judgeRequired(attributes, provider);
+    return [good(`You have the required attribute ${wanted}.`)];
+  } catch {
+    return [bad(`You lack the required attribute ${wanted}: whoever lacks it is refused.`)];
+  }
+}
+
+function judgeLogout({ logoutUrls }: SamlMetadata): Finding {
+  return logoutUrls.redirect === undefined
+    ? doubtful(
+        'The metadata name no single logout address for HTTP-Redirect: the provider’s sign-outs are not answered.',
+      )
+    : good(
+        'The metadata name a single logout address. A sign-out there ends the session here, if its request is signed; signing out here does not sign out there.',
+      );
+}
+
+function toldIn({ nameId, nameIdFormat, attributes }: Assertion): TestReport['told'] {
+  const format = nameIdFormat === null ? [] : [{ name: 'NameID format', values: [nameIdFormat] }];
+  return [{ name: 'NameID', values: [nameId] }, ...format, ...attributes];
+}

@@ -1,0 +1,86 @@
+// What a test sign-in through OpenID Connect tells the administrator.
+
+import test from 'ava';
+import {
+  type OidcAnswer,
+  oidcRefusalReport,
+  oidcReport,
+} from '../../../../lib/auth/oidc/test-findings.ts';
+import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
+import type { OpenidConnectProvider } from '../../../../models/index.ts';
+import { oidcEntry } from '../../../support/providers.ts';
+
+const idToken = `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.claims.signature`;
+const claims = { sub: 's', email: 'ann@example.com', email_verified: true };
+
+function report(answer: Partial<OidcAnswer>, changes: Partial<OpenidConnectProvider> = {}) {
+  const all = { sources: [claims], idToken, hasRefreshToken: true, hasEndSession: true, ...answer };
+  const { findings, told } = oidcReport(all, oidcEntry(changes));
+  return { told, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
+}
+
+test('everything fits', (t) => {
+  const { lines, told } = report({
+    sources: [claims, { email: 'other@example.com', groups: ['vpn', 7], address: { city: 'X' } }],
+  });
+  t.true(
+    lines.every((line) => line.startsWith('good: ')),
+    lines.join('\n'),
+  );
+  t.true(lines.includes('good: The ID token is signed (ES256).'));
+  const values = Object.fromEntries(told.map((one) => [one.name, one.values]));
+  t.deepEqual(values, {
+    sub: ['s'],
+    email: ['ann@example.com'],
+    email_verified: ['true'],
+    groups: ['vpn', '7'],
+    address: ['{"city":"X"}'],
+  });
+});
+
+const others: [says: string, given: Parameters<typeof report>, line: RegExp][] = [
+  ['no e-mail', [{ sources: [{ sub: 's' }] }], /^bad: There is no claim email/],
+  ['another claim', [{}, { email_claim: 'upn' }], /^bad: There is no claim upn/],
+  ['an e-mail that is none', [{ sources: [{ email: 'ann' }] }], /^bad: What stands in the claim/],
+  [
+    'not verified',
+    [{ sources: [{ ...claims, email_verified: false }] }],
+    /^doubtful: The provider says that it is not verified/,
+  ],
+  [
+    'nothing is said of it',
+    [{ sources: [{ email: 'ann@example.com' }] }],
+    /^doubtful: The provider does not say that it is verified/,
+  ],
+  [
+    'the claim is not there',
+    [{}, { required_claim: { name: 'hd', value: 'example.com' } }],
+    /^bad: The entry as it is saved refuses this answer/,
+  ],
+  [
+    'which claim it is',
+    [{}, { required_claim: { name: 'hd', value: 'example.com' } }],
+    /^bad: You lack the required claim hd=example.com/,
+  ],
+  [
+    'the claim is there',
+    [{}, { required_claim: { name: 'sub', value: 's' } }],
+    /^good: You have the required claim sub=s/,
+  ],
+  ['no refresh token', [{ hasRefreshToken: false }], /^doubtful: There is no refresh token/],
+  ['no sign-out', [{ hasEndSession: false }], /^doubtful: The provider has no end-session/],
+];
+for (const [says, given, line] of others)
+  test(`told: ${says}`, (t) => {
+    const { lines } = report(...given);
+    t.true(
+      lines.some((one) => line.test(one)),
+      lines.join('\n'),
+    );
+  });
+
+test('a refusal is told as the log tells it', (t) => {
+  const { findings, told } = oidcRefusalReport(new ProviderRefusal('answer_invalid', 'signature'));
+  t.deepEqual(told, []);
+  t.regex(String(findings[0]?.text), /^The answer is refused: answer_invalid signature\. People /);
+});
