@@ -64,13 +64,16 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** Starts a data plane; rejects with a message that names the mend. */
-export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+/**
+ * Starts a data plane; rejects with a message that names the mend. A worker that was started before
+ * has loaded by now what it needs.
+ */
+export async function createGateway(options: GatewayOptions, worker?: Worker): Promise<Gateway> {
   const system = openDescriptors(options);
   const shell = new Shell(options, system);
   try {
-    await shell.start();
-    await shell.openEgress();
+    // Without peers the worker lets nothing pass, so the way out may be made meanwhile.
+    await allOf([shell.start(worker), shell.openEgress()]);
     await shell.openUapi();
     shell.watch();
   } catch (error) {
@@ -78,6 +81,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   }
   return shell;
+}
+
+/** Starts a worker, which waits for its options and until then holds up no exit. */
+export function startWorker(): Worker {
+  const worker = new Worker(WORKER, {
+    resourceLimits: { maxYoungGenerationSizeMb: WORKER_YOUNG_MB },
+  });
+  worker.unref();
+  return worker;
 }
 
 // ---- the shell -----------------------------------------------------------------------------
@@ -156,13 +168,13 @@ class Shell implements Gateway {
 
   // ---- the worker ----
 
-  /** Starts the worker and waits until it is ready. */
-  async start(): Promise<void> {
+  /** Gives a worker what it needs, and waits until it is ready. */
+  async start(worker: Worker = startWorker()): Promise<void> {
     const { port1, port2 } = new MessageChannel();
     const { privateKey } = this.#options;
     const { engine, udp4, udp6, wake, tun, tunTakesUdp } = this.#system;
     const { ipv4, ipv6, mtu, x25519, defaultAction, allowsMetadata } = this.#options;
-    const workerData: WorkerOptions = {
+    const options: WorkerOptions = {
       engine,
       x25519,
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
@@ -180,11 +192,8 @@ class Shell implements Gateway {
       listenPort: this.#listenPort,
       port: port2,
     };
-    const worker = new Worker(WORKER, {
-      workerData,
-      transferList: [port2],
-      resourceLimits: { maxYoungGenerationSizeMb: WORKER_YOUNG_MB },
-    });
+    worker.ref();
+    worker.postMessage(options, [port2]);
     this.#worker = worker;
     this.#port = port1;
     await new Promise<void>((resolve, reject) => {
@@ -447,6 +456,12 @@ class Shell implements Gateway {
     await exited;
     clearTimeout(late);
   }
+}
+
+/** Waits for all, whichever fails; then the first fault is told. */
+async function allOf(steps: readonly Promise<void>[]): Promise<void> {
+  for (const step of await Promise.allSettled(steps))
+    if (step.status === 'rejected') throw step.reason;
 }
 
 function closed(): Error {

@@ -13,7 +13,7 @@ export type {
 } from './contract.ts';
 export { GLOBAL_SCOPE } from './contract.ts';
 export type { GatewayOptions } from './descriptors.ts';
-export { createGateway } from './gateway.ts';
+export { createGateway, startWorker } from './gateway.ts';
 export type { Gateway, GatewayFacts } from './gateway.ts';
 export { type Finding, inspectHost } from './io/inspect.ts';
 export { notify } from './io/notify.ts';

@@ -3,12 +3,7 @@
 // counted and logged, and the loop goes on.
 
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
-import {
-  type MessagePort,
-  parentPort,
-  receiveMessageOnPort,
-  workerData,
-} from 'node:worker_threads';
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import {
   FAULT_TUN_READ,
   FAULT_UDP_RECEIVE,
@@ -36,7 +31,7 @@ import { reasons } from './reasons.ts';
 import { createEndpointTable } from './wire/address.ts';
 import { endpointLayout } from './wireguard/tunnel.ts';
 
-/** What the main thread gives a worker at birth. */
+/** What the main thread gives a worker at first, which may be after all files are loaded. */
 export interface WorkerOptions {
   readonly engine: 'native' | 'typescript';
   readonly x25519: 'openssl' | 'tweetnacl';
@@ -298,4 +293,4 @@ async function main(options: WorkerOptions): Promise<void> {
   }
 }
 
-await main(workerData as WorkerOptions);
+parentPort?.once('message', (options: WorkerOptions) => void main(options));

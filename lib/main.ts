@@ -1,9 +1,8 @@
 // The composition root: settings, log, database, then the command that was asked for.
 
 import process from 'node:process';
-import { text } from 'node:stream/consumers';
 import { type Config, describeConfig, readConfig, readSupervisor } from '../config/index.ts';
-import { notify } from '../dataplane/index.ts';
+import { createGateway, notify, startWorker } from '../dataplane/index.ts';
 import {
   COMMAND_LINE,
   connectDatabase,
@@ -12,22 +11,18 @@ import {
   migrate,
   pendingMigrations,
 } from '../models/index.ts';
-import { fixedSettingsOf, readFixedSettings } from './api/v0/fixed-settings.ts';
+import { readFixedSettings } from './api/v0/fixed-settings.ts';
 import { backUpBefore } from './backups/automatic.ts';
-import { backupCommands } from './backups/commands.ts';
 import { type Command, parseCommandLine } from './cli.ts';
-import { databaseCommands, type Outcome } from './commands.ts';
+import type { Outcome } from './commands.ts';
 import { databaseTls } from './database-tls.ts';
 import { sayFault } from './database-fault.ts';
 import { defaultDatabaseFile } from './database-place.ts';
-import { deviceCommands } from './device-commands.ts';
 import { prepareDataDir } from './first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
-import { rotateKeys } from './keys/rotate.ts';
-import { importCommands } from './imports/commands.ts';
 import { createLog } from './observe/log.ts';
-import { type Running, serve } from './serve.ts';
+import { type Instead, type Running, serve } from './serve.ts';
 import type { Log } from './services.ts';
 import { collectLater } from './start-garbage.ts';
 import { Reports } from './supervisor.ts';
@@ -64,6 +59,8 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command.words === 'doctor') return examine(command, config, [...warnings, ...advice]);
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
+  // Its thread loads the packet path while the database is opened.
+  const worker = isServing ? startWorker() : undefined;
   try {
     prepareDataDir(config);
     const keys = encryptionKeys(config);
@@ -75,6 +72,10 @@ async function main(argv: readonly string[]): Promise<number> {
       if (command.words === 'restore') await upgrade(config, database, log, false);
       else if (command.words === 'backup') await pendingMigrations(database);
       else await upgrade(config, database, log, true);
+      if (isServing)
+        return await serveUntilStopped(config, database, log, {
+          createGateway: (options) => createGateway(options, worker),
+        });
       return await run(command, config, database, log);
     } finally {
       await database.close();
@@ -105,33 +106,21 @@ async function run(
   database: Database,
   log: Log,
 ): Promise<number> {
-  const outcome = await outcomeOf(command, config, database, log);
-  if (outcome === null) return serveUntilStopped(config, database, log);
+  // Who serves loads none of the other commands.
+  const { outcomeOf } = await import('./outcome.ts');
+  const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
+  const outcome = await outcomeOf(command, { config, database, open, log });
   print(outcome, command.options);
   if (outcome.note !== undefined) process.stderr.write(`${outcome.note}\n`);
   return 0;
 }
 
-/** What a command came to; null for the one that serves. */
-async function outcomeOf(
-  command: Command,
+async function serveUntilStopped(
   config: Config,
   database: Database,
   log: Log,
-): Promise<Outcome | null> {
-  if (command.words === 'keys rotate') {
-    const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
-    return rotateKeys({ config, database, open, log }, command);
-  }
-  const readStdin = (): Promise<string> => text(process.stdin);
-  const withSettings =
-    deviceCommands[command.words] ?? backupCommands[command.words] ?? importCommands[command.words];
-  if (withSettings !== undefined) return withSettings(config, database, command, readStdin);
-  const ofDatabase = databaseCommands[command.words];
-  return (await ofDatabase?.(database, command, readStdin, fixedSettingsOf(config))) ?? null;
-}
-
-async function serveUntilStopped(config: Config, database: Database, log: Log): Promise<number> {
+  instead: Instead,
+): Promise<number> {
   // Heard from the beginning: a start that is interrupted is undone as well. Heard to the end: a
   // terminal and npm both hand on what a person typed once.
   const reports = new Reports(readSupervisor(), notify, log);
@@ -154,7 +143,7 @@ async function serveUntilStopped(config: Config, database: Database, log: Log): 
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
     }, STOP_MS).unref();
   });
-  running = await serve(config, database, log);
+  running = await serve(config, database, log, instead);
   const { isAlive } = running;
   reports.ready(`Postern serves at ${running.address}`, isAlive);
   const collecting = collectLater();

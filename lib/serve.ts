@@ -17,7 +17,6 @@ import { tellCredentials } from './first-credentials.ts';
 import { gatewayIdentity, makeFirstAdministrator, serverPrivateKey } from './first-start.ts';
 import { letInCommand, readAdministration } from './auth/administrators.ts';
 import { forgetRequests } from './auth/identity/request.ts';
-import { startRefreshing } from './auth/oidc/refresh.ts';
 import { forgetSessions } from './auth/sessions.ts';
 import { startHourly } from './hourly.ts';
 import { forgetEntries } from './observe/audit.ts';
@@ -27,7 +26,6 @@ import { Presence } from './observe/presence.ts';
 import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
-import { createServer } from './server.ts';
 import type { Log, Observed, Readiness, Watched } from './services.ts';
 import { type Networks, networksOf } from './tunnel-networks.ts';
 
@@ -115,7 +113,7 @@ async function climb(
   const fixed = fixedSettingsOf(config);
   const clockFloorMs = await enterGateway(database, identity);
 
-  // While the data plane starts, in its own thread, the rows are read and the server is made.
+  // While the data plane starts, in its own thread, the rows are read.
   const opening = (instead.createGateway ?? createGateway)({
     ...gatewayOptions(config, networks, log),
     privateKey,
@@ -130,7 +128,10 @@ async function climb(
   const following = reconciler.start();
   following.catch(ignore);
   const gateway = await opening;
+  await following;
 
+  // Devices are served from here on; what requests need is loaded only now, for it takes long.
+  const { createServer } = await import('./server.ts');
   const sampler = samplerOf({ database, gateway, gatewayId: identity.id, log }, followers);
   const state = { isDraining: false };
   const counters = new Counters();
@@ -145,7 +146,6 @@ async function climb(
     ...(passwordCost === undefined ? {} : { passwordCost }),
     watched: watchedBy(gateway, sampler, followers),
   });
-  await following;
 
   sampler.start();
   undo.push(() => sampler.stop());
@@ -154,7 +154,7 @@ async function climb(
   const credentials = await makeFirstAdministrator(config, database, identity.id, passwordCost);
   try {
     await warnOfNoAdministrator(database, fixed, log);
-    const chores = startChores(config, { ...shared, fixed });
+    const chores = await startChores(config, { ...shared, fixed });
     undo.push(() => chores.stop());
     if (listens) await listen(server, config);
     undo.push(async () => {
@@ -190,10 +190,11 @@ async function warnOfNoAdministrator(
 function ignore(): void {}
 
 /** What goes on beside requests: old rows are forgotten, OpenID providers asked after accounts. */
-function startChores(
+async function startChores(
   config: Config,
   context: { database: Database; log: Log; counters: Counters; fixed: FixedSettings },
-): { stop(): Promise<void> } {
+): Promise<{ stop(): Promise<void> }> {
+  const { startRefreshing } = await import('./auth/oidc/refresh.ts');
   const { database, log, fixed } = context;
   const settings = async () =>
     effectiveConfiguration(await readOrCreateConfiguration(database), fixed);

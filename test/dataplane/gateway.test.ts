@@ -710,6 +710,7 @@ test.serial(
       'notify',
       'parseAddress',
       'reasonNames',
+      'startWorker',
     ]);
   },
 );

@@ -43,7 +43,7 @@ class Bench {
   constructor(links: Links, udp4: number, wake: number) {
     const { port1, port2 } = new MessageChannel();
     const privateKey = counting(32, 11);
-    const workerData: WorkerOptions = {
+    const options: WorkerOptions = {
       engine: links.engine,
       x25519: 'tweetnacl',
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
@@ -63,7 +63,8 @@ class Bench {
       port: port2,
     };
     const program = new URL(links.program ?? '../../dataplane/worker.ts', import.meta.url);
-    this.#worker = new Worker(program, { workerData, transferList: [port2] });
+    this.#worker = new Worker(program);
+    this.#worker.postMessage(options, [port2]);
     this.#port = port1;
     this.#wake = wake;
     port1.on('message', (report: Report) => this.reports.push(report));

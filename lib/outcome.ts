@@ -1,0 +1,25 @@
+// What each command of the command line comes to, but for those that need no database and the one
+// that serves, which loads none of these.
+
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
+import { backupCommands } from './backups/commands.ts';
+import type { Command } from './cli.ts';
+import { databaseCommands, type Outcome } from './commands.ts';
+import { deviceCommands } from './device-commands.ts';
+import { importCommands } from './imports/commands.ts';
+import { type Rotation, rotateKeys } from './keys/rotate.ts';
+
+/** Obeys a command on an open database. */
+export async function outcomeOf(command: Command, rotation: Rotation): Promise<Outcome> {
+  if (command.words === 'keys rotate') return rotateKeys(rotation, command);
+  const { config, database } = rotation;
+  const readStdin = (): Promise<string> => text(process.stdin);
+  const withSettings =
+    deviceCommands[command.words] ?? backupCommands[command.words] ?? importCommands[command.words];
+  if (withSettings !== undefined) return withSettings(config, database, command, readStdin);
+  const ofDatabase = databaseCommands[command.words];
+  if (ofDatabase === undefined) throw new Error(`nothing obeys "${command.words}"`);
+  return ofDatabase(database, command, readStdin, fixedSettingsOf(config));
+}
