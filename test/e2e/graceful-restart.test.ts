@@ -1,7 +1,9 @@
-// A graceful restart, as an upgrade does it, with a client that only goes on with what it did: it is
-// served again by the time that the gateway says it is ready, because the gateway calls it. So what
-// it waits is what the process takes to stop and to start, which is in the log of this test.
+// A graceful restart, as an upgrade does it, with a client that only goes on with what it did. The
+// gateway calls it as soon as the rules are in force, so what it waits is what one process takes to
+// stop and the next to get there. What people and requests need may take longer.
 
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { Postern } from '../support/postern.ts';
 import { buildTopology, canPing, GATEWAY4, LAN4, Traffic } from '../support/topology.ts';
@@ -10,35 +12,50 @@ import { enrol } from './people.ts';
 const API = '10.255.74';
 const BEACON_MS = 5;
 const ROUNDS = 3;
-/** A handshake and its packets on a machine that is busy. */
+/** What a client may wait, on a machine that has time for the gateway. */
+const SILENT_MS = 1_500;
+/** A handshake and its packets after the gateway is ready, on a machine that is busy. */
 const LATE_MS = 500;
 
-test.serial('a running client is served again once the gateway is ready', async (t) => {
-  t.timeout(180_000);
-  const topology = await buildTopology('gr', API);
-  t.teardown(() => topology.network.remove());
-  const postern = new Postern(topology.gateway, `${API}.2`);
-  await postern.start();
-  t.teardown(() => postern.stop());
-  const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
-  const { host } = alice.client;
-  t.true(await canPing(host, LAN4));
-  const watch = await new Traffic(topology.lan, 'watch', 7100, LAN4).ready();
-  const beacon = new Traffic(host, 'beacon', 7100, BEACON_MS, LAN4);
-  for (let round = 0; round < ROUNDS; round++) {
-    await watch.line((line) => Number(line['at']) > 0);
-    // The gateway has to have seen where the device is.
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
-    await postern.stop();
-    const stoppedAt = Date.now();
-    const startMs = await postern.start();
-    const { at } = await watch.line((line) => Number(line['at']) > stoppedAt);
-    const last = watch.lines.findLast((line) => Number(line['at']) <= stoppedAt);
-    const silentMs = Number(at) - Number(last?.['at']);
-    const lateMs = Number(at) - (stoppedAt + startMs);
-    t.log({ silentMs, startMs: Math.round(startMs), lateMs: Math.round(lateMs) });
-    t.true(lateMs < LATE_MS, `${lateMs} ms after it was ready`);
-  }
-  await beacon.stop();
-  await watch.stop();
-});
+/** How long the main thread of a process was ready to run and waited for a core. */
+function waitedForCore(pid: number): number {
+  const [, waitedNs] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
+  return Number(waitedNs) / 1e6;
+}
+
+for (const engine of ['native', 'typescript'])
+  test.serial(`${engine}: a running client is served again at once`, async (t) => {
+    t.timeout(180_000);
+    const topology = await buildTopology('gr', API);
+    t.teardown(() => topology.network.remove());
+    const postern = new Postern(topology.gateway, `${API}.2`, { DATAPLANE_ENGINE: engine });
+    await postern.start();
+    t.teardown(() => postern.stop());
+    const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+    const { host } = alice.client;
+    t.true(await canPing(host, LAN4));
+    const watch = await new Traffic(topology.lan, 'watch', 7100, LAN4).ready();
+    const beacon = new Traffic(host, 'beacon', 7100, BEACON_MS, LAN4);
+    const waits: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      await watch.line((line) => Number(line['at']) > 0);
+      // The gateway has to have seen where the device is.
+      await sleep(2_000);
+      await postern.stop();
+      const stoppedAt = Date.now();
+      const starting = postern.start();
+      const { at } = await watch.line((line) => Number(line['at']) > stoppedAt);
+      // Others on this machine are no fault of the gateway.
+      const waitedMs = waitedForCore(postern.pid);
+      const startMs = await starting;
+      const last = watch.lines.findLast((line) => Number(line['at']) <= stoppedAt);
+      const silentMs = Number(at) - Number(last?.['at']);
+      const lateMs = Number(at) - (stoppedAt + startMs);
+      waits.push(silentMs - waitedMs);
+      t.log({ silentMs, waitedMs, startMs, lateMs });
+      t.true(lateMs < LATE_MS, `${lateMs} ms after it was ready`);
+    }
+    t.true(Math.min(...waits) <= SILENT_MS, `${waits.join(', ')} ms without those for a core`);
+    await beacon.stop();
+    await watch.stop();
+  });
