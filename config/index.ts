@@ -68,7 +68,7 @@ export function parseConfig(environment: Environment, readText: ReadText): Parse
     config: faults.length === 0 ? Object.freeze(config) : null,
     configurationTexts,
     faults,
-    advice: faults.length === 0 ? adviceOn(config) : [],
+    advice: faults.length === 0 ? settingsAdvice(config).map(({ text }) => text) : [],
     warnings: unknownNames(Object.keys(environment), Object.keys(file ?? {})),
   };
 }
@@ -230,24 +230,37 @@ function faultsBetween(config: Config, unread: ReadonlySet<string>): string[] {
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[?::1\]?)$/;
 
 /** What works and may yet not be what was meant. */
-function adviceOn(config: Config): string[] {
+export interface Advice {
+  /** Where devices are led, who may listen, or something else. */
+  readonly about: 'endpoint' | 'clear' | 'other';
+  readonly text: string;
+}
+
+/** What whoever serves with these settings should think about. */
+export function settingsAdvice(config: Config): Advice[] {
   const { externalUrl, wireguardPort, httpHost, httpPort } = config;
   const { hostname } = new URL(externalUrl);
-  const advice: string[] = [];
+  const advice: Advice[] = [];
   // Devices are told to look for the gateway where EXTERNAL_URL points.
   if (LOOPBACK.test(hostname) && config.configurationTexts['DEFAULT_CLIENT_ENDPOINT'] === undefined)
-    advice.push(
-      `EXTERNAL_URL is ${externalUrl}: devices will look for the gateway at ${hostname}:${wireguardPort}, which is this host itself; set EXTERNAL_URL, or default_client_endpoint in the configuration, to the host as clients reach it`,
-    );
+    advice.push({
+      about: 'endpoint',
+      text: `EXTERNAL_URL is ${externalUrl}: devices will look for the gateway at ${hostname}:${wireguardPort}, which is this host itself; set EXTERNAL_URL, or default_client_endpoint in the configuration, to the host as clients reach it`,
+    });
   if (isInTheClear(config))
-    advice.push(
-      `The API listens at ${httpHost}:${httpPort} in the clear: whoever is on the way reads passwords and tokens. Set HTTP_TLS_CERT and HTTP_TLS_KEY; or let a proxy speak HTTPS, with HTTP_HOST=127.0.0.1 or TRUSTED_PROXIES and an EXTERNAL_URL of https`,
-    );
+    advice.push({
+      about: 'clear',
+      text: `The API listens at ${httpHost}:${httpPort} in the clear: whoever is on the way reads passwords and tokens. Set HTTP_TLS_CERT and HTTP_TLS_KEY; or let a proxy speak HTTPS, with HTTP_HOST=127.0.0.1 or TRUSTED_PROXIES and an EXTERNAL_URL of https`,
+    });
   if (isBehindProxy(config))
-    advice.push(
-      `EXTERNAL_URL is ${externalUrl}, and the gateway listens at ${httpHost}:${httpPort}: if a proxy is between, set TRUSTED_PROXIES to the proxy’s address (127.0.0.1 where it runs on this host); without it all people seem to come from one address, and the wrong passwords of strangers make everybody wait`,
-    );
-  return [...advice, ...databaseTlsAdvice(config)];
+    advice.push({
+      about: 'other',
+      text: `EXTERNAL_URL is ${externalUrl}, and the gateway listens at ${httpHost}:${httpPort}: if a proxy is between, set TRUSTED_PROXIES to the proxy’s address (127.0.0.1 where it runs on this host); without it all people seem to come from one address, and the wrong passwords of strangers make everybody wait`,
+    });
+  return [
+    ...advice,
+    ...databaseTlsAdvice(config).map((text) => ({ about: 'other' as const, text })),
+  ];
 }
 
 /** Whether EXTERNAL_URL leads elsewhere than to our own listener, and no proxy is named. */

@@ -56,7 +56,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command.words === 'check-config')
     return printConfig(config, [...warnings, ...advice], command);
   const isServing = command.words === 'serve';
-  if (command.words === 'doctor') return examine(command, config, [...warnings, ...advice]);
+  if (command.words === 'doctor') return examine(command, config, warnings);
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
   // Its thread loads the packet path while the database is opened.
@@ -75,6 +75,7 @@ async function main(argv: readonly string[]): Promise<number> {
       if (isServing)
         return await serveUntilStopped(config, database, log, {
           createGateway: (options) => createGateway(options, worker),
+          warnings,
         });
       return await run(command, config, database, log);
     } finally {
@@ -186,13 +187,13 @@ function openDatabase(
 async function examine(
   { options }: Command,
   config: Config,
-  advice: readonly string[],
+  warnings: readonly string[],
 ): Promise<number> {
   // Who serves never asks the doctor.
-  const { diagnose, report } = await import('./doctor.ts');
+  const { diagnose, report } = await import('./doctor/index.ts');
   const log = createLog(config, process.stderr);
   const open = () => openDatabase(config, encryptionKeys(config), log, false);
-  const { findings, isWell } = await diagnose({ config, advice, openDatabase: open });
+  const { findings, isWell } = await diagnose({ config, warnings, openDatabase: open });
   print(report(findings, isWell), options);
   return isWell ? 0 : EXIT_FAILED;
 }
@@ -203,7 +204,7 @@ async function examineSettings(
   faults: readonly string[],
   warnings: readonly string[],
 ): Promise<number> {
-  const { judgeSettings, report } = await import('./doctor.ts');
+  const { judgeSettings, report } = await import('./doctor/index.ts');
   print(report(judgeSettings(faults, warnings), false), options);
   return EXIT_FAILED;
 }

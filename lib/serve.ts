@@ -47,6 +47,8 @@ export interface Instead {
   readonly identity?: { readonly id: string; readonly name: string };
   /** Cost of bcrypt. */
   readonly passwordCost?: number;
+  /** What reading the settings gave to think about. */
+  readonly warnings?: readonly string[];
   /** False: requests are injected until somebody starts the server. */
   readonly listens?: boolean;
 }
@@ -104,7 +106,7 @@ interface Climb {
 
 async function climb(
   { config, database, log, undo, stop }: Climb,
-  { passwordCost, listens = true, ...instead }: Instead,
+  { passwordCost, listens = true, warnings = [], ...instead }: Instead,
 ): Promise<Running> {
   await readOrCreateConfiguration(database);
   const privateKey = await serverPrivateKey(config, database);
@@ -132,19 +134,21 @@ async function climb(
 
   // Devices are served from here on; what requests need is loaded only now, for it takes long.
   const { createServer } = await import('./server.ts');
+  const { checkupOf } = await import('./doctor/checkup.ts');
   const sampler = samplerOf({ database, gateway, gatewayId: identity.id, log }, followers);
   const state = { isDraining: false };
   const counters = new Counters();
-  const shared = { database, log, counters };
+  const shared = { config, database, log, counters };
+  const known = { warnings, hasHost: instead.identity === undefined };
   const server = createServer({
     ...shared,
-    config,
     serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
     observed: observedBy(sampler, reconciler),
     ...(passwordCost === undefined ? {} : { passwordCost }),
     watched: watchedBy(gateway, sampler, followers),
+    checkup: checkupOf({ ...shared, ...known, runningTun: () => gateway.facts.tun }),
   });
 
   sampler.start();

@@ -3,7 +3,7 @@
 // else.
 
 import type { Config } from '../config/index.ts';
-import type { GatewayFacts, PeerTotals, RuleSample } from '../dataplane/index.ts';
+import type { Finding, GatewayFacts, PeerTotals, RuleSample } from '../dataplane/index.ts';
 import type { Database } from '../models/index.ts';
 import type { HttpLimits } from './api/listener.ts';
 import type { DiscoveryLimits } from './auth/discovery.ts';
@@ -81,6 +81,8 @@ export interface Services {
   readonly observed?: Observed;
   /** The same for metrics. */
   readonly watched?: Watched;
+  /** What the doctor finds wrong at present, as far as it is known; left out where nobody looks. */
+  readonly checkup?: { readonly findings: () => readonly Finding[] };
   /** Limits of the listener that differ from those of listener.ts. */
   readonly httpLimits?: Partial<HttpLimits>;
   /** Bounds of fetches of discovery documents; those of discovery.ts where they are left out. */

@@ -38,6 +38,8 @@ export interface Inspected {
   readonly tun: 'auto' | 'required' | 'off';
   /** True while such a gateway runs: it has the port. */
   readonly isRunning: boolean;
+  /** The TUN of a gateway that asks about its own host; null: one is made for a moment. */
+  readonly runningTun: string | null;
 }
 
 /** An interface that exists for a moment. */
@@ -64,7 +66,7 @@ export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
       clock(),
     ];
   return [
-    tun(),
+    tun(inspected),
     rights(),
     await masquerading(inspected),
     ...forwarding(inspected),
@@ -76,7 +78,8 @@ export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
 
 // ---- TUN and rights --------------------------------------------------------------------------
 
-function tun(): Finding {
+function tun({ runningTun }: Inspected): Finding {
+  if (runningTun !== null) return good('tun', `the gateway has the TUN interface ${runningTun}`);
   const failed = (message: string, mend: string): Finding => ({
     check: 'tun',
     level: 'failed',
@@ -164,12 +167,14 @@ function forwarding(inspected: Inspected): Finding[] {
 function switched(inspected: Inspected, family: string, file: string, name: string): Finding {
   const check = `forwarding ${family}`;
   if (readSysctl(file) === '1') return good(check, `${name} is on`);
-  if (inspected.forwarding === 'auto' && canWrite(join(SYSCTL, file)))
+  if (inspected.forwarding === 'auto' && !inspected.isRunning && canWrite(join(SYSCTL, file)))
     return good(check, `${name} is off; the gateway switches it on when it starts`);
   const why =
     inspected.forwarding === 'off'
       ? 'GATEWAY_FORWARDING=off leaves it so'
-      : 'it cannot be switched on from here';
+      : inspected.isRunning
+        ? 'the gateway that runs here does not switch it on again'
+        : 'it cannot be switched on from here';
   return {
     check,
     level: 'failed',

@@ -1,10 +1,12 @@
 // What keeps this gateway from doing what people expect, and how to put it right: on the dashboard,
-// and beside each file that it spoils. It says what readiness, doctor and log say.
+// and beside each file that it spoils. It says what readiness and doctor say, in their words, and
+// what is known in this process alone.
 
-import { isInTheClear, isLoopback } from '../../config/index.ts';
 import type { Recall } from '../api/recall.ts';
 import { type UnnamedProxies, unnamedProxyWords } from '../api/unnamed-proxies.ts';
 import { defaultSettings } from '../devices/settings.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { endpoint, lacks, readiness, settings } from '../doctor/serving.ts';
 import type { Services } from '../services.ts';
 
 /** One such thing, in words for administrators. */
@@ -15,21 +17,14 @@ export interface GatewayProblem {
 
 type Known = Pick<Services, 'config' | 'readiness'>;
 
+/** What the dashboard asks for. */
+export type Asked = Known &
+  Pick<Services, 'counters'> &
+  Partial<Pick<Services, 'checkup' | 'watched'>> & { readonly unnamed?: UnnamedProxies };
+
 /** Why the gateway cannot obey a record as it stands; null where it can. */
 export function problemOf({ observed }: Pick<Services, 'observed'>, id: string): string | null {
   return observed?.problems().find((problem) => problem.id === id)?.message ?? null;
-}
-
-/** All of them; `endpoint` is where files of devices lead by default. */
-export function gatewayProblems(known: Known, endpoint: string | null): GatewayProblem[] {
-  const { config } = known;
-  const problems = fileProblems(known, endpoint);
-  if (isInTheClear(config))
-    problems.push({
-      text: `API and console are served at ${config.httpHost}:${config.httpPort} without TLS: whoever is between reads passwords and tokens.`,
-      fix: 'Set HTTP_TLS_CERT and HTTP_TLS_KEY. Or put a proxy with HTTPS in front: then set HTTP_HOST=127.0.0.1 or TRUSTED_PROXIES, and an EXTERNAL_URL with https.',
-    });
-  return problems;
 }
 
 /** All of them, with the endpoint as the settings are at present. */
@@ -37,49 +32,58 @@ export async function dashboardProblems({
   services,
   recall,
 }: {
-  services: Known & { readonly unnamed?: UnnamedProxies };
+  services: Asked;
   recall: Recall;
 }): Promise<GatewayProblem[]> {
   await recall.refresh();
-  const { endpoint } = defaultSettings(await recall.configuration(), services.config);
+  const { config } = services;
+  const { endpoint: address } = defaultSettings(await recall.configuration(), config);
   const peer = services.unnamed?.recent() ?? null;
-  const unnamed = peer === null ? [] : [unnamedProxyWords(peer)];
-  return [...gatewayProblems(services, endpoint), ...unnamed];
+  return [
+    ...sentences([
+      ...readiness(services.readiness(), config),
+      endpoint(address),
+      ...settings(config),
+    ]),
+    ...(peer === null ? [] : [unnamedProxyWords(peer)]),
+    ...crowdedSignIns(services),
+    ...unwritten(services),
+    // The endpoint is judged above, of the settings of this moment.
+    ...(services.checkup?.findings() ?? [])
+      .filter(({ check }) => check !== 'endpoint')
+      .map(({ check, message, mend }) => ({ text: `${check}: ${message}.`, fix: mend ?? '' })),
+  ];
 }
 
 /** Those because of which a file does not do what its owner expects. */
-export function fileProblems(
-  { config, readiness }: Known,
-  endpoint: string | null,
-): GatewayProblem[] {
-  const problems: GatewayProblem[] = [];
-  const { tun, masquerade } = readiness();
-  if (endpoint !== null && isLoopback(hostOf(endpoint)))
-    problems.push({
-      text: `The endpoint of devices is ${endpoint}. That is the device itself, so no device finds the gateway.`,
-      fix: 'Set EXTERNAL_URL to the address under which devices reach this host; or set the endpoint under Settings, Client defaults.',
-    });
-  if (config.wireguardTun !== 'off' && tun === null)
-    problems.push({
-      text: 'The gateway has no TUN interface: devices connect, but reach nothing behind the gateway.',
-      fix: 'Run “postern doctor” on the gateway’s host; it names what is missing: /dev/net/tun, or the right CAP_NET_ADMIN.',
-    });
-  else if (tun !== null && !masquerade && wantsMasquerade(config))
-    problems.push({
-      text: 'The gateway does not masquerade (NAT): most networks send no answers to the devices.',
-      fix: 'Install nftables (apt-get install nftables), run with CAP_NET_ADMIN and restart; “postern doctor” says more.',
-    });
-  return problems;
+export function fileProblems(known: Known, address: string | null): GatewayProblem[] {
+  return sentences([endpoint(address), ...lacks(known.readiness(), known.config)]);
 }
 
-function wantsMasquerade(config: Services['config']): boolean {
-  return (
-    (config.wireguardIpv4Enabled && config.wireguardIpv4Masquerade) ||
-    (config.wireguardIpv6Enabled && config.wireguardIpv6Masquerade)
-  );
+/** What is not well; the messages of these findings are sentences. */
+function sentences(findings: readonly Finding[]): GatewayProblem[] {
+  const wrong = findings.filter(({ level }) => level !== 'ok');
+  return wrong.map(({ message, mend }) => ({ text: message, fix: mend ?? '' }));
 }
 
-/** The host of an endpoint, which may name a port. */
-function hostOf(endpoint: string): string {
-  return endpoint.replace(/^\[([^\]]*)\].*$/, '$1').replace(/^([^:]*):\d+$/, '$1');
+/** People whose sign-ins through providers others pushed out; each gateway counts its own. */
+function crowdedSignIns({ counters }: Pick<Asked, 'counters'>): GatewayProblem[] {
+  const count = counters.of('sign_ins', 'forgotten_for_others');
+  if (count === 0) return [];
+  return [
+    {
+      text: `Sign-ins through identity providers were forgotten, because too many others were begun: ${count} since this gateway started.`,
+      fix: 'Those people sign in again. Where the number grows, somebody begins sign-ins in masses: refuse their network at the proxy or the firewall.',
+    },
+  ];
+}
+
+function unwritten({ watched }: Pick<Asked, 'watched'>): GatewayProblem[] {
+  if (watched?.isSamplerFailing() !== true) return [];
+  return [
+    {
+      text: 'What devices do (traffic, handshakes) cannot be written to the database, so lists and pages show old values.',
+      fix: 'Look at the database; the log of the gateway says what fails.',
+    },
+  ];
 }

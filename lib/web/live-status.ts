@@ -7,14 +7,13 @@ import { Readable } from 'node:stream';
 import { type Database, Op } from '../../models/index.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Recall } from '../api/recall.ts';
-import type { UnnamedProxies } from '../api/unnamed-proxies.ts';
 import { isAlive, type LiveSession } from '../auth/sessions.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
 import { describeError } from '../observe/log.ts';
 import type { Services } from '../services.ts';
 import { deviceStatusView, type SeenDevice, stopOf } from './device-status.ts';
 import { Fleet, type FleetView } from './fleet.ts';
-import { dashboardProblems } from './gateway-problems.ts';
+import { type Asked, dashboardProblems } from './gateway-problems.ts';
 
 const SAMPLE_MS = 1_000;
 /** Streams of one process, and of one session: more windows than a person looks at. */
@@ -50,12 +49,7 @@ export class LiveStatus {
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
-  constructor(
-    services: Pick<Services, 'config' | 'database' | 'log' | 'observed' | 'readiness'> & {
-      readonly unnamed?: UnnamedProxies;
-    },
-    recall: Recall,
-  ) {
+  constructor(services: Pick<Services, 'database' | 'log' | 'observed'> & Asked, recall: Recall) {
     this.#config = services.config;
     this.#recall = recall;
     this.#database = services.database;

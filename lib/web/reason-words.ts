@@ -2,7 +2,6 @@
 // are those of metrics and logs; the type asks for a sentence for each of them.
 
 import { type ReasonName, reasonNames } from '../../dataplane/index.ts';
-import type { Readiness } from '../services.ts';
 
 /** Of packets and messages that were refused. */
 const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
@@ -89,24 +88,6 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
 /** The sentence of a reason; a name that is not known is told as it is. */
 export function reasonInWords(name: string): string {
   return isKnown(name) ? sentences[name] : `${name.replaceAll('_', ' ')}.`;
-}
-
-/** What each state means for the people who use the gateway. */
-const states: Readonly<Record<Exclude<Readiness['status'], 'ready'>, string>> = {
-  starting: 'The gateway is starting; it passes no packets yet.',
-  draining: 'The gateway is stopping.',
-  database_unavailable:
-    'The database cannot be reached or written. What was in force stays in force; nothing can be changed.',
-  database_away:
-    'The database has been out of reach for longer than DATABASE_AWAY_LIMIT, so no packet passes.',
-  database_read_only:
-    'The database takes no changes. Packets pass; nothing can be changed here until it does.',
-  data_plane_down: 'The part of the gateway that passes packets has stopped; no packet passes.',
-};
-
-/** Why a gateway does not serve; null where it does. */
-export function readinessInWords(status: Readiness['status']): string | null {
-  return status === 'ready' ? null : states[status];
 }
 
 function isKnown(name: string): name is keyof typeof sentences {

@@ -13,6 +13,7 @@ import { type Host, Network } from '../support/namespaces.ts';
 import { Postern, until } from '../support/postern.ts';
 import { API_ADDRESS, buildTopology, canPing, GATEWAY4, LAN4 } from '../support/topology.ts';
 import { enrol } from '../e2e/people.ts';
+import { atGateway, Visitor } from '../support/visitor.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -241,6 +242,36 @@ for (const [owner, rules] of Object.entries(OTHERS))
       await topology.network.remove();
     }
   });
+
+test.serial('the dashboard of a gateway that runs says what the doctor finds', async (t) => {
+  t.timeout(120_000);
+  const topology = await buildTopology('pd');
+  const { gateway } = topology;
+  try {
+    const postern = new Postern(gateway, API_ADDRESS, { HTTP_PORTT: '1' });
+    await postern.start();
+    await gateway.run('sysctl', '-qw', 'net.ipv4.ip_forward=0');
+    await gateway.run('bash', '-ec', `${SYSTEM_PATH}\n${OTHERS.nobody}`);
+    const admin = new Visitor(atGateway(postern.api));
+    const { DEFAULT_ADMIN_EMAIL = '', DEFAULT_ADMIN_PASSWORD = '' } = postern.environment;
+    await admin.signIn(DEFAULT_ADMIN_EMAIL, DEFAULT_ADMIN_PASSWORD);
+    const wanted = [
+      /forwarding IPv4: net\.ipv4\.ip_forward is off, and the gateway that runs here does not/,
+      /sysctl -w net\.ipv4\.ip_forward=1/,
+      /foreign rules: the chain inet strict forward .* drops what devices send on/,
+      /settings: .*HTTP_PORTT/,
+    ];
+    await until('the dashboard says all', async () => {
+      const { text } = await admin.get('/dashboard');
+      return wanted.every((one) => one.test(text));
+    });
+    const { text } = await admin.get('/dashboard');
+    t.notRegex(text, /WireGuard port:|tun:/, 'it has its port and its TUN');
+    await postern.stop();
+  } finally {
+    await topology.network.remove();
+  }
+});
 
 test.serial('a start that forwards keeps the route that a router announced', async (t) => {
   t.timeout(120_000);

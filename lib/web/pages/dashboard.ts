@@ -2,7 +2,6 @@
 // server, then kept up to date by server-sent events.
 
 import type { ServerRoute } from '@hapi/hapi';
-import { readinessInWords } from '../reason-words.ts';
 import { adminPage } from '../route.ts';
 import type { Web } from '../web.ts';
 
@@ -15,7 +14,6 @@ export function dashboardPages(web: Web): ServerRoute[] {
         styles: ['lib/uplot.css'],
         scripts: ['device-live.js', 'dashboard.js'],
         fleet: await web.live.fleet(),
-        notReady: readinessInWords(web.services.readiness().status),
       }),
     ),
     adminPage('GET', '/dashboard/live', (request, h) => {

@@ -26,6 +26,7 @@ const inspected: Inspected = {
   forwarding: 'auto',
   tun: 'auto',
   isRunning: false,
+  runningTun: null,
 };
 
 test('without rights the missing right is named, and every fault has its mend', async (t) => {
@@ -49,6 +50,12 @@ test('without rights the missing right is named, and every fault has its mend', 
   t.is(levelOf('nft'), 'failed');
   t.is(levelOf('WireGuard port'), 'ok');
   for (const { level, check, mend } of findings) t.is(mend === null, level === 'ok', check);
+});
+
+test('a gateway that has its TUN makes no other one to see whether it can', async (t) => {
+  const asked: Inspected = { ...inspected, isRunning: true, runningTun: 'wg-postern' };
+  const [tun] = await inspectHost(asked);
+  t.like(tun, { level: 'ok', message: 'the gateway has the TUN interface wg-postern' });
 });
 
 test('without a TUN nothing is asked of the host but the port', async (t) => {

@@ -2,52 +2,11 @@
 
 import { setTimeout } from 'node:timers/promises';
 import test from 'ava';
-import { fileProblems, gatewayProblems } from '../../../lib/web/gateway-problems.ts';
 import type { Readiness } from '../../../lib/services.ts';
 import { addDevice } from '../../models/fixtures.ts';
 import { openConsole } from '../../support/console.ts';
-import { configOf } from '../../support/server.ts';
 
 const WELL: Readiness = { status: 'ready', tun: 'wg-postern', masquerade: true };
-const GOOD = { EXTERNAL_URL: 'https://vpn.example.com/', HTTP_HOST: '127.0.0.1' };
-
-const cases = [
-  ['vpn.example.com:51820', WELL, {}, null],
-  ['192.0.2.1:51820', WELL, {}, null],
-  ['[2001:db8::1]:51820', WELL, {}, null],
-  ['127.0.0.1:51820', WELL, {}, /endpoint of devices is 127\.0\.0\.1:51820/],
-  ['localhost', WELL, {}, /endpoint of devices is localhost/],
-  ['[::1]:51820', WELL, {}, /endpoint of devices is \[::1\]:51820/],
-  ['vpn.example.com', { ...WELL, tun: null, masquerade: false }, {}, /no TUN/],
-  ['vpn.example.com', { ...WELL, tun: null }, { WIREGUARD_TUN: 'off' }, null],
-  ['vpn.example.com', { ...WELL, masquerade: false }, {}, /does not masquerade/],
-  [
-    'vpn.example.com',
-    { ...WELL, masquerade: false },
-    { WIREGUARD_IPV4_MASQUERADE: 'false', WIREGUARD_IPV6_MASQUERADE: 'false' },
-    null,
-  ],
-] as const;
-
-for (const [endpoint, readiness, settings, said] of cases)
-  test(`${endpoint}, ${JSON.stringify(readiness)}, ${JSON.stringify(settings)}`, (t) => {
-    const config = configOf({ ...GOOD, ...settings });
-    const problems = fileProblems({ config, readiness: () => readiness }, endpoint);
-    t.is(problems.length, said === null ? 0 : 1, JSON.stringify(problems));
-    if (said !== null) t.regex(String(problems[0]?.text), said);
-    t.true(problems.every(({ fix }) => fix !== ''));
-  });
-
-test('an API without TLS is said, and a proxy with TLS is believed', (t) => {
-  const said = (settings: Record<string, string>): string =>
-    gatewayProblems({ config: configOf({ ...GOOD, ...settings }), readiness: () => WELL }, null)
-      .map(({ text }) => text)
-      .join();
-  t.is(said({}), '');
-  t.regex(said({ HTTP_HOST: '0.0.0.0' }), /without TLS/);
-  t.is(said({ HTTP_HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.1' }), '');
-});
-
 test('the dashboard says what a gateway lacks, and each file what spoils it', async (t) => {
   const readiness = () => ({ ...WELL, masquerade: false });
   const console = await openConsole(t, 'sqlite', {}, { readiness });
@@ -71,4 +30,25 @@ test('the dashboard says what a gateway lacks, and each file what spoils it', as
   await setTimeout(600);
   t.notRegex((await admin.get('/dashboard')).text, /endpoint of devices is/);
   t.notRegex((await user.get(`/user_devices/${id}/file`)).text, /endpoint of devices is/);
+});
+
+test('the dashboard says what the doctor finds, and what this process alone knows', async (t) => {
+  const finding = {
+    check: 'forwarding IPv4',
+    level: 'failed',
+    message: 'net.ipv4.ip_forward is off',
+    mend: 'sysctl -w net.ipv4.ip_forward=1',
+  } as const;
+  const known = { ...finding, check: 'endpoint', message: 'told already' };
+  const checkup = { findings: () => [finding, known] };
+  const { admin, services } = await openConsole(t, 'sqlite', {}, { checkup });
+  const read = async (): Promise<string> => (await admin.get('/dashboard')).text;
+  const before = await read();
+  t.regex(before, /forwarding IPv4: net\.ipv4\.ip_forward is off\./);
+  t.regex(before, /sysctl -w net\.ipv4\.ip_forward=1/);
+  t.notRegex(before, /told already|were forgotten/);
+  services.counters.add('sign_ins', 'forgotten_for_others', 3);
+  // A reading of the dashboard serves for half a second.
+  await setTimeout(600);
+  t.regex(await read(), /too many others were begun: 3 since this gateway started/);
 });

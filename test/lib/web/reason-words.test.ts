@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { reasonNames } from '../../../dataplane/index.ts';
-import { readinessInWords, reasonInWords } from '../../../lib/web/reason-words.ts';
+import { reasonInWords } from '../../../lib/web/reason-words.ts';
 
 /** A sentence: it begins with a capital, ends with a full stop, and holds no name of a counter. */
 const SENTENCE = /^[A-Z“](?!.*[a-z]_[a-z]).*[^.]\.$/s;
@@ -22,17 +22,4 @@ test('a name that is not known stays as it is, and none is no reason', (t) => {
   t.is(reasonInWords('some_new_reason'), 'some new reason.');
   t.is(reasonInWords('toString'), 'toString.');
   t.is(reasonInWords('none'), 'none.');
-});
-
-test('every state but ready has a sentence', (t) => {
-  const states = [
-    'starting',
-    'draining',
-    'database_unavailable',
-    'database_away',
-    'database_read_only',
-    'data_plane_down',
-  ] as const;
-  for (const state of states) t.regex(readinessInWords(state) ?? '', SENTENCE, state);
-  t.is(readinessInWords('ready'), null);
 });

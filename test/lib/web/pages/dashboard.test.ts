@@ -46,7 +46,8 @@ for (const kind of databaseKinds()) {
     const readiness = () => ({ status: 'data_plane_down', tun: null, masquerade: false }) as const;
     const { admin } = await openConsole(t, kind, {}, { readiness });
     const { text } = await admin.get('/dashboard');
-    t.true(text.includes('The part of the gateway that passes packets has stopped'));
+    t.regex(text, /part of the gateway that passes packets has stopped; no packet passes\./);
+    t.regex(text, /Restart the gateway/);
     t.false(text.includes('data plane down'), 'that is a name for programs');
   });
 }

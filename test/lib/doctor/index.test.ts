@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import type { Finding } from '../../dataplane/index.ts';
-import { diagnose, judgeSettings, report } from '../../lib/doctor.ts';
-import { makeCertificate } from '../../lib/auth/saml/certificate.ts';
-import { prepareDataDir, serverPrivateKey } from '../../lib/first-start.ts';
-import { encryptionKeys, nextEncryptionKeys } from '../../lib/keys/encryption-keys.ts';
+import type { Finding } from '../../../dataplane/index.ts';
+import { diagnose, judgeSettings, report } from '../../../lib/doctor/index.ts';
+import { makeCertificate } from '../../../lib/auth/saml/certificate.ts';
+import { prepareDataDir, serverPrivateKey } from '../../../lib/first-start.ts';
+import { encryptionKeys, nextEncryptionKeys } from '../../../lib/keys/encryption-keys.ts';
 import {
   connectDatabase,
   type Database,
@@ -25,10 +25,10 @@ import {
   readOrCreateSecret,
   registerGateway,
   resealSecrets,
-} from '../../models/index.ts';
-import { addUser } from '../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../support/databases.ts';
-import { configOf } from '../support/server.ts';
+} from '../../../models/index.ts';
+import { addUser } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { configOf } from '../../support/server.ts';
 
 type Environment = Record<string, string>;
 
@@ -38,7 +38,7 @@ interface Said {
   stderr: string;
 }
 
-const ROOT = resolve(import.meta.dirname, '../..');
+const ROOT = resolve(import.meta.dirname, '../../..');
 const ROTATE = 'npm run -s postern -- keys rotate';
 
 function folderOf(t: ExecutionContext): string {
@@ -70,9 +70,9 @@ function opening(environment: Environment): () => Promise<Database> {
   };
 }
 
-async function examine(environment: Environment, advice: string[] = []): Promise<Finding[]> {
+async function examine(environment: Environment, warnings: string[] = []): Promise<Finding[]> {
   const config = configOf(environment);
-  return (await diagnose({ config, advice, openDatabase: opening(environment) })).findings;
+  return (await diagnose({ config, warnings, openDatabase: opening(environment) })).findings;
 }
 
 /** Makes what a first start makes, as far as the doctor looks. */
@@ -257,7 +257,7 @@ for (const kind of databaseKinds())
       Object.assign(Object.create(database) as Database, { close: async () => undefined });
     const { findings, isWell } = await diagnose({
       config: configOf(environment),
-      advice: [],
+      warnings: [],
       openDatabase: openDatabaseOnce,
     });
     t.false(isWell);
@@ -333,7 +333,7 @@ for (const [free, level, says] of [
   test(`a disk with ${free} bytes left`, async (t) => {
     const environment = settingsIn(folderOf(t));
     const config = configOf(environment);
-    const patient = { config, advice: [], openDatabase: opening(environment) };
+    const patient = { config, warnings: [], openDatabase: opening(environment) };
     const { findings, isWell } = await diagnose({ ...patient, roomOf: () => free });
     const finding = of(findings, 'disk space');
     t.is(finding?.level, level);

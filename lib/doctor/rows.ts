@@ -1,0 +1,160 @@
+// The doctor on what the database holds: its schema, the keys of its secrets, where devices are
+// led, who can administer, and whether its clock agrees with ours.
+
+import type { Config } from '../../config/index.ts';
+import { derivePublicKey } from '../../dataplane/index.ts';
+import {
+  type Database,
+  pendingMigrations,
+  readClocks,
+  readSealingKeys,
+  refuseOtherKey,
+} from '../../models/index.ts';
+import { effectiveConfiguration } from '../api/v0/effective-configuration.ts';
+import { fixedSettingsOf } from '../api/v0/fixed-settings.ts';
+import { letInCommand, readAdministration } from '../auth/administrators.ts';
+import { mendOf } from '../database-fault.ts';
+import { defaultEndpoint, defaultSettings } from '../devices/settings.ts';
+import { forgottenCredentials } from '../first-credentials.ts';
+import { knownServerPrivateKey } from '../first-start.ts';
+import { finishRotation, unknownKeys } from '../keys/advice.ts';
+import { isRotationUnfinished } from '../keys/encryption-keys.ts';
+import { messageOf } from '../observe/log.ts';
+import { failed, type Finding, ok, warning } from './finding.ts';
+import { endpoint } from './serving.ts';
+
+/** Clocks of a gateway and of its database may be so far apart. */
+const CLOCK_SKEW_MS = 2_000;
+
+/** Looks into an open database: its schema, its keys, its administrators, its clock. */
+export async function rows(opened: Database, config: Config): Promise<Finding[]> {
+  try {
+    const pending = await pendingMigrations(opened);
+    if (pending.length > 0)
+      return [
+        warning(
+          'database',
+          `it answers; ${pending.length} migrations are to come: ${pending.join(', ')}`,
+          'nothing: the next start runs them; make a backup before',
+        ),
+      ];
+  } catch (error) {
+    const mend = 'run the version that the database is of';
+    return [failed('database', messageOf(error), mendOf(error, config)?.advice ?? mend)];
+  }
+  const ofKeys = await keys(opened, config);
+  const isReadable = ofKeys.every(({ level }) => level !== 'failed');
+  return [
+    ok('database', 'it answers, and its schema is of this version'),
+    ...ofKeys,
+    ...(isReadable ? await people(opened, config) : []),
+    await clock(opened),
+  ];
+}
+
+async function keys(opened: Database, config: Config): Promise<Finding[]> {
+  const check = 'keys';
+  try {
+    await refuseOtherKey(opened);
+    const needed = await readSealingKeys(opened);
+    const unknown = unknownKeys(needed, opened);
+    if (unknown.length > 0)
+      return [
+        failed(
+          check,
+          `secrets are encrypted with a key that is not known here: ${unknown.join(', ')}`,
+          'set DATABASE_ENCRYPTION_KEY_OLD to it; if it is lost, a rotation leaves these secrets as ' +
+            `they are and names them (${finishRotation(config)}): set them anew`,
+        ),
+      ];
+    const privateKey = await knownServerPrivateKey(config, opened);
+    const said =
+      privateKey === null
+        ? "the gateway's own key will be made at the first start"
+        : `the gateway's public key is ${Buffer.from(derivePublicKey(privateKey)).toString('base64')}`;
+    return [ok(check, said), ...keyRotation(needed, opened, config)];
+  } catch (error) {
+    const mend = 'look at DATABASE_ENCRYPTION_KEY, or restore a backup';
+    return [failed(check, messageOf(error), mendOf(error, config)?.advice ?? mend)];
+  }
+}
+
+/** Whether devices find the gateway, and whether anybody can administer it. */
+async function people(opened: Database, config: Config): Promise<Finding[]> {
+  const stored = await opened.models.Configuration.findOne();
+  const left = leftBehind(config);
+  const check = 'administrator';
+  if (stored === null)
+    return [
+      endpoint(defaultEndpoint(config)),
+      ...left,
+      ok(check, 'one will be made at the first start'),
+    ];
+  const settings = effectiveConfiguration(stored, fixedSettingsOf(config));
+  const found = [endpoint(defaultSettings(settings, config).endpoint), ...left];
+  const { canSignIn, email } = await readAdministration(opened, settings);
+  if (canSignIn) return [...found, ok(check, 'an administrator can sign in')];
+  if (email === null) return [...found, ok(check, 'one will be made at the next start')];
+  return [...found, warning(check, 'no administrator can sign in', letInCommand(email))];
+}
+
+/** Whether the first password lies where the start put it. */
+function leftBehind(config: Config): Finding[] {
+  const file = forgottenCredentials(config);
+  if (file === null) return [];
+  return [
+    warning(
+      'administrator',
+      `the password and the API token of the first administrator are still in ${file}`,
+      `keep them elsewhere and delete the file: rm ${file}`,
+    ),
+  ];
+}
+
+/** Whether more keys are in use than one. */
+function keyRotation(needed: readonly string[], opened: Database, config: Config): Finding[] {
+  const check = 'key rotation';
+  const { keyId } = opened.keyring;
+  const mend = finishRotation(config);
+  if (isRotationUnfinished(config))
+    return [warning(check, 'it was begun and not finished, so that two keys may be needed', mend)];
+  const older = needed.filter((key) => key !== keyId);
+  if (older.length > 0)
+    return [
+      warning(
+        check,
+        `secrets are encrypted with an earlier key (${older.join(', ')}); the present one is ${keyId}`,
+        mend,
+      ),
+    ];
+  if (config.databaseEncryptionKeyOld === null) return [];
+  return [
+    warning(
+      check,
+      'DATABASE_ENCRYPTION_KEY_OLD is set, and no secret needs it',
+      'take it away from every gateway, unless a rotation or a restore is about to begin',
+    ),
+  ];
+}
+
+async function clock(opened: Database): Promise<Finding> {
+  const check = 'clock and database';
+  const { server, lastSeen } = await readClocks(opened);
+  const now = Date.now();
+  const mend = 'set the clock right: timedatectl set-ntp true';
+  const away = server === null ? 0 : Math.abs(server.getTime() - now);
+  if (away > CLOCK_SKEW_MS)
+    return failed(
+      check,
+      `the clocks of this host and of the database are ${Math.round(away / 1_000)} s apart`,
+      mend,
+    );
+  const ahead = lastSeen === null ? 0 : lastSeen.getTime() - now;
+  if (ahead > CLOCK_SKEW_MS)
+    return failed(
+      check,
+      `this host's clock is at least ${Math.round(ahead / 1_000)} s behind what it, or another gateway, has been at`,
+      mend,
+    );
+  return ok(check, 'the clock agrees with what the database knows');
+}

@@ -1,0 +1,102 @@
+// What a gateway that serves lacks, in words for people: the doctor says it, the dashboard, and the
+// page of each file that it spoils.
+
+import { isInTheClear, isLoopback, settingsAdvice } from '../../config/index.ts';
+import type { Readiness, Services } from '../services.ts';
+import { failed, type Finding, ok, warning } from './finding.ts';
+
+type Known = Pick<Services, 'config'>['config'];
+
+const LOOK_AT_LOG = 'The log of the gateway names the fault and the setting to look at.';
+
+/** What each state but `ready` means, and what to do. */
+const STATES: Record<
+  Exclude<Readiness['status'], 'ready'>,
+  readonly [text: string, mend: string]
+> = {
+  starting: [
+    'The gateway is starting; it passes no packets yet.',
+    'Wait some seconds. Where it stays so, its log says why.',
+  ],
+  draining: ['The gateway is stopping.', 'Start it again, unless somebody else does.'],
+  data_plane_down: [
+    'The part of the gateway that passes packets has stopped; no packet passes.',
+    'Restart the gateway. Its log says why it stopped.',
+  ],
+  database_unavailable: [
+    'The database cannot be reached or written. What was in force stays in force; nothing can be changed.',
+    `Start the database, mend what is between, or free its disk. ${LOOK_AT_LOG}`,
+  ],
+  database_away: [
+    'The database has been out of reach for longer than DATABASE_AWAY_LIMIT, so no packet passes.',
+    `Start the database, or mend what is between. ${LOOK_AT_LOG}`,
+  ],
+  database_read_only: [
+    'The database takes no changes. Packets pass; nothing can be changed here until it does.',
+    'Let DATABASE_URL or DATABASE_HOST lead to the server that takes writes, or set read_only=OFF there.',
+  ],
+};
+
+/** How a gateway says that it stands. */
+export function readiness(answer: Readiness, config: Known): Finding[] {
+  const check = 'gateway';
+  const found = lacks(answer, config);
+  if (answer.status !== 'ready') found.unshift(failed(check, ...STATES[answer.status]));
+  return found.length > 0 ? found : [ok(check, 'the gateway that runs here is ready')];
+}
+
+/** What is missing between the devices and the networks behind the gateway. */
+export function lacks({ tun, masquerade }: Readiness, config: Known): Finding[] {
+  if (config.wireguardTun !== 'off' && tun === null)
+    return [
+      failed(
+        'gateway',
+        'The gateway has no TUN interface: devices connect, but reach nothing behind the gateway.',
+        'Run “postern doctor” on the gateway’s host; it names what is missing: /dev/net/tun, or the right CAP_NET_ADMIN.',
+      ),
+    ];
+  if (tun === null || masquerade || !wantsMasquerade(config)) return [];
+  return [
+    failed(
+      'gateway',
+      'The gateway does not masquerade (NAT): most networks send no answers to the devices.',
+      'Install nftables (apt-get install nftables), run with CAP_NET_ADMIN and restart; “postern doctor” says more.',
+    ),
+  ];
+}
+
+/** Whether devices find the gateway where their files lead them. */
+export function endpoint(address: string | null): Finding {
+  const check = 'endpoint';
+  if (address === null || !isLoopback(hostOf(address)))
+    return ok(check, `files of devices lead to ${address ?? 'no gateway by default'}`);
+  return warning(
+    check,
+    `The endpoint of devices is ${address}. That is the device itself, so no device finds the gateway.`,
+    'Set EXTERNAL_URL to the address under which devices reach this host; or set the endpoint under Settings, Client defaults.',
+  );
+}
+
+/** What works and may yet not be what was meant; where devices are led, `endpoint` judges. */
+export function settings(config: Known): Finding[] {
+  const check = 'settings';
+  const others = settingsAdvice(config).filter(({ about }) => about === 'other');
+  const found = others.map(({ text }) => warning(check, text, null));
+  if (!isInTheClear(config)) return found;
+  const text = `API and console are served at ${config.httpHost}:${config.httpPort} without TLS: whoever is between reads passwords and tokens.`;
+  const mend =
+    'Set HTTP_TLS_CERT and HTTP_TLS_KEY. Or put a proxy with HTTPS in front: then set HTTP_HOST=127.0.0.1 or TRUSTED_PROXIES, and an EXTERNAL_URL with https.';
+  return [warning(check, text, mend), ...found];
+}
+
+function wantsMasquerade(config: Known): boolean {
+  return (
+    (config.wireguardIpv4Enabled && config.wireguardIpv4Masquerade) ||
+    (config.wireguardIpv6Enabled && config.wireguardIpv6Masquerade)
+  );
+}
+
+/** The host of an endpoint, which may name a port. */
+function hostOf(address: string): string {
+  return address.replace(/^\[([^\]]*)\].*$/, '$1').replace(/^([^:]*):\d+$/, '$1');
+}
