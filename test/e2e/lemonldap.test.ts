@@ -4,8 +4,8 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
-import { openBrowser } from '../support/browser.ts';
-import type { GatewayProcess } from '../support/gateway-process.ts';
+import { beginTestSignIn, openBrowser } from '../support/browser.ts';
+import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway-process.ts';
 import { DWHO, type Lemonldap, openLemonldap } from '../support/lemonldap.ts';
 import { oidcEntry, samlEntry } from '../support/providers.ts';
 
@@ -81,6 +81,51 @@ test.serial('an unsigned request of LemonLDAP::NG to sign out is named in the lo
   await answered;
   t.true(gateway.output().includes('"detail":"the request is not signed"'));
 });
+
+test.serial(
+  'a test sign-in through LemonLDAP::NG finds what it signs, and signs nobody in',
+  async (t) => {
+    const { gateway, person } = await openBrowser(t);
+    const idp = await openLemonldap(t);
+    await introduceSaml(t, gateway, idp);
+    const admin = await person();
+    await beginTestSignIn(admin, 'saml/saml-idp');
+    await idp.signIn(admin);
+    await admin.getByRole('heading', { name: 'Test sign-in: SAML' }).waitFor();
+    for (const words of [
+      'The entry as it is saved admits this answer.',
+      'The provider signs the response (rsa-sha256) and the assertion (rsa-sha256).',
+      'The flags ask for just that.',
+      DWHO.email,
+    ])
+      await admin.getByText(words).first().waitFor();
+    await admin.goto('/user_account');
+    await admin.getByText(FIRST_ADMIN.email).first().waitFor();
+    t.false((await gateway.call('GET', '/v0/users')).text.includes(DWHO.email));
+    t.true((await gateway.command('audit', 'list')).includes('identity_provider test sign-in'));
+  },
+);
+
+test.serial(
+  'a test sign-in through OpenID Connect of LemonLDAP::NG tells its claims',
+  async (t) => {
+    const { gateway, person } = await openBrowser(t);
+    const idp = await openLemonldap(t);
+    await introduceOidc(t, gateway, idp, { required_claim: { name: 'groups', value: 'vpn' } });
+    const admin = await person();
+    await beginTestSignIn(admin, 'oidc/okta');
+    await idp.signIn(admin);
+    await admin.getByRole('heading', { name: 'Test sign-in: Okta' }).waitFor();
+    for (const words of [
+      'The ID token is signed (RS256).',
+      'The e-mail address is in the claim email.',
+      'You lack the required claim groups=vpn',
+      DWHO.email,
+    ])
+      await admin.getByText(words).first().waitFor();
+    t.false((await gateway.call('GET', '/v0/users')).text.includes(DWHO.email));
+  },
+);
 
 test.serial('refused through SAML of LemonLDAP::NG: nobody knows the person here', async (t) => {
   const { gateway, person } = await openBrowser(t);

@@ -4,8 +4,8 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import type { SamlIdentityProvider } from '../../models/index.ts';
-import { openBrowser } from '../support/browser.ts';
-import type { GatewayProcess } from '../support/gateway-process.ts';
+import { beginTestSignIn, openBrowser } from '../support/browser.ts';
+import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway-process.ts';
 import { samlEntry } from '../support/providers.ts';
 import { openSimplesamlphp, type Simplesamlphp } from '../support/simplesamlphp.ts';
 
@@ -97,6 +97,37 @@ for (const [says, entry, hosted, shown, detail] of refusals)
     await page.goto('/user_account');
     await page.getByRole('link', { name: 'Sign in with SAML' }).waitFor();
   });
+
+test.serial(
+  'a test sign-in finds that SimpleSAMLphp signs one part, and sets the flags to it',
+  async (t) => {
+    const { gateway, person } = await openBrowser(t);
+    const hosted = { 'saml20.sign.response': 'false' };
+    const idp = await openSimplesamlphp(t, { people: { alice: ALICE }, hosted });
+    await introduce(t, gateway, idp);
+    const [admin, alice] = [await person(), await person()];
+    await beginTestSignIn(admin, 'saml/saml-idp');
+    await idp.signIn(admin, 'alice');
+    await admin.getByRole('heading', { name: 'Test sign-in: SAML' }).waitFor();
+    const found = admin.locator('main');
+    for (const words of [
+      'The provider signs the assertion (rsa-sha256), and nothing else.',
+      'untick “Responses must be signed”',
+      'The NameID is another one at each sign-in (transient)',
+      'The e-mail address is in the attribute mail.',
+      'The metadata name a single logout address.',
+      ALICE.mail,
+    ])
+      await found.getByText(words).first().waitFor();
+    await admin.getByText(FIRST_ADMIN.email).first().waitFor();
+    const users = await gateway.call('GET', '/v0/users');
+    t.false(users.text.includes(ALICE.mail), 'nobody is made');
+    await admin.getByRole('button', { name: 'Set the flags to what the provider signs' }).click();
+    await admin.getByText('The flags ask for just that.').waitFor();
+    await signInThrough(alice, gateway, idp, 'alice');
+    await alice.getByText(ALICE.mail).first().waitFor();
+  },
+);
 
 /** Gives each the metadata of the other. */
 async function introduce(

@@ -77,6 +77,14 @@ export async function openBrowser(
   };
 }
 
+/** Signs the administrator in and presses “Test sign-in” of an entry, `saml/adfs` say. */
+export async function beginTestSignIn(page: Page, entry: string): Promise<void> {
+  await signIn(page);
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.goto(`/settings/providers/${entry}`);
+  await page.getByRole('button', { name: 'Test sign-in' }).click();
+}
+
 /** Signs in by the form; the administrator of the first start where nobody is named. */
 export async function signIn(
   page: Page,
