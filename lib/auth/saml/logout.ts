@@ -24,7 +24,7 @@ const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
 const NAME_CHARACTERS_MAX = 1_024;
-/** How old a request may be, beside the clocks that differ: a replay ends what ended already. */
+/** How old a request may be, beside the clocks that differ. */
 const AGE_MAX_MS = 5 * 60_000;
 
 /** Signatures over addresses, with what each means to OpenSSL. */
@@ -47,6 +47,8 @@ export interface LogoutRequest {
   readonly nameIdFormat: string | null;
   /** Which sessions of the person; none means all. */
   readonly sessionIndexes: readonly string[];
+  /** What began after it, by clocks that may differ, it does not mean: it may be a replay. */
+  readonly meansBefore: Date;
 }
 
 /** Judges a request that came in a form; throws ProviderRefusal. */
@@ -138,7 +140,7 @@ function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRe
   // Signed messages must say for whom they are (SAML bindings, sections 3.4.5.2 and 3.5.5.2).
   if (message.getAttribute('Destination') !== addressesOf(setup.provider).logout)
     refuse('Destination');
-  judgeAge(message, now);
+  const issuedMs = judgeAge(message, now);
   const [name, second] = childrenOf(message, ASSERTION, 'NameID');
   const nameId = name === undefined ? '' : (textOf(name)?.trim() ?? '');
   if (name === undefined || second !== undefined || nameId === '') refuse('NameID');
@@ -146,16 +148,24 @@ function judgeRequest(message: Element, setup: LogoutSetup, now: Date): LogoutRe
   const sessionIndexes = childrenOf(message, PROTOCOL, 'SessionIndex').map(
     (index) => textOf(index)?.trim() ?? refuse('SessionIndex'),
   );
-  return { id, nameId, nameIdFormat: name.getAttribute('Format'), sessionIndexes };
+  return {
+    id,
+    nameId,
+    nameIdFormat: name.getAttribute('Format'),
+    sessionIndexes,
+    meansBefore: new Date(issuedMs + CLOCK_SKEW_MS),
+  };
 }
 
-function judgeAge(message: Element, now: Date): void {
+/** Returns when it was issued. */
+function judgeAge(message: Element, now: Date): number {
   const issued = Date.parse(message.getAttribute('IssueInstant') ?? '');
   const end = Date.parse(message.getAttribute('NotOnOrAfter') ?? '9999-12-31T00:00:00Z');
   const ageMs = now.getTime() - issued;
   // What is no time is neither younger nor older than anything.
   const isGood = ageMs < AGE_MAX_MS + CLOCK_SKEW_MS && ageMs > -CLOCK_SKEW_MS;
   if (!isGood || !(now.getTime() - CLOCK_SKEW_MS < end)) refuse('time');
+  return issued;
 }
 
 /** The address at the provider that takes our answer; null where it takes none in an address. */

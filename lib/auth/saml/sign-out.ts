@@ -17,6 +17,9 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { methodOf } from '../identity/method.ts';
+import type { LogoutRequest } from './logout.ts';
+
+const ATTRIBUTES = ['id', 'user_id', 'inserted_at'];
 
 /** How a provider knows a session that begins. */
 export function sessionAtProvider(
@@ -29,11 +32,14 @@ export function sessionAtProvider(
   };
 }
 
+/** Which sessions of an account a provider names. */
+type Named = Pick<LogoutRequest, 'sessionIndexes' | 'meansBefore'>;
+
 /** Ends the sessions that a provider names; no index names all of the account. */
 export async function endSessionsAtProvider(
   database: Database,
   account: ProviderAccount,
-  sessionIndexes: readonly string[],
+  { sessionIndexes, meansBefore }: Named,
   origin: Origin,
 ): Promise<void> {
   await writeTransaction(database, async (transaction) => {
@@ -42,10 +48,11 @@ export async function endSessionsAtProvider(
       ...(await knownSessions(database, account, sessionIndexes, transaction)),
       ...(await olderSessions(database, account, transaction)),
     ];
-    if (found.length === 0) return;
-    const where = { id: found.map(({ id }) => id) };
+    const meant = found.filter((session) => session.inserted_at <= meansBefore);
+    if (meant.length === 0) return;
+    const where = { id: meant.map(({ id }) => id) };
     await database.models.Session.destroy({ where, transaction });
-    for (const recordId of new Set(found.map(({ user_id }) => user_id)))
+    for (const recordId of new Set(meant.map(({ user_id }) => user_id)))
       noteAction(transaction, { action: 'sign out', kind: 'user', recordId });
   });
 }
@@ -60,7 +67,7 @@ function knownSessions(
   // A session whose index the provider never told may be any of them.
   const named = { [Op.or]: [{ [Op.in]: sessionIndexes.map(hashOf) }, null] };
   const where = sessionIndexes.length === 0 ? ofAccount : { ...ofAccount, provider_session: named };
-  return sessions.findAll({ attributes: ['id', 'user_id'], where, transaction });
+  return sessions.findAll({ attributes: ATTRIBUTES, where, transaction });
 }
 
 /** Those that began before sessions kept the account: all that the person began this way. */
@@ -77,7 +84,7 @@ async function olderSessions(
   if (bound === null) return [];
   const method = methodOf('saml', account.provider_id);
   const where = { user_id: bound.user_id, method, account_key: null };
-  return sessions.findAll({ attributes: ['id', 'user_id'], where, transaction });
+  return sessions.findAll({ attributes: ATTRIBUTES, where, transaction });
 }
 
 function hashOf(sessionIndex: string): string {

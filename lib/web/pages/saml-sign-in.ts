@@ -181,7 +181,7 @@ class SamlPages {
       ? await verifier.verify('postedLogout', setup, fieldOf('SAMLRequest'), new Date())
       : await verifier.verify('addressedLogout', setup, query, new Date());
     const account = accountOf(provider.id, setup.metadata.entityId, asked);
-    await endSessionsAtProvider(database, account, asked.sessionIndexes, originOf(request));
+    await endSessionsAtProvider(database, account, asked, originOf(request));
     const address = await logoutAnswer(setup, asked, fieldOf('RelayState'), `_${newSecret()}`);
     // Providers ask in frames, where a page of ours is not shown; a redirect is followed there.
     return address === null ? this.#web.pages.redirect(h, '/') : h.redirect(address).code(303);

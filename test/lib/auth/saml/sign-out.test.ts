@@ -39,7 +39,13 @@ for (const kind of databaseKinds())
     const others = await begin(sessionAtProvider(other, 's1'));
     const older = await begin(NOBODY);
     const local = await begin(NOBODY, 'email');
-    const end = (indexes: string[]) => endSessionsAtProvider(database, account, indexes, GATEWAY);
+    const end = (sessionIndexes: string[], secondsFromNow = 60) => {
+      const meansBefore = new Date(Date.now() + secondsFromNow * 1_000);
+      return endSessionsAtProvider(database, account, { sessionIndexes, meansBefore }, GATEWAY);
+    };
+    const all = await left();
+    await end([], -60);
+    t.deepEqual(await left(), all, 'they began after it');
     await end(['s3']);
     t.deepEqual(
       await left(),

@@ -1,7 +1,6 @@
 // Signing in through SAML, page by page: with a provider that others wrote, over real HTTP, and with
 // one that lies.
 
-import { createSign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { parseXml } from '../../../../lib/auth/saml/xml.ts';
@@ -12,18 +11,16 @@ import {
   base64,
   BOTH,
   denial,
-  ENTITY_ID,
   goodWords,
-  idpKey,
   idpMetadata,
   requestIn,
   type Said,
-  sign,
 } from '../../../support/bad-saml-provider.ts';
 import { databaseKinds, type TestDatabaseKind } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { formIn } from '../../../support/openid-provider.ts';
 import { samlEntry } from '../../../support/providers.ts';
+import { addressedLogout, logoutXml, postedLogout } from '../../../support/saml-logout.ts';
 import { openSamlProvider } from '../../../support/saml-provider.ts';
 import { openServer, type TestServer } from '../../../support/server.ts';
 import { addPerson, personOf, type Shown, Visitor } from '../../../support/visitor.ts';
@@ -34,7 +31,6 @@ const HOME = 'http://127.0.0.1:13000/';
 const CONSUME = '/auth/saml/sp/consume/saml-idp';
 const BEGIN = '/auth/saml/auth/signin/saml-idp';
 const EMAIL = 'person@example.com';
-const EMAIL_FORMAT = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 
 async function configure(
   t: ExecutionContext,
@@ -293,7 +289,7 @@ test('a provider that signs a person out ends their sessions of it, and no other
     seen_at: new Date(),
   });
   const path = '/auth/saml/sp/logout/saml-idp';
-  const query = addressedLogout(`${HOME.slice(0, -1)}${path}`, EMAIL);
+  const query = addressedLogout({ destination: `${HOME.slice(0, -1)}${path}`, name: EMAIL });
   t.is((await new Visitor(server).get(`${path}?${query}&RelayState=x`)).status, 403);
   t.is((await visitor.get('/user_account')).status, 200, 'still there');
   const done = await new Visitor(server).get(`${path}?${query}`);
@@ -320,7 +316,7 @@ test('a name that changes each time is signed out too, that session alone', asyn
   const open = async () =>
     Promise.all(browsers.map(async (one) => (await one.get('/user_account')).status));
   const send = async (index: string) => {
-    const query = addressedLogout(destination, '_transient0', TRANSIENT, index);
+    const query = addressedLogout({ destination, name: '_transient0', format: TRANSIENT, index });
     return (await new Visitor(server).get(`${LOGOUT}?${query}`)).status;
   };
   t.is(await send('another'), 303);
@@ -332,11 +328,13 @@ test('a name that changes each time is signed out too, that session alone', asyn
 test('a request to sign out is answered by a redirect, in a form too: it may stand in a frame', async (t) => {
   const server = await withProvider(t, 'sqlite', { metadata: idpMetadata(signOnService() + SLO) });
   const destination = `${HOME.slice(0, -1)}${LOGOUT}`;
-  const done = await new Visitor(server).get(`${LOGOUT}?${addressedLogout(destination, EMAIL)}`);
+  const done = await new Visitor(server).get(
+    `${LOGOUT}?${addressedLogout({ destination, name: EMAIL })}`,
+  );
   t.is(done.status, 303);
   t.regex(done.location ?? '', /^https:\/\/idp\.example\/slo\?SAMLResponse=/);
-  const xml = signed(logoutXml(destination, EMAIL));
-  const posted = await postFromElsewhere(server, LOGOUT, { SAMLRequest: base64(xml) });
+  const SAMLRequest = postedLogout({ destination, name: EMAIL });
+  const posted = await postFromElsewhere(server, LOGOUT, { SAMLRequest });
   t.is(posted.status, 303);
   t.regex(posted.location ?? '', /^https:\/\/idp\.example\/slo\?SAMLResponse=/);
 });
@@ -345,7 +343,7 @@ test('a request that nobody signed ends the session of this browser at most', as
   const server = await withProvider(t);
   const [asked, other] = [new Visitor(server), new Visitor(server)];
   for (const one of [asked, other]) await signIn(server, one);
-  const xml = logoutXml(`${HOME.slice(0, -1)}${LOGOUT}`, EMAIL);
+  const xml = logoutXml({ destination: `${HOME.slice(0, -1)}${LOGOUT}`, name: EMAIL });
   const fields = { SAMLRequest: deflateRawSync(xml).toString('base64') };
   const query = new URLSearchParams(fields).toString();
   const page = await asked.get(`${LOGOUT}?${query}`);
@@ -372,7 +370,7 @@ test('a form that nobody signed ends the session of this browser too, though no 
   const server = await withProvider(t);
   const asked = new Visitor(server);
   await signIn(server, asked);
-  const xml = logoutXml(`${HOME.slice(0, -1)}${LOGOUT}`, EMAIL);
+  const xml = logoutXml({ destination: `${HOME.slice(0, -1)}${LOGOUT}`, name: EMAIL });
   const posted = await postFromElsewhere(server, LOGOUT, { SAMLRequest: base64(xml) });
   t.is(posted.status, 303);
   t.regex(JSON.stringify(server.log), /the request is not signed/);
@@ -382,21 +380,3 @@ test('a form that nobody signed ends the session of this browser too, though no 
   t.regex(page.text, /must be signed/);
   t.is((await asked.get('/user_account')).status, 302);
 });
-
-function logoutXml(destination: string, name: string, format = EMAIL_FORMAT, index = 's1'): string {
-  return `<p:LogoutRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion" ID="_l1" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${destination}"><a:Issuer>${ENTITY_ID}</a:Issuer><a:NameID Format="${format}">${name}</a:NameID><p:SessionIndex>${index}</p:SessionIndex></p:LogoutRequest>`;
-}
-
-function addressedLogout(destination: string, name: string, format?: string, index?: string) {
-  const xml = logoutXml(destination, name, format, index);
-  const fields = new URLSearchParams({
-    SAMLRequest: deflateRawSync(xml).toString('base64'),
-    SigAlg: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
-  }).toString();
-  const signature = createSign('sha256').update(fields).sign(idpKey.privateKey, 'base64');
-  return `${fields}&Signature=${encodeURIComponent(signature)}`;
-}
-
-function signed(xml: string): string {
-  return sign(xml, 'LogoutRequest', BOTH);
-}
