@@ -88,18 +88,22 @@ export async function appendAuditEntries(
   drafts: readonly AuditDraft[],
   transaction: Transaction,
 ): Promise<void> {
+  const inserts: Promise<unknown>[] = [];
   for (let start = 0; start < drafts.length; start += ENTRIES_PER_STATEMENT) {
     const rows = drafts
       .slice(start, start + ENTRIES_PER_STATEMENT)
       .map((draft) => valuesOf(database, draft));
-    if (database.kind === 'sqlite') await insertOnSqlite(database, rows, transaction);
-    else
-      await database.sequelize.query(`INSERT INTO audit_entries (${COLUMNS}) VALUES :rows`, {
-        replacements: { rows },
-        type: QueryTypes.INSERT,
-        transaction,
-      });
+    inserts.push(
+      database.kind === 'sqlite'
+        ? insertOnSqlite(database, rows, transaction)
+        : database.sequelize.query(`INSERT INTO audit_entries (${COLUMNS}) VALUES :rows`, {
+            replacements: { rows },
+            type: QueryTypes.INSERT,
+            transaction,
+          }),
+    );
   }
+  await Promise.all(inserts);
 }
 
 /** What to read of the trail. */

@@ -12,6 +12,7 @@ import {
 } from './storage/mysql.ts';
 import { GATEWAY, type Origin } from './storage/origin.ts';
 import { keepValuesOutOfErrors } from './storage/secrecy.ts';
+import { useMysqlQueries } from './storage/mysql-query.ts';
 import { prepareFile, prepareMemoryFile, useSqliteConnections } from './storage/sqlite.ts';
 import { orderStatements } from './storage/statement-order.ts';
 import { refuseUntrackedWrites } from './storage/tracking.ts';
@@ -87,6 +88,7 @@ function openSqlite(path: string, options: DatabaseOptions, keyring: Keyring): D
     ...shared,
   });
   useSqliteConnections(sequelize, file.path, options.poolSize ?? POOL_SIZE);
+  orderStatements(sequelize);
   return assemble({ kind: 'sqlite', sequelize, options, keyring, discard: file.discard });
 }
 
@@ -99,6 +101,7 @@ function openMysql(server: Server, options: DatabaseOptions, keyring: Keyring): 
     pool: { max: options.poolSize ?? POOL_SIZE, acquire: ACQUIRE_TIMEOUT_MS, idle: IDLE_MS },
     ...shared,
   });
+  useMysqlQueries(sequelize);
   const collation = useMysqlSessions(sequelize, options.silenceMs ?? SILENCE_MS);
   return assemble({ kind: 'mysql', sequelize, options, keyring, collation });
 }
@@ -119,7 +122,6 @@ function assemble(parts: {
   discard?: () => void;
 }): Database {
   const { kind, sequelize, options, keyring } = parts;
-  orderStatements(sequelize);
   keepValuesOutOfErrors(sequelize);
   refuseUntrackedWrites(sequelize);
   endTransactionsQuietly(sequelize, options.log ?? null);

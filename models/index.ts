@@ -83,6 +83,7 @@ export {
   readTouchingRules,
   readUserIds,
   type RivalDevice,
+  type Rivals,
 } from './rivals.ts';
 export { type ChangesSince, currentRevision, pruneChanges, readChanges } from './revision.ts';
 export {

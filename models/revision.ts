@@ -5,7 +5,7 @@
 
 import { QueryTypes, type Transaction } from 'sequelize';
 import type { Database } from './storage/database.ts';
-import { rerunOnConflict } from './storage/rerun.ts';
+import { driverError, rerunOnConflict } from './storage/rerun.ts';
 import { plainSelect } from './storage/select.ts';
 import type { Change, Revision } from './storage/tracking.ts';
 
@@ -15,6 +15,9 @@ const CHANGES_READ_MAX = 20_000;
 const PRUNE_STEP = 500;
 /** Change rows in one statement on MySQL. */
 const ROWS_PER_INSERT = 1000;
+/** The number itself; null, which no change may have, where its row is missing. */
+const NUMBER = '(SELECT number FROM revisions WHERE id = 1)';
+const MISSING = 'The revision row is missing; run the migrations';
 
 /** What happened since a revision: the rows to look at, or a request to read everything. */
 export type ChangesSince =
@@ -126,25 +129,34 @@ async function appendOnMysql(
   transaction: Transaction,
 ): Promise<Revision> {
   // LAST_INSERT_ID(value) hands the value back with the answer: one round trip, no SELECT.
-  const [, header] = await database.sequelize.query(
+  const moved = database.sequelize.query(
     'UPDATE revisions SET number = LAST_INSERT_ID(number + 1) WHERE id = 1',
     { transaction },
   );
-  const { insertId, affectedRows } = header as { insertId: Revision; affectedRows: number };
-  if (affectedRows !== 1) missingRow();
-  const rows = changes.map(({ table, id }) => [insertId, table, id]);
-  for (let start = 0; start < rows.length; start += ROWS_PER_INSERT)
-    await database.sequelize.query(
-      'INSERT INTO changes (revision, table_name, row_id) VALUES :rows',
-      {
-        replacements: { rows: rows.slice(start, start + ROWS_PER_INSERT) },
-        type: QueryTypes.INSERT,
-        transaction,
-      },
+  const inserts: Promise<unknown>[] = [];
+  for (let start = 0; start < changes.length; start += ROWS_PER_INSERT) {
+    const rows = changes.slice(start, start + ROWS_PER_INSERT);
+    inserts.push(
+      database.sequelize.query(
+        `INSERT INTO changes (revision, table_name, row_id)
+         VALUES ${rows.map(() => `(${NUMBER}, ?, ?)`).join(', ')}`,
+        {
+          replacements: rows.flatMap(({ table, id }) => [table, id]),
+          type: QueryTypes.INSERT,
+          transaction,
+        },
+      ),
     );
-  return insertId;
+  }
+  const [[, header]] = await Promise.all([moved, ...inserts]);
+  return (header as { insertId: Revision }).insertId;
+}
+
+/** The error of an end of a transaction, in words where the row of the number is not there. */
+export function withoutRevision(error: unknown): unknown {
+  return driverError(error).code === 'ER_BAD_NULL_ERROR' ? new Error(MISSING) : error;
 }
 
 function missingRow(): never {
-  throw new Error('The revision row is missing; run the migrations');
+  throw new Error(MISSING);
 }

@@ -24,24 +24,47 @@ export interface RivalWish {
   readonly ipv6_key: readonly string[];
 }
 
+/** What stands around devices that are to be made. */
+export interface Rivals {
+  readonly devices: RivalDevice[];
+  /** Those of the owners who exist. */
+  readonly owners: ReadonlySet<string>;
+}
+
 const RIVAL_COLUMNS = ['user_id', 'public_key', 'ipv4_key', 'ipv6_key'] as const;
 
-/** Reads the devices of owners, and those that have one of the keys or addresses. */
+/** Reads the owners with their devices, and those that have one of the keys or addresses. */
 export async function readRivalDevices(
   database: Database,
   wish: RivalWish,
   transaction: Transaction,
-): Promise<RivalDevice[]> {
+): Promise<Rivals> {
   const binds = new Binds();
   const conditions = RIVAL_COLUMNS.filter((column) => wish[column].length > 0).map(
     (column) => `${column} IN (${binds.list(wish[column])})`,
   );
-  if (conditions.length === 0) return [];
-  return database.sequelize.query<RivalDevice>(
+  if (conditions.length === 0) return { devices: [], owners: new Set() };
+  const owners =
+    wish.user_id.length === 0
+      ? ''
+      : `UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL FROM users
+         WHERE id IN (${binds.list(wish.user_id)})`;
+  // One statement, because each may be a trip to a server far away.
+  const rows = await database.sequelize.query<RivalDevice | OwnerRow>(
     `SELECT id, user_id, name, public_key, ipv4_key, ipv6_key FROM devices
-     WHERE ${conditions.join(' OR ')}`,
+     WHERE ${conditions.join(' OR ')} ${owners}`,
     { ...plainSelect(transaction), bind: binds.values },
   );
+  return {
+    devices: rows.filter((row) => row.id !== null),
+    owners: new Set(rows.filter(({ id }) => id === null).map((row) => row.user_id)),
+  };
+}
+
+/** An owner, among rows of devices. */
+interface OwnerRow {
+  readonly id: null;
+  readonly user_id: string;
 }
 
 /** Tells which of these users exist; locks them against other writers where asked. */

@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Transaction, UniqueConstraintError } from 'sequelize';
 import { appendAuditEntries } from './audit-entry.ts';
-import { appendChanges, currentRevision } from './revision.ts';
+import { appendChanges, currentRevision, withoutRevision } from './revision.ts';
 import { gatherAudit } from './storage/auditing.ts';
 import type { Database } from './storage/database.ts';
 import { isDiskFault, isFull, rerunOnConflict, TransactionLostError } from './storage/rerun.ts';
@@ -76,7 +76,18 @@ export async function readTransaction<T>(
     database.kind === 'sqlite'
       ? { readOnly: true, type: Transaction.TYPES.DEFERRED }
       : { readOnly: true, isolationLevel: Transaction.ISOLATION_LEVELS.REPEATABLE_READ };
-  return database.sequelize.transaction(options, fn);
+  if (database.kind === 'sqlite') return database.sequelize.transaction(options, fn);
+  const transaction = await database.sequelize.transaction(options);
+  let result: T;
+  try {
+    result = await fn(transaction);
+  } catch (error) {
+    if (!isLost(transaction)) await transaction.rollback();
+    throw error;
+  }
+  // All is read, so nobody waits for the end, another round trip. That it fails is logged.
+  transaction.commit().catch(() => undefined);
+  return result;
 }
 
 /**
@@ -89,14 +100,17 @@ export async function lockScopes(
   scopes: Scopes,
 ): Promise<void> {
   if (database.kind === 'sqlite') return;
-  const lock = (sql: string, replacements: Record<string, string> = {}): Promise<unknown> =>
-    database.sequelize.query(`${sql} FOR UPDATE`, { ...plainSelect(transaction), replacements });
-  if (scopes.configuration === true)
-    await lock("SELECT name FROM scopes WHERE name = 'configuration'");
-  if (scopes.userId !== undefined)
-    await lock('SELECT id FROM users WHERE id = :userId', { userId: scopes.userId });
-  if (scopes.addressPool === true)
-    await lock("SELECT name FROM scopes WHERE name = 'address_pool'");
+  const { configuration, userId, addressPool } = scopes;
+  const lock = (sql: string): Promise<unknown> =>
+    database.sequelize.query(`${sql} FOR UPDATE`, {
+      ...plainSelect(transaction),
+      replacements: { userId },
+    });
+  await Promise.all([
+    configuration === true && lock("SELECT name FROM scopes WHERE name = 'configuration'"),
+    userId !== undefined && lock('SELECT id FROM users WHERE id = :userId'),
+    addressPool === true && lock("SELECT name FROM scopes WHERE name = 'address_pool'"),
+  ]);
 }
 
 /**
@@ -135,13 +149,26 @@ async function writeOnce<T>(
     collector.sealed = true;
     const changes = [...collector.changes.values()];
     const changed = changes.length > 0;
-    // Before the revision, whose row is locked briefly.
-    await appendAuditEntries(database, audit, transaction);
-    const revision = changed
-      ? await appendChanges(database, changes, transaction)
-      : await currentRevision(database, transaction);
+    const [, revision] = await Promise.all([
+      // Before the revision, whose row is locked briefly.
+      appendAuditEntries(database, audit, transaction),
+      changed
+        ? appendChanges(database, changes, transaction)
+        : currentRevision(database, transaction),
+      commitTogether(database, transaction),
+    ]).catch((error: unknown) => {
+      throw withoutRevision(error);
+    });
     return { result, revision, changed };
   });
+}
+
+/**
+ * On MySQL the commit goes with what was asked for just before, and is not reached if that fails.
+ * Sequelize, which commits at the end of its function, then finds nothing to do.
+ */
+async function commitTogether(database: Database, transaction: Transaction): Promise<void> {
+  if (database.kind === 'mysql') await database.sequelize.query('COMMIT', { transaction });
 }
 
 /** True when a deadlock or a full disk ended the transaction, whatever `fn` made of the error. */

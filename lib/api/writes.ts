@@ -1,7 +1,8 @@
 // Writes of the API. Those that arrive while another one runs would only wait for it (SQLite has
 // one writer; MySQL's meet on the same locks), so they wait together and share one transaction: one
 // begin, one set of locks, one revision, one commit to the disk. Whoever may not write any more is
-// refused first (lib/auth/actors.ts). Each work judges before it writes, so a refused one leaves
+// refused (lib/auth/actors.ts); it is asked with the locks and with what the first works judge by,
+// because a database may be far away. Each work judges before it writes, so a refused one leaves
 // nothing behind and harms no other; if a write fails, everything is rolled back and each work runs
 // again alone. Nobody hears anything before the commit.
 
@@ -146,13 +147,22 @@ export class Writes {
     const { result: outcomes, revision } = await writeTransaction(
       this.#database,
       async (transaction) => {
-        await lockScopes(this.#database, transaction, scopesOf(together));
-        const found = await this.#refuseRevoked(together, transaction);
+        const [first = []] = Map.groupBy(together, (one) => one.work).values();
+        const [, found, foreseen] = await Promise.all([
+          lockScopes(this.#database, transaction, scopesOf(together)),
+          this.#refuseRevoked(together, transaction),
+          judge(first, transaction),
+        ]);
         const admitted = together.filter((one) => !found.has(one));
-        for (const [work, waiting] of Map.groupBy(admitted, (one) => one.work))
-          while (waiting.length > 0)
-            for (const outcome of await outcomesOf(work, waiting, transaction))
+        // Judged beside somebody who is refused, they are judged again without.
+        let judged = found.size === 0 ? foreseen : null;
+        for (const waiting of Map.groupBy(admitted, (one) => one.work).values())
+          while (waiting.length > 0) {
+            judged ??= await judge(waiting, transaction);
+            for (const outcome of await write(waiting, judged, transaction))
               found.set(waiting.shift() as Waiting, outcome);
+            judged = null;
+          }
         return found;
       },
     );
@@ -253,22 +263,28 @@ function alone<Plan, Result>(work: Work<Plan, Result>): JointWork<null, Plan, Re
   };
 }
 
-/** Does the first of the works that wait, as many as are judged at once. */
-async function outcomesOf(
-  work: JointWork<unknown, unknown, unknown>,
+/** What is judged of works of one kind: a plan or a refusal for each of the first of them. */
+type Judged = readonly unknown[];
+
+async function judge(waiting: readonly Waiting[], transaction: Transaction): Promise<Judged> {
+  const inputs = waiting.map(({ input }) => input);
+  const judged = (await waiting[0]?.work.judge(transaction, inputs)) ?? [];
+  if (judged.length === 0) throw new Error('a work was not judged');
+  return judged;
+}
+
+/** Writes the first of the works that wait, as many as were judged at once. */
+async function write(
   waiting: readonly Waiting[],
+  judged: Judged,
   transaction: Transaction,
 ): Promise<Outcome[]> {
-  const judged = await work.judge(
-    transaction,
-    waiting.map(({ input }) => input),
-  );
-  if (judged.length === 0) throw new Error('a work was not judged');
   const isPlan = (plan: unknown): boolean => !(plan instanceof ApiError);
   const plans = judged.filter(isPlan);
   const admitted = waiting.slice(0, judged.length).filter((_, i) => isPlan(judged[i]));
   actAs(transaction, ...admitted.map(({ origin }) => origin));
-  const results = (plans.length === 0 ? [] : await work.write(transaction, plans)).values();
+  const written = plans.length === 0 ? [] : await waiting[0]?.work.write(transaction, plans);
+  const results = (written ?? []).values();
   return judged.map((plan) =>
     plan instanceof ApiError ? { refusal: plan } : { result: results.next().value },
   );

@@ -39,8 +39,10 @@ export async function judgeActors(
   actors: readonly (LetIn | null)[],
   transaction: Transaction,
 ): Promise<(ApiError | null)[]> {
-  const tokens = await lockTokens(database, idsOf(actors, 'tokenId'), transaction);
-  const sessions = await lockSessions(database, idsOf(actors, 'sessionId'), transaction);
+  const [tokens, sessions] = await Promise.all([
+    lockTokens(database, idsOf(actors, 'tokenId'), transaction),
+    lockSessions(database, idsOf(actors, 'sessionId'), transaction),
+  ]);
   const nowMs = Date.now();
   const rights = new Map<string | null, { role: Role; isGood: boolean }>();
   for (const { id, expires_at: end, user } of tokens)

@@ -21,11 +21,11 @@ const SQL_MODE = [
   'NO_ENGINE_SUBSTITUTION',
 ].join(',');
 
-/** Options of mysql2: utf8mb4 on the wire, bounded waiting, no statements in one string. */
+/** Options of mysql2: utf8mb4 on the wire, bounded waiting, and what mysql-query.ts needs. */
 export const mysqlDialectOptions = {
   charset: 'utf8mb4',
   connectTimeout: 10_000,
-  multipleStatements: false,
+  multipleStatements: true,
 };
 
 /** TLS to a server; all texts are PEM. */
@@ -78,9 +78,9 @@ export function useMysqlSessions(sequelize: Sequelize, silenceMs: number): () =>
     await run(
       connection,
       `SET NAMES utf8mb4 COLLATE ${collation}, SESSION sql_mode = '${SQL_MODE}', ` +
-        `SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
+        `SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}; ` +
+        'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
     );
-    await run(connection, 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
   });
   return () => collation;
 }

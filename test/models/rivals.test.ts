@@ -29,10 +29,10 @@ for (const kind of databaseKinds()) {
     const third = await addDevice(database, bob, { ipv4: '10.0.0.3' });
     await addDevice(database, eve, { ipv4: '10.0.0.4' });
     const find = async (wish: Partial<typeof nothing>): Promise<string[]> => {
-      const rows = await write(database, (transaction) =>
+      const { devices } = await write(database, (transaction) =>
         readRivalDevices(database, { ...nothing, ...wish } as never, transaction),
       );
-      return rows.map(({ id }) => id).toSorted();
+      return devices.map(({ id }) => id).toSorted();
     };
     const keys = [first, second, third].map(({ ipv4_key }) => String(ipv4_key));
     const cases: [wish: object, found: string[]][] = [
@@ -46,6 +46,12 @@ for (const kind of databaseKinds()) {
     ];
     for (const [wish, found] of cases)
       t.deepEqual(await find(wish), found.toSorted(), JSON.stringify(wish));
+    const none = await addUser(database);
+    const { owners } = await write(database, (transaction) => {
+      const wish = { ...nothing, user_id: [ann.id, none.id, newId()] };
+      return readRivalDevices(database, wish, transaction);
+    });
+    t.deepEqual(owners, new Set([ann.id, none.id]), 'who exists, with devices or without');
   });
 
   test(`${kind}: those of the users are told who exist`, async (t) => {

@@ -9,8 +9,8 @@ import {
   type Device,
   parseAddress,
   readRivalDevices,
-  readUserIds,
   type RivalDevice,
+  type Rivals,
   type Transaction,
 } from '../../../models/index.ts';
 import { AddressPool } from '../../devices/addresses.ts';
@@ -121,9 +121,11 @@ export class DeviceJudge {
     transaction: Transaction,
   ): Promise<Judgement[]> {
     const wishes = inputs.map((input) => this.#wishOf(input));
-    const rivals = await this.#readRivals(wishes, transaction);
-    const owners = await this.#readOwners(wishes, rivals, transaction);
-    let total = await this.#countDevices(transaction);
+    const [{ devices: rivals, owners }, counted] = await Promise.all([
+      this.#readRivals(wishes, transaction),
+      this.#countDevices(transaction),
+    ]);
+    let total = counted;
     const judgements: Judgement[] = [];
     for (const wish of wishes) {
       const searched = wish.chosen.filter((field) => this.#needsSearch(field, rivals));
@@ -154,10 +156,10 @@ export class DeviceJudge {
         addFault(faults, field, messages.blank);
     const owner = values.name === undefined ? undefined : present.user_id;
     const wish = { values, faults, owner, keys, chosen: [] };
-    const found = await this.#readRivals([wish], transaction);
+    const { devices } = await this.#readRivals([wish], transaction);
     this.#judgeTaken(
       wish,
-      found.filter(({ id }) => id !== present.id),
+      devices.filter(({ id }) => id !== present.id),
     );
     return faults;
   }
@@ -207,8 +209,8 @@ export class DeviceJudge {
       : countAllDevices(database, transaction);
   }
 
-  /** Reads the devices of the owners, and those that have a key or an address in question. */
-  #readRivals(wishes: readonly Wish[], transaction: Transaction): Promise<RivalDevice[]> {
+  /** Reads the owners with their devices, and those that have a key or an address in question. */
+  #readRivals(wishes: readonly Wish[], transaction: Transaction): Promise<Rivals> {
     const keysOf = (field: Family): string[] => {
       const chosen = wishes.filter((wish) => wish.chosen.includes(field)).length;
       const sent = wishes.map(({ keys }) => keys[field]).filter(isGiven);
@@ -224,19 +226,6 @@ export class DeviceJudge {
       },
       transaction,
     );
-  }
-
-  /** Those of the owners who exist; whoever has a device does. */
-  async #readOwners(
-    wishes: readonly Wish[],
-    rivals: readonly RivalDevice[],
-    transaction: Transaction,
-  ): Promise<ReadonlySet<string>> {
-    const known = new Set(rivals.map(({ user_id }) => user_id));
-    const others = wishes.map(({ owner }) => owner).filter(isGiven);
-    const unknown = others.filter((id) => !known.has(id));
-    const found = await readUserIds(this.#services.database, unknown, { transaction });
-    return new Set([...known, ...found]);
   }
 
   /** True where the next address of the round is taken, or not known. */
