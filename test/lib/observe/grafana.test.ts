@@ -177,3 +177,15 @@ test.serial('every expression asks for metrics that a gateway shows', async (t) 
     t.true(families.has(name), name);
   }
 });
+
+test.serial('every series of the gateway’s own has its panel', async (t) => {
+  const own = [...(await scrape(t)).keys()].filter((name) => name.startsWith('wg_gateway_'));
+  const named = new Set(expressionsOf(dashboard).flatMap((one) => namedBy(one).metrics));
+  const isShown = (name: string): boolean =>
+    ['', '_bucket', '_sum', '_count'].some((ending) => named.has(name + ending));
+  t.true(own.length > 20);
+  t.deepEqual(
+    own.filter((name) => !isShown(name)),
+    [],
+  );
+});
