@@ -121,7 +121,11 @@ export class Pipeline {
     this.#receiver = new Receiver(this.#tunnel, this.#sender);
     this.#filter = new Filter(options.defaultAction);
     this.#sampling = new Sampling(this.#tunnel, this.#filter);
-    const flows = new FlowTable({ random, capacity: options.flows ?? MAX_FLOWS });
+    const flows = new FlowTable({
+      random,
+      capacity: options.flows ?? MAX_FLOWS,
+      count: (reason) => this.drop(reason),
+    });
     this.#tracker = new Tracker(this.#filter, random, flows);
     this.#unfinished = new UnfinishedDatagrams(random, MAX_PEERS);
     this.#sanity = new Sanity(options, this.#tunnel.allowedIps);

@@ -54,6 +54,10 @@ const names = [
   'inner_fragment_malformed',
   'inner_fragments_share',
   'inner_fragments_full',
+  // No packet is refused, but a conversation is forgotten before its end: one of a device that has
+  // as many as it may, and one of all.
+  'flows_share',
+  'flows_full',
   'hop_limit_exceeded',
   'packet_too_big',
   'rule_drop',

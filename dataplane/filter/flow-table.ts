@@ -5,6 +5,7 @@
 
 import { FLOWS_SWEPT_PER_FLOW, MAX_FLOWS, MAX_FLOWS_PER_PEER, MAX_PEERS } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
+import { reasons } from '../reasons.ts';
 import { beginsAnywhere, type InnerPacket, WHOLE } from '../wire/ip.ts';
 import { Chains } from './chains.ts';
 
@@ -58,12 +59,15 @@ export interface FlowTableOptions {
   readonly random: Random;
   readonly capacity?: number;
   readonly quota?: number;
+  /** Is told why a flow was forgotten before its end. */
+  readonly count?: (reason: number) => void;
 }
 
 /** All flows. A flow is a number from 1 on; `find` returns twice that, plus 1 for the reply way. */
 export class FlowTable {
   readonly #capacity: number;
   readonly #quota: number;
+  readonly #count: (reason: number) => void;
   readonly #words: Int32Array;
   readonly #deadlines: Float64Array;
   /** In an array, because a number in a field, or handed on, may be allocated anew. */
@@ -90,6 +94,7 @@ export class FlowTable {
   constructor(options: FlowTableOptions) {
     this.#capacity = options.capacity ?? MAX_FLOWS;
     this.#quota = options.quota ?? MAX_FLOWS_PER_PEER;
+    this.#count = options.count ?? (() => undefined);
     this.#words = new Int32Array((this.#capacity + 1) * FLOW_WORDS);
     this.#deadlines = new Float64Array(this.#capacity + 1);
     // Written, so that its pages are there: else each new flow would fault in one at random, and
@@ -275,7 +280,7 @@ export class FlowTable {
     target: number,
   ): number {
     const payer = opener === TUN_OWNER ? target : opener;
-    if (this.#counts[payer]! >= this.#quota) this.#evictOf(payer);
+    if (this.#counts[payer]! >= this.#quota) this.#evictOf(payer, reasons.flows_share);
     else if (this.#live === this.#capacity) this.#evictFor(payer);
     const flow = this.#take();
     const words = this.#words;
@@ -379,21 +384,23 @@ export class FlowTable {
   // ---- making room ----
 
   /** The owner's oldest unreplied flow goes, or else one of its oldest. */
-  #evictOf(owner: number): void {
+  #evictOf(owner: number, reason: number): void {
     const unreplied = this.#byOwner.oldest(2 * owner + UNREPLIED_LIST);
-    this.#evict(unreplied === 0 ? oneOf(this.#byOwner, 2 * owner + REPLIED_LIST, this) : unreplied);
+    const list = 2 * owner + REPLIED_LIST;
+    this.#evict(unreplied === 0 ? oneOf(this.#byOwner, list, this) : unreplied, reason);
   }
 
   /** Anyone's oldest unreplied flow goes; failing that, the owner pays, if it has any. */
   #evictFor(owner: number): void {
     const unreplied = this.#common.oldest(UNREPLIED_LIST);
-    if (unreplied !== 0) this.#evict(unreplied);
-    else if (this.#counts[owner]! > 0) this.#evictOf(owner);
-    else this.#evict(oneOf(this.#common, REPLIED_LIST, this));
+    if (unreplied !== 0) this.#evict(unreplied, reasons.flows_full);
+    else if (this.#counts[owner]! > 0) this.#evictOf(owner, reasons.flows_full);
+    else this.#evict(oneOf(this.#common, REPLIED_LIST, this), reasons.flows_full);
   }
 
   /** Removes a flow before its time; whose it was, or may have been, is in doubt for the rest. */
-  #evict(flow: number): void {
+  #evict(flow: number, reason: number): void {
+    if (!this.#hasEnded(flow)) this.#count(reason);
     const words = this.#words;
     const at = flow * FLOW_WORDS;
     if (beginsAnywhere(words[at + KIND]! & 0xff)) {

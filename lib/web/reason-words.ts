@@ -51,6 +51,10 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   inner_fragments_share:
     'A device had more packets in parts under way than its share of the host’s memory.',
   inner_fragments_full: 'More packets in parts were under way than the gateway can watch.',
+  flows_share:
+    'A device had as many connections as one device may, so the gateway forgot an old one; nothing was dropped.',
+  flows_full:
+    'All devices together had as many connections as the gateway remembers, so it forgot an old one; nothing was dropped.',
   hop_limit_exceeded: 'A packet had passed as many routers as it may.',
   packet_too_big: 'A packet was larger than the tunnel takes; its sender was told the right size.',
   rule_drop: 'A rule drops it.',

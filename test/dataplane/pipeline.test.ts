@@ -2,7 +2,11 @@
 // double and reorder; every rule of the paper's section 6, the gates for inner packets, and change.
 
 import test from 'ava';
-import { BUSY_BATCH_DATAGRAMS, STAGED_TIME_MS } from '../../dataplane/constants.ts';
+import {
+  BUSY_BATCH_DATAGRAMS,
+  MAX_FLOWS_PER_PEER,
+  STAGED_TIME_MS,
+} from '../../dataplane/constants.ts';
 import {
   FAULT_TUN_WRITE,
   FAULT_UDP_SEND,
@@ -385,6 +389,18 @@ test('a rule that drops does so from the next packet on, and one that goes does 
   gateway.apply(peers);
   t.is(attempt(), 1);
   t.deepEqual(gateway.drops(), { rule_drop: 2 });
+});
+
+test('a device that opens more conversations than it may costs its own, which are counted', (t) => {
+  const { world, gateway, clients } = connectedClients(1);
+  const more = 7;
+  for (let port = 1; port <= MAX_FLOWS_PER_PEER + more; port++) {
+    clients[0]!.send(udp({ ...from, sourcePort: port }));
+    if (port % 64 === 0) world.run(1);
+  }
+  world.run(100);
+  t.is(gateway.delivered.length, MAX_FLOWS_PER_PEER + more, 'none of its packets is refused');
+  t.deepEqual(gateway.drops(), { flows_share: more });
 });
 
 test('a change of rules makes no handshake and costs no session', (t) => {

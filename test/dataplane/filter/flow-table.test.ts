@@ -9,6 +9,7 @@ import {
   peerOf,
   TUN_OWNER,
 } from '../../../dataplane/filter/flow-table.ts';
+import { reasonNames } from '../../../dataplane/reasons.ts';
 import { InnerPacket, PROTOCOL_UDP } from '../../../dataplane/wire/ip.ts';
 import { SEEDED } from '../../support/simulation.ts';
 import { chance } from '../../support/world-test.ts';
@@ -174,6 +175,22 @@ test('where all were answered, who opens one more pays, if it has any', (t) => {
   open(table, 6, ownerOf(2, 4));
   t.is([1, 2, 3, 5].filter((source) => has(table, source)).length, 3);
   t.true(has(table, 6));
+});
+
+test('what is forgotten before its end is counted, by the bound that was met', (t) => {
+  const counted: string[] = [];
+  const count = (reason: number): unknown => counted.push(reasonNames[reason]!);
+  const table = tableOf({ capacity: 4, quota: 2, count });
+  for (const source of [1, 2]) open(table, source, PEER);
+  t.deepEqual(counted, []);
+  open(table, 3, PEER);
+  t.deepEqual(counted, ['flows_share']);
+  for (const source of [4, 5]) open(table, source, OTHER);
+  open(table, 6, ownerOf(2, 4));
+  t.deepEqual(counted, ['flows_share', 'flows_full']);
+  table.begin(61_000);
+  open(table, 7, OTHER);
+  t.deepEqual(counted, ['flows_share', 'flows_full'], 'what had ended is not');
 });
 
 test('a flow that was opened to a peer is charged to it', (t) => {
