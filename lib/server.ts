@@ -32,6 +32,7 @@ import { Metrics } from './observe/metrics/index.ts';
 import type { Services } from './services.ts';
 import { personAnswers } from './web/error-page.ts';
 import { webPages } from './web/index.ts';
+import { Jobs } from './web/jobs.ts';
 import { LiveStatus } from './web/live-status.ts';
 import { Pages } from './web/pages.ts';
 
@@ -91,7 +92,7 @@ export function createServer(services: Services): Server {
   const api = { services, recall, writes, turns, fixed };
   void server.register({ plugin: v0, options: api });
   const live = new LiveStatus({ ...services, unnamed }, recall);
-  const web = { ...api, sessions, pages, live, outside };
+  const web = { ...api, sessions, pages, live, jobs: new Jobs(log), outside };
   void server.register({ plugin: webPages, options: web });
   return server;
 }

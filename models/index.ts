@@ -115,6 +115,7 @@ export {
   readFleetStatus,
   readLatestHandshakes,
   type Searchable,
+  searchEveryId,
   searchIds,
   searchOrders,
   searchStates,

@@ -11,12 +11,17 @@ import { sqlTime } from './storage/time.ts';
 /** What can be searched. */
 export type Searchable = 'users' | 'devices' | 'rules' | 'api_tokens';
 
+/** Ids that are read together. */
+const IDS_AT_ONCE = 2_000;
+
 /** Which records. */
 export interface SearchWish {
   /** Any of the texts holds this, in any case; empty: all records. */
   readonly text: string;
   /** Of this owner alone. Not for users. */
   readonly userId?: string;
+  /** Among these alone. */
+  readonly ids?: readonly string[];
   /** One of `searchStates`; left out: of any. Devices need `service` with it. */
   readonly state?: string;
   readonly service?: ServiceRules;
@@ -120,8 +125,17 @@ const PLACES: Readonly<Record<Searchable, Place>> = {
     join: `${OWNER} api_tokens.user_id`,
     columns: ['api_tokens.name', 'users.email'],
     order: 'api_tokens.inserted_at DESC, api_tokens.id DESC',
-    states: {},
-    orders: {},
+    states: {
+      live: 'api_tokens.expires_at IS NULL OR api_tokens.expires_at > :now',
+      over: 'api_tokens.expires_at <= :now',
+      never_used: 'api_tokens.last_used_at IS NULL',
+    },
+    orders: {
+      name: 'api_tokens.name',
+      owner: 'users.email_key',
+      until: 'api_tokens.expires_at',
+      used: 'api_tokens.last_used_at',
+    },
   },
 };
 
@@ -154,6 +168,31 @@ export async function searchIds(
   return rows.map(({ id }) => id);
 }
 
+/**
+ * Finds the ids of all records, at most `limit`. They come in the order of their ids, so that none
+ * comes twice and none is left out while others write.
+ */
+export async function searchEveryId(
+  database: Database,
+  table: Searchable,
+  wish: Omit<SearchWish, 'offset' | 'limit'>,
+  limit: number,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (let after = ''; found.length < limit;) {
+    const count = Math.min(IDS_AT_ONCE, limit - found.length);
+    const rows = await database.sequelize.query<{ id: string }>(
+      `SELECT ${table}.id ${foundBy(table, wish, `${table}.id > :after`)}
+       ORDER BY ${table}.id LIMIT :count`,
+      { ...plainSelect(), replacements: { ...valuesOf(database, wish), after, count } },
+    );
+    for (const { id } of rows) found.push(id);
+    if (rows.length < count) break;
+    after = found.at(-1) ?? '';
+  }
+  return found;
+}
+
 /** Counts all records that a wish finds. */
 export async function countFound(
   database: Database,
@@ -169,12 +208,18 @@ export async function countFound(
 
 type Wished = Omit<SearchWish, 'offset' | 'limit'>;
 
-function foundBy(table: Searchable, { text, userId, state, order }: Wished): string {
+function foundBy(
+  table: Searchable,
+  { text, userId, ids, state, order }: Wished,
+  further?: string,
+): string {
   const { join, columns, states } = PLACES[table];
   const condition = state === undefined ? undefined : states[state];
   const conditions = [
     ...(text === '' ? [] : [`(${columns.map(holdsText).join(' OR ')})`]),
     ...(userId === undefined ? [] : [`${table}.user_id = :userId`]),
+    ...(ids === undefined ? [] : [`${table}.id IN (:ids)`]),
+    ...(further === undefined ? [] : [further]),
     ...(condition === undefined ? [] : [`(${condition})`]),
   ];
   const needsJoin = text !== '' || condition !== undefined || order !== undefined;
@@ -182,8 +227,17 @@ function foundBy(table: Searchable, { text, userId, state, order }: Wished): str
   return `FROM ${table} ${needsJoin ? join : ''} ${where}`;
 }
 
-function valuesOf({ kind }: Database, { text, userId, service }: Wished): Record<string, unknown> {
-  const values = { text, lower: text.toLowerCase(), userId };
+function valuesOf(
+  { kind }: Database,
+  { text, userId, ids, service }: Wished,
+): Record<string, unknown> {
+  const values = {
+    text,
+    lower: text.toLowerCase(),
+    userId,
+    ids: ids?.length === 0 ? [''] : ids,
+    now: sqlTime(kind, new Date()),
+  };
   return service === undefined ? values : { ...values, ...serviceValues(kind, service) };
 }
 

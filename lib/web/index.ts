@@ -75,6 +75,7 @@ export const webPages: Plugin<Web> = {
     askForRecentSignIn(server, web);
     // Streams that go on would keep the server from its end.
     server.ext('onPreStop', () => web.live.close());
+    server.ext('onPreStop', () => web.jobs.stop());
     server.route([...assetRoutes(web.pages.assets), logoRoute(web.recall)]);
     for (const routes of pageRoutes) server.route(routes(web));
   },

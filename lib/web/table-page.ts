@@ -48,6 +48,8 @@ export interface FinderView {
   /** What a search keeps of the address. */
   readonly kept: Readonly<Record<string, string>>;
   readonly isNarrowed: boolean;
+  /** How many are found, on all pages. */
+  readonly total: number;
   /** `51 to 100 of 1,234`. */
   readonly summary: string;
   readonly file: string;
@@ -90,6 +92,17 @@ export async function findPage(
   const offset = (page - 1) * PAGE_RECORDS;
   const ids = await searchIds(database, plan.table, { ...asked, offset, limit: PAGE_RECORDS });
   return { ids, view: viewOf(plan, asked, { page, last, total, offset, shown: ids.length }) };
+}
+
+/** For the partial table: how to select all that are found; null where one page shows them. */
+export function everyOf({ ids, view }: FoundPage, nouns: string): object | null {
+  const { total, text, state, isNarrowed } = view;
+  if (total <= ids.length) return null;
+  const which = isNarrowed ? 'that match this search' : 'that there are';
+  return {
+    label: `All ${total.toLocaleString('en')} ${nouns} ${which}, on every page`,
+    fields: Object.entries({ q: text, state }),
+  };
 }
 
 /** Everything that the address finds, as a file; `linesOf` reads the rows of some ids. */
@@ -142,6 +155,7 @@ function viewOf(plan: TablePlan, asked: Asked, place: Place): FinderView {
     states: [['', 'All'], ...Object.entries(plan.states)],
     kept: sort === '' ? {} : { sort },
     isNarrowed: text !== '' || state !== '',
+    total,
     summary: summaryOf(offset, shown, total),
     file: at({}, `${plan.path}.csv`),
     here: turned(page),

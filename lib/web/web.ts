@@ -3,6 +3,7 @@
 
 import type { ApiContext } from '../api/routes.ts';
 import type { Sessions } from '../auth/sessions.ts';
+import type { Jobs } from './jobs.ts';
 import type { LiveStatus } from './live-status.ts';
 import type { Pages } from './pages.ts';
 
@@ -11,6 +12,7 @@ export interface Web extends ApiContext {
   readonly sessions: Sessions;
   readonly pages: Pages;
   readonly live: LiveStatus;
+  readonly jobs: Jobs;
   /** The path of EXTERNAL_URL, without its last slash; links and redirects begin with it. */
   readonly outside: string;
 }

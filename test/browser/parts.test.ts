@@ -74,8 +74,20 @@ async function partsPage(): Promise<string> {
   };
   const parts = [
     '<div class="head"><h1>Parts</h1>',
-    await part('search', { action: '/devices', label: 'Search devices', value: 'lap' }),
     '<a class="button" href="/new">Add a device</a></div>',
+    await part('finder', {
+      action: '/devices',
+      label: 'Search devices',
+      finder: {
+        text: 'lap',
+        state: '',
+        states: [['', 'All']],
+        kept: {},
+        isNarrowed: true,
+        summary: '1 in all',
+        file: '/devices.csv',
+      },
+    }),
     whole.slice(start, end),
     await part('pager', { previous: '/a', next: '/b' }),
     '<section class="card"><h2>A form</h2>',

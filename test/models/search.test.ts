@@ -7,7 +7,9 @@ import {
   readFleetStatus,
   readLatestHandshakes,
   recordStatus,
+  searchEveryId,
   searchIds,
+  writeTransaction,
 } from '../../models/index.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { addDevice, addRule, addUser } from './fixtures.ts';
@@ -37,6 +39,50 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await find("' OR 1=1 --"), []);
     t.deepEqual(await find('\\'), []);
     t.deepEqual(await searchIds(database, 'users', { ...ALL, offset: 1, limit: 1 }), [zoe.id]);
+  });
+
+  test(`${kind}: every id is found once, of those that match, while others come and go`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const users = await Promise.all(
+      Array.from({ length: 5 }, (_, i) => addUser(database, { email: `u${i}@x.test` })),
+    );
+    const ids = users.map(({ id }) => id).toSorted();
+    const every = (wish: object, limit = 10) =>
+      searchEveryId(database, 'users', { text: '', ...wish }, limit);
+    t.deepEqual(await every({}), ids);
+    t.deepEqual(await every({}, 3), ids.slice(0, 3));
+    t.deepEqual(await every({ text: 'u3@' }), [users[3]?.id]);
+    t.deepEqual(await every({ ids: ids.slice(1, 3) }), ids.slice(1, 3));
+    t.deepEqual(await every({ ids: [] }), []);
+    t.deepEqual(await every({ ids, state: 'disabled' }), []);
+  });
+
+  test(`${kind}: API tokens are found by how they stand, and sorted`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const day = 86_400_000;
+    const add = (name: string, expires_at: Date | null, last_used_at: Date | null) =>
+      writeTransaction(database, (transaction) =>
+        database.models.ApiToken.create(
+          { user_id: user.id, name, sha256: name.repeat(64), expires_at, last_used_at },
+          { transaction },
+        ),
+      );
+    const now = Date.now();
+    await add('a', new Date(now + day), new Date(now));
+    await add('b', new Date(now - day), null);
+    await add('c', null, new Date(now - day));
+    const find = async (wish: object) => {
+      const ids = await searchIds(database, 'api_tokens', { ...ALL, ...wish });
+      const rows = await database.models.ApiToken.findAll();
+      return ids.map((id) => rows.find((row) => row.id === id)?.name).join('');
+    };
+    t.is(await find({ state: 'live', order: 'name' }), 'ac');
+    t.is(await find({ state: 'over' }), 'b');
+    t.is(await find({ state: 'never_used' }), 'b');
+    t.is(await find({ order: 'until' }), 'cba');
+    t.is(await find({ order: 'used', isDescending: true }), 'acb');
+    t.is((await find({ order: 'owner' })).length, 3);
   });
 
   test(`${kind}: devices and rules are found by what is theirs and by their owner`, async (t) => {

@@ -22,11 +22,17 @@ import { formView, type Section, type Typed, typedFrom, typedIn } from '../form.
 import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import { inOrder } from '../searched.ts';
-import { findPage, type TablePlan } from '../table-page.ts';
+import { askedIn, findPage, sendFile, type TablePlan } from '../table-page.ts';
 import type { Web } from '../web.ts';
 
 const TOKENS = '/api_tokens';
-const plan: TablePlan = { table: 'api_tokens', path: TOKENS, states: {} };
+const plan: TablePlan = {
+  table: 'api_tokens',
+  path: TOKENS,
+  states: { live: 'In force', over: 'Over', never_used: 'Never used' },
+};
+
+const FILE_HEAD = ['id', 'name', 'owner', 'state', 'until', 'last_used_at', 'made_at'];
 
 const tokenForm: readonly Section[] = [
   {
@@ -45,8 +51,14 @@ const tokenForm: readonly Section[] = [
 
 /** The routes of the API tokens. */
 export function apiTokenPages(web: Web): ServerRoute[] {
+  const { database } = web.services;
   return [
     adminPage('GET', TOKENS, (request, h) => showTokens(web, request, h)),
+    adminPage('GET', `${TOKENS}.csv`, (request, h) =>
+      sendFile(h, 'api_tokens', database, plan, askedIn(request, plan), FILE_HEAD, async (ids) =>
+        inOrder(ids, await readTokens(database, { ids })).map(fileLine),
+      ),
+    ),
     recently(
       adminPage('GET', `${TOKENS}/new`, (request, h) =>
         showForm(web, request, h, typedFrom({ days: DEFAULT_DAYS }, tokenForm)),
@@ -65,19 +77,35 @@ async function showTokens(web: Web, request: Request, h: ResponseToolkit): Promi
   const { ids, view } = await findPage(database, request, plan);
   return web.pages.show(request, h, 'api-tokens', {
     title: 'API tokens',
-    searched: view.text,
+    finder: view,
     tokens: inOrder(ids, await readTokens(database, { ids })).map(tokenView),
-    pages: view.pages,
   });
 }
 
-function tokenView({ id, name, email, expires_at, last_used_at, user_id }: OwnedToken): object {
+function fileLine(token: OwnedToken): (string | null)[] {
+  return [
+    token.id,
+    token.name,
+    token.email,
+    isOver(token) ? 'over' : 'in force',
+    token.expires_at?.toISOString() ?? null,
+    token.last_used_at?.toISOString() ?? null,
+    token.inserted_at.toISOString(),
+  ];
+}
+
+function isOver({ expires_at: end }: OwnedToken): boolean {
+  return end !== null && end.getTime() <= Date.now();
+}
+
+function tokenView(token: OwnedToken): object {
+  const { id, name, email, expires_at, last_used_at, user_id } = token;
   return {
     id,
     name,
     email,
     owner: `/users/${user_id}`,
-    isOver: expires_at !== null && expires_at.getTime() <= Date.now(),
+    isOver: isOver(token),
     expiresAt: expires_at?.toISOString() ?? null,
     lastUsedAt: last_used_at?.toISOString() ?? null,
   };

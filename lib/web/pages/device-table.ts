@@ -10,12 +10,12 @@ import { lockDevice, type Switches, switchValues } from '../../devices/switches.
 import { deviceStatusView, type DeviceStatusView, serviceRules, stopOf } from '../device-status.ts';
 import type { SessionRules } from '../../devices/vpn-session.ts';
 import { textOf } from '../forms.ts';
-import { type Deed, manyRoute } from '../many.ts';
+import { type Deed, jobRoute, manyRoute } from '../many.ts';
 import { sessionRules } from '../own-devices.ts';
 import { ownersOf } from '../owners.ts';
 import { adminPage } from '../route.ts';
 import { inOrder } from '../searched.ts';
-import { askedIn, findPage, sendFile, type TablePlan } from '../table-page.ts';
+import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../table-page.ts';
 import type { Web } from '../web.ts';
 
 const DEVICES = '/devices';
@@ -65,12 +65,15 @@ export function deviceTablePages(web: Web, devices: Devices): ServerRoute[] {
         (await readTable(web, ids, rules)).map(fileLine),
       );
     }),
+    jobRoute(web, DEVICES),
     manyRoute(web, {
+      table: 'devices',
       path: DEVICES,
       nouns: ['device', 'devices'],
       names: async (ids) =>
         new Map((await readDevices(database, { ids })).map(({ id, name }) => [id, name])),
       deed: (name, request) => deedOf(web, devices, name, request),
+      service: async () => serviceRules(await sessionRules(web)),
     }),
   ];
 }
@@ -116,11 +119,6 @@ export function addressesOf({ ipv4, ipv6 }: Pick<DeviceRow, 'ipv4' | 'ipv6'>): s
 }
 
 function deedOf(web: Web, devices: Devices, name: string, request: Request): Deed | string {
-  const deeds: Record<string, Omit<Deed, 'run'>> = {
-    on: { done: 'switched on' },
-    off: { done: 'switched off and pass no packet any more' },
-    expire: { done: textOf(request, 'expires_at') === '' ? 'without an end' : 'given an end' },
-  };
   if (name === 'remove')
     return {
       done: 'deleted and pass no packet any more',
@@ -131,11 +129,41 @@ function deedOf(web: Web, devices: Devices, name: string, request: Request): Dee
       },
       run: (one, id) => devices.remove(one, id),
     };
-  const deed = deeds[name];
-  if (deed === undefined) return 'Nothing was chosen.';
+  if (!['on', 'off', 'expire'].includes(name)) return 'Nothing was chosen.';
   const switches = switchesIn(request);
   if (switches === null) return `The end ${NO_TIME}.`;
-  return { ...deed, run: (one, id) => switchOne(web, one, id, switches) };
+  const run: Deed['run'] = (one, id) => switchOne(web, one, id, switches);
+  return { ...switchWords(switches), isHarmless: true, run };
+}
+
+function switchWords({ isOn, expiresAt }: Switches): Pick<Deed, 'done' | 'question'> {
+  if (isOn === true)
+    return {
+      done: 'switched on',
+      question: {
+        title: 'Switch these devices on?',
+        text: 'They pass packets again, unless they have ended or their owner may not use the VPN.',
+        label: 'Switch on',
+      },
+    };
+  if (isOn === false)
+    return {
+      done: 'switched off and pass no packet any more',
+      question: {
+        title: 'Switch these devices off?',
+        text: 'They pass no packet from then on, until they are switched on again.',
+        label: 'Switch off',
+      },
+    };
+  const [title, label] = ['Set the end of these devices?', 'Set the end'];
+  if (expiresAt === null || expiresAt === undefined)
+    return {
+      done: 'without an end',
+      question: { title, text: 'They do not end by themselves any more.', label },
+    };
+  const end = expiresAt.toISOString().slice(0, 16).replace('T', ' at ');
+  const text = `They pass no packet after ${end} UTC.`;
+  return { done: 'given an end', question: { title, text, label } };
 }
 
 async function showDevices(
@@ -164,6 +192,7 @@ async function showDevices(
       back: found.view.here,
       ids: shown.map(({ device }) => device.id),
       names: shown.map(({ device }) => device.name),
+      every: everyOf(found, 'devices'),
       asksEnd: true,
       deeds: [
         { name: 'on', label: 'Switch on' },

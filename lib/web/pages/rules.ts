@@ -23,11 +23,11 @@ import {
   typedIn,
 } from '../form.ts';
 import { textOf } from '../forms.ts';
-import { type Deed, manyRoute } from '../many.ts';
+import { type Deed, jobRoute, manyRoute } from '../many.ts';
 import { ownerEmails, ownerIdOf } from '../owners.ts';
 import { adminPage } from '../route.ts';
 import { inOrder, queryText } from '../searched.ts';
-import { askedIn, findPage, sendFile, type TablePlan } from '../table-page.ts';
+import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../table-page.ts';
 import type { Web } from '../web.ts';
 import { bytesInWords } from '../words.ts';
 
@@ -96,7 +96,9 @@ export function rulePages(web: Web): ServerRoute[] {
         fileLines(web, ids),
       ),
     ),
+    jobRoute(web, RULES),
     manyRoute(web, {
+      table: 'rules',
       path: RULES,
       nouns: ['rule', 'rules'],
       names: async (ids) => {
@@ -159,6 +161,7 @@ async function showRules(web: Web, request: Request, h: ResponseToolkit): Promis
       back: found.view.here,
       ids: rules.map(({ id }) => id),
       names: rules.map(ruleInWords),
+      every: everyOf(found, 'rules'),
       deeds: [{ name: 'remove', label: 'Delete…', tone: 'danger' }],
     },
   });

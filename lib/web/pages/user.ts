@@ -20,7 +20,7 @@ import { switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
 import { actorId } from '../../auth/index.ts';
 import { attempt, faultLine } from '../attempt.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
-import { type Deed, type ManyPlan, manyRoute } from '../many.ts';
+import { type Deed, jobRoute, type ManyPlan, manyRoute } from '../many.ts';
 import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import type { Web } from '../web.ts';
@@ -60,6 +60,7 @@ export function userPages(web: Web): ServerRoute[] {
     // These two only take rights away, which may be urgent.
     adminPage('POST', `${USER}/disable`, (request, h) => switchUser(web, request, h, false)),
     adminPage('POST', `${USER}/delete`, (request, h) => removeUser(web, users, request, h)),
+    jobRoute(web, '/users'),
     manyRoute(
       web,
       manyPlan(web, ({ disable, remove }) => ({ disable, remove }), users),
@@ -152,6 +153,7 @@ function manyPlan(
 ): ManyPlan {
   const chosen = choose(deeds(web, users));
   return {
+    table: 'users',
     path: '/users',
     nouns: ['user', 'users'],
     names: async (ids) => {
@@ -167,6 +169,12 @@ function deeds(web: Web, users: Users): Readonly<Record<'enable' | 'disable' | '
   return {
     enable: {
       done: 'enabled',
+      question: {
+        title: 'Enable these users?',
+        text: 'They may sign in again, and their devices pass packets.',
+        label: 'Enable',
+      },
+      isHarmless: true,
       run: (request, id) => web.writes.run(request, switchWork(web, request, id, true)),
     },
     disable: {

@@ -11,7 +11,7 @@ import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from 
 import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import { inOrder } from '../searched.ts';
-import { askedIn, findPage, sendFile, type TablePlan } from '../table-page.ts';
+import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../table-page.ts';
 import type { Web } from '../web.ts';
 
 const USERS = '/users';
@@ -120,6 +120,7 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
       back: found.view.here,
       ids: users.map(({ id }) => id),
       names: users.map(({ email }) => email),
+      every: everyOf(found, 'users'),
       deeds: [
         { name: 'enable', label: 'Enable', action: `${USERS}/many_enabled` },
         { name: 'disable', label: 'Disable…' },

@@ -100,9 +100,21 @@ test('a question asks before it does, and carries the token', async (t) => {
   t.false(html.includes('<details open'));
 });
 
-test('pager and search escape what they carry', async (t) => {
+test('pager and finder escape what they carry', async (t) => {
   t.false((await show('pager', { previous: `/x?${BAD}`, next: BAD })).includes('<script>'));
   t.false((await show('pager', { previous: null, next: null })).includes('<nav'));
-  const html = await show('search', { action: '/x', label: BAD, value: BAD, keep: { a: BAD } });
+  const html = await show('finder', {
+    action: '/x',
+    label: BAD,
+    finder: {
+      text: BAD,
+      state: BAD,
+      states: [[BAD, BAD]],
+      kept: { a: BAD },
+      isNarrowed: true,
+      summary: BAD,
+      file: BAD,
+    },
+  });
   t.false(html.includes('<script>'));
 });

@@ -45,6 +45,24 @@ for (const kind of databaseKinds()) {
     );
   });
 
+  test(`${kind}: tokens are searched, sorted, counted and told as a file like other tables`, async (t) => {
+    const console = await openConsole(t, kind);
+    const { admin, database } = console;
+    for (const name of ['backup', '=cmd|x', 'zabbix'])
+      await createToken(database, { email: 'user@example.com', name });
+    await judgeGuard(t, console, { pages: ['/api_tokens.csv'] });
+    const { text } = await admin.get('/api_tokens?sort=-name');
+    t.regex(text, /4 in all/, 'the server of the test has one too');
+    t.true(text.indexOf('zabbix') < text.indexOf('backup'));
+    t.regex(text, /aria-sort="descending"/);
+    t.regex((await admin.get('/api_tokens?state=over')).text, /No token is found/);
+    const file = (await admin.get('/api_tokens.csv?q=user@example.com&sort=name')).text;
+    const lines = file.trim().split('\r\n');
+    t.is(lines[0], 'id,name,owner,state,until,last_used_at,made_at');
+    t.is(lines.length, 4);
+    t.regex(String(lines[1]), /,'=cmd\|x,user@example\.com,in force,\d{4}-/);
+  });
+
   test(`${kind}: what is refused is said at its field`, async (t) => {
     const { admin, database, adminUser } = await openConsole(t, kind);
     await admin.get('/api_tokens/new');
