@@ -1,7 +1,7 @@
 // What is done with many records at once, which were selected in a table: those that were ticked on
 // a page, one after another within the request; or all that a search found, on every page, as a job
-// (jobs.ts). Each is done as if it were done alone, so that each has its audit entry. What cannot be
-// undone is asked first, and so is whatever concerns records that nobody has seen.
+// (jobs.ts). Each is done as if it were done alone, so that each has its audit entry. What cannot
+// be undone is asked first, and so is whatever concerns records that nobody has seen.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {

@@ -4,6 +4,8 @@
 // five minutes, and leads there where it is longer ago.
 
 import type { Request, ResponseObject, ResponseToolkit, Server, ServerRoute } from '@hapi/hapi';
+import { localPath } from '../auth/local-path.ts';
+import { textOf } from './forms.ts';
 import type { Web } from './web.ts';
 
 /** How long a sign-in counts as recent. */
@@ -47,8 +49,16 @@ function askAgain(
   const isForm = request.method === 'post';
   if (isForm)
     web.pages.flash(h, 'failed', 'Nothing is changed: your sign-in is more than 5 minutes ago.');
-  const place =
-    back?.replace('{id}', encodeURIComponent(String(request.params['id']))) ?? request.path;
+  const place = placeOf(request, back);
   const query = new URLSearchParams({ why: 'recent', return_to: place }).toString();
   return web.pages.redirect(h, `/sign_in_again?${query}`);
+}
+
+/** The page that the form was on: its browser fills it in again there (static/typed-again.js). */
+function placeOf(request: Request, back: string | null): string {
+  if (back === null) return request.path;
+  const place = back.replace('{id}', encodeURIComponent(String(request.params['id'])));
+  // A table says which of its pages.
+  const page = localPath(textOf(request, 'back'));
+  return page?.startsWith(`${place}?`) === true ? page : place;
 }

@@ -81,7 +81,10 @@ for (const kind of databaseKinds()) {
     const sure = [['do', 'disable'], ['sure', 'true'], ...both] as [string, string][];
     t.is((await admin.postPairs('/users/many', sure)).status, 303);
     const page = await admin.get('/users?state=disabled');
-    t.regex(page.text, /1 user is disabled. 1 user could not be: boss@example\.com \(You cannot disable yourself\)\./);
+    t.regex(
+      page.text,
+      /1 user is disabled. 1 user could not be: boss@example\.com \(You cannot disable yourself\)\./,
+    );
     t.regex(page.text, /other@<wbr>example\.com/);
     t.notRegex(page.text, /user@<wbr>example\.com/);
     const enable = { do: 'enable', id: other.id };

@@ -1,0 +1,154 @@
+// What somebody typed before they were asked to sign in again, in a real browser: it is there again,
+// without secrets, for each form that asks; and for nobody else.
+
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test, { type ExecutionContext } from 'ava';
+import type { Page } from 'playwright-core';
+import { RECENT_MS } from '../../lib/web/recent.ts';
+import { sqlTime } from '../../models/storage/time.ts';
+import { inspect, openBrowser, signIn, type Stage } from '../support/browser.ts';
+import { FIRST_ADMIN } from '../support/gateway-process.ts';
+
+/** As if everybody had signed in longer ago. */
+function wait({ gateway }: Stage): void {
+  const database = new DatabaseSync(join(gateway.environment['DATA_DIR'] ?? '', 'postern.sqlite'));
+  const time = sqlTime('sqlite', new Date(Date.now() - RECENT_MS - 1_000));
+  database.prepare('UPDATE sessions SET inserted_at = ?').run(time);
+  database.close();
+}
+
+async function answerQuestion(page: Page): Promise<void> {
+  await page.getByText('Nothing is changed: your sign-in is more than 5 minutes ago.').waitFor();
+  await page.getByLabel('Password').fill(FIRST_ADMIN.password);
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('What you typed is here again').waitFor();
+}
+
+/** What is typed by label, and the button that sends it. */
+interface Form {
+  readonly path: string;
+  readonly typed: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly button: string;
+}
+
+const FORMS: readonly Form[] = [
+  {
+    path: '/users/new',
+    typed: { 'E-mail': 'ann@example.com' },
+    secrets: { Password: 'correct horse battery', 'Password again': 'correct horse battery' },
+    button: 'Add the user',
+  },
+  {
+    path: '/api_tokens/new',
+    typed: { Name: 'backup of "today"', Days: '17' },
+    secrets: {},
+    button: 'Make the token',
+  },
+  {
+    path: '/settings/providers/oidc/new',
+    typed: {
+      Label: 'Okta',
+      Id: 'okta',
+      'Client id': 'postern',
+      'Discovery document': 'https://okta.test/x',
+    },
+    secrets: { 'Client secret': 'a secret of theirs' },
+    button: 'Add the provider',
+  },
+  {
+    path: '/settings/providers/saml/new',
+    typed: { Label: 'ADFS', Id: 'adfs', Metadata: `<x>\n${'long '.repeat(4_000)}</x>` },
+    secrets: {},
+    button: 'Test this provider',
+  },
+  {
+    path: '/user_account/register_mfa',
+    typed: { Name: 'Tablet' },
+    secrets: { Code: '123456' },
+    button: 'Add it',
+  },
+];
+
+async function judge(t: ExecutionContext, stage: Stage, page: Page, form: Form): Promise<void> {
+  const { path, typed, secrets, button } = form;
+  const field = (label: string) => page.getByLabel(label, { exact: true });
+  await page.goto(path);
+  for (const [label, text] of Object.entries({ ...typed, ...secrets }))
+    await field(label).fill(text);
+  wait(stage);
+  await page.getByRole('button', { name: button }).click();
+  t.false(
+    (await page.evaluate<string>('JSON.stringify(sessionStorage)')).includes(
+      Object.values(secrets)[0] ?? 'csrf_token',
+    ),
+  );
+  await answerQuestion(page);
+  t.is(new URL(page.url()).pathname, path);
+  for (const [label, text] of Object.entries(typed)) t.is(await field(label).inputValue(), text);
+  for (const label of Object.keys(secrets)) t.is(await field(label).inputValue(), '', label);
+  t.is(await page.evaluate('sessionStorage.length'), 0, 'nothing stays behind');
+  await page.reload();
+  t.is(await page.getByText('What you typed is here again').count(), 0);
+}
+
+test('what was typed is there again after the question, without secrets', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  for (const form of FORMS) await judge(t, stage, page, form);
+
+  await page.goto('/users/new');
+  await page.getByLabel('E-mail').fill('ann@example.com');
+  await page.getByLabel('Role').selectOption('admin');
+  wait(stage);
+  await page.getByRole('button', { name: 'Add the user' }).click();
+  await answerQuestion(page);
+  t.is(await page.getByLabel('Role').inputValue(), 'admin');
+  await inspect(t, page, 'typed-again');
+  await page.getByRole('button', { name: 'Add the user' }).click();
+  await page.getByText('ann@example.com is added.').waitFor();
+
+  await page.getByLabel('E-mail').fill('bob@example.com');
+  wait(stage);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await answerQuestion(page);
+  t.is(await page.getByLabel('E-mail').inputValue(), 'bob@example.com');
+
+  await page.goto('/users?sort=-email');
+  await page.getByLabel('Select ann@example.com').check();
+  wait(stage);
+  await page.getByRole('button', { name: 'Enable' }).click();
+  await answerQuestion(page);
+  t.is(new URL(page.url()).search, '?sort=-email', 'the page of the table that it was');
+  t.true(await page.getByLabel('Select ann@example.com').isChecked());
+  t.false(await page.getByLabel(`Select ${FIRST_ADMIN.email}`).isChecked());
+});
+
+test('what one person typed is not there for another who signs in', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  const password = 'correct horse battery';
+  const user = {
+    email: 'eve@example.com',
+    role: 'admin',
+    password,
+    password_confirmation: password,
+  };
+  t.is((await stage.gateway.call('POST', '/v0/users', { user })).status, 201);
+  await page.goto('/api_tokens/new');
+  await page.getByLabel('Name').fill('of the first');
+  wait(stage);
+  await page.getByRole('button', { name: 'Make the token' }).click();
+  await page.getByText('Nothing is changed').waitFor();
+  await page.getByLabel('E-mail').fill('eve@example.com');
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL('/api_tokens/new');
+  t.is(await page.getByLabel('Name').inputValue(), '');
+  t.is(await page.evaluate('sessionStorage.length'), 0);
+});
