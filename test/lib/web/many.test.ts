@@ -195,7 +195,9 @@ test('whose session ends meanwhile goes no further', async (t) => {
   await admin.get('/devices');
   const [job] = await ask(admin, { do: 'off' });
   let ended: Promise<unknown> | null = null;
-  database.onCommit(() => (ended ??= database.models.Session.destroy({ where: {} })));
+  database.onCommit(() => {
+    ended ??= database.models.Session.destroy({ where: {} });
+  });
   await admin.post('/devices/many', { job, sure: 'true' });
   const count = () => database.models.Device.count({ where: { disabled_at: null } });
   for (let last = -1, now = await count(); now !== last || ended === null; now = await count()) {
