@@ -4,10 +4,10 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { otherIdpKey } from '../support/bad-saml-provider.ts';
-import { inspect, openBrowser, signIn } from '../support/browser.ts';
+import { beginTestSignIn, inspect, openBrowser, signIn } from '../support/browser.ts';
 import { openRealProvider } from '../support/openid-provider.ts';
 import { oidcEntry, samlEntry } from '../support/providers.ts';
-import { openSamlProvider } from '../support/saml-provider.ts';
+import { openSamlProvider, type RealSamlProvider } from '../support/saml-provider.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
 
 async function configure(
@@ -48,8 +48,11 @@ test('a person signs in through OpenID, and signs out there too', async (t) => {
   t.is(await page.getByText('alice@example.com').count(), 0);
 });
 
-test('a person signs in through SAML, though the answer comes from another site', async (t) => {
-  const { gateway, person } = await openBrowser(t);
+/** Starts a SAML provider, and makes each known to the other. */
+async function introduceSaml(
+  t: ExecutionContext,
+  gateway: GatewayProcess,
+): Promise<RealSamlProvider> {
   const consume = `${gateway.url}/auth/saml/sp/consume/saml-idp`;
   const idp = await openSamlProvider(t, consume, otherIdpKey);
   const { base_url: _default, ...entry } = samlEntry({ metadata: idp.metadata });
@@ -59,6 +62,12 @@ test('a person signs in through SAML, though the answer comes from another site'
   const lines = ours.replaceAll(/\s/g, '').match(/.{1,64}/g) ?? [];
   const signingCert = ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----'];
   idp.options = { signingCert: `${signingCert.join('\n')}\n` };
+  return idp;
+}
+
+test('a person signs in through SAML, though the answer comes from another site', async (t) => {
+  const { gateway, person } = await openBrowser(t);
+  const idp = await introduceSaml(t, gateway);
   const page = await person();
   await page.goto('/user_account');
   await page.getByRole('link', { name: 'Sign in with SAML' }).click();
@@ -69,6 +78,25 @@ test('a person signs in through SAML, though the answer comes from another site'
   await page.goto('/auth/saml/auth/signin/saml-idp?return_to=/user_account');
   await page.waitForURL(`${gateway.url}/user_account`);
   await page.getByText('person@example.com').first().waitFor();
+});
+
+test('an administrator tests a sign-in, stays who they are, and sets the flags', async (t) => {
+  const { gateway, person } = await openBrowser(t);
+  const idp = await introduceSaml(t, gateway);
+  idp.options = { ...idp.options, signResponse: false };
+  const page = await person();
+  await beginTestSignIn(page, 'saml/saml-idp');
+  await page.getByRole('heading', { name: 'Test sign-in: SAML' }).waitFor();
+  await page.getByText('untick “Responses must be signed”').waitFor();
+  await page.reload();
+  await page.getByText('signs the assertion (rsa-sha256), and nothing else.').waitFor();
+  await inspect(t, page, 'provider-test');
+  await page.goto('/settings/providers/saml/saml-idp');
+  await inspect(t, page, 'provider-tested');
+  await page.getByRole('button', { name: 'Set the flags to what the provider signs' }).click();
+  await page.getByText('The flags ask for just that.').waitFor();
+  t.false(await page.getByLabel('Responses must be signed').isChecked());
+  t.true(await page.getByLabel('Assertions must be signed').isChecked());
 });
 
 test('a provider that is away says so on a page, and a password still lets in', async (t) => {

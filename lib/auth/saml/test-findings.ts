@@ -52,7 +52,10 @@ function judgeAdmission(refusal: Examined['refusal']): Finding {
   if (refusal === null) return good('The entry as it is saved admits this answer.');
   const { reason, detail } = refusal;
   if (reason === 'provider_refused') return bad(`The provider did not let you in (${detail}).`);
-  return bad(`The entry as it is saved refuses this answer: ${reason} ${detail ?? ''}`.trim());
+  const why = detail === null ? reason : `${reason} ${detail}`;
+  return bad(
+    `The entry as it is saved refuses this answer. Of a sign-in the log would say: ${why}`,
+  );
 }
 
 function judgeSigned(signed: readonly SignedPart[], provider: SignatureFlags): Finding[] {

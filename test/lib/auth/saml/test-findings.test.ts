@@ -111,7 +111,7 @@ const others: [says: string, given: Parameters<typeof report>, line: RegExp][] =
   [
     'refused for its flags',
     [{ refusal: { reason: 'answer_invalid', detail: 'signature: …' } }],
-    /^bad: The entry as it is saved refuses this answer: answer_invalid signature: …$/,
+    /^bad: The entry as it is saved refuses this answer\. .*: answer_invalid signature: …$/,
   ],
   [
     'denied',
