@@ -210,6 +210,26 @@ const commands = {
     takes: ['id', 'json'],
     needs: ['id'],
   },
+  'provider show': {
+    usage: '--id saml/ID',
+    sentence:
+      'Shows what is known of the metadata that are fetched from the address of a SAML provider, and which certificates serve.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'provider refresh': {
+    usage: '--id saml/ID',
+    sentence: 'Fetches the metadata of a SAML provider from its address at once.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'provider drop-certificate': {
+    usage: '--id saml/ID',
+    sentence:
+      'Makes certificates of a SAML provider void at once that its metadata have no more: for one whose key was stolen. Refresh first.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
   'provider relink': {
     usage: '--id oidc/ID|saml/ID --email E|--everyone',
     sentence:

@@ -10,6 +10,7 @@ import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
 import { setSwitches, type Switches } from './devices/switches.ts';
 import { entryLine, showEntry } from './observe/audit.ts';
+import { metadataCommands } from './metadata-commands.ts';
 import { providerCommands } from './provider-commands.ts';
 import { recordCommands } from './record-commands.ts';
 import { table } from './text-table.ts';
@@ -57,6 +58,7 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'token revoke': revokeOneToken,
   'audit list': listAudit,
   ...providerCommands,
+  ...metadataCommands,
 };
 
 async function createOrResetAdministrator(

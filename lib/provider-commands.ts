@@ -103,7 +103,7 @@ async function findProvider(database: Database, wanted: string, fixed: FixedSett
 /** The entries as they serve; an id is the kind and the id, because two kinds may share one. */
 async function readProviders(database: Database, fixed: FixedSettings) {
   const row = await readOrCreateConfiguration(database);
-  const entries = await authoritiesOf(effectiveConfiguration(row, fixed));
+  const entries = await authoritiesOf(database, effectiveConfiguration(row, fixed));
   return entries.map((entry) => ({
     ...entry,
     entryId: entry.id,

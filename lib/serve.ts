@@ -193,18 +193,23 @@ async function warnOfNoAdministrator(
 /** For a promise whose failure is told by another one. */
 function ignore(): void {}
 
-/** What goes on beside requests: old rows are forgotten, OpenID providers asked after accounts. */
+/** What goes on beside requests: old rows are forgotten, identity providers are asked. */
 async function startChores(
   config: Config,
   context: { database: Database; log: Log; counters: Counters; fixed: FixedSettings },
 ): Promise<{ stop(): Promise<void> }> {
   const { startRefreshing } = await import('./auth/oidc/refresh.ts');
+  const { refreshDueMetadata } = await import('./auth/saml/refresh.ts');
   const { database, log, fixed } = context;
   const settings = async () =>
     effectiveConfiguration(await readOrCreateConfiguration(database), fixed);
   const refreshing = startRefreshing({ ...context, settings });
   const entries = forgetEntries(database, config.auditRetentionDays, log);
-  const chores = [entries, forgetSessions(database), forgetRequests(context)];
+  const metadata = {
+    failure: 'metadata of SAML providers were not fetched',
+    run: async () => refreshDueMetadata(context, (await settings()).saml_identity_providers),
+  };
+  const chores = [entries, forgetSessions(database), forgetRequests(context), metadata];
   const forgetting = startHourly(chores, log);
   return {
     stop: async () => {

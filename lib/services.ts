@@ -6,7 +6,7 @@ import type { Config } from '../config/index.ts';
 import type { Finding, GatewayFacts, PeerTotals, RuleSample } from '../dataplane/index.ts';
 import type { Database } from '../models/index.ts';
 import type { HttpLimits } from './api/listener.ts';
-import type { DiscoveryLimits } from './auth/discovery.ts';
+import type { DocumentLimits } from './auth/documents.ts';
 import type { Counters } from './observe/counters.ts';
 import type { KnownDevice, PresenceCounts } from './observe/presence.ts';
 import type { ReconcilerWork } from './reconcile/reconciler.ts';
@@ -85,8 +85,8 @@ export interface Services {
   readonly checkup?: { readonly findings: () => readonly Finding[] };
   /** Limits of the listener that differ from those of listener.ts. */
   readonly httpLimits?: Partial<HttpLimits>;
-  /** Bounds of fetches of discovery documents; those of discovery.ts where they are left out. */
-  readonly discoveryLimits?: DiscoveryLimits;
+  /** Bounds of fetches of providers' documents; those of documents.ts where they are left out. */
+  readonly discoveryLimits?: DocumentLimits;
   /** Devices that the data plane has places for; MAX_PEERS where it is left out. */
   readonly maxPeers?: number;
   /** Sign-ins through providers that may be under way; as sign-in-room.ts says where left out. */

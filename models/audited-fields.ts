@@ -22,7 +22,8 @@ type Untracked =
   | 'IdentityTokens'
   | 'SignInRequest'
   | 'UsedAssertion'
-  | 'SamlTest';
+  | 'SamlTest'
+  | 'FetchedMetadata';
 
 /** The audited tables; all that are tracked. */
 export const auditedTables: Readonly<Record<Exclude<keyof Models, Untracked>, AuditedTable>> = {

@@ -41,7 +41,10 @@ export interface SamlIdentityProvider {
   id: string;
   label: string;
   auto_create_users: boolean;
+  /** May be empty where there is an address and the environment fixes the entry. */
   metadata: string;
+  /** Where the provider's metadata are fetched; left out: nowhere. */
+  metadata_url?: string;
   base_url: string;
   sign_requests: boolean;
   sign_metadata: boolean;

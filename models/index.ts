@@ -36,6 +36,15 @@ export {
   type UniqueColumn,
   uniqueColumn,
 } from './errors.ts';
+export {
+  claimMetadata,
+  FetchedMetadata,
+  forgetMetadata,
+  type MetadataChanges,
+  type MetadataEntry,
+  readFetchedMetadata,
+  settleMetadata,
+} from './fetched-metadata.ts';
 export { readOrCreateConfiguration } from './first-row.ts';
 export {
   claimBootstrapToken,

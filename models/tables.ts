@@ -9,6 +9,7 @@ import { keepUpdatedAtMoving, type TableContext } from './columns.ts';
 import { type Configuration, initConfiguration } from './configuration.ts';
 import { type Device, initDevice } from './device.ts';
 import { type DeviceStatus, initDeviceStatus } from './device-status.ts';
+import { type FetchedMetadata, initFetchedMetadata } from './fetched-metadata.ts';
 import { type Gateway, initGateway } from './gateway.ts';
 import { type Identity, initIdentity } from './identity.ts';
 import { type IdentityTokens, initIdentityTokens } from './identity-tokens.ts';
@@ -52,6 +53,7 @@ export interface Models {
   readonly SignInRequest: typeof SignInRequest;
   readonly UsedAssertion: typeof UsedAssertion;
   readonly SamlTest: typeof SamlTest;
+  readonly FetchedMetadata: typeof FetchedMetadata;
 }
 
 /** Binds all tables to one database. */
@@ -76,6 +78,7 @@ export function bindTables(context: TableContext): Models {
     SignInRequest: initSignInRequest(context),
     UsedAssertion: initUsedAssertion(context),
     SamlTest: initSamlTest(context),
+    FetchedMetadata: initFetchedMetadata(context),
   };
   associate(models);
   hideSecrets(models);

@@ -20,6 +20,8 @@ export interface FieldMeta {
   nullIsBlank?: true;
   /** Never null in answers, though an update may say null. */
   neverNull?: true;
+  /** Required only where this field is not sent; it is empty then. */
+  unless?: string;
   /**
    * Of a record in a list that is replaced whole, a field that older clients do not know: answered
    * only where it was sent, kept where a later list does not name it, taken away by null or "".

@@ -57,7 +57,8 @@ export function judgeOf<Values>(resource: Joi.ObjectSchema): Judge<Values> {
       const raw: unknown = Object.hasOwn(input, field.name)
         ? (input as Record<string, unknown>)[field.name]
         : undefined;
-      judgeField(field, mode, raw, values, faults);
+      if (isLeftOut(field, input)) values[field.name] = '';
+      else judgeField(field, mode, raw, values, faults);
     }
     return { values: values as Values, faults };
   };
@@ -123,6 +124,16 @@ function judgeField(
     if (field.judgeEntry === null) judgeValue(field, value, values, faults);
     else judgeEntries(name, field.judgeEntry, value, values, faults);
   }
+}
+
+/** True for what may be left out because another field is sent, and is. */
+function isLeftOut({ name, meta }: Field, input: object): boolean {
+  if (meta.unless === undefined) return false;
+  const isBlank = (field: string): boolean => {
+    const raw: unknown = (input as Record<string, unknown>)[field] ?? '';
+    return typeof raw === 'string' && raw.trim() === '';
+  };
+  return isBlank(name) && !isBlank(meta.unless);
 }
 
 function isOnlySpaces(field: Field, raw: unknown): boolean {

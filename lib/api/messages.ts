@@ -31,6 +31,9 @@ export const messages = {
   badJson: 'is not valid JSON',
 } as const;
 
+/** An address of metadata that anybody on the way could change. */
+export const NOT_HTTPS = 'must begin with https:// (http:// is for loopback addresses)';
+
 /** A text has fewer code points than `limit`. */
 export const atLeastCharacters = (limit: number): string =>
   `should be at least ${limit} character(s)`;
@@ -84,5 +87,6 @@ export const joiMessages: Record<string, string> = {
   'scope.email': messages.noEmailScope,
   'url.host': messages.noHost,
   'url.scheme': messages.badScheme,
+  'url.https': NOT_HTTPS,
   '*': messages.invalid,
 };

@@ -33,6 +33,8 @@ export interface SamlMetadata {
   readonly signingCertificates: readonly string[];
   /** Whether the provider takes signed requests only. */
   readonly wantsSignedRequests: boolean;
+  /** Until when it may be used, in ms; null: no end is said; NaN: what is said is no time. */
+  readonly validUntil: number | null;
 }
 
 /** Why metadata is of no use; the message is for people. */
@@ -71,7 +73,17 @@ export function parseSamlMetadata(text: string): SamlMetadata {
     logoutUrls: urlsOf(provider, 'SingleLogoutService'),
     signingCertificates: certificatesOf(provider),
     wantsSignedRequests: wants === 'true' || wants === '1',
+    validUntil: endOf([root, entity, provider]),
   };
+}
+
+/** The earliest of the ends that elements say. */
+function endOf(elements: readonly Element[]): number | null {
+  const ends = elements
+    .map((element) => element.getAttribute('validUntil'))
+    .filter((text) => text !== null)
+    .map((text) => Date.parse(text));
+  return ends.length === 0 ? null : Math.min(...ends);
 }
 
 function refuse(message: string): never {

@@ -13,6 +13,7 @@ import {
 import { effectiveConfiguration } from '../api/v0/effective-configuration.ts';
 import { fixedSettingsOf } from '../api/v0/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../auth/administrators.ts';
+import { metadataProblems } from '../auth/saml/metadata-problems.ts';
 import { mendOf } from '../database-fault.ts';
 import { defaultEndpoint, defaultSettings } from '../devices/settings.ts';
 import { forgottenCredentials } from '../first-credentials.ts';
@@ -26,7 +27,7 @@ import { endpoint } from './serving.ts';
 /** Clocks of a gateway and of its database may be so far apart. */
 const CLOCK_SKEW_MS = 2_000;
 
-/** Looks into an open database: its schema, its keys, its administrators, its clock. */
+/** Looks into an open database: schema, keys, administrators, fetched metadata, clock. */
 export async function rows(opened: Database, config: Config): Promise<Finding[]> {
   try {
     const pending = await pendingMigrations(opened);
@@ -48,6 +49,7 @@ export async function rows(opened: Database, config: Config): Promise<Finding[]>
     ok('database', 'it answers, and its schema is of this version'),
     ...ofKeys,
     ...(isReadable ? await people(opened, config) : []),
+    ...(isReadable ? await samlMetadata(opened, config) : []),
     await clock(opened),
   ];
 }
@@ -96,6 +98,15 @@ async function people(opened: Database, config: Config): Promise<Finding[]> {
   if (canSignIn) return [...found, ok(check, 'an administrator can sign in')];
   if (email === null) return [...found, ok(check, 'one will be made at the next start')];
   return [...found, warning(check, 'no administrator can sign in', letInCommand(email))];
+}
+
+/** Whether the metadata of SAML providers can be fetched from their addresses. */
+async function samlMetadata(opened: Database, config: Config): Promise<Finding[]> {
+  const stored = await opened.models.Configuration.findOne();
+  if (stored === null) return [];
+  const settings = effectiveConfiguration(stored, fixedSettingsOf(config));
+  const problems = await metadataProblems(opened, settings.saml_identity_providers);
+  return problems.map(({ text, fix }) => warning('SAML metadata', text, fix));
 }
 
 /** Whether the first password lies where the start put it. */

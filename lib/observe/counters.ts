@@ -2,7 +2,13 @@
 // only grow; whoever shows them takes differences. Nothing of a request is kept but its reason.
 
 /** What is counted. */
-const families = ['requests_refused', 'connections_refused', 'sign_ins', 'refreshes'] as const;
+const families = [
+  'requests_refused',
+  'connections_refused',
+  'sign_ins',
+  'refreshes',
+  'metadata_refreshes',
+] as const;
 
 /** A family of counts, told apart by reason. */
 export type CounterFamily = (typeof families)[number];
@@ -14,6 +20,7 @@ export class Counters {
     connections_refused: new Map(),
     sign_ins: new Map(),
     refreshes: new Map(),
+    metadata_refreshes: new Map(),
   };
 
   /** Adds one or more; reasons are words of the code, never of a request, so there are few. */

@@ -4,6 +4,7 @@
 
 import type { Recall } from '../api/recall.ts';
 import { type UnnamedProxies, unnamedProxyWords } from '../api/unnamed-proxies.ts';
+import { metadataProblems } from '../auth/saml/metadata-problems.ts';
 import { defaultSettings } from '../devices/settings.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { endpoint, lacks, readiness, settings } from '../doctor/serving.ts';
@@ -19,7 +20,7 @@ type Known = Pick<Services, 'config' | 'readiness'>;
 
 /** What the dashboard asks for. */
 export type Asked = Known &
-  Pick<Services, 'counters'> &
+  Pick<Services, 'counters' | 'database'> &
   Partial<Pick<Services, 'checkup' | 'watched'>> & { readonly unnamed?: UnnamedProxies };
 
 /** Why the gateway cannot obey a record as it stands; null where it can. */
@@ -37,7 +38,8 @@ export async function dashboardProblems({
 }): Promise<GatewayProblem[]> {
   await recall.refresh();
   const { config } = services;
-  const { endpoint: address } = defaultSettings(await recall.configuration(), config);
+  const configuration = await recall.configuration();
+  const { endpoint: address } = defaultSettings(configuration, config);
   const peer = services.unnamed?.recent() ?? null;
   return [
     ...sentences([
@@ -48,9 +50,10 @@ export async function dashboardProblems({
     ...(peer === null ? [] : [unnamedProxyWords(peer)]),
     ...crowdedSignIns(services),
     ...unwritten(services),
-    // The endpoint is judged above, of the settings of this moment.
+    ...(await metadataProblems(services.database, configuration.saml_identity_providers)),
+    // These are judged above, as they are at this moment.
     ...(services.checkup?.findings() ?? [])
-      .filter(({ check }) => check !== 'endpoint')
+      .filter(({ check }) => check !== 'endpoint' && check !== 'SAML metadata')
       .map(({ check, message, mend }) => ({ text: `${check}: ${message}.`, fix: mend ?? '' })),
   ];
 }

@@ -23,6 +23,7 @@ import { providerPages } from './pages/providers.ts';
 import { relinkPages } from './pages/relink.ts';
 import { renewalPages } from './pages/renewal.ts';
 import { rulePages } from './pages/rules.ts';
+import { samlMetadataPages } from './pages/saml-metadata.ts';
 import { samlPages } from './pages/saml-sign-in.ts';
 import { secondFactorPages } from './pages/second-factor.ts';
 import { secondFactorsPages } from './pages/second-factors.ts';
@@ -52,6 +53,7 @@ const pageRoutes: readonly PageRoutes[] = [
   providerPages,
   providerTestPages,
   relinkPages,
+  samlMetadataPages,
   logoSettingPages,
   apiTokenPages,
   auditPages,

@@ -2,7 +2,7 @@
 // configuration is made of what was typed, and which messages are about it. A client secret is
 // never sent to a browser; left empty, it stays as it is.
 
-import type { OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
+import type { Database, OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
 import type { Faults } from '../api/judge.ts';
 import { ProviderRefusal } from '../auth/identity/refusal.ts';
 import type { Finding } from '../auth/identity/finding.ts';
@@ -159,12 +159,17 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
         legend: 'At the provider',
         fields: [
           {
+            name: 'metadata_url',
+            label: 'Metadata address',
+            placeholder: 'https://idp.example.com/metadata',
+            help: 'Where the provider publishes its metadata, https only. They are fetched when you save and then once a day, so that a new certificate of the provider serves by itself. Empty: only the metadata below serve.',
+          },
+          {
             name: 'metadata',
             label: 'Metadata',
             kind: 'area',
             rows: 8,
-            help: 'The XML that the provider gives out.',
-            isRequired: true,
+            help: 'The XML that the provider gives out. With an address it may stay empty; what is pasted here then serves until the next fetch.',
           },
           {
             name: 'base_url',
@@ -202,7 +207,9 @@ export function typedEntry({ sections }: ProviderForm, entry: object): Typed {
     const pair = (entry as Readonly<Record<string, { name: string; value: string }>>)[name];
     return [name, pair === undefined ? '' : `${pair.name}=${pair.value}`];
   });
-  return typedFrom({ ...entry, ...Object.fromEntries(texts) }, sections);
+  // What the entry was saved with serves no more where there is an address.
+  const metadata = 'metadata_url' in entry ? { metadata: '' } : {};
+  return typedFrom({ ...entry, ...metadata, ...Object.fromEntries(texts) }, sections);
 }
 
 /** A claim or an attribute as it is typed, `name=value`; "" for none. */
@@ -226,7 +233,15 @@ export function entryOf(
     ...input,
     id: present.id,
     ...(isKept ? { client_secret: present.client_secret } : {}),
+    ...keptMetadata(input, present),
   };
+}
+
+/** Metadata are not shown where there is an address; they stay, unless it is another address. */
+function keptMetadata(input: Readonly<Record<string, unknown>>, present: ProviderEntry): object {
+  if (!('metadata_url' in present) || String(input['metadata']).trim() !== '') return {};
+  const address = String(input['metadata_url']).trim();
+  return ['', present.metadata_url].includes(address) ? { metadata: present.metadata } : {};
 }
 
 /** Of the messages about a list, those about the entry at a place; the rest are about the form. */
@@ -250,17 +265,20 @@ export async function tryEntry(
         services.config.externalUrl,
         services.discoveryLimits,
       )
-    : trySamlProvider(entry as SamlIdentityProvider);
+    : trySamlProvider(entry as SamlIdentityProvider, new Date(), services.discoveryLimits);
 }
 
 /**
  * Whose word a mark of trust believes: the entry alone could be pointed elsewhere. Null where the
  * entry leads to nobody.
  */
-export async function authorityOf(entry: ProviderEntry): Promise<string | null> {
+export async function authorityOf(
+  database: Database,
+  entry: ProviderEntry,
+): Promise<string | null> {
   if ('discovery_document_uri' in entry) return entry.discovery_document_uri;
   try {
-    return (await metadataOf(entry)).entityId;
+    return (await metadataOf(database, entry)).entityId;
   } catch (error) {
     if (error instanceof ProviderRefusal) return null;
     throw error;

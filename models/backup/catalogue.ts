@@ -45,6 +45,7 @@ const TABLES = [
   'used_assertions',
   'trusted_providers',
   'saml_tests',
+  'fetched_metadata',
   'gateways',
   'device_statuses',
   'audit_entries',

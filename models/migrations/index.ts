@@ -20,6 +20,7 @@ import { up as signInSources } from './0010-sign-in-sources.ts';
 import { up as relinking } from './0011-relinking.ts';
 import { up as defaultAction } from './0012-default-action.ts';
 import { up as samlTests } from './0013-saml-tests.ts';
+import { up as fetchedMetadata } from './0014-fetched-metadata.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
@@ -44,6 +45,7 @@ export const migrations: readonly Migration[] = [
   { name: '0011-relinking', up: relinking },
   { name: '0012-default-action', up: defaultAction },
   { name: '0013-saml-tests', up: samlTests },
+  { name: '0014-fetched-metadata', up: fetchedMetadata },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

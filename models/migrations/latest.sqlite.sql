@@ -40,6 +40,7 @@ CREATE INDEX `device_statuses_gateway_id_arrived_at` ON `device_statuses` (`gate
 CREATE INDEX `sessions_account_key` ON `sessions` (`account_key`);
 CREATE INDEX `sign_in_requests_network_sha256_scope_sha256_inserted_at` ON `sign_in_requests` (`network_sha256`, `scope_sha256`, `inserted_at`);
 CREATE TABLE `saml_tests` (`provider_id` VARCHAR(64) NOT NULL PRIMARY KEY, `metadata_sha256` CHAR(64) NOT NULL, `signed` VARCHAR(16) NOT NULL, `tested_at` DATETIME NOT NULL);
+CREATE TABLE `fetched_metadata` (`provider_id` VARCHAR(64) NOT NULL PRIMARY KEY, `basis` CHAR(64) NOT NULL, `version` INTEGER NOT NULL, `document` TEXT, `former_certificates` TEXT NOT NULL, `awaited_certificates` TEXT NOT NULL, `fetched_at` DATETIME, `asked_at` DATETIME, `refresh_at` DATETIME NOT NULL, `problem` TEXT);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-first-tables', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0002-audit-entries', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
@@ -54,6 +55,7 @@ INSERT INTO migrations (name, executed_at) VALUES ('0010-sign-in-sources', strft
 INSERT INTO migrations (name, executed_at) VALUES ('0011-relinking', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0012-default-action', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0013-saml-tests', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0014-fetched-metadata', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -18,6 +18,7 @@ const OBSERVED = new Set([
   'sign_in_requests',
   'used_assertions',
   'saml_tests',
+  'fetched_metadata',
 ]);
 
 for (const kind of databaseKinds()) {

@@ -7,6 +7,7 @@ import { deviceFields, deviceFilters } from '../v0/devices.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
 import { ruleFields, ruleFilters } from '../v0/rules.ts';
 import { relinkFields } from '../v0/relinking.ts';
+import { samlMetadataFields } from '../v0/saml-metadata.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
 import { userFields, userFilters } from '../v0/users.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
@@ -15,6 +16,7 @@ import {
   configurationPaths,
   type Described,
   ruleCounterPaths,
+  samlMetadataPaths,
   trustedProviderPaths,
 } from './operations.ts';
 import { answerSchema, type Json, requestSchema } from './schemas.ts';
@@ -72,6 +74,13 @@ const relinking: Described = {
   fields: relinkFields,
 };
 
+const samlMetadata: Described = {
+  ...configuration,
+  wrapper: 'saml_metadata',
+  title: 'SamlMetadata',
+  fields: samlMetadataFields,
+};
+
 const description = [
   'Administers a gateway: users, their devices, the rules that packets obey, one configuration.',
   "Every request carries `Authorization: Bearer <token>` with an administrator's API token.",
@@ -102,6 +111,7 @@ export function openApiDocument(outside: string): Json {
       ...ruleCounterPaths(rules),
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),
+      ...samlMetadataPaths(samlMetadata),
       ...documentPath,
     },
     components: {
@@ -116,6 +126,8 @@ export function openApiDocument(outside: string): Json {
         TrustedProviderUpdate: requestSchema(trustedProviderFields, 'update'),
         Relink: answerSchema(relinkFields),
         RelinkUpdate: requestSchema(relinkFields, 'update'),
+        SamlMetadata: answerSchema(samlMetadataFields),
+        SamlMetadataUpdate: requestSchema(samlMetadataFields, 'update'),
         ...errorSchemas,
       },
       headers,

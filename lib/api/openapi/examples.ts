@@ -29,6 +29,7 @@ export const examples: Readonly<Record<string, { create?: object; update: object
   },
   trusted_provider: { update: { trusted: true } },
   relink: { update: { everyone: true } },
+  saml_metadata: { update: { refresh: true } },
   configuration: {
     update: { default_client_dns: ['9.9.9.9'], vpn_session_duration: 86_400 },
   },

@@ -171,6 +171,48 @@ export function trustedProviderPaths(described: Described, relinking: Described)
   };
 }
 
+/** The paths of metadata that are fetched from addresses of SAML providers. */
+export function samlMetadataPaths(described: Described): Json {
+  const id: Json = {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id of the entry.',
+    schema: { type: 'string', minLength: 1 },
+  };
+  const update = (method: Method): Json =>
+    operation(described, `${method === 'put' ? 'put' : 'update'}SamlMetadata`, {
+      summary: 'Fetch the metadata of a SAML provider, or make its former certificates void',
+      description:
+        'What was fetched and is of no use is told as `problem`; the last good metadata serve on.',
+      ...body(described, 'update', BODY_BYTES_MAX),
+      responses: answersOf(
+        { 200: answer('What is known now.', { data: schemaRef('SamlMetadata') }, written) },
+        [404, ...WRITE],
+      ),
+    });
+  return {
+    '/v0/saml_metadata': {
+      get: operation(described, 'listSamlMetadata', {
+        summary: 'List SAML providers whose metadata are fetched from an address',
+        responses: answersOf(
+          {
+            200: answer('Every entry that has a `metadata_url`.', {
+              data: { type: 'array', items: schemaRef('SamlMetadata') },
+            }),
+          },
+          READ,
+        ),
+      }),
+    },
+    '/v0/saml_metadata/{id}': {
+      parameters: [id],
+      patch: update('patch'),
+      put: update('put'),
+    },
+  };
+}
+
 function listOperation(described: Described): Json {
   const { name, title, filters } = described;
   const { keys = {} } = pageFields.describe() as { keys?: Record<string, Joi.Description> };

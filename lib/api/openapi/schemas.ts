@@ -87,7 +87,7 @@ function fieldsOf(resource: Joi.ObjectSchema): Field[] {
       name,
       schema: resource.extract(name),
       meta: metaOf(description),
-      isRequired: presence === 'required',
+      isRequired: presence === 'required' && metaOf(description).unless === undefined,
       isNullable: ((description['allow'] ?? []) as unknown[]).includes(null),
     };
   });

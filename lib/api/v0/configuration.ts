@@ -128,7 +128,7 @@ export async function updateConfiguration(
   const { Configuration: configurations } = services.database.models;
   const standing = await recall.configuration();
   refuseFixed(values, fixed, faults);
-  await judgeDocuments(values, standing, faults, services.discoveryLimits);
+  await judgeDocuments(services.database, values, standing, faults, services.discoveryLimits);
   const written = await context.writes.run(request, {
     scopes: { configuration: true },
     judge: async (transaction) => {

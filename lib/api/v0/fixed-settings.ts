@@ -57,7 +57,9 @@ function readOne(
   const field = name.toLowerCase();
   const { values, faults } = judgeConfiguration({ [field]: raw }, 'update');
   for (const [index, provider] of (values.saml_identity_providers ?? []).entries()) {
-    const fault = faults[field] === undefined ? samlMetadataFault(provider.metadata) : null;
+    const isJudged = faults[field] === undefined && provider.metadata !== '';
+    // What stands at an address is fetched later: no provider holds up a start.
+    const fault = isJudged ? samlMetadataFault(provider.metadata) : null;
     if (fault !== null)
       return { complaints: [`entry ${index + 1}: metadata ${metadataFault(fault)}`] };
   }

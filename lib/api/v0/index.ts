@@ -7,6 +7,7 @@ import { Devices } from './devices.ts';
 import { relinkRoutes } from './relinking.ts';
 import { ruleCounterRoutes } from './rule-counters.ts';
 import { Rules } from './rules.ts';
+import { samlMetadataRoutes } from './saml-metadata.ts';
 import { trustedProviderRoutes } from './trusted-providers.ts';
 import { Users } from './users.ts';
 
@@ -21,5 +22,6 @@ export const v0: Plugin<ApiContext> = {
     server.route(configurationRoutes(context));
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));
+    server.route(samlMetadataRoutes(context));
   },
 };

@@ -1,20 +1,22 @@
 // Judges what identity providers say of themselves, before anything is saved: the discovery
-// document of an OpenID provider is fetched, SAML metadata is parsed. Only entries that are new or
-// changed are looked at, so a provider that is gone never stands in the way of another setting.
-// Runs before the transaction, never inside it. api.md, section 7.
+// document of an OpenID provider is fetched, SAML metadata is parsed, and fetched where an entry
+// has an address. Only entries that are new or changed are looked at, so a provider that is gone
+// never stands in the way of another setting. Runs before the transaction, never inside it. api.md,
+// section 7.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
-import {
-  DiscoveryError,
-  type DiscoveryLimits,
-  fetchDiscoveryDocument,
-} from '../../auth/discovery.ts';
-import { metadataFaultOf } from '../../auth/saml/provider-metadata.ts';
+import type {
+  Database,
+  OpenidConnectProvider,
+  SamlIdentityProvider,
+} from '../../../models/index.ts';
+import { fetchDiscoveryDocument } from '../../auth/discovery.ts';
+import { DocumentError, type DocumentLimits } from '../../auth/documents.ts';
 import { addFault, type FieldFaults, type Faults } from '../judge.ts';
 import { discoveryFault, metadataFault } from '../messages.ts';
 import type { ConfigurationValues, SamlValues } from './configuration.ts';
 import type { EffectiveConfiguration } from './effective-configuration.ts';
+import { type FieldFault, judgeMetadata, type MetadataContext } from './provider-metadata.ts';
 
 /** Documents that are fetched at once, and longest time for all of one request. */
 const AT_ONCE_MAX = 16;
@@ -22,18 +24,23 @@ const TOGETHER_MS_MAX = 15_000;
 
 type EntryFaults = Record<string, string[]>[];
 
-/** Adds the faults of new and changed entries to those of the fields. */
+/**
+ * Adds the faults of new and changed entries to those of the fields, and fills in metadata that
+ * were left out.
+ */
 export async function judgeDocuments(
+  database: Database,
   values: ConfigurationValues,
   present: Pick<EffectiveConfiguration, 'openid_connect_providers' | 'saml_identity_providers'>,
   faults: Faults,
-  limits?: DiscoveryLimits,
+  limits?: DocumentLimits,
 ): Promise<void> {
   const { openid_connect_providers: openid = [], saml_identity_providers: saml = [] } = values;
-  const details = await parseAll(saml, present.saml_identity_providers, faults);
+  const context = { present: present.saml_identity_providers, database, limits };
+  const details = await parseAll(saml, context, faults);
   judgeEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
     const detail = details.get(index);
-    if (detail !== undefined) addFault(entryFaults, 'metadata', metadataFault(detail));
+    if (detail !== undefined) addFault(entryFaults, detail.field, metadataFault(detail.fault));
   });
   const reasons = await fetchAll(openid, present.openid_connect_providers, faults, limits);
   judgeEntries('openid_connect_providers', openid.length, faults, (index, entryFaults) => {
@@ -70,29 +77,36 @@ function entriesToJudge<Entry extends object>(
 ): [index: number, entry: Entry][] {
   const listFaults = faults[list];
   if (isWholeRefused(listFaults)) return [];
-  const field = documentFields[list];
+  const fields = documentFields[list];
   return [...entries.entries()].filter(([index, entry]) => {
-    const isRead = (listFaults as EntryFaults | undefined)?.[index]?.[field] === undefined;
+    const entryFaults = (listFaults as EntryFaults | undefined)?.[index] ?? {};
+    const isRead = fields.every((field) => entryFaults[field] === undefined);
     return isRead && !isUnchanged(entry, present);
   });
 }
 
-/** The field of an entry that is about a document. */
+/** The fields of an entry that are about a document. */
 const documentFields = {
-  openid_connect_providers: 'discovery_document_uri',
-  saml_identity_providers: 'metadata',
+  openid_connect_providers: ['discovery_document_uri'],
+  saml_identity_providers: ['metadata', 'metadata_url'],
 } as const;
 
-/** Parses the metadata of entries that are new or changed; what is wrong, by their place. */
+/** Judges the metadata of entries that are new or changed; what is wrong, by their place. */
 async function parseAll(
   entries: readonly SamlValues[],
-  present: readonly SamlIdentityProvider[],
+  { present, ...context }: MetadataContext & { present: readonly SamlIdentityProvider[] },
   faults: Faults,
-): Promise<Map<number, string>> {
-  const details = new Map<number, string>();
-  const judged = entriesToJudge('saml_identity_providers', entries, present, faults);
-  for (const [index, { metadata }] of judged) {
-    const fault = await metadataFaultOf(metadata);
+): Promise<Map<number, FieldFault>> {
+  const details = new Map<number, FieldFault>();
+  const untilMs = performance.now() + TOGETHER_MS_MAX;
+  for (const [index, entry] of entriesToJudge(
+    'saml_identity_providers',
+    entries,
+    present,
+    faults,
+  )) {
+    const standing = present.find(({ id }) => id === entry.id);
+    const fault = await judgeMetadata(entry, standing, { ...context, untilMs });
     if (fault !== null) details.set(index, fault);
   }
   return details;
@@ -103,7 +117,7 @@ async function fetchAll(
   entries: readonly OpenidConnectProvider[],
   present: readonly OpenidConnectProvider[],
   faults: Faults,
-  limits?: DiscoveryLimits,
+  limits?: DocumentLimits,
 ): Promise<Map<number, string>> {
   const judged = entriesToJudge('openid_connect_providers', entries, present, faults);
   const waiting = [...new Set(judged.map(([, entry]) => entry.discovery_document_uri))];
@@ -127,12 +141,12 @@ async function fetchAll(
 
 const TOO_MANY = 'no time was left to fetch it beside the others';
 
-async function reasonOf(address: string, limits?: DiscoveryLimits): Promise<string | null> {
+async function reasonOf(address: string, limits?: DocumentLimits): Promise<string | null> {
   try {
     await fetchDiscoveryDocument(address, limits);
     return null;
   } catch (error) {
-    if (error instanceof DiscoveryError) return error.message;
+    if (error instanceof DocumentError) return error.message;
     throw error;
   }
 }

@@ -3,6 +3,7 @@
 
 import type Joi from 'joi';
 import { EMAIL_CLAIMS } from '../../auth/oidc/claims.ts';
+import { isMetadataAddress } from '../../auth/saml/fetch-metadata.ts';
 import { isCanonicalBase64 } from '../../devices/keys.ts';
 import {
   choice,
@@ -48,7 +49,13 @@ export const samlFields = resource({
   id: providerId(),
   label: trimmed('Text of the sign-in button.').required(),
   auto_create_users: autoCreateUsers(),
-  metadata: text('XML of the provider, kept byte for byte.').required(),
+  metadata: mark(
+    text(
+      'XML of the provider, kept byte for byte. May be left out where there is a `metadata_url`: then it is what was fetched when the entry was saved.',
+    ).required(),
+    { unless: 'metadata_url' },
+  ),
+  metadata_url: metadataUrl(),
   base_url: url('Prefix of our addresses; default `{EXTERNAL_URL}auth/saml`.'),
   sign_requests: flag('Whether our requests are signed.').default(true),
   sign_metadata: flag('Whether our metadata is signed.').default(true),
@@ -105,6 +112,20 @@ function providerId(): Joi.Schema {
     }, 'A-Z a-z 0-9 . _ -')
     .required();
   return mark(schema, { json: { pattern: PROVIDER_ID.source } });
+}
+
+function metadataUrl(): Joi.Schema {
+  const schema = url(
+    'Where the metadata are fetched, once a day; https, or http of a loopback address. What was fetched last serves in place of `metadata`.',
+  ).custom(
+    (value: string, helpers) =>
+      // What is no address is told of already.
+      urlFault(value) !== null || isMetadataAddress(new URL(value))
+        ? value
+        : helpers.error('url.https'),
+    'https',
+  );
+  return mark(schema, { keptUnsent: true });
 }
 
 function emailClaim(): Joi.Schema {

@@ -38,7 +38,10 @@ export function trustedProviderRoutes(context: ApiContext): ServerRoute[] {
   return [
     route('GET', path, {}, async () => {
       await context.recall.refresh();
-      const entries = await authoritiesOf(await context.recall.configuration());
+      const entries = await authoritiesOf(
+        context.services.database,
+        await context.recall.configuration(),
+      );
       return { data: await Promise.all(entries.map((entry) => show(context, entry))) };
     }),
     route(['PATCH', 'PUT'], one, body, async (request) => ({
@@ -75,7 +78,10 @@ async function findEntry(
   context: ApiContext,
   request: Request,
 ): Promise<EntryAuthority & { authority: Authority }> {
-  const entries = await authoritiesOf(await context.recall.configuration());
+  const entries = await authoritiesOf(
+    context.services.database,
+    await context.recall.configuration(),
+  );
   const { kind, id } = request.params as Record<string, unknown>;
   const entry = entries.find((one) => one.kind === kind && one.id === id);
   if (entry === undefined || entry.authority === null) throw new ApiError('not_found');

@@ -3,6 +3,7 @@
 
 import type {
   Authority,
+  Database,
   OpenidConnectProvider,
   SamlIdentityProvider,
 } from '../../../models/index.ts';
@@ -18,8 +19,11 @@ export function oidcAuthority({
 }
 
 /** Of a SAML provider: its entity id; throws ProviderRefusal where its metadata are unfit. */
-export async function samlAuthority(provider: SamlIdentityProvider): Promise<Authority> {
-  const { entityId } = await metadataOf(provider);
+export async function samlAuthority(
+  database: Database,
+  provider: SamlIdentityProvider,
+): Promise<Authority> {
+  const { entityId } = await metadataOf(database, provider);
   return { kind: 'saml', provider_id: provider.id, authority: entityId };
 }
 
@@ -30,10 +34,13 @@ export interface EntryAuthority extends Pick<OpenidConnectProvider, 'id' | 'labe
 }
 
 /** All entries of the configuration, and who each leads to. */
-export async function authoritiesOf(configuration: {
-  readonly openid_connect_providers: readonly OpenidConnectProvider[];
-  readonly saml_identity_providers: readonly SamlIdentityProvider[];
-}): Promise<EntryAuthority[]> {
+export async function authoritiesOf(
+  database: Database,
+  configuration: {
+    readonly openid_connect_providers: readonly OpenidConnectProvider[];
+    readonly saml_identity_providers: readonly SamlIdentityProvider[];
+  },
+): Promise<EntryAuthority[]> {
   const entries: EntryAuthority[] = configuration.openid_connect_providers.map((entry) => ({
     kind: 'oidc',
     id: entry.id,
@@ -41,7 +48,7 @@ export async function authoritiesOf(configuration: {
     authority: oidcAuthority(entry),
   }));
   for (const entry of configuration.saml_identity_providers) {
-    const authority = await samlAuthority(entry).catch((error: unknown) => {
+    const authority = await samlAuthority(database, entry).catch((error: unknown) => {
       if (error instanceof ProviderRefusal) return null;
       throw error;
     });

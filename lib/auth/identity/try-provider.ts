@@ -6,11 +6,13 @@
 import { X509Certificate } from 'node:crypto';
 import { genericGrantRequest, ResponseBodyError } from 'openid-client';
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../../models/index.ts';
-import { DISCOVERY_LIMITS, type DiscoveryLimits, readText } from '../discovery.ts';
+import { DOCUMENT_LIMITS, type DocumentLimits, readText } from '../documents.ts';
 import { claimsAsked } from '../oidc/claims.ts';
 import { type OidcClient, OidcClients } from '../oidc/client.ts';
 import { redirectUriOf, refusalOf } from '../oidc/sign-in.ts';
-import { metadataOf } from '../saml/provider-metadata.ts';
+import { fetchMetadata, MetadataFetchError } from '../saml/fetch-metadata.ts';
+import { parseMetadata } from '../saml/provider-metadata.ts';
+import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
 import { addressesOf, bindingOf } from '../saml/service-provider.ts';
 import { bad, doubtful, type Finding, good } from './finding.ts';
 import { ProviderRefusal } from './refusal.ts';
@@ -26,7 +28,7 @@ const RSA_BITS_MIN = 2_048;
 export async function tryOidcProvider(
   provider: OpenidConnectProvider,
   externalUrl: string,
-  limits: DiscoveryLimits = DISCOVERY_LIMITS,
+  limits: DocumentLimits = DOCUMENT_LIMITS,
 ): Promise<Finding[]> {
   const redirectUri = redirectUriOf(provider, externalUrl);
   const ours = good(`The provider must allow this redirect address: ${redirectUri}`);
@@ -108,7 +110,7 @@ async function judgeSignOut(
   { endSessionEndpoint }: OidcClient,
   clientId: string,
   externalUrl: string,
-  { timeoutMs }: DiscoveryLimits,
+  { timeoutMs }: DocumentLimits,
 ): Promise<Finding> {
   if (endSessionEndpoint === null)
     return doubtful(
@@ -131,7 +133,7 @@ async function judgeSignOut(
   }
 }
 
-async function judgeKeys(address: string, { timeoutMs, bytesMax }: DiscoveryLimits) {
+async function judgeKeys(address: string, { timeoutMs, bytesMax }: DocumentLimits) {
   try {
     const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) });
     const { keys } = JSON.parse(await readText(response, bytesMax)) as { keys?: unknown };
@@ -174,23 +176,20 @@ async function judgeClient(
   return bad('The provider takes a code that it never gave.');
 }
 
-/** Tries a SAML provider's entry: its metadata, certificates and addresses. */
+/** Tries a SAML provider's entry: its metadata, fetched anew, certificates and addresses. */
 export async function trySamlProvider(
   provider: SamlIdentityProvider,
   now = new Date(),
+  limits?: DocumentLimits,
 ): Promise<Finding[]> {
   const { consume, metadata: ours } = addressesOf(provider);
   const told = good(`The provider must know ${consume}; our metadata are at ${ours}`);
-  let metadata;
-  try {
-    metadata = await metadataOf(provider);
-  } catch (error) {
-    if (error instanceof ProviderRefusal) return [bad(sentence(error)), told];
-    throw error;
-  }
+  const { metadata, findings } = await readMetadata(provider, limits, now);
+  if (metadata === null) return [...findings, told];
   const binding = bindingOf(metadata);
   const isAsked = metadata.wantsSignedRequests && !provider.sign_requests;
   return [
+    ...findings,
     good(`The metadata are those of ${metadata.entityId}; sign-in begins by ${binding}.`),
     ...metadata.signingCertificates.map((certificate) => judgeCertificate(certificate, now)),
     ...(isAsked
@@ -199,6 +198,33 @@ export async function trySamlProvider(
     judgeSignatureFlags(provider),
     told,
   ];
+}
+
+/** The metadata that would serve: those of the address, else those of the entry. */
+async function readMetadata(
+  { metadata: text, metadata_url: address }: SamlIdentityProvider,
+  limits: DocumentLimits | undefined,
+  now: Date,
+): Promise<{ metadata: SamlMetadata | null; findings: Finding[] }> {
+  try {
+    const present = text === '' ? null : await parseMetadata(text);
+    if (address === undefined) return { metadata: present, findings: [] };
+    try {
+      const expected = present?.entityId ?? null;
+      const { metadata } = await fetchMetadata(address, expected, limits, now);
+      return { metadata, findings: [good('The metadata were fetched from their address.')] };
+    } catch (error) {
+      if (!(error instanceof MetadataFetchError)) throw error;
+      const why = `Of no use is what stands at the metadata address: ${error.message}.`;
+      return { metadata: present, findings: [present === null ? bad(why) : doubtful(why)] };
+    }
+  } catch (error) {
+    if (error instanceof ProviderRefusal)
+      return { metadata: null, findings: [bad(sentence(error))] };
+    if (!(error instanceof SamlMetadataError)) throw error;
+    const refusal = new ProviderRefusal('provider_misconfigured', error.message);
+    return { metadata: null, findings: [bad(sentence(refusal))] };
+  }
 }
 
 /** Which parts must be signed. Metadata do not say what a provider signs; an answer does. */

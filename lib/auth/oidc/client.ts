@@ -17,14 +17,8 @@ import {
   setJwksCache,
 } from 'openid-client';
 import type { OpenidConnectProvider } from '../../../models/index.ts';
-import {
-  DISCOVERY_LIMITS,
-  type DiscoveryDocument,
-  DiscoveryError,
-  type DiscoveryLimits,
-  fetchDiscoveryDocument,
-  readText,
-} from '../discovery.ts';
+import { type DiscoveryDocument, fetchDiscoveryDocument } from '../discovery.ts';
+import { DOCUMENT_LIMITS, DocumentError, type DocumentLimits, readText } from '../documents.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 
 /** How long a discovery document serves before it is fetched again. */
@@ -61,12 +55,12 @@ export interface OidcClientOptions {
 
 /** The providers that this process talked to. */
 export class OidcClients {
-  readonly #limits: DiscoveryLimits;
+  readonly #limits: DocumentLimits;
   readonly #documents = new Map<string, { until: number; document: Promise<DiscoveryDocument> }>();
   /** Keys of providers, which openid-client refetches when it meets an unknown one. */
   readonly #keys = new Map<string, Parameters<typeof setJwksCache>[1]>();
 
-  constructor(limits: DiscoveryLimits = DISCOVERY_LIMITS) {
+  constructor(limits: DocumentLimits = DOCUMENT_LIMITS) {
     this.#limits = limits;
   }
 
@@ -127,7 +121,7 @@ export class OidcClients {
     } catch (cause) {
       // Asked for again by the next one.
       if (this.#documents.get(address)?.document === document) this.#documents.delete(address);
-      if (!(cause instanceof DiscoveryError)) throw cause;
+      if (!(cause instanceof DocumentError)) throw cause;
       throw new ProviderRefusal('provider_unreachable', cause.message, { cause });
     }
   }
@@ -157,7 +151,7 @@ function clientAuthentication(document: DiscoveryDocument, secret: string) {
 
 /** Fetches with a bound on the body; redirects are not followed, secrets go along. */
 function boundedFetch(
-  { bytesMax }: DiscoveryLimits,
+  { bytesMax }: DocumentLimits,
   onJson: (url: string, answer: unknown) => void,
 ): CustomFetch {
   return async (url, options) => {

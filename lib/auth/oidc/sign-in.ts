@@ -22,7 +22,7 @@ import type {
   SignInRequest,
   TestReport,
 } from '../../../models/index.ts';
-import { DiscoveryError } from '../discovery.ts';
+import { DocumentError } from '../documents.ts';
 import type { ProvenAccount } from '../identity/provision.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
@@ -264,7 +264,7 @@ function clientRefusal(error: ClientError): ProviderRefusal {
     if (cause.status >= 500) return new ProviderRefusal('provider_failing', detail);
     return new ProviderRefusal('answer_invalid', detail);
   }
-  if (isNetworkFault(cause) || cause instanceof DiscoveryError)
+  if (isNetworkFault(cause) || cause instanceof DocumentError)
     return new ProviderRefusal('provider_unreachable', 'network');
   return new ProviderRefusal('answer_invalid', checkOf(error));
 }

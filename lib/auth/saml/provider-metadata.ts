@@ -1,7 +1,8 @@
-// What is known of a SAML provider, by its entry: its metadata, parsed once in the verifier's
-// thread and remembered.
+// What is known of a SAML provider, by its entry: the metadata that were fetched last from the
+// entry's address, else those of the entry itself. They are parsed once in the verifier's thread
+// and remembered.
 
-import type { SamlIdentityProvider } from '../../../models/index.ts';
+import { type Database, type MetadataEntry, readFetchedMetadata } from '../../../models/index.ts';
 import { ApiError } from '../../api/errors.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
@@ -12,12 +13,31 @@ const REMEMBERED_MAX = 16;
 
 const remembered = new Map<string, Promise<SamlMetadata>>();
 
-/** Reads an entry's metadata; it was judged when it was saved, but rules may have changed. */
-export async function metadataOf({
-  metadata,
-}: Pick<SamlIdentityProvider, 'metadata'>): Promise<SamlMetadata> {
+/** Metadata as they serve: former certificates are among those that sign. */
+export interface ServedMetadata extends SamlMetadata {
+  /** New certificates: the first answer signed by one of them ends the former ones. */
+  readonly awaitedCertificates: readonly string[];
+}
+
+/** Reads an entry's metadata; throws ProviderRefusal where there are none that can be used. */
+export async function metadataOf(
+  database: Database,
+  entry: MetadataEntry,
+): Promise<ServedMetadata> {
+  const row = await readFetchedMetadata(database, entry);
+  const text = row?.document ?? entry.metadata;
+  if (text === '') {
+    const why = row?.problem ?? 'not asked for yet';
+    throw new ProviderRefusal('provider_misconfigured', `no metadata were fetched: ${why}`);
+  }
+  const { former_certificates: former = [], awaited_certificates: awaited = [] } = row ?? {};
   try {
-    return await parsed(metadata);
+    const metadata = await parseMetadata(text);
+    return {
+      ...metadata,
+      signingCertificates: [...metadata.signingCertificates, ...former],
+      awaitedCertificates: awaited,
+    };
   } catch (cause) {
     if (!(cause instanceof SamlMetadataError)) throw cause;
     throw new ProviderRefusal('provider_misconfigured', cause.message, { cause });
@@ -27,7 +47,7 @@ export async function metadataOf({
 /** Says what is wrong with metadata; null when nothing is. */
 export async function metadataFaultOf(text: string): Promise<string | null> {
   try {
-    await parsed(text);
+    await parseMetadata(text);
     return null;
   } catch (error) {
     if (error instanceof SamlMetadataError) return error.message;
@@ -37,7 +57,8 @@ export async function metadataFaultOf(text: string): Promise<string | null> {
   }
 }
 
-function parsed(text: string): Promise<SamlMetadata> {
+/** Reads metadata in the verifier's thread; rejects as it does. */
+export function parseMetadata(text: string): Promise<SamlMetadata> {
   const parsing = remembered.get(text) ?? verifier.verify('metadata', text);
   remembered.delete(text);
   remembered.set(text, parsing);

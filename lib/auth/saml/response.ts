@@ -20,6 +20,9 @@ const STATUS = 'urn:oasis:names:tc:SAML:2.0:status:';
 /** What a provider says when it refuses the person; others are about the request or itself. */
 const DENIALS = new Set(['AuthnFailed', 'RequestDenied', 'UnknownPrincipal', 'NoAuthnContext']);
 
+/** Why an answer is refused that no known key signed, or that was changed. */
+export const BAD_SIGNATURE = 'signature';
+
 /** What an answer came to. */
 export type SamlVerdict =
   | { readonly kind: 'proven'; readonly assertion: Assertion }
@@ -157,7 +160,7 @@ async function signedAssertion(
 /** node-saml's messages may quote the answer: a word of ours stands for each. */
 function faultOf(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
-  if (/signature/i.test(message)) return 'signature';
+  if (/signature/i.test(message)) return BAD_SIGNATURE;
   if (/audience/i.test(message)) return 'audience';
   if (/expired|not yet valid|too old|subject confirmation/i.test(message)) return 'time';
   if (/InResponseTo/i.test(message)) return 'InResponseTo';

@@ -5,7 +5,6 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import {
-  type Database,
   type ProviderAccount,
   type SamlIdentityProvider,
   type SessionAtProvider,
@@ -16,7 +15,9 @@ import { ProviderRefusal } from '../identity/refusal.ts';
 import { type Beginner, keepRequest, newState, takeRequest } from '../identity/request.ts';
 import type { Tested } from '../identity/test-report.ts';
 import type { Assertion } from './assertion.ts';
-import { metadataOf } from './provider-metadata.ts';
+import { metadataOf, type ServedMetadata } from './provider-metadata.ts';
+import { endRollover, refreshForUnknownKey, type RefreshContext } from './refresh.ts';
+import { BAD_SIGNATURE, type SamlVerdict } from './response.ts';
 import { bindingOf, samlOf, type SamlSetup, type ServiceProvider } from './service-provider.ts';
 import { sessionAtProvider } from './sign-out.ts';
 import { finishSamlTest } from './test-sign-in.ts';
@@ -26,8 +27,7 @@ import { verifier } from './verifier.ts';
 const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
 
 /** One provider, and what it needs. */
-export interface SamlContext {
-  readonly database: Database;
+export interface SamlContext extends RefreshContext {
   readonly provider: SamlIdentityProvider;
   readonly ours: ServiceProvider;
 }
@@ -44,7 +44,7 @@ export type SamlRequest =
 /** Begins a sign-in; who is signed in already must prove themselves again. */
 export async function beginSaml(context: SamlContext, beginner: Beginner): Promise<SamlRequest> {
   const { database, provider, ours } = context;
-  const metadata = await metadataOf(provider);
+  const metadata = await metadataOf(database, provider);
   const requestId = `_${randomBytes(20).toString('hex')}`;
   const isForced = beginner.userId !== null;
   const saml = await samlOf({ provider, metadata, ours, requestId, isForced });
@@ -93,9 +93,10 @@ export type Consumed =
 
 /** Judges an answer. Without a request that it answers there is none: nobody begins but us. */
 export async function consumeSaml(
-  { database, provider, ours }: SamlContext,
+  context: SamlContext,
   { samlResponse, relayState, ...browser }: PostedResponse,
 ): Promise<Consumed> {
+  const { database, provider, ours } = context;
   const request = await takeRequest(database, {
     state: relayState,
     kind: 'saml',
@@ -104,11 +105,13 @@ export async function consumeSaml(
   });
   const { samlRequestId: requestId } = request.secrets;
   if (requestId === undefined) throw new ProviderRefusal('request_unknown');
-  const setup: SamlSetup = { provider, metadata: await metadataOf(provider), ours, requestId };
-  if (request.secrets.testBy !== undefined)
+  if (request.secrets.testBy !== undefined) {
+    const metadata = await metadataOf(database, provider);
+    const setup: SamlSetup = { provider, metadata, ours, requestId };
     return finishSamlTest(database, setup, request, samlResponse);
+  }
   const now = new Date();
-  const verdict = await verifier.verify('response', setup, samlResponse, now);
+  const verdict = await judgeAnswer(context, requestId, samlResponse, now);
   if (verdict.kind === 'denied')
     return { kind: 'denied', status: verdict.status, begunBy: request.user_id };
   const { assertion } = verdict;
@@ -127,6 +130,50 @@ export async function consumeSaml(
     secrets: { proven: provenBy(provider.id, assertion) },
   });
   return { kind: 'proven', ticket };
+}
+
+/** An answer that an unknown key signed is judged once more, if newer metadata can be had. */
+async function judgeAnswer(
+  context: SamlContext,
+  requestId: string,
+  posted: string,
+  now: Date,
+): Promise<SamlVerdict> {
+  const { database, provider, ours } = context;
+  const judge = async (metadata: ServedMetadata): Promise<SamlVerdict> => {
+    const setup: SamlSetup = { provider, metadata, ours, requestId };
+    const verdict = await verifier.verify('response', setup, posted, now);
+    if (verdict.kind === 'proven') await judgeRollover(context, setup, metadata, posted, now);
+    return verdict;
+  };
+  try {
+    return await judge(await metadataOf(database, provider));
+  } catch (error) {
+    const isUnknownKey = error instanceof ProviderRefusal && error.detail === BAD_SIGNATURE;
+    if (!isUnknownKey || !(await refreshForUnknownKey(context, provider))) throw error;
+    return judge(await metadataOf(database, provider));
+  }
+}
+
+/** A good answer that a new certificate signed ends the former ones. */
+async function judgeRollover(
+  context: SamlContext,
+  setup: SamlSetup,
+  metadata: ServedMetadata,
+  posted: string,
+  now: Date,
+): Promise<void> {
+  const { awaitedCertificates: signingCertificates } = metadata;
+  if (signingCertificates.length === 0) return;
+  const awaited = { ...setup, metadata: { ...metadata, signingCertificates } };
+  try {
+    await verifier.verify('response', awaited, posted, now);
+  } catch (error) {
+    // A former one signed it.
+    if (error instanceof ProviderRefusal) return;
+    throw error;
+  }
+  await endRollover(context, setup.provider);
 }
 
 /** The account that a provider's name stands for. */

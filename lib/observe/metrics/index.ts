@@ -81,6 +81,12 @@ const counted: Readonly<Record<CounterFamily, Counted>> = {
     label: 'result',
     early: ['good', 'internal'],
   },
+  metadata_refreshes: {
+    name: 'wg_gateway_saml_metadata_refreshes_total',
+    help: 'Fetches of the metadata of SAML providers, by what became of them.',
+    label: 'result',
+    early: ['changed', 'same', 'unreachable', 'unfit', 'expired', 'other_entity'],
+  },
 };
 
 /** What metrics are made of. */

@@ -26,6 +26,7 @@ const KINDS = [
   'identity',
   'trusted_provider',
   'identity_provider',
+  'saml_metadata',
   'second factor',
   'secret',
 ];

@@ -8,6 +8,7 @@ import { type Faults, isFaultless } from '../../api/judge.ts';
 import { judgeConfiguration, storedValues } from '../../api/v0/configuration.ts';
 import { CONFIGURATION_BYTES_MAX } from '../../api/body.ts';
 import type { Finding } from '../../auth/identity/finding.ts';
+import { metadataState } from '../../auth/saml/metadata-state.ts';
 import { faultLine } from '../attempt.ts';
 import { formView, type Typed, typedIn } from '../form.ts';
 import { takesForm, textOf } from '../forms.ts';
@@ -133,6 +134,7 @@ async function showForm(
         : `${web.services.config.externalUrl.replace(/\/$/, '')}${form.signInPath}${encodeURIComponent(present.id)}`,
     findings,
     lastTest: await lastTestOf(web, form, present),
+    metadata: await metadataView(web, present),
     paste: addressesToPaste(form.kind, present, web.services.config),
     form: formView(form.sections, typed, {
       action: here,
@@ -143,6 +145,26 @@ async function showForm(
     }),
     others: [{ name: 'do', value: 'try', label: 'Test this provider' }],
   });
+}
+
+/** What is known of metadata that are fetched; null where the entry has no address for them. */
+async function metadataView(web: Web, entry: ProviderEntry | null) {
+  if (entry === null || !('metadata_url' in entry)) return null;
+  const state = await metadataState(web.services.database, entry);
+  if (state === null) return null;
+  const { entityId, fetchedAt, refreshAt, problem, certificates } = state;
+  return {
+    entityId,
+    problem,
+    fetchedAt: fetchedAt?.toISOString() ?? null,
+    refreshAt: refreshAt?.toISOString() ?? null,
+    hasFormer: certificates.some((one) => one.state === 'former'),
+    certificates: certificates.map(({ sha256, validUntil, state: use }) => ({
+      sha256,
+      use,
+      validUntil: validUntil.toISOString(),
+    })),
+  };
 }
 
 /** Saves what was typed, or tries it and saves nothing. */
@@ -219,7 +241,7 @@ async function saveTrust(
 ): Promise<void> {
   await web.recall.refresh();
   const entry = gone ?? (await entriesOf(web, form)).find((one) => one.id === id);
-  const authority = entry === undefined ? null : await authorityOf(entry);
+  const authority = entry === undefined ? null : await authorityOf(web.services.database, entry);
   if (entry === undefined || authority === null) return;
   if ((await hasTrust(web, form, entry)) === trusted) return;
   const mark = { kind: form.kind, provider_id: id, authority };
@@ -230,7 +252,7 @@ async function saveTrust(
 }
 
 async function hasTrust(web: Web, { kind }: ProviderForm, entry: ProviderEntry): Promise<boolean> {
-  const authority = await authorityOf(entry);
+  const authority = await authorityOf(web.services.database, entry);
   if (authority === null) return false;
   return isTrusted(web.services.database, { kind, provider_id: entry.id, authority });
 }

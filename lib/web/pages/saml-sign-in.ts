@@ -130,7 +130,7 @@ class SamlPages {
     );
     const rules = {
       autoCreateUsers: provider.auto_create_users,
-      authority: (await samlAuthority(provider)).authority,
+      authority: (await samlAuthority(context.database, provider)).authority,
     };
     return this.#signIn.complete(request, h, { account, rules, atProvider, returnTo });
   }
@@ -170,7 +170,7 @@ class SamlPages {
   /** The provider signs somebody out, in whatever browser: what counts is what it signed. */
   async #logout(request: Request, h: ResponseToolkit): Promise<ResponseObject> {
     const { database, provider, ours } = await this.#contextOf(request);
-    const setup = { provider, ours, metadata: await metadataOf(provider) };
+    const setup = { provider, ours, metadata: await metadataOf(database, provider) };
     const query = request.url.search.slice(1);
     const isForm = request.method === 'post';
     const fieldOf = (name: string): string =>
@@ -193,9 +193,10 @@ class SamlPages {
   }
 
   async #contextOf(request: Request): Promise<SamlContext> {
-    const { database, config } = this.#web.services;
+    const { database, config, log, counters, discoveryLimits: limits } = this.#web.services;
     const provider = await this.entryOf(request);
-    return { database, provider, ours: await serviceProvider(config, database) };
+    const ours = await serviceProvider(config, database);
+    return { database, log, counters, limits, provider, ours };
   }
 
   /** A denial shuts out whom it was asked about, if they sign in that way and the setting is on. */

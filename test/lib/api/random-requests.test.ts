@@ -30,6 +30,7 @@ async function openFull(
     devices: [device.id],
     rules: rules.map(({ id }) => id),
     trusted_providers: ['okta'],
+    saml_metadata: ['adfs'],
   };
   return { ...server, ids };
 }

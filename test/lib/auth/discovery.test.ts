@@ -5,7 +5,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import test from 'ava';
-import { DiscoveryError, fetchDiscoveryDocument } from '../../../lib/auth/discovery.ts';
+import { fetchDiscoveryDocument } from '../../../lib/auth/discovery.ts';
+import { DocumentError } from '../../../lib/auth/documents.ts';
 import { discoveryDocument, openProvider } from '../../support/identity-provider.ts';
 
 const limits = { timeoutMs: 20_000, bytesMax: 20_000 };
@@ -28,7 +29,7 @@ test('a few redirects are followed, to other addresses too', async (t) => {
   });
   await t.notThrowsAsync(fetchDiscoveryDocument(`${other.origin}/1`, limits));
   await t.throwsAsync(fetchDiscoveryDocument(`${other.origin}/0`, limits), {
-    instanceOf: DiscoveryError,
+    instanceOf: DocumentError,
     message: 'its address redirects more than 3 times',
   });
 });
@@ -109,7 +110,7 @@ for (const [says, answer, message] of bad)
     const { origin } = await openProvider(t, (_request, response) => answer(response));
     const bounds = message.includes('within') ? brief : limits;
     await t.throwsAsync(fetchDiscoveryDocument(origin, bounds), {
-      instanceOf: DiscoveryError,
+      instanceOf: DocumentError,
       message,
     });
   });

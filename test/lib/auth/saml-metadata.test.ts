@@ -31,6 +31,7 @@ test('what sign-in needs is read', (t) => {
     logoutUrls: { redirect: 'https://idp.example/sso' },
     signingCertificates: [CERTIFICATE],
     wantsSignedRequests: false,
+    validUntil: null,
   });
   const wants = text.replace('<IDPSSODescriptor', '<IDPSSODescriptor WantAuthnRequestsSigned="1"');
   t.true(parseSamlMetadata(wants).wantsSignedRequests);

@@ -26,7 +26,9 @@ import {
   registerGateway,
   resealSecrets,
 } from '../../../models/index.ts';
-import { addUser } from '../../models/fixtures.ts';
+import { refreshOnDemand } from '../../../lib/auth/saml/refresh.ts';
+import { addUser, write } from '../../models/fixtures.ts';
+import { samlEntry } from '../../support/providers.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 import { configOf } from '../../support/server.ts';
 
@@ -131,6 +133,26 @@ test('it says that no administrator can sign in, and which command lets one in',
     level: 'warning',
     mend: `keep them elsewhere and delete the file: rm ${file}`,
   });
+});
+
+test('it names metadata of a SAML provider that could not be fetched', async (t) => {
+  const environment = settingsIn(folderOf(t));
+  await firstStart(environment);
+  const database = await opening(environment)();
+  t.teardown(() => database.close());
+  const entry = samlEntry({ metadata: '<x/>', metadata_url: 'http://127.0.0.1:1/metadata' });
+  const { id } = await readOrCreateConfiguration(database);
+  await write(database, (transaction) =>
+    database.models.Configuration.update(
+      { saml_identity_providers: [entry] },
+      { where: { id }, transaction },
+    ),
+  );
+  t.is(of(await examine(environment), 'SAML metadata'), undefined);
+  await refreshOnDemand({ database }, entry);
+  const finding = of(await examine(environment), 'SAML metadata');
+  t.is(finding?.level, 'warning');
+  t.regex(finding?.message ?? '', /provider saml-idp were not taken .*it cannot be fetched/);
 });
 
 test('a folder that others can open is told', async (t) => {

@@ -15,6 +15,7 @@ test('counts grow by reason, and what never happened is none', (t) => {
     requests_refused: { not_found: 2 },
     sign_ins: {},
     refreshes: {},
+    metadata_refreshes: {},
     connections_refused: { too_many: 1 },
   });
 });

@@ -10,6 +10,7 @@ import {
   typedEntry,
 } from '../../../lib/web/provider-form.ts';
 import { typedFrom } from '../../../lib/web/form.ts';
+import { openDatabase } from '../../support/databases.ts';
 import { samlMetadata } from '../../support/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../../support/providers.ts';
 
@@ -60,9 +61,10 @@ test('messages of other entries are none of this form', (t) => {
 });
 
 test('trust is in an address or an entity id; metadata that cannot be read lead to nobody', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
   const address = oidcEntry().discovery_document_uri;
-  t.is(await authorityOf(oidcEntry()), address);
-  t.is(typeof (await authorityOf(samlEntry({ metadata: samlMetadata() }))), 'string');
-  t.is(await authorityOf(samlEntry({ metadata: '<x/>' })), null);
+  t.is(await authorityOf(database, oidcEntry()), address);
+  t.is(typeof (await authorityOf(database, samlEntry({ metadata: samlMetadata() }))), 'string');
+  t.is(await authorityOf(database, samlEntry({ metadata: '<x/>' })), null);
   t.is(saml.list, 'saml_identity_providers');
 });

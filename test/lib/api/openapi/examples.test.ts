@@ -4,8 +4,10 @@
 import test from 'ava';
 import { EXAMPLE_ID, examples } from '../../../../lib/api/openapi/examples.ts';
 import { operations, type Part, schemaFault } from '../../../support/openapi.ts';
-import { openProvider } from '../../../support/identity-provider.ts';
-import { oidcEntry } from '../../../support/providers.ts';
+import { idpMetadata } from '../../../support/bad-saml-provider.ts';
+import { openProvider, signOnService } from '../../../support/identity-provider.ts';
+import { openMetadataAddress } from '../../../support/metadata-address.ts';
+import { oidcEntry, samlEntry } from '../../../support/providers.ts';
 import { openServer, surfaces } from '../../../support/server.ts';
 
 for (const kind of surfaces())
@@ -27,9 +29,15 @@ for (const kind of surfaces())
     // Marks are for entries, which are no collection of their own.
     const provider = `${(await openProvider(t)).origin}/discovery`;
     const entries = [oidcEntry({ discovery_document_uri: provider })];
-    const configuration = { openid_connect_providers: entries };
+    const metadata = idpMetadata(signOnService());
+    const { url } = await openMetadataAddress(t, metadata);
+    const configuration = {
+      openid_connect_providers: entries,
+      saml_identity_providers: [samlEntry({ id: 'adfs', metadata, metadata_url: url })],
+    };
     t.is((await send('PATCH', '/v0/configuration', { body: { configuration } })).status, 200);
     ids['trusted_providers'] = 'okta';
+    ids['saml_metadata'] = 'adfs';
     const updates = operations.filter(({ method }) => method === 'PATCH' || method === 'PUT');
     for (const { method, path, part } of updates) {
       const id = ids[path.split('/')[2] ?? ''] ?? '';
@@ -40,7 +48,7 @@ for (const kind of surfaces())
       const [sent] = Object.values(JSON.parse(bodyOf(part)) as Record<string, object>);
       t.like(answer.body.data, sent as Record<string, unknown>);
     }
-    t.is(creates.length + updates.length, 15);
+    t.is(creates.length + updates.length, 17);
   });
 
 test('every example is what its operation takes', (t) => {
@@ -54,6 +62,7 @@ test('every example is what its operation takes', (t) => {
     'device',
     'relink',
     'rule',
+    'saml_metadata',
     'trusted_provider',
     'user',
   ]);

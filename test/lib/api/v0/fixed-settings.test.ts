@@ -75,6 +75,21 @@ for (const [name, text, value] of good)
     });
   });
 
+test('a SAML provider may have an address alone: nothing is fetched at the start', (t) => {
+  const entry = { id: 'adfs', label: 'A', auto_create_users: false };
+  const metadata_url = 'https://idp.example/metadata';
+  const read = (sent: object) =>
+    readFixedSettings(settings, {
+      SAML_IDENTITY_PROVIDERS: JSON.stringify([{ ...entry, ...sent }]),
+    });
+  const { fixed, faults } = read({ metadata_url });
+  t.deepEqual(faults, []);
+  t.like(fixed.saml_identity_providers?.[0], { metadata: '', metadata_url });
+  t.regex(read({})?.faults[0] ?? '', /entry 1: metadata can't be blank/);
+  t.regex(read({ metadata_url, metadata: '<x/>' }).faults[0] ?? '', /entry 1: metadata is invalid/);
+  t.regex(read({ metadata_url: 'http://idp.example/' }).faults[0] ?? '', /must begin with https/);
+});
+
 const hidden = 'got the given value (hidden); for example OPENID_CONNECT_PROVIDERS=[]';
 const bad: [name: string, text: string, faults: string[]][] = [
   [

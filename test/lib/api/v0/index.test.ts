@@ -29,6 +29,9 @@ test('the routes are those of api.md, and our additions', async (t) => {
       'put /v0/trusted_providers/{kind}/{id}',
       'patch /v0/trusted_providers/{kind}/{id}/relink',
       'put /v0/trusted_providers/{kind}/{id}/relink',
+      'get /v0/saml_metadata',
+      'patch /v0/saml_metadata/{id}',
+      'put /v0/saml_metadata/{id}',
     ].sort(),
   );
 });

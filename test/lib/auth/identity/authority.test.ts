@@ -3,6 +3,7 @@
 import test from 'ava';
 import { oidcAuthority, samlAuthority } from '../../../../lib/auth/identity/authority.ts';
 import { ENTITY_ID, idpMetadata } from '../../../support/bad-saml-provider.ts';
+import { openDatabase } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { oidcEntry, samlEntry } from '../../../support/providers.ts';
 
@@ -18,8 +19,10 @@ test('an OpenID entry leads to its discovery document', (t) => {
 });
 
 test('a SAML entry leads to the entity of its metadata', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
   const entry = samlEntry({ metadata: idpMetadata(signOnService()) });
   const authority = { kind: 'saml', provider_id: 'saml-idp', authority: ENTITY_ID };
-  t.deepEqual((await samlAuthority(entry)) as object, authority);
-  await t.throwsAsync(samlAuthority(samlEntry({ metadata: '<x/>' })), { name: 'ProviderRefusal' });
+  t.deepEqual((await samlAuthority(database, entry)) as object, authority);
+  const bad = samlEntry({ metadata: '<x/>' });
+  await t.throwsAsync(samlAuthority(database, bad), { name: 'ProviderRefusal' });
 });

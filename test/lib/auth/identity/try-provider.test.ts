@@ -8,6 +8,7 @@ import { makeCertificate } from '../../../../lib/auth/saml/certificate.ts';
 import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
 import { idpMetadata } from '../../../support/bad-saml-provider.ts';
 import { samlMetadata, signOnService } from '../../../support/identity-provider.ts';
+import { openMetadataAddress, status } from '../../../support/metadata-address.ts';
 import { oidcEntry, samlEntry } from '../../../support/providers.ts';
 
 const EXTERNAL_URL = 'http://127.0.0.1:13000/';
@@ -161,6 +162,18 @@ test('what must be signed is said, and doubted where many providers sign less', 
   t.regex(await judged(true, false), /^good: The assertion must be signed/m);
   t.regex(await judged(false, true), /^good: The response must be signed/m);
   t.regex(await judged(false, false), /^doubtful: No signature is asked for by flag; one that/m);
+});
+
+test('the metadata address of a SAML provider is asked; the entry’s own metadata are second', async (t) => {
+  const metadata = idpMetadata(signOnService());
+  const address = await openMetadataAddress(t, metadata);
+  const tried = async (changes: object) =>
+    lines(await trySamlProvider(samlEntry({ metadata_url: address.url, ...changes }))).join('\n');
+  t.regex(await tried({}), /^good: The metadata were fetched from their address/);
+  t.regex(await tried({ metadata }), /^good: The metadata are those of/m);
+  address.serve(status(404));
+  t.regex(await tried({}), /^bad: Of no use .* status 404\.\ngood: The provider must know/);
+  t.regex(await tried({ metadata }), /^doubtful: Of no use .*\ngood: The metadata are those of/);
 });
 
 test('what is wrong with SAML metadata, or with certificates, is named', async (t) => {

@@ -1,26 +1,56 @@
 // What is known of a provider by its entry: read once, and refused in words where it is of no use.
 
 import test from 'ava';
-import { metadataFaultOf, metadataOf } from '../../../../lib/auth/saml/provider-metadata.ts';
-import { ENTITY_ID, idpMetadata } from '../../../support/bad-saml-provider.ts';
+import {
+  metadataFaultOf,
+  metadataOf,
+  parseMetadata,
+} from '../../../../lib/auth/saml/provider-metadata.ts';
+import { ENTITY_ID, idpKey, idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
+import { databaseKinds, openDatabase } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
+import { derOf } from '../../../support/metadata-address.ts';
 import { samlEntry } from '../../../support/providers.ts';
+import { claimMetadata, settleMetadata, writeTransaction } from '../../../../models/index.ts';
 
 test('metadata are read once and remembered', async (t) => {
-  const entry = samlEntry({ metadata: idpMetadata(signOnService()) });
-  const first = await metadataOf(entry);
+  const text = idpMetadata(signOnService());
+  const first = await parseMetadata(text);
   t.is(first.entityId, ENTITY_ID);
-  t.is(await metadataOf({ ...entry }), first, 'the same, not read again');
+  t.is(await parseMetadata(text), first, 'the same, not read again');
   for (let i = 0; i < 16; i += 1) await metadataFaultOf(`<x${i}/>`);
-  t.deepEqual(await metadataOf(entry), first);
+  t.deepEqual(await parseMetadata(text), first);
 });
 
 test('metadata that are of no use are refused, each time', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
   for (let i = 0; i < 2; i += 1)
-    await t.throwsAsync(metadataOf({ metadata: '<x/>' }), {
+    await t.throwsAsync(metadataOf(database, samlEntry({ metadata: '<x/>' })), {
       name: 'ProviderRefusal',
       message: /^provider_misconfigured: it does not describe/,
     });
   t.regex((await metadataFaultOf('<x/>')) ?? '', /does not describe/);
   t.is(await metadataFaultOf(idpMetadata(signOnService())), null);
 });
+
+for (const kind of databaseKinds())
+  test(`${kind}: what was fetched serves in place of the entry, with former certificates`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const metadata_url = 'https://idp.example/metadata';
+    const entry = samlEntry({ metadata: '', metadata_url });
+    const message = /no metadata were fetched: not asked for yet/;
+    await t.throwsAsync(metadataOf(database, entry), { message });
+    const row = await claimMetadata(database, entry, new Date(), () => true);
+    const document = idpMetadata(signOnService());
+    const former = derOf(otherIdpKey);
+    await writeTransaction(database, (transaction) =>
+      settleMetadata(database, row!, { document, former_certificates: [former] }, transaction),
+    );
+    const served = await metadataOf(database, entry);
+    t.is(served.entityId, ENTITY_ID);
+    t.deepEqual(served.signingCertificates, [derOf(idpKey), former]);
+    t.deepEqual(served.awaitedCertificates, []);
+    // An entry that is changed by hand begins anew.
+    const other = { ...entry, metadata: idpMetadata(signOnService(), { entityId: 'urn:x' }) };
+    t.is((await metadataOf(database, other)).entityId, 'urn:x');
+  });

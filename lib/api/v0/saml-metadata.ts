@@ -1,0 +1,125 @@
+// The metadata that are fetched from addresses of SAML providers: `GET /v0/saml_metadata` lists
+// what is known of each, `PATCH` and `PUT` on one fetch at once, or make former certificates void.
+// An addition of ours, beside the configuration.
+
+import type { Request, ServerRoute } from '@hapi/hapi';
+import type { SamlIdentityProvider } from '../../../models/index.ts';
+import {
+  type MetadataState,
+  metadataState,
+  metadataStates,
+} from '../../auth/saml/metadata-state.ts';
+import { dropFormerCertificates, refreshOnDemand } from '../../auth/saml/refresh.ts';
+import { judgedBody, takesBody } from '../body.ts';
+import { ApiError } from '../errors.ts';
+import { choice, entryList, flag, mark, resource, text, timestamp, url } from '../fields.ts';
+import { type Judged, judgeOf } from '../judge.ts';
+import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
+import { refuseFaults } from '../writes.ts';
+
+const shownText = (description: string) => mark(text(description), { readOnly: true });
+
+const certificateFields = resource({
+  sha256: shownText('SHA-256 of the certificate, hex.'),
+  valid_until: timestamp('What the certificate says; it is taken later too.'),
+  state: mark(
+    choice(
+      '`awaited`: new, and no answer was signed by it yet; `former`: the document has it no more.',
+      'in_use',
+      'awaited',
+      'former',
+    ),
+    { readOnly: true },
+  ),
+});
+
+/** What is told of an entry, and asked for. */
+export const samlMetadataFields = resource({
+  id: shownText('The id of the entry.'),
+  label: shownText('Text of the sign-in button.'),
+  metadata_url: mark(url('Where the metadata are fetched.'), { readOnly: true }),
+  entity_id: shownText('Whose metadata serve; null where none can be used.').allow(null),
+  fetched_at: timestamp('When metadata were fetched that are of use.').allow(null),
+  refresh_at: timestamp('When they are fetched again.').allow(null),
+  problem: shownText('Why the last fetch came to nothing; null where it did not.').allow(null),
+  certificates: mark(entryList('By which the provider may sign.', certificateFields), {
+    readOnly: true,
+  }),
+  refresh: flag('True fetches the metadata at once; false in lists.'),
+  drop_former: flag(
+    'True makes certificates void at once that the document has no more; false in lists.',
+  ),
+});
+
+interface Values {
+  refresh?: boolean;
+  drop_former?: boolean;
+}
+
+const judge = judgeOf<Values>(samlMetadataFields);
+
+/** The routes. */
+export function samlMetadataRoutes(context: ApiContext): ServerRoute[] {
+  const path = '/v0/saml_metadata';
+  const body = takesBody({ wrapper: 'saml_metadata', judge, mode: 'update' });
+  return [
+    route('GET', path, {}, async () => ({
+      data: (await metadataStates(context.services.database, await entriesOf(context))).map(show),
+    })),
+    route(['PATCH', 'PUT'], `${path}/{id}`, body, async (request) => ({
+      data: await update(context, request, judgedBody(request)),
+    })),
+  ];
+}
+
+async function update(
+  context: ApiContext,
+  request: Request,
+  { values, faults }: Judged<Values>,
+): Promise<Shown> {
+  const { database, log, counters, discoveryLimits: limits } = context.services;
+  refuseFaults(faults);
+  const entry = await findEntry(context, request);
+  if (values.refresh === true) await refreshOnDemand({ database, log, counters, limits }, entry);
+  await context.writes.run(request, {
+    judge: async () => findEntry(context, request),
+    write: async (transaction, found) => {
+      if (values.drop_former === true) await dropFormerCertificates(database, found, transaction);
+    },
+  });
+  const state = await metadataState(database, entry);
+  if (state === null) throw new ApiError('not_found');
+  const { refresh = false, drop_former = false } = values;
+  return { ...show(state), refresh, drop_former };
+}
+
+async function findEntry(context: ApiContext, request: Request): Promise<SamlIdentityProvider> {
+  const found = (await entriesOf(context)).find(({ id }) => id === request.params['id']);
+  if (found?.metadata_url === undefined) throw new ApiError('not_found');
+  return found;
+}
+
+async function entriesOf({ recall }: ApiContext): Promise<readonly SamlIdentityProvider[]> {
+  await recall.refresh();
+  return (await recall.configuration()).saml_identity_providers;
+}
+
+function show(state: MetadataState): Shown {
+  const { id, label, url: metadata_url, entityId, fetchedAt, refreshAt, problem } = state;
+  return {
+    id,
+    label,
+    metadata_url,
+    entity_id: entityId,
+    fetched_at: fetchedAt === null ? null : showTime(fetchedAt),
+    refresh_at: refreshAt === null ? null : showTime(refreshAt),
+    problem,
+    certificates: state.certificates.map(({ sha256, validUntil, state: use }) => ({
+      sha256,
+      valid_until: showTime(validUntil),
+      state: use,
+    })),
+    refresh: false,
+    drop_former: false,
+  };
+}

@@ -1,0 +1,214 @@
+// Keeps the metadata of SAML providers fresh: those with an address are fetched once a day by one
+// gateway, when an answer is signed by an unknown key, and when an administrator asks. What is of
+// no use is refused, and the last good document serves on. Certificates change as rollover.ts says.
+
+import {
+  actAs,
+  claimMetadata,
+  type Database,
+  type FetchedMetadata,
+  forgetMetadata,
+  GATEWAY,
+  type MetadataChanges,
+  type MetadataEntry,
+  noteAction,
+  readFetchedMetadata,
+  settleMetadata,
+  type Transaction,
+  writeTransaction,
+} from '../../../models/index.ts';
+import type { Counters } from '../../observe/counters.ts';
+import type { Log } from '../../services.ts';
+import type { DocumentLimits } from '../documents.ts';
+import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
+import { type Fetched, fetchMetadata, MetadataFetchError } from './fetch-metadata.ts';
+import { fingerprints } from './metadata-state.ts';
+import { parseMetadata } from './provider-metadata.ts';
+import { NO_ROLLOVER, rollOver } from './rollover.ts';
+
+/** How often metadata are fetched, and how soon again where that failed. */
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** By how much of it a turn may come earlier or later, so that entries spread. */
+const JITTER = 0.1;
+/** How long no gateway fetches again by itself: strangers can post answers with bad signatures. */
+const PAUSE_MS = 5 * 60_000;
+/** Documents that are fetched at once. */
+const AT_ONCE_MAX = 4;
+
+/** What refreshing needs. */
+export interface RefreshContext {
+  readonly database: Database;
+  readonly log?: Log;
+  readonly counters?: Counters;
+  readonly limits?: DocumentLimits | undefined;
+  readonly now?: () => Date;
+}
+
+/** What a refresh came to. */
+export type Refreshed =
+  | { readonly kind: 'fetched'; readonly isChanged: boolean }
+  | { readonly kind: 'refused'; readonly problem: string }
+  /** The entry or its certificates were changed meanwhile, and what was fetched is dropped. */
+  | { readonly kind: 'overtaken' };
+
+/** Fetches the metadata of all entries whose turn has come. */
+export async function refreshDueMetadata(
+  context: RefreshContext,
+  entries: readonly MetadataEntry[],
+): Promise<void> {
+  await forgetMetadata(context.database, entries);
+  const waiting = entries.filter(({ metadata_url: url }) => url !== undefined);
+  const lane = async (): Promise<void> => {
+    for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift())
+      await refresh(context, entry, (row, now) => row.refresh_at <= now && isRested(row, now));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE_MAX }, lane));
+}
+
+/** Fetches because an answer was signed by an unknown key; true where there is a new document. */
+export async function refreshForUnknownKey(
+  context: RefreshContext,
+  entry: MetadataEntry,
+): Promise<boolean> {
+  if (entry.metadata_url === undefined) return false;
+  const refreshed = await refresh(context, entry, isRested);
+  return refreshed?.kind === 'fetched' && refreshed.isChanged;
+}
+
+/** Fetches because an administrator asks; null where another gateway began at this moment. */
+export function refreshOnDemand(
+  context: RefreshContext,
+  entry: MetadataEntry,
+): Promise<Refreshed | null> {
+  return refresh(context, entry, () => true);
+}
+
+function isRested({ asked_at: askedAt }: FetchedMetadata, now: Date): boolean {
+  // A clock that was set back must not stop it for long.
+  return askedAt === null || Math.abs(now.getTime() - askedAt.getTime()) >= PAUSE_MS;
+}
+
+async function refresh(
+  context: RefreshContext,
+  entry: MetadataEntry,
+  isWanted: (row: FetchedMetadata, now: Date) => boolean,
+): Promise<Refreshed | null> {
+  const { database, log, counters } = context;
+  const now = context.now?.() ?? new Date();
+  const row = await claimMetadata(database, entry, now, (found) => isWanted(found, now));
+  if (row === null) return null;
+  try {
+    const present = row.document ?? entry.metadata;
+    const before = await presentMetadata(present);
+    const address = entry.metadata_url ?? '';
+    const fetched = await fetchMetadata(address, before?.entityId ?? null, context.limits, now);
+    const isChanged = fetched.text !== present;
+    const isSaved = await save(database, row, before, fetched, now);
+    counters?.add('metadata_refreshes', isSaved ? (isChanged ? 'changed' : 'same') : 'overtaken');
+    return isSaved ? { kind: 'fetched', isChanged } : { kind: 'overtaken' };
+  } catch (error) {
+    if (!(error instanceof MetadataFetchError)) throw error;
+    const { fault, message: problem } = error;
+    counters?.add('metadata_refreshes', fault);
+    log?.warn(
+      { provider: entry.id, reason: fault, problem },
+      'SAML metadata were not refreshed; the last good ones serve',
+    );
+    const changes = { problem, refresh_at: later(now, HOUR_MS) };
+    await writeTransaction(database, (transaction) =>
+      settleMetadata(database, row, changes, transaction),
+    );
+    return { kind: 'refused', problem };
+  }
+}
+
+/** The metadata that serve; null where there are none that can be read, so that any may follow. */
+async function presentMetadata(text: string): Promise<SamlMetadata | null> {
+  try {
+    return text === '' ? null : await parseMetadata(text);
+  } catch (error) {
+    if (error instanceof SamlMetadataError) return null;
+    throw new MetadataFetchError('too_busy', 'the present metadata could not be read in time');
+  }
+}
+
+async function save(
+  database: Database,
+  row: FetchedMetadata,
+  before: SamlMetadata | null,
+  { text, metadata }: Fetched,
+  now: Date,
+): Promise<boolean> {
+  const present = before?.signingCertificates ?? [];
+  const rollover = rollOver(present, rolloverOf(row), metadata.signingCertificates);
+  const changes = {
+    document: text,
+    former_certificates: [...rollover.former],
+    awaited_certificates: [...rollover.awaited],
+    fetched_at: now,
+    refresh_at: later(now, DAY_MS),
+    problem: null,
+  };
+  const certificates = {
+    from: fingerprints([...present, ...row.former_certificates]),
+    to: fingerprints([...metadata.signingCertificates, ...rollover.former]),
+  };
+  const { result } = await writeTransaction(database, async (transaction) => {
+    actAs(transaction, GATEWAY);
+    const isSaved = await settleMetadata(database, row, changes, transaction);
+    if (isSaved && certificates.from.join() !== certificates.to.join())
+      note(transaction, row, certificates);
+    return isSaved;
+  });
+  return result;
+}
+
+/** An answer that a new certificate signed was verified: the former ones serve no more. */
+export async function endRollover(
+  { database }: RefreshContext,
+  entry: MetadataEntry,
+): Promise<void> {
+  await writeTransaction(database, async (transaction) => {
+    actAs(transaction, GATEWAY);
+    await dropFormerCertificates(database, entry, transaction);
+  });
+}
+
+/** Makes the former certificates of an entry void; how many there were. */
+export async function dropFormerCertificates(
+  database: Database,
+  entry: MetadataEntry,
+  transaction: Transaction,
+): Promise<number> {
+  const row = await readFetchedMetadata(database, entry, transaction);
+  if (row === null || row.former_certificates.length === 0) return 0;
+  const former = row.former_certificates;
+  const changes: MetadataChanges = {
+    former_certificates: [...NO_ROLLOVER.former],
+    awaited_certificates: [...NO_ROLLOVER.awaited],
+  };
+  await settleMetadata(database, row, changes, transaction);
+  note(transaction, row, { from: fingerprints(former), to: [] });
+  return former.length;
+}
+
+function rolloverOf({
+  former_certificates: former,
+  awaited_certificates: awaited,
+}: FetchedMetadata) {
+  return { former, awaited };
+}
+
+function note(
+  transaction: Transaction,
+  { provider_id: recordId }: FetchedMetadata,
+  certificates: { from: string[]; to: string[] },
+): void {
+  const changes = { certificates };
+  noteAction(transaction, { action: 'update', kind: 'saml_metadata', recordId, changes });
+}
+
+function later(now: Date, ms: number): Date {
+  return new Date(now.getTime() + ms * (1 + JITTER * (2 * Math.random() - 1)));
+}

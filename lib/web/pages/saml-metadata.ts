@@ -1,0 +1,69 @@
+// What administrators do about metadata that are fetched from the address of a SAML provider: fetch
+// them at once, and make former certificates void. The forms stand on the page of the provider.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import type { SamlIdentityProvider } from '../../../models/index.ts';
+import { ApiError } from '../../api/errors.ts';
+import {
+  dropFormerCertificates,
+  refreshOnDemand,
+  type Refreshed,
+} from '../../auth/saml/refresh.ts';
+import { recently } from '../recent.ts';
+import { adminPage } from '../route.ts';
+import type { Web } from '../web.ts';
+
+const PROVIDER = '/settings/providers/saml/{id}';
+
+/** The routes. */
+export function samlMetadataPages(web: Web): ServerRoute[] {
+  return [
+    recently(
+      adminPage('POST', `${PROVIDER}/metadata/refresh`, (request, h) => refresh(web, request, h)),
+      PROVIDER,
+    ),
+    recently(
+      adminPage('POST', `${PROVIDER}/metadata/drop-former`, (request, h) => drop(web, request, h)),
+      PROVIDER,
+    ),
+  ];
+}
+
+async function refresh(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { database, log, counters, discoveryLimits: limits } = web.services;
+  const entry = await findEntry(web, request);
+  const refreshed = await refreshOnDemand({ database, log, counters, limits }, entry);
+  const isDone = refreshed?.kind === 'fetched';
+  web.pages.flash(h, isDone ? 'done' : 'failed', sentenceOf(refreshed));
+  return back(web, entry, h);
+}
+
+function sentenceOf(refreshed: Refreshed | null): string {
+  if (refreshed?.kind === 'fetched')
+    return refreshed.isChanged ? 'New metadata serve.' : 'The metadata are as they were.';
+  if (refreshed?.kind === 'refused') return `The metadata were not taken: ${refreshed.problem}.`;
+  return 'Somebody else fetches or changes them at this moment; try again.';
+}
+
+async function drop(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const entry = await findEntry(web, request);
+  await web.writes.run(request, {
+    judge: async () => findEntry(web, request),
+    write: (transaction, found) =>
+      dropFormerCertificates(web.services.database, found, transaction),
+  });
+  web.pages.flash(h, 'done', 'Only the certificates of the metadata serve.');
+  return back(web, entry, h);
+}
+
+function back(web: Web, { id }: SamlIdentityProvider, h: ResponseToolkit): ResponseObject {
+  return web.pages.redirect(h, PROVIDER.replace('{id}', encodeURIComponent(id)));
+}
+
+async function findEntry(web: Web, request: Request): Promise<SamlIdentityProvider> {
+  await web.recall.refresh();
+  const { saml_identity_providers: entries } = await web.recall.configuration();
+  const entry = entries.find(({ id }) => id === request.params['id']);
+  if (entry?.metadata_url === undefined) throw new ApiError('not_found');
+  return entry;
+}

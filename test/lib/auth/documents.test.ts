@@ -1,0 +1,38 @@
+// Documents of providers: what they are asked with, and where a redirect may lead. What bounds them
+// is tried with the discovery documents and the metadata that are fetched so.
+
+import test from 'ava';
+import { DocumentError, failureOf, fetchDocument } from '../../../lib/auth/documents.ts';
+import { openProvider } from '../../support/identity-provider.ts';
+
+const limits = { timeoutMs: 20_000, bytesMax: 1_000 };
+
+test('a document is asked for by its type, and a redirect judged before it is followed', async (t) => {
+  const accepts: unknown[] = [];
+  const { origin, asked } = await openProvider(t, ({ url, headers }, response) => {
+    accepts.push(headers.accept);
+    if (url === '/there') response.end('text');
+    else response.writeHead(302, { location: '/there' }).end();
+  });
+  const judged: string[] = [];
+  const wanted = (why: string | null) => ({
+    accept: 'application/xml',
+    refuse: (to: URL, from: URL) => {
+      judged.push(`${from.pathname} ${to.pathname}`);
+      return why;
+    },
+  });
+  t.is(await fetchDocument(`${origin}/here`, wanted(null), limits), 'text');
+  t.deepEqual(accepts, ['application/xml', 'application/xml']);
+  await t.throwsAsync(fetchDocument(`${origin}/here`, wanted('nowhere good'), limits), {
+    instanceOf: DocumentError,
+    message: 'its address redirects to nowhere good',
+  });
+  t.deepEqual(asked, ['/here', '/there', '/here']);
+  t.deepEqual(judged, ['/here /there', '/here /there']);
+});
+
+test('a failure is told by its code, never by a message', (t) => {
+  t.is(failureOf(new TypeError('secret', { cause: { code: 'ECONNREFUSED' } })), 'ECONNREFUSED');
+  t.is(failureOf(new TypeError('secret')), 'TypeError');
+});
