@@ -101,6 +101,9 @@ async function upgrade(config: Config, database: Database, log: Log, checksKey: 
   });
 }
 
+const NOT_OBEYED_YET =
+  'This is saved. A gateway that ran a few seconds ago has not confirmed yet that it obeys it: it does so within seconds, or when it starts or reaches the database again.';
+
 async function run(
   command: Command,
   config: Config,
@@ -109,10 +112,14 @@ async function run(
 ): Promise<number> {
   // Who serves loads none of the other commands.
   const { outcomeOf } = await import('./outcome.ts');
+  const { untilObeyed } = await import('./obeyed.ts');
   const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
-  const outcome = await outcomeOf(command, { config, database, open, log });
+  const { outcome, isObeyed } = await untilObeyed(database, () =>
+    outcomeOf(command, { config, database, open, log }),
+  );
   print(outcome, command.options);
   if (outcome.note !== undefined) process.stderr.write(`${outcome.note}\n`);
+  if (!isObeyed) process.stderr.write(`${NOT_OBEYED_YET}\n`);
   return 0;
 }
 

@@ -51,8 +51,9 @@ export {
   Gateway,
   GatewayRunsError,
   type Heartbeat,
-  recordHeartbeat,
+  readGatewaysBehind,
   readOtherGateways,
+  recordHeartbeat,
   registerGateway,
   watchGateways,
 } from './gateway.ts';

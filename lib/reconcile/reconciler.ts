@@ -29,6 +29,8 @@ const CLOCK_FLOOR_MS = 120_000;
 /** No turn takes so long unless something hangs. */
 const STUCK_MS = 3_000;
 const HEARTBEAT_MS = 5_000;
+/** The least time between two beats, however often something changes. */
+const EARLY_BEAT_MS = 500;
 const PRUNE_MS = 60_000;
 /** Revisions whose changes are kept for gateways that lag behind. */
 const CHANGES_KEPT = 10_000;
@@ -99,6 +101,7 @@ export class Reconciler {
   #silenceBell: (() => void) | null = null;
   #retryMs = RETRY_MS_MIN;
   #beatAtMs = 0;
+  #recordedRevision: Revision | null = null;
   #prunedAtMs = 0;
 
   /** The greatest time that initiations may be dated with. */
@@ -232,12 +235,13 @@ export class Reconciler {
     while (!this.#stopping) {
       await this.#rest();
       if (this.#stopping) return;
+      const wasRung = this.#rung;
       this.#rung = false;
       this.#turnBeganAt = performance.now();
       try {
         await this.#countedTurn();
         // A database that can be read and not written, on a full disk say, is no success.
-        await this.#housekeeping();
+        await this.#housekeeping(wasRung);
         this.#onSuccess();
       } catch (error) {
         await this.#onFailure(error);
@@ -344,19 +348,20 @@ export class Reconciler {
     this.#error = error;
   }
 
-  async #housekeeping(): Promise<void> {
-    const { database, settings, wallMs } = this.#options;
+  async #housekeeping(wasRung: boolean): Promise<void> {
+    const { database, wallMs } = this.#options;
     const nowMs = wallMs();
-    if (this.#appliedRevision !== null && Math.abs(nowMs - this.#beatAtMs) >= HEARTBEAT_MS) {
-      this.#greatestMs = Math.max(this.#greatestMs, nowMs);
-      await recordHeartbeat(database, settings.gatewayId, {
-        seenAt: new Date(nowMs),
-        appliedRevision: this.#appliedRevision,
-        clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),
-      });
+    const sinceBeatMs = Math.abs(nowMs - this.#beatAtMs);
+    if (sinceBeatMs >= HEARTBEAT_MS) {
+      await this.#beat(nowMs);
       await this.#neighbours.meet(nowMs);
-      this.#beatAtMs = nowMs;
-    }
+    } else if (
+      !wasRung &&
+      sinceBeatMs >= EARLY_BEAT_MS &&
+      this.#recordedRevision !== this.#appliedRevision
+    )
+      // Another process made the change, and a command waits until it reads that we obey it.
+      await this.#beat(nowMs);
     const arrivals = await this.#neighbours.arrivals(nowMs);
     if (arrivals.size > 0) {
       (await this.#options.gateway).letGo(arrivals);
@@ -366,5 +371,20 @@ export class Reconciler {
       await pruneChanges(database, CHANGES_KEPT);
       this.#prunedAtMs = nowMs;
     }
+  }
+
+  /** Records that this gateway lives, and which revision it obeys. */
+  async #beat(nowMs: number): Promise<void> {
+    const { database, settings } = this.#options;
+    const revision = this.#appliedRevision;
+    if (revision === null) return;
+    this.#greatestMs = Math.max(this.#greatestMs, nowMs);
+    await recordHeartbeat(database, settings.gatewayId, {
+      seenAt: new Date(nowMs),
+      appliedRevision: revision,
+      clockFloor: new Date(this.#greatestMs + CLOCK_FLOOR_MS),
+    });
+    this.#beatAtMs = nowMs;
+    this.#recordedRevision = revision;
   }
 }

@@ -16,8 +16,10 @@ import { Reconciler, type ReconcilerOptions } from '../../../lib/reconcile/recon
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import type { Log } from '../../../lib/services.ts';
 import {
+  currentRevision,
   type Database,
   recordStatus,
+  readGatewaysBehind,
   readOrCreateConfiguration,
   registerGateway,
   removeDevices,
@@ -313,6 +315,27 @@ for (const kind of databaseKinds()) {
     const device = await addDevice(other, user.id);
     t.true(await reconciler.whenApplied(device.revision, 1_500));
     t.true(gateway.peers.has(device.public_key));
+  });
+
+  test(`${kind}: a write of another process is confirmed before the next beat is due`, async (t) => {
+    const place = await makePlace(t, kind);
+    const own = await openAt(t, place);
+    const { migrate } = await import('../../../models/index.ts');
+    await migrate(own);
+    const other = await openAt(t, place);
+    let nowMs = Date.parse('2026-11-20T10:00:00Z');
+    await start(t, own, { wallMs: () => nowMs });
+    const seenAt = async () =>
+      (await other.models.Gateway.findOne({ rejectOnEmpty: true })).seen_at.getTime();
+    await until(async () => (await seenAt()) === nowMs);
+    // The next beat is due after five seconds, which never pass here.
+    nowMs += 1_000;
+    await addDevice(other, (await addUser(other)).id);
+    const revision = await currentRevision(other);
+    const behind = () => readGatewaysBehind(other, revision, new Date(0));
+    t.is((await behind()).length, 1);
+    await until(async () => (await behind()).length === 0);
+    t.is(await seenAt(), nowMs);
   });
 
   test(`${kind}: a revision that does not come is answered with false, in time`, async (t) => {
