@@ -61,6 +61,44 @@ test.serial(
   },
 );
 
+test.serial('SimpleSAMLphp changes its key, and people sign in all the while', async (t) => {
+  const { gateway, person } = await openBrowser(t);
+  const people = { alice: ALICE, bob: BOB };
+  const idp = await openSimplesamlphp(t, { people });
+  await introduce(t, gateway, idp, { metadata: '', metadata_url: idp.metadataUrl });
+  const [alice, bob, again] = [await person(), await person(), await person()];
+  await signInThrough(alice, gateway, idp, 'alice');
+  const certificates = async (): Promise<{ sha256: string; state: string }[]> =>
+    (await gateway.call('GET', '/v0/saml_metadata')).body.data[0].certificates;
+  const [first] = await certificates();
+
+  // Without notice: the answer that an unknown key signed is the reason to fetch.
+  await idp.changeKey();
+  await signInThrough(bob, gateway, idp, 'bob');
+  const [second, ...others] = await certificates();
+  t.deepEqual(others, []);
+  t.is(second?.state, 'in_use');
+  t.not(second?.sha256, first?.sha256);
+
+  // Fetched before: the former key serves until the new one is seen.
+  await idp.changeKey();
+  await gateway.command('provider', 'refresh', '--id', 'saml/saml-idp');
+  t.deepEqual(
+    (await certificates()).map(({ sha256, state }) => [sha256 === second?.sha256, state]),
+    [
+      [false, 'awaited'],
+      [true, 'former'],
+    ],
+  );
+  await signInThrough(again, gateway, idp, 'alice');
+  const third = await certificates();
+  t.deepEqual(
+    third.map(({ state }) => state),
+    ['in_use'],
+  );
+  t.not(third[0]?.sha256, second?.sha256);
+});
+
 const refusals: [
   says: string,
   entry: Partial<SamlIdentityProvider>,

@@ -19,6 +19,10 @@ export interface Simplesamlphp {
   readonly origin: string;
   /** Its metadata, as an administrator would paste them. */
   readonly metadata: string;
+  /** Where it publishes them. */
+  readonly metadataUrl: string;
+  /** Gives it another key: it signs with that from now on, and publishes nothing of the former. */
+  readonly changeKey: () => Promise<void>;
   /** Makes us known; `ours` are our metadata, `options` members of the entry in PHP. */
   readonly know: (ours: string, options?: Readonly<Record<string, string>>) => void;
   /** Signs somebody in on the provider's page; the password is wrong where that is wanted. */
@@ -52,9 +56,12 @@ export async function openSimplesamlphp(
   // Another site than ours to a browser: another host.
   const port = await freePort();
   const origin = `http://localhost:${port}`;
-  const { privateKey, certificate } = await makeCertificate(new Date(), serialNumber());
-  writeFileSync(join(folder, 'cert/idp.pem'), privateKey);
-  writeFileSync(join(folder, 'cert/idp.crt'), certificate);
+  const changeKey = async (): Promise<void> => {
+    const { privateKey, certificate } = await makeCertificate(new Date(), serialNumber());
+    writeFileSync(join(folder, 'cert/idp.pem'), privateKey);
+    writeFileSync(join(folder, 'cert/idp.crt'), certificate);
+  };
+  await changeKey();
   writeFileSync(join(folder, 'config.php'), configPhp(folder, origin));
   writeFileSync(join(folder, 'authsources.php'), sourcesPhp(people));
   writeFileSync(join(folder, 'metadata/saml20-idp-hosted.php'), hostedPhp(hosted));
@@ -73,6 +80,8 @@ export async function openSimplesamlphp(
   return {
     origin,
     metadata: await response.text(),
+    metadataUrl,
+    changeKey,
     know: (ours, options = {}) => {
       writeFileSync(join(folder, 'ours.xml'), ours);
       writeFileSync(join(folder, 'metadata/saml20-sp-remote.php'), remotePhp(folder, options));
