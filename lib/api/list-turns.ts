@@ -6,7 +6,7 @@
 import type { Request, Server } from '@hapi/hapi';
 
 /** How long one page gives way at most, so that lists end under writes that never cease. */
-const GIVE_WAY_MS = 50;
+const GIVE_WAY_MS = 10;
 
 /** The turns of one server. */
 export class ListTurns {
