@@ -17,6 +17,7 @@ import { prepareFile, prepareMemoryFile, useSqliteConnections } from './storage/
 import { orderStatements } from './storage/statement-order.ts';
 import { refuseUntrackedWrites } from './storage/tracking.ts';
 import { endTransactionsQuietly } from './storage/transaction-end.ts';
+import { refusedAtDoor } from './rights.ts';
 import { bindTables } from './tables.ts';
 
 /** Connections that one process opens at most. */
@@ -75,7 +76,7 @@ export async function connectDatabase(options: DatabaseOptions): Promise<Databas
     return database;
   } catch (error) {
     await database.close();
-    throw error;
+    throw refusedAtDoor(error, database.sequelize.getDatabaseName()) ?? error;
   }
 }
 

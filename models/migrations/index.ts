@@ -22,6 +22,7 @@ import { up as defaultAction } from './0012-default-action.ts';
 import { up as samlTests } from './0013-saml-tests.ts';
 import { up as fetchedMetadata } from './0014-fetched-metadata.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
+import { assertRights, explainRefusal } from '../rights.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
 /** One step: what it is called for ever, and what it does. It can run again after any crash. */
@@ -69,10 +70,12 @@ export interface MigrateOptions {
 /**
  * Runs the steps that are missing, waiting for another process that is at it, then checks the
  * encryption key. Returns the names of the steps that this call ran. Every process calls it at
- * its start; on a database that is up to date it costs two reads.
+ * its start; on a database that is up to date it costs two reads, and on a server a look at what
+ * the database user may do.
  */
 export async function migrate(database: Database, options: MigrateOptions = {}): Promise<string[]> {
   const applied = await runMissingSteps(database, options);
+  if (applied.length === 0) await assertRights(database, { isMigrating: false });
   if (options.checksKey !== false) await checkEncryptionKey(database);
   return applied;
 }
@@ -82,9 +85,18 @@ export async function runMissingSteps(
   database: Database,
   options: MigrateOptions = {},
 ): Promise<string[]> {
+  try {
+    return await runSteps(database, options);
+  } catch (error) {
+    throw await explainRefusal(database, error);
+  }
+}
+
+async function runSteps(database: Database, options: MigrateOptions): Promise<string[]> {
   const known = options.migrations ?? migrations;
   const applied: string[] = [];
-  if ((await pendingMigrations(database, known)).length > 0)
+  if ((await pendingMigrations(database, known)).length > 0) {
+    await assertRights(database, { isMigrating: true });
     await withLease(
       database,
       async (lease) => {
@@ -99,6 +111,7 @@ export async function runMissingSteps(
       },
       options.times,
     );
+  }
   return applied;
 }
 

@@ -1,14 +1,15 @@
 // The migration lease: one row that says which process may migrate, and until when. Three
 // gateways may start together, and MySQL's DDL commits by itself, so a transaction cannot guard
-// it. The times are the database's, so that the clocks of the gateways do not matter.
+// it. The times are the database's, so that the clocks of the gateways do not matter. Whoever is
+// known to have died (sign-of-life.ts) is not waited for.
 
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataTypes, QueryTypes } from 'sequelize';
 import type { Database } from '../storage/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
+import { forgetLife, lifeOf, showLife } from './sign-of-life.ts';
 
 /** How a lease is kept; replaced in tests by shorter times. */
 export interface LeaseTimes {
@@ -24,6 +25,8 @@ export interface LeaseTimes {
 
 const TIMES: LeaseTimes = { expiresMs: 30_000, renewMs: 5_000, pollMs: 100, waitMs: 120_000 };
 const NAME = 'migration';
+/** How often who waits says so. */
+const SAY_MS = 5_000;
 
 /** Thrown when the lease does not come free, or is lost while the work runs. */
 export class LeaseError extends Error {
@@ -42,7 +45,6 @@ export async function withLease<T>(
   work: (lease: Lease) => Promise<T>,
   times: LeaseTimes = TIMES,
 ): Promise<T> {
-  const owner = randomUUID();
   await createTable(database, 'leases', {
     columns: {
       name: { type: DataTypes.STRING(32), primaryKey: true, allowNull: false },
@@ -51,7 +53,21 @@ export async function withLease<T>(
     },
   });
   await insertIfAbsent(database, 'leases', { name: NAME, owner: '', expires_ms: 0 });
-  await acquire(database, owner, times);
+  const life = await showLife(database);
+  try {
+    await acquire(database, life.owner, times);
+    return await workAsOwner(database, life.owner, work, times);
+  } finally {
+    await life.end();
+  }
+}
+
+async function workAsOwner<T>(
+  database: Database,
+  owner: string,
+  work: (lease: Lease) => Promise<T>,
+  times: LeaseTimes,
+): Promise<T> {
   let isLost = false;
   const renewal = setInterval(() => {
     // A renewal that fails is told by assertHeld, or by the row when the next one succeeds.
@@ -75,17 +91,23 @@ export async function withLease<T>(
 
 async function acquire(database: Database, owner: string, times: LeaseTimes): Promise<void> {
   const waitUntilMs = Date.now() + times.waitMs;
+  let saidAtMs = Number.NEGATIVE_INFINITY;
   for (let tries = 0; ; tries++) {
     const now = await nowMs(database);
-    const values = { owner, now, expires: now + times.expiresMs };
-    await write(database, 'owner = :owner, expires_ms = :expires', 'expires_ms < :now', values);
+    const before = (await read(database))?.owner ?? '';
+    const life = before === '' ? 'unknown' : await lifeOf(database, before);
+    const values = { owner, now, before, expires: now + times.expiresMs };
+    const isFree = life === 'dead' ? 'owner = :before' : 'expires_ms < :now';
+    await write(database, 'owner = :owner, expires_ms = :expires', isFree, values);
     const holder = await read(database);
-    if (holder?.owner === owner) return;
-    if (tries === 1)
-      database.log?.info(
-        { holder: holder?.owner },
-        `waiting for another process that migrates the database; if it died, for ${times.expiresMs} ms at most`,
-      );
+    if (holder?.owner === owner) {
+      forgetLife(database, before);
+      return;
+    }
+    if (tries > 0 && performance.now() - saidAtMs >= SAY_MS) {
+      saidAtMs = performance.now();
+      sayWaiting(database, holder, life === 'alive' ? null : now);
+    }
     if (Date.now() > waitUntilMs)
       throw new LeaseError(
         `Another process (${holder?.owner}) has been migrating this database for more than ` +
@@ -93,6 +115,18 @@ async function acquire(database: Database, owner: string, times: LeaseTimes): Pr
       );
     await sleep(times.pollMs * (0.5 + Math.random()));
   }
+}
+
+/** Tells who is waited for, and for how long: `now` is null where the holder is known to live. */
+function sayWaiting(database: Database, holder: Holder | undefined, now: number | null): void {
+  const seconds = now === null ? null : Math.ceil(((holder?.expires_ms ?? now) - now) / 1_000);
+  const text = 'waiting for another process that migrates the database';
+  if (seconds === null) database.log?.info({ holder: holder?.owner }, `${text}; it lives`);
+  else
+    database.log?.warn(
+      { holder: holder?.owner, seconds },
+      `${text}; nobody knows whether it lives: if it died, this start goes on in ${seconds} s`,
+    );
 }
 
 /** True when the lease is still the owner's, now for its full length again. */
@@ -116,9 +150,15 @@ async function write(
   );
 }
 
-async function read(database: Database): Promise<{ owner: string } | undefined> {
-  const [row] = await database.sequelize.query<{ owner: string }>(
-    `SELECT owner FROM leases WHERE name = '${NAME}'`,
+/** Who has the lease, and until when; empty where nobody has. */
+interface Holder {
+  readonly owner: string;
+  readonly expires_ms: number;
+}
+
+async function read(database: Database): Promise<Holder | undefined> {
+  const [row] = await database.sequelize.query<Holder>(
+    `SELECT owner, expires_ms FROM leases WHERE name = '${NAME}'`,
     plainSelect(),
   );
   return row;

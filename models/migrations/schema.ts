@@ -1,6 +1,7 @@
 // What migrations build with: tables and indexes that are made only where they are absent, so
-// that a step can run again after a crash at any statement. Released migrations rest on these
-// functions; their meaning stays as it is.
+// that a step can run again after a crash at any statement. A server may still be at the last
+// statement of a process that died, and done with it once ours has its turn. Released migrations
+// rest on these functions; their meaning stays as it is.
 
 import {
   DataTypes,
@@ -9,6 +10,7 @@ import {
   QueryTypes,
 } from 'sequelize';
 import type { Database } from '../storage/database.ts';
+import { driverError } from '../storage/rerun.ts';
 
 /** A table to be made: its columns, and what must be unique or quickly found in it. */
 export interface TableSchema {
@@ -52,7 +54,7 @@ export async function addIndex(
   const present = (await queries.showIndex(table)) as { name: string }[];
   const name = indexName(table, fields);
   if (present.every((index) => index.name !== name))
-    await queries.addIndex(table, [...fields], { name });
+    await unlessThere('ER_DUP_KEYNAME', queries.addIndex(table, [...fields], { name }));
 }
 
 /** Adds a column to a table that stands, unless it is there. */
@@ -64,7 +66,17 @@ export async function addColumn(
 ): Promise<void> {
   const queries = database.sequelize.getQueryInterface();
   const present = await queries.describeTable(table);
-  if (!Object.hasOwn(present, column)) await queries.addColumn(table, column, options);
+  if (!Object.hasOwn(present, column))
+    await unlessThere('ER_DUP_FIELDNAME', queries.addColumn(table, column, options));
+}
+
+/** Waits for a statement; that what it makes is there by now is as good. */
+async function unlessThere(code: string, made: Promise<unknown>): Promise<void> {
+  try {
+    await made;
+  } catch (error) {
+    if (driverError(error).code !== code) throw error;
+  }
 }
 
 /** Inserts a row unless one with its key is there. */

@@ -52,17 +52,17 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: the lease of a holder that died runs out, and who waits for it says so once`, async (t) => {
     const said: string[] = [];
-    const log = { info: (_: object, message: string) => said.push(message), warn() {} };
+    const log = { info() {}, warn: (_: object, message: string) => said.push(message) };
     const database = await openAt(t, await makePlace(t, kind), { log });
     await withLease(database, async () => undefined, times);
     const startedMs = Date.now();
     await database.sequelize.query(
-      `UPDATE leases SET owner = 'dead', expires_ms = ${startedMs + 400}`,
+      `UPDATE leases SET owner = 'dead', expires_ms = ${startedMs + 3_000}`,
     );
     await withLease(database, async () => undefined, times);
-    t.true(Date.now() - startedMs >= 350);
+    t.true(Date.now() - startedMs >= 2_900);
     t.is(said.length, 1);
-    t.regex(said[0] ?? '', /^waiting for another process that migrates.* 5000 ms at most$/);
+    t.regex(said[0] ?? '', /^waiting for another process that migrates.* goes on in [123] s$/);
   });
 
   test(`${kind}: a holder that lost the lease is told before its next step`, async (t) => {

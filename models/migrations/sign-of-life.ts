@@ -1,0 +1,174 @@
+// Whether the process that holds the migration lease still lives. Who holds it shows so by what
+// ends with the process, however it ends: on a server by a named lock of a connection of its own,
+// with SQLite by a lock on a file beside the database. Where a whole host is gone no server notices
+// at once, and where several servers are one cluster each knows its own connections alone: then the
+// lease has to run out.
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import sqlite3 from 'sqlite3';
+import type { Database } from '../storage/database.ts';
+import { plainSelect } from '../storage/select.ts';
+
+/** What owners who show that they live begin with; earlier versions have none. */
+const MARK = 'live';
+const OWNER_CHARACTERS = 36;
+/** A connection that nobody uses is ended by some servers. */
+const PING_MS = 5_000;
+
+/** A sign of life of this process. */
+export interface SignOfLife {
+  /** What to call oneself in the lease. */
+  readonly owner: string;
+  end(): Promise<void>;
+}
+
+/** What is known of an owner; `unknown` of one who shows nothing, or at another server. */
+export type Life = 'alive' | 'dead' | 'unknown';
+
+/** Shows that this process lives until it ends; where that fails, it shows nothing. */
+export async function showLife(database: Database): Promise<SignOfLife> {
+  try {
+    return await (database.kind === 'sqlite' ? lockFile(database) : lockName(database));
+  } catch {
+    return { owner: randomUUID(), end: async () => undefined };
+  }
+}
+
+/** Tells whether an owner lives. */
+export async function lifeOf(database: Database, owner: string): Promise<Life> {
+  if (!owner.startsWith(MARK)) return 'unknown';
+  return database.kind === 'sqlite' ? lifeByFile(database, owner) : lifeByName(database, owner);
+}
+
+/** Removes what a dead owner left. */
+export function forgetLife(database: Database, owner: string): void {
+  if (database.kind === 'sqlite' && owner.startsWith(MARK))
+    rmSync(fileOf(database, owner), { force: true });
+}
+
+function newOwner(place = ''): string {
+  const begin = `${MARK}-${place}`;
+  const random = randomBytes(OWNER_CHARACTERS).toString('hex');
+  return begin + random.slice(0, OWNER_CHARACTERS - begin.length);
+}
+
+// ---- on a server -----------------------------------------------------------------------------
+
+/** What is used of a connection of mysql2, and of how Sequelize opens one. */
+interface Connection {
+  readonly stream: { setTimeout(ms: number): void };
+  query(sql: string, done: (error: Error | null, rows: unknown) => void): void;
+  on(name: 'error', listener: () => void): void;
+  destroy(): void;
+}
+interface Connecting {
+  readonly config: object;
+  readonly connectionManager: { _connect(config: object): Promise<Connection> };
+}
+
+/** What tells one server from others, by hash. */
+const SERVER = `LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id, @@datadir), 256), 12)`;
+
+async function lockName(database: Database): Promise<SignOfLife> {
+  const { connectionManager, config } = database.sequelize as unknown as Connecting;
+  const connection = await connectionManager._connect(config);
+  // That it ends is told by the lease, when it is asked for the next time.
+  connection.on('error', () => undefined);
+  const run = (sql: string): Promise<Record<string, unknown>[]> =>
+    new Promise((resolve, reject) => {
+      connection.query(sql, (error, rows) =>
+        error === null ? resolve(rows as Record<string, unknown>[]) : reject(error),
+      );
+    });
+  try {
+    const [found] = await run(`SELECT ${SERVER} AS server`);
+    const owner = newOwner(`${String(found?.['server'])}-`);
+    const [locked] = await run(`SELECT GET_LOCK('${lockOf(owner)}', 0) AS got`);
+    if (locked?.['got'] !== 1) throw new Error('the lock of a new name was not given');
+    const pinging = setInterval(() => void run('DO 0').catch(() => undefined), PING_MS);
+    pinging.unref();
+    return {
+      owner,
+      end: async () => {
+        clearInterval(pinging);
+        connection.destroy();
+      },
+    };
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+async function lifeByName(database: Database, owner: string): Promise<Life> {
+  const [row] = await database.sequelize.query<{ server: string; holder: number | null }>(
+    `SELECT ${SERVER} AS server, IS_USED_LOCK(:lock) AS holder`,
+    { ...plainSelect(), replacements: { lock: lockOf(owner) } },
+  );
+  if (row?.holder !== null) return 'alive';
+  return owner.startsWith(`${MARK}-${row.server}-`) ? 'dead' : 'unknown';
+}
+
+function lockOf(owner: string): string {
+  return `postern ${owner}`;
+}
+
+// ---- with SQLite -----------------------------------------------------------------------------
+
+async function lockFile(database: Database): Promise<SignOfLife> {
+  const owner = newOwner();
+  const path = fileOf(database, owner);
+  const file = await openFile(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+  await run(file, 'BEGIN EXCLUSIVE');
+  return {
+    owner,
+    end: async () => {
+      await close(file);
+      rmSync(path, { force: true });
+    },
+  };
+}
+
+async function lifeByFile(database: Database, owner: string): Promise<Life> {
+  let file: sqlite3.Database;
+  try {
+    file = await openFile(fileOf(database, owner), sqlite3.OPEN_READWRITE);
+  } catch {
+    // It was there before its owner had the lease.
+    return 'dead';
+  }
+  try {
+    await run(file, 'BEGIN EXCLUSIVE');
+    return 'dead';
+  } catch (error) {
+    return (error as { code?: string }).code === 'SQLITE_BUSY' ? 'alive' : 'unknown';
+  } finally {
+    await close(file);
+  }
+}
+
+function fileOf(database: Database, owner: string): string {
+  const { storage } = (database.sequelize as unknown as { options: { storage: string } }).options;
+  return `${storage}-${owner}`;
+}
+
+function openFile(path: string, mode: number): Promise<sqlite3.Database> {
+  return new Promise((resolve, reject) => {
+    const file = new sqlite3.Database(path, mode, (error) =>
+      error === null ? resolve(file) : reject(error),
+    );
+  });
+}
+
+function run(file: sqlite3.Database, sql: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    file.exec(sql, (error) => (error === null ? resolve() : reject(error)));
+  });
+}
+
+function close(file: sqlite3.Database): Promise<void> {
+  return new Promise((resolve) => {
+    file.close(() => resolve());
+  });
+}
