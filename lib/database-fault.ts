@@ -4,6 +4,7 @@
 import { dirname, relative, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
 import {
+  describeDatabaseError,
   isDatabaseAway,
   isDatabaseDamaged,
   isDatabaseFull,
@@ -42,6 +43,15 @@ export function mendOf(error: unknown, config: Config, room = roomOf): Mend | nu
     return {
       what: 'the database is read-only',
       advice: `it is a replica, or no primary any more: name the primary in ${setting}, or end read_only there`,
+    };
+  const cause = refusedFile(file, error);
+  if (file !== null && cause !== null)
+    return {
+      what: 'the file of the database cannot be written',
+      advice:
+        cause === 'EROFS'
+          ? `its disk is mounted read-only: mount it for writing, mount -o remount,rw; its place is that of ${setting}`
+          : `give it to the user that runs Postern, and let nothing keep it from being written: chown USER ${file}; its place is that of ${setting}`,
     };
   if (isDatabaseAway(error) || isAboutFileIn(folder, error))
     return { what: 'the database cannot be used', advice: `look at ${setting}` };
@@ -91,6 +101,15 @@ function settingOf(config: Config): Pick<Place, 'setting' | 'disk'> {
     setting: `DATABASE_URL (${name})`,
     disk: `the disk of ${path === undefined ? 'the database server, ' : ''}DATABASE_URL (${name})`,
   };
+}
+
+/** Why a SQLite file may not be written: the code of the system or of SQLite; null otherwise. */
+function refusedFile(file: string | null, error: unknown): string | null {
+  const { code = '', path } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  if (path !== undefined && path === file && ['EROFS', 'EACCES', 'EPERM'].includes(code))
+    return code;
+  const said = describeDatabaseError(error)?.code ?? '';
+  return said.startsWith('SQLITE_READONLY') ? said : null;
 }
 
 /** True when the system refused something in this folder, or the folder itself. */

@@ -23,7 +23,7 @@ export {
   type OpenidConnectProvider,
   type SamlIdentityProvider,
 } from './configuration.ts';
-export { MissingRightsError, missingRights, type Right } from './rights.ts';
+export { assertRights, MissingRightsError, tryWriting } from './rights.ts';
 export { connectDatabase, type DatabaseOptions } from './connect.ts';
 export type { DatabaseTls } from './storage/mysql.ts';
 export { Device } from './device.ts';

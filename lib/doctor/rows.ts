@@ -4,11 +4,13 @@
 import type { Config } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
 import {
+  assertRights,
   type Database,
   pendingMigrations,
   readClocks,
   readSealingKeys,
   refuseOtherKey,
+  tryWriting,
 } from '../../models/index.ts';
 import { effectiveConfiguration } from '../api/v0/effective-configuration.ts';
 import { fixedSettingsOf } from '../api/v0/fixed-settings.ts';
@@ -29,10 +31,13 @@ const CLOCK_SKEW_MS = 2_000;
 
 /** Looks into an open database: schema, keys, administrators, fetched metadata, clock. */
 export async function rows(opened: Database, config: Config): Promise<Finding[]> {
+  let ofWrites: Finding[];
   try {
     const pending = await pendingMigrations(opened);
+    ofWrites = await writes(opened, config, pending.length > 0);
     if (pending.length > 0)
       return [
+        ...ofWrites,
         warning(
           'database',
           `it answers; ${pending.length} migrations are to come: ${pending.join(', ')}`,
@@ -47,11 +52,26 @@ export async function rows(opened: Database, config: Config): Promise<Finding[]>
   const isReadable = ofKeys.every(({ level }) => level !== 'failed');
   return [
     ok('database', 'it answers, and its schema is of this version'),
+    ...ofWrites,
     ...ofKeys,
     ...(isReadable ? await people(opened, config) : []),
     ...(isReadable ? await samlMetadata(opened, config) : []),
     await clock(opened),
   ];
+}
+
+/** Whether the database takes writes, and lets its user do all that is needed. */
+async function writes(opened: Database, config: Config, isMigrating: boolean): Promise<Finding[]> {
+  const check = 'writes';
+  try {
+    await assertRights(opened, { isMigrating });
+    await tryWriting(opened);
+    return [ok(check, 'the database takes writes')];
+  } catch (error) {
+    const mend = mendOf(error, config);
+    const message = mend === null ? messageOf(error) : `${mend.what}: ${messageOf(error)}`;
+    return [failed(check, message, mend?.advice ?? 'let that statement be run, then start again')];
+  }
 }
 
 async function keys(opened: Database, config: Config): Promise<Finding[]> {

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import { DatabaseError } from 'sequelize';
 import { sayFault } from '../../lib/database-fault.ts';
 import { connectDatabase } from '../../models/index.ts';
 import { configOf } from '../support/server.ts';
@@ -48,6 +49,26 @@ const rows: [error: unknown, environment: Record<string, string>, says: RegExp][
     Object.assign(new Error('EACCES'), { code: 'EACCES', path: '/d/encryption.key' }),
     { DATA_DIR: '/d' },
     /look at DATA_DIR \(\/d\)$/,
+  ],
+  [
+    Object.assign(new Error('EROFS'), { code: 'EROFS', path: '/d/postern.sqlite' }),
+    { DATA_DIR: '/d' },
+    /^the file of the database cannot be written \(EROFS\); its disk is mounted read-only: .*DATA_DIR \(\/d\)$/,
+  ],
+  [
+    Object.assign(new Error('EPERM'), { code: 'EPERM', path: '/e/f' }),
+    { DATABASE_URL: 'sqlite:/e/f' },
+    /^the file of the database cannot be written \(EPERM\); .*chown USER \/e\/f; .*DATABASE_URL/,
+  ],
+  [
+    new DatabaseError(
+      Object.assign(new Error('SQLITE_READONLY: attempt to write'), {
+        code: 'SQLITE_READONLY',
+        sql: '',
+      }),
+    ),
+    { DATA_DIR: '/d' },
+    /^the file of the database cannot be written .*chown USER \/d\/postern\.sqlite/,
   ],
   [
     Object.assign(new Error('EACCES'), { code: 'EACCES', path: '/dev/x' }),

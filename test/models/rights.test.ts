@@ -8,8 +8,9 @@ import {
   type Database,
   migrate,
   MissingRightsError,
-  missingRights,
+  tryWriting,
 } from '../../models/index.ts';
+import { missingRights } from '../../models/rights.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 import { runOnServer } from '../support/mariadb.ts';
 import { addDevice, addUser } from './fixtures.ts';
@@ -19,6 +20,7 @@ const ALL = ['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'CREATE', 'ALTER', 'REFEREN
 test('with SQLite nobody lacks a right', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   t.deepEqual(await missingRights(database, { isMigrating: true }), []);
+  await tryWriting(database);
 });
 
 if (databaseKinds().includes('mariadb')) {
@@ -58,8 +60,12 @@ if (databaseKinds().includes('mariadb')) {
     );
     const database = await open();
     t.deepEqual(await database.sequelize.getQueryInterface().showAllTables(), []);
+    await t.throwsAsync(tryWriting(database), { message: /UPDATE command denied/ });
     await run(grant);
-    t.true((await migrate(await open())).length > 0, 'what it says to run is enough');
+    const granted = await open();
+    await tryWriting(granted);
+    t.true((await migrate(granted)).length > 0, 'what it says to run is enough');
+    await tryWriting(granted);
   });
 
   test('whoever may not open the database is told what to run', async (t) => {

@@ -29,10 +29,11 @@ test.serial(
       "CREATE USER postern@'127.0.0.1' IDENTIFIED BY 'secret'",
       "GRANT ALL ON postern.* TO postern@'127.0.0.1'",
     );
-    const gateway = await startGateway(t, {
+    const settings = {
       DATABASE_URL: `${mariadb.url.replace('root@', 'postern:secret@')}postern`,
       DATABASE_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-    });
+    };
+    const gateway = await startGateway(t, settings);
     const { call, url } = gateway;
     const readiness = async (): Promise<unknown> =>
       ((await (await fetch(`${url}/readyz`)).json()) as { status: string }).status;
@@ -48,6 +49,13 @@ test.serial(
       gateway.command('admin', 'create-or-reset', '--email', 'b@example.com'),
     );
     t.regex(error?.message ?? '', /the database is read-only .*name the primary in DATABASE_URL/);
+    const examined = await t.throwsAsync(gateway.command('doctor'));
+    t.regex(
+      String((examined as Error & { stdout?: string }).stdout ?? examined?.message),
+      /failed +writes +the database is read-only: .*\n +mend: .*name the primary in DATABASE_URL/,
+    );
+    const start = await t.throwsAsync(startGateway(t, settings));
+    t.regex(start?.message ?? '', /the database is read-only .*name the primary in DATABASE_URL/);
     await runOnServer(mariadb.url, 'SET GLOBAL read_only = OFF');
     t.true(await until(async () => (await readiness()) === 'ready'));
     t.is((await write()).status, 201);
