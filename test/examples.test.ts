@@ -1,4 +1,4 @@
-// The examples of README.md, as they stand, against a server that listens: only the address and the
+// The examples of the documents, as they are printed, against a server that listens: only the address and the
 // token are this server's. The end-to-end tests run them against a whole gateway. Those for test
 // suites run in a project of their own that is linked to this one.
 
@@ -15,9 +15,9 @@ import { newKey, openServer } from './support/server.ts';
 const ROOT = join(import.meta.dirname, '..');
 const ADDRESS = 'http://127.0.0.1:13000';
 
-test('the examples of README.md work as they stand', async (t) => {
+test('the examples of docs/guides/scripting.md work as they are printed', async (t) => {
   const { server, token } = await openServer(t, 'sqlite over a socket');
-  const commands = examplesOf(join(ROOT, 'README.md')).join('\n');
+  const commands = examplesOf(join(ROOT, 'docs/guides/scripting.md')).join('\n');
   t.true(commands.includes('TOKEN=pst_...') && commands.includes(ADDRESS));
   const publicKey = newKey();
   const printed = await runShell(
@@ -41,7 +41,7 @@ test('the examples of README.md work as they stand', async (t) => {
 });
 
 for (const document of ['README.md', 'lib/testing/README.md'])
-  test(`the tests that ${document} shows pass as they stand`, async (t) => {
+  test(`the tests that ${document} shows pass as they are printed`, async (t) => {
     const examples = examplesOf(join(ROOT, document), 'ts');
     t.is(examples.length, 1);
     const folder = mkdtempSync(join(tmpdir(), 'postern-example-'));

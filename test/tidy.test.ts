@@ -2,6 +2,7 @@
 // pure rooms must not touch, and that generated texts are current. Exceptions are listed by name
 // with a reason, and the lists may only shrink.
 
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import test from 'ava';
@@ -159,6 +160,26 @@ test('the files that ARCHITECTURE.md and CONTRIBUTING.md name are there', (t) =>
   }
 });
 
+test('every link of a document leads to a file that exists, and to a heading in it', (t) => {
+  const documents = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+    .trim()
+    .split('\n');
+  t.true(documents.length > 30);
+  for (const document of documents)
+    for (const [, target, anchor] of read(document).matchAll(
+      /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g,
+    )) {
+      const path = target === '' ? document : join(dirname(document), target!);
+      t.true(existsSync(join(ROOT, path)), `${document} links to ${path}`);
+      if (anchor !== undefined && existsSync(join(ROOT, path)))
+        t.true(anchorsOf(read(path)).has(anchor), `${document} links to #${anchor} of ${path}`);
+    }
+});
+
+test('README.md is short', (t) => {
+  t.true(read('README.md').split('\n').length <= 150);
+});
+
 test('the table of settings in config/README.md is generated from the schema', (t) => {
   const text = read('config/README.md');
   t.true(text.includes(settingsTable()), 'run: npm run settings');
@@ -169,6 +190,19 @@ test('each setting has one field, and no two share one', (t) => {
   const fields = settings.map((setting) => fieldOf(setting.name));
   t.is(new Set(fields).size, fields.length);
 });
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): Set<string> {
+  const headings = [...page.matchAll(/^#{1,6} (.*)$/gm)].map(([, heading]) => heading!);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
 
 // ---- reading the tree ----------------------------------------------------------------------
 

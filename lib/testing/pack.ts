@@ -10,7 +10,14 @@ import process from 'node:process';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const ROOMS = ['config', 'models', 'dataplane', 'lib'];
-const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'LICENSE', 'LICENSES.md'];
+const DOCUMENTS = [
+  'README.md',
+  'CHANGELOG.md',
+  'ARCHITECTURE.md',
+  'LICENSE',
+  'LICENSES.md',
+  'docs',
+];
 /** What scripts and declarations are made of, and what a build of the addon leaves. */
 const LEFT_OUT = /\.ts$|\/native\/build$/;
 

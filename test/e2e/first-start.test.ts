@@ -40,7 +40,7 @@ test.serial('nothing configured is enough', async (t) => {
     const told = readFileSync(credentials, 'utf8');
     const token = /API token +(pst_[\w-]{43})/.exec(told)?.[1] ?? '';
     t.false(/pst_/.test(first.output()), 'what is collected holds no secret');
-    const commands = examplesOf(join(ROOT, 'README.md'))
+    const commands = examplesOf(join(ROOT, 'docs/guides/scripting.md'))
       .join('\n')
       .replace('TOKEN=pst_...', `TOKEN=${token}`);
     // The examples leave client.key where they are run.
