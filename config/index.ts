@@ -14,6 +14,7 @@ import { parseSupervisor, type Supervisor } from './supervisor.ts';
 
 export { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 export type { Config } from './config.ts';
+export { type OpenSettings, openSettings, withOpenSettings } from './open-settings.ts';
 export type { Supervisor } from './supervisor.ts';
 
 /** What came of reading the settings; a Config only when there is no fault. */

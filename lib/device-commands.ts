@@ -38,7 +38,8 @@ import {
 import { faultsInWords } from './fault-words.ts';
 import { table } from './text-table.ts';
 import { defaultSettings } from './devices/settings.ts';
-import { serverPrivateKey } from './first-start.ts';
+import { endpoint } from './doctor/serving.ts';
+import { type GatewayOfFiles, gatewayOfFiles } from './running-gateway.ts';
 
 /** Modules around a code that readers need to find it. */
 const QUIET_MODULES = 4;
@@ -63,8 +64,8 @@ async function createDevice(
   const privateBytes = makePrivateKey((bytes) => bytes.set(randomBytes(bytes.length)));
   const privateKey = textOfKey(privateBytes);
   const public_key = textOfKey(derivePublicKey(privateBytes));
-  const serverPublicKey = await serverPublicKeyOf(config, database);
-  const judge = new DeviceJudge({ config, database, serverPublicKey });
+  const gateway = await gatewayOfFiles(config, database);
+  const judge = new DeviceJudge({ ...gateway, database });
   const fields = { user_id: owner.id, name, public_key };
   const input = judgeOf<DeviceValues>(deviceFields)(fields, 'create');
   const { result: id } = await writeTransaction(database, async (transaction) => {
@@ -75,11 +76,12 @@ async function createDevice(
     const row = newDeviceRow(judgement.row, input.values);
     return (await database.models.Device.create(row, { transaction })).id;
   });
-  const { row, client } = await findDevice(config, database, id);
+  const { row, client } = await findDevice(gateway, database, id);
   await noteClientFile(database, row.id, clientFileHash(client));
   const file = clientFile(client, privateKey);
   const data = { ...dataOf(row, owner.email), file_name: clientFileName(row.name), file };
-  return { text: qr ? `${file}\n${codeInWords(file)}` : file.trimEnd(), data };
+  const text = qr ? `${file}\n${codeInWords(file)}` : file.trimEnd();
+  return { text, data, ...noteOn(gateway, client) };
 }
 
 async function listDevices(
@@ -107,9 +109,11 @@ async function printFile(
   database: Database,
   { options: { id = '' } }: Command,
 ): Promise<Outcome> {
-  const { row, client } = await findDevice(config, database, id);
+  const gateway = await gatewayOfFiles(config, database);
+  const { row, client } = await findDevice(gateway, database, id);
   const file = clientFile(client);
-  return { text: file.trimEnd(), data: { id: row.id, file_name: clientFileName(row.name), file } };
+  const data = { id: row.id, file_name: clientFileName(row.name), file };
+  return { text: file.trimEnd(), data, ...noteOn(gateway, client) };
 }
 
 /** What programs are told of a device; never its preshared key. */
@@ -127,7 +131,7 @@ export async function findUser(database: Database, email: string): Promise<UserR
 }
 
 async function findDevice(
-  config: Config,
+  gateway: GatewayOfFiles,
   database: Database,
   id: string,
 ): Promise<{ row: DeviceRow; client: ClientConfig }> {
@@ -136,15 +140,17 @@ async function findDevice(
   if (row === undefined)
     throw new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
   const stored = await readOrCreateConfiguration(database);
-  const configuration = effectiveConfiguration(stored, fixedSettingsOf(config));
-  const gateway = { config, serverPublicKey: await serverPublicKeyOf(config, database) };
-  const client = clientConfigOf(row, defaultSettings(configuration, config), gateway);
+  const configuration = effectiveConfiguration(stored, fixedSettingsOf(gateway.config));
+  const client = clientConfigOf(row, defaultSettings(configuration, gateway.config), gateway);
   return { row, client };
 }
 
-/** The gateway's public key, base64. */
-async function serverPublicKeyOf(config: Config, database: Database): Promise<string> {
-  return textOfKey(derivePublicKey(await serverPrivateKey(config, database)));
+/** Where the file leads no device to the gateway: why, and how to put it right. */
+function noteOn({ isRunning }: GatewayOfFiles, client: ClientConfig): Pick<Outcome, 'note'> {
+  const { level, message, mend } = endpoint(client.endpoint);
+  if (level === 'ok') return {};
+  const whose = isRunning ? '' : ' No gateway runs here, so the settings of this shell decided.';
+  return { note: `${message}${whose} ${mend}` };
 }
 
 function textOfKey(bytes: Uint8Array): string {

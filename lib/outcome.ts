@@ -3,6 +3,7 @@
 
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
+import { withOpenSettings } from '../config/index.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { backupCommands } from './backups/commands.ts';
 import type { Command } from './cli.ts';
@@ -10,6 +11,7 @@ import { databaseCommands, type Outcome } from './commands.ts';
 import { deviceCommands } from './device-commands.ts';
 import { importCommands } from './imports/commands.ts';
 import { type Rotation, rotateKeys } from './keys/rotate.ts';
+import { runningGateway } from './running-gateway.ts';
 
 /** Obeys a command on an open database. */
 export async function outcomeOf(command: Command, rotation: Rotation): Promise<Outcome> {
@@ -21,5 +23,7 @@ export async function outcomeOf(command: Command, rotation: Rotation): Promise<O
   if (withSettings !== undefined) return withSettings(config, database, command, readStdin);
   const ofDatabase = databaseCommands[command.words];
   if (ofDatabase === undefined) throw new Error(`nothing obeys "${command.words}"`);
-  return ofDatabase(database, command, readStdin, fixedSettingsOf(config));
+  const { settings = {} } = (await runningGateway(database)) ?? {};
+  const fixed = fixedSettingsOf(withOpenSettings(config, settings));
+  return ofDatabase(database, command, readStdin, fixed);
 }

@@ -2,10 +2,11 @@
 // is undone in reverse order, also when a later one fails.
 
 import type { Server } from '@hapi/hapi';
-import type { Config } from '../config/index.ts';
+import { type Config, openSettings } from '../config/index.ts';
 import { createGateway, derivePublicKey, type Gateway } from '../dataplane/index.ts';
 import {
   type Database,
+  type GatewayStart,
   isDatabaseReadOnly,
   readOrCreateConfiguration,
   registerGateway,
@@ -113,7 +114,8 @@ async function climb(
   const identity = instead.identity ?? gatewayIdentity(config);
   const networks = networksOf(config);
   const fixed = fixedSettingsOf(config);
-  const clockFloorMs = await enterGateway(database, identity);
+  const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
+  const clockFloorMs = await enterGateway(database, { ...identity, publicKey }, config);
 
   // While the data plane starts, in its own thread, the rows are read.
   const opening = (instead.createGateway ?? createGateway)({
@@ -137,12 +139,11 @@ async function climb(
   const { checkupOf } = await import('./doctor/checkup.ts');
   const sampler = samplerOf({ database, gateway, gatewayId: identity.id, log }, followers);
   const state = { isDraining: false };
-  const counters = new Counters();
-  const shared = { config, database, log, counters };
+  const shared = { config, database, log, counters: new Counters() };
   const known = { warnings, hasHost: instead.identity === undefined };
   const server = createServer({
     ...shared,
-    serverPublicKey: Buffer.from(derivePublicKey(privateKey)).toString('base64'),
+    serverPublicKey: publicKey,
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
     observed: observedBy(sampler, reconciler),
@@ -221,9 +222,11 @@ async function startChores(
 /** Enters this start; returns the time before which no initiation may be dated. */
 async function enterGateway(
   database: Database,
-  identity: { id: string; name: string },
+  told: Omit<GatewayStart, 'startedAt' | 'settings'>,
+  config: Config,
 ): Promise<number> {
-  const row = await registerGateway(database, { ...identity, startedAt: new Date() });
+  const settings = JSON.stringify(openSettings(config));
+  const row = await registerGateway(database, { ...told, settings, startedAt: new Date() });
   return row.clock_floor?.getTime() ?? 0;
 }
 

@@ -29,6 +29,10 @@ export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttrib
   declare clock_floor: CreationOptional<Date | null>;
   /** SHA-256 of the API token that its environment asks for; null: of none. */
   declare bootstrap_sha256: CreationOptional<string | null>;
+  /** Its settings that are no secret, JSON; null: it tells none. */
+  declare settings: CreationOptional<string | null>;
+  /** The key that devices know it by, base64. */
+  declare public_key: CreationOptional<string | null>;
 }
 
 /** What a gateway says of itself with each beat. */
@@ -50,23 +54,31 @@ export function initGateway({ sequelize }: TableContext): typeof Gateway {
       applied_revision: { type: DataTypes.BIGINT, allowNull: false, defaultValue: 0 },
       clock_floor: timeColumn(),
       bootstrap_sha256: { type: DataTypes.CHAR(64), allowNull: true },
+      settings: { type: DataTypes.TEXT, allowNull: true },
+      public_key: { type: DataTypes.CHAR(44), allowNull: true },
     },
     { sequelize, modelName: 'gateway', tableName: 'gateways', timestamps: false },
   );
 }
 
+/** What a gateway says of itself at its start. */
+export interface GatewayStart {
+  readonly id: string;
+  readonly name: string;
+  readonly startedAt: Date;
+  /** Its settings that are no secret, JSON. */
+  readonly settings?: string;
+  readonly publicKey?: string;
+}
+
 /** Enters a gateway that starts, or its new start; returns the row, with an earlier clock floor. */
-export async function registerGateway(
-  database: Database,
-  gateway: { id: string; name: string; startedAt: Date },
-): Promise<Gateway> {
+export async function registerGateway(database: Database, gateway: GatewayStart): Promise<Gateway> {
   const { Gateway: gateways } = database.models;
-  const { id, name, startedAt } = gateway;
+  const { id, name, startedAt, settings = null, publicKey = null } = gateway;
+  const told = { name, started_at: startedAt, seen_at: startedAt, settings, public_key: publicKey };
   return rerunOnConflict(database, async () => {
-    await gateways.upsert(
-      { id, name, started_at: startedAt, seen_at: startedAt, applied_revision: 0 },
-      { fields: ['id', 'name', 'started_at', 'seen_at', 'applied_revision'] },
-    );
+    const values = { id, ...told, applied_revision: 0 };
+    await gateways.upsert(values, { fields: Object.keys(values) as (keyof typeof values)[] });
     return gateways.findByPk(id, { rejectOnEmpty: true });
   });
 }
@@ -102,6 +114,14 @@ export async function readOtherGateways(
     raw: true,
   });
   return rows.map(({ id }) => id);
+}
+
+/** The gateways that were seen since a time; the one that started last comes first. */
+export function readGateways(database: Database, seenSince: Date): Promise<Gateway[]> {
+  return database.models.Gateway.findAll({
+    where: { seen_at: { [Op.gte]: seenSince } },
+    order: [['started_at', 'DESC']],
+  });
 }
 
 /** Gateways beat every 5 seconds, and look at the clock once a second. */

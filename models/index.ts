@@ -51,10 +51,12 @@ export {
   claimBootstrapToken,
   Gateway,
   GatewayRunsError,
+  type GatewayStart,
   type Heartbeat,
+  readGateways,
   readGatewaysBehind,
-  readOtherGateways,
   recordHeartbeat,
+  readOtherGateways,
   registerGateway,
   watchGateways,
 } from './gateway.ts';

@@ -29,8 +29,15 @@ import { endpoint } from './serving.ts';
 /** Clocks of a gateway and of its database may be so far apart. */
 const CLOCK_SKEW_MS = 2_000;
 
-/** Looks into an open database: schema, keys, administrators, fetched metadata, clock. */
-export async function rows(opened: Database, config: Config): Promise<Finding[]> {
+/**
+ * Looks into an open database: schema, keys, administrators, fetched metadata, clock; `also` looks
+ * where the schema is of this version.
+ */
+export async function rows(
+  opened: Database,
+  config: Config,
+  also: (opened: Database, config: Config) => Promise<Finding[]> = async () => [],
+): Promise<Finding[]> {
   let ofWrites: Finding[];
   try {
     const pending = await pendingMigrations(opened);
@@ -53,6 +60,7 @@ export async function rows(opened: Database, config: Config): Promise<Finding[]>
   return [
     ok('database', 'it answers, and its schema is of this version'),
     ...ofWrites,
+    ...(await also(opened, config)),
     ...ofKeys,
     ...(isReadable ? await people(opened, config) : []),
     ...(isReadable ? await samlMetadata(opened, config) : []),

@@ -12,6 +12,7 @@ import { encryptionKeyFile } from '../first-start.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 import { rows } from './rows.ts';
 import { endpoint } from './serving.ts';
+import { shell } from './shell.ts';
 
 const MIB = 1_048_576;
 const GIB = 1_024 * MIB;
@@ -64,7 +65,7 @@ export async function storage(
     ];
   }
   try {
-    return [...findings, ...(await rows(opened, config))];
+    return [...findings, ...(await rows(opened, config, shell))];
   } finally {
     await opened.close();
   }

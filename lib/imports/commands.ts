@@ -1,7 +1,7 @@
 // The commands `import …`: they read a file or standard input, and say what came of it.
 
 import { readFileSync } from 'node:fs';
-import type { Config } from '../../config/index.ts';
+import { type Config, withOpenSettings } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
 import {
   type Database,
@@ -17,6 +17,7 @@ import type { Command, CommandName } from '../cli.ts';
 import type { Outcome } from '../commands.ts';
 import { knownServerPrivateKey } from '../first-start.ts';
 import { messageOf } from '../observe/log.ts';
+import { runningGateway } from '../running-gateway.ts';
 import type { DeviceImport } from './devices.ts';
 import { importFirezone } from './firezone.ts';
 import { type Imported, indented } from './run.ts';
@@ -56,6 +57,11 @@ async function ownerOf(database: Database, email: string, mayCreate: boolean): P
 
 /** A key of the server that is not there yet is left for the start: an import may write nothing. */
 async function servicesOf(config: Config, database: Database): Promise<DeviceImport> {
+  const running = await runningGateway(database);
+  if (running !== null) {
+    const { settings, publicKey: serverPublicKey } = running;
+    return { config: withOpenSettings(config, settings), database, serverPublicKey };
+  }
   const privateKey = await knownServerPrivateKey(config, database);
   const publicKey = privateKey === null ? new Uint8Array() : derivePublicKey(privateKey);
   return { config, database, serverPublicKey: Buffer.from(publicKey).toString('base64') };

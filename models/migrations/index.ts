@@ -21,6 +21,7 @@ import { up as relinking } from './0011-relinking.ts';
 import { up as defaultAction } from './0012-default-action.ts';
 import { up as samlTests } from './0013-saml-tests.ts';
 import { up as fetchedMetadata } from './0014-fetched-metadata.ts';
+import { up as gatewaySettings } from './0015-gateway-settings.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../rights.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
@@ -47,6 +48,7 @@ export const migrations: readonly Migration[] = [
   { name: '0012-default-action', up: defaultAction },
   { name: '0013-saml-tests', up: samlTests },
   { name: '0014-fetched-metadata', up: fetchedMetadata },
+  { name: '0015-gateway-settings', up: gatewaySettings },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

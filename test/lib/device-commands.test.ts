@@ -3,6 +3,7 @@
 
 import test from 'ava';
 import jsqr from 'jsqr';
+import { openSettings } from '../../config/index.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
 import { parseCommandLine } from '../../lib/cli.ts';
 import type { Outcome } from '../../lib/commands.ts';
@@ -13,6 +14,7 @@ import {
   readAuditEntries,
   readClientFiles,
   readDevices,
+  registerGateway,
 } from '../../models/index.ts';
 import { addUser } from '../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
@@ -68,6 +70,47 @@ for (const kind of databaseKinds()) {
     const [, privateKey = ''] = /^PrivateKey = (.*)$/m.exec(text) ?? [];
     const rows = await database.sequelize.query('SELECT * FROM devices');
     t.false(JSON.stringify(rows).includes(privateKey));
+  });
+
+  test(`${kind}: a file says what the gateway that runs would say, whatever this shell has`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    const gateway = {
+      EXTERNAL_URL: 'https://vpn.example.com/',
+      WIREGUARD_PORT: '7',
+      WIREGUARD_IPV4_NETWORK: '10.9.0.0/24',
+      WIREGUARD_IPV4_ADDRESS: '10.9.0.1',
+      DEFAULT_CLIENT_DNS: '9.9.9.9',
+    };
+    const publicKey = Buffer.alloc(32, 9).toString('base64');
+    await registerGateway(database, {
+      id: 'g',
+      name: 'g',
+      startedAt: new Date(),
+      settings: JSON.stringify(openSettings(configOf(gateway))),
+      publicKey,
+    });
+    const line = 'device create --email ann@b.example --name laptop --json';
+    const { text, note } = await runLine(database, line);
+    t.regex(text, /^Endpoint = vpn\.example\.com:7$/m);
+    t.regex(text, /^Address = 10\.9\.0\./m);
+    t.regex(text, /^DNS = 9\.9\.9\.9$/m);
+    t.true(text.includes(`PublicKey = ${publicKey}`));
+    t.is(note, undefined);
+    const [device] = await readDevices(database);
+    const again = await runLine(database, `device config --id ${device?.id}`);
+    t.regex(again.text, /^Endpoint = vpn\.example\.com:7$/m);
+  });
+
+  test(`${kind}: a file that leads to the device itself is made with a warning`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    const made = await runLine(database, 'device create --email ann@b.example --name laptop');
+    t.regex(made.text, /^Endpoint = 127\.0\.0\.1:51820$/m);
+    t.regex(String(made.note), /127\.0\.0\.1:51820.*settings of this shell.*EXTERNAL_URL/);
+    const [device] = await readDevices(database);
+    const again = await runLine(database, `device config --id ${device?.id}`);
+    t.is(again.note, made.note);
   });
 
   test(`${kind}: what the API would refuse is refused, in words`, async (t) => {

@@ -5,6 +5,7 @@ import {
   claimBootstrapToken,
   currentRevision,
   NO_REVISION,
+  readGateways,
   readOtherGateways,
   recordHeartbeat,
   registerGateway,
@@ -36,11 +37,25 @@ for (const kind of databaseKinds()) {
       applied_revision: 7,
       clock_floor: clockFloor,
       bootstrap_sha256: null,
+      settings: null,
+      public_key: null,
     });
     const again = await registerGateway(database, { id, name: 'two', startedAt: seenAt });
     t.is(again.name, 'two');
     t.is(again.applied_revision, 0);
     t.deepEqual(again.clock_floor, clockFloor);
+  });
+
+  test(`${kind}: gateways that live tell what they run with, the newest first`, async (t) => {
+    const database = await openDatabase(t, kind);
+    t.deepEqual(await readGateways(database, startedAt), []);
+    await registerGateway(database, { id: 'old', name: 'old', startedAt });
+    const told = { settings: '{"EXTERNAL_URL":"https://a/"}', publicKey: 'k'.repeat(44) };
+    await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt, ...told });
+    const [newest, other] = await readGateways(database, startedAt);
+    t.like(newest, { id: 'new', settings: told.settings, public_key: told.publicKey });
+    t.like(other, { id: 'old', settings: null });
+    t.is((await readGateways(database, seenAt)).length, 1);
   });
 
   test(`${kind}: the beat of an unknown gateway is told, and nothing is written`, async (t) => {
