@@ -5,13 +5,17 @@
 
 import type { Request, Server } from '@hapi/hapi';
 
-/** How long one page gives way at most, so that lists end under writes that never cease. */
-const GIVE_WAY_MS = 10;
+/** How long a page gives way at most, so that lists end under writes that never cease. */
+const GIVE_WAY_MS = 50;
+/** Pages that follow one which gave way for so long, and do not wait. */
+const PAGES_AFTER = 4;
 
 /** The turns of one server. */
 export class ListTurns {
   #last: Promise<unknown> = Promise.resolve();
   #writes = 0;
+  /** How many pages need not give way. */
+  #excused = 0;
   /** Called when no write is under way any more. */
   readonly #listeners = new Set<() => void>();
 
@@ -37,8 +41,15 @@ export class ListTurns {
 
   async #giveWay(): Promise<void> {
     if (this.#writes === 0) return;
+    if (this.#excused > 0) {
+      this.#excused -= 1;
+      return;
+    }
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, GIVE_WAY_MS);
+    const timer = setTimeout(() => {
+      this.#excused = PAGES_AFTER;
+      resolve();
+    }, GIVE_WAY_MS);
     this.#listeners.add(resolve);
     await promise;
     this.#listeners.delete(resolve);

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import Hapi from '@hapi/hapi';
 import test from 'ava';
 import { giveWayToWrites, ListTurns } from '../../../lib/api/list-turns.ts';
@@ -27,10 +27,14 @@ test('pages are read one after the other, each after the writes that are under w
   t.deepEqual(seen, ['a begins', 'a ends', 'b begins', 'b ends']);
 });
 
-test('lists end under writes that never do', async (t) => {
+test('lists end under writes that never do: some pages follow each that gave way', async (t) => {
   const turns = new ListTurns();
   turns.beginWrite();
   t.is(await turns.take(async () => 7), 7);
+  let read = 0;
+  for (let i = 0; i < 5; i += 1) void turns.take(async () => (read += 1));
+  await nextTurn();
+  t.is(read, 4, 'the next one gives way again');
 });
 
 test('a page that cannot be read holds up no other', async (t) => {
