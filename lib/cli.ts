@@ -92,14 +92,21 @@ const commands = {
   },
   'user list': {
     usage: '',
-    sentence: 'Lists users: id, e-mail, role, whether they are enabled, and the last sign-in.',
+    sentence:
+      'Lists users: id, e-mail, role, whether they are enabled or locked, and the last sign-in.',
     takes: ['json'],
   },
   'user set-password': {
     usage: '--email E [--password-stdin]',
     sentence:
-      'Gives a user a new password and prints it unless it came by standard input; their sessions end.',
+      'Gives a user a new password and prints it unless it came by standard input; their sessions end, and so does a wait after wrong passwords.',
     takes: ['email', 'password-stdin', 'json'],
+    needs: ['email'],
+  },
+  'user unlock': {
+    usage: '--email E',
+    sentence: 'Ends the wait of a user after wrong passwords or codes, which lasts 15 minutes.',
+    takes: ['email', 'json'],
     needs: ['email'],
   },
   'user enable': {

@@ -3,7 +3,12 @@
 
 import { randomBytes } from 'node:crypto';
 import { type Database, readAuditEntries } from '../models/index.ts';
-import { ensureAdministrator, resetSecondFactorsOf, setUserEnabled } from './auth/accounts.ts';
+import {
+  endWaitOf,
+  ensureAdministrator,
+  resetSecondFactorsOf,
+  setUserEnabled,
+} from './auth/accounts.ts';
 import type { FixedSettings } from './api/v0/effective-configuration.ts';
 import { createToken, listTokens, revokeToken } from './auth/tokens.ts';
 import type { Command, CommandName } from './cli.ts';
@@ -52,6 +57,7 @@ export const databaseCommands: Partial<Record<CommandName, Run>> = {
   'device expire': (database, command) =>
     switchDevice(database, command, { expiresAt: command.options.at ?? null }),
   'user reset-mfa': resetMfa,
+  'user unlock': unlockUser,
   ...recordCommands,
   'token create': createTokenFor,
   'token list': listAllTokens,
@@ -125,6 +131,14 @@ async function resetMfa(database: Database, { options }: Command): Promise<Outco
     text: `${factors} of ${email} removed; the user is signed out.`,
     data: { email, removed: count },
   };
+}
+
+async function unlockUser(
+  database: Database,
+  { options: { email = '' } }: Command,
+): Promise<Outcome> {
+  await endWaitOf(database, email);
+  return { text: `${email} may try to sign in at once.`, data: { email, unlocked: true } };
 }
 
 async function createTokenFor(database: Database, { options }: Command): Promise<Outcome> {

@@ -14,7 +14,8 @@ import { isUuid } from './api/fields.ts';
 import { type Faults, isFaultless } from './api/judge.ts';
 import { judgeNewRules, judgeRule, newRule, showRule } from './api/v0/rules.ts';
 import { judgeEmailTaken, judgeUser, showUser, userChanges } from './api/v0/users.ts';
-import { noUser } from './auth/accounts.ts';
+import { endWait, noUser } from './auth/accounts.ts';
+import { readWaits } from './auth/attempts.ts';
 import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
 import type { Outcome, Run } from './commands.ts';
@@ -56,17 +57,23 @@ async function createUser(
 
 async function listUsers(database: Database): Promise<Outcome> {
   const users = await readUsers(database);
+  const waits = await readWaits(database, users);
   const rows = users.map((user) => [
     user.id,
     user.email,
     user.role,
-    user.disabled_at === null ? 'enabled' : 'disabled',
+    stateOf(user, waits.get(user.id)),
     user.last_signed_in_at?.toISOString() ?? 'never signed in',
   ]);
   return {
     text: table(['id', 'e-mail', 'role', 'state', 'last sign-in'], rows),
     data: users.map(showUser),
   };
+}
+
+function stateOf({ disabled_at }: UserRow, waitsUntil: Date | undefined): string {
+  const state = disabled_at === null ? 'enabled' : 'disabled';
+  return waitsUntil === undefined ? state : `${state}, locked until ${waitsUntil.toISOString()}`;
 }
 
 async function setPassword(
@@ -82,6 +89,7 @@ async function setPassword(
     const where = { email_key: emailKey(email.trim()) };
     const user = await database.models.User.findOne({ where, transaction, lock: true });
     if (user === null) throw noUser(email);
+    await endWait(database, user, transaction);
     await user.update(changes, { transaction });
   });
   return passwordStdin

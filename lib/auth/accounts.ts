@@ -12,7 +12,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { commandLine } from '../command-line.ts';
-import { accountOf, forgetAttempts } from './attempts.ts';
+import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
 import {
   DEFAULT_COST,
@@ -59,8 +59,7 @@ export async function ensureAdministrator(
     }
     if (resetFactors) await resetSecondFactors(database, user.id, transaction);
     // Whoever is at the host gets in at once, however often somebody guessed.
-    const counted = [accountOf(user.email), { kind: 'code', subject: user.id } as const];
-    await forgetAttempts(database, counted, user.id, transaction);
+    await endWait(database, user, transaction);
     await user.update({ ...values, email: user.email }, { transaction });
     return { id: user.id, isLocalReopened };
   });
@@ -125,6 +124,24 @@ export function noUser(email: string): Error {
     `there is no user ${email}; see: ${commandLine('user list')}, or make one by: ` +
       commandLine('user create --email E'),
   );
+}
+
+/** Ends the wait of the user who has an e-mail; throws as `setUserEnabled` does. */
+export async function endWaitOf(database: Database, email: string): Promise<void> {
+  await writeTransaction(database, async (transaction) => {
+    const user = await findByEmail(database, email, transaction);
+    if (user === null) throw noUser(email);
+    await endWait(database, user, transaction);
+  });
+}
+
+/** Lets a user sign in at once, after however many wrong passwords and codes. */
+export async function endWait(
+  database: Database,
+  user: Pick<User, 'id' | 'email'>,
+  transaction: Transaction,
+): Promise<void> {
+  await forgetAttempts(database, countedOf(user), user.id, transaction);
 }
 
 /** Takes the second factors from the user who has an e-mail; throws as `setUserEnabled` does. */

@@ -129,6 +129,27 @@ export async function forgetAttempts(
   await SignInAttempt.destroy({ where: { kind: 'address' }, transaction });
 }
 
+/** By what the attempts of a user are counted: those with the password, and those with codes. */
+export function countedOf({ id, email }: { id: string; email: string }): Counted[] {
+  return [accountOf(email), { kind: 'code', subject: id }];
+}
+
+/** Until when users have to wait, by their ids; nobody else is in it. */
+export async function readWaits(
+  { models }: Database,
+  users: readonly { id: string; email: string }[],
+  now: Date = new Date(),
+): Promise<ReadonlyMap<string, Date>> {
+  const owners = new Map(
+    users.flatMap((user) => countedOf(user).map((one) => [hashOf(one), user.id])),
+  );
+  const rows = await models.SignInAttempt.findAll({
+    where: { sha256: [...owners.keys()], count: ATTEMPTS_MAX, expires_at: { [Op.gt]: now } },
+    order: [['expires_at', 'ASC']],
+  });
+  return new Map(rows.map(({ sha256, expires_at }) => [owners.get(sha256) ?? '', expires_at]));
+}
+
 async function take(
   database: Database,
   counted: readonly Counted[],

@@ -13,3 +13,9 @@ export function bytesInWords(bytes: number): string {
   }
   return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
 }
+
+/** How long it is until a time: `1 minute`, never less. */
+export function minutesUntil(time: Date, now: Date = new Date()): string {
+  const minutes = Math.max(1, Math.ceil((time.getTime() - now.getTime()) / 60_000));
+  return minutes === 1 ? '1 minute' : `${minutes} minutes`;
+}

@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import type { FixedSettings } from '../../lib/api/v0/effective-configuration.ts';
+import { accountOf, ATTEMPTS_MAX, takeAttempt } from '../../lib/auth/attempts.ts';
 import { parseCommandLine } from '../../lib/cli.ts';
 import { databaseCommands, type Outcome } from '../../lib/commands.ts';
 import { findTokenOwner, hashToken } from '../../lib/auth/tokens.ts';
@@ -65,6 +66,27 @@ for (const kind of databaseKinds()) {
     await t.throwsAsync(runLine(database, 'user disable --email nobody@b.example'), {
       message:
         /^there is no user nobody@b\.example; see: .* user list, or make one by: .* user create --email E$/,
+    });
+  });
+
+  test(`${kind}: a wait after wrong passwords is listed, and ended`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database, { email: 'ann@b.example' });
+    const lock = async (): Promise<void> => {
+      for (let n = 0; n < ATTEMPTS_MAX; n += 1)
+        await takeAttempt(database, [accountOf(user.email)]);
+    };
+    await lock();
+    t.regex((await runLine(database, 'user list')).text, /enabled, locked until 20\d\d-/);
+    const { text } = await runLine(database, 'user unlock --email Ann@B.example');
+    t.is(text, 'Ann@B.example may try to sign in at once.');
+    t.regex((await runLine(database, 'audit list')).text, /unlock/);
+    t.false((await runLine(database, 'user list')).text.includes('locked'));
+    await lock();
+    await runLine(database, 'user set-password --email ann@b.example');
+    t.false((await runLine(database, 'user list')).text.includes('locked'));
+    await t.throwsAsync(runLine(database, 'user unlock --email x@b.example'), {
+      message: /^there is no user x@b\.example/,
     });
   });
 

@@ -14,6 +14,7 @@ import {
   type User,
   type UserRow,
 } from '../../../models/index.ts';
+import { endWait } from '../../auth/accounts.ts';
 import { EMAIL_CHARACTERS_MAX, EMAIL_PATTERN, isEmail } from '../../auth/email.ts';
 import { actorId } from '../../auth/index.ts';
 import {
@@ -171,7 +172,12 @@ export class Users implements Collection<UserValues> {
         refuseFaults(await this.#judge(input, present, request, transaction));
         return present;
       },
-      write: (transaction, present) => saveChanges(present, changes, transaction),
+      write: async (transaction, present) => {
+        // The new one would not serve before the end of a wait for the old one.
+        if (changes.password_hash !== undefined)
+          await endWait(this.#database, present, transaction);
+        return saveChanges(present, changes, transaction);
+      },
     });
     return showUser(user);
   }

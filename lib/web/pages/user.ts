@@ -16,7 +16,8 @@ import type { Faults } from '../../api/judge.ts';
 import { messages } from '../../api/messages.ts';
 import { isLastAdministrator, Users } from '../../api/v0/users.ts';
 import { refuseFaults, saveChanges, type Work } from '../../api/writes.ts';
-import { switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
+import { endWait, switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
+import { readWaits } from '../../auth/attempts.ts';
 import { actorId } from '../../auth/index.ts';
 import { attempt, faultLine } from '../attempt.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
@@ -25,6 +26,7 @@ import { recently } from '../recent.ts';
 import { adminPage } from '../route.ts';
 import type { Web } from '../web.ts';
 import { linksOf } from './relink.ts';
+import { minutesUntil } from '../words.ts';
 import { methodOf, passwordSection, ROLES, userBadge } from './users.ts';
 
 const USER = '/users/{id}';
@@ -38,7 +40,9 @@ const userForm: readonly Section[] = [
       { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
     ],
   },
-  passwordSection('Leave it empty to keep the present one. A new one signs the user out.'),
+  passwordSection(
+    'Leave it empty to keep the present one. A new one signs the user out, and ends a wait after wrong passwords.',
+  ),
 ];
 
 /** The routes of one user. */
@@ -55,6 +59,10 @@ export function userPages(web: Web): ServerRoute[] {
       adminPage('POST', `${USER}/reset_second_factors`, (request, h) =>
         resetFactors(web, request, h),
       ),
+      USER,
+    ),
+    recently(
+      adminPage('POST', `${USER}/unlock`, (request, h) => unlockUser(web, request, h)),
       USER,
     ),
     // These two only take rights away, which may be urgent.
@@ -87,6 +95,7 @@ async function showUser(
   const where = { user_id: user.id };
   const devices = await readDevices(database, { userId: user.id, limit: DEVICES_SHOWN + 1 });
   const isSelf = user.id === actorId(request);
+  const waitsUntil = (await readWaits(database, [user])).get(user.id);
   const { typed = typedFrom(user, userForm), faults = {} } = refused ?? {};
   return web.pages.show(request, h, 'user', {
     title: user.email,
@@ -95,7 +104,11 @@ async function showUser(
       email: user.email,
       isSelf,
       isDisabled: user.disabled_at !== null,
-      badge: userBadge(user),
+      badge: userBadge(user, waitsUntil),
+      wait:
+        waitsUntil === undefined
+          ? null
+          : { until: waitsUntil.toISOString(), left: minutesUntil(waitsUntil) },
       disabledAt: user.disabled_at?.toISOString() ?? null,
       lastSignedInAt: user.last_signed_in_at?.toISOString() ?? null,
       method: methodOf(user),
@@ -241,6 +254,14 @@ async function resetFactors(
   return act(web, request, h, 'has no second factor any more, and is signed out.', {
     judge: (transaction) => lockUser(database, idOf(request), transaction),
     write: (transaction, user) => takeSecondFactors(database, user.id, transaction),
+  });
+}
+
+async function unlockUser(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { database } = web.services;
+  return act(web, request, h, 'may try to sign in at once.', {
+    judge: (transaction) => lockUser(database, idOf(request), transaction),
+    write: (transaction, user) => endWait(database, user, transaction),
   });
 }
 

@@ -5,6 +5,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
 import type { Faults } from '../../api/judge.ts';
 import { Users } from '../../api/v0/users.ts';
+import { readWaits } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
 import { attempt } from '../attempt.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
@@ -13,6 +14,7 @@ import { adminPage } from '../route.ts';
 import { inOrder } from '../searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../table-page.ts';
 import type { Web } from '../web.ts';
+import { minutesUntil } from '../words.ts';
 
 const USERS = '/users';
 
@@ -87,7 +89,12 @@ export function usersPages(web: Web): ServerRoute[] {
 }
 
 /** How a user stands, as a badge. */
-export function userBadge({ disabled_at, disabled_by, disabled_provider }: UserRow): object {
+export function userBadge(
+  { disabled_at, disabled_by, disabled_provider }: UserRow,
+  waitsUntil?: Date,
+): object {
+  if (disabled_at === null && waitsUntil !== undefined)
+    return { text: 'Locked', badge: 'bad', help: `for ${minutesUntil(waitsUntil)}` };
   if (disabled_at === null) return { text: 'Enabled', badge: 'good' };
   return disabled_by === 'provider'
     ? {
@@ -103,13 +110,14 @@ async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promis
   const found = await findPage(database, request, plan);
   const users = inOrder(found.ids, await readUsers(database, { ids: [...found.ids] }));
   const counts = await countDevices(database, found.ids);
+  const waits = await readWaits(database, users);
   return web.pages.show(request, h, 'users', {
     title: 'Users',
     finder: found.view,
     rows: users.map((user) => [
       { text: user.email, href: `${USERS}/${user.id}` },
       user.role === 'admin' ? { text: 'Administrator', badge: 'calm' } : 'User',
-      userBadge(user),
+      userBadge(user, waits.get(user.id)),
       { text: String(counts.get(user.id) ?? 0), href: devicesOf(user) },
       user.last_signed_in_at === null
         ? 'never'

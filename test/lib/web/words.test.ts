@@ -1,7 +1,7 @@
 // Amounts as people read them.
 
 import test from 'ava';
-import { bytesInWords } from '../../../lib/web/words.ts';
+import { bytesInWords, minutesUntil } from '../../../lib/web/words.ts';
 
 for (const [bytes, words] of [
   [0, '0 B'],
@@ -17,4 +17,15 @@ for (const [bytes, words] of [
 ] as const)
   test(`${bytes} bytes are ${words}`, (t) => {
     t.is(bytesInWords(bytes), words);
+  });
+
+for (const [seconds, words] of [
+  [-5, '1 minute'],
+  [60, '1 minute'],
+  [61, '2 minutes'],
+  [900, '15 minutes'],
+] as const)
+  test(`${seconds} s are ${words}`, (t) => {
+    const now = new Date('2026-11-23T12:00:00Z');
+    t.is(minutesUntil(new Date(now.getTime() + seconds * 1_000), now), words);
   });

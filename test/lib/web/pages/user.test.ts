@@ -1,8 +1,9 @@
 // One user: changed by the rules of the API, shut out, deleted; the last administrator stays.
 
 import test from 'ava';
+import { ATTEMPTS_MAX, countedOf, readWaits, takeAttempt } from '../../../../lib/auth/attempts.ts';
 import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
-import { writeTransaction } from '../../../../models/index.ts';
+import { readAuditEntries, writeTransaction } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, openConsole } from '../../../support/console.ts';
 import { databaseKinds } from '../../../support/databases.ts';
@@ -12,7 +13,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: only administrators see and change a user`, async (t) => {
     const console = await openConsole(t, kind);
     const here = `/users/${console.plainUser.id}`;
-    const forms = ['', '/enable', '/disable', '/reset_second_factors', '/delete'];
+    const forms = ['', '/enable', '/unlock', '/disable', '/reset_second_factors', '/delete'];
     await judgeGuard(t, console, { pages: [here], forms: forms.map((form) => here + form) });
     const { disabled_at, email } = await personOf(console.database, 'user@example.com');
     t.deepEqual([disabled_at, email], [null, 'user@example.com']);
@@ -51,6 +52,31 @@ for (const kind of databaseKinds()) {
     const after = await admin.get(here);
     t.true(after.text.includes('You cannot disable yourself.'));
     t.is((await personOf(database, 'boss@example.com')).disabled_at, null);
+  });
+
+  test(`${kind}: who has to wait is seen, and the wait is ended`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    const here = `/users/${plainUser.id}`;
+    const before = await admin.get(here);
+    t.false(before.text.includes('End the wait'));
+    const lock = async (): Promise<void> => {
+      const wrong = countedOf(plainUser).slice(0, 1);
+      for (let n = 0; n < ATTEMPTS_MAX; n += 1) await takeAttempt(database, wrong);
+    };
+    await lock();
+    const page = await admin.get(here);
+    t.regex(page.text, /Locked until[^]*for 15 minutes/);
+    t.regex((await admin.get('/users')).text, /Locked[^]*for 15 minutes/);
+    const ended = await admin.post(`${here}/unlock`);
+    t.is(ended.location, here, ended.text);
+    t.is((await readWaits(database, [plainUser])).size, 0);
+    const entries = await readAuditEntries(database, { limit: 9 });
+    t.is(entries.filter(({ action }) => action === 'unlock').length, 1);
+    await lock();
+    const password = 'a new password for them';
+    const fields = { email: plainUser.email, role: 'unprivileged', password };
+    await admin.post(here, { ...fields, password_confirmation: password });
+    t.is((await readWaits(database, [plainUser])).size, 0, 'a new password ends it too');
   });
 
   test(`${kind}: who is disabled is out at once, and may be let in again`, async (t) => {
