@@ -47,6 +47,8 @@ export function fromAddress(address: string | undefined): Counted {
 /** What became of an attempt: it may go on, or it was one too many of this kind. */
 export interface Taken {
   readonly refusedBy: AttemptKind | null;
+  /** When a refused one may be tried again. */
+  readonly waitsUntil: Date | null;
   /** What has to wait from now on, unless this attempt is good. */
   readonly locks: readonly AttemptKind[];
 }
@@ -158,16 +160,19 @@ async function take(
 ): Promise<Taken> {
   const { SignInAttempt } = database.models;
   const found = [];
-  const full: AttemptKind[] = [];
+  const full: { kind: AttemptKind; until: Date }[] = [];
   for (const one of ordered(counted)) {
     const row = await SignInAttempt.findByPk(hashOf(one), { transaction, lock: true });
     const isRunning = row !== null && row.expires_at > now;
-    if (isRunning && row.count >= maxOf(one)) full.push(one.kind);
+    if (isRunning && row.count >= maxOf(one)) full.push({ kind: one.kind, until: row.expires_at });
     found.push({ one, row, count: isRunning ? row.count + 1 : 1 });
   }
   // The account comes first: it says more of why somebody has to wait.
-  const [refusedBy = null] = full.toSorted((a) => (a === 'address' ? 1 : -1));
-  if (refusedBy !== null) return { refusedBy, locks: [] };
+  const [refused] = full.toSorted((a) => (a.kind === 'address' ? 1 : -1));
+  if (refused !== undefined) {
+    const waitsUntil = new Date(Math.max(...full.map(({ until }) => until.getTime())));
+    return { refusedBy: refused.kind, waitsUntil, locks: [] };
+  }
   const later = new Date(now.getTime() + ATTEMPTS_MS);
   for (const { one, row, count } of found) {
     // The last of them begins the wait.
@@ -180,7 +185,7 @@ async function take(
       );
   }
   const locks = found.filter(({ one, count }) => count === maxOf(one)).map(({ one }) => one.kind);
-  return { refusedBy: null, locks };
+  return { refusedBy: null, waitsUntil: null, locks };
 }
 
 function maxOf({ kind }: Counted): number {

@@ -26,21 +26,26 @@ export interface JudgedPassword {
   readonly passwordHash: string;
 }
 
+/** That it is time to wait, and until when. */
+export interface Wait {
+  readonly waitsUntil: Date;
+}
+
 /** The user whose e-mail and password these are; otherwise only whether it is time to wait. */
 export async function judgePassword(
   services: Services,
   request: Request,
   email: string,
   password: string,
-): Promise<JudgedPassword | 'refused' | 'wait'> {
+): Promise<JudgedPassword | 'refused' | Wait> {
   const { database, counters, passwordCost = DEFAULT_COST } = services;
   const counted = [accountOf(email), fromAddress(request.app.address)];
   const taken = await takeAttempt(database, counted);
-  const { refusedBy } = taken;
+  const { refusedBy, waitsUntil } = taken;
   // That an address tried too often tells nothing about anybody, and must cost little.
-  if (refusedBy === 'address') {
+  if (refusedBy === 'address' && waitsUntil !== null) {
     counters.add('sign_ins', 'too_many_from_address');
-    return 'wait';
+    return { waitsUntil };
   }
   const { address = '' } = request.app;
   const known = await KnownAddresses.of(database);
@@ -64,7 +69,7 @@ export async function judgePassword(
   if (!isGood) await noteLocks(services, request, taken, user?.id ?? null);
   if (isGood) return { userId: user.id, passwordHash: hash };
   // Names that nobody has are counted alike, so a wait tells nothing of anybody.
-  return refusedBy === null ? 'refused' : 'wait';
+  return waitsUntil === null ? 'refused' : { waitsUntil };
 }
 
 async function findUser(database: Services['database'], email: string): Promise<User | null> {

@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { methodOf } from '../../auth/identity/method.ts';
-import { judgePassword, LOCAL_METHOD } from '../../auth/local.ts';
+import { judgePassword, LOCAL_METHOD, type Wait } from '../../auth/local.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { OidcClients } from '../../auth/oidc/client.ts';
 import { signOutAddress } from '../../auth/oidc/sign-out.ts';
@@ -15,10 +15,9 @@ import { textOf } from '../forms.ts';
 import { homeOf } from '../navigation.ts';
 import { openPage } from '../route.ts';
 import type { Web } from '../web.ts';
+import { minutesUntil } from '../words.ts';
 
 const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
-const WAIT =
-  'Too many sign-ins failed, for this e-mail or from your address. Wait 15 minutes, then try again; until then the right password is refused too';
 const LOCAL_OFF = 'Local auth disabled';
 
 /** A way to sign in that is not a password. */
@@ -93,15 +92,20 @@ async function signInLocally(
   const returnTo = localPath(textOf(request, 'return_to'));
   const judged = await judgePassword(web.services, request, email, textOf(request, 'password'));
   try {
-    if (typeof judged === 'object')
+    if (typeof judged === 'object' && 'userId' in judged)
       return await completeSignIn(web, request, h, { ...judged, method: LOCAL_METHOD, returnTo });
   } catch (error) {
     // Shut out, removed or given another password in this very moment: no other words than before.
     if (!(error instanceof SignInRefusal)) throw error;
   }
-  const fault = judged === 'wait' ? WAIT : REFUSED;
+  const isWait = typeof judged === 'object' && 'waitsUntil' in judged;
+  const fault = isWait ? waitWords(judged) : REFUSED;
   const response = await signInPage(web, request, h, { returnTo, email, fault });
   return response.code(401);
+}
+
+function waitWords({ waitsUntil }: Wait): string {
+  return `Too many sign-ins failed, for this e-mail or from your address. Wait ${minutesUntil(waitsUntil)}, then try again; until then the right password is refused too`;
 }
 
 async function signInPage(

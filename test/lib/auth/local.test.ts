@@ -132,6 +132,11 @@ for (const kind of databaseKinds()) {
     const unknown = await from('198.51.100.1').signIn('nobody@example.com');
     t.regex(unknown.text, /Wait 15 minutes/, 'known or not');
     t.is(server.services.counters.of('sign_ins', 'too_many_for_account'), 2);
+    const soon = new Date(Date.now() + 200_000);
+    const where = { kind: 'account' } as const;
+    await server.database.models.SignInAttempt.update({ expires_at: soon }, { where });
+    const later = await from('198.51.100.1').signIn('ann@example.com');
+    t.regex(later.text, /Wait 4 minutes/, 'what is left');
     await writeTransaction(server.database, async (transaction) => {
       await server.database.models.SignInAttempt.update(
         { expires_at: new Date(0) },
