@@ -1,6 +1,7 @@
 // Signing in with e-mail and password. Whatever the fault (nobody has the e-mail, no password is
-// set, a wrong one, a disabled user) the answer is the same and takes the same work, so that nobody
-// learns who has an account; too many attempts are a wait, for names that nobody has too. api.md,
+// set, a wrong one) the answer is the same and takes the same work, so that nobody learns who has
+// an account; too many attempts are a wait, for names that nobody has too. Only who typed the right
+// password is told that the account is disabled: a good sign-in would tell as much. api.md,
 // section 8.
 
 import type { Request } from '@hapi/hapi';
@@ -31,13 +32,13 @@ export interface Wait {
   readonly waitsUntil: Date;
 }
 
-/** The user whose e-mail and password these are; otherwise only whether it is time to wait. */
+/** The user whose e-mail and password these are; otherwise what may be said of the refusal. */
 export async function judgePassword(
   services: Services,
   request: Request,
   email: string,
   password: string,
-): Promise<JudgedPassword | 'refused' | Wait> {
+): Promise<JudgedPassword | 'refused' | 'disabled' | Wait> {
   const { database, counters, passwordCost = DEFAULT_COST } = services;
   const counted = [accountOf(email), fromAddress(request.app.address)];
   const taken = await takeAttempt(database, counted);
@@ -52,12 +53,8 @@ export async function judgePassword(
   const user = await findUser(database, email);
   const hash = user?.password_hash ?? standInHash(passwordCost);
   const isSame = await verifyPassword(password, hash, askerAt(address, known.has(address)));
-  const isGood =
-    user !== null &&
-    user.password_hash !== null &&
-    isSame &&
-    refusedBy === null &&
-    maySignIn(user, LOCAL_METHOD);
+  const isTheirs = user !== null && user.password_hash !== null && isSame && refusedBy === null;
+  const isGood = isTheirs && maySignIn(user, LOCAL_METHOD);
   await writeTransaction(database, async (transaction) => {
     if (isGood) return forgiveAttempt(database, counted, transaction);
     actAs(transaction, originOf(request));
@@ -68,6 +65,7 @@ export async function judgePassword(
   else counters.add('sign_ins', refusedBy === null ? 'refused' : 'too_many_for_account');
   if (!isGood) await noteLocks(services, request, taken, user?.id ?? null);
   if (isGood) return { userId: user.id, passwordHash: hash };
+  if (isTheirs) return 'disabled';
   // Names that nobody has are counted alike, so a wait tells nothing of anybody.
   return waitsUntil === null ? 'refused' : { waitsUntil };
 }

@@ -58,11 +58,13 @@ export interface Beginning {
 export class Sessions {
   readonly cookies: BrowserCookies;
   readonly #database: Database;
+  readonly #externalUrl: string;
   readonly #log: Services['log'];
 
   constructor({ config, database, log }: Pick<Services, 'config' | 'database' | 'log'>) {
     this.cookies = new BrowserCookies(config);
     this.#database = database;
+    this.#externalUrl = config.externalUrl;
     this.#log = log;
   }
 
@@ -82,12 +84,32 @@ export class Sessions {
           if (session !== null && session.state === state)
             return h.authenticated({ credentials: credentialsOf(session) });
           if (request.auth.mode === 'try') return h.unauthenticated(new Error('not signed in'));
-          const place = placeToSignIn(request, session, state);
+          const place = this.#placeToSignIn(request, session, state);
           return h.redirect(outside + place).takeover();
         },
       }));
       server.auth.strategy(strategy, strategy);
     }
+  }
+
+  /**
+   * A session that waits for a second factor goes there. Another browser signs in, is told if it
+   * was signed in before, and comes back to the page that it asked for, or that had the form.
+   */
+  #placeToSignIn(request: Request, session: LiveSession | null, wantedState: SessionState): string {
+    if (session?.state === 'second factor') return '/mfa/auth';
+    if (session?.state === 'open') return '/';
+    const wanted =
+      wantedState !== 'open'
+        ? null
+        : request.method === 'get'
+          ? localPath(request.path + request.url.search)
+          : pageOfForm(request, this.#externalUrl);
+    const query = new URLSearchParams({
+      ...(wanted === null || wanted === '/' ? {} : { return_to: wanted }),
+      ...(this.cookies.secretOf(request, 'session') === null ? {} : { why: 'ended' }),
+    }).toString();
+    return query === '' ? '/' : `/?${query}`;
   }
 
   /** The session of a request's browser, whatever its state; null when there is none that lives. */
@@ -225,17 +247,16 @@ function credentialsOf({ id: sessionId, user }: LiveSession) {
   return { user: { id, email, role, sessionId }, scope: [role] };
 }
 
-/** A session that waits for a second factor goes there; a page that was asked for is kept. */
-function placeToSignIn(
-  request: Request,
-  session: LiveSession | null,
-  wantedState: SessionState,
-): string {
-  if (session?.state === 'second factor') return '/mfa/auth';
-  if (session?.state === 'open') return '/';
-  const isPage = request.method === 'get' && wantedState === 'open';
-  const wanted = isPage ? localPath(request.path + request.url.search) : null;
-  return wanted === null ? '/' : `/?${new URLSearchParams({ return_to: wanted }).toString()}`;
+/** The page of this gateway that sent a form; null where the browser does not say. */
+function pageOfForm({ headers }: Request, externalUrl: string): string | null {
+  const referer: unknown = headers['referer'];
+  if (typeof referer !== 'string' || !URL.canParse(referer)) return null;
+  const { origin, host, pathname, search } = new URL(referer);
+  const { origin: own, pathname: base } = new URL(externalUrl);
+  if (origin !== own && host !== headers['host']) return null;
+  const outside = base.replace(/\/$/, '');
+  const isInside = pathname === outside || pathname.startsWith(`${outside}/`);
+  return isInside ? localPath(pathname.slice(outside.length) + search) : null;
 }
 
 function userAgentOf({ headers }: Request): string | null {

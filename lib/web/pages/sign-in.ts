@@ -18,6 +18,9 @@ import type { Web } from '../web.ts';
 import { minutesUntil } from '../words.ts';
 
 const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
+const DISABLED = 'Your account is switched off. Please ask your administrator.';
+const ENDED =
+  'You were signed out: your session ended, or somebody ended it. What you sent last was not done. Sign in again, and you come back to the page where you were.';
 const LOCAL_OFF = 'Local auth disabled';
 
 /** A way to sign in that is not a password. */
@@ -39,8 +42,9 @@ export function signInPages(web: Web): ServerRoute[] {
     await signOut(web, request, h);
     const address =
       session === null ? null : await addressAtProvider(web, request, clients, session);
-    if (address === null) return web.pages.redirect(h, '/');
-    return web.pages.leave(request, h, address);
+    if (address !== null) return web.pages.leave(request, h, address);
+    if (session !== null) web.pages.flash(h, 'done', 'You are signed out.');
+    return web.pages.redirect(h, '/');
   };
   return [
     openPage('GET', '/', begin),
@@ -79,7 +83,8 @@ async function showSignIn(web: Web, request: Request, h: ResponseToolkit): Promi
   const session = await web.sessions.find(request);
   if (session?.state === 'open') return web.pages.redirect(h, homeOf(session.user.role));
   if (session?.state === 'second factor') return web.pages.redirect(h, '/mfa/auth');
-  return signInPage(web, request, h, { returnTo: localPath(request.query['return_to']) });
+  const ended = request.query['why'] === 'ended' ? ENDED : null;
+  return signInPage(web, request, h, { returnTo: localPath(request.query['return_to']), ended });
 }
 
 async function signInLocally(
@@ -99,8 +104,16 @@ async function signInLocally(
     if (!(error instanceof SignInRefusal)) throw error;
   }
   const isWait = typeof judged === 'object' && 'waitsUntil' in judged;
-  const fault = isWait ? waitWords(judged) : REFUSED;
-  const response = await signInPage(web, request, h, { returnTo, email, fault });
+  const fault = isWait ? waitWords(judged) : judged === 'disabled' ? DISABLED : REFUSED;
+  const isAgain = textOf(request, 'again') !== '' && (await isSignedIn(web, request));
+  const response = isAgain
+    ? await signInAgainPage(web, request, h, {
+        returnTo: returnTo ?? '/',
+        isForChange: textOf(request, 'again') === 'recent',
+        email,
+        fault,
+      })
+    : await signInPage(web, request, h, { returnTo, email, fault });
   return response.code(401);
 }
 
@@ -108,21 +121,70 @@ function waitWords({ waitsUntil }: Wait): string {
   return `Too many sign-ins failed, for this e-mail or from your address. Wait ${minutesUntil(waitsUntil)}, then try again; until then the right password is refused too`;
 }
 
+async function isSignedIn({ sessions }: Web, request: Request): Promise<boolean> {
+  return (await sessions.find(request))?.state === 'open';
+}
+
 async function signInPage(
   web: Web,
   request: Request,
   h: ResponseToolkit,
-  values: { returnTo: string | null; email?: string; fault?: string },
+  values: { returnTo: string | null; email?: string; fault?: string; ended?: string | null },
 ): Promise<ResponseObject> {
-  const { email = '', fault = null, returnTo } = values;
+  const { email = '', fault = null, ended = null, returnTo } = values;
   return web.pages.show(request, h, 'sign-in', {
     title: 'Sign in',
     isLocalOn: await isLocalOn(web),
     providers: await providersOf(web, returnTo),
     email,
     fault,
+    ended,
     returnTo,
   });
+}
+
+/** What the page shows that asks a person to sign in who is signed in. */
+export interface AskedAgain {
+  /** Where the person comes back to. */
+  readonly returnTo: string;
+  /** True where a change asks for it; false where it renews the VPN session. */
+  readonly isForChange: boolean;
+  /** What was typed, after a refusal. */
+  readonly email?: string;
+  readonly fault?: string;
+}
+
+/** Asks by the way by which the person signed in. */
+export async function signInAgainPage(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  { returnTo, isForChange, email, fault }: AskedAgain,
+): Promise<ResponseObject> {
+  const session = await web.sessions.find(request);
+  const isLocal = await isLocalOn(web);
+  const wasLocal = isLocal && session?.method === LOCAL_METHOD;
+  const all = await providersOf(web, returnTo);
+  const own = wasLocal ? [] : all.filter(({ method }) => method === session?.method);
+  // Where the person's own way is gone, the others are left.
+  const isAny = !wasLocal && own.length === 0;
+  return web.pages.show(request, h, 'sign-in-again', {
+    title: 'Sign in again',
+    isForChange,
+    email: email ?? session?.user.email ?? '',
+    fault: fault ?? null,
+    returnTo,
+    cancel: pageWithoutQuestion(request, returnTo),
+    isLocalOn: wasLocal || (isAny && isLocal),
+    providers: isAny ? all : own,
+  });
+}
+
+/** The nearest page at or above a path that does not ask for a recent sign-in itself. */
+function pageWithoutQuestion({ server }: Pick<Request, 'server'>, path: string): string {
+  const route = server.match('get', path.replace(/\?.*$/s, ''));
+  if (route !== null && route.settings.app?.recentSignIn === undefined) return path;
+  return pageWithoutQuestion({ server }, path.replace(/\/[^/]*$/, '') || '/');
 }
 
 /** In the words of the API, for people as for programs. */

@@ -58,8 +58,8 @@ for (const kind of databaseKinds()) {
       ['nobody@example.com', PASSWORD],
       ['none@example.com', ''],
       ['none@example.com', PASSWORD],
-      ['out@example.com', PASSWORD],
-      ['sso@example.com', PASSWORD],
+      ['out@example.com', `${PASSWORD} `],
+      ['sso@example.com', 'wrong password x'],
       ['long@example.com', `${'x'.repeat(72)}y`],
       ['', ''],
       ['\u0000', PASSWORD],
@@ -85,6 +85,35 @@ for (const kind of databaseKinds()) {
     }
     t.is(texts.size, 1);
     t.deepEqual([...new Set(compared)], [4]);
+  });
+
+  test(`${kind}: only the right password tells that the account is switched off`, async (t) => {
+    const server = await openServer(t, kind);
+    const { database } = server;
+    const shut = { disabled_at: new Date(), disabled_by: 'administrator' } as const;
+    const email = 'out@example.com';
+    const { id } = await addPerson(database, email, shut);
+    const off = /Your account is switched off\. Please ask your administrator\./;
+    const visitor = new Visitor(server);
+    const told = await visitor.signIn(email);
+    t.is(told.status, 401);
+    t.regex(told.text, off);
+    t.false(visitor.cookies.has('postern-session'));
+    const wrong = await new Visitor(server).signIn(email, 'wrong password x');
+    t.true(wrong.text.includes(REFUSED));
+    // Each one counts, the right one too, and behind the wait no password is told from another.
+    for (let i = 2; i < 5; i += 1) t.regex((await new Visitor(server).signIn(email)).text, off);
+    const [right, other] = [
+      await new Visitor(server).signIn(email),
+      await new Visitor(server).signIn(email, 'wrong password x'),
+    ];
+    t.notRegex(right.text, off);
+    t.is(bare(right.text), bare(other.text));
+    const entries = await readAuditEntries(database, { limit: 20 });
+    const refused = entries.filter(({ action }) => action === 'sign-in refused');
+    t.is(refused.length, 7);
+    t.true(refused.every(({ record_id }) => record_id === id));
+    t.is(await database.models.Session.count(), 0);
   });
 
   // Alone, since it is told of every comparison of this process.

@@ -65,7 +65,7 @@ for (const kind of databaseKinds()) {
       const query = new URLSearchParams({ why: 'recent', return_to: back }).toString();
       t.is(answer.location, `/sign_in_again?${query}`);
       const { text } = await admin.get(answer.location ?? '');
-      t.regex(text, /a browser that you left open/);
+      t.regex(text, /To be sure that it is you, type your password again\./);
       t.is(/Nothing is changed/.test(text), method === 'POST');
     });
 

@@ -28,6 +28,41 @@ for (const kind of databaseKinds()) {
     t.is(await server.database.models.Session.count(), 1, 'the session of before is gone');
   });
 
+  test(`${kind}: cancelling leads to a page that does not ask the same again`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN, 'admin');
+    const rows: [asked: string, cancel: string][] = [
+      ['/user_account/register_mfa', '/user_account'],
+      ['/user_account/second_factors/1/remove', '/user_account'],
+      ['/users/new', '/users'],
+      ['/users?page=2', '/users?page=2'],
+      ['/user_devices', '/user_devices'],
+      ['/nothing/there', '/'],
+    ];
+    for (const [asked, cancel] of rows) {
+      const query = new URLSearchParams({ why: 'recent', return_to: asked }).toString();
+      const { text } = await ann.get(`/sign_in_again?${query}`);
+      t.true(text.includes(`href="${cancel}">Cancel`), asked);
+    }
+  });
+
+  test(`${kind}: after a wrong password the same question is asked again`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    await ann.get('/sign_in_again?why=recent&return_to=/user_account/register_mfa');
+    const fields = { email: ANN, password: 'wrong', return_to: '/user_account/register_mfa' };
+    const { status, text } = await ann.post('/auth/identity/callback', {
+      ...fields,
+      again: 'recent',
+    });
+    t.is(status, 401);
+    t.regex(text, /To be sure that it is you/);
+    t.regex(text, /Error signing in: user credentials are invalid/);
+    t.regex(text, /href="\/user_account">Cancel/);
+    t.regex(text, /name="return_to" value="\/user_account\/register_mfa"/);
+    t.regex(text, /name="again" value="recent"/);
+  });
+
   test(`${kind}: nobody is led out of here`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);

@@ -84,6 +84,33 @@ for (const kind of databaseKinds()) {
     t.is(await server.database.models.Session.count(), 0);
   });
 
+  test(`${kind}: whose session ended is told so, and led back to the page of the form`, async (t) => {
+    const server = await openServer(t, kind);
+    await addPerson(server.database, EMAIL);
+    const visitor = new Visitor(server);
+    await visitor.signIn(EMAIL);
+    await visitor.get('/user_account/change_password');
+    await server.database.models.Session.destroy({ where: {} });
+    visitor.headers['referer'] = 'http://127.0.0.1:13000/user_account/change_password?x=1';
+    const sent = await visitor.post('/user_account/change_password', { password: 'x' });
+    const back = encodeURIComponent('/user_account/change_password?x=1');
+    t.is(sent.location, `/?return_to=${back}&why=ended`);
+    const { text } = await visitor.get(sent.location ?? '');
+    t.regex(text, /You were signed out/);
+    t.regex(text, /data-asks-again/);
+    t.is((await visitor.get('/user_account')).location, '/?return_to=%2Fuser_account&why=ended');
+    for (const referer of [
+      'http://evil.example/user_devices',
+      'http://127.0.0.1:13000//evil',
+      'x',
+    ]) {
+      visitor.headers['referer'] = referer;
+      t.is((await visitor.post('/user_account/change_password')).location, '/?why=ended', referer);
+    }
+    delete visitor.headers['referer'];
+    t.notRegex((await visitor.get('/')).text, /You were signed out/);
+  });
+
   test(`${kind}: signing out ends the session, by form and by DELETE`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
@@ -95,6 +122,7 @@ for (const kind of databaseKinds()) {
       const answer = await visitor.send(method, '/sign_out', { csrf_token: visitor.token });
       t.is(answer.status, 303);
       t.is(answer.location, '/');
+      t.regex((await visitor.get('/')).text, /You are signed out\./);
       visitor.cookies.set('postern-session', secret);
       t.is((await visitor.get('/user_account')).status, 302, 'the cookie serves no more');
     }
