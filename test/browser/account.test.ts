@@ -40,10 +40,10 @@ test('a second factor is set up, asked for, and reset by an administrator', asyn
   t.is(codes.length, 10);
   await page.getByRole('button', { name: 'Copy' }).waitFor();
   await inspect(t, page, 'recovery-codes');
-  await page.getByRole('link', { name: 'I have kept them' }).click();
+  await page.getByRole('link', { name: 'I have saved the codes' }).click();
   await page.getByText('10 recovery codes are left').waitFor();
   await inspect(t, page, 'account-with-factor');
-  await page.getByRole('link', { name: 'Remove Telephone' }).click();
+  await page.getByRole('link', { name: 'Remove Phone' }).click();
   await inspect(t, page, 'remove-factor');
 
   await page.goto('/user_account/register_mfa');
@@ -70,7 +70,7 @@ test('a second factor is set up, asked for, and reset by an administrator', asyn
   await third.waitForURL('/mfa/auth');
   await third.getByLabel('Code').fill(codeOf(secret));
   await third.getByRole('button', { name: 'Continue' }).click();
-  await third.getByText('is not a good code').waitFor();
+  await third.getByText('This code is wrong').waitFor();
   await inspect(t, third, 'second-factor-refused');
   await third.getByLabel('Code').fill(codes[3] ?? '');
   await third.getByRole('button', { name: 'Continue' }).click();

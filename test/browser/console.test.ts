@@ -242,7 +242,7 @@ test('settings, providers and the logo', async (t) => {
   await page.locator('.entry summary').first().click();
   await inspect(t, page, 'console-audit');
   await page.getByLabel('Who').fill('nobody');
-  await page.getByRole('button', { name: 'Narrow' }).click();
+  await page.getByRole('button', { name: 'Filter' }).click();
   await page.getByText('Nothing like that happened').waitFor();
   await inspect(t, page, 'console-audit-none');
 });

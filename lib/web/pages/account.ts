@@ -25,7 +25,9 @@ import { textOf } from '../forms.ts';
 import { page } from '../route.ts';
 import type { Web } from '../web.ts';
 
-const WRONG = 'is not your password; after five failures there is a wait of 15 minutes';
+const WRONG =
+  'This is not your present password. After 5 wrong passwords you must wait 15 minutes.';
+const SAME = 'This is your present password. Please choose another one.';
 
 /** The routes of the account. */
 export function accountPages(web: Web): ServerRoute[] {
@@ -78,6 +80,8 @@ async function changePassword(
     password_confirmation: textOf(request, 'password_confirmation'),
   });
   if (textOf(request, 'password') === '') faults['password'] = [messages.blank];
+  else if (textOf(request, 'password') === textOf(request, 'current_password'))
+    faults['password'] = [SAME];
   const user = await ownUser(web, request);
   if (!(await isOwnPassword(web, request, user))) faults['current_password'] = [WRONG];
   if (!isFaultless(faults)) return (await showPasswordForm(web, request, h, faults)).code(422);

@@ -18,7 +18,7 @@ import type { Web } from '../web.ts';
 
 /** What is said of every code that is not taken. */
 export const BAD_CODE =
-  'is not a good code, or was used already; after five of them there is a wait of 15 minutes';
+  'This code is wrong, or it was used before. After 5 wrong codes you must wait 15 minutes.';
 
 /** The routes of the second step. */
 export function secondFactorPages(web: Web): ServerRoute[] {

@@ -33,7 +33,9 @@ type Faults = Record<string, string[]>;
 
 /** The field for a code of an authenticator that is there, beside that of the new one. */
 const PRESENT_CODE = 'present_code';
-const TOO_MANY = `${FACTORS_MAX} second factors are the most; remove one first`;
+const TOO_MANY = `You have ${FACTORS_MAX} second factors, which is the most. Remove one first.`;
+const WRONG_CODE =
+  'This is not the code that your authenticator shows now. Type the present one; if that is refused too, check the clock of your phone.';
 
 /** The routes of second factors. */
 export function secondFactorsPages(web: Web): ServerRoute[] {
@@ -60,13 +62,13 @@ interface Deed {
 
 const removal: Deed = {
   title: 'Remove a second factor',
-  text: 'Signing in will not take its codes any more. With the last one your recovery codes go.',
+  text: 'You cannot sign in with its codes any more. If it is your last one, your recovery codes are removed too. Your other browsers are signed out.',
   label: 'Remove it',
 };
 
 const renewal: Deed = {
   title: 'New recovery codes',
-  text: 'You get ten new ones; those of before serve no more.',
+  text: 'You get ten new ones. The former ones stop working, and your other browsers are signed out.',
   label: 'Make new ones',
 };
 
@@ -97,7 +99,7 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   const step = stepOf(enrolment.secret, textOf(request, 'code'), 0);
   const faults: Faults = {
     ...nameFaults(name),
-    ...(step === null ? { code: ['is not the code that it shows; is the clock right?'] } : {}),
+    ...(step === null ? { code: [WRONG_CODE] } : {}),
   };
   if (step === null || Object.keys(faults).length > 0)
     return (await showEnrolment(web, request, h, enrolment, faults)).code(422);
@@ -105,7 +107,11 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   if ('faults' in added)
     return (await showEnrolment(web, request, h, enrolment, added.faults)).code(422);
   if (added.recoveryCodes.length > 0) return showCodes(web, request, h, added.recoveryCodes);
-  web.pages.flash(h, 'done', `The second factor “${name}” is set up.`);
+  web.pages.flash(
+    h,
+    'done',
+    `The second factor “${name}” is set up. Other browsers were signed out.`,
+  );
   return web.pages.redirect(h, '/user_account');
 }
 
@@ -145,7 +151,7 @@ async function remove(web: Web, request: Request, h: ResponseToolkit): Promise<R
   );
   if (isDone === null) return askForCode(web, request, h, removal, { code: [BAD_CODE] });
   if (!isDone) throw new ApiError('not_found');
-  web.pages.flash(h, 'done', 'The second factor is removed.');
+  web.pages.flash(h, 'done', 'The second factor is removed. Other browsers were signed out.');
   return web.pages.redirect(h, '/user_account');
 }
 

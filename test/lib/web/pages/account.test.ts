@@ -48,12 +48,21 @@ for (const kind of databaseKinds()) {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const rows: [string, Record<string, string>, RegExp][] = [
-      ['the present one', { current_password: 'x' }, /is not your password/],
-      ['beyond what bcrypt reads', { current_password: `${PASSWORD}x` }, /is not your password/],
-      ['none', { current_password: '' }, /is not your password/],
+      ['the present one', { current_password: 'x' }, /is not your present password/],
+      [
+        'beyond what bcrypt reads',
+        { current_password: `${PASSWORD}x` },
+        /is not your present password/,
+      ],
+      ['none', { current_password: '' }, /is not your present password/],
       ['too short', { password: 'short', password_confirmation: 'short' }, /at least 12 character/],
       ['too long', { password: 'x'.repeat(65) }, /at most 64 character/],
       ['too many bytes', { password: '€'.repeat(30) }, /at most 72 byte/],
+      [
+        'the same as now',
+        { password: PASSWORD, password_confirmation: PASSWORD },
+        /This is your present password\. Please choose another one/,
+      ],
       ['empty', { password: '', password_confirmation: '' }, /Please fill this in/],
       ['not confirmed', { password_confirmation: '' }, /Please fill this in/],
       [
