@@ -2,9 +2,10 @@
 // goes to the rules of the API, and what partials/device-fields.eta shows of it.
 
 import type { Request } from '@hapi/hapi';
-import type { Faults } from '../api/judge.ts';
+import type { Faults, Judged } from '../api/judge.ts';
 import type { Shown } from '../api/routes.ts';
 import { type SettingName, settingNames, type SettingValues } from '../devices/settings.ts';
+import { hostFaults, toldFaults } from './entry-words.ts';
 import { membersOf, textOfValue } from './form.ts';
 import { textOf } from './forms.ts';
 
@@ -89,15 +90,24 @@ export function deviceInput(
   return input;
 }
 
+/** What was judged, with the faults of hosts that a form refuses beyond the API's rules. */
+export function withHostFaults<Values>(
+  { values, faults }: Judged<Values>,
+  typed: TypedDevice,
+): Judged<Values> {
+  return { values, faults: { ...hostFaults(ownTexts(typed)), ...faults } };
+}
+
 /** What the partial shows; `settings` is empty where they are not this person's to change. */
 export function deviceFormView(
   typed: TypedDevice,
   defaults: SettingValues,
   { maySetNetwork, faults = {} }: { maySetNetwork: boolean; faults?: Faults },
 ): object {
-  const faultsOf = (...names: string[]) =>
-    names.flatMap((name) => (faults[name] ?? []) as string[]);
+  const said = toldFaults(faults, ownTexts(typed));
+  const faultsOf = (...names: string[]) => names.flatMap((name) => (said[name] ?? []) as string[]);
   return {
+    hasFaults: Object.keys(faults).length > 0,
     name: { value: typed.name, faults: faultsOf('name') },
     description: { value: typed.description, faults: faultsOf('description') },
     base: faultsOf('base'),
@@ -109,6 +119,12 @@ export function deviceFormView(
       faults: faultsOf(name, `use_default_${name}`),
     })),
   };
+}
+
+/** The values that do not follow the defaults. */
+function ownTexts({ settings }: TypedDevice): Record<string, string> {
+  const own = settingNames.filter((name) => !settings[name].usesDefault);
+  return Object.fromEntries(own.map((name) => [name, settings[name].text]));
 }
 
 function settingsOf(

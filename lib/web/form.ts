@@ -44,6 +44,8 @@ export interface FormOptions {
   readonly faults?: Faults;
   /** Why a field cannot be changed; null where it can. */
   readonly locked?: (name: string) => string | null;
+  /** Values that fields offer, by name. */
+  readonly suggestions?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What a request typed. */
@@ -79,7 +81,7 @@ export function inputOf(
 export function formView(
   sections: readonly Section[],
   typed: Typed,
-  { action, submit, cancel, faults = {}, locked = () => null }: FormOptions,
+  { action, submit, cancel, faults = {}, locked = () => null, suggestions = {} }: FormOptions,
 ): object {
   const names = new Set(fieldsOf(sections).map(({ name }) => name));
   const elsewhere = Object.keys(faults).filter((name) => !names.has(name));
@@ -88,6 +90,10 @@ export function formView(
     submit,
     cancel: cancel ?? null,
     hasFaults: Object.keys(faults).length > 0,
+    // Secrets are not shown again.
+    forgetsSecrets: fieldsOf(sections).some(
+      ({ name, kind }) => kind === 'secret' && (typed[name] ?? '') !== '',
+    ),
     // A fault of a field that this form has not must be told all the same.
     base: elsewhere.flatMap((name) =>
       textsOf(faults[name]).map((text) => (name === 'base' ? text : `${name}: ${text}`)),
@@ -95,9 +101,15 @@ export function formView(
     sections: sections.map(({ legend = null, help: sectionHelp = null, fields }) => ({
       legend,
       help: sectionHelp,
-      fields: fields.map((asked) =>
-        fieldView(asked, typed[asked.name] ?? '', textsOf(faults[asked.name]), locked(asked.name)),
-      ),
+      fields: fields.map((asked) => ({
+        ...fieldView(
+          asked,
+          typed[asked.name] ?? '',
+          textsOf(faults[asked.name]),
+          locked(asked.name),
+        ),
+        suggestions: suggestions[asked.name] ?? [],
+      })),
     })),
   };
 }

@@ -100,7 +100,7 @@ test('rules are added; one that overlaps is refused with a link to what is in it
   await make(stage, 'rule', { action: 'drop', destination: '10.1.0.0/16' });
   await page.getByRole('link', { name: 'Add a rule' }).first().click();
   await page.getByLabel('Destination').fill('10.1.2.3');
-  await page.getByRole('button', { name: 'What would it meet?' }).click();
+  await page.getByRole('button', { name: 'Compare with the other rules' }).click();
   await page.getByRole('heading', { name: 'Overlaps with' }).waitFor();
   await page.getByRole('heading', { name: 'Shares packets with' }).waitFor();
   await page.getByRole('button', { name: 'Add the rule' }).click();

@@ -17,8 +17,10 @@ import {
   typedDevice,
   typedFrom as typedDeviceFrom,
   UNTYPED,
+  withHostFaults,
 } from '../device-form.ts';
 import { deviceStatusView, standingView, stopOf } from '../device-status.ts';
+import { toldFaults } from '../entry-words.ts';
 import {
   formView,
   inputOf,
@@ -31,7 +33,7 @@ import {
 import { textOf } from '../forms.ts';
 import { problemOf } from '../gateway-problems.ts';
 import { madeBefore, noteFile, sessionRules, settingDefaults } from '../own-devices.ts';
-import { ownerIdOf } from '../owners.ts';
+import { ownerFaults, ownerIdOf, suggestedOwners } from '../owners.ts';
 import { adminPage } from '../route.ts';
 import { queryText } from '../searched.ts';
 import type { Web } from '../web.ts';
@@ -49,17 +51,17 @@ const addressForm: readonly Section[] = [
         label: 'Preshared key',
         kind: 'secret',
         autocomplete: 'off',
-        help: 'Base64 of 32 bytes. Empty: a new device gets a random one, another keeps its own.',
+        help: 'A key of 44 characters that ends with =. Leave it empty: the device gets a random one.',
       },
       {
         name: 'ipv4',
         label: 'IPv4 address',
-        help: 'A new device gets a free one where it is empty.',
+        help: 'Leave it empty: the device gets a free address.',
       },
       {
         name: 'ipv6',
         label: 'IPv6 address',
-        help: 'A new device gets a free one where it is empty.',
+        help: 'Leave it empty: the device gets a free address.',
       },
     ],
   },
@@ -74,7 +76,13 @@ const keyForm: readonly Section[] = addressForm.map((section) => ({
       label: 'Public key',
       help: 'The public half of a key pair that the device made. To hand out a new pair, use “File and QR code”.',
     },
-    ...section.fields,
+    ...section.fields.map((field) => ({
+      ...field,
+      help:
+        field.name === 'preshared_key'
+          ? 'A key of 44 characters that ends with =. Leave it empty to keep the present one.'
+          : 'In the network of the devices.',
+    })),
   ],
 }));
 
@@ -177,7 +185,8 @@ async function showForm(
 ): Promise<ResponseObject> {
   const action = device === null ? `${DEVICES}/new` : `${DEVICES}/${device.id}/edit`;
   const form = device === null ? addressForm : keyForm;
-  const view = formView(form, keys, { action, submit: '', faults: faultsOfKeys(form, faults) });
+  const keyFaults = toldFaults(faultsOfKeys(form, faults), keys);
+  const view = formView(form, keys, { action, submit: '', faults: keyFaults });
   return web.pages.show(request, h, 'device-form', {
     title: device === null ? 'Add a device' : `Change ${device.name}`,
     scripts: device === null ? ['device-keys.js'] : [],
@@ -185,7 +194,12 @@ async function showForm(
     keyFaults: faults['public_key'] ?? [],
     deviceId: device?.id ?? null,
     action,
-    owner: { value: owner, faults: faults['user_id'] ?? [] },
+    owner: {
+      value: owner,
+      faults: faults['user_id'] ?? [],
+      suggestions: device === null ? await suggestedOwners(web.services.database) : [],
+    },
+    areKeysOpen: device !== null || Object.keys(keyFaults).length > 0,
     form: deviceFormView(typed, await settingDefaults(web), { maySetNetwork: true, faults }),
     keys: view,
   });
@@ -214,9 +228,11 @@ async function addDevice(
   if (before !== null) return web.pages.redirect(h, `${DEVICES}/${before}/file`);
   const rest = { ...deviceInput(typed, { maySetNetwork: true }), ...inputOf(keys, addressForm) };
   const input = { ...rest, ...key };
-  const made = await attempt(() => devices.create(request, devices.judge(input, 'create')));
+  const judged = withHostFaults(devices.judge(input, 'create'), typed);
+  const made = await attempt(() => devices.create(request, judged));
   if (made.faults !== null) {
-    const filled = { device: null, owner, typed, keys, publicKey, faults: made.faults };
+    const faults = ownerFaults(made.faults, owner);
+    const filled = { device: null, owner, typed, keys, publicKey, faults };
     return (await showForm(web, request, h, filled)).code(422);
   }
   const id = String(made.result['id']);
@@ -239,7 +255,7 @@ async function changeDevice(
     ...sent,
     ...(preshared_key === '' ? {} : { preshared_key }),
   };
-  const judged = devices.judge(input, 'update');
+  const judged = withHostFaults(devices.judge(input, 'update'), typed);
   const { faults } = await attempt(() => devices.update(request, device.id, judged));
   if (faults !== null) {
     const filled = { device, owner: '', typed, keys, faults };

@@ -13,6 +13,7 @@ import {
 import type { Faults, Judged } from '../../api/judge.ts';
 import { Rules, type RuleValues, showRule } from '../../api/v0/rules.ts';
 import { attempt } from '../attempt.ts';
+import { toldFaults } from '../entry-words.ts';
 import {
   formView,
   inputOf,
@@ -24,7 +25,7 @@ import {
 } from '../form.ts';
 import { textOf } from '../forms.ts';
 import { type Deed, jobRoute, manyRoute } from '../many.ts';
-import { ownerEmails, ownerIdOf } from '../owners.ts';
+import { ownerEmails, ownerFaults, ownerIdOf, suggestedOwners } from '../owners.ts';
 import { adminPage } from '../route.ts';
 import { inOrder, queryText } from '../searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../table-page.ts';
@@ -38,6 +39,8 @@ const plan: TablePlan = {
   path: RULES,
   states: { accept: 'Accept', drop: 'Drop', everyone: 'For everyone', one_user: 'For one user' },
 };
+
+const NO_PROTOCOL = 'Please choose TCP or UDP to use ports, or leave “Ports” empty';
 
 const FILE_HEAD = ['id', 'action', 'destination', 'protocol', 'ports', 'user', 'added_at'];
 
@@ -264,9 +267,10 @@ async function showForm(
       action: id === null ? `${RULES}/new` : `${RULES}/${id}`,
       submit: id === null ? 'Add the rule' : 'Save',
       cancel: RULES,
-      faults,
+      faults: ruleFaults(faults, typed),
+      suggestions: { user_id: await suggestedOwners(web.services.database) },
     }),
-    others: [{ name: 'do', value: 'check', label: 'What would it meet?' }],
+    others: [{ name: 'do', value: 'check', label: 'Compare with the other rules' }],
   });
 }
 
@@ -296,6 +300,13 @@ async function save(
   const shadow = (await readShadowRules(web.services.database, [savedId])).get(savedId);
   web.pages.flash(h, 'done', shadow === undefined ? done : `${done} ${shadowWords(shadow)}`);
   return web.pages.redirect(h, RULES);
+}
+
+/** The faults in the words of the form, where users are e-mails and ports need a protocol. */
+function ruleFaults(faults: Faults, typed: Typed): Faults {
+  const said = toldFaults(ownerFaults(faults, (typed['user_id'] ?? '').trim()), typed);
+  const isProtocolMissing = typed['port_type'] === '' && (typed['port_range'] ?? '').trim() !== '';
+  return isProtocolMissing ? { ...said, port_type: [NO_PROTOCOL] } : said;
 }
 
 /** Of these rules those that never decide, each with the rule that is why. */

@@ -5,6 +5,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Faults } from '../../api/judge.ts';
 import type { Shown } from '../../api/routes.ts';
+import { hostFaults, toldFaults } from '../entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
 import { adminPage } from '../route.ts';
 import { changeSettings, fixedSentence, readSettings, settingTabs } from '../settings.ts';
@@ -185,7 +186,7 @@ function show(
     form: formView(sections, typed, {
       action: path,
       submit: 'Save',
-      faults,
+      faults: toldFaults(faults, typed),
       locked: lockedBy(web),
     }),
   });
@@ -199,7 +200,9 @@ async function save(
 ): Promise<ResponseObject> {
   const typed = typedIn(request, page.sections);
   const input = page.toInput(inputOf(typed, page.sections, lockedBy(web)));
-  const faults = await changeSettings(web, request, input);
+  const refused = hostFaults(typed);
+  const isRefused = Object.keys(refused).length > 0;
+  const faults = isRefused ? refused : await changeSettings(web, request, input);
   if (faults !== null) {
     // Fields that are locked were not sent, and show what serves.
     const serving = page.toTyped(await readSettings(web));

@@ -17,6 +17,7 @@ import {
   type TypedDevice,
   typedFrom,
   UNTYPED,
+  withHostFaults,
 } from '../device-form.ts';
 import { deviceStatusView, standingView, stopOf } from '../device-status.ts';
 import { textOfValue } from '../form.ts';
@@ -160,7 +161,7 @@ async function add(web: Web, devices: Devices, request: Request, h: ResponseTool
   if (before !== null) return web.pages.redirect(h, `${OWN_DEVICES}/${before}/file`);
   try {
     const input = devices.judge({ ...deviceInput(typed, rights), ...key }, 'create');
-    const { id, name } = await devices.create(request, input);
+    const { id, name } = await devices.create(request, withHostFaults(input, typed));
     await noteFile(web, String(id));
     web.pages.flash(h, 'done', `${String(name)} is added.`);
     return web.pages.redirect(h, `${OWN_DEVICES}/${String(id)}/file`);
@@ -189,7 +190,8 @@ async function change(web: Web, devices: Devices, request: Request, h: ResponseT
   const { row } = await ownDevice(web, request);
   const typed = typedDevice(request);
   try {
-    await devices.update(request, row.id, devices.judge(deviceInput(typed, rights), 'update'));
+    const input = devices.judge(deviceInput(typed, rights), 'update');
+    await devices.update(request, row.id, withHostFaults(input, typed));
   } catch (error) {
     const faults = faultsOf(error);
     return (await showEdit(web, request, h, { rights, typed, faults })).code(422);

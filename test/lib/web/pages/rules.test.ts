@@ -73,13 +73,27 @@ for (const kind of databaseKinds()) {
     });
     t.is(answer.status, 422);
     for (const message of [
-      'This cannot be read',
+      'neither an address nor a network',
       'Please write ports as',
-      'There is no such record',
+      'No user has the e-mail “',
     ])
       t.true(answer.text.includes(message), message);
     judgeText(t, answer, 'the form');
     judgeText(t, await admin.get(`/rules/new?user=${encodeURIComponent(NASTY)}`), 'the query');
+  });
+
+  test(`${kind}: names and ports without a protocol are refused with what to do`, async (t) => {
+    const { admin } = await openConsole(t, kind);
+    const offered = (await admin.get('/rules/new')).text;
+    t.regex(offered, /list="field-user_id-list"[^]*<option value="boss@example.com">/);
+    const typed = { action: 'accept', destination: '10.0.0.0/8', port_range: '443', user_id: '' };
+    const ports = await admin.post('/rules/new', { ...typed, port_type: '' });
+    t.is(ports.status, 422);
+    t.regex(ports.text, /id="field-port_type-fault">Please choose TCP or UDP to use ports/);
+    const named = { ...typed, port_type: 'tcp', destination: 'intranet.acme.test' };
+    const { text } = await admin.post('/rules/new', { ...named, user_id: 'alise@acme.test' });
+    t.regex(text, /“intranet\.acme\.test” is neither an address nor a network[^<]*Names are not/);
+    t.true(text.includes('No user has the e-mail “alise@acme.test”'));
   });
 
   test(`${kind}: hits that the data plane counted are shown`, async (t) => {

@@ -60,7 +60,7 @@ for (const kind of databaseKinds()) {
     t.true(text.includes('<option value="hours" selected>'));
     for (const [value, message] of [
       ['-1', 'Please give 0 or more'],
-      ['x', 'This cannot be read'],
+      ['x', '“x” is not a whole number'],
       ['99999', 'Please give 2147483647 or less'],
     ] as const) {
       const fields = { vpn_session_duration: value, duration_unit: 'days' };
@@ -69,6 +69,17 @@ for (const kind of databaseKinds()) {
       t.true(answer.text.includes(message), message);
       t.true(answer.text.includes(`value="${value}"`), 'as it was typed');
     }
+  });
+
+  test(`${kind}: hosts of numbers that are no address are refused`, async (t) => {
+    const { admin, send } = await openConsole(t, kind);
+    await admin.get('/settings/client_defaults');
+    const typed = { default_client_dns: '1.1.1', default_client_allowed_ips: '10.0.0.0/8' };
+    const answer = await admin.post('/settings/client_defaults', typed);
+    t.is(answer.status, 422);
+    t.regex(answer.text, /“1\.1\.1” is not an address/);
+    const { body } = await send('GET', '/v0/configuration');
+    t.false(JSON.stringify(body).includes('"1.1.1"'));
   });
 
   test(`${kind}: what no rule decides is chosen, and the pages of rules say it`, async (t) => {

@@ -108,6 +108,23 @@ for (const kind of databaseKinds()) {
     t.is(await server.database.models.Device.count(), 1);
   });
 
+  test(`${kind}: a wrong entry is quoted with its form, and an address in pieces is refused`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    await ann.get('/user_devices/new');
+    const { text, status } = await addByForm(ann, {
+      use_default_dns: '',
+      dns: '1.1.1',
+      use_default_allowed_ips: '',
+      allowed_ips: '10.0.0.0/8, 10.0.0.300',
+    });
+    t.is(status, 422);
+    t.regex(text, /“1\.1\.1” is not an address: an IPv4 address has four numbers/);
+    t.regex(text, /“10\.0\.0\.300” is neither an address nor a network/);
+    t.regex(text, /Nothing was saved\. Please correct what is marked below\./);
+    t.is(await server.database.models.Device.count(), 0);
+  });
+
   test(`${kind}: nobody has more devices than the limit`, async (t) => {
     const server = await openServer(t, kind, { MAX_DEVICES_PER_USER: '1' });
     const ann = await visit(server, ANN);
