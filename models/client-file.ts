@@ -24,15 +24,16 @@ export async function noteClientFile(
   );
 }
 
-/** What the files of an owner's devices were made with, by device; none where none was noted. */
+/** What the files of devices were made with, by device; none where none was noted. */
 export async function readClientFiles(
   database: Database,
-  userId: string,
+  ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
   const rows = await database.sequelize.query<{ id: string; sha256: string }>(
     `SELECT id, client_file_sha256 AS sha256 FROM devices
-     WHERE user_id = :userId AND client_file_sha256 IS NOT NULL`,
-    { ...plainSelect(), replacements: { userId } },
+     WHERE id IN (:ids) AND client_file_sha256 IS NOT NULL`,
+    { ...plainSelect(), replacements: { ids } },
   );
   return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
 }

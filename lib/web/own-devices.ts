@@ -60,7 +60,7 @@ export async function rightsToManage(web: Web, request: Request): Promise<Device
 /** The devices of the person of a request, oldest first. */
 export async function ownDevices(web: Web, request: Request): Promise<FiledDevice[]> {
   const userId = actorId(request);
-  return withFiles(web, await readDevices(web.services.database, { userId }), userId);
+  return withFiles(web, await readDevices(web.services.database, { userId }));
 }
 
 /** The device that the path of a request names, if it is the person's own. */
@@ -99,7 +99,7 @@ export async function madeBefore(
 
 async function deviceOf(web: Web, id: string): Promise<FiledDevice> {
   const rows = isUuid(id) ? await readDevices(web.services.database, { ids: [id] }) : [];
-  const [device] = await withFiles(web, rows, rows[0]?.user_id ?? '');
+  const [device] = await withFiles(web, rows);
   // It may have been removed by another request in between.
   if (device === undefined) throw new ApiError('not_found');
   return device;
@@ -117,13 +117,10 @@ export async function sessionRules({ recall, services }: Web): Promise<SessionRu
   return { configuration: await recall.configuration(), config: services.config };
 }
 
-/** Devices of one user, with their files. */
-async function withFiles(
-  web: Web,
-  rows: readonly DeviceRow[],
-  userId: string,
-): Promise<FiledDevice[]> {
-  const files = await readClientFiles(web.services.database, userId);
+/** Devices with their files. */
+export async function withFiles(web: Web, rows: readonly DeviceRow[]): Promise<FiledDevice[]> {
+  const ids = rows.map(({ id }) => id);
+  const files = await readClientFiles(web.services.database, ids);
   const defaults = await settingDefaults(web);
   return rows.map((row) => {
     const client = clientConfigOf(row, defaults, web.services);

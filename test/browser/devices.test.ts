@@ -154,11 +154,12 @@ test('a file is shown again: a private key is pasted, or another pair made at a 
   await page.getByText('This is not a private key.').waitFor();
   t.false(await page.locator('[data-qr]').isVisible());
   await inspect(t, page, 'device-file-wrong-key');
-  await field.fill(privateKeyOf(first));
+  await field.fill(`PrivateKey = ${privateKeyOf(first)}`);
+  await page.getByRole('heading', { name: 'The private key is right' }).waitFor();
   const again = await page.locator('#client-file').innerText();
   t.is(again, first.replace(/^DNS = .*$/m, 'DNS = 9.9.9.9'));
   t.is(await readCode(stage.browser, page.getByRole('img', { name: /^QR code/ })), again);
-  await page.getByRole('button', { name: 'The device has this file' }).click();
+  await page.getByRole('button', { name: 'Yes, the device has this file now' }).click();
   await page.getByRole('heading', { name: 'Status' }).waitFor();
   t.is(await page.getByText('out of date').count(), 0);
 
@@ -219,6 +220,7 @@ test('an answer that is lost loses no key: the page finds out what is in force',
   t.is(publicKeyOf(privateKeyOf(file)), String((await devicesOf(stage))[0]?.public_key));
   await page.unroute('**/*');
   await page.getByText('Save this now.').waitFor();
+  await page.getByText('The new key is in force.').waitFor();
   t.is(await page.locator('#client-file').innerText(), file);
 });
 

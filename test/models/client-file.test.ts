@@ -9,17 +9,19 @@ import { addDevice, addUser } from './fixtures.ts';
 const SHA256 = 'ab'.repeat(32);
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: what is noted is read, of one owner alone`, async (t) => {
+  test(`${kind}: what is noted is read, of the devices that are asked for alone`, async (t) => {
     const database = await openDatabase(t, kind);
     const [ann, bob] = [await addUser(database), await addUser(database)];
     const first = await addDevice(database, ann);
-    await addDevice(database, ann);
+    const second = await addDevice(database, ann);
     const other = await addDevice(database, bob);
-    t.is((await readClientFiles(database, ann.id)).size, 0);
+    const ids = [first.id, second.id];
+    t.is((await readClientFiles(database, ids)).size, 0);
     await noteClientFile(database, first.id, SHA256);
     await noteClientFile(database, other.id, 'cd'.repeat(32));
     await noteClientFile(database, newId(), SHA256);
-    t.deepEqual([...(await readClientFiles(database, ann.id))], [[first.id, SHA256]]);
+    t.deepEqual([...(await readClientFiles(database, ids))], [[first.id, SHA256]]);
+    t.is((await readClientFiles(database, [])).size, 0);
   });
 
   test(`${kind}: noting moves neither the device nor the revision`, async (t) => {

@@ -12,6 +12,7 @@ import {
   clientFileName,
   PRIVATE_KEY_BLANK,
 } from '../../devices/client-config.ts';
+import { sessionSeconds } from '../../devices/vpn-session.ts';
 import { textOf } from '../forms.ts';
 import { fileProblems } from '../gateway-problems.ts';
 import {
@@ -21,6 +22,7 @@ import {
   noteFile,
   ownDevice,
   rightsToManage,
+  sessionRules,
 } from '../own-devices.ts';
 import { adminPage, page } from '../route.ts';
 import type { Web } from '../web.ts';
@@ -80,6 +82,7 @@ async function showFile(
     file: clientFile(client),
     hash: clientFileHash(client),
     problems: fileProblems(web.services, client.endpoint),
+    doSessionsEnd: sessionSeconds((await sessionRules(web)).configuration) > 0,
     hasDns: (client.dns ?? []).length > 0,
     fileName: clientFileName(row.name),
     blank: PRIVATE_KEY_BLANK,

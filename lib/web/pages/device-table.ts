@@ -11,7 +11,7 @@ import { deviceStatusView, type DeviceStatusView, serviceRules, stopOf } from '.
 import type { SessionRules } from '../../devices/vpn-session.ts';
 import { textOf } from '../forms.ts';
 import { type Deed, jobRoute, manyRoute } from '../many.ts';
-import { sessionRules } from '../own-devices.ts';
+import { sessionRules, withFiles } from '../own-devices.ts';
 import { ownersOf } from '../owners.ts';
 import { adminPage } from '../route.ts';
 import { inOrder } from '../searched.ts';
@@ -174,6 +174,11 @@ async function showDevices(
   const rules = await sessionRules(web);
   const found = await findPage(web.services.database, request, plan, serviceRules(rules));
   const shown = await readTable(web, found.ids, rules);
+  const filed = await withFiles(
+    web,
+    shown.map(({ device }) => device),
+  );
+  const old = new Set(filed.filter(({ isFileOld }) => isFileOld).map(({ row }) => row.id));
   return web.pages.show(request, h, 'devices', {
     title: 'Devices',
     finder: found.view,
@@ -181,7 +186,11 @@ async function showDevices(
       { text: device.name, href: `${DEVICES}/${device.id}`, help: device.description },
       { text: owner?.email ?? '', href: `/users/${device.user_id}` },
       addressesOf(device).join(', '),
-      { text: status.state, badge: status.badge },
+      {
+        text: status.state,
+        badge: status.badge,
+        ...(old.has(device.id) ? { help: 'File is out of date' } : {}),
+      },
       status.handshake === null
         ? 'never'
         : { time: status.handshake, help: `from ${status.remote}` },

@@ -32,7 +32,7 @@ import {
 } from '../form.ts';
 import { textOf } from '../forms.ts';
 import { problemOf } from '../gateway-problems.ts';
-import { madeBefore, noteFile, sessionRules, settingDefaults } from '../own-devices.ts';
+import { madeBefore, noteFile, sessionRules, settingDefaults, withFiles } from '../own-devices.ts';
 import { ownerFaults, ownerIdOf, suggestedOwners } from '../owners.ts';
 import { adminPage } from '../route.ts';
 import { queryText } from '../searched.ts';
@@ -136,6 +136,7 @@ async function showDevice(
   const [owner] = await readUsers(web.services.database, { ids: [device.user_id] });
   const shown = shownSettings(device, await settingDefaults(web));
   const standing = standingView(device);
+  const [filed] = await withFiles(web, [device]);
   return web.pages.show(request, h, 'device', {
     title: device.name,
     styles: ['lib/uplot.css'],
@@ -149,6 +150,7 @@ async function showDevice(
       ...standing,
     },
     problem: problemOf(web.services, device.id),
+    isFileOld: filed?.isFileOld ?? false,
     owner: { id: device.user_id, email: owner?.email ?? '' },
     addresses: addressesOf(device),
     status: deviceStatusView(

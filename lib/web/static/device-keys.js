@@ -139,7 +139,8 @@ function prepareChange(form, { complete, address, device }) {
     replacePage(answer, pair);
   };
   const putInForce = async () => {
-    [button.disabled, giveUp.hidden] = [true, true];
+    [button.disabled, giveUp.hidden, staged.hidden] = [true, true, true];
+    tell('The new key is sent. If the connection stops now, import the new file.');
     try {
       const answer = await send(form, pair);
       if (fileIn(answer.page) !== null) return finish(answer);
@@ -150,7 +151,6 @@ function prepareChange(form, { complete, address, device }) {
       button.disabled = false;
     } catch {
       isUnsure = true;
-      staged.hidden = true;
       tell(
         'No answer came, so it is not known whether the new key is in force. Keep this page open and save the new file. This page finds out as soon as it reaches the gateway again.',
       );
@@ -161,7 +161,10 @@ function prepareChange(form, { complete, address, device }) {
     const answer = await ask(address).catch(() => null);
     const file = answer === null ? null : fileIn(answer.page);
     if (file === null) return setTimeout(findOut, ASK_AGAIN_MS);
-    if (file.dataset.publicKey === pair.publicKey) return finish(answer);
+    if (file.dataset.publicKey === pair.publicKey) {
+      finish(answer);
+      return tellDone();
+    }
     isUnsure = false;
     [button.disabled, giveUp.hidden, staged.hidden] = [false, false, false];
     tell('The gateway still has the former key. Put the new key in force again.');
@@ -177,6 +180,15 @@ function prepareChange(form, { complete, address, device }) {
     removeEventListener('beforeunload', warn);
     location.assign(device);
   });
+}
+
+/** What the answer that was lost would have told. */
+function tellDone() {
+  const note = document.createElement('p');
+  note.className = 'note done';
+  note.setAttribute('role', 'status');
+  note.textContent = 'The new key is in force. Files with the former key no longer work.';
+  document.querySelector('main').prepend(note);
 }
 
 function fileIn(page) {
@@ -198,10 +210,11 @@ function pairOf(bytes) {
   return { privateKey: toBase64(bytes), publicKey: toBase64(publicKey) };
 }
 
-/** The key pair of a private key as text; null where it is none. */
+/** The key pair of a private key, or of the line of a file that holds it; null where it is none. */
 function readPrivateKey(text) {
-  if (!/^[A-Za-z0-9+/]{43}=$/.test(text)) return null;
-  return pairOf(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
+  const [, key] = /^(?:.*PrivateKey\s*=\s*)?([A-Za-z0-9+/]{43}=)/is.exec(text) ?? [];
+  if (key === undefined) return null;
+  return pairOf(Uint8Array.from(atob(key), (character) => character.charCodeAt(0)));
 }
 
 function toBase64(bytes) {
@@ -254,6 +267,8 @@ function prepareFile(main, file, pair) {
 function preparePaste(file, publicKey, take) {
   const field = file.querySelector('#private-key');
   const fault = file.querySelector('#private-key-fault');
+  const title = file.querySelector('#private-key-title');
+  const missing = title.textContent;
   file.querySelector('[data-paste]').hidden = false;
   field.addEventListener('input', () => {
     const text = field.value.trim();
@@ -265,6 +280,7 @@ function preparePaste(file, publicKey, take) {
     fault.textContent = isWrong ? words : '';
     field.toggleAttribute('aria-invalid', isWrong);
     if (isWrong) field.setAttribute('aria-invalid', 'true');
+    title.textContent = isRight ? 'The private key is right: the file is complete' : missing;
     take(isRight ? given.privateKey : null);
   });
 }

@@ -15,8 +15,14 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
   };
   const faults = Object.fromEntries(Object.keys(typed).map((name) => [name, [invalid]]));
   const said = toldFaults({ ...faults, name: [blank], role: [invalid] }, typed);
-  t.regex(JSON.stringify(said['allowed_ips']), /^\["“10\.0\.0\.300” is neither an address nor a network/);
-  t.regex(JSON.stringify(said['destination']), /^\["“intranet\.example\.com” .* Names are not possible here"\]$/);
+  t.regex(
+    JSON.stringify(said['allowed_ips']),
+    /^\["“10\.0\.0\.300” is neither an address nor a network/,
+  );
+  t.regex(
+    JSON.stringify(said['destination']),
+    /^\["“intranet\.example\.com” .* Names are not possible here"\]$/,
+  );
   t.deepEqual(said['persistent_keepalive'], ['“often” is not a whole number']);
   t.deepEqual(said['default_client_mtu'], ['“1e3” is not a whole number']);
   t.deepEqual(said['ipv4'], ['“fd00::1” is not an IPv4 address, such as 100.64.0.5']);
@@ -33,5 +39,8 @@ test('hosts of numbers that are no address are refused, names and addresses are 
   t.deepEqual(hostFaults(good), {});
   const faults = hostFaults({ dns: '1.1.1.1, 1.1.1', default_client_endpoint: '300.1:51820' });
   t.deepEqual(Object.keys(faults), ['dns', 'default_client_endpoint']);
-  t.regex(JSON.stringify(faults['dns']), /^\["“1\.1\.1” is not an address: .*such as 1\.1\.1\.1"\]$/);
+  t.regex(
+    JSON.stringify(faults['dns']),
+    /^\["“1\.1\.1” is not an address: .*such as 1\.1\.1\.1"\]$/,
+  );
 });

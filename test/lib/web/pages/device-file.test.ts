@@ -32,6 +32,20 @@ for (const kind of databaseKinds()) {
     t.regex(text, /^Endpoint = 127\.0\.0\.1:51820$/m);
   });
 
+  test(`${kind}: administrators see in the list and on the page whose file is out of date`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const boss = await visit(server, 'boss@example.com', 'admin');
+    const { id } = await addOwn(server, ann, { name: 'laptop' });
+    const said = async () => [
+      (await boss.get('/devices')).text.includes('File is out of date'),
+      (await boss.get(`/devices/${id}`)).text.includes('file of this device is out of date'),
+    ];
+    t.deepEqual(await said(), [false, false]);
+    await configure(server, { default_client_dns: ['9.9.9.9'] });
+    t.deepEqual(await said(), [true, true]);
+  });
+
   test(`${kind}: a file is out of date once what it holds changed, until it was replaced`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);

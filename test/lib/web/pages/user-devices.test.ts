@@ -299,6 +299,7 @@ for (const kind of databaseKinds()) {
     const renewal = `href="/sign_in_again?return_to=${encodeURIComponent(path)}"`;
     const running = await ann.get(path);
     t.regex(running.text, /Your VPN session ends <time datetime="20/);
+    t.regex((await ann.get(`${path}/file`)).text, /switch the VPN off, sign in/);
     t.true(running.text.includes(renewal));
     const past = new Date(Date.now() - 3_700_000);
     await server.database.sequelize.query(
@@ -308,6 +309,7 @@ for (const kind of databaseKinds()) {
       },
     );
     const ended = await ann.get(path);
+    t.regex(ended.text, /switch the VPN off, sign in, and switch the VPN on again/);
     t.regex(ended.text, /has ended .*pass no packet until you sign in again/);
     t.true(ended.text.includes(renewal));
   });
