@@ -3,6 +3,7 @@
 
 import { parseArgs } from 'node:util';
 import { helpText, nounText, usageOf, version } from './command-help.ts';
+import { commandLine } from './command-line.ts';
 import { messageOf } from './observe/log.ts';
 
 /** Options that a command may take; those that are booleans here, and `help`, take no value. */
@@ -56,7 +57,7 @@ export interface Entry {
   readonly operand?: boolean;
   /** Options that it takes besides `--help`. */
   readonly takes: readonly OptionName[];
-  readonly needs?: readonly ('email' | 'name' | 'id' | 'at' | 'destination')[];
+  readonly needs?: readonly ('email' | 'name' | 'id' | 'at' | 'destination' | 'role')[];
 }
 
 /** An option that some commands take. */
@@ -140,6 +141,18 @@ const commands = {
     takes: ['id', 'at', 'json'],
     needs: ['id', 'at'],
   },
+  'user set-role': {
+    usage: '--email E --role R',
+    sentence: 'Makes a user an administrator (admin), or takes that away (unprivileged).',
+    takes: ['email', 'role', 'json'],
+    needs: ['email', 'role'],
+  },
+  'user delete': {
+    usage: '--email E',
+    sentence: 'Deletes a user, with devices, rules, tokens and sessions, for good.',
+    takes: ['email', 'json'],
+    needs: ['email'],
+  },
   'user reset-mfa': {
     usage: '--email E',
     sentence: 'Takes all second factors from a user who lost them, and signs them out.',
@@ -152,6 +165,12 @@ const commands = {
       'Makes a device of a user and prints its WireGuard file, with --qr a code to scan too. The private key is in it and nowhere else.',
     takes: ['email', 'name', 'qr', 'json'],
     needs: ['email', 'name'],
+  },
+  'device delete': {
+    usage: '--id ID',
+    sentence: 'Deletes a device for good.',
+    takes: ['id', 'json'],
+    needs: ['id'],
   },
   'device list': {
     usage: '[--email E]',
@@ -181,6 +200,19 @@ const commands = {
     sentence: 'Removes a rule.',
     takes: ['id', 'json'],
     needs: ['id'],
+  },
+  'configuration show': {
+    usage: '',
+    sentence:
+      'Shows what administrators set while the gateway runs: default action, defaults of devices, sessions.',
+    takes: ['json'],
+  },
+  'configuration set': {
+    usage: 'NAME=VALUE',
+    sentence:
+      'Sets one of them: default_action=accept, default_client_dns=10.0.0.53,1.1.1.1, vpn_session_duration=28800. An empty value goes back to what the gateway derives.',
+    takes: ['json'],
+    operand: true,
   },
   'token create': {
     usage: '--email E --name N [--days D]',
@@ -293,6 +325,8 @@ export type CommandName = keyof typeof commands;
 export type Parsed =
   { readonly command: Command } | { readonly help: string } | { readonly complaint: string };
 
+const SEE_HELP = `see: ${commandLine('help')}`;
+
 /** Parses the arguments behind the program's name. */
 export function parseCommandLine(argv: readonly string[]): Parsed {
   let values: Values;
@@ -302,8 +336,9 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
     values = parsed.values;
     words = parsed.positionals;
   } catch (error) {
-    const message = messageOf(error);
-    return { complaint: `${message.replace(/\.$/, '')}; see: postern help` };
+    // What Node adds, on arguments that begin with a hyphen, helps nobody here.
+    const [message = ''] = messageOf(error).split('. ');
+    return { complaint: `${message.replace(/\.$/, '')}; ${SEE_HELP}` };
   }
   if (values.version === true) return { help: `postern ${version()}\n` };
   if (values.help === true || words[0] === 'help')
@@ -312,7 +347,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   if (found === null)
     return {
       complaint:
-        nounText(commands, words) ?? `there is no command "${words.join(' ')}"; see: postern help`,
+        nounText(commands, words) ?? `there is no command "${words.join(' ')}"; ${SEE_HELP}`,
     };
   return judge(found.name, found.rest, values);
 }

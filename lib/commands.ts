@@ -2,7 +2,7 @@
 // returns what to print. Faults are thrown with a sentence for the person who typed.
 
 import { randomBytes } from 'node:crypto';
-import { type Database, readAuditEntries } from '../models/index.ts';
+import { type Database, emailKey, readAuditEntries } from '../models/index.ts';
 import {
   endWaitOf,
   ensureAdministrator,
@@ -33,6 +33,9 @@ const LOCAL_REOPENED =
   'Signing in by password was switched off; it is on again, for everyone who has a password.';
 const LOCAL_FIXED =
   'LOCAL_AUTH_ENABLED=false keeps passwords from serving: take it away and start the gateway anew.';
+
+const NO_ADMINISTRATOR =
+  'Its owner is no administrator: the API answers “forbidden” to each request with this token.';
 
 /** Audit entries that are listed when nobody says how many. */
 const AUDIT_LIMIT = 100;
@@ -147,7 +150,15 @@ async function createTokenFor(database: Database, { options }: Command): Promise
     name: options.name ?? '',
     ...(options.days === undefined ? {} : { days: options.days }),
   });
-  return { text: created.token, data: created };
+  const user = await database.models.User.findOne({
+    where: { email_key: emailKey((options.email ?? '').trim()) },
+  });
+  const { id, expires_at } = created;
+  const note = [
+    `This is shown once. Its id is ${id}; it ends at ${expires_at.toISOString()}, or by: ${commandLine(`token revoke ${id}`)}`,
+    ...(user?.role === 'admin' ? [] : [NO_ADMINISTRATOR]),
+  ].join('\n');
+  return { text: created.token, data: created, note };
 }
 
 async function listAllTokens(database: Database, { options }: Command): Promise<Outcome> {

@@ -3,15 +3,15 @@
 
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import { withOpenSettings } from '../config/index.ts';
 import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
 import { backupCommands } from './backups/commands.ts';
 import type { Command } from './cli.ts';
+import { configurationCommands } from './configuration-commands.ts';
 import { databaseCommands, type Outcome } from './commands.ts';
 import { deviceCommands } from './device-commands.ts';
 import { importCommands } from './imports/commands.ts';
 import { type Rotation, rotateKeys } from './keys/rotate.ts';
-import { runningGateway } from './running-gateway.ts';
+import { servedConfig } from './running-gateway.ts';
 
 /** Obeys a command on an open database. */
 export async function outcomeOf(command: Command, rotation: Rotation): Promise<Outcome> {
@@ -19,11 +19,13 @@ export async function outcomeOf(command: Command, rotation: Rotation): Promise<O
   const { config, database } = rotation;
   const readStdin = (): Promise<string> => text(process.stdin);
   const withSettings =
-    deviceCommands[command.words] ?? backupCommands[command.words] ?? importCommands[command.words];
+    deviceCommands[command.words] ??
+    configurationCommands[command.words] ??
+    backupCommands[command.words] ??
+    importCommands[command.words];
   if (withSettings !== undefined) return withSettings(config, database, command, readStdin);
   const ofDatabase = databaseCommands[command.words];
   if (ofDatabase === undefined) throw new Error(`nothing obeys "${command.words}"`);
-  const { settings = {} } = (await runningGateway(database)) ?? {};
-  const fixed = fixedSettingsOf(withOpenSettings(config, settings));
+  const fixed = fixedSettingsOf(await servedConfig(config, database));
   return ofDatabase(database, command, readStdin, fixed);
 }

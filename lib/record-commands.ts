@@ -1,4 +1,5 @@
-// The commands of users and rules: they make what the API makes, judged by the same functions.
+// The commands of users, devices and rules that need no setting: they make what the API makes,
+// judged by the same functions.
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -7,26 +8,51 @@ import {
   lockScopes,
   readRules,
   readUsers,
+  removeDevices,
+  removeUser,
+  type Transaction,
+  type User,
   type UserRow,
   writeTransaction,
 } from '../models/index.ts';
 import { isUuid } from './api/fields.ts';
 import { type Faults, isFaultless } from './api/judge.ts';
 import { judgeNewRules, judgeRule, newRule, showRule } from './api/v0/rules.ts';
-import { judgeEmailTaken, judgeUser, showUser, userChanges } from './api/v0/users.ts';
+import { messages } from './api/messages.ts';
+import {
+  isLastAdministrator,
+  judgeEmailTaken,
+  judgeUser,
+  showUser,
+  userChanges,
+} from './api/v0/users.ts';
 import { endWait, noUser } from './auth/accounts.ts';
 import { readWaits } from './auth/attempts.ts';
 import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
 import type { Outcome, Run } from './commands.ts';
-import { faultsInWords } from './fault-words.ts';
+import { lockDevice } from './devices/switches.ts';
+import { faultsInWords, type Hints } from './fault-words.ts';
 import { table } from './text-table.ts';
+
+/** What a command takes for the fields that are typed as options. */
+const HINTS: Hints = {
+  email: '--email ann@example.com',
+  role: '--role unprivileged|admin',
+  action: '--action accept|drop',
+  destination: '--destination 10.0.0.5 or 10.0.0.0/8; names of hosts are not possible',
+  port_type: '--port-type tcp|udp, or leave --port-range away',
+  port_range: '--port-range 443 or 8000-8080',
+};
 
 /** The commands. */
 export const recordCommands: Partial<Record<CommandName, Run>> = {
   'user create': createUser,
   'user list': listUsers,
   'user set-password': setPassword,
+  'user set-role': setRole,
+  'user delete': deleteUser,
+  'device delete': deleteDevice,
   'rule list': listRules,
   'rule create': createRule,
   'rule delete': deleteRule,
@@ -86,15 +112,56 @@ async function setPassword(
   const changes = await userChanges(input);
   refuse(input.faults);
   await writeTransaction(database, async (transaction) => {
-    const where = { email_key: emailKey(email.trim()) };
-    const user = await database.models.User.findOne({ where, transaction, lock: true });
-    if (user === null) throw noUser(email);
+    const user = await lockUser(database, email, transaction);
     await endWait(database, user, transaction);
     await user.update(changes, { transaction });
   });
   return passwordStdin
     ? { text: `${email} has a new password.`, data: { email } }
     : { text: password, data: { email, password } };
+}
+
+async function setRole(
+  database: Database,
+  { options: { email = '', role } }: Command,
+): Promise<Outcome> {
+  const input = judgeUser({ role }, 'update');
+  refuse(input.faults);
+  const changes = await userChanges(input);
+  await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    const user = await lockUser(database, email, transaction);
+    if (user.role !== changes.role && (await isLastAdministrator(database, user, transaction)))
+      refuse({ role: [messages.lastAdministratorStays] });
+    await user.update(changes, { transaction });
+  });
+  return { text: `${email} is ${changes.role} now.`, data: { email, role: changes.role } };
+}
+
+async function deleteUser(
+  database: Database,
+  { options: { email = '' } }: Command,
+): Promise<Outcome> {
+  await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: true });
+    const user = await lockUser(database, email, transaction);
+    if (await isLastAdministrator(database, user, transaction))
+      refuse({ base: [messages.lastAdministratorRemains] });
+    await removeUser(database, user.id, transaction);
+  });
+  const text = `${email} is deleted, with devices, rules, tokens and sessions.`;
+  return { text, data: { email, removed: true } };
+}
+
+async function lockUser(
+  database: Database,
+  email: string,
+  transaction: Transaction,
+): Promise<User> {
+  const where = { email_key: emailKey(email.trim()) };
+  const user = await database.models.User.findOne({ where, transaction, lock: true });
+  if (user === null) throw noUser(email);
+  return user;
 }
 
 /** What was piped in without its last line break, or a password that is made up. */
@@ -108,6 +175,22 @@ async function passwordOf(isPiped: boolean, readStdin: () => Promise<string>): P
 function typedTwice(password: string | null): object {
   if (password === '') throw new Error('standard input held no password');
   return password === null ? {} : { password, password_confirmation: password };
+}
+
+// ---- devices -----------------------------------------------------------------------------------
+
+async function deleteDevice(
+  database: Database,
+  { options: { id = '' } }: Command,
+): Promise<Outcome> {
+  const { result: name } = await writeTransaction(database, async (transaction) => {
+    const device = await lockDevice(database, id, transaction);
+    if (device === null)
+      throw new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
+    await removeDevices(database, [device.id], transaction);
+    return device.name;
+  });
+  return { text: `${name} is deleted; it passes no packet any more.`, data: { id, removed: true } };
 }
 
 // ---- rules -------------------------------------------------------------------------------------
@@ -169,5 +252,5 @@ async function findOwner(database: Database, email: string): Promise<UserRow> {
 }
 
 function refuse(faults: Faults): void {
-  if (!isFaultless(faults)) throw new Error(faultsInWords(faults));
+  if (!isFaultless(faults)) throw new Error(faultsInWords(faults, HINTS));
 }

@@ -31,6 +31,12 @@ export async function runningGateway(database: Database): Promise<RunningGateway
   return { name: row.name, settings, publicKey: row.public_key };
 }
 
+/** The settings of the gateway that runs; where none does, those of this process. */
+export async function servedConfig(own: Config, database: Database): Promise<Config> {
+  const running = await runningGateway(database);
+  return running === null ? own : withOpenSettings(own, running.settings);
+}
+
 /** What commands write into the files of devices. */
 export interface GatewayOfFiles {
   readonly config: Config;

@@ -79,7 +79,7 @@ for (const [line, words, operand, options] of good)
   });
 
 const bad: [line: string, complaint: RegExp][] = [
-  ['dance', /there is no command "dance"; see: postern help/],
+  ['dance', /there is no command "dance"; see: npm run -s postern -- help$/],
   ['token', /^token wants a verb:[^]*token create[^]*token list[^]*token revoke ID/],
   ['token dance', /^there is no command "token dance":[^]*token create/],
   ['rule create', /--destination is missing; usage: postern rule create --destination D/],
@@ -120,8 +120,13 @@ const bad: [line: string, complaint: RegExp][] = [
     'token revoke 0190 --email a@b',
     /^--email is not an option of token revoke; usage: postern token revoke ID \[--json\]$/,
   ],
-  ['token list --email', /^Option '--email <value>' argument missing.*; see: postern help$/],
-  ['serve --colour', /Unknown option '--colour'/],
+  [
+    'token list --email',
+    /^Option '--email <value>' argument missing.*; see: npm run -s postern -- help$/,
+  ],
+  ['serve --colour', /^Unknown option '--colour'; see: npm run -s postern -- help$/],
+  ['user set-role --email a@b', /--role is missing/],
+  ['configuration set', /^NAME=VALUE is missing; usage: postern configuration set NAME=VALUE/],
   ['constructor', /there is no command/],
 ];
 for (const [line, complaint] of bad)

@@ -110,6 +110,10 @@ for (const kind of databaseKinds()) {
     await runLine(database, 'admin create-or-reset --email a@b.example');
     const made = await runLine(database, 'token create --email a@b.example --name ci --days 3');
     t.regex(made.text, /^pst_[\w-]{43}$/);
+    t.regex(String(made.note), /Its id is [\da-f-]{36}; .*token revoke [\da-f-]{36}$/);
+    await addUser(database, { email: 'user@b.example' });
+    const plain = await runLine(database, 'token create --email user@b.example --name ci');
+    t.regex(String(plain.note), /no administrator: .*forbidden/);
     t.not(await findTokenOwner(database, hashToken(made.text)), null);
     const list = await runLine(database, 'token list --email a@b.example');
     const [labels = '', row = '', ...others] = list.text.split('\n');

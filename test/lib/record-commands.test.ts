@@ -4,8 +4,8 @@ import test from 'ava';
 import { verifyPassword } from '../../lib/auth/passwords.ts';
 import { parseCommandLine } from '../../lib/cli.ts';
 import { databaseCommands, type Outcome } from '../../lib/commands.ts';
-import { type Database, readAuditEntries } from '../../models/index.ts';
-import { addUser } from '../models/fixtures.ts';
+import { type Database, readAuditEntries, readDevices, readUsers } from '../../models/index.ts';
+import { addDevice, addUser } from '../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../support/databases.ts';
 
 async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
@@ -45,8 +45,16 @@ for (const kind of databaseKinds()) {
     await addUser(database, { email: 'ann@b.example' });
     const rows: [line: string, stdin: string, message: RegExp][] = [
       ['user create --email ANN@b.example', '', /^email has already been taken$/],
-      ['user create --email ann', '', /^email is invalid email address$/],
-      ['user create --email a@b --role boss', '', /^role is invalid$/],
+      [
+        'user create --email ann',
+        '',
+        /^email is invalid email address; give --email ann@example\.com$/,
+      ],
+      [
+        'user create --email a@b --role boss',
+        '',
+        /^role is invalid; give --role unprivileged\|admin$/,
+      ],
       ['user create --email a@b --password-stdin', 'short', /^password should be at least 12/],
       ['user create --email a@b --password-stdin', '\n', /^standard input held no password$/],
       ['user set-password --email ann@b.example --password-stdin', 'short', /at least 12/],
@@ -84,9 +92,15 @@ for (const kind of databaseKinds()) {
     const ofAnn = await runLine(database, 'rule list --email ann@b.example');
     t.is((ofAnn.data as unknown[]).length, 1);
     const faults: [line: string, message: RegExp][] = [
-      ['rule create --destination nowhere', /^destination is invalid$/],
+      [
+        'rule create --destination nowhere',
+        /^destination is invalid; give --destination 10\.0\.0\.5 or .*names of hosts are not possible$/,
+      ],
       ['rule create --destination 10.0.0.0/8', /^destination overlaps|overlaps with an existing/],
-      ['rule create --destination 10.9.0.1 --port-type tcp', /^port_range can't be blank$/],
+      [
+        'rule create --destination 10.9.0.1 --port-type tcp',
+        /^port_range can't be blank; give --port-range 443 or 8000-8080$/,
+      ],
       ['rule create --destination 10.9.0.1 --email x@y', /^there is no user x@y/],
       ['rule delete --id 0190', /^there is no rule 0190; see: .* rule list$/],
     ];
@@ -96,5 +110,43 @@ for (const kind of databaseKinds()) {
       removed: true,
     });
     t.is(await database.models.Rule.count(), 1);
+  });
+
+  test(`${kind}: a role is changed, but the last administrator stays one`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example', role: 'admin' });
+    await addUser(database, { email: 'bob@b.example' });
+    const role = (email: string, to: string): Promise<Outcome> =>
+      runLine(database, `user set-role --email ${email} --role ${to}`);
+    await t.throwsAsync(role('ann@b.example', 'unprivileged'), { message: /last administrator/i });
+    t.is((await role('Bob@b.example', 'admin')).text, 'Bob@b.example is admin now.');
+    await role('ann@b.example', 'unprivileged');
+    const users = await readUsers(database);
+    t.is(users.find(({ email }) => email === 'ann@b.example')?.role, 'unprivileged');
+    await t.throwsAsync(role('ann@b.example', 'boss'), {
+      message: 'role is invalid; give --role unprivileged|admin',
+    });
+    await t.throwsAsync(role('x@b.example', 'admin'), { message: /no user x@b\.example/ });
+  });
+
+  test(`${kind}: a user is deleted with all they have, but not the last administrator`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example', role: 'admin' });
+    await addDevice(database, await addUser(database, { email: 'bob@b.example' }));
+    await runLine(database, 'user delete --email bob@b.example');
+    t.is((await readUsers(database)).length, 1);
+    t.is((await readDevices(database)).length, 0);
+    const last = runLine(database, 'user delete --email ann@b.example');
+    await t.throwsAsync(last, { message: /last administrator/i });
+  });
+
+  test(`${kind}: a device is deleted`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addDevice(database, await addUser(database), { name: 'laptop' });
+    const { text } = await runLine(database, `device delete --id ${id}`);
+    t.is(text, 'laptop is deleted; it passes no packet any more.');
+    t.is((await readDevices(database)).length, 0);
+    const again = runLine(database, `device delete --id ${id}`);
+    await t.throwsAsync(again, { message: /^there is no device .*; see: .* device list$/ });
   });
 }

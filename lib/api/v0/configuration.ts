@@ -149,17 +149,26 @@ function save(
   values: ConfigurationValues,
   transaction: Transaction,
 ): Promise<Configuration> {
+  const changes = configurationChanges(context.services.config, present, values);
+  return saveChanges(present, changes, transaction);
+}
+
+/** What judged values change of the row. */
+export function configurationChanges(
+  config: Config,
+  present: Configuration,
+  values: ConfigurationValues,
+): FixedSettings {
   const { default_client_endpoint: endpoint, default_client_mtu: mtu } = values;
-  const shown = defaultSettings(present, context.services.config);
-  const changes = {
-    ...storedValues(context.services.config, values, present),
+  const shown = defaultSettings(present, config);
+  return {
+    ...storedValues(config, values, present),
     // What is derived stays derived while it is sent back as it was read.
     ...(endpoint === shown.endpoint
       ? { default_client_endpoint: present.default_client_endpoint }
       : {}),
     ...(mtu === shown.mtu ? { default_client_mtu: present.default_client_mtu } : {}),
   };
-  return saveChanges(present, changes, transaction);
 }
 
 /** The lists of providers as they were. */
@@ -201,7 +210,10 @@ export function storedValues(
 }
 
 /** The configuration as it is shown. */
-export function shownConfiguration({ services }: ApiContext, row: EffectiveConfiguration): Shown {
+export function shownConfiguration(
+  { services }: { readonly services: { readonly config: Config } },
+  row: EffectiveConfiguration,
+): Shown {
   const defaults = defaultSettings(row, services.config);
   return {
     id: row.id,

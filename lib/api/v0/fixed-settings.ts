@@ -67,7 +67,7 @@ function readOne(
 }
 
 /** The value that a request would have sent; undefined for text that should be JSON and is not. */
-function rawValue(form: ConfigurationVariable['form'], text: string): unknown {
+export function rawValue(form: ConfigurationVariable['form'], text: string): unknown {
   if (form === 'value') return text;
   // In the file of POSTERN_CONFIG a list may be a list of JSON.
   if (form === 'list' && !text.startsWith('[')) return text.split(',');
