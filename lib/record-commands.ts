@@ -33,6 +33,7 @@ import { commandLine } from './command-line.ts';
 import type { Outcome, Run } from './commands.ts';
 import { lockDevice } from './devices/switches.ts';
 import { faultsInWords, type Hints } from './fault-words.ts';
+import { meaningOf, meantNetwork } from './rule-meaning.ts';
 import { table } from './text-table.ts';
 
 /** What a command takes for the fields that are typed as options. */
@@ -205,7 +206,9 @@ async function listRules(database: Database, { options: { email } }: Command): P
     const range = start === end ? `${start}` : `${start} - ${end}`;
     const ports = type === null ? 'all' : `${type} ${range}`;
     const whose = rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? rule.user_id);
-    return [rule.id, rule.action, rule.destination, ports, whose];
+    const network = meantNetwork(rule.destination);
+    const destination = network === null ? rule.destination : `${rule.destination} (${network})`;
+    return [rule.id, rule.action, destination, ports, whose];
   });
   return {
     text: table(['id', 'action', 'destination', 'traffic', 'whose'], rows),
@@ -231,7 +234,8 @@ async function createRule(database: Database, { options }: Command): Promise<Out
     refuse(judged.faults);
     return database.models.Rule.create(judged.row, { transaction, validate: false });
   });
-  return { text: rule.id, data: showRule(rule) };
+  const note = meaningOf(rule.destination);
+  return { text: rule.id, data: showRule(rule), ...(note === null ? {} : { note }) };
 }
 
 async function deleteRule(database: Database, { options: { id = '' } }: Command): Promise<Outcome> {

@@ -12,6 +12,7 @@ import {
 } from '../../../models/index.ts';
 import type { Faults, Judged } from '../../api/judge.ts';
 import { Rules, type RuleValues, showRule } from '../../api/v0/rules.ts';
+import { meaningOf, meantNetwork } from '../../rule-meaning.ts';
 import { attempt } from '../attempt.ts';
 import { toldFaults } from '../entry-words.ts';
 import {
@@ -179,7 +180,7 @@ function ruleCells(
     {
       text: rule.destination,
       href: `${RULES}/${rule.id}`,
-      ...(shadow === undefined ? {} : { help: shadowWords(shadow) }),
+      ...helpOn(rule, shadow),
     },
     rule.action === 'accept' ? { text: 'Accept', badge: 'good' } : { text: 'Drop', badge: 'bad' },
     portsOf(rule) ?? 'all',
@@ -255,6 +256,7 @@ async function showForm(
     shadowed: shadowed.map(linked),
     otherwise: await otherwise(web),
     isChecked,
+    meaning: faults['destination'] === undefined ? meaningOf(asked.values.destination ?? '') : null,
     hits:
       hit === undefined
         ? null
@@ -298,7 +300,12 @@ async function save(
   const done = id === null ? 'The rule is in force.' : 'The changes are in force.';
   const savedId = String(saved.result['id']);
   const shadow = (await readShadowRules(web.services.database, [savedId])).get(savedId);
-  web.pages.flash(h, 'done', shadow === undefined ? done : `${done} ${shadowWords(shadow)}`);
+  const notes = [
+    done,
+    ...(shadow === undefined ? [] : [shadowWords(shadow)]),
+    meaningOf(String(saved.result['destination'])) ?? '',
+  ];
+  web.pages.flash(h, 'done', notes.join(' ').trim());
   return web.pages.redirect(h, RULES);
 }
 
@@ -323,6 +330,16 @@ async function readShadowRules(
       return rule === undefined ? [] : [[id, rule]];
     }),
   );
+}
+
+/** What is to be known of a rule besides what it says. */
+function helpOn({ destination }: RuleRow, shadow: RuleRow | undefined): { help?: string } {
+  const network = meantNetwork(destination);
+  const help = [
+    ...(network === null ? [] : [`It means ${network}.`]),
+    ...(shadow === undefined ? [] : [shadowWords(shadow)]),
+  ].join(' ');
+  return help === '' ? {} : { help };
 }
 
 function shadowWords(shadow: RuleRow): string {

@@ -22,6 +22,19 @@ for (const kind of databaseKinds()) {
     }
   });
 
+  test(`${kind}: what a destination with the bits of a host means is said`, async (t) => {
+    const { admin } = await openConsole(t, kind);
+    await admin.get('/rules/new');
+    const fields = { action: 'accept', destination: '192.168.50.20/24', port_type: '' };
+    const words = '192.168.50.20/24 means 192.168.50.0/24; leave /24 away for one host.';
+    const checked = await admin.post('/rules/new', { ...fields, do: 'check' });
+    t.true(checked.text.includes(words), 'What would it meet?');
+    await admin.post('/rules/new', fields);
+    const list = await admin.get('/rules');
+    t.true(list.text.includes(words), 'after it is made');
+    t.true((await admin.get('/rules')).text.includes('It means 192.168.50.0/24.'), 'in the list');
+  });
+
   test(`${kind}: a rule is added for a user by e-mail, changed for everyone, deleted`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await admin.get('/rules/new');
