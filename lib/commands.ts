@@ -1,7 +1,6 @@
 // What the commands of the command line do, besides serving: each takes an open database and
 // returns what to print. Faults are thrown with a sentence for the person who typed.
 
-import { randomBytes } from 'node:crypto';
 import { type Database, emailKey, readAuditEntries } from '../models/index.ts';
 import {
   endWaitOf,
@@ -13,6 +12,7 @@ import type { FixedSettings } from './api/v0/effective-configuration.ts';
 import { createToken, listTokens, revokeToken } from './auth/tokens.ts';
 import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
+import { labelOfPassword, passwordOf } from './command-passwords.ts';
 import { setSwitches, type Switches } from './devices/switches.ts';
 import { entryLine, showEntry } from './observe/audit.ts';
 import { metadataCommands } from './metadata-commands.ts';
@@ -77,22 +77,20 @@ async function createOrResetAdministrator(
   fixed: FixedSettings = {},
 ): Promise<Outcome> {
   const email = options.email ?? '';
-  const password = options.passwordStdin
-    ? (await readStdin()).replace(/\r?\n$/, '')
-    : randomBytes(15).toString('base64url');
-  const { resetMfa: resetFactors } = options;
+  const { passwordStdin, resetMfa: resetFactors } = options;
+  const password = await passwordOf(passwordStdin, readStdin);
   const { isLocalReopened } = await ensureAdministrator(
     database,
     { email, password },
     { resetFactors },
   );
-  const note =
-    fixed.local_auth_enabled === false ? LOCAL_FIXED : isLocalReopened ? LOCAL_REOPENED : null;
-  const shown = options.passwordStdin ? {} : { password };
+  const notes = passwordStdin ? [] : [labelOfPassword(email)];
+  if (fixed.local_auth_enabled === false) notes.push(LOCAL_FIXED);
+  else if (isLocalReopened) notes.push(LOCAL_REOPENED);
   return {
-    text: options.passwordStdin ? `${email} is an administrator.` : password,
-    data: { email, ...shown },
-    ...(note === null ? {} : { note }),
+    text: passwordStdin ? `${email} is an administrator.` : password,
+    data: passwordStdin ? { email } : { email, password },
+    ...(notes.length === 0 ? {} : { note: notes.join('\n') }),
   };
 }
 

@@ -1,7 +1,6 @@
 // The commands of users, devices and rules that need no setting: they make what the API makes,
 // judged by the same functions.
 
-import { randomBytes } from 'node:crypto';
 import {
   type Database,
   emailKey,
@@ -30,6 +29,7 @@ import { endWait, noUser } from './auth/accounts.ts';
 import { readWaits } from './auth/attempts.ts';
 import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
+import { labelOfPassword, passwordOf } from './command-passwords.ts';
 import type { Outcome, Run } from './commands.ts';
 import { lockDevice } from './devices/switches.ts';
 import { faultsInWords, type Hints } from './fault-words.ts';
@@ -75,10 +75,12 @@ async function createUser(
     refuse(await judgeEmailTaken(database, input, null, transaction));
     return database.models.User.create({ email: '', ...changes }, { transaction });
   });
-  const shown = password === null || passwordStdin ? {} : { password };
+  if (password === null || passwordStdin)
+    return { text: `${user.email} is made, ${user.role}.`, data: showUser(user) };
   return {
-    text: shown.password ?? `${user.email} is made, ${user.role}.`,
-    data: { ...showUser(user), ...shown },
+    text: password,
+    data: { ...showUser(user), password },
+    note: labelOfPassword(user.email),
   };
 }
 
@@ -119,7 +121,7 @@ async function setPassword(
   });
   return passwordStdin
     ? { text: `${email} has a new password.`, data: { email } }
-    : { text: password, data: { email, password } };
+    : { text: password, data: { email, password }, note: labelOfPassword(email) };
 }
 
 async function setRole(
@@ -163,13 +165,6 @@ async function lockUser(
   const user = await database.models.User.findOne({ where, transaction, lock: true });
   if (user === null) throw noUser(email);
   return user;
-}
-
-/** What was piped in without its last line break, or a password that is made up. */
-async function passwordOf(isPiped: boolean, readStdin: () => Promise<string>): Promise<string> {
-  return isPiped
-    ? (await readStdin()).replace(/\r?\n$/, '')
-    : randomBytes(15).toString('base64url');
 }
 
 /** A password as the API takes it; an empty one would mean none there. */

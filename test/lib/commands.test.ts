@@ -33,8 +33,10 @@ async function runLine(
 for (const kind of databaseKinds()) {
   test(`${kind}: an administrator gets a password that is made up and shown`, async (t) => {
     const database = await openDatabase(t, kind);
-    const { text, data } = await runLine(database, 'admin create-or-reset --email a@b.example');
+    const made = await runLine(database, 'admin create-or-reset --email a@b.example');
+    const { text, data, note } = made;
     t.true(text.length >= 20);
+    t.is(note, 'This is the password of a@b.example. Postern shows it only once.');
     t.deepEqual(data, { email: 'a@b.example', password: text });
     const user = await database.models.User.findOne({ rejectOnEmpty: true });
     t.is(user.role, 'admin');
@@ -183,6 +185,9 @@ test('where passwords are switched off, an administrator who is locked out switc
   t.is((await runLine(database, line, 'a good password 2')).note, undefined);
   const fixed = await runLine(database, line, 'a good password 3', { local_auth_enabled: false });
   t.regex(fixed.note ?? '', /^LOCAL_AUTH_ENABLED=false keeps passwords from serving/);
+  const both = 'admin create-or-reset --email boss@example.com';
+  const { note: notes } = await runLine(database, both, '', { local_auth_enabled: false });
+  t.regex(notes ?? '', /^This is the password of .+\nLOCAL_AUTH_ENABLED=false/);
   const where = { kind: 'configuration', action: 'update' };
   t.is(await database.models.AuditEntry.count({ where }), 2, 'off and on are on record');
 });

@@ -21,7 +21,8 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     const find = (email: string) =>
       database.models.User.findOne({ where: { email_key: email }, rejectOnEmpty: true });
-    const { text, data } = await runLine(database, 'user create --email Ann@b.example');
+    const { text, data, note } = await runLine(database, 'user create --email Ann@b.example');
+    t.is(note, 'This is the password of Ann@b.example. Postern shows it only once.');
     const ann = await find('ann@b.example');
     t.like(ann, { email: 'Ann@b.example', role: 'unprivileged' });
     t.true(await verifyPassword(text, String(ann.password_hash)));
@@ -30,6 +31,7 @@ for (const kind of databaseKinds()) {
     const piped = 'user create --email bob@b.example --role admin --password-stdin';
     const said = await runLine(database, piped, 'correct horse battery\n');
     t.is(said.text, 'bob@b.example is made, admin.');
+    t.is(said.note, undefined);
     t.false(Object.hasOwn(said.data as object, 'password'));
     const bob = await find('bob@b.example');
     t.true(await verifyPassword('correct horse battery', String(bob.password_hash)));
@@ -68,7 +70,8 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a password is set, and users are listed under labels`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addUser(database, { email: 'ann@b.example' });
-    const { text } = await runLine(database, 'user set-password --email Ann@b.example');
+    const { text, note } = await runLine(database, 'user set-password --email Ann@b.example');
+    t.is(note, 'This is the password of Ann@b.example. Postern shows it only once.');
     const user = await database.models.User.findByPk(id, { rejectOnEmpty: true });
     t.true(await verifyPassword(text, String(user.password_hash)));
     const list = await runLine(database, 'user list');
