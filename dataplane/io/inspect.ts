@@ -11,7 +11,7 @@ import type { NetworkConfig } from '../contract.ts';
 import { loadAddon } from '../native/index.ts';
 import { formatAddress } from '../wire/address.ts';
 import { findObstacles, type Obstacle, type TunnelPath } from './foreign-rules.ts';
-import { runNft } from './nft.ts';
+import { mendOfNft, runNft } from './nft.ts';
 import { tryMasquerade } from './masquerade.ts';
 import { readSysctl, SYSCTL } from './system.ts';
 
@@ -137,9 +137,7 @@ async function masquerading(inspected: Inspected): Promise<Finding> {
     check: 'nft',
     level: 'failed',
     message: `devices cannot be masqueraded: ${fault}`,
-    mend: /not installed/.test(fault)
-      ? 'apt-get install nftables'
-      : 'run as root or with CAP_NET_ADMIN; where the kernel lacks it: modprobe nf_tables nft_masq',
+    mend: mendOfNft(fault),
   };
 }
 
@@ -224,7 +222,7 @@ async function otherRules(inspected: Inspected): Promise<Finding[]> {
         check,
         level: 'warning',
         message: `the rules of this host cannot be read: ${answer.fault}`,
-        mend: 'apt-get install nftables, and run as root or with CAP_NET_ADMIN',
+        mend: mendOfNft(answer.fault),
       },
     ];
   const ruleset: unknown = JSON.parse(answer.output);

@@ -7,6 +7,16 @@ import { text } from 'node:stream/consumers';
 /** What nft said: its output, or what is wrong. */
 export type NftAnswer = { readonly output: string } | { readonly fault: string };
 
+/** The fault where there is no such program. */
+export const NFT_MISSING = 'the program nft is not installed';
+
+/** How to mend a fault of nft. */
+export function mendOfNft(fault: string): string {
+  return fault === NFT_MISSING
+    ? 'apt-get install nftables'
+    : 'run as root or with CAP_NET_ADMIN; where the kernel lacks it: modprobe nf_tables nft_masq';
+}
+
 /** Runs nft with a script on its standard input. */
 export async function runNft(args: readonly string[], script = ''): Promise<NftAnswer> {
   const child = spawn('nft', args, {
@@ -15,7 +25,7 @@ export async function runNft(args: readonly string[], script = ''): Promise<NftA
   });
   const ended = new Promise<string | null>((resolve) => {
     child.on('error', (error: NodeJS.ErrnoException) =>
-      resolve(error.code === 'ENOENT' ? 'the program nft is not installed' : error.message),
+      resolve(error.code === 'ENOENT' ? NFT_MISSING : error.message),
     );
     child.on('close', (status) => resolve(status === 0 ? null : `nft ended with ${status}`));
   });

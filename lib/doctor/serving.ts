@@ -60,7 +60,7 @@ export function lacks({ tun, masquerade }: Readiness, config: Known): Finding[] 
     failed(
       'gateway',
       'The gateway does not masquerade (NAT): most networks send no answers to the devices.',
-      'Install nftables (apt-get install nftables), run with CAP_NET_ADMIN and restart; “postern doctor” says more.',
+      'Run “postern doctor” on the gateway’s host; it names what is missing: the program nft, or the right CAP_NET_ADMIN. Then restart the gateway.',
     ),
   ];
 }

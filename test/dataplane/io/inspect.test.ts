@@ -8,6 +8,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { type Finding, inspectHost, type Inspected } from '../../../dataplane/io/inspect.ts';
+import { runNft } from '../../../dataplane/io/nft.ts';
 
 const NOBODY = 65_534;
 
@@ -50,6 +51,13 @@ test('without rights the missing right is named, and every fault has its mend', 
   t.is(levelOf('nft'), 'failed');
   t.is(levelOf('WireGuard port'), 'ok');
   for (const { level, check, mend } of findings) t.is(mend === null, level === 'ok', check);
+  // Where nft is there, only rights are missing.
+  const isInstalled = !('fault' in (await runNft(['--version'])));
+  for (const check of ['nft', 'foreign rules']) {
+    const mend = findings.find((finding) => finding.check === check)?.mend ?? '';
+    t.is(/install/.test(mend), !isInstalled, `${check}: ${mend}`);
+    t.is(/CAP_NET_ADMIN/.test(mend), isInstalled, `${check}: ${mend}`);
+  }
 });
 
 test('a gateway that has its TUN makes no other one to see whether it can', async (t) => {

@@ -1,15 +1,22 @@
 // Answers of nft: output, or its first complaint. There is one without nft, and without rights.
 
 import test from 'ava';
-import { runNft } from '../../../dataplane/io/nft.ts';
+import { mendOfNft, NFT_MISSING, runNft } from '../../../dataplane/io/nft.ts';
 
 test('nft answers, or says that it is not installed', async (t) => {
   const answer = await runNft(['--version']);
-  if ('fault' in answer) t.is(answer.fault, 'the program nft is not installed');
+  if ('fault' in answer) t.is(answer.fault, NFT_MISSING);
   else t.regex(answer.output, /^nftables v/);
 });
 
 test('a script that is none is a fault in one line', async (t) => {
   const answer = await runNft(['--check', '-f', '-'], 'this is no rule\nnor is this\n');
   t.true('fault' in answer && answer.fault !== '' && !answer.fault.includes('\n'));
+});
+
+test('only a program that is missing is to be installed', (t) => {
+  t.is(mendOfNft(NFT_MISSING), 'apt-get install nftables');
+  const mend = mendOfNft('Error: Could not process rule: Operation not permitted');
+  t.regex(mend, /^run as root or with CAP_NET_ADMIN/);
+  t.notRegex(mend, /install/);
 });
