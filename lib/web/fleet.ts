@@ -13,7 +13,7 @@ import type { Services } from '../services.ts';
 import { deviceStatusView, serviceRules } from './device-status.ts';
 import type { GatewayProblem } from './gateway-problems.ts';
 import { ownerEmails } from './owners.ts';
-import { reasonInWords } from './reason-words.ts';
+import { isOfDevices, reasonInWords } from './reason-words.ts';
 import { inOrder } from './searched.ts';
 import { bytesInWords } from './words.ts';
 
@@ -36,7 +36,10 @@ export interface FleetView {
   readonly dropped: string;
   readonly rxBytes: number;
   readonly txBytes: number;
+  /** Of packets of devices. */
   readonly drops: readonly Drops[];
+  /** Of what strangers and this host sent. */
+  readonly others: readonly Drops[];
   /** What this gateway lacks. */
   readonly gateway: readonly GatewayProblem[];
   /** Rows that it cannot obey. */
@@ -110,7 +113,8 @@ export class Fleet {
       serviceRules(await this.#asked.sessions(), nowMs),
     );
     const { down, up } = this.#rates({ ...status, atMs: nowMs });
-    const drops = Object.entries(observed?.drops() ?? {}).toSorted(([, a], [, b]) => b - a);
+    const all = Object.entries(observed?.drops() ?? {}).toSorted(([, a], [, b]) => b - a);
+    const drops = all.filter(([reason]) => isOfDevices(reason));
     const problems = observed?.problems() ?? [];
     const dropped = drops.reduce((sum, [, count]) => sum + count, 0);
     return {
@@ -122,11 +126,8 @@ export class Fleet {
       dropped: dropped.toLocaleString('en'),
       rxBytes: status.rxBytes,
       txBytes: status.txBytes,
-      drops: drops.map(([reason, count]) => ({
-        reason: reason.replaceAll('_', ' '),
-        words: reasonInWords(reason),
-        count: count.toLocaleString('en'),
-      })),
+      drops: drops.map(shownDrops),
+      others: all.filter(([reason]) => !isOfDevices(reason)).map(shownDrops),
       gateway: await this.#asked.problems(),
       problems: problems.slice(0, PROBLEMS).map(({ table, id, message }) => ({
         path: `/${table}/${id}`,
@@ -180,4 +181,12 @@ export class Fleet {
       };
     });
   }
+}
+
+function shownDrops([reason, count]: [string, number]): Drops {
+  return {
+    reason: reason.replaceAll('_', ' '),
+    words: reasonInWords(reason),
+    count: count.toLocaleString('en'),
+  };
 }

@@ -89,9 +89,27 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   internal_error: 'The gateway made a mistake; the log has it. Please report it.',
 };
 
+const FAMILIES_OF_DEVICES = /^(inner|flows|kernel)_/;
+const OF_DEVICES: ReadonlySet<string> = new Set<ReasonName>([
+  'rule_drop',
+  'default_drop',
+  'hop_limit_exceeded',
+  'packet_too_big',
+  'no_tun',
+  'database_away',
+]);
+
 /** The sentence of a reason; a name that is not known is told as it is. */
 export function reasonInWords(name: string): string {
   return isKnown(name) ? sentences[name] : `${name.replaceAll('_', ' ')}.`;
+}
+
+/**
+ * Whether it is a packet of a device that was refused. The rest comes from strangers, who need no
+ * device for it, or from this host.
+ */
+export function isOfDevices(name: string): boolean {
+  return FAMILIES_OF_DEVICES.test(name) || OF_DEVICES.has(name);
 }
 
 function isKnown(name: string): name is keyof typeof sentences {

@@ -3,6 +3,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { inspect, openBrowser, signIn, type Stage } from '../support/browser.ts';
@@ -25,6 +27,27 @@ async function make(
   return data.id;
 }
 
+/** Lets another gateway report traffic of a device, until it is stopped. */
+function carryTraffic({ gateway }: Stage, device: string): () => void {
+  const data = gateway.environment['DATA_DIR'] ?? '';
+  const database = new DatabaseSync(join(data, 'postern.sqlite'));
+  const seen = "strftime('%Y-%m-%d %H:%M:%f +00:00', 'now')";
+  database
+    .prepare(
+      `INSERT INTO device_statuses (device_id, gateway_id, latest_handshake, remote_ip, remote_port, rx_bytes, tx_bytes, updated)
+       VALUES (?, 'another', ${seen}, '203.0.113.20', 34336, 0, 0, ${seen})`,
+    )
+    .run(device);
+  const add = database.prepare(
+    'UPDATE device_statuses SET rx_bytes = rx_bytes + 90000, tx_bytes = tx_bytes + 700000',
+  );
+  const timer = setInterval(() => add.run(), 300);
+  return () => {
+    clearInterval(timer);
+    database.close();
+  };
+}
+
 /** Opens the question behind a button, and answers it. */
 async function confirm(page: Page, button: string, answer: string): Promise<void> {
   await page.getByRole('button', { name: button, exact: true }).click();
@@ -40,19 +63,22 @@ test('the dashboard tells what the gateway does, and goes on telling', async (t)
   await page.waitForURL('/dashboard');
   await inspect(t, page, 'console-dashboard-empty');
   const user_id = await make(stage, 'user', { email: 'ann@example.com' });
-  await make(stage, 'device', { user_id, name: 'laptop', public_key: key() });
+  const device = await make(stage, 'device', { user_id, name: 'laptop', public_key: key() });
   await page.locator('[data-value=devices]').getByText('1', { exact: true }).waitFor();
-  await page.locator('.u-wrap').waitFor();
+  await page.getByText('No traffic in the last two minutes.').waitFor();
   // What a scanner sends: the page learns of it by itself, in the words that it would begin with.
   const scanner = createSocket('udp4');
   scanner.send(Buffer.alloc(7), Number(stage.gateway.environment['WIREGUARD_PORT']), '127.0.0.1');
   await page.getByText('It was no WireGuard message').waitFor();
   scanner.close();
-  const drops = page.locator('[data-rows=drops] tbody');
+  const drops = page.locator('[data-rows=others] tbody');
   const told = await drops.innerText();
   await page.reload();
   t.is(await drops.innerText(), told);
+  const stop = carryTraffic(stage, device);
   await page.locator('.u-wrap').waitFor();
+  stop();
+  t.regex(await page.locator('.u-legend').innerText(), /Down[^–]+Up[^–]+$/, 'the latest values');
   await inspect(t, page, 'console-dashboard');
 });
 
@@ -102,7 +128,7 @@ test('rules are added; one that overlaps is refused with a link to what is in it
   await page.getByLabel('Destination').fill('10.1.2.3');
   await page.getByRole('button', { name: 'Compare with the other rules' }).click();
   await page.getByRole('heading', { name: 'Overlaps with' }).waitFor();
-  await page.getByRole('heading', { name: 'Shares packets with' }).waitFor();
+  await page.getByRole('heading', { name: 'Other rules for the same packets' }).waitFor();
   await page.getByRole('button', { name: 'Add the rule' }).click();
   await page.getByText('Another rule already means some of these packets').waitFor();
   await inspect(t, page, 'console-rule-refused');
@@ -137,12 +163,12 @@ test('devices are added, switched off, and end on a date', async (t) => {
   await page.getByRole('button', { name: 'Add the device' }).click();
   await page.getByText('lent laptop is added').waitFor();
   await page.getByRole('link', { name: '← lent laptop' }).click();
-  await page.getByLabel('It ends at (UTC)').fill('2020-01-01T00:00');
+  await page.getByLabel('End (in UTC)').fill('2020-01-01T00:00');
   await page.getByRole('button', { name: 'Set', exact: true }).click();
   await page.getByText('It ended at').waitFor();
   await page.getByRole('button', { name: 'Switch off' }).click();
   await page.getByText('Switched off since').waitFor();
-  await page.locator('.u-wrap').waitFor();
+  await page.getByText('No traffic in the last two minutes.').waitFor();
   await inspect(t, page, 'console-device');
   await page.getByRole('link', { name: 'Change', exact: true }).click();
   await page.getByLabel('Description').fill(NASTY);
@@ -180,7 +206,7 @@ test('a token is shown once, and revoked', async (t) => {
   await page.getByRole('button', { name: 'Make the token' }).click();
   t.regex(await page.getByLabel('Token').inputValue(), /^pst_[\w-]{43}$/);
   await inspect(t, page, 'console-token-made');
-  await page.getByRole('link', { name: 'I have it' }).click();
+  await page.getByRole('link', { name: 'I have copied it' }).click();
   await inspect(t, page, 'console-tokens');
   await page.getByRole('row', { name: NASTY }).getByRole('button', { name: 'Revoke' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).click();

@@ -127,6 +127,28 @@ test('what was typed is there again after the question, without secrets', async 
   t.false(await page.getByLabel(`Select ${FIRST_ADMIN.email}`).isChecked());
 });
 
+test('whose session ended in a form is told so, and finds it as it was', async (t) => {
+  const stage = await openBrowser(t);
+  const page = await stage.person();
+  await signIn(page);
+  await page.waitForURL('/dashboard');
+  await page.goto('/rules/new?x=1');
+  await page.getByLabel('Destination').fill('10.9.0.0/16');
+  const data = stage.gateway.environment['DATA_DIR'] ?? '';
+  const database = new DatabaseSync(join(data, 'postern.sqlite'));
+  database.prepare('DELETE FROM sessions').run();
+  database.close();
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByText('You were signed out').waitFor();
+  await inspect(t, page, 'sign-in-ended');
+  await page.getByLabel('E-mail').fill(FIRST_ADMIN.email);
+  await page.getByLabel('Password').fill(FIRST_ADMIN.password);
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('What you typed is here again').waitFor();
+  t.is(new URL(page.url()).pathname, '/rules/new');
+  t.is(await page.getByLabel('Destination').inputValue(), '10.9.0.0/16');
+});
+
 test('what one person typed is not there for another who signs in', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();

@@ -7,20 +7,23 @@ const base = place.dataset.base;
 const shown = new Map();
 
 place.addEventListener('live', ({ detail }) => {
-  refill('drops', detail.drops, ({ reason, words, count }) => [
-    explained('th', reason, words),
-    text('td', count),
-  ]);
+  for (const name of ['drops', 'others'])
+    refill(name, detail[name], ({ reason, words, count }) => [
+      explained('th', reason, words),
+      text('td', count),
+    ]);
   refill('problems', detail.problems, (problem) => [
     linked('td', problem),
     text('td', problem.message),
   ]);
   tellGateway(detail.gateway);
+  place.querySelector('[data-rows=problems] .none').hidden =
+    detail.problems.length + detail.gateway.length > 0;
   refill('handshakes', detail.handshakes, (one) => [
     linked('td', one),
-    text('td', one.owner),
+    whole(one.owner),
     timed(one.time),
-    text('td', one.remote),
+    whole(one.remote),
   ]);
 });
 
@@ -58,7 +61,7 @@ function refill(name, rows, cellsOf) {
       for (const [i, cell] of cells.entries()) {
         cell.dataset.label = heads[i];
         if (cell.tagName === 'TH') cell.scope = 'row';
-        if (name === 'drops' && i === 1) cell.className = 'number';
+        if (cell.tagName === 'TD' && cells[0].tagName === 'TH') cell.className = 'number';
       }
       line.append(...cells);
       return line;
@@ -71,6 +74,15 @@ function text(tag, content) {
   const span = document.createElement('span');
   span.textContent = content;
   cell.append(span);
+  return cell;
+}
+
+/** An e-mail or an address with its port, which is broken behind the @ or before the port alone. */
+function whole(content) {
+  const cell = text('td', '');
+  cell.firstChild.className = 'whole';
+  for (const part of content.split(/(?<=@)|(?=:\d+$)/))
+    cell.firstChild.append(part, document.createElement('wbr'));
   return cell;
 }
 

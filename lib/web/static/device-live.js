@@ -12,7 +12,7 @@ for (const place of document.querySelectorAll('[data-live]')) follow(place);
 
 function follow(place) {
   const box = place.querySelector('[data-plot]');
-  const plot = box === null ? null : makePlot(box);
+  const plot = box === null ? null : makePlot(box, place.querySelector('[data-idle]'));
   let source = null;
   let hasEnded = false;
   const open = () => {
@@ -53,13 +53,15 @@ function show(place, status) {
   }
 }
 
-/** Bytes a second, down and up, as they come. */
-function makePlot(box) {
+/** Bytes a second, down and up, as they come; `idle` says so where there is nothing to draw. */
+function makePlot(box, idle) {
   const times = [];
   const down = [];
   const up = [];
   let before = null;
   let plot = null;
+  idle.textContent = 'The first values come in a moment.';
+  idle.hidden = false;
   const colours = matchMedia('(prefers-color-scheme: dark)');
   const draw = () => {
     plot?.destroy();
@@ -77,13 +79,19 @@ function makePlot(box) {
         up.push(Math.max(0, status.rxBytes - before.rxBytes) / seconds);
         while (times[0] < status.at / 1_000 - SPAN_SECONDS)
           for (const series of [times, down, up]) series.shift();
-        box.hidden = false;
+        const isIdle = [...down, ...up].every((rate) => rate === 0);
+        idle.textContent = 'No traffic in the last two minutes.';
+        [idle.hidden, box.hidden] = [!isIdle, isIdle];
+        if (isIdle) return (before = status);
         box.setAttribute('role', 'img');
         box.setAttribute('aria-label', 'Traffic of the last two minutes');
         if (plot === null) draw();
-        else plot.setData([times, down, up]);
+        else {
+          plot.setData([times, down, up]);
+          if (plot.cursor.idx == null) plot.setLegend({ idx: null });
+        }
       }
-      before = status;
+      return (before = status);
     },
   };
 }
@@ -102,7 +110,8 @@ function optionsOf(box) {
     width: 2,
     fill: `${colour(name)}22`,
     points: { show: false },
-    value: (_plot, value) => rateOf(value),
+    // Without a pointer the latest values are told.
+    value: (plot, value, i) => rateOf(value ?? plot.data[i].at(-1)),
   });
   return {
     width: Math.max(box.clientWidth, 200),
@@ -117,7 +126,7 @@ function optionsOf(box) {
       { ...axis, size: 76, values: (_plot, values) => values.map(rateOf) },
     ],
     series: [
-      { label: 'Time', value: (_plot, value) => timeOf(value) },
+      { label: 'Time', value: (plot, value) => timeOf(value ?? plot.data[0].at(-1)) },
       series('Down', 'accent'),
       series('Up', 'warn'),
     ],

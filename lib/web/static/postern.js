@@ -75,6 +75,18 @@ export function tellInOwnZone(time) {
   away.className = 'away';
   time.append(' ', away);
   tellAway(away, date);
+  nameZone();
+}
+
+/** Says at the end of the page in which zone its times are told. */
+function nameZone() {
+  if (document.querySelector('main time[datetime]') === null) return;
+  if (document.querySelector('.zone') !== null) return;
+  const note = document.createElement('p');
+  note.className = 'help zone';
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  note.textContent = `Times on this page are in your time zone, ${timeZone}.`;
+  document.querySelector('main').append(note);
 }
 
 /** Says `(2 minutes ago)`. */

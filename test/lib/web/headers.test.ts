@@ -54,3 +54,17 @@ test('the API, its pages and the probes have headers of their own', (t) => {
   for (const path of ['/', '/v0x', '/documents', '/users', '/nothing'])
     t.true(isWeb({ path }), path);
 });
+
+test('other windows are kept apart where browsers take the header, and nowhere else', async (t) => {
+  const opener = async (settings: Record<string, string>, host: string) => {
+    const visitor = new Visitor(await openServer(t, 'sqlite', settings));
+    visitor.headers['host'] = host;
+    return (await visitor.get('/')).headers['cross-origin-opener-policy'];
+  };
+  t.is(await opener({}, 'localhost:13000'), 'same-origin');
+  t.is(await opener({}, '192.0.2.7:13000'), undefined);
+  t.is(
+    await opener({ EXTERNAL_URL: 'https://vpn.example.com/' }, 'vpn.example.com'),
+    'same-origin',
+  );
+});

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { reasonNames } from '../../../dataplane/index.ts';
-import { reasonInWords } from '../../../lib/web/reason-words.ts';
+import { isOfDevices, reasonInWords } from '../../../lib/web/reason-words.ts';
 
 /** A sentence: it begins with a capital, ends with a full stop, and holds no name of a counter. */
 const SENTENCE = /^[A-Z“](?!.*[a-z]_[a-z]).*[^.]\.$/s;
@@ -22,4 +22,11 @@ test('a name that is not known stays as it is, and none is no reason', (t) => {
   t.is(reasonInWords('some_new_reason'), 'some new reason.');
   t.is(reasonInWords('toString'), 'toString.');
   t.is(reasonInWords('none'), 'none.');
+});
+
+test('what strangers and the host send is told apart from packets of devices', (t) => {
+  for (const name of ['inner_tcp_malformed', 'rule_drop', 'default_drop', 'flows_share'])
+    t.true(isOfDevices(name), name);
+  for (const name of ['no_peer', 'mac1_invalid', 'malformed_message', 'initiation_unknown_peer'])
+    t.false(isOfDevices(name), name);
 });

@@ -30,15 +30,17 @@ for (const kind of databaseKinds()) {
     for (const part of [
       '<a href="/devices?state=online" data-value="online">1</a>',
       '<a href="/devices" data-value="devices">2</a>',
-      '<dd data-value="dropped">1,203</dd>',
+      '<dd data-value="dropped">1,200</dd>',
       'rule drop <small>A rule drops it.</small>',
       'mac1 invalid <small>The sender does not know the gateway’s public key',
       '1,200',
       'href="/devices/d1"',
       `href="/devices/${device.id}"`,
-      '192.0.2.9:4711',
+      '192.0.2.9<wbr>:4711',
+      'user@<wbr>example.com',
     ])
       t.true(page.text.includes(part), part);
+    t.regex(page.text, /data-rows="drops"[^]*rule drop[^]*data-rows="others"[^]*mac1 invalid/);
     judgeText(t, page, 'the dashboard');
   });
 
@@ -48,6 +50,7 @@ for (const kind of databaseKinds()) {
     const { text } = await admin.get('/dashboard');
     t.regex(text, /part of the gateway that passes packets has stopped; no packet passes\./);
     t.regex(text, /Restart the gateway/);
+    t.regex(text, /<p class="none" hidden>No problems\.</);
     t.false(text.includes('data plane down'), 'that is a name for programs');
   });
 }

@@ -60,8 +60,11 @@ for (const kind of databaseKinds()) {
     const typed = { action: 'accept', destination: '10.1.2.3' };
     const checked = await admin.post('/rules/new', { ...typed, do: 'check' });
     t.is(checked.status, 200);
-    t.regex(checked.text, new RegExp(`Overlaps with[^]*/rules/${rival.id}[^]*Shares packets`));
-    t.regex(checked.text, new RegExp(`Shares packets with[^]*/rules/${other.id}`));
+    t.regex(
+      checked.text,
+      new RegExp(`Overlaps with[^]*/rules/${rival.id}[^]*Other rules for the same packets`),
+    );
+    t.regex(checked.text, new RegExp(`Other rules for the same packets[^]*/rules/${other.id}`));
     const refused = await admin.post('/rules/new', typed);
     t.is(refused.status, 422);
     t.true(refused.text.includes('Another rule already means some of these packets'));
@@ -69,7 +72,7 @@ for (const kind of databaseKinds()) {
     t.true(refused.text.includes('value="10.1.2.3"'));
     t.is(await database.models.Rule.count(), 2);
     const free = await admin.post('/rules/new', { ...typed, destination: 'fd00::1', do: 'check' });
-    t.true(free.text.includes('It would share no packet with any other rule.'));
+    t.true(free.text.includes('No other rule matches any packet'));
     const own = await admin.get(`/rules/${rival.id}`);
     t.false(own.text.includes('Overlaps with'), 'a rule never overlaps itself');
   });
