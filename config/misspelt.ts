@@ -22,6 +22,12 @@ const knownNames = new Set(known);
 /** The setting that a name was probably meant to be; null where the name is one, or near none. */
 export function meantSetting(name: string): string | null {
   if (name.length < LENGTH_MIN || knownNames.has(name)) return null;
+  const bare = name.replace(/^POSTERN_/, '');
+  if (knownNames.has(bare)) return bare;
+  if (bare !== name && meantSetting(bare) !== null) return meantSetting(bare);
+  // Further away by letters than a slip is.
+  const plural = name.toUpperCase().replace(/Y$/, 'IES');
+  if (knownNames.has(plural)) return plural;
   const slips = name.length < LONG ? 1 : 2;
   const near = known
     .filter((one) => one.length >= LENGTH_MIN && Math.abs(one.length - name.length) <= slips)

@@ -48,16 +48,20 @@ export function networkFaults(family: NetworkFamily, network: string, address: s
 function addressFault(family: NetworkFamily, network: string, address: string): string | null {
   const named = `WIREGUARD_${family}_NETWORK ${network}`;
   const own = ipaddr.parse(address);
-  if (!own.match(ipaddr.parseCIDR(network))) return `is not inside ${named}`;
   // Devices get neither of the two (api.md, section 5), and hosts take them for the whole network.
   const [first, last] = edgesOf(network);
+  const example = `for example ${secondOf(first)}`;
+  if (!own.match(ipaddr.parseCIDR(network)))
+    return `is not inside ${named}; take one of it, ${example}`;
   const edge = isSame(own, first) ? 'first' : isSame(own, last) ? 'last' : null;
   if (edge === null) return null;
-  // The last byte of a first address is even: a network has more than one.
-  const second = first
-    .toByteArray()
-    .map((byte, i, { length }) => (i === length - 1 ? byte + 1 : byte));
-  return `is the ${edge} address of ${named}, which is reserved; take another, for example ${ipaddr.fromByteArray(second).toString()}`;
+  return `is the ${edge} address of ${named}, which is reserved; take another, ${example}`;
+}
+
+/** The last byte of a first address is even: a network has more than one. */
+function secondOf(first: ipaddr.IPv4 | ipaddr.IPv6): string {
+  const bytes = first.toByteArray();
+  return ipaddr.fromByteArray([...bytes.slice(0, -1), (bytes.at(-1) ?? 0) + 1]).toString();
 }
 
 /** Of two networks that share an address, one holds the first address of the other. */

@@ -51,7 +51,9 @@ async function main(argv: readonly string[]): Promise<number> {
   const { command } = parsed;
   if (config === null || all.length > 0) {
     if (command.words === 'doctor') return examineSettings(command, all, warnings);
-    return complain(['Postern cannot start:', ...all.map((fault) => `  ${fault}`)].join('\n'));
+    // A slip in a name may be why another setting has a fault.
+    const lines = [...all, ...warnings].map((line) => `  ${line}`);
+    return complain(['Postern cannot start:', ...lines].join('\n'));
   }
   if (command.words === 'check-config')
     return printConfig(config, [...warnings, ...advice], command);
@@ -83,8 +85,16 @@ async function main(argv: readonly string[]): Promise<number> {
     }
   } catch (error) {
     log.debug({ err: error }, 'failed');
-    return complain(sayFault(error, config));
+    const said = sayFault(error, config);
+    return complain(isServing ? await orRunsAlready(said, config) : said);
   }
+}
+
+/** Where a port is taken, it is told when a gateway with these settings has it. */
+async function orRunsAlready(said: string, config: Config): Promise<string> {
+  if (!said.includes(' is taken')) return said;
+  const { runsAlready } = await import('./doctor/listening.ts');
+  return (await runsAlready(config)) ?? said;
 }
 
 /** Brings the database up to date, with a backup first where there is anything to lose. */

@@ -34,7 +34,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/doctor/finding.ts': 'test/lib/doctor/index.test.ts',
   'lib/doctor/host.ts': 'test/lib/doctor/checkup.test.ts',
   'lib/doctor/host-thread.ts': 'test/lib/doctor/checkup.test.ts',
-  'lib/doctor/listening.ts': 'test/lib/doctor/index.test.ts',
   'lib/doctor/rows.ts': 'test/lib/doctor/index.test.ts',
   'lib/doctor/storage.ts': 'test/lib/doctor/index.test.ts',
   'lib/api/openapi/answers.ts': 'test/lib/api/openapi/document.test.ts',

@@ -18,6 +18,9 @@ export async function writeNewFile<T>(
   write: (out: (text: string) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   if (existsSync(path)) throw new Error(standing(path));
+  const folder = dirname(path);
+  if (!existsSync(folder))
+    throw new Error(`the folder ${folder} does not exist; make it, or name a file in another one`);
   const draft = `${path}.${process.pid}.part`;
   // Whoever interrupts the work is left with nothing either.
   const discard = (): void => rmSync(draft, { force: true });
@@ -29,7 +32,7 @@ export async function writeNewFile<T>(
   try {
     const result = await fill(draft, path, write);
     await giveName(draft, path);
-    await flushFolder(dirname(path));
+    await flushFolder(folder);
     return result;
   } finally {
     discard();

@@ -25,6 +25,13 @@ export async function readinessHere(config: Config): Promise<Readiness | null> {
   }
 }
 
+/** What is said where a second gateway is started with the settings of one that runs. */
+export async function runsAlready(config: Config): Promise<string | null> {
+  if ((await readinessHere(config)) === null) return null;
+  const where = `${config.httpHost}:${config.httpPort}`;
+  return `a gateway already runs with these settings: it answers at ${where}; stop it first, or give this one DATA_DIR, HTTP_PORT, WIREGUARD_PORT and WIREGUARD_INTERFACE of its own`;
+}
+
 /** Whether the API can listen. */
 export async function httpPort(
   { httpHost, httpPort: port }: Config,

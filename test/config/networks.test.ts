@@ -25,7 +25,12 @@ const rows: [family: NetworkFamily, network: string, address: string, fault: Reg
   ['IPV6', 'fd00::/106', 'fd00::', /is the first address .* for example fd00::1$/],
   ['IPV6', 'fd00::/106', 'fd00:0::0', /is the first address/],
   ['IPV6', 'fd00::/106', 'fd00::3f:ffff', /is the last address .* for example fd00::1$/],
-  ['IPV4', '100.64.0.0/10', '10.0.0.1', /is not inside WIREGUARD_IPV4_NETWORK 100\.64\.0\.0\/10$/],
+  [
+    'IPV4',
+    '100.64.0.0/10',
+    '10.0.0.1',
+    /is not inside WIREGUARD_IPV4_NETWORK 100\.64\.0\.0\/10; take one of it, for example 100\.64\.0\.1$/,
+  ],
   ['IPV4', '10.0.0.0/31', '10.0.0.1', /no room for devices; take a shorter prefix$/],
   [
     'IPV4',

@@ -181,12 +181,14 @@ test.serial('all wrong settings are told at once, and nothing is made', async (t
     WIREGUARD_MTU: '1',
     DATA_DIR: folder,
     LOCAL_AUTH_ENABLED: 'perhaps',
+    TRUSTED_PROXY: '127.0.0.1',
   };
   const { status, stderr } = await postern(['serve'], environment);
   t.is(status, 1);
   t.regex(stderr, /^Postern cannot start:/);
   t.regex(stderr, /HTTP_PORT/);
   t.regex(stderr, /WIREGUARD_MTU/);
+  t.regex(stderr, /TRUSTED_PROXY is not a setting .* is TRUSTED_PROXIES meant\?/);
   t.regex(
     stderr,
     /LOCAL_AUTH_ENABLED is invalid; got "perhaps"; for example LOCAL_AUTH_ENABLED=true/,
