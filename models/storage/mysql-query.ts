@@ -150,8 +150,9 @@ class Line {
       const results = await this.#askWithin(together.map(({ sql }) => sql));
       for (const [i, { resolve }] of together.entries()) resolve(results[i]);
     } catch (error) {
-      // Those before the failing one ran, and nobody heard of it: nothing of it may stand.
-      if (together.length > 1) this.#fault ??= error;
+      // Others ran before the failing one, or wait behind it: none of them may stand without it.
+      const isAlone = together.length === 1 && this.#waiting.length === 0;
+      if (!isAlone || failedToBegin(error)) this.#fault ??= error;
       if (isDeadlock(error)) this.#isOpen = false;
       for (const { reject } of together) reject(error);
     }
@@ -193,6 +194,11 @@ class Line {
 async function endTransaction(transaction: Transaction): Promise<void> {
   const ending = outermost(transaction) as Transaction & { finished?: string };
   if (ending.finished === undefined) await ending.rollback();
+}
+
+/** True when the server may not be in a transaction at all: what follows would stand at once. */
+function failedToBegin(error: unknown): boolean {
+  return BEGINNING.test((error as { sql?: string }).sql ?? '');
 }
 
 function isDeadlock(error: unknown): boolean {

@@ -1,16 +1,17 @@
-// That a text is one statement of SQL. Connections to MySQL may send several at once, and only
-// mysql-query.ts puts them together: were a value ever taken for SQL, it could still not bring a
-// statement of its own along.
+// That a text is one whole statement of SQL. Connections to MySQL may send several at once, and
+// only mysql-query.ts puts them together: were a value ever taken for SQL, it could still not bring
+// a statement of its own along, nor swallow the next by a quote or a comment that it leaves open.
 
 /** A text or a name in quotes; unrolled, because some are megabytes. */
 const QUOTED = /'[^'\\]*(?:(?:\\.|'')[^'\\]*)*'|"[^"\\]*(?:(?:\\.|"")[^"\\]*)*"|`[^`]*`/gs;
-/** What separates statements, or may hide that something does. */
-const SUSPECT = /;|--|#|\/\*|['"`]/;
+/** What separates statements, or may hide that something does; a dollar quotes in MySQL. */
+const SUSPECT = /;|--|#|\/\*|['"`$]/;
 
-/** The statement without what ends it; throws where the text may be more than one. */
+/** The statement without what ends it; throws where the text may be more or less than one. */
 export function singleStatement(sql: string): string {
-  const statement = sql.replace(/;?\s*$/, '');
-  if (statement.includes(';') && SUSPECT.test(statement.replace(QUOTED, '')))
-    throw new Error('A text holds more than one statement of SQL, and is not sent');
+  // Not by one pattern: it would try each space of a long value as the end.
+  const statement = sql.trimEnd().replace(/;$/, '').trimEnd();
+  if (SUSPECT.test(statement.replace(QUOTED, '')))
+    throw new Error('A text may hold more than one statement of SQL, and is not sent');
   return statement;
 }

@@ -82,6 +82,44 @@ if (databaseKinds().includes('mariadb')) {
     );
   });
 
+  test('where one of several goes apart and fails, the others do not stand', async (t) => {
+    const database = await openDatabase(t, 'mariadb');
+    const { sequelize } = database;
+    const add = (transaction: Transaction, names: string[]) =>
+      sequelize.query('INSERT INTO scopes (name) VALUES :names', {
+        replacements: { names: names.map((name) => [name]) },
+        transaction,
+      });
+    const tooLong = 'x'.repeat(300_000);
+    await t.throwsAsync(
+      sequelize.transaction((transaction) =>
+        Promise.all([
+          add(transaction, [tooLong]),
+          add(transaction, ['other']),
+          sequelize.query('COMMIT', { transaction }),
+        ]),
+      ),
+      { message: /too long/ },
+    );
+    const [others] = await sequelize.query("SELECT name FROM scopes WHERE name = 'other'");
+    t.deepEqual(others, []);
+  });
+
+  test('where the beginning fails nothing stands, whoever overlooks it', async (t) => {
+    const database = await openDatabase(t, 'mariadb');
+    const { sequelize } = database;
+    const isolationLevel = 'NONE OF THESE' as Transaction.ISOLATION_LEVELS;
+    await t.throwsAsync(
+      sequelize.transaction({ isolationLevel }, async (transaction) => {
+        await t.throwsAsync(sequelize.query('SELECT 1', { transaction }));
+        await sequelize.query("INSERT INTO scopes (name) VALUES ('other')", { transaction });
+      }),
+      { message: /NONE OF THESE/ },
+    );
+    const [others] = await sequelize.query("SELECT name FROM scopes WHERE name = 'other'");
+    t.deepEqual(others, []);
+  });
+
   test('a statement that fails alone leaves the transaction as it was', async (t) => {
     const database = await openDatabase(t, 'mariadb');
     const { email } = await addUser(database);

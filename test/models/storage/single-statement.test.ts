@@ -13,6 +13,7 @@ const good: [sql: string, sent?: string][] = [
   [String.raw`SELECT '\\', ';'`],
   ["INSERT INTO rules VALUES ('--', '/* ; */', '#;')"],
   [`SELECT '${"\\'; DROP TABLE users; --".repeat(100_000)}'`],
+  [`SELECT '${' '.repeat(1_000_000)}x'`],
 ];
 for (const [i, [sql, sent = sql]] of good.entries())
   test(`one statement is sent without its end, row ${i + 1}`, (t) => {
@@ -31,6 +32,16 @@ const bad = [
   'SELECT `a`; DROP TABLE users; -- `',
   'SELECT 1;; SELECT 2',
   '/*!50000 SELECT 1 */; SELECT 2',
+  // MySQL has such quotes too, and this one hides where the next begins.
+  "SELECT $$'$$; DROP TABLE users; -- '",
+  // These would take in the statement that is joined behind them, or a part of it.
+  "SELECT 'never ends",
+  'SELECT "never ends',
+  'SELECT `never ends',
+  String.raw`SELECT 'never ends\'`,
+  'SELECT 1 -- the rest',
+  'SELECT 1 # the rest',
+  'SELECT 1 /* the rest',
 ];
 for (const sql of bad)
   test(`several are refused: ${sql}`, (t) => {
