@@ -127,9 +127,14 @@ async function switchDevice(
 async function resetMfa(database: Database, { options }: Command): Promise<Outcome> {
   const email = options.email ?? '';
   const count = await resetSecondFactorsOf(database, email);
-  const factors = count === 1 ? 'One second factor' : `${count} second factors`;
+  const done =
+    count === 0
+      ? `${email} has no second factor`
+      : count === 1
+        ? `One second factor of ${email} removed`
+        : `${count} second factors of ${email} removed`;
   return {
-    text: `${factors} of ${email} removed; the user is signed out.`,
+    text: `${done}; the user is signed out.`,
     data: { email, removed: count },
   };
 }

@@ -83,7 +83,9 @@ async function outcomeOf(
   isTrial: boolean,
 ): Promise<Outcome> {
   const notes = [...found, ...(isTrial ? [] : await administrationNotes(services))];
-  const said = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
+  const said = Object.entries(counts).map(([what, count]) =>
+    count === 1 ? `1 ${what.replace(/s\b/, '')}` : `${count} ${what}`,
+  );
   const verb = isTrial ? 'could be taken over; nothing was written' : 'taken over';
   return {
     text: [`${said.join(', ')}: ${verb}.`, ...indented(notes)].join('\n'),

@@ -34,7 +34,7 @@ test('a second factor is set up, asked for, and reset by an administrator', asyn
   await inspect(t, page, 'register-mfa');
   await page.getByLabel('Code', { exact: true }).fill('000000');
   await page.getByRole('button', { name: 'Add it' }).click();
-  await page.getByText('is not the code that it shows').waitFor();
+  await page.getByText('This is not the code that your authenticator shows now').waitFor();
   await inspect(t, page, 'register-mfa-refused');
   const { secret, codes } = await enrol(page);
   t.is(codes.length, 10);

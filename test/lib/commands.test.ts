@@ -205,6 +205,8 @@ test('second factors are taken from who lost them, and their sessions with them'
   t.regex(text, /^One second factor of Ann@example\.com removed/);
   t.is((await visitor.get('/user_account')).status, 302);
   t.is((await visitor.signIn('ann@example.com')).location, '/');
+  const again = await runLine(database, 'user reset-mfa --email Ann@example.com');
+  t.regex(again.text, /^Ann@example\.com has no second factor; the user is signed out\./);
   await t.throwsAsync(runLine(database, 'user reset-mfa --email nobody@example.com'), {
     message:
       /^there is no user nobody@example\.com; see: .* user list, or make one by: .* user create --email E$/,

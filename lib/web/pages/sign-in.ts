@@ -20,7 +20,7 @@ import { minutesUntil } from '../words.ts';
 const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
 const DISABLED = 'Your account is switched off. Please ask your administrator.';
 const ENDED =
-  'You were signed out: your session ended, or somebody ended it. What you sent last was not done. Sign in again, and you come back to the page where you were.';
+  'You were signed out: your session ended, or somebody ended it. A form that you sent was not saved. Sign in again, and you come back to the page where you were.';
 const LOCAL_OFF = 'Local auth disabled';
 
 /** A way to sign in that is not a password. */

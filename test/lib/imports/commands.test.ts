@@ -33,20 +33,17 @@ for (const kind of databaseKinds())
     t.deepEqual(await rawRows(database), before);
     t.is(
       trial.text,
-      '1 devices: could be taken over; nothing was written.\n' +
+      '1 device: could be taken over; nothing was written.\n' +
         '  line 2: Table is not taken over; the gateway routes its own networks only',
     );
     t.like(trial.data, { dry_run: true, counts: { devices: 1 } });
     const done = await runLine(database, line);
-    t.regex(done.text, /^1 devices: taken over\.\n/);
+    t.regex(done.text, /^1 device: taken over\.\n/);
     t.is(await database.models.Device.count(), 1);
 
     const dump = JSON.stringify({ users: [{ email: 'bob@b.example' }] });
     const { text: said } = await runLine(database, 'import firezone -', dump);
-    t.regex(
-      said,
-      /^1 users made, 0 users merged, 0 devices, 0 rules, 0 configurations: taken over/,
-    );
+    t.regex(said, /^1 user made, 0 users merged, 0 devices, 0 rules, 0 configurations: taken over/);
     t.is(await database.models.User.count(), 2);
   });
 
@@ -122,7 +119,7 @@ for (const kind of databaseKinds())
     await runLine(database, `${line} --create-user --dry-run`, file);
     t.is(await database.models.User.count(), 0);
     const { text } = await runLine(database, `${line} --create-user`, file);
-    t.regex(text, /^1 users made, 1 devices: taken over\./);
+    t.regex(text, /^1 user made, 1 device: taken over\./);
     t.regex(text, /there is no administrator yet; the next start of the gateway makes one/);
     const user = await database.models.User.findOne({ rejectOnEmpty: true });
     t.like(user, { email: 'Ann@b.example', role: 'unprivileged' });
