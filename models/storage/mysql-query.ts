@@ -1,8 +1,9 @@
 // How a statement of Sequelize runs on MySQL and MariaDB here. The server may be far away, so what
 // can travel together does: a transaction's beginning goes with its first statement, and statements
 // that it asks for in one moment go as one text, in their order. The server stops at the first that
-// fails. Values are written into the text, because a prepared statement is two trips on each
-// connection. decisions/2026-11-23-statements-together.md.
+// fails. A cluster gets them one by one: it may end a transaction between two statements of a text,
+// and tells nobody (sendOneByOne). Values are written into the text, because a prepared statement
+// is two trips on each connection. decisions/2026-11-23-statements-together.md.
 
 import { nextTick } from 'node:process';
 import { type Sequelize, Transaction } from 'sequelize';
@@ -23,6 +24,18 @@ interface Connection {
 /** What is used of a command of mysql2: it tells when the answer to a statement begins. */
 interface Command {
   on(name: 'fields', listener: () => void): void;
+}
+
+/** Connections whose statements do not go together. */
+const separate = new WeakSet<object>();
+
+/**
+ * Lets the statements of a connection go one by one. A node of a cluster ends a transaction when
+ * another node was first, at any time; the next text from us is refused for it, but what stands
+ * behind a statement in the same text would run outside any transaction and stand for good.
+ */
+export function sendOneByOne(connection: object): void {
+  separate.add(connection);
 }
 
 /** What is used of Sequelize's query for MySQL; version 6 is at its end and stays as it is. */
@@ -176,8 +189,16 @@ class Line {
     return results.slice(beginning.length);
   }
 
-  /** One round trip; a result for each statement. */
-  #ask(statements: readonly string[]): Promise<unknown[]> {
+  /** A result for each statement; none is sent behind one that failed. */
+  async #ask(statements: readonly string[]): Promise<unknown[]> {
+    if (!separate.has(this.#connection)) return this.#askAtOnce(statements);
+    const results: unknown[] = [];
+    for (const statement of statements) results.push(...(await this.#askAtOnce([statement])));
+    return results;
+  }
+
+  /** One round trip. */
+  #askAtOnce(statements: readonly string[]): Promise<unknown[]> {
     return new Promise((resolve, reject) => {
       let answered = 0;
       const command = this.#connection.query(statements.join('; '), (error, results) => {

@@ -4,6 +4,7 @@
 
 import type { Socket } from 'node:net';
 import type { Sequelize } from 'sequelize';
+import { sendOneByOne } from './mysql-query.ts';
 
 /** How long a statement waits for a row lock before error 1205; the transaction then reruns. */
 const LOCK_WAIT_SECONDS = 5;
@@ -75,6 +76,7 @@ export function useMysqlSessions(sequelize: Sequelize, silenceMs: number): () =>
       stream.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
     });
     collation = await bestCollation(connection);
+    if (await isInCluster(connection)) sendOneByOne(connection);
     await run(
       connection,
       `SET NAMES utf8mb4 COLLATE ${collation}, SESSION sql_mode = '${SQL_MODE}', ` +
@@ -94,6 +96,19 @@ async function bestCollation(connection: MysqlConnection): Promise<string> {
   );
   const present = (rows as { name: string }[]).map((row) => row.name);
   return COLLATIONS.find((name) => present.includes(name)) ?? 'utf8mb4_bin';
+}
+
+/** Whether writers at other servers may end our transactions: Galera, or several primaries. */
+async function isInCluster(connection: MysqlConnection): Promise<boolean> {
+  const rows = (await run(
+    connection,
+    `SHOW VARIABLES WHERE Variable_name IN
+     ('wsrep_on', 'group_replication_group_name', 'group_replication_single_primary_mode')`,
+  )) as { Variable_name: string; Value: string }[];
+  const values = new Map(rows.map(({ Variable_name: name, Value: value }) => [name, value]));
+  const isGroup = (values.get('group_replication_group_name') ?? '') !== '';
+  const hasOnePrimary = values.get('group_replication_single_primary_mode') === 'ON';
+  return values.get('wsrep_on') === 'ON' || (isGroup && !hasOnePrimary);
 }
 
 function run(connection: MysqlConnection, sql: string): Promise<unknown> {
