@@ -2,6 +2,7 @@
 // be ignored in silence otherwise, and the default would serve.
 
 import { configurationVariables } from './configuration-variables.ts';
+import { nearestName } from './nearest-name.ts';
 import { type Setting, settings } from './schema.ts';
 
 /** Shorter names are near to too many others. */
@@ -29,12 +30,8 @@ export function meantSetting(name: string): string | null {
   const plural = name.toUpperCase().replace(/Y$/, 'IES');
   if (knownNames.has(plural)) return plural;
   const slips = name.length < LONG ? 1 : 2;
-  const near = known
-    .filter((one) => one.length >= LENGTH_MIN && Math.abs(one.length - name.length) <= slips)
-    .map((one) => ({ one, distance: editDistance(name.toUpperCase(), one) }))
-    .filter(({ distance }) => distance <= slips)
-    .toSorted((a, b) => a.distance - b.distance);
-  return near[0]?.one ?? null;
+  const long = known.filter((one) => one.length >= LENGTH_MIN);
+  return nearestName(name.toUpperCase(), long, slips);
 }
 
 /**
@@ -49,22 +46,4 @@ export function unknownNames(environment: readonly string[], file: readonly stri
     const end = meant === null ? '' : `; is ${meant} meant?`;
     return [`${name} is not a setting of Postern and is ignored${end}`];
   });
-}
-
-/** Letters that were added, left out, changed, or exchanged with the next one. */
-function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const isSame = a[i - 1] === b[j - 1];
-      const steps = [(last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + +!isSame];
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        steps.push((before[j - 2] ?? 0) + 1);
-      row.push(Math.min(...steps));
-    }
-    [before, last] = [last, row];
-  }
-  return last[b.length] ?? 0;
 }
