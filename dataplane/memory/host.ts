@@ -54,9 +54,8 @@ export interface Addresses {
 }
 
 /** A host on a network. */
-export class MemoryHost implements Addresses {
-  readonly ipv4: string | null;
-  readonly ipv6: string | null;
+export class MemoryHost {
+  readonly #addresses: Addresses;
   readonly #network: MemoryNetwork;
   readonly #answers: Answers;
   readonly #packet = new InnerPacket();
@@ -71,8 +70,22 @@ export class MemoryHost implements Addresses {
   constructor(network: MemoryNetwork, { ipv4, ipv6 }: Addresses, answers: Answers = {}) {
     this.#network = network;
     this.#answers = answers;
-    this.ipv4 = ipv4;
-    this.ipv6 = ipv6;
+    this.#addresses = { ipv4, ipv6 };
+  }
+
+  /** Its IPv4 address; throws where it has none. */
+  get ipv4(): string {
+    return this.#addresses.ipv4 ?? this.#hasNone('IPv4');
+  }
+
+  /** Its IPv6 address; throws where it has none. */
+  get ipv6(): string {
+    return this.#addresses.ipv6 ?? this.#hasNone('IPv6');
+  }
+
+  #hasNone(family: string): never {
+    const { ipv4, ipv6 } = this.#addresses;
+    throw new Error(`${ipv4 ?? ipv6} has no ${family} address beside it`);
   }
 
   // ---- asking others ----
@@ -175,7 +188,7 @@ export class MemoryHost implements Addresses {
   #waysTo(to: string): { source: string; destination: string } {
     const bytes = parseAddress(to);
     if (bytes === null) throw new TypeError(`${to} is no IP address`);
-    const source = bytes.length === 4 ? this.ipv4 : this.ipv6;
+    const source = this.#addresses[bytes.length === 4 ? 'ipv4' : 'ipv6'];
     if (source === null)
       throw new Error(
         `${to} is ${bytes.length === 4 ? 'IPv4' : 'IPv6'}, of which this host has no address`,

@@ -95,6 +95,7 @@ export class MemoryNetwork implements Surroundings {
 
   /** Puts a host behind the TUN; `at` is as `formatAddress` writes it. */
   addHost(at: string, host: LanHost): void {
+    if (this.#hosts.has(at)) throw new Error(`there is a host at ${at} already`);
     this.#hosts.set(at, host);
   }
 

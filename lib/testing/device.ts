@@ -10,14 +10,35 @@ import {
 } from '../../dataplane/memory/index.ts';
 import type { Fields } from './api.ts';
 
-/** What is said of a new device; any field of `POST /v0/devices` may be. */
-export interface DeviceWish {
+/** What `POST /v0/devices` takes, but for the public key, which is that of the device's client. */
+export const DEVICE_FIELDS = [
+  'user_id',
+  'name',
+  'description',
+  'preshared_key',
+  'ipv4',
+  'ipv6',
+  'use_default_allowed_ips',
+  'use_default_dns',
+  'use_default_endpoint',
+  'use_default_mtu',
+  'use_default_persistent_keepalive',
+  'allowed_ips',
+  'dns',
+  'endpoint',
+  'mtu',
+  'persistent_keepalive',
+] as const;
+
+/** Any value goes to the API, which judges it. */
+type DeviceFields = Readonly<Partial<Record<(typeof DEVICE_FIELDS)[number], unknown>>>;
+
+/** What is said of a new device. */
+export interface DeviceWish extends DeviceFields {
   /** E-mail of its owner, who is made where nobody has it; left out: an owner of its own. */
   readonly user?: string;
-  readonly name?: string;
   /** How it answers others; an echo of everything where it is left out. */
   readonly answers?: Answers;
-  readonly [field: string]: unknown;
 }
 
 /** Devices have addresses of a network for such tests (RFC 2544), each a host of it. */

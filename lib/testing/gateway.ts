@@ -14,9 +14,12 @@ import {
 } from '../../dataplane/memory/index.ts';
 import { newId, openMemoryDatabase } from '../../models/index.ts';
 import { type Running, serve } from '../serve.ts';
+import { networksOf } from '../tunnel-networks.ts';
 import { Api } from './api.ts';
-import { type DeviceWish, endpointOf, newPrivateKey, TestDevice } from './device.ts';
+import { DEVICE_FIELDS, type DeviceWish, endpointOf, newPrivateKey, TestDevice } from './device.ts';
+import { refuseInsideTunnel } from './host-address.ts';
 import { type LogLine, logInto } from './log.ts';
+import { refuseUnknownAnswers, refuseUnknownOptions } from './options.ts';
 import { type Answer, injectInto, type Sent } from './requests.ts';
 import { type Administrator, testSettings } from './settings.ts';
 
@@ -65,7 +68,9 @@ export async function createGateway(options: TestGatewayOptions = {}): Promise<T
   }
 }
 
-function refuseElsewhere({ database = 'memory', tun = 'memory' }: TestGatewayOptions): void {
+function refuseElsewhere(options: TestGatewayOptions): void {
+  refuseUnknownOptions('createGateway', options, ['database', 'tun', 'settings']);
+  const { database = 'memory', tun = 'memory' } = options;
   if (database !== 'memory')
     throw new TypeError(`database may be 'memory' alone, not '${String(database)}'`);
   if (tun !== 'memory') throw new TypeError(`tun may be 'memory' alone, not '${String(tun)}'`);
@@ -86,25 +91,28 @@ export class TestGateway implements AsyncDisposable {
   readonly api: Api;
   /** Who may do everything; `token` is their API token. */
   readonly administrator: Administrator;
-  /** Its own addresses in the tunnel; a host that echoes is there. */
-  readonly ipv4: string | null;
-  readonly ipv6: string | null;
   /** What it logged so far. */
   readonly log: readonly LogLine[];
   readonly #parts: Parts;
+  /** At its own addresses in the tunnel: answers pings, echoes. */
+  readonly #own: MemoryHost;
   #url: string | null = null;
   #devices = 0;
   #closing: Promise<void> | null = null;
 
   constructor(parts: Parts) {
-    const { config } = parts;
     this.#parts = parts;
     this.administrator = parts.administrator;
     this.log = parts.log;
     this.api = new Api((method, path, sent) => this.inject(method, path, sent));
-    this.ipv4 = config.wireguardIpv4Enabled ? config.wireguardIpv4Address : null;
-    this.ipv6 = config.wireguardIpv6Enabled ? config.wireguardIpv6Address : null;
-    this.#addHost(this, {});
+    const { ipv4, ipv6 } = networksOf(parts.config);
+    this.#own = this.#addHost(
+      {
+        ipv4: ipv4 === null ? null : formatAddress(ipv4.address),
+        ipv6: ipv6 === null ? null : formatAddress(ipv6.address),
+      },
+      {},
+    );
   }
 
   /** The administrator's API token. */
@@ -112,11 +120,22 @@ export class TestGateway implements AsyncDisposable {
     return this.administrator.token;
   }
 
+  /** Its IPv4 address in the tunnel; throws where WIREGUARD_IPV4_ENABLED is false. */
+  get ipv4(): string {
+    return this.#own.ipv4;
+  }
+
+  /** Its IPv6 address in the tunnel; throws where WIREGUARD_IPV6_ENABLED is false. */
+  get ipv6(): string {
+    return this.#own.ipv6;
+  }
+
   // ---- the API and the console ----
 
   /** Sends a request without a port, by default as the administrator; `token: null` as nobody. */
   async inject(method: string, path: string, sent: Sent = {}): Promise<Answer> {
     this.#mustBeOpen();
+    refuseUnknownOptions('inject', sent, ['body', 'token', 'headers']);
     return injectInto(this.#parts.running.server, method, path, { token: this.token, ...sent });
   }
 
@@ -135,13 +154,16 @@ export class TestGateway implements AsyncDisposable {
 
   /** Makes a device over the API, and its client, which has shaken hands with the gateway. */
   async addDevice(wish: DeviceWish = {}): Promise<TestDevice> {
+    refuseUnknownOptions('addDevice', wish, ['user', 'answers', ...DEVICE_FIELDS]);
+    refuseUnknownAnswers(wish.answers ?? {});
     const number = this.#devices++;
     const { user = `user-${number + 1}@example.com`, answers, ...fields } = wish;
+    const user_id = fields.user_id ?? (await this.#userId(user));
     const { network, config } = this.#parts;
     const privateKey = newPrivateKey(network);
     const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
     const record = await this.api.post('/v0/devices', {
-      device: { user_id: await this.#userId(user), public_key: publicKey, ...fields },
+      device: { ...fields, user_id, public_key: publicKey },
     });
     const own = { privateKey, endpoint: endpointOf(number), serverPort: config.wireguardPort };
     const device = new TestDevice(network, record, own, answers);
@@ -159,9 +181,11 @@ export class TestGateway implements AsyncDisposable {
   /** Puts a host behind the TUN, at an IPv4 or IPv6 address: it answers, and asks devices. */
   host(address: string, answers: Answers = {}): MemoryHost {
     this.#mustBeOpen();
+    refuseUnknownAnswers(answers);
     const bytes = parseAddress(address);
     if (bytes === null) throw new TypeError(`${address} is no IP address`);
     const text = formatAddress(bytes);
+    refuseInsideTunnel(text, this.#parts.config);
     const ends = bytes.length === 4 ? { ipv4: text, ipv6: null } : { ipv4: null, ipv6: text };
     return this.#addHost(ends, answers);
   }

@@ -6,6 +6,7 @@ import {
   type Config,
   configurationVariables,
   describeConfig,
+  meantSetting,
   parseConfig,
 } from '../../config/index.ts';
 import { readFixedSettings } from '../api/v0/fixed-settings.ts';
@@ -64,6 +65,11 @@ function refuseUnknown(config: Config, names: readonly string[]): void {
     ...configurationVariables.map(({ name }) => name),
   ]);
   const unknown = names.filter((name) => !known.has(name));
-  if (unknown.length > 0)
-    throw new Error(`${unknown.join(', ')}: no setting of that name; config/README.md lists them`);
+  if (unknown.length > 0) throw new Error(unknown.map(unknownFault).join('\n'));
+}
+
+function unknownFault(name: string): string {
+  const meant = meantSetting(name);
+  const end = meant === null ? 'config/README.md lists them' : `is ${meant} meant?`;
+  return `${name}: no setting of that name; ${end}`;
 }

@@ -2,7 +2,8 @@
 
 import test from 'ava';
 import { parseAddress } from '../../../dataplane/index.ts';
-import { endpointOf } from '../../../lib/testing/device.ts';
+import { openApiDocument } from '../../../lib/api/openapi/document.ts';
+import { DEVICE_FIELDS, endpointOf } from '../../../lib/testing/device.ts';
 
 test('each device has an address of its own in 198.18.0.0/15', (t) => {
   const addresses = Array.from({ length: 100_000 }, (_, i) => endpointOf(i).address);
@@ -12,4 +13,12 @@ test('each device has an address of its own in 198.18.0.0/15', (t) => {
     t.is(bytes?.[0], 198);
     t.is((bytes?.[1] ?? 0) & 0xfe, 18, address);
   }
+});
+
+test('a device takes what the API takes, but for its public key', (t) => {
+  const { components } = openApiDocument('http://127.0.0.1/') as {
+    components: { schemas: Record<string, { properties: object }> };
+  };
+  const taken = Object.keys(components.schemas['DeviceCreate']?.properties ?? {});
+  t.deepEqual([...DEVICE_FIELDS, 'public_key'].toSorted(), taken.toSorted());
 });

@@ -90,19 +90,19 @@ test('a device is what the API answered, and goes when it is removed', async (t)
     ipv4: device.ipv4,
   });
   t.true(device.isConnected);
-  await device.ping(gateway.ipv4!);
-  await device.ping(gateway.ipv6!);
+  await device.ping(gateway.ipv4);
+  await device.ping(gateway.ipv6);
   await gateway.api.delete(`/v0/devices/${device.id}`);
-  await t.throwsAsync(device.ping(gateway.ipv4!), { message: /initiation_unknown_peer: 1/ });
+  await t.throwsAsync(device.ping(gateway.ipv4), { message: /initiation_unknown_peer: 1/ });
 });
 
 test('an owner who is removed takes the devices along', async (t) => {
   await using gateway = await createGateway();
   const [one, other] = [await gateway.addDevice(), await gateway.addDevice()];
-  await one.ping(other.ipv4!);
+  await one.ping(other.ipv4);
   await gateway.api.delete(`/v0/users/${other.userId}`);
-  await t.throwsAsync(other.ping(one.ipv4!), { message: /initiation_unknown_peer: 1/ });
-  await t.throwsAsync(one.ping(other.ipv4!), { message: /no_peer: 1/ });
+  await t.throwsAsync(other.ping(one.ipv4), { message: /initiation_unknown_peer: 1/ });
+  await t.throwsAsync(one.ping(other.ipv4), { message: /no_peer: 1/ });
 });
 
 test('requests are injected, over a port, and refused with what the API says', async (t) => {
@@ -137,10 +137,12 @@ test('settings are those of the gateway, and slips are told', async (t) => {
     },
   });
   t.is(gateway.token, `pst_${'t'.repeat(43)}`);
-  t.deepEqual([gateway.ipv4, gateway.ipv6], ['10.44.0.1', null]);
+  t.is(gateway.ipv4, '10.44.0.1');
+  t.throws(() => gateway.ipv6, { message: '10.44.0.1 has no IPv6 address beside it' });
   const device = await gateway.addDevice();
   t.is(device.record['mtu'], 1_300);
-  t.regex(device.ipv4 ?? '', /^10\.44\.0\./);
+  t.regex(device.ipv4, /^10\.44\.0\./);
+  t.throws(() => device.ipv6, { message: `${device.ipv4} has no IPv6 address beside it` });
   await t.throwsAsync(device.ping('10.44.0.1'), { message: /default_drop: 1/ });
   for (const [options, message] of [
     [{ settings: { DEFAULT_ACTON: 'drop' } }, /^DEFAULT_ACTON: no setting of that name/],
@@ -149,8 +151,55 @@ test('settings are those of the gateway, and slips are told', async (t) => {
     [{ settings: { DATABASE_ENCRYPTION_KEY_FILE: '/etc/passwd' } }, /reads no files/],
     [{ database: 'mysql://x' }, /database may be 'memory' alone/],
     [{ tun: 'auto' }, /tun may be 'memory' alone/],
+    [{ foo: 1 }, /^createGateway has no option foo; it takes database, tun, settings$/],
+    [{ setings: {} }, /^createGateway has no option setings; is settings meant\?$/],
   ] as unknown as [TestGatewayOptions, RegExp][])
     await t.throwsAsync(createGateway(options), { message });
+});
+
+test('a slip in what a device, a host or a request is made of is refused by name', async (t) => {
+  await using gateway = await createGateway();
+  const slips: [wish: object, message: string][] = [
+    [{ nme: 'x' }, 'addDevice has no option nme; is name meant?'],
+    [{ answers: { tpc: String } }, 'answers has no option tpc; is tcp meant?'],
+  ];
+  for (const [wish, message] of slips)
+    await t.throwsAsync(gateway.addDevice(wish), { instanceOf: TypeError, message });
+  await t.throwsAsync(gateway.addDevice({ public_key: 'x' } as object), {
+    message: /^addDevice has no option public_key; it takes user, answers, user_id, name, /,
+  });
+  t.deepEqual(await gateway.api.get('/v0/devices'), [], 'nothing was made');
+  t.throws(() => gateway.host('192.0.2.80', { port: [80] } as object), {
+    message: 'answers has no option port; is ports meant?',
+  });
+  t.notThrows(() => gateway.host('192.0.2.80'), 'nobody is there yet');
+  await t.throwsAsync(gateway.inject('GET', '/v0/rules', { header: {} } as object), {
+    message: 'inject has no option header; is headers meant?',
+  });
+});
+
+test('two cannot be at one address', async (t) => {
+  await using gateway = await createGateway();
+  const { ipv4, ipv6, name } = await gateway.addDevice({ name: 'laptop' });
+  t.is(name, 'laptop');
+  gateway.host('192.0.2.80');
+  gateway.host('2001:db8::80');
+  for (const taken of ['192.0.2.80', '2001:db8:0::80'])
+    t.throws(() => gateway.host(taken), { message: /^there is a host at .+80 already$/ });
+  for (const own of [gateway.ipv4, gateway.ipv6])
+    t.throws(() => gateway.host(own), { message: /is the gateway’s own address/ });
+  for (const taken of [ipv4, ipv6])
+    t.throws(() => gateway.host(taken), {
+      message: /is for a device, because it is in WIREGUARD_/,
+    });
+});
+
+test('a device of an owner who was made over the API makes no other one', async (t) => {
+  await using gateway = await createGateway();
+  const { id } = await gateway.api.post('/v0/users', { user: { email: 'ann@example.com' } });
+  const device = await gateway.addDevice({ user_id: id });
+  t.is(device.userId, String(id));
+  t.is((await gateway.api.get<unknown[]>('/v0/users')).length, 2, 'with the administrator');
 });
 
 test('people sign in at the console of a gateway in a test', async (t) => {

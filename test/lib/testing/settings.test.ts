@@ -26,7 +26,9 @@ test('every fault is told at once', (t) => {
 
 test('names that nobody knows are refused, those of the configuration are known', (t) => {
   t.throws(() => testSettings({ DEFAULT_ACTON: 'drop', X: '1' }), {
-    message: 'DEFAULT_ACTON, X: no setting of that name; config/README.md lists them',
+    message:
+      'DEFAULT_ACTON: no setting of that name; is DEFAULT_ACTION meant?\n' +
+      'X: no setting of that name; config/README.md lists them',
   });
   t.notThrows(() => testSettings({ DISABLE_VPN_ON_OIDC_ERROR: 'true' }));
 });
