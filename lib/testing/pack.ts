@@ -21,6 +21,15 @@ const DOCUMENTS = [
 /** What scripts and declarations are made of, and what a build of the addon leaves. */
 const LEFT_OUT = /\.ts$|\/native\/build$/;
 
+/** The door for `require`, which cannot open one that waits; it asks for the version in its way. */
+const REQUIRED_DOOR = `'use strict';
+if (!process.features.require_module)
+  throw new Error('Postern needs Node 24.12 or newer, and require must take ES modules; this is Node ' + process.versions.node + '.');
+const fault = require('../node-version.js').oldNodeFault();
+if (fault !== null) throw new Error(fault);
+module.exports = require('./index.js');
+`;
+
 const staging = mkdtempSync(join(tmpdir(), 'postern-package-'));
 try {
   emit(staging);
@@ -32,6 +41,7 @@ try {
   copySwaggerUi(join(staging, 'lib/api/swagger-ui'));
   writeFileSync(join(staging, 'package.json'), manifest());
   writeFileSync(join(staging, 'lib/testing/door.js'), testingDoor());
+  writeFileSync(join(staging, 'lib/testing/door.cjs'), REQUIRED_DOOR);
   run('npm', ['pack', '--loglevel=error', staging, `--pack-destination=${process.cwd()}`]);
 } finally {
   rmSync(staging, { recursive: true, force: true });
@@ -107,7 +117,11 @@ function manifest(): string {
   } = JSON.parse(text) as Record<string, Record<string, string>>;
   const exported = Object.entries(doors ?? {}).map(([door, file]) => [
     door,
-    { types: renamed(file, '.d.ts'), default: `${dirname(file)}/door.js` },
+    {
+      types: renamed(file, '.d.ts'),
+      require: `${dirname(file)}/door.cjs`,
+      default: `${dirname(file)}/door.js`,
+    },
   ]);
   const { 'swagger-ui-dist': _____, ...needed } = dependencies ?? {};
   return JSON.stringify({

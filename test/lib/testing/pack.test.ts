@@ -34,6 +34,15 @@ const page = await gateway.inject('GET', '/docs', { token: null });
 console.log(String(answer), refusal instanceof NoAnswerError && refusal.refusals, page.status);
 `;
 
+const REQUIRING_PROGRAM = `
+const { createGateway } = require('postern/testing');
+(async () => {
+  const gateway = await createGateway();
+  console.log((await gateway.inject('GET', '/nothing')).status);
+  await gateway.close();
+})();
+`;
+
 test.serial('a project of its own tests against the package', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-project-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -46,7 +55,11 @@ test.serial('a project of its own tests against the package', async (t) => {
   const manifest = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as object;
   t.like(manifest, {
     exports: {
-      './testing': { types: './lib/testing/index.d.ts', default: './lib/testing/door.js' },
+      './testing': {
+        types: './lib/testing/index.d.ts',
+        require: './lib/testing/door.cjs',
+        default: './lib/testing/door.js',
+      },
     },
     bin: { postern: './lib/postern.js' },
     scripts: { install: 'node dataplane/native/build.js' },
@@ -61,7 +74,9 @@ test.serial('a project of its own tests against the package', async (t) => {
   t.false(names.some((name) => /^(test|data)\b|\.(sqlite(-\w+)?|node)$/.test(name)));
 
   symlinkSync(join(ROOT, 'node_modules'), join(home, 'node_modules'));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  // As README.md says it to new projects; npm itself may write "commonjs".
+  await exec('npm', ['init', '-y'], { cwd: folder });
+  await exec('npm', ['pkg', 'set', 'type=module'], { cwd: folder });
   writeFileSync(join(folder, 'use.ts'), PROGRAM);
   const compilerOptions = {
     strict: true,
@@ -90,6 +105,13 @@ test.serial('a project of its own tests against the package', async (t) => {
   writeFileSync(join(folder, 'use.ts'), PROGRAM);
   const { stdout } = await exec(process.execPath, ['use.ts'], { cwd: folder });
   t.is(stdout.trim(), 'HELLO { rule_drop: 1 } 200');
+  writeFileSync(join(folder, 'use.cjs'), REQUIRING_PROGRAM);
+  const required = await exec(process.execPath, ['use.cjs'], { cwd: folder });
+  t.is(required.stdout.trim(), '404');
+  const old = ['--no-experimental-require-module', 'use.cjs'];
+  await t.throwsAsync(exec(process.execPath, old, { cwd: folder }), {
+    message: /Postern needs Node 24\.12 or newer, and require must take ES modules/,
+  });
   const version = await exec(process.execPath, [join(home, 'lib/postern.js'), '--version']);
   t.regex(version.stdout, /^postern \d/);
   // /docs reads its own files where the package of Swagger UI is not there.
