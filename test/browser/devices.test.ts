@@ -288,7 +288,7 @@ test('a device shows what it does, is changed and removed', async (t) => {
   const [device] = await devicesOf(stage);
   await page.goto(`/user_devices/${device?.id}`);
   await page.getByText('Never seen').waitFor();
-  await page.getByRole('img', { name: 'Traffic of the last two minutes' }).waitFor();
+  await page.getByText('No traffic in the last two minutes.').waitFor();
 
   const folder = stage.gateway.environment['DATA_DIR'] ?? '';
   const database = await connectDatabase({
@@ -311,6 +311,7 @@ test('a device shows what it does, is changed and removed', async (t) => {
   await page.locator('.badge', { hasText: 'Online' }).waitFor();
   await page.getByText('192.0.2.7:4711').waitFor();
   await page.locator('[data-value=uploaded]', { hasText: /^1\.1 MB$/ }).waitFor();
+  await page.getByRole('img', { name: 'Traffic of the last two minutes' }).waitFor();
   await inspect(t, page, 'device');
   await page.goto('/user_devices');
   await inspect(t, page, 'devices');
