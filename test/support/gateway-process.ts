@@ -32,7 +32,7 @@ export interface GatewayProcess {
   readonly output: () => string;
   /** Asks the API in the administrator's name. */
   readonly call: (method: string, path: string, body?: unknown) => Promise<Answer>;
-  /** Runs a command of the command line on the same data; returns what it printed. */
+  /** Runs a command of the command line on the same data; returns its standard output. */
   readonly command: (...args: string[]) => Promise<string>;
 }
 
@@ -81,11 +81,12 @@ export async function startGateway(
     call: (method, path, body) => ask(url + path, method, { token, body }),
     command: async (...args) => {
       const command = run(...args);
-      let printed = '';
-      for (const stream of [command.stdout, command.stderr])
-        stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+      let [printed, noted] = ['', ''];
+      command.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+      command.stderr.on('data', (chunk: Buffer) => (noted += chunk.toString()));
       const [status] = (await once(command, 'close')) as [number];
-      if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${printed}`);
+      if (status !== 0)
+        throw new Error(`${args.join(' ')} ended with ${status}: ${printed}${noted}`);
       return printed.trim();
     },
   };
