@@ -107,7 +107,7 @@ for (const kind of databaseKinds()) {
     await visitor.signIn(EMAIL);
     const inserted_at = new Date(Date.now() - 10 * 60_000);
     await server.database.models.Session.update({ inserted_at }, { where: {} });
-    t.is((await visitor.get('/mfa/auth')).location, '/');
+    t.is((await visitor.get('/mfa/auth')).location, '/?why=ended');
     await addPerson(server.database, 'ben@example.com');
     const ben = new Visitor(server);
     await ben.signIn('ben@example.com');
@@ -135,7 +135,7 @@ for (const kind of databaseKinds()) {
     const user = await personOf(server.database, EMAIL);
     const shut = { disabled_at: new Date(), disabled_by: 'administrator' } as const;
     await writeTransaction(server.database, (transaction) => user.update(shut, { transaction }));
-    t.is((await visitor.post('/mfa/auth', { code: codeNow() })).location, '/');
+    t.is((await visitor.post('/mfa/auth', { code: codeNow() })).location, '/?why=ended');
     t.is(await server.database.models.Session.count(), 0);
   });
 }
