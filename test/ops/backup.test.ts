@@ -189,7 +189,9 @@ test.serial('a rotation of the key in DATA_DIR, by the command line', async (t) 
   t.timeout(300_000);
   const folder = mkdtempSync(join(tmpdir(), 'postern-rotate-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const environment = { PATH: process.env['PATH'] ?? '', DATA_DIR: folder };
+  // With an address for devices: a file that leads to this host would be warned about.
+  const EXTERNAL_URL = 'https://vpn.example.com/';
+  const environment = { PATH: process.env['PATH'] ?? '', DATA_DIR: folder, EXTERNAL_URL };
   const admin = ['admin', 'create-or-reset', '--email', 'ann@b.example'];
   t.is((await run(environment, ...admin)).status, 0);
   const device = ['device', 'create', '--email', 'ann@b.example', '--name', 'phone', '--json'];
