@@ -75,6 +75,7 @@ test('the oldest give way, and nothing else does', async (t) => {
 test('where none can be made, the reason says that nothing was changed', async (t) => {
   const config = configOf({ DATA_DIR: '/nowhere' });
   await t.throwsAsync(backUpBefore('before-upgrade', config, await openDatabase(t, 'sqlite')), {
-    message: /^a backup comes first, and none could be made, so nothing was changed: the folder \/nowhere does not exist/,
+    message:
+      /^a backup comes first, and none could be made, so nothing was changed: the folder \/nowhere does not exist/,
   });
 });
