@@ -2,7 +2,7 @@
 // make a device and connect it at once.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { currentRevision, type Database, readGatewaysBehind } from '../models/index.ts';
+import { currentRevision, type Database, readGateways } from '../models/index.ts';
 
 /** Gateways look once a second, and record then what they obey. */
 const LIMIT_MS = 3_000;
@@ -25,8 +25,9 @@ export async function untilObeyed<T>(
   if (revision === before) return { outcome, isObeyed: true };
   const untilMs = performance.now() + limitMs;
   for (;;) {
-    const behind = await readGatewaysBehind(database, revision, new Date(Date.now() - ALIVE_MS));
-    if (behind.length === 0) return { outcome, isObeyed: true };
+    const running = await readGateways(database, new Date(Date.now() - ALIVE_MS));
+    if (running.every(({ applied_revision: applied }) => applied >= revision))
+      return { outcome, isObeyed: true };
     if (performance.now() >= untilMs) return { outcome, isObeyed: false };
     await sleep(STEP_MS);
   }

@@ -9,8 +9,6 @@ import {
   readUsers,
   removeDevices,
   removeUser,
-  type Transaction,
-  type User,
   type UserRow,
   writeTransaction,
 } from '../models/index.ts';
@@ -25,7 +23,7 @@ import {
   showUser,
   userChanges,
 } from './api/v0/users.ts';
-import { endWait, noUser } from './auth/accounts.ts';
+import { endWait, lockUserOf, noUser } from './auth/accounts.ts';
 import { readWaits } from './auth/attempts.ts';
 import type { Command, CommandName } from './cli.ts';
 import { commandLine } from './command-line.ts';
@@ -115,7 +113,7 @@ async function setPassword(
   const changes = await userChanges(input);
   refuse(input.faults);
   await writeTransaction(database, async (transaction) => {
-    const user = await lockUser(database, email, transaction);
+    const user = await lockUserOf(database, email, transaction);
     await endWait(database, user, transaction);
     await user.update(changes, { transaction });
   });
@@ -133,7 +131,7 @@ async function setRole(
   const changes = await userChanges(input);
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
-    const user = await lockUser(database, email, transaction);
+    const user = await lockUserOf(database, email, transaction);
     if (user.role !== changes.role && (await isLastAdministrator(database, user, transaction)))
       refuse({ role: [messages.lastAdministratorStays] });
     await user.update(changes, { transaction });
@@ -147,24 +145,13 @@ async function deleteUser(
 ): Promise<Outcome> {
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
-    const user = await lockUser(database, email, transaction);
+    const user = await lockUserOf(database, email, transaction);
     if (await isLastAdministrator(database, user, transaction))
       refuse({ base: [messages.lastAdministratorRemains] });
     await removeUser(database, user.id, transaction);
   });
   const text = `${email} is deleted, with devices, rules, tokens and sessions.`;
   return { text, data: { email, removed: true } };
-}
-
-async function lockUser(
-  database: Database,
-  email: string,
-  transaction: Transaction,
-): Promise<User> {
-  const where = { email_key: emailKey(email.trim()) };
-  const user = await database.models.User.findOne({ where, transaction, lock: true });
-  if (user === null) throw noUser(email);
-  return user;
 }
 
 /** A password as the API takes it; an empty one would mean none there. */

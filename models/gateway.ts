@@ -127,23 +127,6 @@ export function readGateways(database: Database, seenSince: Date): Promise<Gatew
 /** Gateways beat every 5 seconds, and look at the clock once a second. */
 const WATCH_MS = 7_000;
 
-/**
- * Ids of the gateways that were seen since a time and have not recorded yet that they obey a
- * revision.
- */
-export async function readGatewaysBehind(
-  database: Database,
-  revision: Revision,
-  seenSince: Date,
-): Promise<string[]> {
-  const rows = await database.models.Gateway.findAll({
-    attributes: ['id'],
-    where: { applied_revision: { [Op.lt]: revision }, seen_at: { [Op.gte]: seenSince } },
-    raw: true,
-  });
-  return rows.map(({ id }) => id);
-}
-
 /** Thrown when a gateway serves a database that is to be changed under nobody's eyes. */
 export class GatewayRunsError extends Error {
   override name = 'GatewayRunsError';

@@ -54,7 +54,6 @@ export {
   type GatewayStart,
   type Heartbeat,
   readGateways,
-  readGatewaysBehind,
   recordHeartbeat,
   readOtherGateways,
   registerGateway,

@@ -118,6 +118,17 @@ function findByEmail(
   return database.models.User.findOne({ where, transaction, lock: true });
 }
 
+/** Finds and locks the user of an e-mail; throws with a sentence where nobody has it. */
+export async function lockUserOf(
+  database: Database,
+  email: string,
+  transaction: Transaction,
+): Promise<User> {
+  const user = await findByEmail(database, email, transaction);
+  if (user === null) throw noUser(email);
+  return user;
+}
+
 /** What is said where nobody has an e-mail. */
 export function noUser(email: string): Error {
   return new Error(
@@ -129,8 +140,7 @@ export function noUser(email: string): Error {
 /** Ends the wait of the user who has an e-mail; throws as `setUserEnabled` does. */
 export async function endWaitOf(database: Database, email: string): Promise<void> {
   await writeTransaction(database, async (transaction) => {
-    const user = await findByEmail(database, email, transaction);
-    if (user === null) throw noUser(email);
+    const user = await lockUserOf(database, email, transaction);
     await endWait(database, user, transaction);
   });
 }
@@ -147,8 +157,7 @@ export async function endWait(
 /** Takes the second factors from the user who has an e-mail; throws as `setUserEnabled` does. */
 export async function resetSecondFactorsOf(database: Database, email: string): Promise<number> {
   const { result } = await writeTransaction(database, async (transaction) => {
-    const user = await findByEmail(database, email, transaction);
-    if (user === null) throw noUser(email);
+    const user = await lockUserOf(database, email, transaction);
     return takeSecondFactors(database, user.id, transaction);
   });
   return result;
@@ -172,8 +181,7 @@ export async function setUserEnabled(
 ): Promise<void> {
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
-    const user = await findByEmail(database, email, transaction);
-    if (user === null) throw noUser(email);
+    const user = await lockUserOf(database, email, transaction);
     await user.update(switchedUser(user, isEnabled), { transaction });
   });
 }

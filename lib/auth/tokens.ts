@@ -16,7 +16,7 @@ import {
 } from '../../models/index.ts';
 import type { Faults } from '../api/judge.ts';
 import { messages } from '../api/messages.ts';
-import { noUser } from './accounts.ts';
+import { lockUserOf } from './accounts.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;
@@ -256,9 +256,7 @@ async function lockOwner(
   email: string,
   transaction: Transaction,
 ): Promise<string> {
-  const where = { email_key: emailKey(email.trim()) };
-  const user = await database.models.User.findOne({ where, transaction, lock: true });
-  if (user === null) throw noUser(email);
+  const user = await lockUserOf(database, email, transaction);
   if (user.disabled_at !== null)
     throw new Error(`${user.email} is disabled, and a token of theirs would open nothing`);
   return user.id;
