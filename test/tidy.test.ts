@@ -149,8 +149,8 @@ test('every top-level folder says what it is', (t) => {
   for (const room of [...ROOMS, 'test']) t.true(existsSync(join(ROOT, room, 'README.md')), room);
 });
 
-test('the files that ARCHITECTURE.md and CONTRIBUTING.md name are there', (t) => {
-  for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md']) {
+test('the files that ARCHITECTURE.md, CONTRIBUTING.md and SECURITY.md name are there', (t) => {
+  for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md']) {
     const named = [
       ...read(document).matchAll(/`((?:config|models|dataplane|lib|test)\/[\w./-]+)`/g),
     ];
