@@ -84,7 +84,7 @@ test('the unit under a booted systemd', async (t) => {
 
     // What root does at the command line, as README.md says, is no harm to the service.
     const [command] =
-      /(?<=: `)cd .*(?=doctor`)/.exec(readFileSync(join(FOLDER, 'README.md'), 'utf8')) ?? [];
+      /(?<=:\s`)cd .*(?=doctor`)/.exec(readFileSync(join(FOLDER, 'README.md'), 'utf8')) ?? [];
     t.regex(
       await run('sh', '-c', `${command} check-config`),
       /^EXTERNAL_URL=http:\/\/gateway\.example/m,
