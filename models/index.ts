@@ -3,31 +3,31 @@
 // or the tables' classes in `database.models`, write it inside `writeTransaction`.
 
 export { Op, type Transaction, UniqueConstraintError } from 'sequelize';
-export { lockSessions, lockTokens, type UserSession } from './actors.ts';
-export { ApiToken } from './api-token.ts';
+export { lockSessions, lockTokens, type UserSession } from './queries/actors.ts';
+export { ApiToken } from './tables/api-token.ts';
 export {
   AuditEntry,
   type AuditSelection,
   pruneAuditEntries,
   readAuditEntries,
-} from './audit-entry.ts';
+} from './tables/audit-entry.ts';
 export { BackupError } from './backup/format.ts';
 export { type Restored, restoreBackup, type RestoreOptions } from './backup/restore.ts';
 export { type BackedUp, writeBackup } from './backup/write.ts';
-export { noteClientFile, readClientFiles } from './client-file.ts';
-export { type Clocks, readClocks } from './clocks.ts';
-export { type AddressRange, type Family, parseAddress, parseRange } from './columns.ts';
+export { noteClientFile, readClientFiles } from './queries/client-file.ts';
+export { type Clocks, readClocks } from './queries/clocks.ts';
+export { type AddressRange, type Family, parseAddress, parseRange } from './tables/columns.ts';
 export {
   Configuration,
   type Logo,
   type OpenidConnectProvider,
   type SamlIdentityProvider,
-} from './configuration.ts';
-export { assertRights, MissingRightsError, tryWriting } from './rights.ts';
-export { connectDatabase, type DatabaseOptions } from './connect.ts';
+} from './tables/configuration.ts';
+export { assertRights, MissingRightsError, tryWriting } from './database/rights.ts';
+export { connectDatabase, type DatabaseOptions } from './database/connect.ts';
 export type { DatabaseTls } from './storage/mysql.ts';
-export { Device } from './device.ts';
-export { DeviceStatus } from './device-status.ts';
+export { Device } from './tables/device.ts';
+export { DeviceStatus } from './tables/device-status.ts';
 export {
   describeDatabaseError,
   isDatabaseAway,
@@ -36,7 +36,7 @@ export {
   isDatabaseFull,
   type UniqueColumn,
   uniqueColumn,
-} from './errors.ts';
+} from './database/errors.ts';
 export {
   claimMetadata,
   FetchedMetadata,
@@ -45,8 +45,8 @@ export {
   type MetadataEntry,
   readFetchedMetadata,
   settleMetadata,
-} from './fetched-metadata.ts';
-export { readOrCreateConfiguration } from './first-row.ts';
+} from './tables/fetched-metadata.ts';
+export { readOrCreateConfiguration } from './database/first-row.ts';
 export {
   claimBootstrapToken,
   Gateway,
@@ -58,8 +58,13 @@ export {
   readOtherGateways,
   registerGateway,
   watchGateways,
-} from './gateway.ts';
-export { Identity, identityKey, type ProviderAccount, type ProviderKind } from './identity.ts';
+} from './tables/gateway.ts';
+export {
+  Identity,
+  identityKey,
+  type ProviderAccount,
+  type ProviderKind,
+} from './tables/identity.ts';
 export {
   type Claim,
   claimDueTokens,
@@ -69,9 +74,9 @@ export {
   type Settlement,
   settleTokens,
   wakeTokens,
-} from './identity-tokens.ts';
-export { readSealingKeys, type Resealed, resealSecrets } from './key-rotation.ts';
-export { openMemoryDatabase } from './memory.ts';
+} from './tables/identity-tokens.ts';
+export { readSealingKeys, type Resealed, resealSecrets } from './queries/key-rotation.ts';
+export { openMemoryDatabase } from './migrations/memory.ts';
 export {
   DatabaseTooNewError,
   executedMigrations,
@@ -86,8 +91,8 @@ export {
   readLinks,
   RELINK_DAYS,
   removeLinks,
-} from './relinking.ts';
-export { removeDevices, removeUser } from './removal.ts';
+} from './queries/relinking.ts';
+export { removeDevices, removeUser } from './queries/removal.ts';
 export {
   readRivalDevices,
   readRivalRules,
@@ -96,8 +101,13 @@ export {
   readUserIds,
   type RivalDevice,
   type Rivals,
-} from './rivals.ts';
-export { type ChangesSince, currentRevision, pruneChanges, readChanges } from './revision.ts';
+} from './queries/rivals.ts';
+export {
+  type ChangesSince,
+  currentRevision,
+  pruneChanges,
+  readChanges,
+} from './database/revision.ts';
 export {
   type DeviceRow,
   readConfiguration,
@@ -107,7 +117,7 @@ export {
   type RuleRow,
   type Selection,
   type UserRow,
-} from './rows.ts';
+} from './queries/rows.ts';
 export {
   extentOf,
   isShadowedBy,
@@ -117,8 +127,8 @@ export {
   type RuleAction,
   type RuleExtent,
   type RuleScope,
-} from './rule.ts';
-export { RecoveryCode, SecondFactor } from './second-factor.ts';
+} from './tables/rule.ts';
+export { RecoveryCode, SecondFactor } from './tables/second-factor.ts';
 export {
   countAllDevices,
   countDevices,
@@ -133,23 +143,23 @@ export {
   searchStates,
   type SearchWish,
   type ServiceRules,
-} from './search.ts';
-export { findSamlTest, keepSamlTest, SamlTest, type SignedParts } from './saml-test.ts';
+} from './queries/search.ts';
+export { findSamlTest, keepSamlTest, SamlTest, type SignedParts } from './tables/saml-test.ts';
 export {
   checkEncryptionKey,
   readOrCreateSecret,
   readSecret,
   refuseOtherKey,
   Secret,
-} from './secret.ts';
+} from './tables/secret.ts';
 export {
   pruneSignIns,
   Session,
   type SessionAtProvider,
   type SessionState,
   touchSession,
-} from './session.ts';
-export { type AttemptKind, SignInAttempt } from './sign-in-attempt.ts';
+} from './tables/session.ts';
+export { type AttemptKind, SignInAttempt } from './tables/sign-in-attempt.ts';
 export {
   beginSignInRequest,
   findSignInRequest,
@@ -160,15 +170,15 @@ export {
   type SignInSource,
   takeSignInRequest,
   type TestReport,
-} from './sign-in-request.ts';
-export { SIGN_IN_REQUESTS_MAX } from './sign-in-room.ts';
+} from './tables/sign-in-request.ts';
+export { SIGN_IN_REQUESTS_MAX } from './queries/sign-in-room.ts';
 export {
   type Arrival,
   readArrivals,
   recordStatus,
   type StatusReport,
   touchToken,
-} from './status.ts';
+} from './queries/status.ts';
 export {
   actAs,
   type AuditAction,
@@ -176,7 +186,7 @@ export {
   type FieldChanges,
   noteAction,
 } from './storage/auditing.ts';
-export type { CommitListener, Database, DatabaseLog } from './storage/database.ts';
+export type { CommitListener, Database, DatabaseLog } from './database/database.ts';
 export { CiphertextError, EncryptionKeyError, keyIdOf } from './storage/encryption.ts';
 export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export { giveToOwnerOf } from './storage/ownership.ts';
@@ -188,14 +198,19 @@ export {
   UntrackedWriteError,
 } from './storage/tracking.ts';
 export { newId } from './storage/uuid.ts';
-export type { Models } from './tables.ts';
+export type { Models } from './tables/tables.ts';
 export {
   lockScopes,
   readTransaction,
   type Scopes,
   writeTransaction,
   type Written,
-} from './transaction.ts';
-export { type Authority, isTrusted, markTrusted, TrustedProvider } from './trusted-provider.ts';
-export { useAssertion, UsedAssertion } from './used-assertion.ts';
-export { type DisabledBy, emailKey, ENABLED, type Role, User } from './user.ts';
+} from './database/transaction.ts';
+export {
+  type Authority,
+  isTrusted,
+  markTrusted,
+  TrustedProvider,
+} from './tables/trusted-provider.ts';
+export { useAssertion, UsedAssertion } from './tables/used-assertion.ts';
+export { type DisabledBy, emailKey, ENABLED, type Role, User } from './tables/user.ts';

@@ -2,8 +2,8 @@
 // and what the values of each column are. Read from the database itself, so that one of an earlier
 // schema is described as truly as one of this.
 
-import { ENCRYPTED } from '../key-rotation.ts';
-import type { Database } from '../storage/database.ts';
+import { ENCRYPTED } from '../queries/key-rotation.ts';
+import type { Database } from '../database/database.ts';
 import { sealingKeyOf } from '../storage/encryption.ts';
 
 /** What a value is, whichever database holds it. */

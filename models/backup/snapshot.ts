@@ -2,9 +2,9 @@
 // needs no more memory than a small one. Writers are not held up.
 
 import type { Transaction } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
-import { readTransaction } from '../transaction.ts';
+import { readTransaction } from '../database/transaction.ts';
 import { readCatalogue, type Table } from './catalogue.ts';
 import { selectable, type Value, valueOf } from './values.ts';
 

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { executedMigrations } from '../migrations/index.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { sealingKeysIn } from './catalogue.ts';
 import { BackupError, FORMAT, type Header, sealPlace } from './format.ts';
 import { withSnapshot } from './snapshot.ts';

@@ -3,7 +3,7 @@
 // migrations. It imports nothing of the tables' classes, which will have moved on by then.
 
 import { DataTypes, type ModelAttributeColumnOptions } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { createTable, insertIfAbsent, longText } from './schema.ts';
 
 const { BIGINT, BOOLEAN, CHAR, DATE, INTEGER, STRING, TEXT, TINYINT } = DataTypes;

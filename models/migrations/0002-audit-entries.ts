@@ -2,7 +2,7 @@
 // outlive the users and records that they are about. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { createTable, longText } from './schema.ts';
 
 const { CHAR, DATE, STRING } = DataTypes;

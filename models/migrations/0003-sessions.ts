@@ -2,7 +2,7 @@
 // provider shut a user out. Never edited once released.
 
 import { DataTypes, type ModelAttributeColumnOptions } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { addColumn, createTable } from './schema.ts';
 
 const { BIGINT, CHAR, DATE, INTEGER, STRING, TEXT } = DataTypes;

@@ -2,7 +2,7 @@
 // way, assertions that were used, providers that are trusted. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { createTable } from './schema.ts';
 
 const { CHAR, DATE, INTEGER, STRING, TEXT } = DataTypes;

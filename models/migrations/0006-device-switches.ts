@@ -1,7 +1,7 @@
 // Devices that administrators switch off, or let end on a date. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { addColumn } from './schema.ts';
 
 /** Adds the columns. */

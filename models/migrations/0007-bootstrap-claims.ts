@@ -2,7 +2,7 @@
 // not void each other's. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { addColumn } from './schema.ts';
 
 /** Adds the column. */

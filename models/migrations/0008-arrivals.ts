@@ -2,7 +2,7 @@
 // learn which devices went there at the cost of those. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { addColumn, addIndex } from './schema.ts';
 
 /** Adds the column, says what is known, and adds the index. */

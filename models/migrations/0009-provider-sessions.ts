@@ -2,7 +2,7 @@
 // that the provider can end exactly that one. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { addColumn, addIndex } from './schema.ts';
 
 /** Adds both columns and an index. */

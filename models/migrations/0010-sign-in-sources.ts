@@ -2,7 +2,7 @@
 // places of all others. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { addColumn, addIndex } from './schema.ts';
 
 /** Adds both columns, and an index by which they are counted. */

@@ -2,7 +2,7 @@
 // edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { addColumn } from './schema.ts';
 
 /** Adds the column. */

@@ -1,7 +1,7 @@
 // What happens to a packet that no rule matches. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { addColumn } from './schema.ts';
 
 /** Adds the column; its default is also what an earlier version that still runs writes. */

@@ -1,7 +1,7 @@
 // What a test sign-in found that a SAML provider signs. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { createTable } from './schema.ts';
 
 const { CHAR, DATE, STRING } = DataTypes;

@@ -1,7 +1,7 @@
 // What was fetched from the metadata addresses of SAML providers. Never edited once released.
 
 import { DataTypes } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { createTable, longText } from './schema.ts';
 
 const { CHAR, DATE, INTEGER, STRING, TEXT } = DataTypes;

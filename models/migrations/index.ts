@@ -3,8 +3,8 @@
 
 import type { Umzug, UmzugStorage } from 'umzug';
 import { DataTypes } from 'sequelize';
-import { checkEncryptionKey, refuseOtherKey } from '../secret.ts';
-import type { Database } from '../storage/database.ts';
+import { checkEncryptionKey, refuseOtherKey } from '../tables/secret.ts';
+import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
 import { up as firstTables } from './0001-first-tables.ts';
@@ -23,7 +23,7 @@ import { up as samlTests } from './0013-saml-tests.ts';
 import { up as fetchedMetadata } from './0014-fetched-metadata.ts';
 import { up as gatewaySettings } from './0015-gateway-settings.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
-import { assertRights, explainRefusal } from '../rights.ts';
+import { assertRights, explainRefusal } from '../database/rights.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
 
 /** One step: what it is called for ever, and what it does. It can run again after any crash. */

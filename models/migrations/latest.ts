@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
 
 /** The file of the text. */

@@ -9,7 +9,7 @@ import {
   type ModelAttributes,
   QueryTypes,
 } from 'sequelize';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { driverError } from '../storage/rerun.ts';
 
 /** A table to be made: its columns, and what must be unique or quickly found in it. */

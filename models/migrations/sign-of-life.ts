@@ -7,7 +7,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
 
 /** What owners who show that they live begin with; earlier versions have none. */

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import { connectDatabase } from '../connect.ts';
+import { connectDatabase } from '../database/connect.ts';
 import { runMissingSteps } from './index.ts';
 import { LATEST, latestOf } from './latest.ts';
 

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseError, DatabaseError } from 'sequelize';
-import type { Database } from './database.ts';
+import type { Database } from '../database/database.ts';
 
 /** How often work is run again after its first run: each run may have waited seconds for a lock. */
 const RERUNS_MAX = 5;

@@ -4,7 +4,7 @@
 // dates come as text. README.md has the figures.
 
 import { QueryTypes, type Transaction } from 'sequelize';
-import type { Database } from './database.ts';
+import type { Database } from '../database/database.ts';
 import { parseSqlTime } from './time.ts';
 
 /** How the value of a column becomes that of a row: as it is, a Date, a boolean, parsed JSON. */

@@ -9,7 +9,7 @@ import type { ExecutionContext } from 'ava';
 import { QueryTypes } from 'sequelize';
 import { type Database, newId, writeBackup } from '../../models/index.ts';
 import { readCatalogue } from '../../models/backup/catalogue.ts';
-import { ENCRYPTED } from '../../models/key-rotation.ts';
+import { ENCRYPTED } from '../../models/queries/key-rotation.ts';
 import { plainSelect } from '../../models/storage/select.ts';
 
 const ROWS = 3;

@@ -73,7 +73,7 @@ for (const kind of databaseKinds()) {
     const error = await t.throwsAsync(addUser(database, { email: user.email }));
     t.is(uniqueColumn(error), 'email_key');
     t.regex(everythingOf(error), /INSERT INTO users/);
-    t.regex(everythingOf(error), /models\/transaction\.ts/);
+    t.regex(everythingOf(error), /models\/database\/transaction\.ts/);
   });
 
   test(`${kind}: a row that becomes JSON leaves its secrets behind`, async (t) => {

@@ -1,0 +1,117 @@
+// One open database: its connections, its tables, its keys and its bell. Other rooms hold it and
+// pass it to the functions of this room; they never use `sequelize` themselves.
+
+import type { Sequelize } from 'sequelize';
+import type { Models } from '../tables/tables.ts';
+import type { Keyring } from '../storage/encryption.ts';
+import type { Origin } from '../storage/origin.ts';
+import type { DatabaseKind } from '../storage/time.ts';
+import type { Revision } from '../storage/tracking.ts';
+
+/** Where this room reports what an administrator may want to know; pino's loggers fit. */
+export interface DatabaseLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+}
+
+/** A disk counts as full for so long after it refused a write: smaller writes may still fit. */
+const FULL_MS = 10_000;
+
+/** Called after a commit of this process, with the revision that it made. */
+export type CommitListener = (revision: Revision) => void;
+
+/** What `connectDatabase` assembles. */
+export interface DatabaseParts {
+  kind: DatabaseKind;
+  sequelize: Sequelize;
+  models: Models;
+  keyring: Keyring;
+  log: DatabaseLog | null;
+  origin: Origin;
+  /** Collation of text columns; only MySQL's tables name one. */
+  collation: () => string;
+  /** Runs once the connections are closed. */
+  discard: () => void;
+}
+
+/** An open database. */
+export class Database {
+  /** Which SQL it speaks; MariaDB is mysql. */
+  readonly kind: DatabaseKind;
+  /** The tables, bound to this database. */
+  readonly models: Models;
+  /** For this room alone: statements outside the tables' classes. */
+  readonly sequelize: Sequelize;
+  /** For this room alone: opens and seals the encrypted columns of raw rows. */
+  readonly keyring: Keyring;
+  /** Who writes where nobody else is named; the audit trail says so. */
+  readonly origin: Origin;
+  /** Null when nobody listens. */
+  readonly log: DatabaseLog | null;
+  readonly #parts: DatabaseParts;
+  readonly #listeners = new Set<CommitListener>();
+  /** Monotonic ms. */
+  #refusedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: DatabaseParts) {
+    this.#parts = parts;
+    this.kind = parts.kind;
+    this.models = parts.models;
+    this.sequelize = parts.sequelize;
+    this.keyring = parts.keyring;
+    this.log = parts.log;
+    this.origin = parts.origin;
+  }
+
+  /** Collation for the text columns of tables that are made. */
+  get collation(): string {
+    return this.#parts.collation();
+  }
+
+  /** Notes that a write found no room on the disk; `writeTransaction` calls it. */
+  noteFull(): void {
+    this.#refusedAt = performance.now();
+  }
+
+  /** Whether the disk refused a write just now. */
+  get isFull(): boolean {
+    return performance.now() - this.#refusedAt < FULL_MS;
+  }
+
+  /**
+   * Ends the connections that nobody uses, so that the next ones go where the server's name leads
+   * by then: after a failover that is another server.
+   */
+  async reconnect(): Promise<void> {
+    if (this.kind === 'sqlite') return;
+    const { connectionManager } = this.sequelize as unknown as {
+      connectionManager: { pool: { destroyAllNow(): Promise<unknown> } };
+    };
+    await connectionManager.pool.destroyAllNow();
+  }
+
+  /** Calls the listener after every commit of this process that changed something. */
+  onCommit(listener: CommitListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells the listeners of a commit; `writeTransaction` calls it. Never throws. */
+  ring(revision: Revision): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(revision);
+      } catch (error) {
+        // The row is committed: a listener's fault must not look like a failed write.
+        this.log?.warn({ err: error, revision }, 'a listener failed after a commit');
+      }
+    }
+  }
+
+  /** Waits for running statements, ends the connections, deletes a database in memory. */
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    await this.sequelize.close();
+    this.#parts.discard();
+  }
+}

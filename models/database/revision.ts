@@ -1,0 +1,162 @@
+// The revision: one number that moves with every committed change, and beside it the rows that
+// each step touched. Gateways read it to learn what to look at again. The row of the number is
+// locked last and until the commit, so revisions become visible in their order, without a gap.
+// design.md, section 5.
+
+import { QueryTypes, type Transaction } from 'sequelize';
+import type { Database } from './database.ts';
+import { driverError, rerunOnConflict } from '../storage/rerun.ts';
+import { plainSelect } from '../storage/select.ts';
+import type { Change, Revision } from '../storage/tracking.ts';
+
+/** More changes than this are not worth looking up one by one: a full read is asked for. */
+const CHANGES_READ_MAX = 20_000;
+/** Revisions whose changes are deleted in one statement, so that writers wait only briefly. */
+const PRUNE_STEP = 500;
+/** Change rows in one statement on MySQL. */
+const ROWS_PER_INSERT = 1000;
+/** The number itself; null, which no change may have, where its row is missing. */
+const NUMBER = '(SELECT number FROM revisions WHERE id = 1)';
+const MISSING = 'The revision row is missing; run the migrations';
+
+/** What happened since a revision: the rows to look at, or a request to read everything. */
+export type ChangesSince =
+  { revision: Revision; full?: false; changes: Change[] } | { revision: Revision; full: true };
+
+/** Reads the revision of the database: 0 before the first change. */
+export async function currentRevision(
+  database: Database,
+  transaction?: Transaction,
+): Promise<Revision> {
+  // A parameter, though it is always 1: statements with parameters stay prepared on SQLite.
+  const [row] = await database.sequelize.query<{ number: Revision }>(
+    'SELECT number FROM revisions WHERE id = $id',
+    { ...plainSelect(transaction), bind: { id: 1 } },
+  );
+  return row?.number ?? missingRow();
+}
+
+/** Moves the revision on and names the changed rows under it; the last act of a transaction. */
+export async function appendChanges(
+  database: Database,
+  changes: readonly Change[],
+  transaction: Transaction,
+): Promise<Revision> {
+  return database.kind === 'sqlite'
+    ? appendOnSqlite(database, changes, transaction)
+    : appendOnMysql(database, changes, transaction);
+}
+
+/**
+ * Reads which rows changed after a revision. A gap in the numbers, changes that were pruned, a
+ * database older than the revision, or very many changes give `full`: read everything.
+ */
+export async function readChanges(
+  database: Database,
+  afterRevision: Revision,
+  transaction?: Transaction,
+): Promise<ChangesSince> {
+  // One statement, though there is seldom a change: every request asks this, and a trip costs more.
+  const rows = await database.sequelize.query<ChangeRow>(
+    `SELECT revisions.number, revision, table_name, row_id
+     FROM revisions LEFT JOIN changes ON revision > $after AND revision <= revisions.number
+     WHERE revisions.id = 1 ORDER BY revision LIMIT ${CHANGES_READ_MAX + 1}`,
+    { ...plainSelect(transaction), bind: { after: afterRevision } },
+  );
+  const revision = rows[0]?.number ?? missingRow();
+  if (revision === afterRevision) return { revision, changes: [] };
+  const revisions = new Set(rows.map((row) => row.revision));
+  // Each revision has at least one change, so fewer revisions than steps means a gap.
+  const isWhole = revisions.size === revision - afterRevision && !revisions.has(null);
+  if (!isWhole || rows.length > CHANGES_READ_MAX) return { revision, full: true };
+  const changes = new Map<string, Change>();
+  for (const { table_name: table, row_id: id } of rows)
+    changes.set(`${table}/${id}`, { table, id });
+  return { revision, changes: [...changes.values()] };
+}
+
+/** A change, beside the present revision; null where there is none. */
+interface ChangeRow {
+  number: Revision;
+  revision: number | null;
+  table_name: string;
+  row_id: string;
+}
+
+/** Forgets the changes of all but the last `keep` revisions; returns how many rows went. */
+export async function pruneChanges(database: Database, keep: number): Promise<number> {
+  const last = (await currentRevision(database)) - keep;
+  const [oldest] = await database.sequelize.query<{ revision: number | null }>(
+    'SELECT MIN(revision) AS revision FROM changes',
+    plainSelect(),
+  );
+  let count = 0;
+  for (let step = oldest?.revision ?? last + 1; step <= last; step += PRUNE_STEP) {
+    const upTo = Math.min(step + PRUNE_STEP - 1, last);
+    count += await rerunOnConflict(database, () =>
+      database.sequelize.query('DELETE FROM changes WHERE revision <= :upTo', {
+        replacements: { upTo },
+        type: QueryTypes.BULKDELETE,
+      }),
+    );
+  }
+  return count;
+}
+
+/**
+ * One statement for both: a trigger (migration 0001) moves the number to that of the rows. Every
+ * statement saved is a tenth of a small write here, and one text for any number of rows stays
+ * prepared.
+ */
+async function appendOnSqlite(
+  database: Database,
+  changes: readonly Change[],
+  transaction: Transaction,
+): Promise<Revision> {
+  const [row] = await database.sequelize.query<{ revision: Revision }>(
+    `WITH next AS (SELECT number + 1 AS revision FROM revisions WHERE id = 1)
+     INSERT INTO changes (revision, table_name, row_id)
+     SELECT revision, value ->> 'table', value ->> 'id' FROM next, json_each($changes)
+     RETURNING revision`,
+    { ...plainSelect(transaction), bind: { changes: JSON.stringify(changes) } },
+  );
+  return row?.revision ?? missingRow();
+}
+
+async function appendOnMysql(
+  database: Database,
+  changes: readonly Change[],
+  transaction: Transaction,
+): Promise<Revision> {
+  // LAST_INSERT_ID(value) hands the value back with the answer: one round trip, no SELECT.
+  const moved = database.sequelize.query(
+    'UPDATE revisions SET number = LAST_INSERT_ID(number + 1) WHERE id = 1',
+    { transaction },
+  );
+  const inserts: Promise<unknown>[] = [];
+  for (let start = 0; start < changes.length; start += ROWS_PER_INSERT) {
+    const rows = changes.slice(start, start + ROWS_PER_INSERT);
+    inserts.push(
+      database.sequelize.query(
+        `INSERT INTO changes (revision, table_name, row_id)
+         VALUES ${rows.map(() => `(${NUMBER}, ?, ?)`).join(', ')}`,
+        {
+          replacements: rows.flatMap(({ table, id }) => [table, id]),
+          type: QueryTypes.INSERT,
+          transaction,
+        },
+      ),
+    );
+  }
+  const [[, header]] = await Promise.all([moved, ...inserts]);
+  return (header as { insertId: Revision }).insertId;
+}
+
+/** The error of an end of a transaction, in words where the row of the number is not there. */
+export function withoutRevision(error: unknown): unknown {
+  return driverError(error).code === 'ER_BAD_NULL_ERROR' ? new Error(MISSING) : error;
+}
+
+function missingRow(): never {
+  throw new Error(MISSING);
+}

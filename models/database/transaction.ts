@@ -1,0 +1,183 @@
+// The doors to the database: `writeTransaction`, the only way to write what gateways act upon;
+// `readTransaction`, a consistent look at many rows; `lockScopes`, which makes checks and the
+// writes that follow them one step. design.md, section 5.
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Transaction, UniqueConstraintError } from 'sequelize';
+import { appendAuditEntries } from '../tables/audit-entry.ts';
+import { appendChanges, currentRevision, withoutRevision } from './revision.ts';
+import { gatherAudit } from '../storage/auditing.ts';
+import type { Database } from './database.ts';
+import { isDiskFault, isFull, rerunOnConflict, TransactionLostError } from '../storage/rerun.ts';
+import { plainSelect } from '../storage/select.ts';
+import { collectChanges, type Revision } from '../storage/tracking.ts';
+
+/** What a write came to. */
+export interface Written<T> {
+  /** What the function returned in the run that was committed. */
+  result: T;
+  /** The revision that covers the write: its own, or the present one if nothing changed. */
+  revision: Revision;
+  /** False when no row was touched; then no listener was rung. */
+  changed: boolean;
+}
+
+/** Scopes that a writer may lock, always in this order. */
+export interface Scopes {
+  /** The configuration, the global rules, and who is an administrator. */
+  configuration?: boolean;
+  /** One user with their devices, rules and tokens. */
+  userId?: string;
+  /** The addresses and keys of all devices. */
+  addressPool?: boolean;
+}
+
+/** The write transaction that the running code is in, if any. */
+const writing = new AsyncLocalStorage<{ database: Database; open: boolean }>();
+
+/**
+ * Runs `fn` in a transaction and, if it touched tracked rows, moves the revision on and names
+ * them under it and in the audit trail, all or nothing; then rings the database's listeners. On a
+ * deadlock, a lock that timed out or a busy file everything is rolled back and `fn` runs again, up
+ * to five times (fifteen after deadlocks), and once where a server finds a value taken: it must
+ * have no effect but its writes, and slow work (bcrypt) belongs before it.
+ * `fn` passes its transaction to every call.
+ */
+export async function writeTransaction<T>(
+  database: Database,
+  fn: (transaction: Transaction) => Promise<T>,
+): Promise<Written<T>> {
+  const outer = writing.getStore();
+  if (outer?.database === database && outer.open)
+    throw new Error('writeTransaction inside writeTransaction; pass the transaction on instead');
+  const scope = { database, open: true };
+  try {
+    const written = await writing.run(scope, () => writeAgainIfTaken(database, fn));
+    if (written.changed) database.ring(written.revision);
+    return written;
+  } catch (error) {
+    if (isFull(error)) database.noteFull();
+    throw error;
+  } finally {
+    scope.open = false;
+  }
+}
+
+/**
+ * Runs `fn` on one consistent state of the database: REPEATABLE READ on MySQL, a deferred
+ * transaction on a reader of its own on SQLite. The state is that of its first SELECT. Neither
+ * waits for writers nor holds them up.
+ */
+export async function readTransaction<T>(
+  database: Database,
+  fn: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  const options =
+    database.kind === 'sqlite'
+      ? { readOnly: true, type: Transaction.TYPES.DEFERRED }
+      : { readOnly: true, isolationLevel: Transaction.ISOLATION_LEVELS.REPEATABLE_READ };
+  if (database.kind === 'sqlite') return database.sequelize.transaction(options, fn);
+  const transaction = await database.sequelize.transaction(options);
+  let result: T;
+  try {
+    result = await fn(transaction);
+  } catch (error) {
+    if (!isLost(transaction)) await transaction.rollback();
+    throw error;
+  }
+  // All is read, so nobody waits for the end, another round trip. That it fails is logged.
+  transaction.commit().catch(() => undefined);
+  return result;
+}
+
+/**
+ * Locks scopes until the end of the transaction; the first thing that a writer does, so that its
+ * checks still hold when it writes. On SQLite there is one writer at a time and nothing to do.
+ */
+export async function lockScopes(
+  database: Database,
+  transaction: Transaction,
+  scopes: Scopes,
+): Promise<void> {
+  if (database.kind === 'sqlite') return;
+  const { configuration, userId, addressPool } = scopes;
+  const lock = (sql: string): Promise<unknown> =>
+    database.sequelize.query(`${sql} FOR UPDATE`, {
+      ...plainSelect(transaction),
+      replacements: { userId },
+    });
+  await Promise.all([
+    configuration === true && lock("SELECT name FROM scopes WHERE name = 'configuration'"),
+    userId !== undefined && lock('SELECT id FROM users WHERE id = :userId'),
+    addressPool === true && lock("SELECT name FROM scopes WHERE name = 'address_pool'"),
+  ]);
+}
+
+/**
+ * A cluster's nodes do not see each other's locks: what a check did not find may be there when the
+ * row is inserted. Once more, and the check finds it and says what there is to say.
+ */
+async function writeAgainIfTaken<T>(
+  database: Database,
+  fn: (transaction: Transaction) => Promise<T>,
+): Promise<Written<T>> {
+  const write = () => rerunOnConflict(database, () => writeOnce(database, fn));
+  try {
+    return await write();
+  } catch (error) {
+    if (database.kind === 'sqlite' || !(error instanceof UniqueConstraintError)) throw error;
+    return write();
+  }
+}
+
+async function writeOnce<T>(
+  database: Database,
+  fn: (transaction: Transaction) => Promise<T>,
+): Promise<Written<T>> {
+  return database.sequelize.transaction(async (transaction) => {
+    const collector = collectChanges(transaction);
+    const audit = gatherAudit(transaction, database.origin);
+    let result: T;
+    try {
+      result = await fn(transaction);
+    } catch (cause) {
+      // A fault of the disk ends the transaction too, but is no conflict that a rerun may mend.
+      if (isLost(transaction) && !isDiskFault(cause)) throw lost(cause);
+      throw cause;
+    }
+    if (isLost(transaction)) throw lost();
+    collector.sealed = true;
+    const changes = [...collector.changes.values()];
+    const changed = changes.length > 0;
+    const [, revision] = await Promise.all([
+      // Before the revision, whose row is locked briefly.
+      appendAuditEntries(database, audit, transaction),
+      changed
+        ? appendChanges(database, changes, transaction)
+        : currentRevision(database, transaction),
+      commitTogether(database, transaction),
+    ]).catch((error: unknown) => {
+      throw withoutRevision(error);
+    });
+    return { result, revision, changed };
+  });
+}
+
+/**
+ * On MySQL the commit goes with what was asked for just before, and is not reached if that fails.
+ * Sequelize, which commits at the end of its function, then finds nothing to do.
+ */
+async function commitTogether(database: Database, transaction: Transaction): Promise<void> {
+  if (database.kind === 'mysql') await database.sequelize.query('COMMIT', { transaction });
+}
+
+/** True when a deadlock or a full disk ended the transaction, whatever `fn` made of the error. */
+function isLost(transaction: Transaction): boolean {
+  return (transaction as Transaction & { finished?: string }).finished !== undefined;
+}
+
+function lost(cause?: unknown): TransactionLostError {
+  return new TransactionLostError('The database ended the transaction by itself', {
+    cause,
+  });
+}

@@ -1,0 +1,39 @@
+// What the client files of devices were made with: a hash in a column of their table. Gateways do
+// not act upon it and it is nothing that an administrator set, so writing it leaves no change row
+// and no audit entry, and never moves the device's `updated_at`.
+
+import { QueryTypes } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import { rerunOnConflict } from '../storage/rerun.ts';
+import { plainSelect } from '../storage/select.ts';
+
+/** Notes what a device's client file is made with; does nothing for a device that is gone. */
+export async function noteClientFile(
+  database: Database,
+  deviceId: string,
+  sha256: string,
+): Promise<void> {
+  await rerunOnConflict(database, () =>
+    database.sequelize.query(
+      'UPDATE devices SET client_file_sha256 = :sha256 WHERE id = :deviceId',
+      {
+        replacements: { deviceId, sha256 },
+        type: QueryTypes.UPDATE,
+      },
+    ),
+  );
+}
+
+/** What the files of devices were made with, by device; none where none was noted. */
+export async function readClientFiles(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.sequelize.query<{ id: string; sha256: string }>(
+    `SELECT id, client_file_sha256 AS sha256 FROM devices
+     WHERE id IN (:ids) AND client_file_sha256 IS NOT NULL`,
+    { ...plainSelect(), replacements: { ids } },
+  );
+  return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
+}

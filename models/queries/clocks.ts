@@ -1,0 +1,32 @@
+// The clocks that a gateway's own can be held against: that of the database server, and the last
+// moment at which any gateway said that it lives.
+
+import type { Database } from '../database/database.ts';
+import { plainSelect } from '../storage/select.ts';
+
+/** Clocks as the database knows them. */
+export interface Clocks {
+  /** Of the server; null with SQLite, which has none of its own. */
+  readonly server: Date | null;
+  /** When a gateway was seen last; null when none ever was. */
+  readonly lastSeen: Date | null;
+}
+
+/** Reads both; the schema must be up to date. */
+export async function readClocks(database: Database): Promise<Clocks> {
+  const lastSeen = (await database.models.Gateway.max('seen_at')) as Date | string | null;
+  return {
+    server: database.kind === 'mysql' ? await serverClock(database) : null,
+    lastSeen: lastSeen === null ? null : new Date(lastSeen),
+  };
+}
+
+async function serverClock(database: Database): Promise<Date> {
+  const sent = Date.now();
+  const rows = await database.sequelize.query<{ ms: string | number }>(
+    "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) / 1000 AS ms",
+    plainSelect(),
+  );
+  // The answer was made somewhere between; half of the way is taken off.
+  return new Date(Number(rows[0]?.ms) - (Date.now() - sent) / 2);
+}

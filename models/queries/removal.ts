@@ -1,0 +1,70 @@
+// Removing what has children. Each child is deleted by name, so that every one leaves its change
+// row; the foreign keys refuse a parent whose children were forgotten.
+
+import type { Transaction } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import { removeLinks } from './relinking.ts';
+import { lockScopes } from '../database/transaction.ts';
+
+/** Deletes a user with all that is theirs; false when there is no such user. */
+export async function removeUser(
+  database: Database,
+  userId: string,
+  transaction: Transaction,
+): Promise<boolean> {
+  const { User, Device, Rule, ApiToken, Session, SecondFactor, RecoveryCode } = database.models;
+  await lockScopes(database, transaction, { userId });
+  const user = await User.findByPk(userId, { transaction });
+  if (user === null) return false;
+  const devices = await Device.findAll({
+    attributes: ['id'],
+    where: { user_id: userId },
+    transaction,
+    lock: true,
+  });
+  await removeDevices(
+    database,
+    devices.map(({ id }) => id),
+    transaction,
+  );
+  await Rule.destroy({ where: { user_id: userId }, transaction });
+  await ApiToken.destroy({ where: { user_id: userId }, transaction });
+  for (const table of [Session, SecondFactor, RecoveryCode] as (typeof Session)[])
+    await table.destroy({ where: { user_id: userId }, transaction });
+  await removeIdentities(database, userId, transaction);
+  await user.destroy({ transaction });
+  return true;
+}
+
+async function removeIdentities(
+  database: Database,
+  userId: string,
+  transaction: Transaction,
+): Promise<void> {
+  const links = await database.models.Identity.findAll({
+    attributes: ['id'],
+    where: { user_id: userId },
+    transaction,
+    lock: true,
+  });
+  await removeLinks(database, links, transaction);
+}
+
+/** Deletes devices with their statuses; returns how many there were. */
+export async function removeDevices(
+  database: Database,
+  deviceIds: readonly string[],
+  transaction: Transaction,
+): Promise<number> {
+  const { Device, DeviceStatus } = database.models;
+  // Locked first: a gateway that reports on a device meanwhile waits, and then finds it gone.
+  const present = await Device.findAll({
+    attributes: ['id'],
+    where: { id: [...deviceIds] },
+    transaction,
+    lock: true,
+  });
+  const ids = present.map(({ id }) => id);
+  await DeviceStatus.destroy({ where: { device_id: ids }, transaction });
+  return Device.destroy({ where: { id: ids }, transaction });
+}

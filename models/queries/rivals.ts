@@ -1,0 +1,181 @@
+// What may stand in the way of rows that are to be made or moved: who has a key, a name or an
+// address already, which rules overlap. One statement looks for all the rows of one transaction.
+// The scope must be locked before (`lockScopes`: the address pool; the user's, or the configuration
+// for global rules), or two writers both win. api.md, sections 5 and 6.
+
+import type { Transaction } from 'sequelize';
+import type { Device } from '../tables/device.ts';
+import type { RuleExtent } from '../tables/rule.ts';
+import { Binds } from '../storage/binds.ts';
+import type { Database } from '../database/database.ts';
+import { plainSelect } from '../storage/select.ts';
+
+/** A device that may stand in the way of another. */
+export type RivalDevice = Pick<
+  Device,
+  'id' | 'user_id' | 'name' | 'public_key' | 'ipv4_key' | 'ipv6_key'
+>;
+
+/** What devices are looked for by: any of these values. */
+export interface RivalWish {
+  readonly user_id: readonly string[];
+  readonly public_key: readonly string[];
+  readonly ipv4_key: readonly string[];
+  readonly ipv6_key: readonly string[];
+}
+
+/** What stands around devices that are to be made. */
+export interface Rivals {
+  readonly devices: RivalDevice[];
+  /** Those of the owners who exist. */
+  readonly owners: ReadonlySet<string>;
+}
+
+const RIVAL_COLUMNS = ['user_id', 'public_key', 'ipv4_key', 'ipv6_key'] as const;
+
+/** Reads the owners with their devices, and those that have one of the keys or addresses. */
+export async function readRivalDevices(
+  database: Database,
+  wish: RivalWish,
+  transaction: Transaction,
+): Promise<Rivals> {
+  const binds = new Binds();
+  const conditions = RIVAL_COLUMNS.filter((column) => wish[column].length > 0).map(
+    (column) => `${column} IN (${binds.list(wish[column])})`,
+  );
+  if (conditions.length === 0) return { devices: [], owners: new Set() };
+  const owners =
+    wish.user_id.length === 0
+      ? ''
+      : `UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL FROM users
+         WHERE id IN (${binds.list(wish.user_id)})`;
+  // One statement, because each may be a trip to a server far away.
+  const rows = await database.sequelize.query<RivalDevice | OwnerRow>(
+    `SELECT id, user_id, name, public_key, ipv4_key, ipv6_key FROM devices
+     WHERE ${conditions.join(' OR ')} ${owners}`,
+    { ...plainSelect(transaction), bind: binds.values },
+  );
+  return {
+    devices: rows.filter((row) => row.id !== null),
+    owners: new Set(rows.filter(({ id }) => id === null).map((row) => row.user_id)),
+  };
+}
+
+/** An owner, among rows of devices. */
+interface OwnerRow {
+  readonly id: null;
+  readonly user_id: string;
+}
+
+/** Tells which of these users exist; locks them against other writers where asked. */
+export async function readUserIds(
+  database: Database,
+  ids: readonly string[],
+  { transaction, lock = false }: { transaction: Transaction; lock?: boolean },
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const binds = new Binds();
+  // In one order, so that two writers who lock several users cannot wait for each other.
+  const rows = await database.sequelize.query<{ id: string }>(
+    `SELECT id FROM users WHERE id IN (${binds.list(ids)}) ORDER BY id
+     ${lock && database.kind === 'mysql' ? 'FOR UPDATE' : ''}`,
+    { ...plainSelect(transaction), bind: binds.values },
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Reads the rules that overlap one of the given ones by owner, action and addresses. */
+export async function readRivalRules(
+  database: Database,
+  wanted: readonly RuleExtent[],
+  transaction: Transaction,
+): Promise<(RuleExtent & { id: string })[]> {
+  if (wanted.length === 0) return [];
+  const binds = new Binds();
+  const conditions = wanted.flatMap((extent) => {
+    const user =
+      extent.user_id === null ? 'user_id IS NULL' : `user_id = ${binds.one(extent.user_id)}`;
+    const action = binds.one(extent.action);
+    const scope = `${user} AND action = ${action} AND family = ${binds.one(extent.family)}`;
+    const end = binds.one(extent.end);
+    // Two conditions of their own, because one with an OR inside would walk the whole scope.
+    return [
+      `(${scope} AND range_start BETWEEN ${binds.one(extent.start)} AND ${end})`,
+      `(${scope} AND range_start IN (${binds.each(enclosingStarts(extent))}) AND range_end >= ${end})`,
+    ];
+  });
+  return database.sequelize.query<RuleExtent & { id: string }>(
+    `SELECT id, user_id, action, family, range_start AS start, range_end AS end,
+            port_type, port_start, port_end FROM rules
+     WHERE ${conditions.join(' OR ')}`,
+    { ...plainSelect(transaction), bind: binds.values },
+  );
+}
+
+/**
+ * Reads rules that match some of the packets that the given one means, whatever they do with them:
+ * also those of the other action, and those that are everyone's beside a user's. The first ones.
+ */
+export async function readTouchingRules(
+  database: Database,
+  { user_id, family, start, end, port_type, port_start, port_end }: RuleExtent,
+  limit: number,
+): Promise<string[]> {
+  const conditions = [
+    'family = :family AND range_start <= :end AND range_end >= :start',
+    ...(user_id === null ? [] : ['(user_id IS NULL OR user_id = :user_id)']),
+    // A rule without ports means all traffic, that of every port too.
+    ...(port_type === null
+      ? []
+      : [
+          `(port_type IS NULL OR
+            (port_type = :port_type AND port_start <= :port_end AND port_end >= :port_start))`,
+        ]),
+  ];
+  const rows = await database.sequelize.query<{ id: string }>(
+    `SELECT id FROM rules WHERE ${conditions.join(' AND ')} ORDER BY inserted_at, id LIMIT :limit`,
+    {
+      ...plainSelect(),
+      replacements: { user_id, family, start, end, port_type, port_start, port_end, limit },
+    },
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Of these rules those that can never decide (`isShadowedBy`), each with a rule that is why. */
+export async function readShadows(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await database.sequelize.query<{ id: string; shadow: string }>(
+    `SELECT rules.id AS id, MIN(other.id) AS shadow FROM rules JOIN rules other
+     ON other.action = 'accept' AND other.family = rules.family
+     AND (other.user_id = rules.user_id OR (other.user_id IS NULL AND rules.user_id IS NULL))
+     AND other.range_start <= rules.range_start AND other.range_end >= rules.range_end
+     AND ((other.port_type IS NULL AND rules.port_type IS NULL)
+       OR (other.port_type = rules.port_type AND other.port_start <= rules.port_start
+         AND other.port_end >= rules.port_end))
+     WHERE rules.action = 'drop' AND rules.id IN (:ids) GROUP BY rules.id`,
+    { ...plainSelect(), replacements: { ids: [...ids] } },
+  );
+  return new Map(rows.map(({ id, shadow }) => [id, shadow]));
+}
+
+/**
+ * First addresses of all networks around a range. Networks either contain one another or are
+ * apart, so these few starts (33 or 129) find every enclosing rule through the index, where
+ * comparing both ends would walk all rules of the scope.
+ */
+function enclosingStarts({ start }: Pick<RuleExtent, 'start'>): string[] {
+  const starts = [start];
+  let cleared = start;
+  for (let place = start.length - 1; place >= 0; place -= 1) {
+    const digit = Number.parseInt(cleared.charAt(place), 16);
+    for (const mask of [0b1110, 0b1100, 0b1000, 0b0000]) {
+      cleared = cleared.slice(0, place) + (digit & mask).toString(16) + cleared.slice(place + 1);
+      starts.push(cleared);
+    }
+  }
+  return starts;
+}

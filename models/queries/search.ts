@@ -1,0 +1,326 @@
+// Records by what people type into a search field and choose beside it: ids of one page of those
+// whose texts hold it, of a state, in the order that was chosen, and how many there are. Whole rows
+// are then read by their ids. A scan, because a text may stand anywhere in another; it is for
+// people, who ask one page at a time.
+
+import type { Transaction } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import { plainSelect } from '../storage/select.ts';
+import { sqlTime } from '../storage/time.ts';
+
+/** What can be searched. */
+export type Searchable = 'users' | 'devices' | 'rules' | 'api_tokens';
+
+/** Ids that are read together. */
+const IDS_AT_ONCE = 2_000;
+
+/** Which records. */
+export interface SearchWish {
+  /** Any of the texts holds this, in any case; empty: all records. */
+  readonly text: string;
+  /** Of this owner alone. Not for users. */
+  readonly userId?: string;
+  /** Among these alone. */
+  readonly ids?: readonly string[];
+  /** One of `searchStates`; left out: of any. Devices need `service` with it. */
+  readonly state?: string;
+  readonly service?: ServiceRules;
+  /** One of `searchOrders`; left out: the order that the table has by itself. */
+  readonly order?: string;
+  readonly isDescending?: boolean;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** What decides, beside its own switches, whether a device is served, and whether it is online. */
+export interface ServiceRules {
+  readonly now: Date;
+  /** The earliest handshake of a device that is online. */
+  readonly onlineSince: Date;
+  /** Whoever signed in after this has a VPN session; null: sessions do not end. */
+  readonly sessionsSince: Date | null;
+  /** Whoever never signed in has none. */
+  readonly requireSignIn: boolean;
+}
+
+interface Place {
+  readonly join: string;
+  /** Columns that are searched. */
+  readonly columns: readonly string[];
+  readonly order: string;
+  /** Conditions, by state. */
+  readonly states: Readonly<Record<string, string>>;
+  /** Expressions, by the name of what people sort by. */
+  readonly orders: Readonly<Record<string, string>>;
+}
+
+const OWNER = 'JOIN users ON users.id =';
+const IS_ON = `devices.disabled_at IS NULL
+  AND (devices.expires_at IS NULL OR devices.expires_at > :now)`;
+const IN_SESSION = `(:sessionsSince IS NULL OR CASE WHEN users.last_signed_in_at IS NULL
+  THEN :requireSignIn = 0 ELSE users.last_signed_in_at > :sessionsSince END)`;
+const IS_SERVED = `${IS_ON} AND users.disabled_at IS NULL AND ${IN_SESSION}`;
+const SEEN = 'device_statuses.latest_handshake';
+const NUMBER_OF_DEVICES = '(SELECT COUNT(*) FROM devices WHERE devices.user_id = users.id)';
+const PLACES: Readonly<Record<Searchable, Place>> = {
+  users: {
+    join: '',
+    columns: ['users.email', 'users.role'],
+    order: 'users.email_key',
+    states: {
+      enabled: 'users.disabled_at IS NULL',
+      disabled: 'users.disabled_at IS NOT NULL',
+      administrators: "users.role = 'admin'",
+    },
+    orders: {
+      email: 'users.email_key',
+      role: 'users.role',
+      devices: NUMBER_OF_DEVICES,
+      signed_in: 'users.last_signed_in_at',
+    },
+  },
+  devices: {
+    join: `${OWNER} devices.user_id LEFT JOIN device_statuses ON device_id = devices.id`,
+    columns: [
+      ...['name', 'description', 'public_key', 'ipv4', 'ipv6'].map((name) => `devices.${name}`),
+      'device_statuses.remote_ip',
+      'users.email',
+    ],
+    order: 'devices.inserted_at DESC, devices.id DESC',
+    states: {
+      online: `${IS_SERVED} AND ${SEEN} >= :onlineSince`,
+      offline: `${IS_SERVED} AND ${SEEN} < :onlineSince`,
+      never_seen: `${IS_SERVED} AND ${SEEN} IS NULL`,
+      session_ended: `${IS_ON} AND users.disabled_at IS NULL AND NOT ${IN_SESSION}`,
+      owner_disabled: `${IS_ON} AND users.disabled_at IS NOT NULL`,
+      ended: 'devices.disabled_at IS NULL AND devices.expires_at <= :now',
+      off: 'devices.disabled_at IS NOT NULL',
+    },
+    orders: {
+      name: 'devices.name',
+      owner: 'users.email_key',
+      address: 'devices.ipv4_key',
+      handshake: SEEN,
+      traffic: 'COALESCE(device_statuses.rx_bytes, 0) + COALESCE(device_statuses.tx_bytes, 0)',
+    },
+  },
+  rules: {
+    join: `LEFT ${OWNER} rules.user_id`,
+    columns: ['rules.destination', 'rules.action', 'rules.port_type', 'users.email'],
+    order: 'rules.inserted_at, rules.id',
+    states: {
+      accept: "rules.action = 'accept'",
+      drop: "rules.action = 'drop'",
+      everyone: 'rules.user_id IS NULL',
+      one_user: 'rules.user_id IS NOT NULL',
+    },
+    orders: {
+      destination: 'rules.destination',
+      action: 'rules.action',
+      traffic: 'rules.port_type',
+      owner: 'users.email_key',
+    },
+  },
+  api_tokens: {
+    join: `${OWNER} api_tokens.user_id`,
+    columns: ['api_tokens.name', 'users.email'],
+    order: 'api_tokens.inserted_at DESC, api_tokens.id DESC',
+    states: {
+      live: 'api_tokens.expires_at IS NULL OR api_tokens.expires_at > :now',
+      over: 'api_tokens.expires_at <= :now',
+      never_used: 'api_tokens.last_used_at IS NULL',
+    },
+    orders: {
+      name: 'api_tokens.name',
+      owner: 'users.email_key',
+      until: 'api_tokens.expires_at',
+      used: 'api_tokens.last_used_at',
+    },
+  },
+};
+
+/** The states by which records can be found. */
+export function searchStates(table: Searchable): string[] {
+  return Object.keys(PLACES[table].states);
+}
+
+/** What records can be ordered by. */
+export function searchOrders(table: Searchable): string[] {
+  return Object.keys(PLACES[table].orders);
+}
+
+/** Finds the ids of a page, in the order in which they are shown. */
+export async function searchIds(
+  database: Database,
+  table: Searchable,
+  wish: SearchWish,
+): Promise<string[]> {
+  const { order, orders } = PLACES[table];
+  const chosen = wish.order === undefined ? undefined : orders[wish.order];
+  const direction = wish.isDescending === true ? 'DESC' : 'ASC';
+  // What never happened is the least, whichever database sorts; the id makes the order one.
+  const by = chosen === undefined ? order : `${chosen} ${direction}, ${table}.id ${direction}`;
+  const { limit, offset } = wish;
+  const rows = await database.sequelize.query<{ id: string }>(
+    `SELECT ${table}.id ${foundBy(table, wish)} ORDER BY ${by} LIMIT :limit OFFSET :offset`,
+    { ...plainSelect(), replacements: { ...valuesOf(database, wish), limit, offset } },
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Finds the ids of all records, at most `limit`. They come in the order of their ids, so that none
+ * comes twice and none is left out while others write.
+ */
+export async function searchEveryId(
+  database: Database,
+  table: Searchable,
+  wish: Omit<SearchWish, 'offset' | 'limit'>,
+  limit: number,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (let after = ''; found.length < limit;) {
+    const count = Math.min(IDS_AT_ONCE, limit - found.length);
+    const rows = await database.sequelize.query<{ id: string }>(
+      `SELECT ${table}.id ${foundBy(table, wish, `${table}.id > :after`)}
+       ORDER BY ${table}.id LIMIT :count`,
+      { ...plainSelect(), replacements: { ...valuesOf(database, wish), after, count } },
+    );
+    for (const { id } of rows) found.push(id);
+    if (rows.length < count) break;
+    after = found.at(-1) ?? '';
+  }
+  return found;
+}
+
+/** Counts all records that a wish finds. */
+export async function countFound(
+  database: Database,
+  table: Searchable,
+  wish: Omit<SearchWish, 'offset' | 'limit'>,
+): Promise<number> {
+  const [row] = await database.sequelize.query<{ count: number }>(
+    `SELECT COUNT(*) AS count ${foundBy(table, wish)}`,
+    { ...plainSelect(), replacements: valuesOf(database, wish) },
+  );
+  return Number(row?.count ?? 0);
+}
+
+type Wished = Omit<SearchWish, 'offset' | 'limit'>;
+
+function foundBy(
+  table: Searchable,
+  { text, userId, ids, state, order }: Wished,
+  further?: string,
+): string {
+  const { join, columns, states } = PLACES[table];
+  const condition = state === undefined ? undefined : states[state];
+  const conditions = [
+    ...(text === '' ? [] : [`(${columns.map(holdsText).join(' OR ')})`]),
+    ...(userId === undefined ? [] : [`${table}.user_id = :userId`]),
+    ...(ids === undefined ? [] : [`${table}.id IN (:ids)`]),
+    ...(further === undefined ? [] : [further]),
+    ...(condition === undefined ? [] : [`(${condition})`]),
+  ];
+  const needsJoin = text !== '' || condition !== undefined || order !== undefined;
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  return `FROM ${table} ${needsJoin ? join : ''} ${where}`;
+}
+
+function valuesOf(
+  { kind }: Database,
+  { text, userId, ids, service }: Wished,
+): Record<string, unknown> {
+  const values = {
+    text,
+    lower: text.toLowerCase(),
+    userId,
+    ids: ids?.length === 0 ? [''] : ids,
+    now: sqlTime(kind, new Date()),
+  };
+  return service === undefined ? values : { ...values, ...serviceValues(kind, service) };
+}
+
+function serviceValues(
+  kind: Database['kind'],
+  { now, onlineSince, sessionsSince, requireSignIn }: ServiceRules,
+): Record<string, unknown> {
+  return {
+    now: sqlTime(kind, now),
+    onlineSince: sqlTime(kind, onlineSince),
+    sessionsSince: sessionsSince === null ? null : sqlTime(kind, sessionsSince),
+    requireSignIn: requireSignIn ? 1 : 0,
+  };
+}
+
+/** Counts the devices of each of these users; those without any are left out. */
+export async function countDevices(
+  database: Database,
+  userIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (userIds.length === 0) return new Map();
+  const rows = await database.sequelize.query<{ user_id: string; count: number }>(
+    'SELECT user_id, COUNT(*) AS count FROM devices WHERE user_id IN (:userIds) GROUP BY user_id',
+    { ...plainSelect(), replacements: { userIds: [...userIds] } },
+  );
+  return new Map(rows.map(({ user_id, count }) => [user_id, count]));
+}
+
+/** Counts all devices. */
+export async function countAllDevices(
+  database: Database,
+  transaction: Transaction,
+): Promise<number> {
+  const [row] = await database.sequelize.query<{ count: number }>(
+    'SELECT COUNT(*) AS count FROM devices',
+    plainSelect(transaction),
+  );
+  return Number(row?.count ?? 0);
+}
+
+/** What all devices together were seen to do. */
+export interface FleetStatus {
+  readonly devices: number;
+  /** Those that are served and shook hands lately. */
+  readonly online: number;
+  readonly rxBytes: number;
+  readonly txBytes: number;
+}
+
+/** Sums the devices up. CROSS, so that SQLite begins with the few that shook hands lately. */
+export async function readFleetStatus(
+  database: Database,
+  service: ServiceRules,
+): Promise<FleetStatus> {
+  const [row] = await database.sequelize.query<Record<keyof FleetStatus, number | string | null>>(
+    `SELECT (SELECT COUNT(*) FROM devices) AS devices,
+            (SELECT COUNT(*) FROM device_statuses
+               CROSS JOIN devices ON devices.id = device_id
+               CROSS JOIN users ON users.id = devices.user_id
+             WHERE ${PLACES.devices.states['online'] ?? ''}) AS online,
+            SUM(rx_bytes) AS rxBytes, SUM(tx_bytes) AS txBytes FROM device_statuses`,
+    { ...plainSelect(), replacements: serviceValues(database.kind, service) },
+  );
+  const numberOf = (name: keyof FleetStatus): number => Number(row?.[name] ?? 0);
+  return {
+    devices: numberOf('devices'),
+    online: numberOf('online'),
+    rxBytes: numberOf('rxBytes'),
+    txBytes: numberOf('txBytes'),
+  };
+}
+
+/** The ids of the devices that shook hands last, the latest first. */
+export async function readLatestHandshakes(database: Database, limit: number): Promise<string[]> {
+  const rows = await database.sequelize.query<{ id: string }>(
+    `SELECT device_id AS id FROM device_statuses WHERE latest_handshake IS NOT NULL
+     ORDER BY latest_handshake DESC, device_id LIMIT :limit`,
+    { ...plainSelect(), replacements: { limit } },
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Without LIKE: what is typed has no wild cards. SQLite lowers only the letters of ASCII. */
+function holdsText(column: string): string {
+  return `INSTR(${column}, :text) > 0 OR INSTR(LOWER(${column}), :lower) > 0`;
+}

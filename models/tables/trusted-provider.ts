@@ -1,0 +1,79 @@
+// The trusted_providers table: identity providers whose word on e-mail addresses an administrator
+// believes. The mark is for an entry and for the address that it had then: who changes the entry to
+// another provider must mark it again. It is no part of /v0. api.md, section 8.
+
+import {
+  type CreationOptional,
+  DataTypes,
+  type InferAttributes,
+  type InferCreationAttributes,
+  Model,
+  type Transaction,
+} from 'sequelize';
+import { idColumn, type TableContext, timestampColumns, timestamps } from './columns.ts';
+import type { ProviderKind } from './identity.ts';
+import type { Database } from '../database/database.ts';
+
+/** One mark. */
+export class TrustedProvider extends Model<
+  InferAttributes<TrustedProvider>,
+  InferCreationAttributes<TrustedProvider>
+> {
+  declare id: CreationOptional<string>;
+  declare kind: ProviderKind;
+  /** The id of the provider's entry; marked at most once. */
+  declare provider_id: string;
+  /** Who it was: the address of the discovery document, or the entity id. */
+  declare authority: string;
+  declare inserted_at: CreationOptional<Date>;
+  declare updated_at: CreationOptional<Date>;
+}
+
+/** Binds the table to one database. */
+export function initTrustedProvider({ sequelize }: TableContext): typeof TrustedProvider {
+  return class extends TrustedProvider {}.init(
+    {
+      id: idColumn(),
+      kind: { type: DataTypes.STRING(8), allowNull: false },
+      provider_id: { type: DataTypes.STRING(64), allowNull: false },
+      authority: { type: DataTypes.TEXT, allowNull: false },
+      ...timestampColumns(),
+    },
+    {
+      sequelize,
+      modelName: 'trusted_provider',
+      tableName: 'trusted_providers',
+      ...timestamps,
+    },
+  );
+}
+
+/** An entry of the configuration, and who it leads to. */
+export type Authority = Pick<TrustedProvider, 'kind' | 'provider_id' | 'authority'>;
+
+/** Marks an entry as trusted, or takes the mark away. */
+export async function markTrusted(
+  { models: { TrustedProvider: table } }: Database,
+  { kind, provider_id, authority }: Authority,
+  isTrusted: boolean,
+  transaction: Transaction,
+): Promise<void> {
+  const where = { kind, provider_id };
+  const row = await table.findOne({ where, transaction, lock: true });
+  if (!isTrusted) await row?.destroy({ transaction });
+  else if (row === null) await table.create({ ...where, authority }, { transaction });
+  else await row.update({ authority }, { transaction });
+}
+
+/** Tells whether an entry is marked, as it stands. */
+export async function isTrusted(
+  { models: { TrustedProvider: table } }: Database,
+  { kind, provider_id, authority }: Authority,
+  transaction?: Transaction,
+): Promise<boolean> {
+  const row = await table.findOne({
+    where: { kind, provider_id },
+    ...(transaction === undefined ? {} : { transaction }),
+  });
+  return row !== null && row.authority === authority;
+}

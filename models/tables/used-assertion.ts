@@ -1,0 +1,55 @@
+// The used_assertions table: SAML assertions that let somebody in, so that none does twice, at
+// whichever gateway. They are forgotten when they have expired, and only validly signed ones come
+// here, so strangers cannot fill it. Written without change rows.
+
+import {
+  DataTypes,
+  type InferAttributes,
+  type InferCreationAttributes,
+  Model,
+  Op,
+  UniqueConstraintError,
+} from 'sequelize';
+import type { TableContext } from './columns.ts';
+import type { Database } from '../database/database.ts';
+import { rerunOnConflict } from '../storage/rerun.ts';
+
+/** One assertion that was used. */
+export class UsedAssertion extends Model<
+  InferAttributes<UsedAssertion>,
+  InferCreationAttributes<UsedAssertion>
+> {
+  /** SHA-256 of issuer and id, 64 hex digits. */
+  declare id: string;
+  /** When the assertion is of no use any more. */
+  declare expires_at: Date;
+}
+
+/** Binds the table to one database. */
+export function initUsedAssertion({ sequelize }: TableContext): typeof UsedAssertion {
+  return class extends UsedAssertion {}.init(
+    {
+      id: { type: DataTypes.CHAR(64), primaryKey: true },
+      expires_at: { type: DataTypes.DATE(6), allowNull: false },
+    },
+    { sequelize, modelName: 'used_assertion', tableName: 'used_assertions', timestamps: false },
+  );
+}
+
+/** Uses an assertion up; false when it was used before, here or at another gateway. */
+export async function useAssertion(
+  database: Database,
+  { id, expiresAt, now }: { id: string; expiresAt: Date; now: Date },
+): Promise<boolean> {
+  const { UsedAssertion: table } = database.models;
+  await rerunOnConflict(database, () =>
+    table.destroy({ where: { expires_at: { [Op.lte]: now } } }),
+  );
+  try {
+    await rerunOnConflict(database, () => table.create({ id, expires_at: expiresAt }));
+    return true;
+  } catch (error) {
+    if (error instanceof UniqueConstraintError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,184 @@
+// What stands in the way: devices by owner, key, name and address, owners who exist; of rules,
+// tables/rule.test.ts speaks.
+
+import test from 'ava';
+import {
+  type Database,
+  readRivalDevices,
+  readRivalRules,
+  readTouchingRules,
+  readUserIds,
+  type RuleScope,
+} from '../../../models/index.ts';
+import { extentOf, isShadowedBy, newId, readRules, readShadows } from '../../../models/index.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { addDevice, addRule, addUser, randomKey, write } from '../fixtures.ts';
+
+const nothing = { user_id: [], public_key: [], ipv4_key: [], ipv6_key: [] };
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: devices are found by any of what they have, each once`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const [ann, bob, eve] = [
+      await addUser(database),
+      await addUser(database),
+      await addUser(database),
+    ];
+    const first = await addDevice(database, ann, { ipv4: '10.0.0.1', ipv6: 'fd00::1' });
+    const second = await addDevice(database, ann, { ipv4: '10.0.0.2' });
+    const third = await addDevice(database, bob, { ipv4: '10.0.0.3' });
+    await addDevice(database, eve, { ipv4: '10.0.0.4' });
+    const find = async (wish: Partial<typeof nothing>): Promise<string[]> => {
+      const { devices } = await write(database, (transaction) =>
+        readRivalDevices(database, { ...nothing, ...wish } as never, transaction),
+      );
+      return devices.map(({ id }) => id).toSorted();
+    };
+    const keys = [first, second, third].map(({ ipv4_key }) => String(ipv4_key));
+    const cases: [wish: object, found: string[]][] = [
+      [{}, []],
+      [{ user_id: [ann.id] }, [first.id, second.id]],
+      [{ user_id: [ann.id, bob.id, newId()] }, [first.id, second.id, third.id]],
+      [{ public_key: [third.public_key, randomKey(), randomKey()] }, [third.id]],
+      [{ ipv4_key: keys.slice(1) }, [second.id, third.id]],
+      [{ ipv6_key: [String(first.ipv6_key)], user_id: [ann.id] }, [first.id, second.id]],
+      [{ ipv4_key: ["' OR 1=1 --"] }, []],
+    ];
+    for (const [wish, found] of cases)
+      t.deepEqual(await find(wish), found.toSorted(), JSON.stringify(wish));
+    const none = await addUser(database);
+    const { owners } = await write(database, (transaction) => {
+      const wish = { ...nothing, user_id: [ann.id, none.id, newId()] };
+      return readRivalDevices(database, wish, transaction);
+    });
+    t.deepEqual(owners, new Set([ann.id, none.id]), 'who exists, with devices or without');
+  });
+
+  test(`${kind}: those of the users are told who exist`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ids = [(await addUser(database)).id, (await addUser(database)).id];
+    const find = (asked: string[], lock: boolean): Promise<ReadonlySet<string>> =>
+      write(database, (transaction) => readUserIds(database, asked, { transaction, lock }));
+    for (const lock of [false, true]) {
+      t.deepEqual(await find([], lock), new Set());
+      t.deepEqual(await find([newId()], lock), new Set());
+      t.deepEqual(await find([...ids, newId()], lock), new Set(ids.toSorted()));
+    }
+  });
+
+  test(`${kind}: the rules of several extents are found through the index`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database);
+    const rules = [
+      await addRule(database, { destination: '10.0.0.0/8' }),
+      await addRule(database, { destination: '10.1.2.3', user_id: ann.id }),
+      await addRule(database, { destination: 'fd00::/8' }),
+    ];
+    const wanted = (destination: string, user_id: string | null = null) =>
+      extentOf({
+        action: 'drop',
+        destination,
+        port_type: null,
+        port_start: null,
+        port_end: null,
+        user_id,
+      });
+    const all = [wanted('10.1.2.3'), wanted('10.0.0.0/9', ann.id), wanted('fd12::/16')];
+    const found = await write(database, (transaction) =>
+      readRivalRules(database, all, transaction),
+    );
+    t.deepEqual(found.map(({ id }) => id).toSorted(), rules.map(({ id }) => id).toSorted());
+    t.deepEqual(await write(database, (tx) => readRivalRules(database, [], tx)), []);
+    const plan = await explain(database, ann.id);
+    t.regex(plan, /rules_user_id_action_family_range_start_range_end/);
+    t.notRegex(plan, /SCAN/);
+  });
+
+  test(`${kind}: rules that share packets are found, whatever they do with them`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const [ann, bob] = [await addUser(database), await addUser(database)];
+    const wide = await addRule(database, { action: 'accept', destination: '10.0.0.0/8' });
+    const drop = await addRule(database, { action: 'drop', destination: '10.1.2.0/24' });
+    const web = { port_type: 'tcp', port_start: 80, port_end: 443 } as const;
+    const ported = await addRule(database, { ...web, destination: '10.1.2.3', user_id: ann.id });
+    await addRule(database, { destination: 'fd00::/8' });
+    await addRule(database, { destination: '192.0.2.0/24' });
+    const touching = (changes: Partial<RuleScope>, limit = 9): Promise<string[]> => {
+      const none = { port_type: null, port_start: null, port_end: null, user_id: null } as const;
+      const row = { action: 'drop', destination: '10.1.2.3', ...none, ...changes } as const;
+      return readTouchingRules(database, extentOf(row), limit);
+    };
+    t.deepEqual(await touching({}), [wide.id, drop.id, ported.id]);
+    t.deepEqual(await touching({}, 2), [wide.id, drop.id]);
+    t.deepEqual(await touching({ user_id: bob.id }), [wide.id, drop.id]);
+    t.deepEqual(await touching({ user_id: ann.id }), [wide.id, drop.id, ported.id]);
+    t.deepEqual(await touching({ destination: '10.1.2.4' }), [wide.id, drop.id]);
+    const ports = (port: number) => ({ ...web, port_start: port, port_end: port });
+    t.deepEqual(await touching(ports(443)), [wide.id, drop.id, ported.id]);
+    t.deepEqual(await touching(ports(444)), [wide.id, drop.id]);
+    t.deepEqual(await touching({ ...ports(443), port_type: 'udp' }), [wide.id, drop.id]);
+  });
+}
+
+/** How the database looks for rivals of two rules. */
+async function explain(database: Database, userId: string): Promise<string> {
+  const texts: string[] = [];
+  const watched = Object.create(database) as Database;
+  Object.assign(watched, {
+    sequelize: {
+      query: async (sql: string, options: object) => {
+        const explained = database.kind === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN';
+        texts.push(JSON.stringify(await database.sequelize.query(`${explained} ${sql}`, options)));
+        return [];
+      },
+    },
+  });
+  const rule = { action: 'drop', port_type: null, port_start: null, port_end: null } as const;
+  await write(database, (transaction) =>
+    readRivalRules(
+      watched,
+      [
+        extentOf({ ...rule, destination: '10.1.0.0/16', user_id: userId }),
+        extentOf({ ...rule, destination: 'fd00::/64', user_id: null }),
+      ],
+      transaction,
+    ),
+  );
+  return texts.join(' ');
+}
+
+for (const kind of databaseKinds())
+  test(`${kind}: the database finds the rules that never decide, as the comparison does`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database);
+    const web = { port_type: 'tcp', port_start: 80, port_end: 90 } as const;
+    for (const user_id of [null, ann.id])
+      for (const [action, destination, ports] of [
+        ['accept', '10.0.0.0/8', {}],
+        ['accept', '192.0.2.0/24', web],
+        ['drop', '10.1.0.0/16', {}],
+        ['drop', '192.0.2.9', { ...web, port_end: 85 }],
+        ['drop', '192.0.2.8', { ...web, port_end: 91 }],
+        ['drop', '192.0.2.8', { ...web, port_type: 'udp' }],
+        ['drop', '0.0.0.0/0', {}],
+        ['drop', 'fd00::/8', {}],
+      ] as const)
+        await addRule(database, { action, destination, user_id, ...ports });
+    const rules = await readRules(database);
+    const expected = rules.filter((rule) =>
+      rules.some((other) => isShadowedBy(extentOf(rule), extentOf(other))),
+    );
+    const shadows = await readShadows(
+      database,
+      rules.map(({ id }) => id),
+    );
+    t.is(expected.length, 4);
+    t.deepEqual([...shadows.keys()].toSorted(), expected.map(({ id }) => id).toSorted());
+    for (const [id, by] of shadows) {
+      const [rule, other] = [id, by].map((one) => rules.find((row) => row.id === one));
+      t.true(rule !== undefined && other !== undefined);
+      if (rule !== undefined && other !== undefined)
+        t.true(isShadowedBy(extentOf(rule), extentOf(other)));
+    }
+    t.is((await readShadows(database, [])).size, 0);
+  });

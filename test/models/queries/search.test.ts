@@ -1,0 +1,232 @@
+// Searching records, on every database: in any case, as text and never as a pattern, page by page.
+
+import test from 'ava';
+import {
+  countDevices,
+  countFound,
+  readFleetStatus,
+  readLatestHandshakes,
+  recordStatus,
+  searchEveryId,
+  searchIds,
+  writeTransaction,
+} from '../../../models/index.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { addDevice, addRule, addUser } from '../fixtures.ts';
+
+const ALL = { text: '', offset: 0, limit: 50 };
+
+/** Sessions that do not end; a handshake of this moment is online. */
+const service = (onlineSince: Date) => ({
+  now: new Date(),
+  onlineSince,
+  sessionsSince: null,
+  requireSignIn: false,
+});
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: users are found by a part of their e-mail, and shown by it`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const zoe = await addUser(database, { email: 'Zoë_K@example.com' });
+    const adam = await addUser(database, { email: 'adam%x@example.com', role: 'admin' });
+    const find = (text: string) => searchIds(database, 'users', { ...ALL, text });
+    t.deepEqual(await find(''), [adam.id, zoe.id]);
+    t.deepEqual(await find('ZOË'), [zoe.id]);
+    t.deepEqual(await find('Zoë'), [zoe.id]);
+    t.deepEqual(await find('zo'), [zoe.id]);
+    t.deepEqual(await find('%'), [adam.id]);
+    t.deepEqual(await find('_'), [zoe.id]);
+    t.deepEqual(await find("' OR 1=1 --"), []);
+    t.deepEqual(await find('\\'), []);
+    t.deepEqual(await searchIds(database, 'users', { ...ALL, offset: 1, limit: 1 }), [zoe.id]);
+  });
+
+  test(`${kind}: every id is found once, of those that match, while others come and go`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const users = await Promise.all(
+      Array.from({ length: 5 }, (_, i) => addUser(database, { email: `u${i}@x.test` })),
+    );
+    const ids = users.map(({ id }) => id).toSorted();
+    const every = (wish: object, limit = 10) =>
+      searchEveryId(database, 'users', { text: '', ...wish }, limit);
+    t.deepEqual(await every({}), ids);
+    t.deepEqual(await every({}, 3), ids.slice(0, 3));
+    t.deepEqual(await every({ text: 'u3@' }), [users[3]?.id]);
+    t.deepEqual(await every({ ids: ids.slice(1, 3) }), ids.slice(1, 3));
+    t.deepEqual(await every({ ids: [] }), []);
+    t.deepEqual(await every({ ids, state: 'disabled' }), []);
+  });
+
+  test(`${kind}: API tokens are found by how they stand, and sorted`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    const day = 86_400_000;
+    const add = (name: string, expires_at: Date | null, last_used_at: Date | null) =>
+      writeTransaction(database, (transaction) =>
+        database.models.ApiToken.create(
+          { user_id: user.id, name, sha256: name.repeat(64), expires_at, last_used_at },
+          { transaction },
+        ),
+      );
+    const now = Date.now();
+    await add('a', new Date(now + day), new Date(now));
+    await add('b', new Date(now - day), null);
+    await add('c', null, new Date(now - day));
+    const find = async (wish: object) => {
+      const ids = await searchIds(database, 'api_tokens', { ...ALL, ...wish });
+      const rows = await database.models.ApiToken.findAll();
+      return ids.map((id) => rows.find((row) => row.id === id)?.name).join('');
+    };
+    t.is(await find({ state: 'live', order: 'name' }), 'ac');
+    t.is(await find({ state: 'over' }), 'b');
+    t.is(await find({ state: 'never_used' }), 'b');
+    t.is(await find({ order: 'until' }), 'cba');
+    t.is(await find({ order: 'used', isDescending: true }), 'acb');
+    t.is((await find({ order: 'owner' })).length, 3);
+  });
+
+  test(`${kind}: devices and rules are found by what is theirs and by their owner`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const [ann, bob] = [await addUser(database), await addUser(database, { email: 'bob@b.test' })];
+    const first = await addDevice(database, ann, { name: 'Laptop', ipv4: '100.64.0.2' });
+    const second = await addDevice(database, bob);
+    const find = (text: string, userId?: string) =>
+      searchIds(database, 'devices', { ...ALL, text, ...(userId && { userId }) });
+    t.deepEqual(await find(''), [second.id, first.id]);
+    t.deepEqual(await find('', ann.id), [first.id]);
+    t.deepEqual(await find('lapTOP'), [first.id]);
+    t.deepEqual(await find('lapTOP', bob.id), []);
+    t.deepEqual(await find('BOB@'), [second.id]);
+    t.deepEqual(await find('64.0.2'), [first.id]);
+    const rule = await addRule(database, { destination: '10.0.0.0/8', user_id: bob.id });
+    const everyones = await addRule(database, { destination: 'fd00::/8' });
+    const rules = (text: string) => searchIds(database, 'rules', { ...ALL, text });
+    t.deepEqual(await rules(''), [rule.id, everyones.id]);
+    t.deepEqual(await rules('bob'), [rule.id]);
+    t.deepEqual(await rules('FD00'), [everyones.id]);
+    t.deepEqual(await searchIds(database, 'api_tokens', ALL), []);
+    t.deepEqual([...(await countDevices(database, [ann.id, 'x']))], [[ann.id, 1]]);
+    t.is((await countDevices(database, [])).size, 0);
+  });
+
+  test(`${kind}: the fleet is summed up, and its latest handshakes found`, async (t) => {
+    const database = await openDatabase(t, kind);
+    t.deepEqual(await readFleetStatus(database, service(new Date())), {
+      devices: 0,
+      online: 0,
+      rxBytes: 0,
+      txBytes: 0,
+    });
+    const user = await addUser(database);
+    const devices = [await addDevice(database, user), await addDevice(database, user)];
+    await addDevice(database, user);
+    const [late, early] = devices.map(({ id }) => id);
+    const report = (deviceId = '', time: string) => ({
+      deviceId,
+      latestHandshake: new Date(time),
+      remoteIp: null,
+      remotePort: null,
+      rxBytes: 10,
+      txBytes: 5_000_000_000,
+    });
+    await recordStatus(database, 'g', [
+      report(late, '2026-11-21T08:00:00Z'),
+      report(early, '2026-11-21T07:00:00Z'),
+    ]);
+    t.deepEqual(await readFleetStatus(database, service(new Date('2026-11-21T07:30:00Z'))), {
+      devices: 3,
+      online: 1,
+      rxBytes: 20,
+      txBytes: 10_000_000_000,
+    });
+    t.deepEqual(await readLatestHandshakes(database, 5), [late, early]);
+    t.deepEqual(await readLatestHandshakes(database, 1), [late]);
+  });
+
+  test(`${kind}: devices are found by their state, counted and ordered`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const now = new Date('2026-11-21T08:00:00Z');
+    const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
+    const ann = await addUser(database, { email: 'ann@a.test', last_signed_in_at: ago(10) });
+    const bob = await addUser(database, { email: 'bob@b.test', last_signed_in_at: ago(90) });
+    const cid = await addUser(database, { email: 'cid@c.test' });
+    const eve = await addUser(database, { email: 'eve@e.test', disabled_at: ago(1) });
+    const make = async (name: string, owner = ann, values: object = {}) =>
+      (await addDevice(database, owner, { name, ...values })).id;
+    const ids: Record<string, string> = {
+      online: await make('b-online'),
+      offline: await make('a-offline'),
+      never: await make('c-never', cid),
+      off: await make('off', ann, { disabled_at: ago(5), expires_at: ago(5) }),
+      ended: await make('ended', eve, { expires_at: now }),
+      session: await make('session', bob),
+      owner: await make('owner', eve),
+    };
+    const seen = (deviceId = '', minutes = 0) => ({
+      deviceId,
+      latestHandshake: ago(minutes),
+      remoteIp: null,
+      remotePort: null,
+      rxBytes: 10 * minutes,
+      txBytes: 0,
+    });
+    const { online, offline, never, off, ended, session, owner } = ids;
+    await recordStatus(database, 'g', [seen(online, 1), seen(offline, 9), seen(session, 1)]);
+    const rules = { now, onlineSince: ago(3), sessionsSince: ago(60), requireSignIn: false };
+    const find = async (state: string, further: object = {}) => {
+      const wish = { ...ALL, state, service: { ...rules, ...further } };
+      const found = await searchIds(database, 'devices', wish);
+      t.is(await countFound(database, 'devices', wish), found.length, state);
+      return found;
+    };
+    t.deepEqual(await find('online'), [online]);
+    t.deepEqual(await find('offline'), [offline]);
+    t.deepEqual(await find('never_seen'), [never]);
+    t.deepEqual(await find('off'), [off]);
+    t.deepEqual(await find('ended'), [ended]);
+    t.deepEqual(await find('session_ended'), [session]);
+    t.deepEqual(await find('owner_disabled'), [owner]);
+    t.deepEqual(await find('session_ended', { requireSignIn: true }), [session, never]);
+    t.deepEqual(await find('session_ended', { sessionsSince: null }), []);
+    t.is((await find('nonsense')).length, 7);
+    t.is((await readFleetStatus(database, rules)).online, 1, 'an ended session is not online');
+    const order = (by: string, isDescending = false, limit = 3) =>
+      searchIds(database, 'devices', { ...ALL, limit, order: by, isDescending });
+    t.deepEqual(await order('name'), [offline, online, never]);
+    t.deepEqual(await order('handshake', true), [session, online, offline].toSorted(byLatest));
+    t.deepEqual(await order('traffic', true, 1), [offline]);
+    t.deepEqual((await order('owner', true)).slice(0, 2), [owner, ended]);
+    t.is((await order('; DROP TABLE devices', false, 50)).length, 7);
+
+    /** Two share their handshake: the later id comes first. */
+    function byLatest(left = '', right = ''): number {
+      if (left === offline || right === offline) return left === offline ? 1 : -1;
+      return left < right ? 1 : -1;
+    }
+  });
+
+  test(`${kind}: users and rules have states and orders too`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database, { email: 'ann@a.test', role: 'admin' });
+    const bob = await addUser(database, { email: 'bob@b.test', disabled_at: new Date() });
+    await addDevice(database, bob);
+    const users = (wish: object) => searchIds(database, 'users', { ...ALL, ...wish });
+    t.deepEqual(await users({ state: 'enabled' }), [ann.id]);
+    t.deepEqual(await users({ state: 'disabled' }), [bob.id]);
+    t.deepEqual(await users({ state: 'administrators' }), [ann.id]);
+    t.deepEqual(await users({ order: 'devices', isDescending: true }), [bob.id, ann.id]);
+    t.deepEqual(await users({ order: 'email', isDescending: true }), [bob.id, ann.id]);
+    const own = await addRule(database, {
+      destination: '10.0.0.0/8',
+      user_id: ann.id,
+      action: 'accept',
+    });
+    const all = await addRule(database, { destination: '9.0.0.0/8', action: 'drop' });
+    const rules = (wish: object) => searchIds(database, 'rules', { ...ALL, ...wish });
+    t.deepEqual(await rules({ state: 'drop' }), [all.id]);
+    t.deepEqual(await rules({ state: 'accept' }), [own.id]);
+    t.deepEqual(await rules({ state: 'everyone' }), [all.id]);
+    t.deepEqual(await rules({ state: 'one_user', order: 'owner' }), [own.id]);
+    t.is(await countFound(database, 'rules', { text: 'ann@' }), 1);
+  });
+}

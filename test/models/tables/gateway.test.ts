@@ -1,0 +1,101 @@
+// Gateways: registered at each start, seen with each beat.
+
+import test from 'ava';
+import {
+  claimBootstrapToken,
+  currentRevision,
+  NO_REVISION,
+  readGateways,
+  readOtherGateways,
+  recordHeartbeat,
+  registerGateway,
+  type Revision,
+  writeTransaction,
+} from '../../../models/index.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+
+const startedAt = new Date('2026-11-20T10:00:00.123Z');
+const seenAt = new Date('2026-11-20T10:00:01.456Z');
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a gateway registers, beats, and registers again after a restart`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const id = 'g';
+    const fresh = await registerGateway(database, { id, name: 'one', startedAt });
+    t.is(fresh.clock_floor, null);
+    t.is(fresh.applied_revision, 0);
+    const clockFloor = new Date('2026-11-20T10:02:01.000Z');
+    const beat = { seenAt, appliedRevision: 7 as Revision, clockFloor };
+    t.true(await recordHeartbeat(database, id, beat));
+    t.true(await recordHeartbeat(database, id, beat), 'the same beat again');
+    const row = await database.models.Gateway.findByPk(id, { rejectOnEmpty: true });
+    t.deepEqual(row.get({ plain: true }), {
+      id,
+      name: 'one',
+      started_at: startedAt,
+      seen_at: seenAt,
+      applied_revision: 7,
+      clock_floor: clockFloor,
+      bootstrap_sha256: null,
+      settings: null,
+      public_key: null,
+    });
+    const again = await registerGateway(database, { id, name: 'two', startedAt: seenAt });
+    t.is(again.name, 'two');
+    t.is(again.applied_revision, 0);
+    t.deepEqual(again.clock_floor, clockFloor);
+  });
+
+  test(`${kind}: gateways that live tell what they run with, the newest first`, async (t) => {
+    const database = await openDatabase(t, kind);
+    t.deepEqual(await readGateways(database, startedAt), []);
+    await registerGateway(database, { id: 'old', name: 'old', startedAt });
+    const told = { settings: '{"EXTERNAL_URL":"https://a/"}', publicKey: 'k'.repeat(44) };
+    await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt, ...told });
+    const [newest, other] = await readGateways(database, startedAt);
+    t.like(newest, { id: 'new', settings: told.settings, public_key: told.publicKey });
+    t.like(other, { id: 'old', settings: null });
+    t.is((await readGateways(database, seenAt)).length, 1);
+  });
+
+  test(`${kind}: the beat of an unknown gateway is told, and nothing is written`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const beat = { seenAt, appliedRevision: NO_REVISION };
+    t.false(await recordHeartbeat(database, 'nobody', beat));
+    t.is(await database.models.Gateway.count(), 0);
+  });
+
+  test(`${kind}: gateways speak of themselves without moving the revision`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const before = await currentRevision(database);
+    await registerGateway(database, { id: 'g', name: 'g', startedAt });
+    await recordHeartbeat(database, 'g', { seenAt, appliedRevision: before });
+    t.is(await currentRevision(database), before);
+  });
+
+  test(`${kind}: the others are those that were seen lately`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await registerGateway(database, { id: 'own', name: 'own', startedAt: seenAt });
+    await registerGateway(database, { id: 'old', name: 'old', startedAt });
+    await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt });
+    t.deepEqual(await readOtherGateways(database, 'own', seenAt), ['new']);
+    t.deepEqual((await readOtherGateways(database, 'own', startedAt)).sort(), ['new', 'old']);
+  });
+
+  test(`${kind}: what gateways ask for is told of those that were seen lately`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await registerGateway(database, { id: 'old', name: 'old', startedAt });
+    await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt });
+    const claim = async (id: string, sha256: string | null, seenSince: Date) => {
+      const { result } = await writeTransaction(database, (transaction) =>
+        claimBootstrapToken(database, id, { sha256, seenSince }, transaction),
+      );
+      return [...result].sort();
+    };
+    t.deepEqual(await claim('old', 'a'.repeat(64), startedAt), ['a'.repeat(64)]);
+    t.deepEqual(await claim('new', 'b'.repeat(64), startedAt), ['a'.repeat(64), 'b'.repeat(64)]);
+    t.deepEqual(await claim('new', 'b'.repeat(64), seenAt), ['b'.repeat(64)], 'not lately');
+    t.deepEqual(await claim('new', null, startedAt), ['a'.repeat(64)]);
+    t.deepEqual(await claim('nobody', 'c'.repeat(64), seenAt), ['c'.repeat(64)]);
+  });
+}

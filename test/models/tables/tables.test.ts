@@ -1,0 +1,47 @@
+// The tables together: which are tracked, and how they are told of each other.
+
+import test from 'ava';
+import { UntrackedWriteError } from '../../../models/index.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { addDevice, addRule, addToken, addUser } from '../fixtures.ts';
+
+/** What is seen or was done, and what only signing in needs; everything else is tracked. */
+const OBSERVED = new Set([
+  'device_statuses',
+  'gateways',
+  'audit_entries',
+  'sessions',
+  'second_factors',
+  'recovery_codes',
+  'sign_in_attempts',
+  'identity_tokens',
+  'sign_in_requests',
+  'used_assertions',
+  'saml_tests',
+  'fetched_metadata',
+]);
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: every table but the observed ones is tracked`, async (t) => {
+    const database = await openDatabase(t, kind);
+    for (const model of Object.values(database.models)) {
+      const destroyed = (model as typeof database.models.User).destroy({ where: {} });
+      if (OBSERVED.has(model.tableName)) await t.notThrowsAsync(destroyed, model.tableName);
+      else await t.throwsAsync(destroyed, { instanceOf: UntrackedWriteError }, model.tableName);
+    }
+  });
+
+  test(`${kind}: a user is found with devices, rules and tokens`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database);
+    await addDevice(database, user);
+    await addRule(database, { destination: '::/0', user_id: user.id });
+    await addToken(database, user);
+    const found = await database.models.User.findByPk(user.id, {
+      include: ['devices', 'rules', 'tokens'],
+      rejectOnEmpty: true,
+    });
+    for (const name of ['devices', 'rules', 'tokens'])
+      t.is((found.get(name as 'id') as unknown as object[]).length, 1, name);
+  });
+}
