@@ -11,21 +11,21 @@ import {
   migrate,
   pendingMigrations,
 } from '../models/index.ts';
-import { readFixedSettings } from './api/v0/fixed-settings.ts';
+import { readFixedSettings } from './configuration/fixed-settings.ts';
 import { backUpBefore } from './backups/automatic.ts';
-import { type Command, parseCommandLine } from './cli.ts';
-import type { Outcome } from './commands.ts';
-import { databaseTls } from './database-tls.ts';
-import { sayFault } from './database-fault.ts';
-import { defaultDatabaseFile } from './database-place.ts';
-import { prepareDataDir } from './first-start.ts';
+import { type Command, parseCommandLine } from './command/cli.ts';
+import type { Outcome } from './command/commands.ts';
+import { databaseTls } from './database/tls.ts';
+import { sayFault } from './database/fault.ts';
+import { defaultDatabaseFile } from './database/place.ts';
+import { prepareDataDir } from './installation/first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { createLog } from './observe/log.ts';
 import { type Instead, type Running, serve } from './serve.ts';
 import type { Log } from './services.ts';
-import { collectLater } from './start-garbage.ts';
-import { Reports } from './supervisor.ts';
+import { collectLater } from './process/start-garbage.ts';
+import { Reports } from './process/supervisor.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -121,8 +121,8 @@ async function run(
   log: Log,
 ): Promise<number> {
   // Who serves loads none of the other commands.
-  const { outcomeOf } = await import('./outcome.ts');
-  const { untilObeyed } = await import('./obeyed.ts');
+  const { outcomeOf } = await import('./command/outcome.ts');
+  const { untilObeyed } = await import('./command/obeyed.ts');
   const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
   const { outcome, isObeyed } = await untilObeyed(database, () =>
     outcomeOf(command, { config, database, open, log }),

@@ -11,15 +11,19 @@ import {
   readOrCreateConfiguration,
   registerGateway,
 } from '../models/index.ts';
-import { effectiveConfiguration, type FixedSettings } from './api/v0/effective-configuration.ts';
-import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
-import { followCertificate } from './api/tls.ts';
-import { tellCredentials } from './first-credentials.ts';
-import { gatewayIdentity, makeFirstAdministrator, serverPrivateKey } from './first-start.ts';
+import { effectiveConfiguration, type FixedSettings } from './records/effective-configuration.ts';
+import { fixedSettingsOf } from './configuration/fixed-settings.ts';
+import { followCertificate } from './http/tls.ts';
+import { tellCredentials } from './installation/first-credentials.ts';
+import {
+  gatewayIdentity,
+  makeFirstAdministrator,
+  serverPrivateKey,
+} from './installation/first-start.ts';
 import { letInCommand, readAdministration } from './auth/administrators.ts';
 import { forgetRequests } from './auth/identity/request.ts';
 import { forgetSessions } from './auth/sessions.ts';
-import { startHourly } from './hourly.ts';
+import { startHourly } from './process/hourly.ts';
 import { forgetEntries } from './observe/audit.ts';
 import { Counters } from './observe/counters.ts';
 import { messageOf } from './observe/log.ts';
@@ -28,7 +32,7 @@ import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import type { Log, Observed, Readiness, Watched } from './services.ts';
-import { type Networks, networksOf } from './tunnel-networks.ts';
+import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
 
 /** A gateway that serves. */
 export interface Running {

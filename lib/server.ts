@@ -2,39 +2,39 @@
 // path (conventions) → route → who asks (bearer) → body (body.ts, judge.ts) → handler (v0) → wait
 // until a write is in force → errors (errors.ts) → headers of the answer (conventions). A page
 // takes the same way: its session (auth/sessions.ts) in place of the token, its form
-// (web/forms.ts) in place of the body.
+// (web/kit/form-token.ts) in place of the body.
 
 import Hapi, { type Server } from '@hapi/hapi';
 import { undeclaredLengths } from './api/body.ts';
-import { bodyBudget } from './api/body-budget.ts';
-import { clientAddress } from './api/client-address.ts';
-import { conventions } from './api/conventions.ts';
+import { bodyBudget } from './http/body-budget.ts';
+import { clientAddress } from './http/client-address.ts';
+import { conventions } from './http/conventions.ts';
 import { docs } from './api/docs.ts';
-import { errorAnswers } from './api/errors.ts';
+import { errorAnswers } from './http/errors.ts';
 import { health } from './api/health.ts';
-import { inForce } from './api/in-force.ts';
-import { answerClientErrors, createListener, HTTP_LIMITS } from './api/listener.ts';
+import { inForce } from './records/in-force.ts';
+import { answerClientErrors, createListener, HTTP_LIMITS } from './http/listener.ts';
 import { openApi } from './api/openapi/index.ts';
 import { metricsRoute } from './api/metrics.ts';
-import { Recall } from './api/recall.ts';
+import { Recall } from './records/recall.ts';
 import { outsidePath } from './api/routes.ts';
-import { throughTunnel } from './api/through-tunnel.ts';
-import { TrustedProxies } from './api/trusted-proxies.ts';
-import { UnnamedProxies } from './api/unnamed-proxies.ts';
-import { readCertificate } from './api/tls.ts';
-import { fixedSettingsOf } from './api/v0/fixed-settings.ts';
+import { throughTunnel } from './http/through-tunnel.ts';
+import { TrustedProxies } from './http/trusted-proxies.ts';
+import { UnnamedProxies } from './http/unnamed-proxies.ts';
+import { readCertificate } from './http/tls.ts';
+import { fixedSettingsOf } from './configuration/fixed-settings.ts';
 import { v0 } from './api/v0/index.ts';
 import { giveWayToWrites, ListTurns } from './api/list-turns.ts';
-import { Writes } from './api/writes.ts';
+import { Writes } from './records/writes.ts';
 import { bearer } from './auth/index.ts';
 import { Sessions } from './auth/sessions.ts';
 import { Metrics } from './observe/metrics/index.ts';
 import type { Services } from './services.ts';
-import { personAnswers } from './web/error-page.ts';
+import { personAnswers } from './web/kit/errors.ts';
 import { webPages } from './web/index.ts';
-import { Jobs } from './web/jobs.ts';
-import { LiveStatus } from './web/live-status.ts';
-import { Pages } from './web/pages.ts';
+import { Jobs } from './web/kit/jobs.ts';
+import { LiveStatus } from './web/parts/live-status.ts';
+import { Pages } from './web/kit/answers.ts';
 
 /** Makes the server; it does not listen yet, and requests can be injected. */
 export function createServer(services: Services): Server {

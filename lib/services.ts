@@ -5,7 +5,7 @@
 import type { Config } from '../config/index.ts';
 import type { Finding, GatewayFacts, PeerTotals, RuleSample } from '../dataplane/index.ts';
 import type { Database } from '../models/index.ts';
-import type { HttpLimits } from './api/listener.ts';
+import type { HttpLimits } from './http/listener.ts';
 import type { DocumentLimits } from './auth/documents.ts';
 import type { Counters } from './observe/counters.ts';
 import type { KnownDevice, PresenceCounts } from './observe/presence.ts';

@@ -45,7 +45,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/testing/index.ts': 'test/lib/testing/gateway.test.ts',
   'lib/testing/log.ts': 'test/lib/testing/gateway.test.ts',
   'lib/testing/requests.ts': 'test/lib/server.test.ts',
-  'lib/web/web.ts': 'test/lib/web/index.test.ts',
+  'lib/web/kit/web.ts': 'test/lib/web/index.test.ts',
 };
 
 /** Files that may read the environment: they run before, or outside, the process that serves. */

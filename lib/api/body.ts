@@ -5,9 +5,9 @@
 import { PassThrough } from 'node:stream';
 import Boom from '@hapi/boom';
 import type { Lifecycle, Plugin, Request, RouteOptions } from '@hapi/hapi';
-import { ApiError } from './errors.ts';
-import { isObject, type Judge, type Judged, type Mode } from './judge.ts';
-import { messages } from './messages.ts';
+import { ApiError } from '../http/errors.ts';
+import { isObject, type Judge, type Judged, type Mode } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
 
 /** Greatest body of most operations. */
 export const BODY_BYTES_MAX = 1_048_576;

@@ -9,10 +9,10 @@ import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Selection } from '../../models/index.ts';
 import { describeError } from '../observe/log.ts';
 import type { Log } from '../services.ts';
-import { isUuid } from './fields.ts';
+import { isUuid } from '../judge/fields.ts';
 import type { ListTurns } from './list-turns.ts';
 import { type Filters, nextPage, type Position, readListQuery } from './paging.ts';
-import type { Recall, Source } from './recall.ts';
+import type { Recall, Source } from '../records/recall.ts';
 
 /** Longer lists, in characters, are sent while they are read. */
 export const SHORT_LIST_MAX = 4_000_000;

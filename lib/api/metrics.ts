@@ -14,7 +14,7 @@ import { hashToken } from '../auth/tokens.ts';
 import { EXPOSITION_TYPE } from '../observe/metrics/exposition.ts';
 import type { Metrics } from '../observe/metrics/index.ts';
 import type { Services } from '../services.ts';
-import { ApiError } from './errors.ts';
+import { ApiError } from '../http/errors.ts';
 
 /** Scrapes at once: each takes CPU for as long as it is read. */
 const SCRAPES_MAX = 4;

@@ -3,9 +3,9 @@
 // add or delete between two pages moves nobody to another page. api.md, section 2, "Lists".
 
 import type Joi from 'joi';
-import { isUuid, resource, text, integer } from './fields.ts';
-import { ApiError } from './errors.ts';
-import { isFaultless, judgeOf } from './judge.ts';
+import { isUuid, resource, text, integer } from '../judge/fields.ts';
+import { ApiError } from '../http/errors.ts';
+import { isFaultless, judgeOf } from '../judge/judge.ts';
 
 /** Records of one page at most. */
 export const LIMIT_MAX = 1_000;

@@ -5,12 +5,12 @@
 import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
 import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
-import type { Judge, Judged } from './judge.ts';
+import type { Judge, Judged } from '../judge/judge.ts';
 import { answerList, type Listed, type Shown } from './lists.ts';
-import type { Recall } from './recall.ts';
-import type { FixedSettings } from './v0/effective-configuration.ts';
+import type { Recall } from '../records/recall.ts';
+import type { FixedSettings } from '../records/effective-configuration.ts';
 import type { ListTurns } from './list-turns.ts';
-import type { Writes } from './writes.ts';
+import type { Writes } from '../records/writes.ts';
 
 export type { Shown } from './lists.ts';
 

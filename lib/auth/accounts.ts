@@ -11,7 +11,7 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { commandLine } from '../command-line.ts';
+import { commandLine } from '../process/command-line.ts';
 import { countedOf, forgetAttempts } from './attempts.ts';
 import { isEmail } from './email.ts';
 import {

@@ -2,8 +2,8 @@
 // without passwords, or where passwords are switched off and no identity provider is set up.
 
 import type { Database } from '../../models/index.ts';
-import type { EffectiveConfiguration } from '../api/v0/effective-configuration.ts';
-import { commandLine } from '../command-line.ts';
+import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
+import { commandLine } from '../process/command-line.ts';
 
 /** What decides who can sign in. */
 export type SignInSettings = Pick<

@@ -17,7 +17,7 @@ import {
   UniqueConstraintError,
   writeTransaction,
 } from '../../models/index.ts';
-import { addressScope } from '../api/client-address.ts';
+import { addressScope } from '../http/client-address.ts';
 import { originOf } from '../observe/audit.ts';
 import type { Services } from '../services.ts';
 

@@ -5,8 +5,8 @@
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { type Role, touchToken } from '../../models/index.ts';
-import { ApiError } from '../api/errors.ts';
-import type { Recall } from '../api/recall.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Recall } from '../records/recall.ts';
 import { describeError } from '../observe/log.ts';
 import type { Services } from '../services.ts';
 import { RateLimits } from './rate-limits.ts';

@@ -3,7 +3,7 @@
 // this process adds one; as many as the bound says are remembered.
 
 import type { Database } from '../../models/index.ts';
-import { addressScope } from '../api/client-address.ts';
+import { addressScope } from '../http/client-address.ts';
 
 /** Scopes that are remembered; beyond, the one that was used longest ago goes. */
 export const KNOWN_MAX = 10_000;

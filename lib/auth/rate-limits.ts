@@ -2,8 +2,8 @@
 // shows none that is good. A good token has its own bucket, so bad ones from the same address do
 // not lock it out. api.md, section 2; design.md, section 6.
 
-import { addressScope } from '../api/client-address.ts';
-import { ApiError } from '../api/errors.ts';
+import { addressScope } from '../http/client-address.ts';
+import { ApiError } from '../http/errors.ts';
 import { Buckets } from './buckets.ts';
 
 /** Unauthenticated requests that one address may make in a second, and at once. */

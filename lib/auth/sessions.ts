@@ -14,7 +14,7 @@ import {
   type Transaction,
   type User,
 } from '../../models/index.ts';
-import type { Chore } from '../hourly.ts';
+import type { Chore } from '../process/hourly.ts';
 import { describeError } from '../observe/log.ts';
 import type { Services } from '../services.ts';
 import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';

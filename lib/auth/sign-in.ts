@@ -12,10 +12,10 @@ import {
   type User,
   writeTransaction,
 } from '../../models/index.ts';
-import { noteRevision } from '../api/in-force.ts';
+import { noteRevision } from '../records/in-force.ts';
 import { originOf } from '../observe/audit.ts';
 import type { Services } from '../services.ts';
-import { PageError } from '../web/page-error.ts';
+import { PageError } from '../http/page-error.ts';
 import { shownMethod } from './identity/method.ts';
 import { localPath } from './local-path.ts';
 import { hasSecondFactor } from './second-factors.ts';

@@ -14,8 +14,8 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../models/index.ts';
-import type { Faults } from '../api/judge.ts';
-import { messages } from '../api/messages.ts';
+import type { Faults } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
 import { lockUserOf } from './accounts.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;

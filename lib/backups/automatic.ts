@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import type { Config } from '../../config/index.ts';
 import { type Database, executedMigrations, writeBackup } from '../../models/index.ts';
-import { databaseFile } from '../database-place.ts';
+import { databaseFile } from '../database/place.ts';
 import { messageOf } from '../observe/log.ts';
 import { writeNewFile } from './file.ts';
 

@@ -3,9 +3,9 @@
 // which stays stored while its flag hides it. api.md, section 5.
 
 import type { Config } from '../../config/index.ts';
-import { addFault, type Faults } from '../api/judge.ts';
-import { messages } from '../api/messages.ts';
-import type { EffectiveConfiguration } from '../api/v0/effective-configuration.ts';
+import { addFault, type Faults } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
+import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 
 /** The settings, by name. */
 export const settingNames = [

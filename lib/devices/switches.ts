@@ -7,7 +7,7 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../models/index.ts';
-import { isUuid } from '../api/fields.ts';
+import { isUuid } from '../judge/fields.ts';
 
 /** What is decided; what is left out stays. */
 export interface Switches {

@@ -4,7 +4,7 @@
 
 import type { Config } from '../../config/index.ts';
 import type { UserRow } from '../../models/index.ts';
-import type { EffectiveConfiguration } from '../api/v0/effective-configuration.ts';
+import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { FOREVER_SECONDS, sessionEnd } from '../reconcile/translate.ts';
 
 /** Where a VPN session stands. */

@@ -2,7 +2,7 @@
 
 import type { Config } from '../../config/index.ts';
 import type { inspectHost } from '../../dataplane/index.ts';
-import { networksOf } from '../tunnel-networks.ts';
+import { networksOf } from '../reconcile/tunnel-networks.ts';
 
 /** What a host is inspected for. */
 export type Inspected = Parameters<typeof inspectHost>[0];

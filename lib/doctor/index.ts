@@ -3,7 +3,7 @@
 // folder, no key, no migration. The dashboard of a gateway that runs says the same (checkup.ts).
 
 import { inspectHost } from '../../dataplane/index.ts';
-import type { Outcome } from '../commands.ts';
+import type { Outcome } from '../command/commands.ts';
 import { failed, type Finding, warning } from './finding.ts';
 import { hostOf } from './host.ts';
 import { certificate, httpPort, readinessHere } from './listening.ts';

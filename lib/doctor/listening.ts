@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Config } from '../../config/index.ts';
-import { readCertificate } from '../api/tls.ts';
+import { readCertificate } from '../http/tls.ts';
 import { messageOf } from '../observe/log.ts';
 import { askReadiness, localUrl } from '../ready.ts';
 import type { Readiness } from '../services.ts';

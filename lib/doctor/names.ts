@@ -2,7 +2,7 @@
 
 import { lookup } from 'node:dns/promises';
 import type { Config } from '../../config/index.ts';
-import { namesOfProxies } from '../api/trusted-proxies.ts';
+import { namesOfProxies } from '../http/trusted-proxies.ts';
 import { messageOf } from '../observe/log.ts';
 import { type Finding, ok, warning } from './finding.ts';
 

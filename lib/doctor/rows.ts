@@ -12,14 +12,14 @@ import {
   refuseOtherKey,
   tryWriting,
 } from '../../models/index.ts';
-import { effectiveConfiguration } from '../api/v0/effective-configuration.ts';
-import { fixedSettingsOf } from '../api/v0/fixed-settings.ts';
+import { effectiveConfiguration } from '../records/effective-configuration.ts';
+import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../auth/administrators.ts';
 import { metadataProblems } from '../auth/saml/metadata-problems.ts';
-import { mendOf } from '../database-fault.ts';
+import { mendOf } from '../database/fault.ts';
 import { defaultEndpoint, defaultSettings } from '../devices/settings.ts';
-import { forgottenCredentials } from '../first-credentials.ts';
-import { knownServerPrivateKey } from '../first-start.ts';
+import { forgottenCredentials } from '../installation/first-credentials.ts';
+import { knownServerPrivateKey } from '../installation/first-start.ts';
 import { finishRotation, unknownKeys } from '../keys/advice.ts';
 import { isRotationUnfinished } from '../keys/encryption-keys.ts';
 import { messageOf } from '../observe/log.ts';

@@ -3,7 +3,7 @@
 
 import { type Config, type OpenSettings, openSettings } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
-import { runningGateway } from '../running-gateway.ts';
+import { runningGateway } from '../installation/running-gateway.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
 /** Settings in which a shell may differ, and nothing that the doctor says is wrong. */

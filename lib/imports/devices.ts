@@ -3,9 +3,9 @@
 
 import type { Config } from '../../config/index.ts';
 import type { Database, Transaction } from '../../models/index.ts';
-import { isFaultless, judgeOf } from '../api/judge.ts';
-import { DeviceJudge, type DeviceValues } from '../api/v0/device-judge.ts';
-import { deviceFields, newDeviceRow } from '../api/v0/devices.ts';
+import { isFaultless, judgeOf } from '../judge/judge.ts';
+import { DeviceJudge, type DeviceValues } from '../devices/judge.ts';
+import { deviceFields, newDeviceRow } from '../devices/devices.ts';
 import { faultLines } from './run.ts';
 
 /** Devices that are judged at once. */

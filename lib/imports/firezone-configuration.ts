@@ -9,14 +9,14 @@ import {
   type OpenidConnectProvider,
   type Transaction,
 } from '../../models/index.ts';
-import { addFault, type Faults, isFaultless, isObject } from '../api/judge.ts';
-import { metadataFault } from '../api/messages.ts';
+import { addFault, type Faults, isFaultless, isObject } from '../judge/judge.ts';
+import { metadataFault } from '../judge/messages.ts';
 import {
   type ConfigurationValues,
   judgeConfiguration,
   storedValues,
-} from '../api/v0/configuration.ts';
-import { fixedSettingsOf } from '../api/v0/fixed-settings.ts';
+} from '../configuration/configuration.ts';
+import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { samlMetadataFault } from '../auth/saml-metadata.ts';
 import type { DumpRecord } from './firezone-dump.ts';
 import { faultLines } from './run.ts';

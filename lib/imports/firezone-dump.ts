@@ -3,8 +3,8 @@
 // Read here; what it means is in firezone.ts.
 
 import { newId } from '../../models/index.ts';
-import { isUuid } from '../api/fields.ts';
-import { isObject } from '../api/judge.ts';
+import { isUuid } from '../judge/fields.ts';
+import { isObject } from '../judge/judge.ts';
 
 /** A record of the dump. */
 export type DumpRecord = Readonly<Record<string, unknown>>;

@@ -8,10 +8,10 @@ import {
   type Transaction,
   type User,
 } from '../../models/index.ts';
-import { isFaultless, judgeOf } from '../api/judge.ts';
-import { messages } from '../api/messages.ts';
-import { userFields } from '../api/v0/users.ts';
-import { commandLine } from '../command-line.ts';
+import { isFaultless, judgeOf } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
+import { userFields } from '../users/users.ts';
+import { commandLine } from '../process/command-line.ts';
 import { type DumpRecord, freeId, madeAt, timeOf } from './firezone-dump.ts';
 import { faultLines, type PresentUser } from './run.ts';
 

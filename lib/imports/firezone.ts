@@ -4,8 +4,8 @@
 // keys and addresses, so that clients notice nothing once the gateway has the key of Firezone's.
 
 import type { Transaction } from '../../models/index.ts';
-import { isFaultless, judgeOf } from '../api/judge.ts';
-import { judgeNewRules, newRule, ruleFields, type RuleValues } from '../api/v0/rules.ts';
+import { isFaultless, judgeOf } from '../judge/judge.ts';
+import { judgeNewRules, newRule, ruleFields, type RuleValues } from '../rules/rules.ts';
 import { settingNames } from '../devices/settings.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
 import { importConfiguration } from './firezone-configuration.ts';

@@ -8,7 +8,7 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../models/index.ts';
-import type { FieldFaults, Faults } from '../api/judge.ts';
+import type { FieldFaults, Faults } from '../judge/judge.ts';
 
 /** What an import comes to, before anybody knows whether it stays. */
 export interface Imported {

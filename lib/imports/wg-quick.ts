@@ -11,8 +11,8 @@ import {
   type Role,
   type Transaction,
 } from '../../models/index.ts';
-import { isFaultless, judgeOf } from '../api/judge.ts';
-import { userFields } from '../api/v0/users.ts';
+import { isFaultless, judgeOf } from '../judge/judge.ts';
+import { userFields } from '../users/users.ts';
 import { isKey } from '../devices/keys.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
 import { faultLines, type Imported, runImport } from './run.ts';

@@ -3,7 +3,7 @@
 
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
-import { commandLine } from '../command-line.ts';
+import { commandLine } from '../process/command-line.ts';
 
 /** What makes one key of several. */
 export function finishRotation({ databaseEncryptionKey }: Config): string {

@@ -5,7 +5,7 @@
 import { existsSync, linkSync, renameSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
 import { keyIdOf } from '../../models/index.ts';
-import { encryptionKey, encryptionKeyFile, readOrCreateKey } from '../first-start.ts';
+import { encryptionKey, encryptionKeyFile, readOrCreateKey } from '../installation/first-start.ts';
 
 /** The keys of a database. */
 export interface EncryptionKeys {

@@ -10,7 +10,7 @@ import {
   type Origin,
   pruneAuditEntries,
 } from '../../models/index.ts';
-import type { Chore } from '../hourly.ts';
+import type { Chore } from '../process/hourly.ts';
 import type { Log } from '../services.ts';
 
 const DAY_MS = 86_400_000;

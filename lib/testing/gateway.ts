@@ -14,7 +14,7 @@ import {
 } from '../../dataplane/memory/index.ts';
 import { newId, openMemoryDatabase } from '../../models/index.ts';
 import { type Running, serve } from '../serve.ts';
-import { networksOf } from '../tunnel-networks.ts';
+import { networksOf } from '../reconcile/tunnel-networks.ts';
 import { Api } from './api.ts';
 import { DEVICE_FIELDS, type DeviceWish, endpointOf, newPrivateKey, TestDevice } from './device.ts';
 import { refuseInsideTunnel } from './host-address.ts';

@@ -4,7 +4,7 @@
 import { BlockList, isIPv4 } from 'node:net';
 import type { Config } from '../../config/index.ts';
 import { formatAddress } from '../../dataplane/index.ts';
-import { networksOf } from '../tunnel-networks.ts';
+import { networksOf } from '../reconcile/tunnel-networks.ts';
 
 /** Refuses an address, as `formatAddress` writes it, that a host behind the TUN cannot have. */
 export function refuseInsideTunnel(address: string, config: Config): void {

@@ -6,10 +6,10 @@ import type { Plugin, Request, Server, ServerRoute } from '@hapi/hapi';
 import inert from '@hapi/inert';
 import { RateLimits } from '../auth/rate-limits.ts';
 import { BrowserBinding } from '../auth/identity/browser.ts';
-import { assetRoutes } from './assets.ts';
-import { judgeForms } from './forms.ts';
-import { guardPages } from './headers.ts';
-import { logoRoute } from './logo.ts';
+import { assetRoutes } from './kit/assets.ts';
+import { judgeForms } from './kit/form-token.ts';
+import { guardPages } from './kit/headers.ts';
+import { logoRoute } from './kit/logo.ts';
 import { accountPages } from './pages/account.ts';
 import { apiTokenPages } from './pages/api-tokens.ts';
 import { auditPages } from './pages/audit.ts';
@@ -32,8 +32,8 @@ import { signInPages } from './pages/sign-in.ts';
 import { userDevicePages } from './pages/user-devices.ts';
 import { userPages } from './pages/user.ts';
 import { usersPages } from './pages/users.ts';
-import { askForRecentSignIn } from './recent.ts';
-import type { Web } from './web.ts';
+import { askForRecentSignIn } from './kit/recent.ts';
+import type { Web } from './kit/web.ts';
 
 /** Makes the pages of one concern. */
 type PageRoutes = (web: Web) => ServerRoute[];

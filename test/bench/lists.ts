@@ -35,7 +35,7 @@ const readers = Number(values.readers);
 const BAR_MS = 50;
 const PAUSE_MS = 20;
 const LISTS_TIMED = 5;
-/** Ten seconds after a start the heap is collected, once (lib/start-garbage.ts): no list's doing. */
+/** Ten seconds after a start the heap is collected, once (lib/process/start-garbage.ts): no list's doing. */
 const SETTLE_MS = 11_000;
 /** Rows that one transaction makes. */
 const RULES_AT_ONCE = 5_000;

@@ -3,8 +3,8 @@
 
 import Hapi from '@hapi/hapi';
 import test from 'ava';
-import { plainWords } from '../../lib/web/plain-words.ts';
-import { createViews } from '../../lib/web/views.ts';
+import { plainWords } from '../../lib/web/kit/plain-words.ts';
+import { createViews } from '../../lib/web/kit/views.ts';
 import { inspect, openBrowser } from '../support/browser.ts';
 
 const question = {

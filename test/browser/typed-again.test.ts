@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { RECENT_MS } from '../../lib/web/recent.ts';
+import { RECENT_MS } from '../../lib/web/kit/recent.ts';
 import { sqlTime } from '../../models/storage/time.ts';
 import { inspect, openBrowser, signIn, type Stage } from '../support/browser.ts';
 import { FIRST_ADMIN } from '../support/gateway-process.ts';

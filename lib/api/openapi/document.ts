@@ -2,14 +2,14 @@
 // requests, the filters of lists, the limits of bodies. api.md, section 9.
 
 import type Joi from 'joi';
-import { configurationFields } from '../v0/configuration.ts';
-import { deviceFields, deviceFilters } from '../v0/devices.ts';
+import { configurationFields } from '../../configuration/configuration.ts';
+import { deviceFields, deviceFilters } from '../../devices/devices.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
-import { ruleFields, ruleFilters } from '../v0/rules.ts';
+import { ruleFields, ruleFilters } from '../../rules/rules.ts';
 import { relinkFields } from '../v0/relinking.ts';
 import { samlMetadataFields } from '../v0/saml-metadata.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
-import { userFields, userFilters } from '../v0/users.ts';
+import { userFields, userFilters } from '../../users/users.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import {
   collectionPaths,

@@ -3,8 +3,8 @@
 // field's `meta` says, see FieldMeta. Pure.
 
 import type Joi from 'joi';
-import { entryOf, type FieldMeta, metaOf } from '../fields.ts';
-import type { Mode } from '../judge.ts';
+import { entryOf, type FieldMeta, metaOf } from '../../judge/fields.ts';
+import type { Mode } from '../../judge/judge.ts';
 
 /** A JSON Schema of draft 2020-12, or a part of an OpenAPI document. */
 export type Json = Record<string, unknown>;

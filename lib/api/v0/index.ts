@@ -2,14 +2,14 @@
 
 import type { Plugin } from '@hapi/hapi';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
-import { configurationRoutes } from './configuration.ts';
-import { Devices } from './devices.ts';
+import { configurationRoutes } from '../../configuration/configuration.ts';
+import { Devices } from '../../devices/devices.ts';
 import { relinkRoutes } from './relinking.ts';
 import { ruleCounterRoutes } from './rule-counters.ts';
-import { Rules } from './rules.ts';
+import { Rules } from '../../rules/rules.ts';
 import { samlMetadataRoutes } from './saml-metadata.ts';
 import { trustedProviderRoutes } from './trusted-providers.ts';
-import { Users } from './users.ts';
+import { Users } from '../../users/users.ts';
 
 /** All operations under /v0. */
 export const v0: Plugin<ApiContext> = {

@@ -12,12 +12,12 @@ import {
 } from '../../../models/index.ts';
 import { whyNotFreed } from '../../auth/identity/relink.ts';
 import { judgedBody, takesBody } from '../body.ts';
-import { ApiError } from '../errors.ts';
-import { flag, integer, mark, reference, resource, timestamp } from '../fields.ts';
-import { addFault, type Judged, judgeOf } from '../judge.ts';
-import { messages } from '../messages.ts';
+import { ApiError } from '../../http/errors.ts';
+import { flag, integer, mark, reference, resource, timestamp } from '../../judge/fields.ts';
+import { addFault, type Judged, judgeOf } from '../../judge/judge.ts';
+import { messages } from '../../judge/messages.ts';
 import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
-import { refuseFaults, type Work } from '../writes.ts';
+import { refuseFaults, type Work } from '../../records/writes.ts';
 
 const PEOPLE_MAX = 2 ** 31 - 1;
 

@@ -5,8 +5,8 @@
 import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
 import { readRules } from '../../../models/index.ts';
-import { ApiError } from '../errors.ts';
-import { isUuid, joi, mark, recordId, resource, timestamp } from '../fields.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isUuid, joi, mark, recordId, resource, timestamp } from '../../judge/fields.ts';
 import { type ApiContext, route, type Shown, showTime, showTimeOrNull } from '../routes.ts';
 
 /** What is told of a rule. */

@@ -11,11 +11,20 @@ import {
 } from '../../auth/saml/metadata-state.ts';
 import { dropFormerCertificates, refreshOnDemand } from '../../auth/saml/refresh.ts';
 import { judgedBody, takesBody } from '../body.ts';
-import { ApiError } from '../errors.ts';
-import { choice, entryList, flag, mark, resource, text, timestamp, url } from '../fields.ts';
-import { type Judged, judgeOf } from '../judge.ts';
+import { ApiError } from '../../http/errors.ts';
+import {
+  choice,
+  entryList,
+  flag,
+  mark,
+  resource,
+  text,
+  timestamp,
+  url,
+} from '../../judge/fields.ts';
+import { type Judged, judgeOf } from '../../judge/judge.ts';
 import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
-import { refuseFaults } from '../writes.ts';
+import { refuseFaults } from '../../records/writes.ts';
 
 const shownText = (description: string) => mark(text(description), { readOnly: true });
 

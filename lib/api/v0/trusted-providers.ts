@@ -6,11 +6,11 @@ import type { Request, ServerRoute } from '@hapi/hapi';
 import { type Authority, isTrusted, markTrusted } from '../../../models/index.ts';
 import { type EntryAuthority, authoritiesOf } from '../../auth/identity/authority.ts';
 import { judgedBody, takesBody } from '../body.ts';
-import { ApiError } from '../errors.ts';
-import { choice, flag, mark, resource, text } from '../fields.ts';
-import { type Judged, judgeOf } from '../judge.ts';
+import { ApiError } from '../../http/errors.ts';
+import { choice, flag, mark, resource, text } from '../../judge/fields.ts';
+import { type Judged, judgeOf } from '../../judge/judge.ts';
 import { type ApiContext, route, type Shown } from '../routes.ts';
-import { refuseFaults } from '../writes.ts';
+import { refuseFaults } from '../../records/writes.ts';
 
 /** What is told of an entry. */
 export const trustedProviderFields = resource({

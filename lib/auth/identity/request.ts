@@ -11,8 +11,8 @@ import {
   type SignInSource,
   takeSignInRequest,
 } from '../../../models/index.ts';
-import { addressScope, networkScope } from '../../api/client-address.ts';
-import type { Chore } from '../../hourly.ts';
+import { addressScope, networkScope } from '../../http/client-address.ts';
+import type { Chore } from '../../process/hourly.ts';
 import type { Services } from '../../services.ts';
 import { newSecret } from '../browser-cookies.ts';
 import { SIGN_IN_MS } from './browser.ts';

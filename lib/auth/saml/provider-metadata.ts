@@ -3,7 +3,7 @@
 // and remembered.
 
 import { type Database, type MetadataEntry, readFetchedMetadata } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
+import { ApiError } from '../../http/errors.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type SamlMetadata, SamlMetadataError } from '../saml-metadata.ts';
 import { verifier } from './verifier.ts';

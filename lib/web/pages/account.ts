@@ -3,11 +3,11 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { noteAction, Op, type Session, type User } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
-import { type Faults, isFaultless } from '../../api/judge.ts';
-import { messages } from '../../api/messages.ts';
-import { judgePasswordFields } from '../../api/v0/users.ts';
-import { saveChanges } from '../../api/writes.ts';
+import { ApiError } from '../../http/errors.ts';
+import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { messages } from '../../judge/messages.ts';
+import { judgePasswordFields } from '../../users/users.ts';
+import { saveChanges } from '../../records/writes.ts';
 import {
   accountOf,
   forgiveAttempt,
@@ -20,10 +20,10 @@ import { actorId } from '../../auth/index.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
 import { IDLE_MS } from '../../auth/sessions.ts';
-import { browserName } from '../browser-name.ts';
-import { textOf } from '../forms.ts';
-import { page } from '../route.ts';
-import type { Web } from '../web.ts';
+import { browserName } from '../parts/browser-name.ts';
+import { textOf } from '../kit/form-token.ts';
+import { page } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 
 const WRONG =
   'This is not your present password. After 5 wrong passwords you must wait 15 minutes.';

@@ -2,10 +2,10 @@
 // and the button that makes one void. api.md, section 3.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import { ApiError } from '../../api/errors.ts';
-import { isUuid } from '../../api/fields.ts';
-import { type Faults, isFaultless } from '../../api/judge.ts';
-import { refuseFaults } from '../../api/writes.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isUuid } from '../../judge/fields.ts';
+import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { refuseFaults } from '../../records/writes.ts';
 import { actorId } from '../../auth/index.ts';
 import {
   DAYS_MAX,
@@ -17,13 +17,13 @@ import {
   readTokens,
   tokenFaults,
 } from '../../auth/tokens.ts';
-import { attempt } from '../attempt.ts';
-import { formView, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
-import { recently } from '../recent.ts';
-import { adminPage } from '../route.ts';
-import { inOrder } from '../searched.ts';
-import { askedIn, findPage, sendFile, type TablePlan } from '../table-page.ts';
-import type { Web } from '../web.ts';
+import { attempt } from '../kit/attempt.ts';
+import { formView, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
+import { recently } from '../kit/recent.ts';
+import { adminPage } from '../kit/route.ts';
+import { inOrder } from '../kit/searched.ts';
+import { askedIn, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
+import type { Web } from '../kit/web.ts';
 
 const TOKENS = '/api_tokens';
 const plan: TablePlan = {

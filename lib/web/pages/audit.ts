@@ -8,10 +8,10 @@ import {
   type FieldChange,
   readAuditEntries,
 } from '../../../models/index.ts';
-import { isUuid } from '../../api/fields.ts';
-import { adminPage } from '../route.ts';
-import { PAGE_RECORDS, queryText } from '../searched.ts';
-import type { Web } from '../web.ts';
+import { isUuid } from '../../judge/fields.ts';
+import { adminPage } from '../kit/route.ts';
+import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
+import type { Web } from '../kit/web.ts';
 
 const AUDIT = '/audit';
 const DAY_MS = 86_400_000;

@@ -2,8 +2,8 @@
 // server, then kept up to date by server-sent events.
 
 import type { ServerRoute } from '@hapi/hapi';
-import { adminPage } from '../route.ts';
-import type { Web } from '../web.ts';
+import { adminPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 
 /** The routes of the dashboard. */
 export function dashboardPages(web: Web): ServerRoute[] {

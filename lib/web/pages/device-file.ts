@@ -4,8 +4,8 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { noteClientFile, readUsers } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
-import { Devices } from '../../api/v0/devices.ts';
+import { ApiError } from '../../http/errors.ts';
+import { Devices } from '../../devices/devices.ts';
 import {
   clientFile,
   clientFileHash,
@@ -13,8 +13,8 @@ import {
   PRIVATE_KEY_BLANK,
 } from '../../devices/client-config.ts';
 import { sessionSeconds } from '../../devices/vpn-session.ts';
-import { textOf } from '../forms.ts';
-import { fileProblems } from '../gateway-problems.ts';
+import { textOf } from '../kit/form-token.ts';
+import { fileProblems } from '../parts/gateway-problems.ts';
 import {
   anyDevice,
   deviceRights,
@@ -23,9 +23,9 @@ import {
   ownDevice,
   rightsToManage,
   sessionRules,
-} from '../own-devices.ts';
-import { adminPage, page } from '../route.ts';
-import type { Web } from '../web.ts';
+} from '../parts/own-devices.ts';
+import { adminPage, page } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 import { OWN_DEVICES } from './user-devices.ts';
 
 /** Where files are shown: to owners, or to administrators. */

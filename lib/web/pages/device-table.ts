@@ -3,20 +3,25 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type DeviceRow, readDevices, type UserRow } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
-import type { Devices } from '../../api/v0/devices.ts';
-import { saveChanges } from '../../api/writes.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { Devices } from '../../devices/devices.ts';
+import { saveChanges } from '../../records/writes.ts';
 import { lockDevice, type Switches, switchValues } from '../../devices/switches.ts';
-import { deviceStatusView, type DeviceStatusView, serviceRules, stopOf } from '../device-status.ts';
+import {
+  deviceStatusView,
+  type DeviceStatusView,
+  serviceRules,
+  stopOf,
+} from '../parts/device-status.ts';
 import type { SessionRules } from '../../devices/vpn-session.ts';
-import { textOf } from '../forms.ts';
-import { type Deed, jobRoute, manyRoute } from '../many.ts';
-import { sessionRules, withFiles } from '../own-devices.ts';
-import { ownersOf } from '../owners.ts';
-import { adminPage } from '../route.ts';
-import { inOrder } from '../searched.ts';
-import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../table-page.ts';
-import type { Web } from '../web.ts';
+import { textOf } from '../kit/form-token.ts';
+import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
+import { sessionRules, withFiles } from '../parts/own-devices.ts';
+import { ownersOf } from '../parts/owners.ts';
+import { adminPage } from '../kit/route.ts';
+import { inOrder } from '../kit/searched.ts';
+import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
+import type { Web } from '../kit/web.ts';
 
 const DEVICES = '/devices';
 /** Said where the end of a device cannot be read. */

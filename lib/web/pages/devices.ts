@@ -3,13 +3,13 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type DeviceRow, readDevices, readUsers } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
-import { isUuid } from '../../api/fields.ts';
-import type { Faults } from '../../api/judge.ts';
-import { Devices } from '../../api/v0/devices.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isUuid } from '../../judge/fields.ts';
+import type { Faults } from '../../judge/judge.ts';
+import { Devices } from '../../devices/devices.ts';
 import { settingNames, shownSettings } from '../../devices/settings.ts';
 import type { Switches } from '../../devices/switches.ts';
-import { attempt } from '../attempt.ts';
+import { attempt } from '../kit/attempt.ts';
 import {
   deviceFormView,
   deviceInput,
@@ -18,9 +18,9 @@ import {
   typedFrom as typedDeviceFrom,
   UNTYPED,
   withHostFaults,
-} from '../device-form.ts';
-import { deviceStatusView, standingView, stopOf } from '../device-status.ts';
-import { toldFaults } from '../entry-words.ts';
+} from '../parts/device-form.ts';
+import { deviceStatusView, standingView, stopOf } from '../parts/device-status.ts';
+import { toldFaults } from '../kit/entry-words.ts';
 import {
   formView,
   inputOf,
@@ -29,14 +29,20 @@ import {
   type Typed,
   typedFrom,
   typedIn,
-} from '../form.ts';
-import { textOf } from '../forms.ts';
-import { problemOf } from '../gateway-problems.ts';
-import { madeBefore, noteFile, sessionRules, settingDefaults, withFiles } from '../own-devices.ts';
-import { ownerFaults, ownerIdOf, suggestedOwners } from '../owners.ts';
-import { adminPage } from '../route.ts';
-import { queryText } from '../searched.ts';
-import type { Web } from '../web.ts';
+} from '../kit/form.ts';
+import { textOf } from '../kit/form-token.ts';
+import { problemOf } from '../parts/gateway-problems.ts';
+import {
+  madeBefore,
+  noteFile,
+  sessionRules,
+  settingDefaults,
+  withFiles,
+} from '../parts/own-devices.ts';
+import { ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
+import { adminPage } from '../kit/route.ts';
+import { queryText } from '../kit/searched.ts';
+import type { Web } from '../kit/web.ts';
 import { addressesOf, deviceTablePages, NO_TIME, switchesIn, switchOne } from './device-table.ts';
 
 const DEVICES = '/devices';

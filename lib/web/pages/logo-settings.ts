@@ -3,12 +3,12 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';
-import type { Faults } from '../../api/judge.ts';
-import { textOf } from '../forms.ts';
-import { logoAddress } from '../logo.ts';
-import { adminPage } from '../route.ts';
-import { changeSettings, fixedSentence, readSettings, settingTabs } from '../settings.ts';
-import type { Web } from '../web.ts';
+import type { Faults } from '../../judge/judge.ts';
+import { textOf } from '../kit/form-token.ts';
+import { logoAddress } from '../kit/logo.ts';
+import { adminPage } from '../kit/route.ts';
+import { changeSettings, fixedSentence, readSettings, settingTabs } from '../parts/settings.ts';
+import type { Web } from '../kit/web.ts';
 
 const PATH = '/settings/customization';
 /** One MiB, what is around it, and something to be refused with words. */

@@ -7,9 +7,9 @@ import { oidcAuthority } from '../../auth/identity/authority.ts';
 import { OidcClients } from '../../auth/oidc/client.ts';
 import { nextRefresh } from '../../auth/oidc/refresh.ts';
 import { beginOidc, finishOidc, type OidcContext, redirectUriOf } from '../../auth/oidc/sign-in.ts';
-import { recently } from '../recent.ts';
-import { adminPage, openPage } from '../route.ts';
-import type { Web } from '../web.ts';
+import { recently } from '../kit/recent.ts';
+import { adminPage, openPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 import { ProviderSignIn } from './provider-sign-in.ts';
 
 /** The routes of OpenID. */

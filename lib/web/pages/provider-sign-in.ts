@@ -3,10 +3,10 @@
 // session. api.md, section 8.
 
 import type { Lifecycle, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { addressScope } from '../../api/client-address.ts';
-import { ApiError, type ErrorCode } from '../../api/errors.ts';
-import type { EffectiveConfiguration } from '../../api/v0/effective-configuration.ts';
-import { letInBy } from '../../auth/actors.ts';
+import { addressScope } from '../../http/client-address.ts';
+import { ApiError, type ErrorCode } from '../../http/errors.ts';
+import type { EffectiveConfiguration } from '../../records/effective-configuration.ts';
+import { letInBy } from '../../records/actors.ts';
 import { Buckets } from '../../auth/buckets.ts';
 import { BrowserBinding } from '../../auth/identity/browser.ts';
 import { methodOf } from '../../auth/identity/method.ts';
@@ -23,8 +23,8 @@ import { localPath } from '../../auth/local-path.ts';
 import { completeSignIn, SignInRefusal } from '../../auth/sign-in.ts';
 import { originOf } from '../../observe/audit.ts';
 import { noteAction, type ProviderKind, type SessionAtProvider } from '../../../models/index.ts';
-import { PageError } from '../page-error.ts';
-import type { Web } from '../web.ts';
+import { PageError } from '../../http/page-error.ts';
+import type { Web } from '../kit/web.ts';
 
 /**
  * Steps of sign-ins that one address may take in a second, and at once: a whole office comes from

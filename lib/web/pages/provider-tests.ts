@@ -3,19 +3,19 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { SamlIdentityProvider, SignedParts } from '../../../models/index.ts';
-import { letInBy } from '../../auth/actors.ts';
+import { letInBy } from '../../records/actors.ts';
 import { ProviderRefusal } from '../../auth/identity/refusal.ts';
 import { findReport } from '../../auth/identity/test-report.ts';
 import { flagsFor } from '../../auth/saml/test-findings.ts';
 import { lastSamlTest } from '../../auth/saml/test-sign-in.ts';
-import { faultLine } from '../attempt.ts';
-import { PageError } from '../page-error.ts';
-import { findEntry, refuseFixedList, saveList } from '../provider-entries.ts';
-import { type ProviderEntry, type ProviderForm, providerForms } from '../provider-form.ts';
-import { recently } from '../recent.ts';
-import { adminPage } from '../route.ts';
-import { fixedSentence } from '../settings.ts';
-import type { Web } from '../web.ts';
+import { faultLine } from '../kit/attempt.ts';
+import { PageError } from '../../http/page-error.ts';
+import { findEntry, refuseFixedList, saveList } from '../parts/provider-entries.ts';
+import { type ProviderEntry, type ProviderForm, providerForms } from '../parts/provider-form.ts';
+import { recently } from '../kit/recent.ts';
+import { adminPage } from '../kit/route.ts';
+import { fixedSentence } from '../parts/settings.ts';
+import type { Web } from '../kit/web.ts';
 
 const PROVIDERS = '/settings/providers';
 

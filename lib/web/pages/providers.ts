@@ -4,15 +4,15 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { isTrusted, markTrusted } from '../../../models/index.ts';
-import { type Faults, isFaultless } from '../../api/judge.ts';
-import { judgeConfiguration, storedValues } from '../../api/v0/configuration.ts';
+import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { judgeConfiguration, storedValues } from '../../configuration/configuration.ts';
 import { CONFIGURATION_BYTES_MAX } from '../../api/body.ts';
 import type { Finding } from '../../auth/identity/finding.ts';
 import { metadataState } from '../../auth/saml/metadata-state.ts';
-import { faultLine } from '../attempt.ts';
-import { formView, type Typed, typedIn } from '../form.ts';
-import { takesForm, textOf } from '../forms.ts';
-import { entriesOf, findEntry, refuseFixedList, saveList } from '../provider-entries.ts';
+import { faultLine } from '../kit/attempt.ts';
+import { formView, type Typed, typedIn } from '../kit/form.ts';
+import { takesForm, textOf } from '../kit/form-token.ts';
+import { entriesOf, findEntry, refuseFixedList, saveList } from '../parts/provider-entries.ts';
 import {
   authorityOf,
   entryFaults,
@@ -23,12 +23,12 @@ import {
   TRUSTED,
   tryEntry,
   typedEntry,
-} from '../provider-form.ts';
-import { recently } from '../recent.ts';
-import { addressesToPaste } from '../provider-addresses.ts';
-import { adminPage } from '../route.ts';
-import { fixedSentence, settingTabs } from '../settings.ts';
-import type { Web } from '../web.ts';
+} from '../parts/provider-form.ts';
+import { recently } from '../kit/recent.ts';
+import { addressesToPaste } from '../parts/provider-addresses.ts';
+import { adminPage } from '../kit/route.ts';
+import { fixedSentence, settingTabs } from '../parts/settings.ts';
+import type { Web } from '../kit/web.ts';
 import { lastTestOf } from './provider-tests.ts';
 
 const PROVIDERS = '/settings/providers';

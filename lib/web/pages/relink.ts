@@ -3,16 +3,16 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { LinksWanted, ProviderKind, UserRow } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
-import { isUuid } from '../../api/fields.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isUuid } from '../../judge/fields.ts';
 import { relinkWork } from '../../api/v0/relinking.ts';
 import { relinkedSentence } from '../../auth/identity/relink.ts';
-import { attempt, faultLine } from '../attempt.ts';
-import { textOf } from '../forms.ts';
-import { providerForms } from '../provider-form.ts';
-import { recently } from '../recent.ts';
-import { adminPage } from '../route.ts';
-import type { Web } from '../web.ts';
+import { attempt, faultLine } from '../kit/attempt.ts';
+import { textOf } from '../kit/form-token.ts';
+import { providerForms } from '../parts/provider-form.ts';
+import { recently } from '../kit/recent.ts';
+import { adminPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 
 /** The routes. */
 export function relinkPages(web: Web): ServerRoute[] {

@@ -4,8 +4,8 @@
 
 import type { ServerRoute } from '@hapi/hapi';
 import { localPath } from '../../auth/local-path.ts';
-import { page } from '../route.ts';
-import type { Web } from '../web.ts';
+import { page } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 import { signInAgainPage } from './sign-in.ts';
 import { OWN_DEVICES } from './user-devices.ts';
 

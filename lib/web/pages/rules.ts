@@ -10,11 +10,11 @@ import {
   readUsers,
   type RuleRow,
 } from '../../../models/index.ts';
-import type { Faults, Judged } from '../../api/judge.ts';
-import { Rules, type RuleValues, showRule } from '../../api/v0/rules.ts';
-import { meaningOf, meantNetwork } from '../../rule-meaning.ts';
-import { attempt } from '../attempt.ts';
-import { toldFaults } from '../entry-words.ts';
+import type { Faults, Judged } from '../../judge/judge.ts';
+import { Rules, type RuleValues, showRule } from '../../rules/rules.ts';
+import { meaningOf, meantNetwork } from '../../rules/meaning.ts';
+import { attempt } from '../kit/attempt.ts';
+import { toldFaults } from '../kit/entry-words.ts';
 import {
   formView,
   inputOf,
@@ -23,15 +23,15 @@ import {
   type Typed,
   typedFrom,
   typedIn,
-} from '../form.ts';
-import { textOf } from '../forms.ts';
-import { type Deed, jobRoute, manyRoute } from '../many.ts';
-import { ownerEmails, ownerFaults, ownerIdOf, suggestedOwners } from '../owners.ts';
-import { adminPage } from '../route.ts';
-import { inOrder, queryText } from '../searched.ts';
-import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../table-page.ts';
-import type { Web } from '../web.ts';
-import { bytesInWords } from '../words.ts';
+} from '../kit/form.ts';
+import { textOf } from '../kit/form-token.ts';
+import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
+import { ownerEmails, ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
+import { adminPage } from '../kit/route.ts';
+import { inOrder, queryText } from '../kit/searched.ts';
+import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
+import type { Web } from '../kit/web.ts';
+import { bytesInWords } from '../kit/words.ts';
 
 const RULES = '/rules';
 

@@ -3,15 +3,15 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { SamlIdentityProvider } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
+import { ApiError } from '../../http/errors.ts';
 import {
   dropFormerCertificates,
   refreshOnDemand,
   type Refreshed,
 } from '../../auth/saml/refresh.ts';
-import { recently } from '../recent.ts';
-import { adminPage } from '../route.ts';
-import type { Web } from '../web.ts';
+import { recently } from '../kit/recent.ts';
+import { adminPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 
 const PROVIDER = '/settings/providers/saml/{id}';
 

@@ -11,7 +11,7 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { newSecret } from '../../auth/browser-cookies.ts';
-import { noteRevision } from '../../api/in-force.ts';
+import { noteRevision } from '../../records/in-force.ts';
 import { samlAuthority } from '../../auth/identity/authority.ts';
 import { disableByProvider } from '../../auth/identity/disable.ts';
 import { methodOf, shownMethod } from '../../auth/identity/method.ts';
@@ -31,10 +31,10 @@ import { endSessionsAtProvider } from '../../auth/saml/sign-out.ts';
 import { verifier } from '../../auth/saml/verifier.ts';
 import { signOut } from '../../auth/sign-in.ts';
 import { originOf } from '../../observe/audit.ts';
-import { takesForm, textOf } from '../forms.ts';
-import { recently } from '../recent.ts';
-import { adminPage, openPage } from '../route.ts';
-import type { Web } from '../web.ts';
+import { takesForm, textOf } from '../kit/form-token.ts';
+import { recently } from '../kit/recent.ts';
+import { adminPage, openPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 import { ProviderSignIn } from './provider-sign-in.ts';
 
 /** Largest form of a provider: a message of full size, as base64 that a form escapes. */

@@ -12,9 +12,9 @@ import {
 } from '../../auth/attempts.ts';
 import { spendCode } from '../../auth/second-factors.ts';
 import { completeSecondFactor } from '../../auth/sign-in.ts';
-import { textOf } from '../forms.ts';
-import { secondFactorPage } from '../route.ts';
-import type { Web } from '../web.ts';
+import { textOf } from '../kit/form-token.ts';
+import { secondFactorPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 
 /** What is said of every code that is not taken. */
 export const BAD_CODE =

@@ -5,8 +5,8 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { renderSVG } from 'uqr';
 import type { Transaction, User } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
-import { messages } from '../../api/messages.ts';
+import { ApiError } from '../../http/errors.ts';
+import { messages } from '../../judge/messages.ts';
 import { forgiveAttempt, noteLocks, takeAttempt } from '../../auth/attempts.ts';
 import { actorId } from '../../auth/index.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
@@ -23,10 +23,10 @@ import {
   spendCode,
   stepOf,
 } from '../../auth/second-factors.ts';
-import { textOf } from '../forms.ts';
-import { recently } from '../recent.ts';
-import { page } from '../route.ts';
-import type { Web } from '../web.ts';
+import { textOf } from '../kit/form-token.ts';
+import { recently } from '../kit/recent.ts';
+import { page } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 import { BAD_CODE, codesOf } from './second-factor.ts';
 
 type Faults = Record<string, string[]>;

@@ -3,13 +3,13 @@
 // api.md, section 7.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
-import type { Faults } from '../../api/judge.ts';
+import type { Faults } from '../../judge/judge.ts';
 import type { Shown } from '../../api/routes.ts';
-import { hostFaults, toldFaults } from '../entry-words.ts';
-import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
-import { adminPage } from '../route.ts';
-import { changeSettings, fixedSentence, readSettings, settingTabs } from '../settings.ts';
-import type { Web } from '../web.ts';
+import { hostFaults, toldFaults } from '../kit/entry-words.ts';
+import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
+import { adminPage } from '../kit/route.ts';
+import { changeSettings, fixedSentence, readSettings, settingTabs } from '../parts/settings.ts';
+import type { Web } from '../kit/web.ts';
 
 const clientForm: readonly Section[] = [
   {

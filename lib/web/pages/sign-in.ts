@@ -10,12 +10,12 @@ import { signOutAddress } from '../../auth/oidc/sign-out.ts';
 import type { LiveSession } from '../../auth/sessions.ts';
 import { completeSignIn, SignInRefusal, signOut } from '../../auth/sign-in.ts';
 import { describeError } from '../../observe/log.ts';
-import { wantsPage } from '../error-page.ts';
-import { textOf } from '../forms.ts';
-import { homeOf } from '../navigation.ts';
-import { openPage } from '../route.ts';
-import type { Web } from '../web.ts';
-import { minutesUntil } from '../words.ts';
+import { wantsPage } from '../kit/errors.ts';
+import { textOf } from '../kit/form-token.ts';
+import { homeOf } from '../kit/navigation.ts';
+import { openPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
+import { minutesUntil } from '../kit/words.ts';
 
 const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
 const DISABLED = 'Your account is switched off. Please ask your administrator.';

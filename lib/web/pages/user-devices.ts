@@ -3,10 +3,10 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readUsers, type UserRow } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
-import type { Faults } from '../../api/judge.ts';
-import { messages } from '../../api/messages.ts';
-import { Devices } from '../../api/v0/devices.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { Faults } from '../../judge/judge.ts';
+import { messages } from '../../judge/messages.ts';
+import { Devices } from '../../devices/devices.ts';
 import { actorId } from '../../auth/index.ts';
 import { settingNames } from '../../devices/settings.ts';
 import { vpnSessionOf } from '../../devices/vpn-session.ts';
@@ -18,11 +18,11 @@ import {
   typedFrom,
   UNTYPED,
   withHostFaults,
-} from '../device-form.ts';
-import { deviceStatusView, standingView, stopOf } from '../device-status.ts';
-import { textOfValue } from '../form.ts';
-import { textOf } from '../forms.ts';
-import { problemOf } from '../gateway-problems.ts';
+} from '../parts/device-form.ts';
+import { deviceStatusView, standingView, stopOf } from '../parts/device-status.ts';
+import { textOfValue } from '../kit/form.ts';
+import { textOf } from '../kit/form-token.ts';
+import { problemOf } from '../parts/gateway-problems.ts';
 import {
   deviceRights,
   type DeviceRights,
@@ -33,9 +33,9 @@ import {
   rightsToManage,
   sessionRules,
   settingDefaults,
-} from '../own-devices.ts';
-import { page } from '../route.ts';
-import type { Web } from '../web.ts';
+} from '../parts/own-devices.ts';
+import { page } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 
 /** Where the list is. */
 export const OWN_DEVICES = '/user_devices';

@@ -10,23 +10,23 @@ import {
   type User,
   type UserRow,
 } from '../../../models/index.ts';
-import { ApiError } from '../../api/errors.ts';
-import { isUuid } from '../../api/fields.ts';
-import type { Faults } from '../../api/judge.ts';
-import { messages } from '../../api/messages.ts';
-import { isLastAdministrator, Users } from '../../api/v0/users.ts';
-import { refuseFaults, saveChanges, type Work } from '../../api/writes.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isUuid } from '../../judge/fields.ts';
+import type { Faults } from '../../judge/judge.ts';
+import { messages } from '../../judge/messages.ts';
+import { isLastAdministrator, Users } from '../../users/users.ts';
+import { refuseFaults, saveChanges, type Work } from '../../records/writes.ts';
 import { endWait, switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
 import { readWaits } from '../../auth/attempts.ts';
 import { actorId } from '../../auth/index.ts';
-import { attempt, faultLine } from '../attempt.ts';
-import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
-import { type Deed, jobRoute, type ManyPlan, manyRoute } from '../many.ts';
-import { recently } from '../recent.ts';
-import { adminPage } from '../route.ts';
-import type { Web } from '../web.ts';
+import { attempt, faultLine } from '../kit/attempt.ts';
+import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
+import { type Deed, jobRoute, type ManyPlan, manyRoute } from '../kit/many.ts';
+import { recently } from '../kit/recent.ts';
+import { adminPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
 import { linksOf } from './relink.ts';
-import { minutesUntil } from '../words.ts';
+import { minutesUntil } from '../kit/words.ts';
 import { methodOf, passwordSection, ROLES, userBadge } from './users.ts';
 
 const USER = '/users/{id}';

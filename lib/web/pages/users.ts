@@ -3,18 +3,18 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
-import type { Faults } from '../../api/judge.ts';
-import { Users } from '../../api/v0/users.ts';
+import type { Faults } from '../../judge/judge.ts';
+import { Users } from '../../users/users.ts';
 import { readWaits } from '../../auth/attempts.ts';
 import { shownMethod } from '../../auth/identity/method.ts';
-import { attempt } from '../attempt.ts';
-import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../form.ts';
-import { recently } from '../recent.ts';
-import { adminPage } from '../route.ts';
-import { inOrder } from '../searched.ts';
-import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../table-page.ts';
-import type { Web } from '../web.ts';
-import { minutesUntil } from '../words.ts';
+import { attempt } from '../kit/attempt.ts';
+import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
+import { recently } from '../kit/recent.ts';
+import { adminPage } from '../kit/route.ts';
+import { inOrder } from '../kit/searched.ts';
+import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
+import type { Web } from '../kit/web.ts';
+import { minutesUntil } from '../kit/words.ts';
 
 const USERS = '/users';
 

@@ -10,7 +10,7 @@ import Hapi from '@hapi/hapi';
 import { answerList, type Listed, SHORT_LIST_MAX } from '../../../lib/api/lists.ts';
 import { ListTurns } from '../../../lib/api/list-turns.ts';
 import { LIMIT_MAX } from '../../../lib/api/paging.ts';
-import { Recall } from '../../../lib/api/recall.ts';
+import { Recall } from '../../../lib/records/recall.ts';
 import { startApi } from '../../support/api-process.ts';
 import { addCrowd } from '../../support/crowd.ts';
 import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';

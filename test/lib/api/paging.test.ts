@@ -3,8 +3,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { nextPage, readCursor, readListQuery, writeCursor } from '../../../lib/api/paging.ts';
-import { ApiError } from '../../../lib/api/errors.ts';
-import { text } from '../../../lib/api/fields.ts';
+import { ApiError } from '../../../lib/http/errors.ts';
+import { text } from '../../../lib/judge/fields.ts';
 
 const filters = {
   size: { schema: text('Size.'), select: (size: string) => (size === '' ? null : { size }) },

@@ -14,7 +14,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Finding } from '../../../dataplane/index.ts';
 import { diagnose, judgeSettings, report } from '../../../lib/doctor/index.ts';
 import { makeCertificate } from '../../../lib/auth/saml/certificate.ts';
-import { prepareDataDir, serverPrivateKey } from '../../../lib/first-start.ts';
+import { prepareDataDir, serverPrivateKey } from '../../../lib/installation/first-start.ts';
 import { encryptionKeys, nextEncryptionKeys } from '../../../lib/keys/encryption-keys.ts';
 import {
   connectDatabase,

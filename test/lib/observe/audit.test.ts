@@ -3,9 +3,9 @@
 
 import test from 'ava';
 import { createToken, ensureBootstrapToken } from '../../../lib/auth/tokens.ts';
-import { parseCommandLine } from '../../../lib/cli.ts';
-import { databaseCommands, type Outcome } from '../../../lib/commands.ts';
-import { startHourly } from '../../../lib/hourly.ts';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { databaseCommands, type Outcome } from '../../../lib/command/commands.ts';
+import { startHourly } from '../../../lib/process/hourly.ts';
 import { forgetEntries } from '../../../lib/observe/audit.ts';
 import {
   type AuditEntry,

@@ -2,7 +2,7 @@
 
 import process from 'node:process';
 import test from 'ava';
-import { fixedSettingsOf } from '../../../lib/api/v0/fixed-settings.ts';
+import { fixedSettingsOf } from '../../../lib/configuration/fixed-settings.ts';
 import { configOf, testSettings } from '../../../lib/testing/settings.ts';
 
 test.serial('the environment of the process is not looked at', (t) => {

@@ -12,7 +12,7 @@ import {
   text,
   timestamp,
   trimmed,
-} from '../../../../lib/api/fields.ts';
+} from '../../../../lib/judge/fields.ts';
 import {
   answerSchema,
   type Json,

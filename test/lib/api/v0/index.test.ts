@@ -37,10 +37,10 @@ test('the routes are those of api.md, and our additions', async (t) => {
 });
 
 test('every field of a table is in every answer, and nothing else is', async (t) => {
-  const { deviceFields } = await import('../../../../lib/api/v0/devices.ts');
-  const { userFields } = await import('../../../../lib/api/v0/users.ts');
-  const { ruleFields } = await import('../../../../lib/api/v0/rules.ts');
-  const { configurationFields } = await import('../../../../lib/api/v0/configuration.ts');
+  const { deviceFields } = await import('../../../../lib/devices/devices.ts');
+  const { userFields } = await import('../../../../lib/users/users.ts');
+  const { ruleFields } = await import('../../../../lib/rules/rules.ts');
+  const { configurationFields } = await import('../../../../lib/configuration/configuration.ts');
   const { send, adminId } = await openServer(t, 'sqlite');
   const device = { user_id: adminId, public_key: Buffer.alloc(32, 9).toString('base64') };
   await send('POST', '/v0/devices', { body: { device } });

@@ -1,0 +1,125 @@
+// The commands `backup` and `restore`. The first looks at a database that may be in use and of an
+// earlier schema; the second wants one that no gateway uses.
+
+import { statSync } from 'node:fs';
+import type { Config } from '../../config/index.ts';
+import {
+  type Database,
+  executedMigrations,
+  refuseOtherKey,
+  restoreBackup,
+  writeBackup,
+} from '../../models/index.ts';
+import type { Command, CommandName } from './cli.ts';
+import type { Outcome } from './commands.ts';
+import { finishRotation, sayKeys, unknownKeys } from '../keys/advice.ts';
+import { backUpBefore, type MadeBefore } from '../backups/automatic.ts';
+import { writeNewFile } from '../backups/file.ts';
+
+type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
+
+/** The commands. */
+export const backupCommands: Partial<Record<CommandName, Run>> = { backup, restore };
+
+/** Writes a backup of the database into a new file. */
+async function backup(config: Config, database: Database, { operand }: Command): Promise<Outcome> {
+  const file = operand ?? '';
+  // A stream that is cut short could not be told from a whole one by who reads it.
+  if (file === '' || file === '-')
+    throw new Error('a backup is written to a new file: name one, not "-"');
+  // Sealed under another key than its values, it would open nowhere.
+  if ((await executedMigrations(database)).length > 0) await refuseOtherKey(database);
+  const made = await writeNewFile(file, (out) => writeBackup(database, out));
+  const { users = 0, devices = 0, rules = 0 } = made.counts;
+  return {
+    text:
+      `${file} holds ${made.rows} rows: ${users} users, ${devices} devices, ${rules} rules and ` +
+      `what belongs to them.\nIts secrets ${sayKeys(made.keys, database)}. Keys are not in ` +
+      'it: keep them elsewhere.',
+    data: { file, ...made },
+    ...noted(adviceOn(made.keys, config, database)),
+  };
+}
+
+/** A backup that needs several keys is better than none, and worse than one that needs one. */
+function adviceOn(keys: readonly string[], config: Config, database: Database): string | null {
+  const unknown = unknownKeys(keys, database);
+  if (unknown.length > 0)
+    return (
+      `Secrets are encrypted with a key that is not known here (${unknown.join(', ')}), and this ` +
+      'backup cannot be restored without it. Set DATABASE_ENCRYPTION_KEY_OLD to that key; if it ' +
+      `is lost, a rotation leaves these secrets as they are and names them (${finishRotation(config)}): ` +
+      'set them anew. Then back up again.'
+    );
+  if (keys.length > 1)
+    return (
+      'Two encryption keys are in use, as in the middle of a rotation. Finish it ' +
+      `(${finishRotation(config)}), then back up again: one key is enough then.`
+    );
+  return null;
+}
+
+function noted(note: string | null): Pick<Outcome, 'note'> {
+  return note === null ? {} : { note };
+}
+
+/** Puts a backup into the database. */
+async function restore(
+  config: Config,
+  database: Database,
+  { operand, options }: Command,
+): Promise<Outcome> {
+  const file = operand ?? '';
+  refuseUnreadable(file);
+  const saved: MadeBefore[] = [];
+  const restored = await restoreBackup(database, file, {
+    replace: options.replace,
+    scratch: config.dataDir,
+    beforeReplacing: async () => {
+      saved.push(await backUpBefore('before-restore', config, database));
+    },
+  });
+  const [before] = saved;
+  return {
+    text:
+      `The database holds the ${restored.rows} rows of ${file}, made at ${restored.made_at}.` +
+      (before === undefined ? '' : `\n${sayReplaced(before, database)}`),
+    data: {
+      file,
+      ...restored,
+      replaced: before?.path ?? null,
+      replaced_keys: before?.keys ?? null,
+    },
+    ...noted(adviceAfter(restored.keys, config, database)),
+  };
+}
+
+function sayReplaced({ path, keys }: MadeBefore, database: Database): string {
+  const place = `What it held before is in ${path}.`;
+  return keys.length === 1 ? place : `${place} Its secrets ${sayKeys(keys, database)}.`;
+}
+
+/** The key check says nothing of them: it is one value, and may be under the present key. */
+function adviceAfter(
+  keys: readonly string[],
+  config: Config,
+  { keyring }: Database,
+): string | null {
+  const others = keys.filter((key) => key !== keyring.keyId);
+  if (others.length === 0) return null;
+  return (
+    `Its secrets need encryption key ${others.join(', ')} besides the present one, ` +
+    `${keyring.keyId}: keep both until a rotation has run (${finishRotation(config)}).`
+  );
+}
+
+/** A backup is read twice: to find it whole before anything is touched, and to take its rows. */
+function refuseUnreadable(file: string): void {
+  if (file === '-')
+    throw new Error('a backup is read twice, so it comes from a file: name one, not "-"');
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) throw new Error(`there is no file ${file}`);
+  if (found.isDirectory()) throw new Error(`${file} is a folder; name the file of a backup`);
+  if (!found.isFile())
+    throw new Error(`${file} is no file that can be read twice; name the file of a backup`);
+}

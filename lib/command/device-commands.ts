@@ -1,0 +1,173 @@
+// The device commands of the command line: they make a device with its key pair, list devices, and
+// print the file of one. They need the settings too, unlike those of commands.ts. The private key
+// is printed and kept nowhere.
+
+import { randomBytes } from 'node:crypto';
+import { encode } from 'uqr';
+import type { Config } from '../../config/index.ts';
+import { derivePublicKey, makePrivateKey } from '../../dataplane/index.ts';
+import {
+  type Database,
+  type DeviceRow,
+  emailKey,
+  lockScopes,
+  noteClientFile,
+  readDevices,
+  readOrCreateConfiguration,
+  readUsers,
+  type UserRow,
+  writeTransaction,
+} from '../../models/index.ts';
+import { isUuid } from '../judge/fields.ts';
+import { isFaultless, judgeOf } from '../judge/judge.ts';
+import { DeviceJudge, type DeviceValues } from '../devices/judge.ts';
+import { deviceFields, newDeviceRow } from '../devices/devices.ts';
+import { effectiveConfiguration } from '../records/effective-configuration.ts';
+import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
+import { noUser } from '../auth/accounts.ts';
+import type { Command, CommandName } from './cli.ts';
+import { commandLine } from '../process/command-line.ts';
+import type { Outcome } from './commands.ts';
+import {
+  type ClientConfig,
+  clientConfigOf,
+  clientFile,
+  clientFileHash,
+  clientFileName,
+} from '../devices/client-config.ts';
+import { faultsInWords } from './fault-words.ts';
+import { table } from './text-table.ts';
+import { defaultSettings } from '../devices/settings.ts';
+import { endpoint } from '../doctor/serving.ts';
+import { type GatewayOfFiles, gatewayOfFiles } from '../installation/running-gateway.ts';
+
+/** Modules around a code that readers need to find it. */
+const QUIET_MODULES = 4;
+/** White on black, whatever the terminal's own colours are. */
+const [CODE_COLOURS, OWN_COLOURS] = ['\u001B[97;40m', '\u001B[0m'];
+
+type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
+
+/** The commands. */
+export const deviceCommands: Partial<Record<CommandName, Run>> = {
+  'device create': createDevice,
+  'device list': listDevices,
+  'device config': printFile,
+};
+
+async function createDevice(
+  config: Config,
+  database: Database,
+  { options: { email = '', name = '', qr } }: Command,
+): Promise<Outcome> {
+  const owner = await findUser(database, email);
+  const privateBytes = makePrivateKey((bytes) => bytes.set(randomBytes(bytes.length)));
+  const privateKey = textOfKey(privateBytes);
+  const public_key = textOfKey(derivePublicKey(privateBytes));
+  const gateway = await gatewayOfFiles(config, database);
+  const judge = new DeviceJudge({ ...gateway, database });
+  const fields = { user_id: owner.id, name, public_key };
+  const input = judgeOf<DeviceValues>(deviceFields)(fields, 'create');
+  const { result: id } = await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { addressPool: true });
+    const [judgement] = await judge.forCreate([input], transaction);
+    if (judgement === undefined) throw new Error('the device was not judged');
+    if (!isFaultless(judgement.faults)) throw new Error(faultsInWords(judgement.faults));
+    const row = newDeviceRow(judgement.row, input.values);
+    return (await database.models.Device.create(row, { transaction })).id;
+  });
+  const { row, client } = await findDevice(gateway, database, id);
+  await noteClientFile(database, row.id, clientFileHash(client));
+  const file = clientFile(client, privateKey);
+  const data = { ...dataOf(row, owner.email), file_name: clientFileName(row.name), file };
+  const text = qr ? `${file}\n${codeInWords(file)}` : file.trimEnd();
+  return { text, data, ...noteOn(gateway, client) };
+}
+
+async function listDevices(
+  _config: Config,
+  database: Database,
+  { options: { email } }: Command,
+): Promise<Outcome> {
+  const owner = email === undefined ? null : await findUser(database, email);
+  const devices = await readDevices(database, owner === null ? {} : { userId: owner.id });
+  const users = owner === null ? await readUsers(database) : [owner];
+  const emails = new Map(users.map((user) => [user.id, user.email]));
+  const data = devices.map((device) => dataOf(device, emails.get(device.user_id) ?? ''));
+  const rows = data.map((device) => [
+    device.id,
+    device.email,
+    device.name,
+    [device.ipv4, device.ipv6].filter((address) => address !== null).join(','),
+    device.latest_handshake ?? 'never seen',
+  ]);
+  return { text: table(['id', 'owner', 'name', 'addresses', 'latest handshake'], rows), data };
+}
+
+async function printFile(
+  config: Config,
+  database: Database,
+  { options: { id = '' } }: Command,
+): Promise<Outcome> {
+  const gateway = await gatewayOfFiles(config, database);
+  const { row, client } = await findDevice(gateway, database, id);
+  const file = clientFile(client);
+  const data = { id: row.id, file_name: clientFileName(row.name), file };
+  return { text: file.trimEnd(), data, ...noteOn(gateway, client) };
+}
+
+/** What programs are told of a device; never its preshared key. */
+function dataOf(device: DeviceRow, email: string) {
+  const { id, name, description, public_key, ipv4, ipv6, latest_handshake: handshake } = device;
+  const latest_handshake = handshake?.toISOString() ?? null;
+  return { id, email, name, description, public_key, ipv4, ipv6, latest_handshake };
+}
+
+/** Finds the user of an e-mail; throws with a sentence when nobody has it. */
+export async function findUser(database: Database, email: string): Promise<UserRow> {
+  const [user] = await readUsers(database, { emailKey: emailKey(email) });
+  if (user === undefined) throw noUser(email);
+  return user;
+}
+
+async function findDevice(
+  gateway: GatewayOfFiles,
+  database: Database,
+  id: string,
+): Promise<{ row: DeviceRow; client: ClientConfig }> {
+  const ids = isUuid(id) ? [id.toLowerCase()] : [];
+  const [row] = ids.length === 0 ? [] : await readDevices(database, { ids });
+  if (row === undefined)
+    throw new Error(`there is no device ${id}; see: ${commandLine('device list')}`);
+  const stored = await readOrCreateConfiguration(database);
+  const configuration = effectiveConfiguration(stored, fixedSettingsOf(gateway.config));
+  const client = clientConfigOf(row, defaultSettings(configuration, gateway.config), gateway);
+  return { row, client };
+}
+
+/** Where the file leads no device to the gateway: why, and how to put it right. */
+function noteOn({ isRunning }: GatewayOfFiles, client: ClientConfig): Pick<Outcome, 'note'> {
+  const { level, message, mend } = endpoint(client.endpoint);
+  if (level === 'ok') return {};
+  const whose = isRunning ? '' : ' No gateway runs here, so the settings of this shell decided.';
+  return { note: `${message}${whose} ${mend}` };
+}
+
+function textOfKey(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** A QR code for a terminal: two modules share a character, one above the other. */
+function codeInWords(text: string): string {
+  const { data, size } = encode(text, { ecc: 'L', border: QUIET_MODULES });
+  const isLight = (x: number, y: number): boolean => data[y]?.[x] !== true;
+  const lines: string[] = [];
+  for (let y = 0; y < size; y += 2) {
+    const characters = Array.from({ length: size }, (_, x) => {
+      const [upper, lower] = [isLight(x, y), isLight(x, y + 1)];
+      return upper ? (lower ? '█' : '▀') : lower ? '▄' : ' ';
+    });
+    lines.push(`${CODE_COLOURS}${characters.join('')}${OWN_COLOURS}`);
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,28 @@
+// The faults that the rules of the API find, for people who typed a command.
+
+import type { Faults } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
+
+/** By the names of fields what can be typed. */
+export type Hints = Readonly<Record<string, string>>;
+
+/** The faults that come of a value that is none, or is missing. */
+const UNREADABLE: ReadonlySet<string> = new Set([
+  messages.invalid,
+  messages.blank,
+  messages.email,
+  messages.badFormat,
+]);
+
+/** The messages of a refusal as one sentence: `name has already been taken`. */
+export function faultsInWords(faults: Faults, hints: Hints = {}): string {
+  return Object.entries(faults)
+    .flatMap(([field, texts]) =>
+      (texts as string[]).map((text) => {
+        const hint = UNREADABLE.has(text) ? hints[field] : undefined;
+        const words = field === 'base' ? text : `${field} ${text}`;
+        return hint === undefined ? words : `${words}; give ${hint}`;
+      }),
+    )
+    .join('; ');
+}

@@ -1,0 +1,103 @@
+// What `postern help` says: of all commands, of those of one noun, of one command with its options;
+// and which version this is.
+
+import { readFileSync } from 'node:fs';
+import type { Entry, OptionName } from './cli.ts';
+import { commandLine } from '../process/command-line.ts';
+
+type Commands = Readonly<Record<string, Entry>>;
+
+/** The value that an option takes, and what the option says. */
+const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence: string]>> = {
+  email: ['E', 'The e-mail of a user, in any case.'],
+  name: ['N', 'The name of what is made.'],
+  id: ['ID', 'The id, as the list of the same noun shows it.'],
+  qr: ['', 'Prints a QR code too.'],
+  days: ['D', 'Days until the end, 1 to 365.'],
+  since: ['T', 'A date or a time, UTC where no zone is named.'],
+  limit: ['N', 'As many at most.'],
+  at: ['T', 'A date or a time to come, or never.'],
+  json: ['', 'Prints JSON for programs.'],
+  'password-stdin': ['', 'Reads the password from standard input.'],
+  'no-password': ['', 'Makes a user who signs in through an identity provider alone.'],
+  'reset-mfa': ['', 'Takes all second factors away.'],
+  replace: ['', 'Takes the place of what is there.'],
+  'dry-run': ['', 'Says what would be done, and leaves all rows as they are.'],
+  online: ['', 'While gateways run.'],
+  'create-user': ['', 'Makes the user who is not there.'],
+  everyone: ['', 'All people, instead of the one with --email.'],
+  role: ['R', 'unprivileged (the default) or admin.'],
+  destination: ['D', 'An address or a network: 10.0.0.0/8, 2001:db8::/32.'],
+  action: ['A', 'drop (the default) or accept.'],
+  'port-type': ['T', 'tcp or udp, with --port-range; all traffic without it.'],
+  'port-range': ['P', 'A port or ports: 443, 8000-8080.'],
+};
+
+/** Help on what the words name: one command, the commands of a noun, or all. */
+export function helpText(commands: Commands, words: readonly string[]): string {
+  const name = [words.slice(0, 2).join(' '), words[0] ?? ''].find((one) =>
+    Object.hasOwn(commands, one),
+  );
+  const entry = name === undefined ? undefined : commands[name];
+  if (name !== undefined && entry !== undefined) return oneText(name, entry);
+  const ofNoun = nounText(commands, words);
+  return ofNoun === null ? allText(commands) : `${ofNoun}\n`;
+}
+
+/** The commands of a noun, where the words begin with one; else null. */
+export function nounText(commands: Commands, [noun, verb]: readonly string[]): string | null {
+  const names = Object.keys(commands).filter((name) => name.startsWith(`${noun} `));
+  if (names.length === 0) return null;
+  const head =
+    verb === undefined ? `${noun} wants a verb:` : `there is no command "${noun} ${verb}":`;
+  const lines = names.flatMap((name) => entryLines(name, commands[name]));
+  return [head, '', ...lines, '', `One of them in full: ${commandLine(`${names[0]} --help`)}`].join(
+    '\n',
+  );
+}
+
+/** How a command is typed, without the way to start it here. */
+export function usageOf(name: string, { usage, takes }: Entry): string {
+  const words = name === 'serve' ? [name] : [name, usage, takes.includes('json') ? '[--json]' : ''];
+  return ['postern', ...words.filter((word) => word !== '')].join(' ');
+}
+
+/** The version of this program. */
+export function version(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+function oneText(name: string, entry: Entry): string {
+  const options = entry.takes.map((option) => {
+    const [value, sentence] = optionWords[option];
+    return `  ${`--${option} ${value}`.trimEnd().padEnd(18)}  ${sentence}`;
+  });
+  return [
+    `usage: ${usageOf(name, entry)}`,
+    '',
+    entry.sentence,
+    ...(options.length === 0 ? [] : ['', ...options]),
+    '',
+  ].join('\n');
+}
+
+function entryLines(name: string, entry: Entry | undefined): string[] {
+  if (entry === undefined) return [];
+  return [`  ${usageOf(name, entry).replace('postern ', '')}`, `      ${entry.sentence}`];
+}
+
+function allText(commands: Commands): string {
+  return [
+    'postern: a userspace VPN gateway',
+    '',
+    `usage: ${commandLine('<command>')}`,
+    '',
+    ...Object.entries(commands).flatMap(([name, entry]) => entryLines(name, entry)),
+    '',
+    '`<command> --help` tells the options of one command, --version which version this is.',
+    'Settings are environment variables; config/README.md lists them.',
+    'Exit status: 0 done, 1 failed, 2 wrong usage.',
+    '',
+  ].join('\n');
+}

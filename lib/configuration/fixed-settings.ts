@@ -1,0 +1,92 @@
+// Settings that the environment fixes: the texts of its variables become values by the very rules
+// that a request's fields obey, and faults are told in the words of the other settings' faults.
+// api.md, section 7.
+
+import {
+  type Config,
+  type ConfigurationVariable,
+  configurationVariables,
+} from '../../config/index.ts';
+import { samlMetadataFault } from '../auth/saml-metadata.ts';
+import { isFaultless } from '../judge/judge.ts';
+import { messages, metadataFault } from '../judge/messages.ts';
+import { type ConfigurationValues, judgeConfiguration, storedValues } from './configuration.ts';
+import type { FixedSettings } from '../records/effective-configuration.ts';
+
+/** Characters of a bad text that a complaint quotes. */
+const QUOTED_MAX = 200;
+
+/** What the variables came to; the settings only where there is no fault. */
+export interface ReadFixed {
+  readonly fixed: FixedSettings;
+  readonly faults: readonly string[];
+}
+
+/** Reads the texts of the variables; names every fault of each. */
+export function readFixedSettings(
+  config: Pick<Config, 'externalUrl'>,
+  texts: Config['configurationTexts'],
+): ReadFixed {
+  const faults: string[] = [];
+  const values: ConfigurationValues = {};
+  for (const variable of configurationVariables as readonly ConfigurationVariable[]) {
+    const text = texts[variable.name];
+    if (text === undefined) continue;
+    const read = readOne(variable, text);
+    if ('complaints' in read) {
+      const end = `got ${quoted(variable, text)}; for example ${variable.name}=${variable.example}`;
+      faults.push(...read.complaints.map((one) => `${variable.name} ${one}; ${end}`));
+    } else Object.assign(values, read.values);
+  }
+  return { fixed: faults.length === 0 ? storedValues(config, values) : {}, faults };
+}
+
+/** The settings of a process whose variables were found good at its start. */
+export function fixedSettingsOf(config: Config): FixedSettings {
+  const { fixed, faults } = readFixedSettings(config, config.configurationTexts);
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  return fixed;
+}
+
+function readOne(
+  { name, form }: ConfigurationVariable,
+  text: string,
+): { values: ConfigurationValues } | { complaints: string[] } {
+  const raw = rawValue(form, text);
+  if (raw === undefined) return { complaints: [messages.badJson] };
+  const field = name.toLowerCase();
+  const { values, faults } = judgeConfiguration({ [field]: raw }, 'update');
+  for (const [index, provider] of (values.saml_identity_providers ?? []).entries()) {
+    const isJudged = faults[field] === undefined && provider.metadata !== '';
+    // What stands at an address is fetched later: no provider holds up a start.
+    const fault = isJudged ? samlMetadataFault(provider.metadata) : null;
+    if (fault !== null)
+      return { complaints: [`entry ${index + 1}: metadata ${metadataFault(fault)}`] };
+  }
+  return isFaultless(faults) ? { values } : { complaints: (faults[field] ?? []).flatMap(textsOf) };
+}
+
+/** The value that a request would have sent; undefined for text that should be JSON and is not. */
+export function rawValue(form: ConfigurationVariable['form'], text: string): unknown {
+  if (form === 'value') return text;
+  // In the file of POSTERN_CONFIG a list may be a list of JSON.
+  if (form === 'list' && !text.startsWith('[')) return text.split(',');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One message, or those of one entry of a list. */
+function textsOf(fault: string | Record<string, string[]>, index: number): string[] {
+  if (typeof fault === 'string') return [fault];
+  return Object.entries(fault).flatMap(([member, texts]) =>
+    texts.map((text) => `entry ${index + 1}: ${member} ${text}`),
+  );
+}
+
+function quoted({ secret }: ConfigurationVariable, text: string): string {
+  if (secret === true) return 'the given value (hidden)';
+  return JSON.stringify(text.length > QUOTED_MAX ? `${text.slice(0, QUOTED_MAX)}…` : text);
+}

@@ -1,0 +1,160 @@
+// Judges what identity providers say of themselves, before anything is saved: the discovery
+// document of an OpenID provider is fetched, SAML metadata is parsed, and fetched where an entry
+// has an address. Only entries that are new or changed are looked at, so a provider that is gone
+// never stands in the way of another setting. Runs before the transaction, never inside it. api.md,
+// section 7.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Database, OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
+import { fetchDiscoveryDocument } from '../auth/discovery.ts';
+import { DocumentError, type DocumentLimits } from '../auth/documents.ts';
+import { addFault, type FieldFaults, type Faults } from '../judge/judge.ts';
+import { discoveryFault, metadataFault } from '../judge/messages.ts';
+import type { ConfigurationValues, SamlValues } from './configuration.ts';
+import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
+import { type FieldFault, judgeMetadata, type MetadataContext } from './provider-metadata.ts';
+
+/** Documents that are fetched at once, and longest time for all of one request. */
+const AT_ONCE_MAX = 16;
+const TOGETHER_MS_MAX = 15_000;
+
+type EntryFaults = Record<string, string[]>[];
+
+/**
+ * Adds the faults of new and changed entries to those of the fields, and fills in metadata that
+ * were left out.
+ */
+export async function judgeDocuments(
+  database: Database,
+  values: ConfigurationValues,
+  present: Pick<EffectiveConfiguration, 'openid_connect_providers' | 'saml_identity_providers'>,
+  faults: Faults,
+  limits?: DocumentLimits,
+): Promise<void> {
+  const { openid_connect_providers: openid = [], saml_identity_providers: saml = [] } = values;
+  const context = { present: present.saml_identity_providers, database, limits };
+  const details = await parseAll(saml, context, faults);
+  judgeEntries('saml_identity_providers', saml.length, faults, (index, entryFaults) => {
+    const detail = details.get(index);
+    if (detail !== undefined) addFault(entryFaults, detail.field, metadataFault(detail.fault));
+  });
+  const reasons = await fetchAll(openid, present.openid_connect_providers, faults, limits);
+  judgeEntries('openid_connect_providers', openid.length, faults, (index, entryFaults) => {
+    const reason = reasons.get(index);
+    if (reason !== undefined)
+      addFault(entryFaults, 'discovery_document_uri', discoveryFault(reason));
+  });
+}
+
+/** Runs `judge` over the faults of each entry, and keeps the list only if there are any. */
+function judgeEntries(
+  field: string,
+  count: number,
+  faults: Faults,
+  judge: (index: number, entryFaults: Record<string, string[]>) => void,
+): void {
+  if (isWholeRefused(faults[field])) return;
+  const entries = (faults[field] ?? Array.from({ length: count }, () => ({}))) as EntryFaults;
+  for (const [index, entryFaults] of entries.entries()) judge(index, entryFaults);
+  if (entries.some((entry) => Object.keys(entry).length > 0)) faults[field] = entries;
+}
+
+/** True when the list as a whole was refused: nothing is said of its entries then. */
+function isWholeRefused(fieldFaults: FieldFaults | undefined): boolean {
+  return typeof fieldFaults?.[0] === 'string';
+}
+
+/** The entries that are new or changed, and whose field can be read; by their place. */
+function entriesToJudge<Entry extends object>(
+  list: keyof typeof documentFields,
+  entries: readonly Entry[],
+  present: readonly { readonly id: string }[],
+  faults: Faults,
+): [index: number, entry: Entry][] {
+  const listFaults = faults[list];
+  if (isWholeRefused(listFaults)) return [];
+  const fields = documentFields[list];
+  return [...entries.entries()].filter(([index, entry]) => {
+    const entryFaults = (listFaults as EntryFaults | undefined)?.[index] ?? {};
+    const isRead = fields.every((field) => entryFaults[field] === undefined);
+    return isRead && !isUnchanged(entry, present);
+  });
+}
+
+/** The fields of an entry that are about a document. */
+const documentFields = {
+  openid_connect_providers: ['discovery_document_uri'],
+  saml_identity_providers: ['metadata', 'metadata_url'],
+} as const;
+
+/** Judges the metadata of entries that are new or changed; what is wrong, by their place. */
+async function parseAll(
+  entries: readonly SamlValues[],
+  { present, ...context }: MetadataContext & { present: readonly SamlIdentityProvider[] },
+  faults: Faults,
+): Promise<Map<number, FieldFault>> {
+  const details = new Map<number, FieldFault>();
+  const untilMs = performance.now() + TOGETHER_MS_MAX;
+  for (const [index, entry] of entriesToJudge(
+    'saml_identity_providers',
+    entries,
+    present,
+    faults,
+  )) {
+    const standing = present.find(({ id }) => id === entry.id);
+    const fault = await judgeMetadata(entry, standing, { ...context, untilMs });
+    if (fault !== null) details.set(index, fault);
+  }
+  return details;
+}
+
+/** Fetches the documents of entries that are new or changed; what is wrong, by their place. */
+async function fetchAll(
+  entries: readonly OpenidConnectProvider[],
+  present: readonly OpenidConnectProvider[],
+  faults: Faults,
+  limits?: DocumentLimits,
+): Promise<Map<number, string>> {
+  const judged = entriesToJudge('openid_connect_providers', entries, present, faults);
+  const waiting = [...new Set(judged.map(([, entry]) => entry.discovery_document_uri))];
+  const reasons = new Map<string, string | null>();
+  const untilMs = performance.now() + TOGETHER_MS_MAX;
+  const fetchInTurn = async (): Promise<void> => {
+    for (let address = waiting.shift(); address !== undefined; address = waiting.shift())
+      reasons.set(
+        address,
+        performance.now() < untilMs ? await reasonOf(address, limits) : TOO_MANY,
+      );
+  };
+  await Promise.all(Array.from({ length: AT_ONCE_MAX }, fetchInTurn));
+  const byIndex = new Map<number, string>();
+  for (const [index, { discovery_document_uri: address }] of judged) {
+    const reason = reasons.get(address) ?? null;
+    if (reason !== null) byIndex.set(index, reason);
+  }
+  return byIndex;
+}
+
+const TOO_MANY = 'no time was left to fetch it beside the others';
+
+async function reasonOf(address: string, limits?: DocumentLimits): Promise<string | null> {
+  try {
+    await fetchDiscoveryDocument(address, limits);
+    return null;
+  } catch (error) {
+    if (error instanceof DocumentError) return error.message;
+    throw error;
+  }
+}
+
+/** True for an entry that stands already, in every field that was sent or filled in. */
+function isUnchanged(entry: object, present: readonly { readonly id: string }[]): boolean {
+  const { id } = entry as { id?: string };
+  const standing = present.find((one) => one.id === id);
+  return (
+    standing !== undefined &&
+    Object.entries(entry).every(([name, value]) =>
+      isDeepStrictEqual(value, (standing as Record<string, unknown>)[name]),
+    )
+  );
+}

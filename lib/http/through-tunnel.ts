@@ -1,0 +1,61 @@
+// Devices that ask for the API or the console through the tunnel. Where the listener also listens
+// on the tunnel's addresses and speaks plain HTTP, that would be a second way in beside the one of
+// EXTERNAL_URL, without the proxy's TLS and without its limits. HTTP_THROUGH_TUNNEL decides.
+
+import type { Plugin } from '@hapi/hapi';
+import type { Config } from '../../config/index.ts';
+import type { Services } from '../services.ts';
+import { PageError } from './page-error.ts';
+import { isWithin, parseRanges } from './client-address.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
+
+const SAID = {
+  title: 'Not through the tunnel',
+  text: 'This address does not show the console to devices of the VPN, because the connection has no TLS. Use the public address of the console, or ask an administrator to set HTTP_THROUGH_TUNNEL=on.',
+};
+
+/** Refuses requests of devices before anything of them is read. */
+export const throughTunnel: Plugin<Pick<Services, 'config'> & { proxies: TrustedProxies }> = {
+  name: 'through-tunnel',
+  register(server, { config, proxies }) {
+    if (admitsDevices(config)) return;
+    const isDevice = deviceTest(config, proxies);
+    server.ext('onRequest', ({ info }, h) => {
+      const { remoteAddress = '' } = info as { remoteAddress?: string };
+      if (!isDevice(remoteAddress)) return h.continue;
+      throw new PageError('forbidden', SAID, { reason: 'through_tunnel' });
+    });
+  },
+};
+
+/** Whether devices may ask the listener through the tunnel; without a TUN none can. */
+export function admitsDevices(
+  config: Pick<Config, 'httpThroughTunnel' | 'httpTlsCert' | 'wireguardTun'>,
+): boolean {
+  const { httpThroughTunnel: choice, httpTlsCert, wireguardTun } = config;
+  if (wireguardTun === 'off' || choice === 'on') return true;
+  return choice === 'auto' && httpTlsCert !== null;
+}
+
+/** Tells the addresses of devices. The gateway has one in the tunnel too; a proxy may be there. */
+export function deviceTest(
+  config: Pick<
+    Config,
+    | 'wireguardIpv4Enabled'
+    | 'wireguardIpv4Network'
+    | 'wireguardIpv4Address'
+    | 'wireguardIpv6Enabled'
+    | 'wireguardIpv6Network'
+    | 'wireguardIpv6Address'
+  >,
+  proxies: Pick<TrustedProxies, 'ranges'>,
+): (address: string) => boolean {
+  const networks = [
+    ...(config.wireguardIpv4Enabled ? [config.wireguardIpv4Network] : []),
+    ...(config.wireguardIpv6Enabled ? [config.wireguardIpv6Network] : []),
+  ];
+  const tunnel = parseRanges(networks.join(','));
+  const own = parseRanges(`${config.wireguardIpv4Address},${config.wireguardIpv6Address}`);
+  return (address) =>
+    isWithin(address, tunnel) && !isWithin(address, own) && !isWithin(address, proxies.ranges);
+}

@@ -1,0 +1,88 @@
+// Tells a person the password and the token that the first start made. On a terminal they are
+// printed. Elsewhere, under systemd or in a container, what is printed is collected and kept: there
+// they go into a file that its owner alone can read, and the log names the file.
+
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import type { Config } from '../../config/index.ts';
+import { letInCommand } from '../auth/administrators.ts';
+import { commandLine } from '../process/command-line.ts';
+import { type FirstCredentials, replaceFile } from './first-start.ts';
+import { messageOf } from '../observe/log.ts';
+import type { Log } from '../services.ts';
+
+/** Where a person is told. */
+export interface Listener {
+  readonly isTerminal: boolean;
+  readonly print: (text: string) => void;
+}
+
+const standardOutput: Listener = {
+  isTerminal: process.stdout.isTTY,
+  print: (text) => void process.stdout.write(text),
+};
+
+/** The file of the credentials, where there is no terminal. */
+export function credentialsFile({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(resolve(dataDir), 'first-administrator.txt');
+}
+
+/** The same file if nobody deleted it yet, else null. */
+export function forgottenCredentials(config: Pick<Config, 'dataDir'>): string | null {
+  const file = credentialsFile(config);
+  return existsSync(file) ? file : null;
+}
+
+/** Tells the credentials once. */
+export function tellCredentials(
+  credentials: FirstCredentials,
+  config: Config,
+  log: Log,
+  { isTerminal, print }: Listener = standardOutput,
+): void {
+  if (isTerminal)
+    return print(textOf('These are shown once, and nobody keeps them:', credentials, config));
+  const file = credentialsFile(config);
+  try {
+    const head = 'These are in this file alone. Keep them elsewhere, then delete the file:';
+    replaceFile(file, textOf(head, credentials, config));
+    log.info(
+      { file },
+      'password and API token of the first administrator are in this file: read it, then delete it',
+    );
+  } catch (error) {
+    const help = letInCommand(credentials.email);
+    log.error(
+      { file, fault: messageOf(error), help },
+      'the file with the password of the first administrator could not be written; this command makes a new password',
+    );
+  }
+}
+
+function textOf(
+  head: string,
+  { email, password, token }: FirstCredentials,
+  config: Config,
+): string {
+  return [
+    '',
+    `This is the first start. ${head}`,
+    '',
+    `  e-mail     ${email}`,
+    `  password   ${password}`,
+    `  API token  ${token}`,
+    '',
+    `Sign in to the console at ${config.externalUrl}, or make a first device here and scan its code:`,
+    '',
+    `  ${commandLine(`device create --email ${email} --name phone --qr`)}`,
+    '',
+    'The same over the API, and everything else:',
+    '',
+    `  curl -H 'Authorization: Bearer ${token}' ${config.externalUrl}v0/configuration`,
+    '',
+    `If devices do not get through: ${commandLine('doctor')}`,
+    '',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,192 @@
+// What a fresh installation needs before it can serve: a data folder, the key that encrypts the
+// database, the gateway's own key, an administrator. Everything is made if it is absent and then
+// read back, so that it does not matter how often, or in how many processes, a start happens.
+
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Config } from '../../config/index.ts';
+import { makePrivateKey } from '../../dataplane/index.ts';
+import {
+  type Database,
+  giveToOwnerOf,
+  newId,
+  readOrCreateSecret,
+  readSecret,
+} from '../../models/index.ts';
+import { isUuid } from '../judge/fields.ts';
+import { makeFirstUser } from '../auth/accounts.ts';
+import { createToken, ensureBootstrapToken } from '../auth/tokens.ts';
+import { KEY_BYTES } from '../devices/keys.ts';
+import { messageOf } from '../observe/log.ts';
+
+const FIRST_ADMINISTRATOR = 'admin@localhost';
+const SERVER_KEY_NAME = 'wireguard_private_key';
+
+/** Makes the data folder, for its owner alone. */
+export function prepareDataDir(config: Config): void {
+  try {
+    makeFolder(resolve(config.dataDir));
+  } catch (error) {
+    throw new Error(
+      `DATA_DIR ${config.dataDir} cannot be made (${messageOf(error)}); set DATA_DIR to a folder that this user may write`,
+      { cause: error },
+    );
+  }
+}
+
+/** Folder by folder: Node's own recursion never ends below /proc, where nothing can be made. */
+function makeFolder(path: string): void {
+  if (isFolder(path)) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have been as fast.
+    if (!isFolder(path)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** The key that encrypts the database: given, or made once beside the SQLite file. */
+export function encryptionKey(config: Config): Buffer {
+  if (config.databaseEncryptionKey !== null)
+    return Buffer.from(config.databaseEncryptionKey, 'base64');
+  return readOrCreateKey(encryptionKeyFile(config));
+}
+
+/** Where the key is that was made here. */
+export function encryptionKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'encryption.key');
+}
+
+/** Reads a file that holds a key, or makes it. */
+export function readOrCreateKey(path: string): Buffer {
+  const text = readOrCreateFile(path, () => `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+  const key = Buffer.from(text.trim(), 'base64');
+  if (key.length !== KEY_BYTES)
+    throw new Error(`${path} does not hold 32 bytes in base64; restore it from a backup`);
+  return key;
+}
+
+/** Which gateway this is, the same after a restart. */
+export function gatewayIdentity(config: Config): { id: string; name: string } {
+  const path = join(config.dataDir, 'gateway.id');
+  const id = readOrCreateFile(path, () => `${newId()}\n`).trim();
+  if (!isUuid(id))
+    throw new Error(
+      `${path} does not hold the id of a gateway (a UUID); remove the file, a new id is made at the next start`,
+    );
+  return { id, name: hostname() };
+}
+
+/** Reads a small file, or makes it (0600), whoever else does the same at this moment. */
+function readOrCreateFile(path: string, make: () => string): string {
+  if (!existsSync(path)) {
+    const draft = `${path}.${process.pid}`;
+    try {
+      writeDraft(draft, make());
+      // Unlike rename, link never replaces what another process made first.
+      linkSync(draft, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      rmSync(draft, { force: true });
+    }
+  }
+  chmodSync(path, 0o600);
+  return readFileSync(path, 'utf8');
+}
+
+function writeDraft(path: string, text: string): void {
+  // A process of this number may have been killed before its draft was gone.
+  rmSync(path, { force: true });
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    giveToOwnerOf(dirname(path), file);
+    writeFileSync(file, text, { flush: true });
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Writes a small file (0600), whole, in the place of one of its name. */
+export function replaceFile(path: string, text: string): void {
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeDraft(draft, text);
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** The gateway's private key: given, or made once and kept encrypted in the database. */
+export async function serverPrivateKey(config: Config, database: Database): Promise<Uint8Array> {
+  const text =
+    config.wireguardPrivateKey ??
+    (await readOrCreateSecret(database, SERVER_KEY_NAME, () =>
+      Buffer.from(makePrivateKey((bytes) => bytes.set(randomBytes(bytes.length)))).toString(
+        'base64',
+      ),
+    ));
+  return new Uint8Array(Buffer.from(text, 'base64'));
+}
+
+/** The same key for who may make nothing; null before the first start. */
+export async function knownServerPrivateKey(
+  config: Config,
+  database: Database,
+): Promise<Uint8Array | null> {
+  const text = config.wireguardPrivateKey ?? (await readSecret(database, SERVER_KEY_NAME));
+  return text === null ? null : new Uint8Array(Buffer.from(text, 'base64'));
+}
+
+/** What a person must be told once, because the database keeps hashes alone. */
+export interface FirstCredentials {
+  readonly email: string;
+  readonly password: string;
+  readonly token: string;
+}
+
+/**
+ * Makes the first administrator where there is none. Returns what to print when the password was
+ * made up here, null when it was given or there is an administrator already.
+ */
+export async function makeFirstAdministrator(
+  config: Config,
+  database: Database,
+  gatewayId: string,
+  passwordCost?: number,
+): Promise<FirstCredentials | null> {
+  const { defaultAdminEmail, defaultAdminPassword } = config;
+  if (defaultAdminEmail !== null && defaultAdminPassword !== null) {
+    const given = { email: defaultAdminEmail, password: defaultAdminPassword };
+    await makeFirstUser(database, given, passwordCost);
+    await ensureBootstrapToken(database, gatewayId, config.bootstrapApiToken);
+    return null;
+  }
+  const email = FIRST_ADMINISTRATOR;
+  const password = randomBytes(15).toString('base64url');
+  const isFirst = await makeFirstUser(database, { email, password }, passwordCost);
+  await ensureBootstrapToken(database, gatewayId, config.bootstrapApiToken);
+  if (!isFirst) return null;
+  const { token } = await createToken(database, { email, name: 'first start' });
+  return { email, password, token };
+}

@@ -1,0 +1,76 @@
+// Whether those for whom a transaction writes may still write. A request is let in before its body
+// is read, and a body takes seconds to arrive: meanwhile the token may be revoked, the session
+// ended, the user disabled or given another role. So the transaction asks again, with locks.
+
+import type { Request } from '@hapi/hapi';
+import {
+  type Database,
+  lockSessions,
+  lockTokens,
+  type Role,
+  type Transaction,
+} from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
+import { PageError } from '../http/page-error.ts';
+import { isAlive } from '../auth/sessions.ts';
+
+/** By what a request was let in. */
+export interface LetIn {
+  readonly tokenId: string | null;
+  readonly sessionId: string | null;
+  /** The role of its user at that time. */
+  readonly role: Role;
+}
+
+/** What such a refusal is counted as. */
+const REASON = { reason: 'revoked_meanwhile' } as const;
+
+/** By what a request was let in; null where nobody was asked. */
+export function letInBy({ auth }: Pick<Request, 'auth'>): LetIn | null {
+  const { user } = auth.credentials ?? {};
+  if (user?.role === undefined) return null;
+  const { tokenId = null, sessionId = null, role } = user;
+  return { tokenId, sessionId, role };
+}
+
+/** Why each of these may not write any more; null for those who may. Locks their rows. */
+export async function judgeActors(
+  database: Database,
+  actors: readonly (LetIn | null)[],
+  transaction: Transaction,
+): Promise<(ApiError | null)[]> {
+  const [tokens, sessions] = await Promise.all([
+    lockTokens(database, idsOf(actors, 'tokenId'), transaction),
+    lockSessions(database, idsOf(actors, 'sessionId'), transaction),
+  ]);
+  const nowMs = Date.now();
+  const rights = new Map<string | null, { role: Role; isGood: boolean }>();
+  for (const { id, expires_at: end, user } of tokens)
+    rights.set(id, {
+      role: user.role,
+      isGood: user.disabled_at === null && (end === null || end.getTime() > nowMs),
+    });
+  for (const session of sessions)
+    rights.set(session.id, { role: session.user.role, isGood: isAlive(session, nowMs) });
+  return actors.map((actor) => {
+    if (actor === null) return null;
+    const right = rights.get(actor.tokenId ?? actor.sessionId);
+    if (right?.isGood !== true) return actor.tokenId === null ? signedOut() : revoked();
+    return right.role === actor.role ? null : new ApiError('forbidden', REASON);
+  });
+}
+
+function idsOf(actors: readonly (LetIn | null)[], name: 'tokenId' | 'sessionId'): string[] {
+  const ids = actors.map((actor) => actor?.[name] ?? null);
+  return [...new Set(ids.filter((id) => id !== null))];
+}
+
+function revoked(): ApiError {
+  return new ApiError('invalid_token', REASON);
+}
+
+function signedOut(): ApiError {
+  const title = 'You are signed out';
+  const text = 'Your session ended before this form arrived. Nothing is changed. Sign in again.';
+  return new PageError('stale_form', { title, text }, REASON);
+}

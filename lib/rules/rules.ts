@@ -1,0 +1,344 @@
+// Rules: what may be sent, what is shown, and what the operations do. api.md, sections 1 and 6.
+
+import type { Request } from '@hapi/hapi';
+import type Joi from 'joi';
+import {
+  type Database,
+  extentOf,
+  isShadowedBy,
+  overlaps,
+  type PortType,
+  readRivalRules,
+  readRules,
+  readTouchingRules,
+  readUserIds,
+  type Rule,
+  type RuleAction,
+  type RuleExtent,
+  type RuleRow,
+  type RuleScope,
+  type Selection,
+  type Transaction,
+} from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
+import {
+  choice,
+  cidr,
+  isReadableId,
+  isUuid,
+  joi,
+  mark,
+  recordId,
+  reference,
+  resource,
+  text,
+  timestamp,
+} from '../judge/fields.ts';
+import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
+import { selectOwner } from '../api/lists.ts';
+import { messages } from '../judge/messages.ts';
+import { type ApiContext, type Collection, type Shown, showTime } from '../api/routes.ts';
+import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
+
+const PORT_MAX = 65_535;
+/** Rules around another one that are named at most. */
+const TOUCHING_MAX = 20;
+/** A number may be negative when it is alone; it is out of range then, not badly written. */
+const PORTS = /^(-?\d+)(?:\s*-\s*(\d+))?$/;
+
+/** Ports from the first to the last. */
+interface PortRange {
+  start: number;
+  end: number;
+}
+
+/** What the fields of a rule yield. */
+export interface RuleValues {
+  action?: RuleAction;
+  destination?: string;
+  port_type?: PortType | null;
+  port_range?: PortRange | null;
+  user_id?: string | null;
+}
+
+/** The fields of a rule. */
+export const ruleFields = resource({
+  id: recordId('Names the rule; never changes.'),
+  action: mark(choice('What happens to packets that match.', 'accept', 'drop').default('drop'), {
+    nullIsBlank: true,
+  }),
+  destination: cidr('An address or a CIDR; host bits and prefix are kept as sent.').required(),
+  port_type: choice('Null: all traffic; else with `port_range`.', 'tcp', 'udp').allow(null),
+  port_range: mark(
+    joi
+      .any()
+      .custom(judgePortRange, 'N or N - M')
+      .description('`N` or `N - M`; with `port_type`.')
+      .allow(null),
+    {
+      json: {
+        type: ['string', 'integer'],
+        pattern: '^\\d{1,5}(\\s*-\\s*\\d{1,5})?$',
+        minimum: 1,
+        maximum: PORT_MAX,
+      },
+      shown: { type: 'string', pattern: '^\\d{1,5}( - \\d{1,5})?$' },
+    },
+  ),
+  user_id: reference('Whose packets; null means everyone.').allow(null),
+  inserted_at: timestamp('When the rule was made.'),
+  updated_at: timestamp('When the rule was changed last.'),
+});
+
+/** By what a list of rules can be narrowed. */
+export const ruleFilters = {
+  user_id: {
+    schema: text('Only rules of this user; empty: those for everyone.').allow(''),
+    select: (id: string) => (id === '' ? { userId: null } : selectOwner(id)),
+  },
+};
+
+/** A rule as it is shown. */
+export function showRule(rule: RuleRow | Rule): Shown {
+  const { port_start: start, port_end: end } = rule;
+  return {
+    id: rule.id,
+    action: rule.action,
+    destination: rule.destination,
+    port_type: rule.port_type,
+    port_range: start === null ? null : start === end ? `${start}` : `${start} - ${end}`,
+    user_id: rule.user_id,
+    inserted_at: showTime(rule.inserted_at),
+    updated_at: showTime(rule.updated_at),
+  };
+}
+
+/** Judges the fields of a rule by themselves. */
+export const judgeRule = judgeOf<RuleValues>(ruleFields);
+
+/** The rules of one server. */
+export class Rules implements Collection<RuleValues> {
+  readonly name = 'rules';
+  readonly wrapper = 'rule';
+  readonly sources = [{ table: 'rules' }] as const;
+  readonly filters = ruleFilters;
+  readonly judge = judgeRule;
+  readonly #context: ApiContext;
+  readonly #creation: JointWork<NewRule, RuleScope, Rule> = {
+    scopes: ({ row }) => ({ configuration: row.user_id === null }),
+    judge: async (transaction, rules) =>
+      (await judgeNewRules(this.#database, rules, transaction)).map(({ faults, row }) =>
+        isFaultless(faults) ? row : refusalFor(faults),
+      ),
+    write: (transaction, rows) =>
+      this.#database.models.Rule.bulkCreate(rows, { transaction, validate: false }),
+  };
+
+  constructor(context: ApiContext) {
+    this.#context = context;
+  }
+
+  async list(selection: Selection): Promise<Shown[]> {
+    return (await readRules(this.#database, selection)).map(showRule);
+  }
+
+  async show(id: string): Promise<Shown> {
+    const [rule] = isUuid(id) ? await readRules(this.#database, { ids: [id.toLowerCase()] }) : [];
+    if (rule === undefined) throw new ApiError('not_found');
+    return showRule(rule);
+  }
+
+  async create(request: Request, input: Judged<RuleValues>): Promise<Shown> {
+    return showRule(await this.#context.writes.join(request, this.#creation, newRule(input)));
+  }
+
+  async update(request: Request, id: string, input: Judged<RuleValues>): Promise<Shown> {
+    const rule = await this.#context.writes.run(request, {
+      // Every update holds this scope, so none can move a rule to another one meanwhile.
+      scopes: { configuration: true },
+      judge: async (transaction) => {
+        const present = await this.#find(id, transaction);
+        const row = merge(input.values, present);
+        refuseFaults(await this.#judgeUpdate({ input, row }, present, transaction));
+        return { present, row };
+      },
+      write: (transaction, { present, row }) => saveChanges(present, row, transaction),
+    });
+    return showRule(rule);
+  }
+
+  async remove(request: Request, id: string): Promise<void> {
+    await this.#context.writes.run(request, {
+      judge: (transaction) => this.#find(id, transaction),
+      write: (transaction, rule) => rule.destroy({ transaction }),
+    });
+  }
+
+  /**
+   * Rules that match some of the packets of one that would be: those that stand in its way, and the
+   * others. Empty where the input says too little. `id` is that of the rule itself, if it is there.
+   */
+  async touching({ values, faults }: Judged<RuleValues>, id: string | null): Promise<Touching> {
+    const present =
+      id === null ? null : await this.#database.models.Rule.findByPk(id.toLowerCase());
+    const row = merge(values, present);
+    const isReadable = ['destination', 'port_range', 'port_type', 'user_id', 'action'].every(
+      (name) => faults[name] === undefined,
+    );
+    if (!isReadable || row.destination === '')
+      return { rivals: [], others: [], shadow: null, shadowed: [] };
+    const extent = extentOf(row);
+    const ids = await readTouchingRules(this.#database, extent, TOUCHING_MAX + 1);
+    const rules = await readRules(this.#database, { ids: ids.filter((one) => one !== id) });
+    const isRival = (rule: RuleRow): boolean => overlaps(extentOf(rule), extent);
+    return {
+      rivals: rules.filter(isRival),
+      others: rules.filter((rule) => !isRival(rule)),
+      shadow: rules.find((rule) => isShadowedBy(extent, extentOf(rule))) ?? null,
+      shadowed: rules.filter((rule) => isShadowedBy(extentOf(rule), extent)),
+    };
+  }
+
+  get #database(): ApiContext['services']['database'] {
+    return this.#context.services.database;
+  }
+
+  async #find(id: string, transaction: Transaction): Promise<Rule> {
+    const rule = isUuid(id)
+      ? await this.#database.models.Rule.findByPk(id.toLowerCase(), { transaction, lock: true })
+      : null;
+    if (rule === null) throw new ApiError('not_found');
+    return rule;
+  }
+
+  /** All faults of an update, on what the rule would be. */
+  async #judgeUpdate(rule: NewRule, present: Rule, transaction: Transaction): Promise<Faults> {
+    const context = { database: this.#database, transaction };
+    const [{ faults } = { faults: {} }] = await judgeFields([rule], present, context);
+    if (!isFaultless(faults) || !movesRule(rule.row, present)) return faults;
+    const extent = extentOf(rule.row);
+    const rivals = await readRivalRules(this.#database, [extent], transaction);
+    if (rivals.some((rival) => rival.id !== present.id && overlaps(rival, extent)))
+      addFault(faults, 'destination', messages.overlap);
+    return faults;
+  }
+}
+
+/** A rule that was judged; the row counts where there is no fault. */
+export interface JudgedRule {
+  readonly faults: Faults;
+  readonly row: RuleScope;
+}
+
+/**
+ * Judges rules that are to be made, each as if those before it were. The scope of the configuration
+ * is locked where one of them is for everyone.
+ */
+export async function judgeNewRules(
+  database: Database,
+  rules: readonly NewRule[],
+  transaction: Transaction,
+): Promise<JudgedRule[]> {
+  const judged = (await judgeFields(rules, null, { database, transaction })).map((rule) => ({
+    ...rule,
+    extent: isFaultless(rule.faults) ? extentOf(rule.row) : null,
+  }));
+  const wanted = judged.map(({ extent }) => extent).filter((extent) => extent !== null);
+  const rivals: RuleExtent[] = await readRivalRules(database, wanted, transaction);
+  return judged.map(({ faults, row, extent }) => {
+    if (extent === null) return { faults, row };
+    if (rivals.some((rival) => overlaps(rival, extent)))
+      return { faults: { destination: [messages.overlap] }, row };
+    rivals.push(extent);
+    return { faults, row };
+  });
+}
+
+/** A rule as it was sent, with what it would be. */
+export function newRule(input: Judged<RuleValues>): NewRule {
+  return { input, row: merge(input.values, null) };
+}
+
+/** The faults of each rule by itself; locks the rules of the owners against other writers. */
+async function judgeFields(
+  rules: readonly NewRule[],
+  present: Rule | null,
+  { database, transaction }: { database: Database; transaction: Transaction },
+): Promise<JudgedRule[]> {
+  const owners = rules
+    .filter(({ input }) => input.faults['user_id'] === undefined)
+    .map(({ row }) => row.user_id)
+    .filter((id) => id !== null);
+  const lock = { transaction, lock: true };
+  const existing = await readUserIds(database, [...new Set(owners)], lock);
+  return rules.map(({ input, row }) => {
+    const faults = { ...input.faults };
+    judgePorts(input.values, present, faults);
+    if (row.user_id !== null && faults['user_id'] === undefined && !existing.has(row.user_id))
+      addFault(faults, 'user_id', messages.absent);
+    return { faults, row };
+  });
+}
+
+/** Rules around another one. */
+export interface Touching {
+  /** They overlap: with one of these the other is refused. */
+  readonly rivals: readonly RuleRow[];
+  /** They may stand beside it; which of them decides, the order of dataplane.md says. */
+  readonly others: readonly RuleRow[];
+  /** Because of this one it would never decide; null where there is none. */
+  readonly shadow: RuleRow | null;
+  /** Because of it these would never decide. */
+  readonly shadowed: readonly RuleRow[];
+}
+
+/** A rule that was sent, and what it would be. */
+export interface NewRule {
+  readonly input: Judged<RuleValues>;
+  readonly row: RuleScope;
+}
+
+/** What a rule would be: what was sent, else what it is, else the defaults. */
+function merge(values: RuleValues, present: Rule | null): RuleScope {
+  const { port_range: ports } = values;
+  return {
+    action: values.action ?? present?.action ?? 'drop',
+    destination: values.destination ?? present?.destination ?? '',
+    port_type: values.port_type === undefined ? (present?.port_type ?? null) : values.port_type,
+    port_start: ports === undefined ? (present?.port_start ?? null) : (ports?.start ?? null),
+    port_end: ports === undefined ? (present?.port_end ?? null) : (ports?.end ?? null),
+    user_id: values.user_id === undefined ? (present?.user_id ?? null) : values.user_id,
+  };
+}
+
+/** True when a rule would match other packets than it does, or is made. */
+function movesRule(row: RuleScope, present: Rule | null): boolean {
+  if (present === null) return true;
+  return (Object.keys(row) as (keyof RuleScope)[]).some((name) => row[name] !== present[name]);
+}
+
+/** Protocol and ports come together; where one cannot be read, nothing is said of the other. */
+function judgePorts(values: RuleValues, present: Rule | null, faults: Faults): void {
+  const range = (faults['port_range'] ?? []) as string[];
+  if (faults['port_type'] !== undefined) return;
+  if (range.includes(messages.badFormat) || range.includes(messages.invalid)) return;
+  const type = values.port_type === undefined ? present?.port_type : values.port_type;
+  const ports = values.port_range === undefined ? present?.port_start : values.port_range;
+  const hasType = type !== undefined && type !== null;
+  const hasPorts = ports !== undefined && ports !== null;
+  if (hasType && !hasPorts) addFault(faults, 'port_range', messages.blank);
+  if (hasPorts && !hasType) addFault(faults, 'port_type', messages.blank);
+}
+
+/** Reads `N`, `N-M`, `N - M` or a number into the ports that it means. */
+function judgePortRange(value: unknown, helpers: Joi.CustomHelpers): unknown {
+  if (typeof value === 'string' && !isReadableId(value)) return helpers.error('string.unreadable');
+  const text = Number.isInteger(value) ? String(BigInt(value as number)) : value;
+  const matched = typeof text === 'string' ? PORTS.exec(text.trim()) : null;
+  if (matched === null) return helpers.error('ports.format');
+  const start = Number(matched[1]);
+  const end = Number(matched[2] ?? matched[1]);
+  if (![start, end].every((port) => port >= 1 && port <= PORT_MAX))
+    return helpers.error('ports.range');
+  return start > end ? helpers.error('ports.reversed') : { start, end };
+}

@@ -1,0 +1,302 @@
+// Users: what may be sent, what is shown, and what the operations do. api.md, sections 1 and 4.
+
+import type { Request } from '@hapi/hapi';
+import type Joi from 'joi';
+import {
+  type Database,
+  emailKey,
+  Op,
+  readUsers,
+  removeUser,
+  type Role,
+  type Selection,
+  type Transaction,
+  type User,
+  type UserRow,
+} from '../../models/index.ts';
+import { endWait } from '../auth/accounts.ts';
+import { EMAIL_CHARACTERS_MAX, EMAIL_PATTERN, isEmail } from '../auth/email.ts';
+import { actorId } from '../auth/index.ts';
+import {
+  hashPassword,
+  PASSWORD_BYTES_MAX,
+  PASSWORD_CHARACTERS_MAX,
+  PASSWORD_CHARACTERS_MIN,
+  passwordBytes,
+} from '../auth/passwords.ts';
+import { ApiError } from '../http/errors.ts';
+import {
+  choice,
+  isReadableId,
+  isUuid,
+  mark,
+  recordId,
+  resource,
+  text,
+  timestamp,
+  trimmed,
+} from '../judge/fields.ts';
+import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
+import {
+  type ApiContext,
+  type Collection,
+  type Shown,
+  showTime,
+  showTimeOrNull,
+} from '../api/routes.ts';
+import { refuseFaults, saveChanges } from '../records/writes.ts';
+
+/** The fields of a user. */
+export const userFields = resource({
+  id: recordId('Names the user; never changes.'),
+  email: mark(
+    trimmed('Unique without regard to case; case is kept.')
+      .atMost(EMAIL_CHARACTERS_MAX)
+      .custom(judgeEmail, 'e-mail')
+      .required(),
+    { json: { pattern: EMAIL_PATTERN.source } },
+  ),
+  role: choice('What the user may do.', 'admin', 'unprivileged').default('unprivileged'),
+  password: mark(
+    text('For signing in; null or empty leaves it as it is.')
+      .atLeast(PASSWORD_CHARACTERS_MIN)
+      .atMost(PASSWORD_CHARACTERS_MAX)
+      .custom(judgePasswordBytes, 'no longer than bcrypt reads')
+      .allow(null),
+    { writeOnly: true },
+  ),
+  password_confirmation: mark(text('The password again.').allow(null), { writeOnly: true }),
+  disabled_at: timestamp('When the user was shut out; null while they are not.').allow(null),
+  last_signed_in_at: timestamp('Null until the first sign-in.').allow(null),
+  last_signed_in_method: mark(text('`email`, or the id of a provider.').allow(null), {
+    readOnly: true,
+  }),
+  inserted_at: timestamp('When the user was made.'),
+  updated_at: timestamp('When the user was changed last.'),
+});
+
+/** By what a list of users can be narrowed. */
+export const userFilters = {
+  email: {
+    schema: text('Only the user with this e-mail, in any case.'),
+    select: (email: string) => (isReadableId(email) ? { emailKey: emailKey(email) } : null),
+  },
+};
+
+/** What the fields of a user yield. */
+export interface UserValues {
+  email?: string;
+  role?: Role;
+  password?: string | null;
+  password_confirmation?: string | null;
+}
+
+/** Judges the fields of a user by themselves. */
+export const judgeUser = judgeOf<UserValues>(userFields);
+
+/** What of a user is written. */
+export interface UserChanges {
+  email?: string;
+  role?: Role;
+  password_hash?: string;
+}
+
+/** Judges a password that is typed twice, as the fields of a user are. */
+export function judgePasswordFields(
+  fields: Readonly<Record<'password' | 'password_confirmation', string>>,
+): Judged<Pick<UserValues, 'password'>> {
+  const judged = judgeUser(fields, 'update');
+  judgeConfirmation(judged.values, judged.faults);
+  return judged;
+}
+
+/** A user as it is shown. */
+export function showUser(user: UserRow | User): Shown {
+  return {
+    id: user.id,
+    email: user.email,
+    role: user.role,
+    disabled_at: showTimeOrNull(user.disabled_at),
+    last_signed_in_at: showTimeOrNull(user.last_signed_in_at),
+    last_signed_in_method: user.last_signed_in_method,
+    inserted_at: showTime(user.inserted_at),
+    updated_at: showTime(user.updated_at),
+  };
+}
+
+/** The users of one server. */
+export class Users implements Collection<UserValues> {
+  readonly name = 'users';
+  readonly wrapper = 'user';
+  readonly sources = [{ table: 'users' }] as const;
+  readonly filters = userFilters;
+  readonly judge = judgeUser;
+  readonly #context: ApiContext;
+
+  constructor(context: ApiContext) {
+    this.#context = context;
+  }
+
+  async list(selection: Selection): Promise<Shown[]> {
+    return (await readUsers(this.#database, selection)).map(showUser);
+  }
+
+  async show(id: string): Promise<Shown> {
+    if (!isUuid(id)) return showUser(await this.#find(id));
+    const [user] = await readUsers(this.#database, { ids: [id.toLowerCase()] });
+    if (user === undefined) throw new ApiError('not_found');
+    return showUser(user);
+  }
+
+  async create(request: Request, input: Judged<UserValues>): Promise<Shown> {
+    const changes = await this.#changesOf(input);
+    const user = await this.#context.writes.run(request, {
+      judge: async (transaction) => {
+        const faults = await this.#judge(input, null, request, transaction);
+        refuseFaults(faults);
+        return { email: '', ...changes };
+      },
+      write: (transaction, row) =>
+        this.#database.models.User.create(row, { transaction, validate: false }),
+    });
+    return showUser(user);
+  }
+
+  async update(request: Request, id: string, input: Judged<UserValues>): Promise<Shown> {
+    const changes = await this.#changesOf(input);
+    const user = await this.#context.writes.run(request, {
+      scopes: { configuration: changes.role !== undefined },
+      judge: async (transaction) => {
+        const present = await this.#find(id, transaction);
+        refuseFaults(await this.#judge(input, present, request, transaction));
+        return present;
+      },
+      write: async (transaction, present) => {
+        // The new one would not serve before the end of a wait for the old one.
+        if (changes.password_hash !== undefined)
+          await endWait(this.#database, present, transaction);
+        return saveChanges(present, changes, transaction);
+      },
+    });
+    return showUser(user);
+  }
+
+  async remove(request: Request, id: string): Promise<void> {
+    await this.#context.writes.run(request, {
+      scopes: { configuration: true },
+      judge: async (transaction) => {
+        const present = await this.#find(id, transaction);
+        const isNeeded = await isLastAdministrator(this.#database, present, transaction);
+        refuseFaults(isNeeded ? { base: [messages.lastAdministratorRemains] } : {});
+        return present.id;
+      },
+      write: (transaction, userId) => removeUser(this.#database, userId, transaction),
+    });
+  }
+
+  get #database(): ApiContext['services']['database'] {
+    return this.#context.services.database;
+  }
+
+  /** The user whom an id of the path means: a UUID, or an e-mail. Locked inside a transaction. */
+  async #find(id: string, transaction?: Transaction): Promise<User> {
+    const where = isUuid(id) ? { id: id.toLowerCase() } : { email_key: emailKey(id) };
+    const options = transaction === undefined ? {} : { transaction, lock: true };
+    const user = isReadableId(id)
+      ? await this.#database.models.User.findOne({ where, ...options })
+      : null;
+    if (user === null) throw new ApiError('not_found');
+    return user;
+  }
+
+  #changesOf(input: Judged<UserValues>): Promise<UserChanges> {
+    return userChanges(input, this.#context.services.passwordCost);
+  }
+
+  /** All faults of the input, those among them that only the database knows. */
+  async #judge(
+    input: Judged<UserValues>,
+    present: User | null,
+    request: Request,
+    transaction: Transaction,
+  ): Promise<Faults> {
+    const { role } = input.values;
+    const faults = await judgeEmailTaken(this.#database, input, present, transaction);
+    if (present === null || role === undefined || role === present.role) return faults;
+    if (present.id === actorId(request)) addFault(faults, 'role', messages.ownRole);
+    else if (await isLastAdministrator(this.#database, present, transaction))
+      addFault(faults, 'role', messages.lastAdministratorStays);
+    return faults;
+  }
+}
+
+/** What is written; hashes the password, which is slow and so done before the transaction. */
+export async function userChanges(
+  { values, faults }: Judged<UserValues>,
+  passwordCost?: number,
+): Promise<UserChanges> {
+  judgeConfirmation(values, faults);
+  const { email, role, password } = values;
+  const isHashed = typeof password === 'string' && isFaultless(faults);
+  return {
+    ...(email === undefined ? {} : { email }),
+    ...(role === undefined ? {} : { role }),
+    ...(isHashed ? { password_hash: await hashPassword(password, passwordCost) } : {}),
+  };
+}
+
+/** The faults of the input, and whether another user has the e-mail. */
+export async function judgeEmailTaken(
+  { models }: Database,
+  { values: { email }, faults: present }: Judged<UserValues>,
+  user: User | null,
+  transaction: Transaction,
+): Promise<Faults> {
+  // The judgement may run again, on another state of the database.
+  const faults = { ...present };
+  if (email === undefined) return faults;
+  const except = user === null ? {} : { id: { [Op.ne]: user.id } };
+  const where = { email_key: emailKey(email), ...except };
+  const other = await models.User.findOne({ attributes: ['id'], where, transaction });
+  if (other !== null) addFault(faults, 'email', messages.taken);
+  return faults;
+}
+
+/**
+ * True for an administrator beside whom there is no other who is enabled; the scope of the
+ * configuration must be locked.
+ */
+export async function isLastAdministrator(
+  { models }: Database,
+  user: User,
+  transaction: Transaction,
+): Promise<boolean> {
+  if (user.role !== 'admin') return false;
+  const others = { id: { [Op.ne]: user.id }, role: 'admin', disabled_at: null } as const;
+  return (await models.User.count({ where: others, transaction })) === 0;
+}
+
+function judgeEmail(email: string, helpers: Joi.CustomHelpers): unknown {
+  return isEmail(email) ? email : helpers.error('text.email');
+}
+
+function judgePasswordBytes(password: string, helpers: Joi.CustomHelpers): unknown {
+  const limit = PASSWORD_BYTES_MAX;
+  return passwordBytes(password) <= limit
+    ? password
+    : helpers.error('string.atMostBytes', { limit });
+}
+
+/** A password is sent twice; a confirmation alone means nothing. */
+function judgeConfirmation(values: UserValues, faults: Faults): void {
+  const { password, password_confirmation: confirmation } = values;
+  if (typeof password !== 'string') {
+    delete faults['password_confirmation'];
+    return;
+  }
+  if (faults['password_confirmation'] !== undefined) return;
+  if (confirmation === undefined || confirmation === null)
+    addFault(faults, 'password_confirmation', messages.blank);
+  else if (confirmation !== password) addFault(faults, 'password_confirmation', messages.noMatch);
+}

@@ -1,0 +1,102 @@
+// Errors as people get them: a page with clear words and the id of the request, by which the log is
+// searched. Programs, and everything under /v0, get JSON. Which is which, `Accept` says.
+
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { type ApiError, type ErrorCode, statusOf } from '../../http/errors.ts';
+import type { Readiness } from '../../services.ts';
+import { isWeb } from './headers.ts';
+import { PageError, type Said } from '../../http/page-error.ts';
+import type { Pages } from './answers.ts';
+
+const UNREADABLE: Said = {
+  title: 'This could not be read',
+  text: 'What was sent could not be read. Go back, reload the page and try again.',
+};
+
+const words: Readonly<Record<ErrorCode, Said>> = {
+  malformed_body: UNREADABLE,
+  missing_wrapper: UNREADABLE,
+  unsupported_media_type: UNREADABLE,
+  unprocessable: UNREADABLE,
+  unauthenticated: { title: 'Please sign in', text: 'This page is for people who are signed in.' },
+  invalid_token: { title: 'Please sign in', text: 'This page is for people who are signed in.' },
+  forbidden: {
+    title: 'Not for you',
+    text: 'This page is for administrators. If you should see it, ask one of them.',
+  },
+  stale_form: {
+    title: 'This form is out of date',
+    text: 'Somebody signed in or out since it was opened, or it came from another site. Go back, reload the page and try again.',
+  },
+  not_found: {
+    title: 'Nothing here',
+    text: 'There is no such page, or what it showed was removed.',
+  },
+  request_timeout: { title: 'Too slow', text: 'The request took too long to arrive. Try again.' },
+  payload_too_large: { title: 'Too large', text: 'What was sent is larger than this page takes.' },
+  too_many_requests: {
+    title: 'Too many requests',
+    text: 'Too many requests came from your address. Wait a moment and try again.',
+  },
+  internal_server_error: {
+    title: 'Something went wrong',
+    text: 'The fault is ours and stands in the log under the id below.',
+  },
+  bad_gateway: {
+    title: 'The other side did not answer well',
+    text: 'A service that is needed here is down or answered with nonsense. Try again later.',
+  },
+  service_unavailable: {
+    title: 'Back in a moment',
+    text: 'The database is out of reach or too busy. Your devices are served meanwhile. Try again soon.',
+  },
+};
+
+/** Where DATABASE_AWAY_LIMIT has passed. */
+const AWAY_FOR_LONG: Said = {
+  title: 'No device is connected',
+  text: 'The gateway cannot reach its database for longer than an administrator allows, so it lets no device through until it can. Tell an administrator.',
+};
+
+/** Answers a person's request that failed; null where a program asked. */
+type PersonAnswers = (
+  request: Request,
+  h: ResponseToolkit,
+  error: ApiError,
+) => Promise<ResponseObject | null>;
+
+/** Makes what answers people; `readiness` says whether devices are served. */
+export function personAnswers(pages: Pages, readiness: () => Readiness): PersonAnswers {
+  return async (request, h, error) => {
+    if (!isWeb(request) || !wantsPage(request)) return null;
+    const isAwayForLong =
+      error.code === 'service_unavailable' && readiness().status === 'database_away';
+    return answerPage(pages, request, h, error, isAwayForLong ? AWAY_FOR_LONG : saidOf(error));
+  };
+}
+
+function saidOf(error: ApiError): Said {
+  return error instanceof PageError ? error.said : words[error.code];
+}
+
+async function answerPage(
+  pages: Pages,
+  request: Request,
+  h: ResponseToolkit,
+  error: ApiError,
+  said: Said,
+): Promise<ResponseObject> {
+  const status = statusOf(error);
+  const values = { ...said, status };
+  const response = await pages.show(request, h, 'error', values).catch(() =>
+    // The database that broke the request breaks the page's frame too.
+    pages.showBare(request, h, 'error', values),
+  );
+  return response.code(status);
+}
+
+/** Browsers that go to a page name HTML; scripts and programs do not. */
+export function wantsPage({ headers }: Pick<Request, 'headers'>): boolean {
+  const accept: unknown = headers['accept'];
+  return typeof accept === 'string' && /\btext\/html\b/i.test(accept);
+}

@@ -1,0 +1,108 @@
+// Forms: what of them is read, and that they are this gateway's own. Every request that may change
+// something (not GET or HEAD) carries a token that only this browser's pages have, and comes from
+// this very site; that is judged before any handler, sign-in included. Only a route that says so is
+// exempt: an identity provider's answer, say, which has a proof of its own.
+
+import { timingSafeEqual } from 'node:crypto';
+import type { Request, RouteOptions, Server } from '@hapi/hapi';
+import { ApiError } from '../../http/errors.ts';
+import { isWeb } from './headers.ts';
+import { PageError } from '../../http/page-error.ts';
+import type { Web } from './web.ts';
+
+declare module '@hapi/hapi' {
+  interface PluginSpecificConfiguration {
+    web?: {
+      /** False for a route whose requests prove by other means where they come from. */
+      formToken?: false;
+    };
+  }
+}
+
+/** Largest body of a form that asks for no other size. */
+const FORM_BYTES_MAX = 65_536;
+
+/** Field and header that carry the token. */
+export const TOKEN_FIELD = 'csrf_token';
+const TOKEN_HEADER = 'x-csrf-token';
+
+/** What programs are told, which see no page. */
+const FROM_ELSEWHERE = { origin: ['is not this gateway’s'] };
+const WITHOUT_TOKEN = {
+  [TOKEN_FIELD]: [
+    `is not this browser’s: send it, or the header ${TOKEN_HEADER}, with what a page’s <meta name="csrf-token"> holds`,
+  ],
+};
+
+/** How the body of a form is read: text fields alone, of modest size. */
+export const takesForm: NonNullable<RouteOptions['payload']> = {
+  allow: ['application/x-www-form-urlencoded', 'application/json'],
+  maxBytes: FORM_BYTES_MAX,
+  multipart: false,
+};
+
+/** Refuses forms that are not this gateway's own. */
+export function judgeForms(server: Server, { pages, services }: Web): void {
+  const own = new URL(services.config.externalUrl).origin;
+  server.ext('onPostAuth', (request, h) => {
+    if (!isWeb(request) || ['get', 'head', 'options'].includes(request.method)) return h.continue;
+    if ((request.route.method as string) === '_special') return h.continue;
+    if (request.route.settings.plugins?.web?.formToken === false) return h.continue;
+    if (!isFromHere(request, own))
+      throw new ApiError('stale_form', { detail: 'from elsewhere', faults: FROM_ELSEWHERE });
+    const [token, expected] = [tokenOf(request), pages.formTokens(request)];
+    if (expected.length === 0) throw withoutCookie(services.config.externalUrl);
+    if (!expected.some((one) => isSame(token, one)))
+      throw new ApiError('stale_form', { detail: 'without a good token', faults: WITHOUT_TOKEN });
+    return h.continue;
+  });
+}
+
+/** The text of a field; empty where it was not sent, or was sent twice. */
+export function textOf({ payload }: Pick<Request, 'payload'>, name: string): string {
+  const value = valueOf(payload, name);
+  return typeof value === 'string' ? value : '';
+}
+
+/** The texts of a field that may be sent several times, as boxes to tick are. */
+export function textsOf({ payload }: Pick<Request, 'payload'>, name: string): string[] {
+  const value = valueOf(payload, name);
+  return (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string');
+}
+
+function valueOf(payload: unknown, name: string): unknown {
+  if (typeof payload !== 'object' || payload === null || !Object.hasOwn(payload, name))
+    return undefined;
+  return (payload as Record<string, unknown>)[name];
+}
+
+/** Where EXTERNAL_URL is https, browsers keep our cookies only there. */
+function withoutCookie(externalUrl: string): PageError {
+  return new PageError('stale_form', {
+    title: 'Your browser sent no cookie',
+    text: `Forms need cookies, and work at this gateway's own address: ${externalUrl}`,
+  });
+}
+
+function tokenOf(request: Request): string {
+  const header: unknown = request.headers[TOKEN_HEADER];
+  return typeof header === 'string' ? header : textOf(request, TOKEN_FIELD);
+}
+
+/**
+ * What browsers say of where a request comes from. They may say nothing, older ones do: then the
+ * token alone decides.
+ */
+function isFromHere({ headers }: Request, own: string): boolean {
+  const site: unknown = headers['sec-fetch-site'];
+  if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') return false;
+  const origin: unknown = headers['origin'];
+  if (typeof origin !== 'string') return true;
+  // By whatever name this host was asked for, the page must come from the same one.
+  return origin === own || (URL.canParse(origin) && new URL(origin).host === headers['host']);
+}
+
+function isSame(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

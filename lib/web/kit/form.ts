@@ -1,0 +1,176 @@
+// A form, described once: how its fields are shown, what was typed into them, and what of that goes
+// to the rules of the API. What is typed stays text until those rules read it, so that a form with
+// faults shows again exactly what a person typed.
+
+import type { Request } from '@hapi/hapi';
+import type { FieldFaults, Faults } from '../../judge/judge.ts';
+import { textOf } from './form-token.ts';
+import { plainWords } from './plain-words.ts';
+
+/** One question. */
+export interface Asked {
+  /** As the API calls it. */
+  readonly name: string;
+  readonly label: string;
+  /** `list`: members with commas or line ends between. `secret`: never shown again. */
+  readonly kind?: 'text' | 'email' | 'number' | 'area' | 'list' | 'box' | 'choice' | 'secret';
+  readonly help?: string;
+  readonly isRequired?: boolean;
+  /** Values and labels of a choice. */
+  readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** Lines of an area. */
+  readonly rows?: number;
+  readonly autocomplete?: string;
+  readonly placeholder?: string;
+}
+
+/** Questions that belong together. */
+export interface Section {
+  readonly legend?: string;
+  readonly help?: string;
+  readonly fields: readonly Asked[];
+}
+
+/** What stands in the fields, by name; a box that is ticked is `true`, another one `false`. */
+export type Typed = Readonly<Record<string, string>>;
+
+/** How a form is shown. */
+export interface FormOptions {
+  readonly action: string;
+  /** Label of its button. */
+  readonly submit: string;
+  /** Where giving it up leads. */
+  readonly cancel?: string;
+  readonly faults?: Faults;
+  /** Why a field cannot be changed; null where it can. */
+  readonly locked?: (name: string) => string | null;
+  /** Values that fields offer, by name. */
+  readonly suggestions?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What a request typed. */
+export function typedIn(request: Pick<Request, 'payload'>, sections: readonly Section[]): Typed {
+  return eachField(sections, ({ name, kind }) =>
+    kind === 'box' ? String(textOf(request, name) === 'true') : textOf(request, name),
+  );
+}
+
+/** What stands in the fields of a form about a record, before anything is typed. */
+export function typedFrom(record: object, sections: readonly Section[]): Typed {
+  return eachField(sections, ({ name, kind }) =>
+    kind === 'secret' ? '' : textOfValue((record as Record<string, unknown>)[name], kind),
+  );
+}
+
+/** The fields of a request to the API; those that are locked are left out. */
+export function inputOf(
+  typed: Typed,
+  sections: readonly Section[],
+  locked: (name: string) => string | null = () => null,
+): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const { name, kind } of fieldsOf(sections)) {
+    if (locked(name) !== null) continue;
+    const text = typed[name] ?? '';
+    input[name] = kind === 'box' ? text === 'true' : kind === 'list' ? membersOf(text) : text;
+  }
+  return input;
+}
+
+/** What partials/form.eta shows. */
+export function formView(
+  sections: readonly Section[],
+  typed: Typed,
+  { action, submit, cancel, faults = {}, locked = () => null, suggestions = {} }: FormOptions,
+): object {
+  const names = new Set(fieldsOf(sections).map(({ name }) => name));
+  const elsewhere = Object.keys(faults).filter((name) => !names.has(name));
+  return {
+    action,
+    submit,
+    cancel: cancel ?? null,
+    hasFaults: Object.keys(faults).length > 0,
+    // Secrets are not shown again.
+    forgetsSecrets: fieldsOf(sections).some(
+      ({ name, kind }) => kind === 'secret' && (typed[name] ?? '') !== '',
+    ),
+    // A fault of a field that this form has not must be told all the same.
+    base: elsewhere.flatMap((name) =>
+      textsOf(faults[name]).map((text) => (name === 'base' ? text : `${name}: ${text}`)),
+    ),
+    sections: sections.map(({ legend = null, help: sectionHelp = null, fields }) => ({
+      legend,
+      help: sectionHelp,
+      fields: fields.map((asked) => ({
+        ...fieldView(
+          asked,
+          typed[asked.name] ?? '',
+          textsOf(faults[asked.name]),
+          locked(asked.name),
+        ),
+        suggestions: suggestions[asked.name] ?? [],
+      })),
+    })),
+  };
+}
+
+/** A value as people type it. */
+export function textOfValue(value: unknown, kind?: Asked['kind']): string {
+  if (Array.isArray(value)) return value.join(', ');
+  if (kind === 'box') return String(value === true);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+/** The members of a text with commas, spaces or line ends between. */
+export function membersOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((member) => member !== '');
+}
+
+function fieldView(asked: Asked, text: string, faults: string[], locked: string | null): object {
+  const { name, label, kind = 'text', isRequired = false, help = null } = asked;
+  const common = { name, label, help, faults, locked, required: isRequired && locked === null };
+  // Values that the page around has under these names must not reach the field.
+  const none = { type: 'text', choices: null, rows: null, checked: false };
+  const rest = {
+    autocomplete: asked.autocomplete ?? 'off',
+    placeholder: asked.placeholder ?? null,
+    value: text,
+  };
+  switch (kind) {
+    case 'box':
+      return { ...common, ...none, type: 'checkbox', value: 'true', checked: text === 'true' };
+    case 'choice':
+      return { ...common, ...none, value: text, choices: asked.choices ?? [] };
+    case 'area':
+      return { ...common, ...none, ...rest, rows: asked.rows ?? 4, spellcheck: 'false' };
+    case 'secret':
+      return { ...common, ...none, ...rest, type: 'password', value: '' };
+    case 'number':
+      return { ...common, ...none, ...rest, inputmode: 'numeric' };
+    case 'email':
+      // As text: a browser's idea of an address is not ours.
+      return { ...common, ...none, ...rest, inputmode: 'email', autocapitalize: 'none' };
+    case 'text':
+    case 'list':
+      return { ...common, ...none, ...rest, autocapitalize: 'none', spellcheck: 'false' };
+  }
+}
+
+/** The messages of a field; of a list of records, those of all. */
+function textsOf(faults: FieldFaults = []): string[] {
+  return faults.flatMap((fault) =>
+    typeof fault === 'string'
+      ? [plainWords(fault)]
+      : Object.entries(fault).map(
+          ([name, texts]) => `${name}: ${texts.map(plainWords).join('; ')}`,
+        ),
+  );
+}
+
+function fieldsOf(sections: readonly Section[]): Asked[] {
+  return sections.flatMap(({ fields }) => fields);
+}
+
+function eachField(sections: readonly Section[], read: (asked: Asked) => string): Typed {
+  return Object.fromEntries(fieldsOf(sections).map((asked) => [asked.name, read(asked)]));
+}

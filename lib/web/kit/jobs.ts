@@ -1,0 +1,164 @@
+// What is done with thousands of records, which no request could wait for: first the records are
+// found and counted, then somebody agrees to that number, then they are done one after another
+// while a page tells how far it is. Nothing is done to a record that nobody agreed to: those that
+// no longer match when it is their turn are left as they are. Each has a write of its own, so each
+// has its audit entry, and each asks again whether the person may still write.
+
+import { randomUUID } from 'node:crypto';
+import type { Request } from '@hapi/hapi';
+import { ApiError } from '../../http/errors.ts';
+import { describeError } from '../../observe/log.ts';
+import type { Log } from '../../services.ts';
+import { attempt, faultLine } from './attempt.ts';
+import { PageError } from '../../http/page-error.ts';
+
+/** Records that are done together: their writes share transactions, which others wait for. */
+const TOGETHER = 16;
+/** Records of one job, and of all that are kept. */
+export const JOB_RECORDS_MAX = 100_000;
+const KEPT_RECORDS_MAX = 2 * JOB_RECORDS_MAX;
+const KEPT_JOBS_MAX = 50;
+/** Records of which it is told why they are as they were. */
+const TOLD_MAX = 20;
+
+/** What is to be done. */
+export interface JobPlan {
+  /** Whose it is; nobody else sees it or begins it. */
+  readonly userId: string;
+  readonly ids: readonly string[];
+  /** Those of some ids that are still to be done. */
+  readonly matching: (ids: readonly string[]) => Promise<readonly string[]>;
+  readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+  readonly run: (request: Request, id: string) => Promise<unknown>;
+  /** What its pages say. */
+  readonly title: string;
+  readonly nouns: readonly [one: string, several: string];
+  readonly done: string;
+  /** The address of the table that the records were selected in. */
+  readonly back: string;
+  /** Where the form that begins it is sent. */
+  readonly action: string;
+}
+
+/** A record that was left as it was. */
+export interface Left {
+  readonly name: string;
+  readonly why: string;
+}
+
+/** One job: asked, running, ended or given up. */
+export class Job {
+  readonly id = randomUUID();
+  readonly plan: JobPlan;
+  readonly total: number;
+  isBegun = false;
+  isOver = false;
+  /** Why it was given up before its end. */
+  broke: string | null = null;
+  done = 0;
+  /** Those that somebody deleted, or that no longer match. */
+  passedOver = 0;
+  refused = 0;
+  /** The first of those that were refused. */
+  readonly told: Left[] = [];
+
+  constructor(plan: JobPlan) {
+    this.plan = plan;
+    this.total = plan.ids.length;
+  }
+
+  /** Does it; never rejects. */
+  async run(request: Request, log: Log, isStopping: () => boolean): Promise<void> {
+    const { ids } = this.plan;
+    try {
+      for (let first = 0; first < ids.length && this.broke === null; first += TOGETHER) {
+        if (isStopping()) this.broke = 'The gateway stopped.';
+        else await this.#runSome(request, ids.slice(first, first + TOGETHER));
+      }
+    } catch (error) {
+      log.error({ request_id: request.app.id, err: describeError(error) }, 'a job broke off');
+      this.broke = 'The gateway could not go on; its log says why.';
+    }
+    this.isOver = true;
+  }
+
+  async #runSome(request: Request, ids: readonly string[]): Promise<void> {
+    const matching = await this.plan.matching(ids);
+    this.passedOver += ids.length - matching.length;
+    const names = await this.plan.names(matching);
+    // All are awaited, also after one that fails: none may write once this is told to be over.
+    const ends = await Promise.allSettled(
+      matching.map((id) => this.#runOne(request, id, names.get(id) ?? id)),
+    );
+    const failed = ends.find(({ status }) => status === 'rejected');
+    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+  }
+
+  async #runOne(request: Request, id: string, name: string): Promise<void> {
+    try {
+      const { faults } = await attempt(() => this.plan.run(request, id));
+      if (faults === null) this.done += 1;
+      else this.#refuse({ name, why: faultLine(faults) });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.code === 'not_found') this.passedOver += 1;
+      // Whoever agreed to it may not write any more.
+      else this.broke = error instanceof PageError ? error.said.text : 'You may not do this now.';
+    }
+  }
+
+  #refuse(left: Left): void {
+    this.refused += 1;
+    if (this.told.length < TOLD_MAX) this.told.push(left);
+  }
+}
+
+/** The jobs of one server, kept in memory until newer ones need the room. */
+export class Jobs {
+  readonly #log: Log;
+  readonly #jobs = new Map<string, Job>();
+  readonly #running = new Set<Promise<void>>();
+  #isStopping = false;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Keeps a plan until somebody agrees to it; null where running ones have all the room. */
+  ask(plan: JobPlan): Job | null {
+    const job = new Job(plan);
+    for (const old of this.#jobs.values()) {
+      if (this.#hasRoomFor(job)) break;
+      if (!old.isBegun || old.isOver) this.#jobs.delete(old.id);
+    }
+    if (!this.#hasRoomFor(job)) return null;
+    this.#jobs.set(job.id, job);
+    return job;
+  }
+
+  /** The job with that id, where it is this person's. */
+  find(id: string, userId: string): Job | null {
+    const job = this.#jobs.get(id);
+    return job?.plan.userId === userId ? job : null;
+  }
+
+  /** Begins a job in the name of whoever sent the request; once. */
+  begin(job: Job, request: Request): void {
+    if (job.isBegun) return;
+    job.isBegun = true;
+    const running = job.run(request, this.#log, () => this.#isStopping);
+    this.#running.add(running);
+    void running.finally(() => this.#running.delete(running));
+  }
+
+  /** Lets the writes that are under way end, and begins no others. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await Promise.all(this.#running);
+  }
+
+  #hasRoomFor(job: Job): boolean {
+    const records = [...this.#jobs.values()].reduce((sum, { total }) => sum + total, job.total);
+    return records <= KEPT_RECORDS_MAX && this.#jobs.size < KEPT_JOBS_MAX;
+  }
+}

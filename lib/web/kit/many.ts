@@ -1,0 +1,261 @@
+// What is done with many records at once, which were selected in a table: those that were ticked on
+// a page, one after another within the request; or all that a search found, on every page, as a job
+// (jobs.ts). Each is done as if it were done alone, so that each has its audit entry. What cannot
+// be undone is asked first, and so is whatever concerns records that nobody has seen.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import {
+  type Searchable,
+  searchEveryId,
+  searchStates,
+  type SearchWish,
+  type ServiceRules,
+} from '../../../models/index.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isUuid } from '../../judge/fields.ts';
+import { actorId } from '../../auth/index.ts';
+import { localPath } from '../../auth/local-path.ts';
+import { attempt, faultLine } from './attempt.ts';
+import { textOf, textsOf } from './form-token.ts';
+import { type Job, JOB_RECORDS_MAX, type Left } from './jobs.ts';
+import { adminPage } from './route.ts';
+import { PAGE_RECORDS } from './searched.ts';
+import { askedIn } from './table-page.ts';
+import type { Web } from './web.ts';
+
+/** Names that a question and a refusal tell. */
+const NAMES_TOLD = 10;
+const FAULTS_TOLD = 3;
+
+/** What can be done with the selected records. */
+export interface Deed {
+  /** What is said afterwards: `switched off`. */
+  readonly done: string;
+  /** What is asked before; `label` is its button's. */
+  readonly question: { readonly title: string; readonly text: string; readonly label: string };
+  /** True where it can be undone: what was ticked on a page is done without asking. */
+  readonly isHarmless?: boolean;
+  readonly run: (request: Request, id: string) => Promise<unknown>;
+}
+
+/** A table whose records can be selected. */
+export interface ManyPlan {
+  readonly table: Searchable;
+  readonly path: string;
+  /** Where its forms are sent, below that path; `many` where it is left out. */
+  readonly action?: string;
+  /** Words for one record and for several. */
+  readonly nouns: readonly [one: string, several: string];
+  /** Names of the records that are there, by id. */
+  readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+  /** The deed that a form asks for; a text says what is wrong with the form. */
+  readonly deed: (name: string, request: Request) => Deed | string;
+  /** What states mean at this moment, where the table's need it. */
+  readonly service?: () => Promise<ServiceRules>;
+}
+
+/** The route to which such a table is sent. */
+export function manyRoute(web: Web, plan: ManyPlan): ServerRoute {
+  return adminPage('POST', actionOf(plan), (request, h) => runMany(web, plan, request, h));
+}
+
+/** The page that tells how far a job with records of a table is. */
+export function jobRoute(web: Web, path: string): ServerRoute {
+  return adminPage('GET', `${path}/many/{job}`, (request, h) => showJob(web, request, h));
+}
+
+function actionOf({ path, action = 'many' }: ManyPlan): string {
+  return `${path}/${action}`;
+}
+
+async function runMany(
+  web: Web,
+  plan: ManyPlan,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const jobId = textOf(request, 'job');
+  if (jobId !== '') return beginJob(web, plan, jobId, request, h);
+  const back = backTo(plan, request);
+  const isAll = textOf(request, 'all') === 'true';
+  const ids = textsOf(request, 'id').filter(isUuid).slice(0, PAGE_RECORDS);
+  const name = textOf(request, 'do');
+  const deed = plan.deed(name, request);
+  if (typeof deed === 'string') return giveBack(web, h, back, deed);
+  if (isAll) return askForAll(web, plan, deed, request, h);
+  if (ids.length === 0) return giveBack(web, h, back, 'Nothing was selected.');
+  if (deed.isHarmless !== true && textOf(request, 'sure') !== 'true') {
+    const names = await plan.names(ids);
+    return web.pages.show(request, h, 'many', {
+      ...deed.question,
+      count: inWords(plan, names.size),
+      names: [...names.values()],
+      more: 0,
+      hidden: [['do', name], ...[...names.keys()].map((id) => ['id', id])],
+      action: actionOf(plan),
+      back,
+    });
+  }
+  const { done, left } = await runEach(plan, deed, ids, request);
+  const said = doneInWords(plan, deed, done);
+  const refused = `${inWords(plan, left.length)} could not be: ${told(left)}.`;
+  if (left.length === 0) web.pages.flash(h, 'done', said);
+  else web.pages.flash(h, 'failed', done === 0 ? refused : `${said} ${refused}`);
+  return web.pages.redirect(h, back);
+}
+
+function giveBack(web: Web, h: ResponseToolkit, back: string, fault: string): ResponseObject {
+  web.pages.flash(h, 'failed', fault);
+  return web.pages.redirect(h, back);
+}
+
+async function runEach(
+  plan: ManyPlan,
+  deed: Deed,
+  ids: readonly string[],
+  request: Request,
+): Promise<{ done: number; left: Left[] }> {
+  const names = await plan.names(ids);
+  const left: Left[] = [];
+  let done = 0;
+  for (const id of ids) {
+    try {
+      const tried = await attempt(() => deed.run(request, id));
+      if (tried.faults === null) done += 1;
+      else left.push({ name: names.get(id) ?? id, why: faultLine(tried.faults) });
+    } catch (error) {
+      // Somebody removed it since the table was shown.
+      if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+    }
+  }
+  return { done, left };
+}
+
+function told(left: readonly Left[]): string {
+  const first = left.slice(0, FAULTS_TOLD).map(({ name, why }) => `${name} (${why})`);
+  return [...first, ...(left.length > FAULTS_TOLD ? ['…'] : [])].join(', ');
+}
+
+// ---- all that a search found -----------------------------------------------------------------
+
+async function askForAll(
+  web: Web,
+  plan: ManyPlan,
+  deed: Deed,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const { database } = web.services;
+  const back = backTo(plan, request);
+  const state = textOf(request, 'state');
+  // A state that is not known would select everything.
+  if (state !== '' && !searchStates(plan.table).includes(state))
+    return giveBack(web, h, back, 'What was searched for is not clear. Please search again.');
+  const query = { q: textOf(request, 'q'), state };
+  const wish = async (): Promise<Omit<SearchWish, 'offset' | 'limit'>> =>
+    askedIn({ query }, plan, await plan.service?.());
+  const ids = await searchEveryId(database, plan.table, await wish(), JOB_RECORDS_MAX + 1);
+  if (ids.length === 0) return giveBack(web, h, back, 'Nothing matches any more.');
+  if (ids.length > JOB_RECORDS_MAX)
+    return giveBack(web, h, back, `At most ${inWords(plan, JOB_RECORDS_MAX)} at once.`);
+  const { table, names, nouns } = plan;
+  const job = web.jobs.ask({
+    userId: actorId(request),
+    ids,
+    matching: async (some) =>
+      searchEveryId(database, table, { ...(await wish()), ids: some }, some.length),
+    names,
+    run: deed.run,
+    title: deed.question.label,
+    nouns,
+    done: deed.done,
+    back,
+    action: actionOf(plan),
+  });
+  if (job === null)
+    return giveBack(web, h, back, 'Too much is being done already. Please wait for its end.');
+  return web.pages.show(request, h, 'many', {
+    ...deed.question,
+    count: inWords(plan, ids.length),
+    names: [...(await names(ids.slice(0, NAMES_TOLD))).values()],
+    more: Math.max(0, ids.length - NAMES_TOLD),
+    hidden: [['job', job.id]],
+    action: actionOf(plan),
+    back,
+  });
+}
+
+function beginJob(
+  web: Web,
+  plan: ManyPlan,
+  jobId: string,
+  request: Request,
+  h: ResponseToolkit,
+): ResponseObject {
+  const job = web.jobs.find(jobId, actorId(request));
+  if (job === null || job.plan.action !== actionOf(plan))
+    return giveBack(
+      web,
+      h,
+      backTo(plan, request),
+      'Nothing is changed: this question is too old, or another gateway asked it. Please select again.',
+    );
+  web.jobs.begin(job, request);
+  return web.pages.redirect(h, `${plan.path}/many/${job.id}`);
+}
+
+function showJob(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const job = web.jobs.find(String(request.params['job']), actorId(request));
+  if (job === null || !job.isBegun) throw new ApiError('not_found');
+  const { plan, total, done, passedOver, refused, isOver, told: left } = job;
+  return web.pages.show(request, h, 'many-progress', {
+    title: `${plan.title}: ${inWords(plan, total)}`,
+    scripts: isOver ? [] : ['many-progress.js'],
+    isOver,
+    total,
+    passed: done + passedOver + refused,
+    result: resultOf(job),
+    isGood: job.broke === null && refused === 0,
+    left,
+    leftMore: refused - left.length,
+    back: plan.back,
+  });
+}
+
+/** What became of a job, in sentences. */
+function resultOf(job: Job): string[] {
+  const { plan, done, passedOver, refused, broke, total } = job;
+  const rest = total - done - passedOver - refused;
+  return [
+    doneInWords(plan, plan, done),
+    ...(passedOver === 0
+      ? []
+      : [
+          `${inWords(plan, passedOver)} ${verb(passedOver)} left alone: deleted meanwhile, or no longer found by the search.`,
+        ]),
+    ...(refused === 0 ? [] : [`${inWords(plan, refused)} could not be:`]),
+    ...(broke === null
+      ? []
+      : [`${broke} The other ${inWords(plan, rest)} ${verb(rest)} as before.`]),
+  ];
+}
+
+// ---- words -----------------------------------------------------------------------------------
+
+/** The page of the table that the form was on. */
+function backTo({ path }: ManyPlan, request: Request): string {
+  const back = localPath(textOf(request, 'back'));
+  return back !== null && (back === path || back.startsWith(`${path}?`)) ? back : path;
+}
+
+function doneInWords(plan: Pick<ManyPlan, 'nouns'>, { done }: { done: string }, count: number) {
+  return `${inWords(plan, count)} ${verb(count)} ${done}.`;
+}
+
+function inWords({ nouns: [one, several] }: Pick<ManyPlan, 'nouns'>, count: number): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
+}
+
+function verb(count: number): string {
+  return count === 1 ? 'is' : 'are';
+}

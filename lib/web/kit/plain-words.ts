@@ -1,0 +1,55 @@
+// What people read where the API says what is wrong with a value. The texts of /v0 are for
+// programs, which compare them (lib/judge/messages.ts); a page says the same in plain words.
+
+import { messages } from '../../judge/messages.ts';
+
+/** Words for the texts that hold no value. */
+const words: Readonly<Record<string, string>> = {
+  [messages.blank]: 'Please fill this in',
+  [messages.invalid]: 'This cannot be read. Please check it',
+  [messages.taken]: 'This is already in use. Please choose another one',
+  [messages.absent]: 'There is no such record',
+  [messages.reserved]: 'This one is reserved. Please choose another one',
+  [messages.email]: 'This is not an e-mail address',
+  [messages.noMatch]: 'The two entries are not the same',
+  [messages.base64]: 'This is not a WireGuard key: it has 44 characters and ends with =',
+  [messages.badKey]: 'This is not a WireGuard key: it has 44 characters and ends with =',
+  [messages.notPresent]: 'Leave this empty, or do not use the default',
+  [messages.portInDns]: 'Please give the address without a port',
+  [messages.badPort]: 'The port is not a number from 0 to 65535',
+  [messages.duplicates]: 'The same entry is there twice',
+  [messages.badFormat]: 'Please write ports as 443, or as 8000 - 8100',
+  [messages.portOutOfRange]: 'This port is not possible: the highest is 65535',
+  [messages.portsReversed]: 'The first port is higher than the last one',
+  [messages.overlap]: 'Another rule already means some of these packets; see below',
+  [messages.badJson]: 'This is not valid JSON',
+};
+
+/** Words for the texts with a value in them. */
+const patterns: readonly (readonly [RegExp, string])[] = [
+  [/^should be at least (\d+) character\(s\)$/, 'Please use at least $1 characters'],
+  [/^should be at most (\d+) character\(s\)$/, 'Please use at most $1 characters'],
+  [/^should be (\d+) character\(s\)$/, 'This should have $1 characters'],
+  [/^should be at most (\d+) byte\(s\)$/, 'This is too long: at most $1 bytes'],
+  [/^should have at most (\d+) item\(s\)$/, 'Please give at most $1 entries'],
+  [/^must be greater than or equal to (-?\d+)$/, 'Please give $1 or more'],
+  [/^must be less than or equal to (-?\d+)$/, 'Please give $1 or less'],
+  [
+    /^(.*) is not a valid FQDN$/s,
+    '“$1” is neither an address nor the name of a host, such as 1.1.1.1 or vpn.example.com',
+  ],
+  [/^is not in the CIDR (\S+)$/, 'The address is not in the network of the devices, $1'],
+  [/^CIDR (\S+) is exhausted$/, 'All addresses of the network $1 are in use'],
+  [
+    /^cannot be changed; it is overridden by (\S+) environment variable$/,
+    'This is fixed by the environment variable $1 of the gateway',
+  ],
+];
+
+/** The same in plain words; a text that is not known stays as it is. */
+export function plainWords(text: string): string {
+  if (Object.hasOwn(words, text)) return words[text] ?? text;
+  for (const [pattern, plain] of patterns)
+    if (pattern.test(text)) return text.replace(pattern, plain);
+  return text;
+}

@@ -1,0 +1,64 @@
+// What only somebody who signed in just now may do. A browser that somebody left open must not
+// serve to take the account over, nor to make another way in: whatever changes second factors,
+// passwords, e-mails, tokens, users' rights or identity providers asks for a sign-in of the last
+// five minutes, and leads there where it is longer ago.
+
+import type { Request, ResponseObject, ResponseToolkit, Server, ServerRoute } from '@hapi/hapi';
+import { localPath } from '../../auth/local-path.ts';
+import { textOf } from './form-token.ts';
+import type { Web } from './web.ts';
+
+/** How long a sign-in counts as recent. */
+export const RECENT_MS = 5 * 60_000;
+
+declare module '@hapi/hapi' {
+  interface RouteOptionsApp {
+    /** Asks for a recent sign-in; where to come back to, null for the path of the request. */
+    recentSignIn?: { readonly back: string | null };
+  }
+}
+
+/** Makes a route ask for a recent sign-in; `back` is where a form is found that is only sent. */
+export function recently(route: ServerRoute, back: string | null = null): ServerRoute {
+  const options = typeof route.options === 'object' ? route.options : {};
+  return { ...route, options: { ...options, app: { recentSignIn: { back } } } };
+}
+
+/** Sends whoever signed in too long ago to sign in again. */
+export function askForRecentSignIn(server: Server, web: Web): void {
+  server.ext('onPreHandler', async (request, h) => {
+    const { recentSignIn } = request.route.settings.app ?? {};
+    if (recentSignIn === undefined || (await isRecent(web, request))) return h.continue;
+    return askAgain(web, request, h, recentSignIn.back).takeover();
+  });
+}
+
+/** Whether the person of this request's browser signed in just now. */
+async function isRecent({ sessions }: Web, request: Request): Promise<boolean> {
+  const session = await sessions.find(request);
+  if (session?.state !== 'open') return false;
+  return Date.now() - session.inserted_at.getTime() < RECENT_MS;
+}
+
+function askAgain(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  back: string | null,
+): ResponseObject {
+  const isForm = request.method === 'post';
+  if (isForm)
+    web.pages.flash(h, 'failed', 'Nothing is changed: your sign-in is more than 5 minutes ago.');
+  const place = placeOf(request, back);
+  const query = new URLSearchParams({ why: 'recent', return_to: place }).toString();
+  return web.pages.redirect(h, `/sign_in_again?${query}`);
+}
+
+/** The page that the form was on: its browser fills it in again there (static/typed-again.js). */
+function placeOf(request: Request, back: string | null): string {
+  if (back === null) return request.path;
+  const place = back.replace('{id}', encodeURIComponent(String(request.params['id'])));
+  // A table says which of its pages.
+  const page = localPath(textOf(request, 'back'));
+  return page?.startsWith(`${place}?`) === true ? page : place;
+}

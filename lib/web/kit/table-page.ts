@@ -1,0 +1,190 @@
+// One page of a great table: what the address asks for (text, state, order, page), the rows that
+// are found, and the links around them: other pages, other orders, the whole as a file.
+
+import { Readable } from 'node:stream';
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import {
+  countFound,
+  type Database,
+  type Searchable,
+  searchIds,
+  searchOrders,
+  searchStates,
+  type SearchWish,
+  type ServiceRules,
+} from '../../../models/index.ts';
+import { csvLine } from './csv.ts';
+import { PAGE_RECORDS, queryText, SEARCH_CHARACTERS_MAX } from './searched.ts';
+
+/** Records that are read together for a file. */
+const FILE_RECORDS = 500;
+/** Pages around the present one that have a link of their own. */
+const NEIGHBOURS = 2;
+
+/** A table of the console. */
+export interface TablePlan {
+  readonly table: Searchable;
+  readonly path: string;
+  /** Labels of the states, in the order of the choice. */
+  readonly states: Readonly<Record<string, string>>;
+}
+
+/** What an address asks for. */
+export type Asked = Required<Pick<SearchWish, 'text' | 'isDescending'>> &
+  Pick<SearchWish, 'state' | 'order' | 'service'>;
+
+/** A page that was found. */
+export interface FoundPage {
+  readonly ids: readonly string[];
+  /** For the partials finder, table and pager. */
+  readonly view: FinderView;
+}
+
+/** What views show around the rows. */
+export interface FinderView {
+  readonly text: string;
+  readonly state: string;
+  readonly states: readonly (readonly [value: string, label: string])[];
+  /** What a search keeps of the address. */
+  readonly kept: Readonly<Record<string, string>>;
+  readonly isNarrowed: boolean;
+  /** How many are found, on all pages. */
+  readonly total: number;
+  /** `51 to 100 of 1,234`. */
+  readonly summary: string;
+  readonly file: string;
+  /** The address of this very page. */
+  readonly here: string;
+  /** By order: the link of a column's head, and how it is sorted by it. */
+  readonly sorts: Readonly<Record<string, { href: string; sorted: string | null }>>;
+  readonly pages: object;
+}
+
+/** Reads the query; what cannot be read asks for nothing. */
+export function askedIn(
+  request: Pick<Request, 'query'>,
+  { table }: Pick<TablePlan, 'table'>,
+  service?: ServiceRules,
+): Asked {
+  const [state, sort] = [queryText(request, 'state'), queryText(request, 'sort')];
+  const order = sort.replace(/^-/, '');
+  return {
+    text: queryText(request, 'q').slice(0, SEARCH_CHARACTERS_MAX),
+    isDescending: sort.startsWith('-'),
+    ...(searchStates(table).includes(state) ? { state } : {}),
+    ...(searchOrders(table).includes(order) ? { order } : {}),
+    ...(service === undefined ? {} : { service }),
+  };
+}
+
+/** Finds the page; a number beyond the last page is the last page. */
+export async function findPage(
+  database: Database,
+  request: Pick<Request, 'query'>,
+  plan: TablePlan,
+  service?: ServiceRules,
+): Promise<FoundPage> {
+  const asked = askedIn(request, plan, service);
+  const total = await countFound(database, plan.table, asked);
+  const last = Math.max(1, Math.ceil(total / PAGE_RECORDS));
+  const number = queryText(request, 'page');
+  const page = /^\d{1,9}$/.test(number) ? Math.min(Math.max(Number(number), 1), last) : 1;
+  const offset = (page - 1) * PAGE_RECORDS;
+  const ids = await searchIds(database, plan.table, { ...asked, offset, limit: PAGE_RECORDS });
+  return { ids, view: viewOf(plan, asked, { page, last, total, offset, shown: ids.length }) };
+}
+
+/** For the partial table: how to select all that are found; null where one page shows them. */
+export function everyOf({ ids, view }: FoundPage, nouns: string): object | null {
+  const { total, text, state, isNarrowed } = view;
+  if (total <= ids.length) return null;
+  const which = isNarrowed ? 'that match this search' : 'that there are';
+  return {
+    label: `All ${total.toLocaleString('en')} ${nouns} ${which}, on every page`,
+    fields: Object.entries({ q: text, state }),
+  };
+}
+
+/** Everything that the address finds, as a file; `linesOf` reads the rows of some ids. */
+export function sendFile(
+  h: ResponseToolkit,
+  name: string,
+  database: Database,
+  { table }: TablePlan,
+  asked: Asked,
+  head: readonly string[],
+  linesOf: (ids: readonly string[]) => Promise<(string | number | null)[][]>,
+): ResponseObject {
+  const lines = async function* (): AsyncGenerator<string> {
+    yield csvLine(head);
+    for (let offset = 0; ; offset += FILE_RECORDS) {
+      const ids = await searchIds(database, table, { ...asked, offset, limit: FILE_RECORDS });
+      if (ids.length > 0) yield (await linesOf(ids)).map(csvLine).join('');
+      if (ids.length < FILE_RECORDS) return;
+    }
+  };
+  return h
+    .response(Readable.from(lines(), { objectMode: false }))
+    .type('text/csv; charset=utf-8')
+    .header('content-disposition', `attachment; filename="${name}.csv"`);
+}
+
+interface Place {
+  readonly page: number;
+  readonly last: number;
+  readonly total: number;
+  readonly offset: number;
+  readonly shown: number;
+}
+
+function viewOf(plan: TablePlan, asked: Asked, place: Place): FinderView {
+  const { text, state = '', order, isDescending } = asked;
+  const { page, last, total, offset, shown } = place;
+  const sort = order === undefined ? '' : `${isDescending ? '-' : ''}${order}`;
+  const at = (changes: Record<string, string>, path = plan.path): string => {
+    const values = { q: text, state, sort, page: '1', ...changes };
+    const kept = Object.entries(values).filter(
+      ([name, value]) => value !== '' && !(name === 'page' && value === '1'),
+    );
+    return kept.length === 0 ? path : `${path}?${new URLSearchParams(kept).toString()}`;
+  };
+  const turned = (to: number): string => at({ page: String(to) });
+  return {
+    text,
+    state,
+    states: [['', 'All'], ...Object.entries(plan.states)],
+    kept: sort === '' ? {} : { sort },
+    isNarrowed: text !== '' || state !== '',
+    total,
+    summary: summaryOf(offset, shown, total),
+    file: at({}, `${plan.path}.csv`),
+    here: turned(page),
+    sorts: Object.fromEntries(
+      searchOrders(plan.table).map((name) => {
+        const isBy = name === order;
+        const sorted = isBy ? (isDescending ? 'descending' : 'ascending') : null;
+        return [name, { href: at({ sort: isBy && !isDescending ? `-${name}` : name }), sorted }];
+      }),
+    ),
+    pages: {
+      previous: page > 1 ? turned(page - 1) : null,
+      next: page < last ? turned(page + 1) : null,
+      numbers: last === 1 ? [] : numbersOf(page, last, turned),
+    },
+  };
+}
+
+function summaryOf(offset: number, shown: number, total: number): string {
+  const [from, to, all] = [offset + 1, offset + shown, total].map((n) => n.toLocaleString('en'));
+  return shown === total ? `${all} in all` : `${from} to ${to} of ${all}`;
+}
+
+/** The first page, the last and those around; null where some are left out. */
+function numbersOf(page: number, last: number, turned: (to: number) => string): (object | null)[] {
+  const wanted = Array.from({ length: 2 * NEIGHBOURS + 1 }, (_, i) => page - NEIGHBOURS + i);
+  const shown = [...new Set([1, ...wanted, last])].filter((one) => one >= 1 && one <= last);
+  return shown.flatMap((one, i) => {
+    const link = { number: one.toLocaleString('en'), href: turned(one), isCurrent: one === page };
+    return one - (shown[i - 1] ?? 0) > 1 ? [null, link] : [link];
+  });
+}

@@ -1,0 +1,18 @@
+// What every page of the web interface is given: the server's services and the means to show pages,
+// to redirect, and to tell something on the next page. One object, made once for a server.
+
+import type { ApiContext } from '../../api/routes.ts';
+import type { Sessions } from '../../auth/sessions.ts';
+import type { Jobs } from './jobs.ts';
+import type { LiveStatus } from '../parts/live-status.ts';
+import type { Pages } from './answers.ts';
+
+/** The web interface of one server. */
+export interface Web extends ApiContext {
+  readonly sessions: Sessions;
+  readonly pages: Pages;
+  readonly live: LiveStatus;
+  readonly jobs: Jobs;
+  /** The path of EXTERNAL_URL, without its last slash; links and redirects begin with it. */
+  readonly outside: string;
+}

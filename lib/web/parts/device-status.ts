@@ -1,0 +1,114 @@
+// What a device is seen to do, in the words of pages and of their live values alike, why it is not
+// served, and how it stands by its switches.
+
+import type { DeviceRow, ServiceRules } from '../../../models/index.ts';
+import { showTime } from '../../api/routes.ts';
+import { type SwitchState, switchState } from '../../devices/switches.ts';
+import { sessionSeconds, type SessionRules, vpnSessionOf } from '../../devices/vpn-session.ts';
+import { ONLINE_MS } from '../../observe/presence.ts';
+import { bytesInWords } from '../kit/words.ts';
+
+/** What the gateways saw of a device last. */
+export interface SeenDevice {
+  readonly latest_handshake: Date | null;
+  readonly remote_ip: string | null;
+  readonly remote_port: number | null;
+  readonly rx_bytes: number | null;
+  readonly tx_bytes: number | null;
+}
+
+/** The same as pages show it. */
+export interface DeviceStatusView {
+  readonly badge: 'good' | 'calm' | 'bad' | 'warning';
+  readonly state: 'Online' | 'Offline' | 'Never seen' | Stop['state'];
+  /** ISO; null before the first. */
+  readonly handshake: string | null;
+  readonly remote: string;
+  readonly downloaded: string;
+  readonly uploaded: string;
+  readonly rxBytes: number;
+  readonly txBytes: number;
+}
+
+/** Why a device is not served, whatever was seen of it. */
+export interface Stop {
+  readonly badge: 'bad' | 'warning';
+  readonly state: 'Switched off' | 'Ended' | 'Owner disabled' | 'Session ended';
+}
+
+/** What a device's owner has to do with whether it is served. */
+export type StopOwner = Parameters<typeof vpnSessionOf>[0];
+
+/** How a device stands by its switches, for partials/standing. */
+export interface StandingView {
+  readonly state: SwitchState;
+  /** ISO; null while it is on. */
+  readonly disabledAt: string | null;
+  /** ISO; null where it does not end. */
+  readonly ends: string | null;
+}
+
+/** How a device stands at a time. */
+export function standingView(
+  device: Pick<DeviceRow, 'disabled_at' | 'expires_at'>,
+  nowMs: number = Date.now(),
+): StandingView {
+  return {
+    state: switchState(device, nowMs),
+    disabledAt: device.disabled_at?.toISOString() ?? null,
+    ends: device.expires_at?.toISOString() ?? null,
+  };
+}
+
+/** Why a device is not served; null where it is. The first reason that holds is said. */
+export function stopOf(
+  device: Pick<DeviceRow, 'disabled_at' | 'expires_at'>,
+  owner: StopOwner,
+  sessions: SessionRules,
+  nowMs: number = Date.now(),
+): Stop | null {
+  const switches = switchState(device, nowMs);
+  if (switches === 'off') return { badge: 'bad', state: 'Switched off' };
+  if (switches === 'ended') return { badge: 'bad', state: 'Ended' };
+  if (owner.disabled_at !== null) return { badge: 'bad', state: 'Owner disabled' };
+  const { hasEnded } = vpnSessionOf(owner, sessions.configuration, sessions.config, nowMs);
+  return hasEnded ? { badge: 'warning', state: 'Session ended' } : null;
+}
+
+/** The same for the search of devices. */
+export function serviceRules(
+  { configuration, config }: SessionRules,
+  nowMs: number = Date.now(),
+): ServiceRules {
+  const durationMs = sessionSeconds(configuration) * 1_000;
+  return {
+    now: new Date(nowMs),
+    onlineSince: new Date(nowMs - ONLINE_MS),
+    sessionsSince: durationMs === 0 ? null : new Date(Math.max(0, nowMs - durationMs)),
+    requireSignIn: config.vpnSessionRequireSignIn,
+  };
+}
+
+/**
+ * Words for what was seen; `stop` where it is not served. Down and up are the device's: what was
+ * sent to it, it downloaded.
+ */
+export function deviceStatusView(
+  seen: SeenDevice,
+  stop: Stop | null = null,
+  nowMs: number = Date.now(),
+): DeviceStatusView {
+  const { latest_handshake: handshake, remote_ip: ip, remote_port: port } = seen;
+  const isOnline = handshake !== null && nowMs - handshake.getTime() < ONLINE_MS;
+  const host = ip?.includes(':') === true ? `[${ip}]` : ip;
+  return {
+    badge: stop?.badge ?? (isOnline ? 'good' : 'calm'),
+    state: stop?.state ?? (isOnline ? 'Online' : handshake === null ? 'Never seen' : 'Offline'),
+    handshake: handshake === null ? null : showTime(handshake),
+    remote: ip === null ? 'unknown' : port === null ? ip : `${host}:${port}`,
+    downloaded: bytesInWords(seen.tx_bytes ?? 0),
+    uploaded: bytesInWords(seen.rx_bytes ?? 0),
+    rxBytes: seen.rx_bytes ?? 0,
+    txBytes: seen.tx_bytes ?? 0,
+  };
+}

@@ -1,0 +1,130 @@
+// What a person may do with devices, and the devices themselves with the files of their clients:
+// one's own, where another one's device is not found, and for administrators those of everybody.
+
+import type { Request } from '@hapi/hapi';
+import {
+  type DeviceRow,
+  noteClientFile,
+  readClientFiles,
+  readDevices,
+} from '../../../models/index.ts';
+import { isUuid } from '../../judge/fields.ts';
+import { ApiError } from '../../http/errors.ts';
+import { actorId } from '../../auth/index.ts';
+import { type ClientConfig, clientConfigOf, clientFileHash } from '../../devices/client-config.ts';
+import { defaultSettings, type SettingValues } from '../../devices/settings.ts';
+import type { SessionRules } from '../../devices/vpn-session.ts';
+import { textOf } from '../kit/form-token.ts';
+import { PageError } from '../../http/page-error.ts';
+import type { Web } from '../kit/web.ts';
+
+/** What a person may do besides looking. */
+export interface DeviceRights {
+  /** Add, change and delete devices. */
+  readonly mayManage: boolean;
+  /** Say more of them than name, description and keys. */
+  readonly maySetNetwork: boolean;
+}
+
+/** A device, and what its client's file holds. */
+export interface FiledDevice {
+  readonly row: DeviceRow;
+  /** What its client's file holds at present. */
+  readonly client: ClientConfig;
+  /** True where the file was made with something else; false also where nobody knows. */
+  readonly isFileOld: boolean;
+}
+
+/** What the person of a request may do; as of this very moment. */
+export async function deviceRights({ recall }: Web, request: Request): Promise<DeviceRights> {
+  await recall.refresh();
+  const {
+    allow_unprivileged_device_management: management,
+    allow_unprivileged_device_configuration: configuration,
+  } = await recall.configuration();
+  const isAdmin = request.auth.credentials.user?.role === 'admin';
+  const mayManage = isAdmin || management;
+  return { mayManage, maySetNetwork: mayManage && (isAdmin || configuration) };
+}
+
+/** As `deviceRights`, for those who may manage; others are refused. */
+export async function rightsToManage(web: Web, request: Request): Promise<DeviceRights> {
+  const rights = await deviceRights(web, request);
+  if (rights.mayManage) return rights;
+  throw new PageError('forbidden', {
+    title: 'Managed by an administrator',
+    text: 'Here administrators add, change and remove devices. Ask one of them.',
+  });
+}
+
+/** The devices of the person of a request, oldest first. */
+export async function ownDevices(web: Web, request: Request): Promise<FiledDevice[]> {
+  const userId = actorId(request);
+  return withFiles(web, await readDevices(web.services.database, { userId }));
+}
+
+/** The device that the path of a request names, if it is the person's own. */
+export async function ownDevice(web: Web, request: Request): Promise<FiledDevice> {
+  const id = String(request.params['id']).toLowerCase();
+  const devices = isUuid(id) ? await ownDevices(web, request) : [];
+  const device = devices.find(({ row }) => row.id === id);
+  if (device === undefined) throw new ApiError('not_found');
+  return device;
+}
+
+/** The device that the path of a request names, whoever owns it; for administrators. */
+export function anyDevice(web: Web, request: Request): Promise<FiledDevice> {
+  return deviceOf(web, String(request.params['id']).toLowerCase());
+}
+
+/** Notes that the file of a device was made as it is at present. */
+export async function noteFile(web: Web, id: string): Promise<void> {
+  const { row, client } = await deviceOf(web, id);
+  await noteClientFile(web.services.database, row.id, clientFileHash(client));
+}
+
+/**
+ * The id of the device that an earlier sending of the same form made. A browser that got no answer
+ * sends the form again with the same key, and says so.
+ */
+export async function madeBefore(
+  { services }: Web,
+  request: Request,
+  { public_key, user_id }: { public_key: string; user_id: string },
+): Promise<string | null> {
+  if (textOf(request, 'again') === '' || public_key === '' || !isUuid(user_id)) return null;
+  const where = { public_key, user_id };
+  return (await services.database.models.Device.findOne({ where }))?.id ?? null;
+}
+
+async function deviceOf(web: Web, id: string): Promise<FiledDevice> {
+  const rows = isUuid(id) ? await readDevices(web.services.database, { ids: [id] }) : [];
+  const [device] = await withFiles(web, rows);
+  // It may have been removed by another request in between.
+  if (device === undefined) throw new ApiError('not_found');
+  return device;
+}
+
+/** What devices show whose settings are the defaults. */
+export async function settingDefaults({ recall, services }: Web): Promise<SettingValues> {
+  await recall.refresh();
+  return defaultSettings(await recall.configuration(), services.config);
+}
+
+/** How long VPN sessions are at present. */
+export async function sessionRules({ recall, services }: Web): Promise<SessionRules> {
+  await recall.refresh();
+  return { configuration: await recall.configuration(), config: services.config };
+}
+
+/** Devices with their files. */
+export async function withFiles(web: Web, rows: readonly DeviceRow[]): Promise<FiledDevice[]> {
+  const ids = rows.map(({ id }) => id);
+  const files = await readClientFiles(web.services.database, ids);
+  const defaults = await settingDefaults(web);
+  return rows.map((row) => {
+    const client = clientConfigOf(row, defaults, web.services);
+    const noted = files.get(row.id);
+    return { row, client, isFileOld: noted !== undefined && noted !== clientFileHash(client) };
+  });
+}

@@ -1,0 +1,47 @@
+// The entries of identity providers as their pages read and change them: through the rules of the
+// API, and never over what somebody else changed meanwhile.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Request } from '@hapi/hapi';
+import { ApiError } from '../../http/errors.ts';
+import type { Faults } from '../../judge/judge.ts';
+import type { ProviderEntry, ProviderForm } from './provider-form.ts';
+import { changeSettings, fixedSentence } from './settings.ts';
+import type { Web } from '../kit/web.ts';
+
+const MEANWHILE = 'Somebody else changed the providers meanwhile; reload the page and try again.';
+
+/** All entries of a kind, as they serve. */
+export async function entriesOf(
+  web: Web,
+  { list }: ProviderForm,
+): Promise<readonly ProviderEntry[]> {
+  await web.recall.refresh();
+  return (await web.recall.configuration())[list];
+}
+
+/** The entry that a request's address names; throws ApiError where there is none. */
+export async function findEntry(web: Web, form: ProviderForm, request: Request) {
+  const entries = await entriesOf(web, form);
+  const present = entries.find(({ id }) => id === request.params['id']);
+  if (present === undefined) throw new ApiError('not_found');
+  return { present, entries };
+}
+
+/** Saves the whole list; null where that is done, else why not. */
+export function saveList(
+  web: Web,
+  request: Request,
+  { list }: ProviderForm,
+  standing: readonly ProviderEntry[],
+  next: readonly object[],
+): Promise<Faults | null> {
+  return changeSettings(web, request, { [list]: next }, (row) =>
+    isDeepStrictEqual(row[list], standing) ? {} : { base: [MEANWHILE] },
+  );
+}
+
+/** What only a list has that the environment does not fix. */
+export function refuseFixedList(web: Web, { list }: ProviderForm): void {
+  if (fixedSentence(web, list) !== null) throw new ApiError('not_found');
+}

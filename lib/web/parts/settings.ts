@@ -1,0 +1,55 @@
+// What the pages of the settings share: the tabs between them, which fields the environment fixes,
+// and the one way by which they change the configuration, that of the API.
+
+import type { Request } from '@hapi/hapi';
+import type { Faults } from '../../judge/judge.ts';
+import {
+  judgeConfiguration,
+  shownConfiguration,
+  updateConfiguration,
+} from '../../configuration/configuration.ts';
+import type { Shown } from '../../api/routes.ts';
+import { attempt } from '../kit/attempt.ts';
+import type { Web } from '../kit/web.ts';
+
+const tabs = [
+  ['/settings/client_defaults', 'Client defaults'],
+  ['/settings/security', 'Security'],
+  ['/settings/default_action', 'Default action'],
+  ['/settings/providers', 'Identity providers'],
+  ['/settings/customization', 'Logo'],
+] as const;
+
+/** The tabs, and which of them shows. */
+export function settingTabs({ path }: Pick<Request, 'path'>): object[] {
+  return tabs.map(([href, label]) => ({
+    href,
+    label,
+    isCurrent: path === href || path.startsWith(`${href}/`),
+  }));
+}
+
+/** Why a field cannot be changed here: the variable that fixes it; null where it can. */
+export function fixedSentence({ fixed }: Pick<Web, 'fixed'>, name: string): string | null {
+  return Object.hasOwn(fixed, name)
+    ? `Fixed by the environment variable ${name.toUpperCase()}; change it there.`
+    : null;
+}
+
+/** The configuration as it serves, as the API shows it. */
+export async function readSettings(web: Web): Promise<Shown> {
+  await web.recall.refresh();
+  return shownConfiguration(web, await web.recall.configuration());
+}
+
+/** Changes the configuration as the API does; null where that is done, else why not. */
+export async function changeSettings(
+  web: Web,
+  request: Request,
+  input: Record<string, unknown>,
+  unless?: Parameters<typeof updateConfiguration>[3],
+): Promise<Faults | null> {
+  await web.recall.refresh();
+  const judged = judgeConfiguration(input, 'update');
+  return (await attempt(() => updateConfiguration(web, request, judged, unless))).faults;
+}

@@ -1,8 +1,0 @@
-// What a person is told to type: the form of a checkout, since no test runs in the container.
-
-import test from 'ava';
-import { commandLine } from '../../lib/command-line.ts';
-
-test('a command is named as it is typed', (t) => {
-  t.is(commandLine('device list'), 'npm run -s postern -- device list');
-});

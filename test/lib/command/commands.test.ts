@@ -1,0 +1,214 @@
+// What the commands of the command line do to a database, and what they say.
+
+import test from 'ava';
+import type { FixedSettings } from '../../../lib/records/effective-configuration.ts';
+import { accountOf, ATTEMPTS_MAX, takeAttempt } from '../../../lib/auth/attempts.ts';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { databaseCommands, type Outcome } from '../../../lib/command/commands.ts';
+import { findTokenOwner, hashToken } from '../../../lib/auth/tokens.ts';
+import { verifyPassword } from '../../../lib/auth/passwords.ts';
+import { addSecondFactor } from '../../../lib/auth/second-factors.ts';
+import { type Database, writeTransaction } from '../../../models/index.ts';
+import { addDevice, addUser } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { configure } from '../../support/portal.ts';
+import { openServer } from '../../support/server.ts';
+import { addPerson, Visitor } from '../../support/visitor.ts';
+
+/** Runs a line as a person types it; `stdin` is what is piped into it. */
+async function runLine(
+  database: Database,
+  line: string,
+  stdin = '',
+  fixed: FixedSettings = {},
+): Promise<Outcome> {
+  const parsed = parseCommandLine(line.split(' '));
+  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
+  const { command } = parsed;
+  const run = databaseCommands[command.words];
+  if (run === undefined) throw new Error(`no command of the database: ${line}`);
+  return run(database, command, async () => stdin, fixed);
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: an administrator gets a password that is made up and shown`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const made = await runLine(database, 'admin create-or-reset --email a@b.example');
+    const { text, data, note } = made;
+    t.true(text.length >= 20);
+    t.is(note, 'This is the password of a@b.example. Postern shows it only once.');
+    t.deepEqual(data, { email: 'a@b.example', password: text });
+    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    t.is(user.role, 'admin');
+    t.true(await verifyPassword(text, String(user.password_hash)));
+  });
+
+  test(`${kind}: a password that is piped in is not shown, its last line break not part`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const line = 'admin create-or-reset --email a@b.example --password-stdin';
+    const { text, data } = await runLine(database, line, 'correct horse battery\r\n');
+    t.is(text, 'a@b.example is an administrator.');
+    t.deepEqual(data, { email: 'a@b.example' });
+    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    t.true(await verifyPassword('correct horse battery', String(user.password_hash)));
+    await t.throwsAsync(runLine(database, line, 'short\n'), { message: /12 to 64 characters/ });
+  });
+
+  test(`${kind}: users are shut out and let in again`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await runLine(database, 'admin create-or-reset --email a@b.example');
+    t.deepEqual(await runLine(database, 'user disable --email A@B.example'), {
+      text: 'A@B.example is disabled.',
+      data: { email: 'A@B.example', enabled: false },
+    });
+    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    t.is(user.disabled_by, 'administrator');
+    await runLine(database, 'user enable --email a@b.example');
+    t.is((await user.reload()).disabled_at, null);
+    await t.throwsAsync(runLine(database, 'user disable --email nobody@b.example'), {
+      message:
+        /^there is no user nobody@b\.example; see: .* user list, or make one by: .* user create --email E$/,
+    });
+  });
+
+  test(`${kind}: a wait after wrong passwords is listed, and ended`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const user = await addUser(database, { email: 'ann@b.example' });
+    const lock = async (): Promise<void> => {
+      for (let n = 0; n < ATTEMPTS_MAX; n += 1)
+        await takeAttempt(database, [accountOf(user.email)]);
+    };
+    await lock();
+    t.regex((await runLine(database, 'user list')).text, /enabled, locked until 20\d\d-/);
+    const { text } = await runLine(database, 'user unlock --email Ann@B.example');
+    t.is(text, 'Ann@B.example may try to sign in at once.');
+    t.regex((await runLine(database, 'audit list')).text, /unlock/);
+    t.false((await runLine(database, 'user list')).text.includes('locked'));
+    await lock();
+    await runLine(database, 'user set-password --email ann@b.example');
+    t.false((await runLine(database, 'user list')).text.includes('locked'));
+    await t.throwsAsync(runLine(database, 'user unlock --email x@b.example'), {
+      message: /^there is no user x@b\.example/,
+    });
+  });
+
+  test(`${kind}: a device is switched off and on, and ends`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addDevice(database, await addUser(database), { name: 'laptop' });
+    const off = await runLine(database, `device disable --id ${id}`);
+    t.is(off.text, 'laptop is switched off and does not end.');
+    const ends = await runLine(database, `device expire --id ${id} --at 2026-12-31`);
+    t.is(ends.text, 'laptop is switched off and ends at 2026-12-31T00:00:00.000Z.');
+    await runLine(database, `device enable --id ${id}`);
+    const last = await runLine(database, `device expire --id ${id} --at never`);
+    t.deepEqual(last.data, { id, enabled: true, expires_at: null });
+    await t.throwsAsync(runLine(database, 'device disable --id 0190'), {
+      message: /no device 0190/,
+    });
+  });
+
+  test(`${kind}: a token is made, listed without its secret, and revoked`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await runLine(database, 'admin create-or-reset --email a@b.example');
+    const made = await runLine(database, 'token create --email a@b.example --name ci --days 3');
+    t.regex(made.text, /^pst_[\w-]{43}$/);
+    t.regex(String(made.note), /Its id is [\da-f-]{36}; .*token revoke [\da-f-]{36}$/);
+    await addUser(database, { email: 'user@b.example' });
+    const plain = await runLine(database, 'token create --email user@b.example --name ci');
+    t.regex(String(plain.note), /no administrator: .*forbidden/);
+    t.not(await findTokenOwner(database, hashToken(made.text)), null);
+    const list = await runLine(database, 'token list --email a@b.example');
+    const [labels = '', row = '', ...others] = list.text.split('\n');
+    t.regex(labels, /^ID +OWNER +NAME +EXPIRES +LAST USED$/);
+    t.deepEqual(others, []);
+    const [id, email, name, expires, used] = row.split(/ {2,}/);
+    t.deepEqual([email, name, used], ['a@b.example', 'ci', 'never used']);
+    const days = (Date.parse(String(expires)) - Date.now()) / 86_400_000;
+    t.true(days > 2.9 && days <= 3, String(expires));
+    t.false(JSON.stringify(list).includes(made.text));
+    const none = await runLine(database, 'token list --email other@b.example');
+    t.is(none.text, 'ID  OWNER  NAME  EXPIRES  LAST USED');
+
+    t.is((await runLine(database, `token revoke ${id}`)).text, `${id} is revoked.`);
+    t.is(await findTokenOwner(database, hashToken(made.text)), null);
+    await t.throwsAsync(runLine(database, `token revoke ${id}`), {
+      message: `there is no token ${id}; see: npm run -s postern -- token list`,
+    });
+    await t.throwsAsync(runLine(database, 'token create --email x@b.example --name ci'), {
+      message: /x@b\.example/,
+    });
+  });
+
+  test(`${kind}: migrating is done before any command, so there is nothing left to say`, async (t) => {
+    const database = await openDatabase(t, kind);
+    t.is((await runLine(database, 'migrate')).text, 'The database is up to date.');
+  });
+}
+
+test('an administrator gets in again at once, without second factors where that is asked for', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const { database } = server;
+  const { id } = await addPerson(database, 'boss@example.com', {
+    role: 'admin',
+    disabled_at: new Date(),
+    disabled_by: 'provider',
+    disabled_provider: 'okta',
+  });
+  const factor = { userId: id, name: 'phone', secret: 'JBSWY3DPEHPK3PXP', step: 0 };
+  await writeTransaction(database, (transaction) => addSecondFactor(database, factor, transaction));
+  for (let n = 0; n < 6; n += 1)
+    await new Visitor(server).signIn('boss@example.com', 'a bad guess');
+  const reset = async (line: string): Promise<string> => {
+    const outcome = await runLine(database, line, 'a good password 1');
+    t.is(outcome.text, 'boss@example.com is an administrator.');
+    return (
+      (await new Visitor(server).signIn('boss@example.com', 'a good password 1')).location ?? ''
+    );
+  };
+  const line = 'admin create-or-reset --email boss@example.com --password-stdin';
+  t.is(await reset(line), '/mfa/auth', 'the second factor stands');
+  t.is(await reset(`${line} --reset-mfa`), '/');
+});
+
+test('where passwords are switched off, an administrator who is locked out switches them on', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const { database } = server;
+  await configure(server, { local_auth_enabled: false });
+  const line = 'admin create-or-reset --email boss@example.com --password-stdin';
+  const { note } = await runLine(database, line, 'a good password 1');
+  t.is(
+    note,
+    'Signing in by password was switched off; it is on again, for everyone who has a password.',
+  );
+  const boss = new Visitor(server);
+  t.is((await boss.signIn('boss@example.com', 'a good password 1')).status, 303);
+  t.is((await runLine(database, line, 'a good password 2')).note, undefined);
+  const fixed = await runLine(database, line, 'a good password 3', { local_auth_enabled: false });
+  t.regex(fixed.note ?? '', /^LOCAL_AUTH_ENABLED=false keeps passwords from serving/);
+  const both = 'admin create-or-reset --email boss@example.com';
+  const { note: notes } = await runLine(database, both, '', { local_auth_enabled: false });
+  t.regex(notes ?? '', /^This is the password of .+\nLOCAL_AUTH_ENABLED=false/);
+  const where = { kind: 'configuration', action: 'update' };
+  t.is(await database.models.AuditEntry.count({ where }), 2, 'off and on are on record');
+});
+
+test('second factors are taken from who lost them, and their sessions with them', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const { database } = server;
+  const { id } = await addPerson(database, 'ann@example.com');
+  const visitor = new Visitor(server);
+  await visitor.signIn('ann@example.com');
+  const factor = { userId: id, name: 'phone', secret: 'JBSWY3DPEHPK3PXP', step: 0 };
+  await writeTransaction(database, (transaction) => addSecondFactor(database, factor, transaction));
+  const { data, text } = await runLine(database, 'user reset-mfa --email Ann@example.com');
+  t.deepEqual(data, { email: 'Ann@example.com', removed: 1 });
+  t.regex(text, /^One second factor of Ann@example\.com removed/);
+  t.is((await visitor.get('/user_account')).status, 302);
+  t.is((await visitor.signIn('ann@example.com')).location, '/');
+  const again = await runLine(database, 'user reset-mfa --email Ann@example.com');
+  t.regex(again.text, /^Ann@example\.com has no second factor; the user is signed out\./);
+  await t.throwsAsync(runLine(database, 'user reset-mfa --email nobody@example.com'), {
+    message:
+      /^there is no user nobody@example\.com; see: .* user list, or make one by: .* user create --email E$/,
+  });
+});

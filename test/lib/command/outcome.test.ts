@@ -1,0 +1,36 @@
+// Which of the tables of commands obeys: a line for each, and none that nobody obeys.
+
+import test from 'ava';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { outcomeOf } from '../../../lib/command/outcome.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { configOf, logInto } from '../../support/server.ts';
+
+const lines: Readonly<Record<string, RegExp>> = {
+  'user disable --email a@b.example': /a@b\.example/,
+  'rule list': /DESTINATION/,
+  migrate: /up to date/,
+  'device config --id 00000000-0000-4000-8000-000000000000': /no device/i,
+  'import wg-quick /does/not/exist.conf --email a@b.example': /exist\.conf/,
+  'restore /does/not/exist.backup': /exist\.backup/,
+  'keys rotate --online': /the key is in DATA_DIR/,
+  serve: /nothing obeys "serve"/,
+};
+
+for (const [line, wanted] of Object.entries(lines))
+  test(`"${line}" is obeyed, or refused by who knows of it`, async (t) => {
+    const parsed = parseCommandLine(line.split(' '));
+    if (!('command' in parsed)) return t.fail(`not understood: ${JSON.stringify(parsed)}`);
+    const database = await openDatabase(t, databaseKinds()[0] ?? 'sqlite');
+    const rotation = {
+      config: configOf(),
+      database,
+      open: async () => t.fail('opened again') as never,
+      log: logInto([]),
+    };
+    const said = await outcomeOf(parsed.command, rotation).then(
+      ({ text }) => text,
+      (error: Error) => error.message,
+    );
+    t.regex(said, wanted);
+  });

@@ -1,0 +1,165 @@
+// The commands of users and rules: what they make is what the API makes, by the same rules.
+
+import test from 'ava';
+import { verifyPassword } from '../../../lib/auth/passwords.ts';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { databaseCommands, type Outcome } from '../../../lib/command/commands.ts';
+import { type Database, readAuditEntries, readDevices, readUsers } from '../../../models/index.ts';
+import { addDevice, addUser } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../support/databases.ts';
+
+async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
+  const parsed = parseCommandLine(line.split(' '));
+  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
+  const run = databaseCommands[parsed.command.words];
+  if (run === undefined) throw new Error(`no command of the database: ${line}`);
+  return run(database, parsed.command, async () => stdin);
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: users are made with a password of their own, a piped one, or none`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const find = (email: string) =>
+      database.models.User.findOne({ where: { email_key: email }, rejectOnEmpty: true });
+    const { text, data, note } = await runLine(database, 'user create --email Ann@b.example');
+    t.is(note, 'This is the password of Ann@b.example. Postern shows it only once.');
+    const ann = await find('ann@b.example');
+    t.like(ann, { email: 'Ann@b.example', role: 'unprivileged' });
+    t.true(await verifyPassword(text, String(ann.password_hash)));
+    t.like(data, { id: ann.id, email: 'Ann@b.example', password: text });
+
+    const piped = 'user create --email bob@b.example --role admin --password-stdin';
+    const said = await runLine(database, piped, 'correct horse battery\n');
+    t.is(said.text, 'bob@b.example is made, admin.');
+    t.is(said.note, undefined);
+    t.false(Object.hasOwn(said.data as object, 'password'));
+    const bob = await find('bob@b.example');
+    t.true(await verifyPassword('correct horse battery', String(bob.password_hash)));
+
+    await runLine(database, 'user create --email eve@b.example --no-password');
+    t.is((await find('eve@b.example')).password_hash, null);
+    const [entry] = await readAuditEntries(database, { limit: 1 });
+    t.is(entry?.action, 'create');
+  });
+
+  test(`${kind}: what the API refuses of a user is refused here, in words`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    const rows: [line: string, stdin: string, message: RegExp][] = [
+      ['user create --email ANN@b.example', '', /^email has already been taken$/],
+      [
+        'user create --email ann',
+        '',
+        /^email is invalid email address; give --email ann@example\.com$/,
+      ],
+      [
+        'user create --email a@b --role boss',
+        '',
+        /^role is invalid; give --role unprivileged\|admin$/,
+      ],
+      ['user create --email a@b --password-stdin', 'short', /^password should be at least 12/],
+      ['user create --email a@b --password-stdin', '\n', /^standard input held no password$/],
+      ['user set-password --email ann@b.example --password-stdin', 'short', /at least 12/],
+      ['user set-password --email x@y', '', /^there is no user x@y; see: .* user list, or make/],
+    ];
+    for (const [line, stdin, message] of rows)
+      await t.throwsAsync(runLine(database, line, stdin), { message }, line);
+    t.is(await database.models.User.count(), 1);
+  });
+
+  test(`${kind}: a password is set, and users are listed under labels`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addUser(database, { email: 'ann@b.example' });
+    const { text, note } = await runLine(database, 'user set-password --email Ann@b.example');
+    t.is(note, 'This is the password of Ann@b.example. Postern shows it only once.');
+    const user = await database.models.User.findByPk(id, { rejectOnEmpty: true });
+    t.true(await verifyPassword(text, String(user.password_hash)));
+    const list = await runLine(database, 'user list');
+    t.regex(list.text, /^ID +E-MAIL +ROLE +STATE +LAST SIGN-IN\n/);
+    t.regex(list.text, new RegExp(`\n${id} +ann@b\\.example +unprivileged +enabled +never`));
+    t.notRegex(JSON.stringify(list.data), /password/);
+  });
+
+  test(`${kind}: rules are made, listed and removed as over the API`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id: owner } = await addUser(database, { email: 'ann@b.example' });
+    const all = await runLine(database, 'rule create --destination 10.0.0.0/8');
+    const line = 'rule create --destination 10.1.0.0/16 --action accept --email ann@b.example';
+    const own = await runLine(database, `${line} --port-type tcp --port-range 80-443`);
+    t.like(all.data, { id: all.text, action: 'drop', user_id: null, port_range: null });
+    t.like(own.data, { action: 'accept', user_id: owner, port_range: '80 - 443' });
+    const { text } = await runLine(database, 'rule list');
+    t.regex(text, /^ID +ACTION +DESTINATION +TRAFFIC +WHOSE\n/);
+    t.regex(text, / drop +10\.0\.0\.0\/8 +all +everyone\n/);
+    t.regex(text, / accept +10\.1\.0\.0\/16 +tcp 80 - 443 +ann@b\.example$/);
+    const ofAnn = await runLine(database, 'rule list --email ann@b.example');
+    t.is((ofAnn.data as unknown[]).length, 1);
+    const faults: [line: string, message: RegExp][] = [
+      [
+        'rule create --destination nowhere',
+        /^destination is invalid; give --destination 10\.0\.0\.5 or .*names of hosts are not possible$/,
+      ],
+      ['rule create --destination 10.0.0.0/8', /^destination overlaps|overlaps with an existing/],
+      [
+        'rule create --destination 10.9.0.1 --port-type tcp',
+        /^port_range can't be blank; give --port-range 443 or 8000-8080$/,
+      ],
+      ['rule create --destination 10.9.0.1 --email x@y', /^there is no user x@y/],
+      ['rule delete --id 0190', /^there is no rule 0190; see: .* rule list$/],
+    ];
+    for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });
+    t.deepEqual((await runLine(database, `rule delete --id ${all.text}`)).data, {
+      id: all.text,
+      removed: true,
+    });
+    t.is(await database.models.Rule.count(), 1);
+  });
+
+  test(`${kind}: a role is changed, but the last administrator stays one`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example', role: 'admin' });
+    await addUser(database, { email: 'bob@b.example' });
+    const role = (email: string, to: string): Promise<Outcome> =>
+      runLine(database, `user set-role --email ${email} --role ${to}`);
+    await t.throwsAsync(role('ann@b.example', 'unprivileged'), { message: /last administrator/i });
+    t.is((await role('Bob@b.example', 'admin')).text, 'Bob@b.example is admin now.');
+    await role('ann@b.example', 'unprivileged');
+    const users = await readUsers(database);
+    t.is(users.find(({ email }) => email === 'ann@b.example')?.role, 'unprivileged');
+    await t.throwsAsync(role('ann@b.example', 'boss'), {
+      message: 'role is invalid; give --role unprivileged|admin',
+    });
+    await t.throwsAsync(role('x@b.example', 'admin'), { message: /no user x@b\.example/ });
+  });
+
+  test(`${kind}: a user is deleted with all they have, but not the last administrator`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example', role: 'admin' });
+    await addDevice(database, await addUser(database, { email: 'bob@b.example' }));
+    await runLine(database, 'user delete --email bob@b.example');
+    t.is((await readUsers(database)).length, 1);
+    t.is((await readDevices(database)).length, 0);
+    const last = runLine(database, 'user delete --email ann@b.example');
+    await t.throwsAsync(last, { message: /last administrator/i });
+  });
+
+  test(`${kind}: a device is deleted`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addDevice(database, await addUser(database), { name: 'laptop' });
+    const { text } = await runLine(database, `device delete --id ${id}`);
+    t.is(text, 'laptop is deleted; it passes no packet any more.');
+    t.is((await readDevices(database)).length, 0);
+    const again = runLine(database, `device delete --id ${id}`);
+    await t.throwsAsync(again, { message: /^there is no device .*; see: .* device list$/ });
+  });
+
+  test(`${kind}: what a destination with the bits of a host means is said`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const made = await runLine(database, 'rule create --destination 192.168.50.20/24');
+    t.is(made.note, '192.168.50.20/24 means 192.168.50.0/24; leave /24 away for one host.');
+    const { text } = await runLine(database, 'rule list');
+    t.true(text.includes('192.168.50.20/24 (192.168.50.0/24)'));
+    const host = await runLine(database, 'rule create --destination 10.0.0.5');
+    t.is(host.note, undefined);
+  });
+}

@@ -1,0 +1,119 @@
+// An entry with a metadata address: what may be left out, what is fetched when it is saved, and
+// what is refused with words.
+
+import test, { type ExecutionContext } from 'ava';
+import { ENTITY_ID, idpMetadata, otherIdpKey } from '../../support/bad-saml-provider.ts';
+import { databaseKinds, type TestDatabaseKind } from '../../support/databases.ts';
+import { signOnService } from '../../support/identity-provider.ts';
+import { openMetadataAddress, status } from '../../support/metadata-address.ts';
+import { openServer } from '../../support/server.ts';
+
+const first = idpMetadata(signOnService());
+const second = idpMetadata(signOnService(), { key: otherIdpKey });
+const stranger = idpMetadata(signOnService(), { entityId: 'urn:stranger' });
+const common = { id: 'adfs', label: 'A', auto_create_users: false };
+
+async function open(t: ExecutionContext, kind: TestDatabaseKind) {
+  const { send } = await openServer(
+    t,
+    kind,
+    {},
+    {
+      discoveryLimits: { timeoutMs: 20_000, bytesMax: 100_000 },
+    },
+  );
+  const address = await openMetadataAddress(t, first);
+  const put = async (entry: object) => {
+    const configuration = { saml_identity_providers: [{ ...common, ...entry }] };
+    const { status: code, body } = await send('PATCH', '/v0/configuration', {
+      body: { configuration },
+    });
+    return code === 200
+      ? body.data.saml_identity_providers[0]
+      : body.errors.saml_identity_providers[0];
+  };
+  const refresh = () =>
+    send('PUT', '/v0/saml_metadata/adfs', { body: { saml_metadata: { refresh: true } } });
+  return { address, put, refresh };
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: metadata that are left out are fetched and kept`, async (t) => {
+    const { address, put } = await open(t, kind);
+    const saved = await put({ metadata_url: ` ${address.url} ` });
+    t.is(saved.metadata, first);
+    t.is(saved.metadata_url, address.url);
+    address.serve(status(500));
+    for (const metadata of [undefined, '', null]) {
+      const again = await put({ metadata_url: address.url, metadata, label: 'B' });
+      t.is(again.metadata, first, 'an address that stays is not asked again');
+    }
+    t.is(address.count(), 1);
+  });
+
+  test(`${kind}: without an address metadata are asked for, as ever`, async (t) => {
+    const { put } = await open(t, kind);
+    for (const metadata_url of [undefined, '', null, ' '])
+      t.deepEqual(await put({ metadata_url }), { metadata: ["can't be blank"] });
+    const plain = await put({ metadata: first });
+    t.false('metadata_url' in plain);
+  });
+
+  test(`${kind}: an address must be https, or of this machine`, async (t) => {
+    const { put } = await open(t, kind);
+    const refusal = async (metadata_url: unknown) => (await put({ metadata_url })).metadata_url;
+    const notHttps = 'must begin with https:// (http:// is for loopback addresses)';
+    t.deepEqual(await refusal('http://idp.example/m'), [notHttps]);
+    t.deepEqual(await refusal('file:///etc/passwd'), ['does not contain a scheme or a host']);
+    t.deepEqual(await refusal('ftp://idp.example/m'), ['only http, https schemes are supported']);
+    t.deepEqual(await refusal('idp.example'), ['does not contain a scheme or a host']);
+    t.deepEqual(await refusal(5), ['is invalid']);
+  });
+
+  test(`${kind}: what stands at an address is judged before it is saved`, async (t) => {
+    const { address, put } = await open(t, kind);
+    const { url: metadata_url } = address;
+    address.serve(status(404));
+    t.deepEqual(await put({ metadata_url }), {
+      metadata_url: ['is invalid. Details: its address answered with status 404'],
+    });
+    t.is((await put({ metadata_url, metadata: first })).metadata, first, 'it serves meanwhile');
+    for (const served of [
+      '<html/>',
+      first.replace(' entityID', ' validUntil="2020-01-01" entityID'),
+    ]) {
+      address.serve(served);
+      const refusal = await put({
+        metadata_url: `${metadata_url}?${served.length}`,
+        metadata: first,
+      });
+      t.regex(refusal.metadata_url[0], /^is invalid\. Details: its? /);
+    }
+    address.serve(stranger);
+    const other = await put({ metadata_url: `${metadata_url}?other`, metadata: first });
+    t.deepEqual(other.metadata_url, [
+      `is invalid. Details: it is about another provider: its entityID is not ${ENTITY_ID}`,
+    ]);
+    const bad = await put({ metadata_url, metadata: '<x/>' });
+    t.regex(bad.metadata[0], /^is invalid\. Details: /);
+    t.is(
+      (await put({ metadata_url: `${metadata_url}?other` })).metadata,
+      stranger,
+      'said outright',
+    );
+  });
+
+  test(`${kind}: an entry whose address is taken away keeps what was fetched last`, async (t) => {
+    const { address, put, refresh } = await open(t, kind);
+    await put({ metadata_url: address.url });
+    address.serve(second);
+    t.is((await refresh()).status, 200);
+    const older = await put({ metadata: first });
+    t.is(older.metadata_url, address.url, 'whoever does not know the field leaves it as it is');
+    t.is(older.metadata, first);
+    const kept = await put({ metadata: first, metadata_url: null });
+    t.is(kept.metadata, second);
+    t.false('metadata_url' in kept);
+    t.is((await put({ metadata: first })).metadata, first, 'from then on it is as it was sent');
+  });
+}

@@ -1,0 +1,52 @@
+// Devices that ask through the tunnel: who is one, and when they are admitted.
+
+import test from 'ava';
+import { parseRanges } from '../../../lib/http/client-address.ts';
+import { admitsDevices, deviceTest } from '../../../lib/http/through-tunnel.ts';
+import { configOf, openServer } from '../../support/server.ts';
+
+test('an address of the tunnel networks is a device, unless it is the gateway or a proxy', (t) => {
+  const isDevice = deviceTest(configOf(), { ranges: parseRanges('100.64.0.80') });
+  for (const device of ['100.64.0.2', '::ffff:100.64.0.2', '100.127.255.254', 'fd00::2'])
+    t.true(isDevice(device), device);
+  for (const other of ['100.64.0.1', 'fd00::1', '100.64.0.80', '127.0.0.1', '::1', '192.0.2.1', ''])
+    t.false(isDevice(other), other);
+});
+
+test('a family that is switched off has no devices', (t) => {
+  const isDevice = deviceTest(configOf({ WIREGUARD_IPV6_ENABLED: 'false' }), { ranges: [] });
+  t.true(isDevice('100.64.0.2'));
+  t.false(isDevice('fd00::2'));
+});
+
+test('devices are admitted over HTTPS, or where an administrator says so', (t) => {
+  const table: [choice: 'auto' | 'on' | 'off', cert: string | null, admitted: boolean][] = [
+    ['auto', null, false],
+    ['auto', 'tls.crt', true],
+    ['on', null, true],
+    ['off', 'tls.crt', false],
+  ];
+  for (const [httpThroughTunnel, httpTlsCert, admitted] of table)
+    for (const wireguardTun of ['auto', 'required', 'off'] as const) {
+      const config = { httpThroughTunnel, httpTlsCert, wireguardTun };
+      t.is(admitsDevices(config), admitted || wireguardTun === 'off', JSON.stringify(config));
+    }
+});
+
+test('a device is refused before its token is looked at, in its own form, and counted', async (t) => {
+  const { server, services } = await openServer(t, 'sqlite', { WIREGUARD_TUN: 'auto' });
+  const ask = (remoteAddress: string, accept = '*/*') =>
+    server.inject({ url: '/v0/users', remoteAddress, headers: { accept } });
+  const refused = await ask('100.64.0.9');
+  t.is(refused.statusCode, 403);
+  t.deepEqual(JSON.parse(refused.payload), { error: 'forbidden' });
+  const page = await server.inject({
+    url: '/',
+    remoteAddress: '100.64.0.9',
+    headers: { accept: 'text/html' },
+  });
+  t.is(page.statusCode, 403);
+  t.regex(page.payload, /HTTP_THROUGH_TUNNEL=on/);
+  t.is(services.counters.of('requests_refused', 'through_tunnel'), 2);
+  t.is((await ask('192.0.2.9')).statusCode, 401);
+});

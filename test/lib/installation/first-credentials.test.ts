@@ -1,0 +1,68 @@
+// Where the password of the first administrator is told: on a terminal, or in a file of its own.
+
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import {
+  credentialsFile,
+  forgottenCredentials,
+  tellCredentials,
+} from '../../../lib/installation/first-credentials.ts';
+import { configOf, type LogLine, logInto } from '../../support/server.ts';
+
+const credentials = { email: 'admin@localhost', password: 'secret-word', token: 'pst_secret' };
+
+function told(t: ExecutionContext, isTerminal: boolean, folder?: string) {
+  const made = mkdtempSync(join(tmpdir(), 'postern-told-'));
+  t.teardown(() => rmSync(made, { recursive: true, force: true }));
+  const config = configOf({ DATA_DIR: folder ?? made });
+  const log: LogLine[] = [];
+  const printed: string[] = [];
+  const listener = { isTerminal, print: (text: string) => void printed.push(text) };
+  tellCredentials(credentials, config, logInto(log), listener);
+  return { config, log, printed: printed.join(''), folder: made };
+}
+
+test('on a terminal they are printed, and kept nowhere', (t) => {
+  const { printed, log, folder } = told(t, true);
+  t.regex(printed, /e-mail +admin@localhost\n +password +secret-word\n +API token +pst_secret\n/);
+  t.deepEqual(log, []);
+  t.deepEqual(readdirSync(folder), []);
+});
+
+test('elsewhere they go into a file of their owner alone, which the log names', (t) => {
+  const { printed, log, config } = told(t, false);
+  const file = credentialsFile(config);
+  t.is(printed, '');
+  t.is(log.length, 1);
+  t.like(log[0], { level: 'info', fields: { file } });
+  t.notRegex(JSON.stringify(log), /secret-word|pst_/);
+  t.is(statSync(file).mode & 0o777, 0o600);
+  const text = readFileSync(file, 'utf8');
+  t.regex(text, /password +secret-word\n +API token +pst_secret\n/);
+  t.regex(text, /delete the file/);
+  t.is(forgottenCredentials(config), file);
+  rmSync(file);
+  t.is(forgottenCredentials(config), null);
+});
+
+test('where the file cannot be written, the log says how to get in, and no secret', (t) => {
+  const { log, printed } = told(t, false, '/proc/nowhere');
+  t.is(printed, '');
+  t.is(log[0]?.level, 'error');
+  t.regex(JSON.stringify(log), /admin create-or-reset --email admin@localhost/);
+  t.notRegex(JSON.stringify(log), /secret-word|pst_/);
+});
+
+test('an older file of that name is replaced whole, whatever its mode', (t) => {
+  const { config } = told(t, false);
+  const file = credentialsFile(config);
+  chmodSync(file, 0o644);
+  tellCredentials({ ...credentials, password: 'another' }, config, logInto([]), {
+    isTerminal: false,
+    print: () => undefined,
+  });
+  t.is(statSync(file).mode & 0o777, 0o600);
+  t.regex(readFileSync(file, 'utf8'), /another/);
+});

@@ -1,0 +1,179 @@
+// What a fresh installation is given, and that a second start, or another process, finds it there.
+
+import {
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import test, { type ExecutionContext } from 'ava';
+import type { Config } from '../../../config/index.ts';
+import { findTokenOwner, hashToken } from '../../../lib/auth/tokens.ts';
+import { verifyPassword } from '../../../lib/auth/passwords.ts';
+import {
+  encryptionKey,
+  gatewayIdentity,
+  knownServerPrivateKey,
+  makeFirstAdministrator,
+  prepareDataDir,
+  readOrCreateKey,
+  serverPrivateKey,
+} from '../../../lib/installation/first-start.ts';
+import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import { migrate } from '../../../models/index.ts';
+import { configOf } from '../../support/server.ts';
+
+/** Settings with a data folder that does not exist yet. */
+function fresh(t: ExecutionContext, environment: Record<string, string> = {}): Config {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-start-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return configOf({ DATA_DIR: join(folder, 'deep', 'data'), ...environment });
+}
+
+const GATEWAY = '0198f5c8-0000-7000-8000-000000000001';
+const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+test('the data folder is its owner’s alone, and making it again is no harm', (t) => {
+  const config = fresh(t);
+  prepareDataDir(config);
+  prepareDataDir(config);
+  t.is(mode(config.dataDir), '700');
+});
+
+test('a data folder that cannot be made is named with its setting', (t) => {
+  for (const folder of ['/dev/null/data', '/proc/data/deeper']) {
+    const { message } = t.throws(() => prepareDataDir(configOf({ DATA_DIR: folder })))!;
+    t.true(message.startsWith(`DATA_DIR ${folder} cannot be made`), message);
+    t.true(message.includes('; set DATA_DIR'));
+  }
+});
+
+test('the encryption key is made once, for its owner alone, with nothing left beside it', (t) => {
+  const config = fresh(t);
+  prepareDataDir(config);
+  const key = encryptionKey(config);
+  t.is(key.length, 32);
+  t.deepEqual(encryptionKey(config), key);
+  t.is(mode(join(config.dataDir, 'encryption.key')), '600');
+  t.deepEqual(readdirSync(config.dataDir), ['encryption.key']);
+  t.notDeepEqual(encryptionKey(prepared(t)), key);
+});
+
+test('what root makes in the folder of a service belongs to the service', (t) => {
+  const isRoot = process.getuid?.() === 0;
+  const owner = isRoot ? 65_534 : Number(process.getuid?.());
+  const config = prepared(t);
+  if (isRoot) chownSync(config.dataDir, owner, owner);
+  encryptionKey(config);
+  gatewayIdentity(config);
+  // What a process of the same number left is in nobody's way.
+  writeFileSync(join(config.dataDir, `next.key.${process.pid}`), 'half');
+  readOrCreateKey(join(config.dataDir, 'next.key'));
+  for (const name of ['encryption.key', 'gateway.id', 'next.key'])
+    t.is(statSync(join(config.dataDir, name)).uid, owner, name);
+});
+
+function prepared(t: ExecutionContext): Config {
+  const config = fresh(t);
+  prepareDataDir(config);
+  return config;
+}
+
+test('an encryption key that is given is taken, and no file is made', (t) => {
+  const given = Buffer.alloc(32, 7).toString('base64');
+  const config = fresh(t, { DATABASE_ENCRYPTION_KEY: given });
+  prepareDataDir(config);
+  t.is(encryptionKey(config).toString('base64'), given);
+  t.deepEqual(readdirSync(config.dataDir), []);
+});
+
+test('a damaged key file is not replaced, because the database would be lost', (t) => {
+  const config = prepared(t);
+  const path = join(config.dataDir, 'encryption.key');
+  writeFileSync(path, 'half');
+  t.throws(() => encryptionKey(config), { message: /does not hold 32 bytes .* backup/ });
+  t.is(readFileSync(path, 'utf8'), 'half');
+});
+
+test('a gateway is the same one after a restart', (t) => {
+  const config = prepared(t);
+  const { id, name } = gatewayIdentity(config);
+  t.regex(id, /^[0-9a-f-]{36}$/);
+  t.not(name, '');
+  t.is(gatewayIdentity(config).id, id);
+  t.not(gatewayIdentity(prepared(t)).id, id);
+});
+
+for (const text of ['', '\n', 'gateway-1', '0190a1b2-c3d4-7e5f-8a9b', `${'x'.repeat(36)}\n`])
+  test(`an id file that holds ${JSON.stringify(text)} is refused with what to do`, (t) => {
+    const config = prepared(t);
+    const path = join(config.dataDir, 'gateway.id');
+    writeFileSync(path, text);
+    t.throws(() => gatewayIdentity(config), {
+      message: /gateway\.id does not hold the id of a gateway \(a UUID\); remove the file/,
+    });
+    t.is(readFileSync(path, 'utf8'), text);
+    rmSync(path);
+    t.regex(gatewayIdentity(config).id, /^[0-9a-f-]{36}$/);
+  });
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: the server's key is made once for all processes, or is the one given`, async (t) => {
+    const place = await makePlace(t, kind);
+    const one = await openAt(t, place);
+    await migrate(one);
+    const other = await openAt(t, place);
+    const config = configOf();
+    t.is(await knownServerPrivateKey(config, one), null);
+    t.is(await one.models.Secret.count(), 1, 'the key check alone');
+    const [a, b] = await Promise.all([
+      serverPrivateKey(config, one),
+      serverPrivateKey(config, other),
+    ]);
+    t.is(a.length, 32);
+    t.deepEqual(a, b);
+    t.deepEqual(await serverPrivateKey(config, one), a);
+    t.deepEqual(await knownServerPrivateKey(config, one), a);
+    const given = Buffer.alloc(32, 0x41).toString('base64');
+    const key = await serverPrivateKey(configOf({ WIREGUARD_PRIVATE_KEY: given }), one);
+    t.is(Buffer.from(key).toString('base64'), given);
+  });
+
+  test(`${kind}: the first administrator's credentials are told once`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const credentials = await makeFirstAdministrator(configOf(), database, GATEWAY);
+    t.is(credentials?.email, 'admin@localhost');
+    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    t.is(user.role, 'admin');
+    t.true(await verifyPassword(String(credentials?.password), String(user.password_hash)));
+    const owner = await findTokenOwner(database, hashToken(String(credentials?.token)));
+    t.is(owner?.userId, user.id);
+    t.is(await makeFirstAdministrator(configOf(), database, GATEWAY), null);
+    t.is(await database.models.User.count(), 1);
+    t.is(await database.models.ApiToken.count(), 1);
+  });
+
+  test(`${kind}: an administrator who is given needs no telling`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const bootstrap = `pst_${'a'.repeat(43)}`;
+    const config = configOf({
+      DEFAULT_ADMIN_EMAIL: 'root@example.com',
+      DEFAULT_ADMIN_PASSWORD: 'correct horse battery',
+      BOOTSTRAP_API_TOKEN: bootstrap,
+    });
+    t.is(await makeFirstAdministrator(config, database, GATEWAY), null);
+    const user = await database.models.User.findOne({ rejectOnEmpty: true });
+    t.is(user.email, 'root@example.com');
+    t.true(await verifyPassword('correct horse battery', String(user.password_hash)));
+    t.is((await findTokenOwner(database, hashToken(bootstrap)))?.userId, user.id);
+    // The variable is gone at the next start, and so is what it opened.
+    t.is(await makeFirstAdministrator(configOf(), database, GATEWAY), null);
+    t.is(await findTokenOwner(database, hashToken(bootstrap)), null);
+  });
+}

@@ -1,0 +1,45 @@
+// The texts of api.md, to the letter: whoever changes one here changes what clients compare.
+
+import test from 'ava';
+import {
+  atLeastCharacters,
+  exhausted,
+  joiMessages,
+  messages,
+  notInNetwork,
+} from '../../../lib/judge/messages.ts';
+
+test('texts are those of api.md', (t) => {
+  t.deepEqual(Object.values(messages), [
+    "can't be blank",
+    'is invalid',
+    'has already been taken',
+    'does not exist',
+    'is reserved',
+    'is invalid email address',
+    'does not match confirmation',
+    'You cannot change your own role',
+    'the last administrator cannot be demoted',
+    'the last administrator cannot be deleted',
+    'must be a base64-encoded string',
+    'is not a valid key',
+    'must not be present',
+    'setting port is not allowed',
+    'port is not a number between 0 and 65535',
+    'should not contain duplicates',
+    'Maximum device limit reached. Remove an existing device before creating a new one.',
+    'bad format',
+    'port is not within valid range',
+    'lower value cannot be higher than upper value',
+    'destination overlaps with an existing rule',
+    'must include openid scope',
+    'must include email scope',
+    'does not contain a scheme or a host',
+    'only http, https schemes are supported',
+    'is not valid JSON',
+  ]);
+  t.is(atLeastCharacters(1), 'should be at least 1 character(s)');
+  t.is(exhausted('10.0.0.0/8'), 'CIDR 10.0.0.0/8 is exhausted');
+  t.is(notInNetwork('10.0.0.0/8'), 'is not in the CIDR 10.0.0.0/8');
+  t.is(joiMessages['*'], messages.invalid, 'what no rule names cannot be read');
+});

@@ -1,0 +1,28 @@
+// What destinations mean that are typed with the bits of a host.
+
+import test from 'ava';
+import { meaningOf, meantNetwork } from '../../../lib/rules/meaning.ts';
+
+for (const [destination, network] of [
+  ['192.168.50.20/24', '192.168.50.0/24'],
+  ['192.168.50.0/24', null],
+  ['192.168.50.20', null],
+  ['192.168.50.20/32', null],
+  ['10.0.0.1/0', '0.0.0.0/0'],
+  ['fd00::1/64', 'fd00::/64'],
+  ['FD00:0::/64', null],
+  ['::ffff:10.0.0.1/96', '::ffff:0:0/96'],
+  ['nonsense/24', null],
+  ['', null],
+] as const)
+  test(`"${destination}" means ${network ?? 'what it says'}`, (t) => {
+    t.is(meantNetwork(destination), network);
+  });
+
+test('the sentence says how one host is typed', (t) => {
+  t.is(
+    meaningOf('192.168.50.20/24'),
+    '192.168.50.20/24 means 192.168.50.0/24; leave /24 away for one host.',
+  );
+  t.is(meaningOf('192.168.50.20'), null);
+});

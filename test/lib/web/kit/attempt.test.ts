@@ -1,0 +1,25 @@
+// What a form's write comes to: only a refusal of its values is shown at the fields.
+
+import test from 'ava';
+import { ApiError } from '../../../../lib/http/errors.ts';
+import { attempt, faultLine } from '../../../../lib/web/kit/attempt.ts';
+
+test('a refusal is an answer, anything else is thrown on', async (t) => {
+  t.deepEqual(await attempt(async () => 1), { result: 1, faults: null });
+  const faults = { name: ['is invalid'] };
+  const refused = async () => {
+    throw new ApiError('unprocessable', { faults });
+  };
+  t.deepEqual(await attempt(refused), { faults });
+  const missing = async () => {
+    throw new ApiError('not_found');
+  };
+  await t.throwsAsync(attempt(missing), { message: 'not_found' });
+});
+
+test('all messages make one line', (t) => {
+  t.is(
+    faultLine({ base: ['no'], name: ['a', 'b'], list: [{ id: ['x'] }] }),
+    'no; name: a; name: b',
+  );
+});

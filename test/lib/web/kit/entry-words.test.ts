@@ -1,0 +1,46 @@
+// Wrong entries of forms, quoted, with the form that they should have.
+
+import test from 'ava';
+import { messages } from '../../../../lib/judge/messages.ts';
+import { hostFaults, toldFaults } from '../../../../lib/web/kit/entry-words.ts';
+
+test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
+  const { invalid, blank } = messages;
+  const typed = {
+    allowed_ips: '10.0.0.0/8, 10.0.0.300',
+    destination: 'intranet.example.com',
+    persistent_keepalive: 'often',
+    default_client_mtu: '1e3',
+    ipv4: 'fd00::1',
+  };
+  const faults = Object.fromEntries(Object.keys(typed).map((name) => [name, [invalid]]));
+  const said = toldFaults({ ...faults, name: [blank], role: [invalid] }, typed);
+  t.regex(
+    JSON.stringify(said['allowed_ips']),
+    /^\["“10\.0\.0\.300” is neither an address nor a network/,
+  );
+  t.regex(
+    JSON.stringify(said['destination']),
+    /^\["“intranet\.example\.com” .* Names are not possible here"\]$/,
+  );
+  t.deepEqual(said['persistent_keepalive'], ['“often” is not a whole number']);
+  t.deepEqual(said['default_client_mtu'], ['“1e3” is not a whole number']);
+  t.deepEqual(said['ipv4'], ['“fd00::1” is not an IPv4 address, such as 100.64.0.5']);
+  t.deepEqual([said['name'], said['role']], [[blank], [invalid]]);
+  t.deepEqual(toldFaults({ mtu: [blank] }, { mtu: '' }), { mtu: [blank] });
+});
+
+test('hosts of numbers that are no address are refused, names and addresses are not', (t) => {
+  const good = {
+    dns: '1.1.1.1, fd00::1, 1und1.example, a.b',
+    endpoint: '192.0.2.1:51820',
+    mtu: '1',
+  };
+  t.deepEqual(hostFaults(good), {});
+  const faults = hostFaults({ dns: '1.1.1.1, 1.1.1', default_client_endpoint: '300.1:51820' });
+  t.deepEqual(Object.keys(faults), ['dns', 'default_client_endpoint']);
+  t.regex(
+    JSON.stringify(faults['dns']),
+    /^\["“1\.1\.1” is not an address: .*such as 1\.1\.1\.1"\]$/,
+  );
+});

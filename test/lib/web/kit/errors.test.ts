@@ -1,0 +1,91 @@
+// Errors for people: clear words and the request's id, for programs JSON, whatever broke.
+
+import test from 'ava';
+import { ApiError } from '../../../../lib/http/errors.ts';
+import type { Readiness } from '../../../../lib/services.ts';
+import { openServer } from '../../../support/server.ts';
+import { addPerson, Visitor } from '../../../support/visitor.ts';
+
+test('a browser gets a page with the id of its request, a program JSON', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const visitor = new Visitor(server);
+  const shown = await visitor.get('/nothing');
+  t.is(shown.status, 404);
+  t.true(shown.text.includes(String(shown.headers['x-request-id'])));
+  t.regex(shown.text, /Nothing here/);
+  visitor.headers['accept'] = '*/*';
+  t.is((await visitor.get('/nothing')).text, '{"error":"not_found"}');
+});
+
+test('under /v0 there is JSON, whatever a browser would like', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const visitor = new Visitor(server);
+  t.is((await visitor.get('/v0/nothing')).text, '{"error":"not_found"}');
+  t.regex((await visitor.get('/v0/users')).text, /^\{"errors"/);
+});
+
+test('a fault of ours shows neither its words nor its place, and stands in the log', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  server.server.route({
+    method: 'GET',
+    path: '/broken',
+    options: { auth: false },
+    handler: () => {
+      throw new Error('the secret reason');
+    },
+  });
+  const shown = await new Visitor(server).get('/broken');
+  t.is(shown.status, 500);
+  t.true(shown.text.includes(String(shown.headers['x-request-id'])));
+  t.false(/secret reason|node:|\.ts/.test(shown.text));
+  t.true(server.log.some(({ level }) => level === 'error'));
+});
+
+test('whoever is signed in stays so on the page of an error', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  await addPerson(server.database, 'ann@example.com');
+  const visitor = new Visitor(server);
+  await visitor.signIn('ann@example.com');
+  const shown = await visitor.get('/nothing');
+  t.regex(shown.text, /ann@example\.com/);
+  t.true(visitor.cookies.has('postern-session'));
+  t.false(visitor.cookies.has('postern-visitor'));
+});
+
+test('where no device passes, the page does not say that devices are served', async (t) => {
+  let status: Readiness['status'] = 'database_unavailable';
+  const services = { readiness: () => ({ status, tun: null, masquerade: false }) };
+  const server = await openServer(t, 'sqlite', {}, services);
+  server.server.route({
+    method: 'GET',
+    path: '/away',
+    options: { auth: false },
+    handler: () => {
+      throw new ApiError('service_unavailable');
+    },
+  });
+  const visitor = new Visitor(server);
+  t.regex((await visitor.get('/away')).text, /devices are served meanwhile/);
+  status = 'database_away';
+  const page = await visitor.get('/away');
+  t.is(page.status, 503);
+  t.regex(page.text, /lets no device through/);
+  t.notRegex(page.text, /served meanwhile/);
+});
+
+test('without a database there is a page all the same', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  await server.database.close();
+  const shown = await new Visitor(server).get('/');
+  t.true(shown.status >= 500, String(shown.status));
+  t.regex(shown.text, /<h1>/);
+  t.true(shown.text.includes(String(shown.headers['x-request-id'])));
+});
+
+test('what a path says is shown as text', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const shown = await new Visitor(server).get(
+    '/%3Cscript%3Ealert(1)%3C/script%3E?<script>alert(1)',
+  );
+  t.false(shown.text.includes('<script>alert'));
+});

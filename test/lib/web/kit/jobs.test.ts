@@ -1,0 +1,137 @@
+// Jobs: what is kept of them, in which order they go, and how they end.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import type { Request } from '@hapi/hapi';
+import { ApiError } from '../../../../lib/http/errors.ts';
+import { type Job, JOB_RECORDS_MAX, type JobPlan, Jobs } from '../../../../lib/web/kit/jobs.ts';
+import { logInto, type LogLine } from '../../../support/server.ts';
+
+const request = { app: { id: 'r1' } } as Request;
+
+function planned(fields: Partial<JobPlan> = {}): JobPlan {
+  return {
+    userId: 'u',
+    ids: ['a', 'b', 'c'],
+    matching: async (ids) => ids,
+    names: async (ids) => new Map(ids.map((id) => [id, `name of ${id}`])),
+    run: async () => undefined,
+    title: 'Switch off',
+    nouns: ['device', 'devices'],
+    done: 'switched off',
+    back: '/devices',
+    action: '/devices/many',
+    ...fields,
+  };
+}
+
+async function done(jobs: Jobs, plan: JobPlan): Promise<Job> {
+  const job = jobs.ask(plan)!;
+  jobs.begin(job, request);
+  while (!job.isOver) await sleep(1);
+  return job;
+}
+
+test('records are done some at a time, once, and those that no longer match are passed over', async (t) => {
+  const jobs = new Jobs(logInto([]));
+  const ids = Array.from({ length: 50 }, (_, i) => `id ${i}`);
+  const begun: string[] = [];
+  let [most, now] = [0, 0];
+  const job = await done(
+    jobs,
+    planned({
+      ids,
+      matching: async (some) => some.filter((id) => !id.endsWith('7')),
+      run: async (_request, id) => {
+        begun.push(id);
+        most = Math.max(most, (now += 1));
+        await sleep(1);
+        now -= 1;
+      },
+    }),
+  );
+  t.like(job, { done: 45, passedOver: 5, refused: 0, broke: null, total: 50 });
+  t.true(most > 1 && most <= 16, `${most} at once`);
+  jobs.begin(job, request);
+  t.is(begun.length, 45);
+});
+
+test('what is refused is told by name, and the rest goes on', async (t) => {
+  const fault = (): never => {
+    throw new ApiError('unprocessable', { faults: { base: ['You cannot disable yourself'] } });
+  };
+  const gone = (): never => {
+    throw new ApiError('not_found');
+  };
+  const job = await done(
+    new Jobs(logInto([])),
+    planned({ run: async (_request, id) => (id === 'a' ? fault() : id === 'b' ? gone() : null) }),
+  );
+  t.like(job, { done: 1, passedOver: 1, refused: 1, broke: null });
+  t.deepEqual(job.told, [{ name: 'name of a', why: 'You cannot disable yourself' }]);
+});
+
+test('whoever may not write any more goes no further', async (t) => {
+  const ids = Array.from({ length: 40 }, (_, i) => `${i}`);
+  let runs = 0;
+  const job = await done(
+    new Jobs(logInto([])),
+    planned({
+      ids,
+      run: async () => {
+        if ((runs += 1) > 20) throw new ApiError('forbidden');
+      },
+    }),
+  );
+  t.like(job, { done: 20, broke: 'You may not do this now.' });
+  t.is(runs, 32);
+});
+
+test('a fault ends a job, and stands in the log', async (t) => {
+  const log: LogLine[] = [];
+  const run = () => Promise.reject(new Error('the database went away'));
+  const job = await done(new Jobs(logInto(log)), planned({ run }));
+  t.regex(job.broke ?? '', /its log says why/);
+  t.is(log[0]?.message, 'a job broke off');
+});
+
+test('a gateway that stops lets writes end and begins no others', async (t) => {
+  const jobs = new Jobs(logInto([]));
+  const ids = Array.from({ length: 40 }, (_, i) => `${i}`);
+  let [runs, ended] = [0, 0];
+  const job = jobs.ask(
+    planned({
+      ids,
+      run: async () => {
+        runs += 1;
+        await sleep(5);
+        ended += 1;
+      },
+    }),
+  )!;
+  jobs.begin(job, request);
+  while (runs === 0) await sleep(1);
+  await jobs.stop();
+  t.is(ended, runs);
+  t.is(runs, 16);
+  t.is(job.broke, 'The gateway stopped.');
+});
+
+test('jobs that nobody agrees to make room, those that run do not', async (t) => {
+  const jobs = new Jobs(logInto([]));
+  const ids = Array.from({ length: JOB_RECORDS_MAX }, () => 'x');
+  const [first, second] = [jobs.ask(planned({ ids }))!, jobs.ask(planned({ ids }))!];
+  t.is(jobs.find(first.id, 'u'), first);
+  t.is(jobs.find(first.id, 'somebody else'), null);
+  const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+  const third = jobs.ask(planned({ ids, matching: () => promise }))!;
+  t.is(jobs.find(first.id, 'u'), null, 'the oldest goes');
+  t.is(jobs.find(second.id, 'u'), second);
+  jobs.begin(third, request);
+  const fourth = jobs.ask(planned({ ids, matching: () => promise }))!;
+  jobs.begin(fourth, request);
+  t.is(jobs.ask(planned()), null, 'both that are kept run');
+  resolve([]);
+  await jobs.stop();
+  t.truthy(jobs.ask(planned()));
+});

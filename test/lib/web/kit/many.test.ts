@@ -1,0 +1,217 @@
+// What is done with many records at once, through the tables of the console.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { readDevices, removeDevices, writeTransaction } from '../../../../models/index.ts';
+import { addDevice } from '../../../models/fixtures.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+import { addPerson, type Shown, Visitor } from '../../../support/visitor.ts';
+
+test('nothing selected, an unknown deed or a bad end changes nothing and says so', async (t) => {
+  const console = await openConsole(t, 'sqlite');
+  const { admin, database, plainUser } = console;
+  await judgeGuard(t, console, { forms: ['/devices/many'] });
+  const { id } = await addDevice(database, plainUser);
+  const said = async (fields: Record<string, string>): Promise<string> => {
+    const { location } = await admin.post('/devices/many', fields);
+    return (await admin.get(String(location))).text;
+  };
+  await admin.get('/devices');
+  t.regex(await said({ do: 'off' }), /Nothing was selected/);
+  t.regex(await said({ do: 'off', id: 'x' }), /Nothing was selected/);
+  t.regex(await said({ do: 'burn', id }), /Nothing was chosen/);
+  t.regex(await said({ do: 'expire', expires_at: 'x', id }), /is no time such as/);
+  const [device] = await readDevices(database);
+  t.like(device, { id, disabled_at: null, expires_at: null });
+});
+
+test('it goes back to the page that it came from, and to no other site', async (t) => {
+  const { admin, database, plainUser } = await openConsole(t, 'sqlite');
+  const { id } = await addDevice(database, plainUser);
+  await admin.get('/devices');
+  const back = async (to: string) =>
+    (await admin.post('/devices/many', { do: 'off', id, back: to })).location;
+  t.is(await back('/devices?state=off&page=2'), '/devices?state=off&page=2');
+  for (const bad of ['//x.test/devices', 'https://x.test', '/users', '/devices-x', ''])
+    t.is(await back(bad), '/devices', bad);
+});
+
+test('what cannot be undone is asked first, and names are text', async (t) => {
+  const { admin, database, plainUser } = await openConsole(t, 'sqlite');
+  const { id } = await addDevice(database, plainUser, { name: NASTY });
+  const kept = await addDevice(database, plainUser, { name: 'kept' });
+  await admin.get('/devices');
+  const asked = await admin.post('/devices/many', { do: 'remove', id });
+  t.is(asked.status, 200);
+  t.regex(asked.text, /Delete these devices\?/);
+  t.regex(asked.text, /1 device:/);
+  judgeText(t, asked, 'the question');
+  t.is((await readDevices(database)).length, 2);
+  const fields = { do: 'remove', id, sure: 'true' };
+  t.is((await admin.post('/devices/many', fields)).status, 303);
+  t.deepEqual(
+    (await readDevices(database)).map((row) => row.id),
+    [kept.id],
+  );
+  t.regex((await admin.get('/devices')).text, /1 device is deleted/);
+  await admin.post('/devices/many', fields);
+  t.regex((await admin.get('/devices')).text, /0 devices are deleted/);
+});
+
+test('many devices are switched and given an end, each on record', async (t) => {
+  const console = await openConsole(t, 'sqlite');
+  const { admin, database, plainUser } = console;
+  for (let i = 0; i < 3; i += 1) await addDevice(database, plainUser);
+  const ids = (await readDevices(database)).map(({ id }) => id);
+  await admin.get('/devices');
+  await postMany(admin, ids.slice(0, 2), { do: 'off' });
+  t.regex((await admin.get('/devices')).text, /2 devices are switched off/);
+  const isOff = async () => (await readDevices(database)).map((row) => row.disabled_at !== null);
+  t.deepEqual(await isOff(), [true, true, false]);
+  await postMany(admin, ids, { do: 'on' });
+  t.deepEqual(await isOff(), [false, false, false]);
+  await postMany(admin, ids, { do: 'expire', expires_at: '2030-01-01T00:00' });
+  for (const row of await readDevices(database))
+    t.deepEqual(row.expires_at, new Date('2030-01-01T00:00Z'));
+  const entries = await database.models.AuditEntry.count({ where: { record_id: ids[0] ?? '' } });
+  t.true(entries >= 3);
+});
+
+/** Asks for all that a search finds; returns the id of the job in the question. */
+async function ask(admin: Visitor, fields: Record<string, string>): Promise<[string, Shown]> {
+  const asked = await admin.post('/devices/many', { all: 'true', ...fields });
+  return [/name="job" value="([^"]+)"/.exec(asked.text)?.[1] ?? '', asked];
+}
+
+/** Agrees to a job, and waits for its end. */
+async function agree(admin: Visitor, job: string): Promise<Shown> {
+  const { location } = await admin.post('/devices/many', { job, sure: 'true' });
+  for (;;) {
+    const shown = await admin.get(String(location));
+    if (shown.status !== 200 || !shown.text.includes('<progress')) return shown;
+    await sleep(5);
+  }
+}
+
+for (const kind of databaseKinds())
+  test(`${kind}: all that a search finds are done, on every page, each on record`, async (t) => {
+    const { admin, database, plainUser } = await openConsole(t, kind);
+    for (let i = 0; i < 53; i += 1) await addDevice(database, plainUser, { name: `printer-${i}` });
+    const other = await addDevice(database, plainUser, { name: 'laptop' });
+    const page = await admin.get('/devices?q=printer');
+    t.regex(page.text, /All 53 devices that match this search, on every page/);
+    t.regex((await admin.get('/devices')).text, /All 54 devices that there are, on every page/);
+    t.notRegex((await admin.get('/devices?q=laptop')).text, /on every page/);
+    const [job, asked] = await ask(admin, { do: 'off', q: 'printer', back: '/devices?q=printer' });
+    t.regex(asked.text, /Switch these devices off\?/);
+    t.regex(asked.text, /53 devices:/);
+    t.regex(asked.text, /and 43 more/);
+    t.is(await database.models.Device.count({ where: { disabled_at: null } }), 54, 'only asked');
+    const ended = await agree(admin, job);
+    t.regex(ended.text, /53 devices are switched off/);
+    t.regex(ended.text, /href="\/devices\?q=printer"/);
+    const rows = await database.models.Device.findAll({ where: { disabled_at: null } });
+    t.deepEqual(
+      rows.map(({ id }) => id),
+      [other.id],
+    );
+    const where = { action: 'update', kind: 'device' };
+    t.is(await database.models.AuditEntry.count({ where }), 53);
+    await agree(admin, job);
+    t.is(await database.models.AuditEntry.count({ where }), 53, 'once');
+  });
+
+test('whoever no longer matches when it is their turn is left alone, and so is who came later', async (t) => {
+  const { admin, database, plainUser } = await openConsole(t, 'sqlite');
+  const names = ['printer-1', 'printer-2', 'printer-3'];
+  const [first, second] = await Promise.all(
+    names.map((name) => addDevice(database, plainUser, { name })),
+  );
+  await admin.get('/devices');
+  const [job] = await ask(admin, { do: 'remove', q: 'printer' });
+  await writeTransaction(database, async (transaction) => {
+    await first?.update({ name: 'kept' }, { transaction });
+    await removeDevices(database, [String(second?.id)], transaction);
+  });
+  await addDevice(database, plainUser, { name: 'printer-4' });
+  const { text } = await agree(admin, job);
+  t.regex(text, /1 device is deleted/);
+  t.regex(text, /2 devices are left alone/);
+  const left = (await readDevices(database)).map(({ name }) => name).toSorted();
+  t.deepEqual(left, ['kept', 'printer-4']);
+});
+
+test('which were refused is told by name', async (t) => {
+  const { admin, adminUser, database } = await openConsole(t, 'sqlite');
+  await admin.get('/users');
+  const { text } = await admin.post('/users/many', {
+    all: 'true',
+    do: 'disable',
+    state: 'enabled',
+  });
+  const job = /name="job" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  const { location } = await admin.post('/users/many_enabled', { job, sure: 'true' });
+  t.is(location, '/users', 'a question of another form');
+  t.is(await database.models.User.count({ where: { disabled_at: null } }), 3);
+  const begun = await admin.post('/users/many', { job, sure: 'true' });
+  t.regex(String(begun.location), /^\/users\/many\//);
+  for (let shown = ''; !shown.includes('role="status"');) {
+    shown = (await admin.get(String(begun.location))).text;
+    if (!shown.includes('role="status"')) continue;
+    t.regex(shown, /2 users are disabled/);
+    t.regex(shown, /<strong>boss@example\.com<\/strong> <span>You cannot disable yourself/);
+  }
+  t.is((await adminUser.reload()).disabled_at, null);
+});
+
+test('a job is its own administrator’s, and a filter that is not known selects nobody', async (t) => {
+  const console = await openConsole(t, 'sqlite');
+  const { admin, database, plainUser } = console;
+  await addDevice(database, plainUser);
+  await addPerson(database, 'other@example.com', { role: 'admin' });
+  const other = new Visitor(console);
+  await other.signIn('other@example.com');
+  await other.get('/devices');
+  await admin.get('/devices');
+  const [job] = await ask(admin, { do: 'off' });
+  t.is((await admin.get(`/devices/many/${job}`)).status, 404, 'nobody agreed yet');
+  await other.post('/devices/many', { job, sure: 'true' });
+  t.regex((await other.get('/devices')).text, /this question is too old/);
+  await admin.post('/devices/many', { job, sure: 'true' });
+  t.is((await other.get(`/devices/many/${job}`)).status, 404);
+  const said = async (fields: Record<string, string>) => {
+    await ask(admin, fields);
+    return (await admin.get('/devices')).text;
+  };
+  t.regex(await said({ do: 'remove', state: 'of_another_version' }), /Please search again/);
+  t.regex(await said({ do: 'remove', q: 'nothing like it' }), /Nothing matches any more/);
+  t.is((await readDevices(database)).length, 1);
+});
+
+test('whose session ends meanwhile goes no further', async (t) => {
+  const { admin, database, plainUser } = await openConsole(t, 'sqlite');
+  for (let i = 0; i < 40; i += 1) await addDevice(database, plainUser);
+  await admin.get('/devices');
+  const [job] = await ask(admin, { do: 'off' });
+  let ended: Promise<unknown> | null = null;
+  database.onCommit(() => {
+    ended ??= database.models.Session.destroy({ where: {} });
+  });
+  await admin.post('/devices/many', { job, sure: 'true' });
+  const count = () => database.models.Device.count({ where: { disabled_at: null } });
+  for (let last = -1, now = await count(); now !== last || ended === null; now = await count()) {
+    last = now;
+    await sleep(100);
+  }
+  t.true((await count()) >= 8, `${await count()} are as they were`);
+  t.is((await admin.get(`/devices/many/${job}`)).status, 302);
+});
+
+/** A form with one field several times. */
+function postMany(admin: Visitor, ids: readonly string[], fields: Record<string, string>) {
+  return admin.postPairs('/devices/many', [
+    ...ids.map((id): [string, string] => ['id', id]),
+    ...Object.entries(fields),
+  ]);
+}

@@ -1,0 +1,31 @@
+// Amounts as people read them.
+
+import test from 'ava';
+import { bytesInWords, minutesUntil } from '../../../../lib/web/kit/words.ts';
+
+for (const [bytes, words] of [
+  [0, '0 B'],
+  [999, '999 B'],
+  [1_000, '1.0 kB'],
+  [1_449, '1.4 kB'],
+  [999_949, '999.9 kB'],
+  [999_950, '1.0 MB'],
+  [12_345_678, '12.3 MB'],
+  [5e12, '5.0 TB'],
+  [Number.MAX_SAFE_INTEGER, '9.0 PB'],
+  [9e20, '900000.0 PB'],
+] as const)
+  test(`${bytes} bytes are ${words}`, (t) => {
+    t.is(bytesInWords(bytes), words);
+  });
+
+for (const [seconds, words] of [
+  [-5, '1 minute'],
+  [60, '1 minute'],
+  [61, '2 minutes'],
+  [900, '15 minutes'],
+] as const)
+  test(`${seconds} s are ${words}`, (t) => {
+    const now = new Date('2026-11-23T12:00:00Z');
+    t.is(minutesUntil(new Date(now.getTime() + seconds * 1_000), now), words);
+  });

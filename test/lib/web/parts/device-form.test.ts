@@ -1,0 +1,96 @@
+// The form of a device: what is typed, what of that goes to the rules, what is shown again.
+
+import test from 'ava';
+import {
+  deviceFormView,
+  deviceInput,
+  typedDevice,
+  typedFrom,
+  UNTYPED,
+} from '../../../../lib/web/parts/device-form.ts';
+
+const DEFAULTS = {
+  allowed_ips: ['0.0.0.0/0', '::/0'],
+  dns: [],
+  endpoint: 'vpn.example.com:51820',
+  mtu: 1280,
+  persistent_keepalive: 0,
+};
+const flags = (value: boolean) => ({
+  use_default_allowed_ips: value,
+  use_default_dns: value,
+  use_default_endpoint: value,
+  use_default_mtu: value,
+  use_default_persistent_keepalive: value,
+});
+const all = { maySetNetwork: true };
+
+test('a form that nobody filled in asks for the defaults alone', (t) => {
+  t.deepEqual(deviceInput(UNTYPED, all), { name: '', description: '', ...flags(true) });
+});
+
+test('lists are read with commas, spaces and lines between', (t) => {
+  const payload = {
+    name: ' laptop ',
+    description: 'x',
+    use_default_mtu: 'true',
+    mtu: '1400',
+    allowed_ips: '10.0.0.0/8,\r\n 192.0.2.1\t,,fd00::/8 ',
+    dns: ' ',
+    endpoint: ' host ',
+    persistent_keepalive: '',
+  };
+  t.deepEqual(deviceInput(typedDevice({ payload }), all), {
+    name: ' laptop ',
+    description: 'x',
+    ...flags(false),
+    use_default_mtu: true,
+    allowed_ips: ['10.0.0.0/8', '192.0.2.1', 'fd00::/8'],
+    dns: [],
+    endpoint: 'host',
+    persistent_keepalive: '',
+  });
+});
+
+test('who may not say more says name and description, whatever was sent', (t) => {
+  const payload = { name: 'n', description: 'd', mtu: '1400', endpoint: 'x', ipv4: '100.64.0.9' };
+  t.deepEqual(deviceInput(typedDevice({ payload }), { maySetNetwork: false }), {
+    name: 'n',
+    description: 'd',
+  });
+});
+
+test('the form of a device holds its own values, and none behind a default', (t) => {
+  const device = {
+    name: 'laptop',
+    description: null,
+    ...flags(true),
+    ...DEFAULTS,
+    use_default_allowed_ips: false,
+    use_default_mtu: false,
+    mtu: null,
+  };
+  const { name, description, settings } = typedFrom(device);
+  t.deepEqual([name, description], ['laptop', '']);
+  t.deepEqual(settings.allowed_ips, { usesDefault: false, text: '0.0.0.0/0, ::/0' });
+  t.deepEqual(settings.mtu, { usesDefault: false, text: '' });
+  t.deepEqual(settings.endpoint, { usesDefault: true, text: '' });
+});
+
+test('faults stand at their fields, those of a flag at its setting', (t) => {
+  const faults = { name: ['n'], base: ['b'], dns: ['d'], use_default_dns: ['f'], user_id: ['u'] };
+  const view = deviceFormView(UNTYPED, DEFAULTS, { ...all, faults }) as {
+    name: { faults: string[] };
+    base: string[];
+    settings: { name: string; faults: string[]; fallback: string }[];
+  };
+  t.deepEqual(view.name.faults, ['n']);
+  t.deepEqual(view.base, ['b']);
+  const byName = Object.fromEntries(view.settings.map((one) => [one.name, one]));
+  t.deepEqual(byName['dns']?.faults, ['d', 'f']);
+  t.is(byName['dns']?.fallback, 'nothing');
+  t.is(byName['allowed_ips']?.fallback, '0.0.0.0/0, ::/0');
+  t.is(byName['persistent_keepalive']?.fallback, '0');
+  const narrow = deviceFormView(UNTYPED, DEFAULTS, { maySetNetwork: false });
+  t.deepEqual((narrow as { settings: unknown[] }).settings, []);
+});

@@ -1,0 +1,74 @@
+// All devices together: rates over the last seconds, readings that are shared and bounded.
+
+import test from 'ava';
+import { Fleet } from '../../../../lib/web/parts/fleet.ts';
+import { recordStatus } from '../../../../models/index.ts';
+import { addDevice, addUser } from '../../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { observedWith } from '../../../support/watched.ts';
+
+/** Sessions that do not end, and a gateway that lacks nothing. */
+const ASKED = {
+  sessions: () =>
+    Promise.resolve({
+      configuration: { vpn_session_duration: 0 },
+      config: { vpnSessionRequireSignIn: false },
+    }),
+  problems: () => Promise.resolve([]),
+};
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: traffic is that of the last seconds, and never less than none`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const device = await addDevice(database, await addUser(database));
+    const fleet = new Fleet({ database }, ASKED);
+    const startMs = Date.now();
+    const add = (rxBytes: number, txBytes: number) =>
+      recordStatus(database, 'g', [
+        {
+          deviceId: device.id,
+          latestHandshake: new Date(startMs),
+          remoteIp: null,
+          remotePort: null,
+          rxBytes,
+          txBytes,
+        },
+      ]);
+    await add(1_000, 1_000);
+    t.like(await fleet.read(startMs), { online: '1', down: '0 B/s', up: '0 B/s' });
+    await add(2_000, 4_000);
+    t.like(await fleet.read(startMs + 2_000), { down: '2.0 kB/s', up: '1.0 kB/s' });
+    // A device that is deleted takes its totals along.
+    await database.models.DeviceStatus.destroy({ where: {} });
+    t.like(await fleet.read(startMs + 3_000), { down: '0 B/s', up: '0 B/s', online: '0' });
+    await add(9_000_000, 9_000_000);
+    t.like(await fleet.read(startMs + 60_000), { down: '0 B/s' }, 'nobody looked for a while');
+  });
+}
+
+test('a reading serves for half a second, a failed one not at all', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const fleet = new Fleet({ database }, ASKED);
+  const first = fleet.read(1_000);
+  t.is(fleet.read(1_499), first);
+  t.not(fleet.read(1_500), first);
+  await first;
+  const broken = new Fleet({ database: { kind: 'sqlite', sequelize: null } as never }, ASKED);
+  await t.throwsAsync(broken.read(1_000));
+  const again = broken.read(1_001);
+  await t.throwsAsync(again);
+});
+
+test('problems are told up to a number', async (t) => {
+  const problems = Array.from({ length: 23 }, (_, i) => ({
+    table: 'rules' as const,
+    id: `r${i}`,
+    message: 'bad',
+  }));
+  const observed = observedWith({ problems: () => problems });
+  const fleet = new Fleet({ database: await openDatabase(t, 'sqlite'), observed }, ASKED);
+  const view = await fleet.read();
+  t.is(view.problems.length, 20);
+  t.is(view.problemsMore, 3);
+  t.is(view.problems[0]?.path, '/rules/r0');
+});

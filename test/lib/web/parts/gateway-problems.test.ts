@@ -1,0 +1,54 @@
+// What a gateway lacks, in words for people: on the dashboard, and beside the files that it spoils.
+
+import { setTimeout } from 'node:timers/promises';
+import test from 'ava';
+import type { Readiness } from '../../../../lib/services.ts';
+import { addDevice } from '../../../models/fixtures.ts';
+import { openConsole } from '../../../support/console.ts';
+
+const WELL: Readiness = { status: 'ready', tun: 'wg-postern', masquerade: true };
+test('the dashboard says what a gateway lacks, and each file what spoils it', async (t) => {
+  const readiness = () => ({ ...WELL, masquerade: false });
+  const console = await openConsole(t, 'sqlite', {}, { readiness });
+  const { admin, user, database, plainUser } = console;
+  const { id } = await addDevice(database, plainUser);
+  const board = (await admin.get('/dashboard')).text;
+  t.regex(board, /does not masquerade/);
+  t.regex(board, /endpoint of devices is 127\.0\.0\.1:51820/);
+  const own = (await user.get(`/user_devices/${id}/file`)).text;
+  const forAdmin = (await admin.get(`/devices/${id}/file`)).text;
+  for (const text of [own, forAdmin]) {
+    t.regex(text, /does not masquerade/);
+    t.regex(text, /endpoint of devices is 127\.0\.0\.1:51820/);
+  }
+  t.regex(forAdmin, /Set EXTERNAL_URL/);
+  t.notRegex(own, /EXTERNAL_URL/, 'a user cannot set it');
+  t.regex(own, /Tell an administrator/);
+  const body = { configuration: { default_client_endpoint: 'vpn.example.com' } };
+  await console.send('PATCH', '/v0/configuration', { body });
+  // A reading of the dashboard serves for half a second.
+  await setTimeout(600);
+  t.notRegex((await admin.get('/dashboard')).text, /endpoint of devices is/);
+  t.notRegex((await user.get(`/user_devices/${id}/file`)).text, /endpoint of devices is/);
+});
+
+test('the dashboard says what the doctor finds, and what this process alone knows', async (t) => {
+  const finding = {
+    check: 'forwarding IPv4',
+    level: 'failed',
+    message: 'net.ipv4.ip_forward is off',
+    mend: 'sysctl -w net.ipv4.ip_forward=1',
+  } as const;
+  const known = { ...finding, check: 'endpoint', message: 'told already' };
+  const checkup = { findings: () => [finding, known] };
+  const { admin, services } = await openConsole(t, 'sqlite', {}, { checkup });
+  const read = async (): Promise<string> => (await admin.get('/dashboard')).text;
+  const before = await read();
+  t.regex(before, /forwarding IPv4: net\.ipv4\.ip_forward is off\./);
+  t.regex(before, /sysctl -w net\.ipv4\.ip_forward=1/);
+  t.notRegex(before, /told already|were forgotten/);
+  services.counters.add('sign_ins', 'forgotten_for_others', 3);
+  // A reading of the dashboard serves for half a second.
+  await setTimeout(600);
+  t.regex(await read(), /too many others were begun: 3 since this gateway started/);
+});

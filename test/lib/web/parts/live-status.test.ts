@@ -1,0 +1,206 @@
+// Live values: one look at the database for all who look, and an end with the session, the device
+// and the server.
+
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
+import test from 'ava';
+import { Recall } from '../../../../lib/records/recall.ts';
+import { LiveStatus } from '../../../../lib/web/parts/live-status.ts';
+import { newId, recordStatus, removeDevices, writeTransaction } from '../../../../models/index.ts';
+import { databaseKinds } from '../../../support/databases.ts';
+import { addOwn, visit } from '../../../support/portal.ts';
+import { configOf, listen, openServer } from '../../../support/server.ts';
+
+const ANN = 'ann@example.com';
+
+/** What a stream says, as it comes. */
+class Listener {
+  text = '';
+  readonly stream: Readable;
+  hasEnded = false;
+
+  constructor(stream: Readable) {
+    this.stream = stream;
+    stream.setEncoding('utf8');
+    stream.on('data', (chunk: string) => (this.text += chunk));
+    stream.on('end', () => (this.hasEnded = true));
+  }
+
+  get statuses(): Record<string, unknown>[] {
+    return [...this.text.matchAll(/^event: status\ndata: (.*)\n$/gm)].map(
+      ([, json = '']) => JSON.parse(json) as Record<string, unknown>,
+    );
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    for (let waits = 0; !holds(); waits += 1) {
+      if (waits > 200) throw new Error(`it did not happen: ${this.text}`);
+      await sleep(25);
+    }
+  }
+}
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a page hears each second what the gateways saw`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const { id } = await addOwn(server, ann);
+    const session = await server.database.models.Session.findOne({ rejectOnEmpty: true });
+    const live = new LiveStatus(server.services, new Recall(server.database));
+    t.teardown(() => live.close());
+    const page = new Listener(live.follow(id, session.id));
+    await page.until(() => page.statuses.length === 1);
+    t.like(page.statuses[0], { state: 'Never seen', remote: 'unknown', rxBytes: 0 });
+    const report = { deviceId: id, latestHandshake: new Date(), remoteIp: '192.0.2.9' };
+    const counts = { remotePort: 7, rxBytes: 5_000, txBytes: 3 };
+    await recordStatus(server.database, newId(), [{ ...report, ...counts }]);
+    await page.until(() => page.statuses.length === 3);
+    t.like(page.statuses[2], { state: 'Online', remote: '192.0.2.9:7', uploaded: '5.0 kB' });
+    const gaps = Number(page.statuses[2]?.['at']) - Number(page.statuses[1]?.['at']);
+    t.true(gaps >= 990, `${gaps} ms`);
+  });
+
+  test(`${kind}: a dashboard hears of all devices, until its session ends`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    await addOwn(server, ann);
+    const { Session } = server.database.models;
+    const session = await Session.findOne({ rejectOnEmpty: true });
+    const live = new LiveStatus(server.services, new Recall(server.database));
+    t.teardown(() => live.close());
+    const page = new Listener(live.follow(null, session.id));
+    await page.until(() => page.statuses.length === 2);
+    t.like(page.statuses[1], { devices: '1', online: '0', drops: [], problems: [] });
+    t.like(await live.fleet(), { devices: '1' });
+    await Session.destroy({ where: {} });
+    await page.until(() => page.hasEnded);
+    t.true(page.text.includes('event: end'));
+  });
+
+  test(`${kind}: a stream ends with its session, and with its device`, async (t) => {
+    const server = await openServer(t, kind);
+    const { database } = server;
+    const ann = await visit(server, ANN);
+    const [first, second] = [await addOwn(server, ann), await addOwn(server, ann)];
+    const session = await database.models.Session.findOne({ rejectOnEmpty: true });
+    const live = new LiveStatus(server.services, new Recall(server.database));
+    t.teardown(() => live.close());
+    const [a, b] = [first, second].map(({ id }) => new Listener(live.follow(id, session.id)));
+    if (a === undefined || b === undefined) throw new Error('two pages');
+    await a.until(() => a.statuses.length > 0 && b.statuses.length > 0);
+    await writeTransaction(database, (transaction) =>
+      removeDevices(database, [first.id], transaction),
+    );
+    await a.until(() => a.hasEnded);
+    t.true(a.text.endsWith('event: end\ndata: {}\n\n'));
+    t.false(b.hasEnded);
+    await session.update({ seen_at: new Date(Date.now() - 9 * 3_600_000) });
+    await b.until(() => b.hasEnded);
+    t.true(b.text.endsWith('event: end\ndata: {}\n\n'), 'nobody was there for eight hours');
+    t.is(live.lookers, 0);
+  });
+
+  test(`${kind}: the route answers its person, until they sign out`, async (t) => {
+    const server = await openServer(t, kind);
+    const ann = await visit(server, ANN);
+    const { id } = await addOwn(server, ann);
+    const asked = ann.get(`/user_devices/${id}/live`);
+    await sleep(300);
+    const { csrf, session } = { csrf: ann.token, session: new Map(ann.cookies) };
+    await ann.send('POST', '/sign_out', { csrf_token: csrf });
+    const { status, headers, text } = await asked;
+    t.is(status, 200);
+    t.is(headers['content-type'], 'text/event-stream; charset=utf-8');
+    t.is(headers['cache-control'], 'no-store');
+    t.regex(text, /^event: status\ndata: \{.*\}\n\n/);
+    t.true(text.endsWith('event: end\ndata: {}\n\n'));
+    for (const [name, value] of session) ann.cookies.set(name, value);
+    t.is((await ann.get(`/user_devices/${id}/live`)).status, 302);
+  });
+}
+
+test('however many look, the database is asked once a second, and by nobody not at all', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const ann = await visit(server, ANN);
+  const { id } = await addOwn(server, ann);
+  const { Device, Session } = server.database.models;
+  const session = await Session.findOne({ rejectOnEmpty: true });
+  let looks = 0;
+  const findAll = Device.findAll.bind(Device);
+  t.teardown(() => Object.assign(Device, { findAll }));
+  Object.assign(Device, {
+    findAll: (...options: Parameters<typeof findAll>) => {
+      looks += 1;
+      return findAll(...options);
+    },
+  });
+  const live = new LiveStatus(server.services, new Recall(server.database));
+  t.teardown(() => live.close());
+  const pages = Array.from({ length: 12 }, () => new Listener(live.follow(id, session.id)));
+  t.throws(() => live.follow(id, session.id), { message: 'too many live pages' });
+  await pages[11]?.until(() => pages.every(({ statuses }) => statuses.length === 3));
+  t.is(looks, 3);
+  for (const { stream } of pages) stream.destroy();
+  await sleep(1_500);
+  t.is(live.lookers, 0);
+  t.true(looks <= 4, `${looks} looks`);
+});
+
+test('a database that is away ends nothing, and a reader that does not read is cut off', async (t) => {
+  const server = await openServer(t, 'sqlite');
+  const ann = await visit(server, ANN);
+  const { id } = await addOwn(server, ann);
+  const { Device, Session } = server.database.models;
+  const session = await Session.findOne({ rejectOnEmpty: true });
+  const live = new LiveStatus(server.services, new Recall(server.database));
+  t.teardown(() => live.close());
+  const findAll = Device.findAll.bind(Device);
+  Object.assign(Device, { findAll: () => Promise.reject(new Error('away')) });
+  const page = new Listener(live.follow(id, session.id));
+  await page.until(() => page.text.includes(': the database is out of reach\n\n'));
+  Object.assign(Device, { findAll });
+  await page.until(() => page.statuses.length > 0);
+  t.true(server.log.some(({ message }) => message === 'live values could not be read'));
+
+  const idle = live.follow(id, session.id);
+  idle.push('x'.repeat(70_000));
+  await once(idle, 'close');
+  t.is(live.lookers, 1);
+});
+
+test('a server that stops ends its streams at once, and a browser that leaves its own', async (t) => {
+  const config = listen(configOf({ API_RATE_LIMIT: '0' }));
+  const server = await openServer(t, 'sqlite', {}, { config });
+  const ann = await visit(server, ANN);
+  const { id } = await addOwn(server, ann);
+  await server.server.start();
+  const url = `${server.server.info.uri}/user_devices/${id}/live`;
+  const cookie = [...ann.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const { Device } = server.database.models;
+  const findAll = Device.findAll.bind(Device);
+  let looks = 0;
+  Object.assign(Device, {
+    findAll: (...options: Parameters<typeof findAll>) => {
+      looks += 1;
+      return findAll(...options);
+    },
+  });
+  const leaver = new AbortController();
+  const left = await fetch(url, { headers: { cookie }, signal: leaver.signal });
+  t.is(left.status, 200);
+  await sleep(100);
+  leaver.abort();
+  await sleep(1_200);
+  looks = 0;
+  await sleep(1_200);
+  t.is(looks, 0, 'nobody is there any more');
+  const stayed = await fetch(url, { headers: { cookie } });
+  await sleep(100);
+  const begun = performance.now();
+  const [text] = await Promise.all([stayed.text(), server.server.stop({ timeout: 5_000 })]);
+  const elapsed = performance.now() - begun;
+  t.true(elapsed < 1_000, `${elapsed} ms`);
+  t.regex(text, /^event: status/);
+  t.false(text.includes('event: end'), 'the browser asks again once a gateway is there');
+});

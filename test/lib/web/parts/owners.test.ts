@@ -1,0 +1,50 @@
+// Owners by e-mail and by id.
+
+import test from 'ava';
+import {
+  ownerEmails,
+  ownerFaults,
+  ownerIdOf,
+  suggestedOwners,
+} from '../../../../lib/web/parts/owners.ts';
+import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { addUser } from '../../../support/records.ts';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: an e-mail in any spelling is its user's id, a strange one nobody's`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id } = await addUser(database, { email: 'Ann@example.com' });
+    t.is(await ownerIdOf(database, 'ann@EXAMPLE.com'), id);
+    t.is(await ownerIdOf(database, 'bob@example.com'), 'nobody');
+    t.is(await ownerIdOf(database, ''), '');
+  });
+
+  test(`${kind}: e-mails are offered in their order, and none where there are many`, async (t) => {
+    const database = await openDatabase(t, kind);
+    for (const email of ['bob@example.com', 'Ann@example.com']) await addUser(database, { email });
+    t.deepEqual(await suggestedOwners(database), ['Ann@example.com', 'bob@example.com']);
+    for (let i = 0; i < 99; i += 1) await addUser(database, { email: `u${i}@example.com` });
+    t.deepEqual(await suggestedOwners(database), []);
+  });
+
+  test(`${kind}: owners are told by id, each once, and nobody where there is none`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const ann = await addUser(database, { email: 'ann@example.com' });
+    const bob = await addUser(database, { email: 'bob@example.com' });
+    const records = [ann.id, null, bob.id, ann.id].map((user_id) => ({ user_id }));
+    const emails = await ownerEmails(database, records);
+    t.deepEqual(Object.fromEntries(emails), {
+      [ann.id]: 'ann@example.com',
+      [bob.id]: 'bob@example.com',
+    });
+    t.deepEqual(await ownerEmails(database, [{ user_id: null }]), new Map());
+  });
+}
+
+test('an e-mail that nobody has is named; other faults stay', (t) => {
+  t.deepEqual(ownerFaults({ user_id: ['does not exist'] }, 'a@x'), {
+    user_id: ['No user has the e-mail “a@x”'],
+  });
+  const other = { user_id: ["can't be blank"], name: ['is invalid'] };
+  t.is(ownerFaults(other, ''), other);
+});

@@ -1,0 +1,70 @@
+// The forms of identity providers: what an entry is made of, and whose messages are whose.
+
+import test from 'ava';
+import {
+  authorityOf,
+  entryFaults,
+  entryOf,
+  providerForms,
+  TRUSTED,
+  typedEntry,
+} from '../../../../lib/web/parts/provider-form.ts';
+import { typedFrom } from '../../../../lib/web/kit/form.ts';
+import { openDatabase } from '../../../support/databases.ts';
+import { samlMetadata } from '../../../support/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../../support/providers.ts';
+
+const { oidc, saml } = providerForms;
+
+test('a secret that is left empty stays, one that is typed replaces it', (t) => {
+  const present = oidcEntry({ client_secret: 'old' });
+  const typed = typedFrom(present, oidc.sections);
+  t.is(typed['client_secret'], '', 'it is never sent to a browser');
+  t.is(entryOf(oidc, typed, present)['client_secret'], 'old');
+  t.is(entryOf(oidc, { ...typed, client_secret: 'new' }, present)['client_secret'], 'new');
+  t.is(entryOf(oidc, typed, null)['client_secret'], '');
+});
+
+test('the mark of trust is no part of an entry, and its id stays', (t) => {
+  const present = oidcEntry();
+  const typed = { ...typedFrom(present, oidc.sections), id: 'other', [TRUSTED]: 'true' };
+  const entry = entryOf(oidc, typed, present);
+  t.false(TRUSTED in entry);
+  t.is(entry['id'], 'okta');
+});
+
+test('a required claim is typed as name=value, and shown so', (t) => {
+  const typed = (required_claim: string) => ({
+    ...typedEntry(oidc, oidcEntry()),
+    required_claim,
+  });
+  const read = (text: string): unknown => entryOf(oidc, typed(text), null)['required_claim'];
+  t.is(read(' '), '');
+  t.deepEqual(read('hd=example.com'), { name: 'hd', value: 'example.com' });
+  t.deepEqual(read('x=a=b'), { name: 'x', value: 'a=b' });
+  t.deepEqual(read('hd'), { name: 'hd' });
+  const present = oidcEntry({ required_claim: { name: 'x', value: 'a=b' } });
+  t.is(typedEntry(oidc, present)['required_claim'], 'x=a=b');
+  t.is(typedEntry(oidc, oidcEntry())['required_claim'], '');
+  t.false('required_claim' in entryOf(saml, typedEntry(saml, samlEntry()), null));
+});
+
+test('messages of other entries are none of this form', (t) => {
+  const faults = {
+    base: ['a'],
+    openid_connect_providers: [{ id: ['b'] }, { label: ['c'] }],
+  };
+  t.deepEqual(entryFaults(faults, 'openid_connect_providers', 1), { base: ['a'], label: ['c'] });
+  const whole = { openid_connect_providers: ['is invalid'] };
+  t.deepEqual(entryFaults(whole, 'openid_connect_providers', 0), { base: ['is invalid'] });
+  t.deepEqual(entryFaults({ base: ['x'] }, 'openid_connect_providers', 0), { base: ['x'] });
+});
+
+test('trust is in an address or an entity id; metadata that cannot be read lead to nobody', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const address = oidcEntry().discovery_document_uri;
+  t.is(await authorityOf(database, oidcEntry()), address);
+  t.is(typeof (await authorityOf(database, samlEntry({ metadata: samlMetadata() }))), 'string');
+  t.is(await authorityOf(database, samlEntry({ metadata: '<x/>' })), null);
+  t.is(saml.list, 'saml_identity_providers');
+});

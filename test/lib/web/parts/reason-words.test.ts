@@ -1,0 +1,32 @@
+// Each reason that a page shows has one sentence, and each sentence a reason.
+
+import test from 'ava';
+import { reasonNames } from '../../../../dataplane/index.ts';
+import { isOfDevices, reasonInWords } from '../../../../lib/web/parts/reason-words.ts';
+
+/** A sentence: it begins with a capital, ends with a full stop, and holds no name of a counter. */
+const SENTENCE = /^[A-Z“](?!.*[a-z]_[a-z]).*[^.]\.$/s;
+
+test('every reason of the data plane has a sentence of its own', (t) => {
+  const names = reasonNames.filter((name) => name !== 'none');
+  const sentences = names.map(reasonInWords);
+  for (const [i, sentence] of sentences.entries()) {
+    t.regex(sentence, SENTENCE, names[i]);
+    t.true(sentence.split(' ').length > 3, `${names[i]}: ${sentence}`);
+    t.not(sentence, `${names[i]?.replaceAll('_', ' ')}.`, 'the name is no sentence');
+  }
+  t.is(new Set(sentences).size, names.length, 'no two reasons are told alike');
+});
+
+test('a name that is not known stays as it is, and none is no reason', (t) => {
+  t.is(reasonInWords('some_new_reason'), 'some new reason.');
+  t.is(reasonInWords('toString'), 'toString.');
+  t.is(reasonInWords('none'), 'none.');
+});
+
+test('what strangers and the host send is told apart from packets of devices', (t) => {
+  for (const name of ['inner_tcp_malformed', 'rule_drop', 'default_drop', 'flows_share'])
+    t.true(isOfDevices(name), name);
+  for (const name of ['no_peer', 'mac1_invalid', 'malformed_message', 'initiation_unknown_peer'])
+    t.false(isOfDevices(name), name);
+});

@@ -1,0 +1,43 @@
+// What the pages of the settings share: tabs, what is fixed, and changes that nobody loses.
+
+import test from 'ava';
+import { Recall } from '../../../../lib/records/recall.ts';
+import { Writes } from '../../../../lib/records/writes.ts';
+import { changeSettings, fixedSentence, settingTabs } from '../../../../lib/web/parts/settings.ts';
+import type { Web } from '../../../../lib/web/kit/web.ts';
+import { openServer } from '../../../support/server.ts';
+
+test('the tab of a page within is the current one', (t) => {
+  const current = (path: string) =>
+    (settingTabs({ path }) as { href: string; isCurrent: boolean }[])
+      .filter(({ isCurrent }) => isCurrent)
+      .map(({ href }) => href);
+  t.deepEqual(current('/settings/security'), ['/settings/security']);
+  t.deepEqual(current('/settings/providers/oidc/new'), ['/settings/providers']);
+  t.deepEqual(current('/settings/providersX'), []);
+});
+
+test('what is fixed names its variable', (t) => {
+  const web = { fixed: { logo: {} } };
+  t.is(fixedSentence(web, 'local_auth_enabled'), null);
+  t.is(fixedSentence(web, 'logo'), 'Fixed by the environment variable LOGO; change it there.');
+  t.is(fixedSentence(web, 'toString'), null);
+});
+
+test('a change that was made of an older row is refused under the lock', async (t) => {
+  const { services, database } = await openServer(t, 'sqlite');
+  const context = {
+    services,
+    recall: new Recall(database),
+    writes: new Writes(database),
+    fixed: {},
+  } as unknown as Web;
+  const request = { app: { id: 'x' }, auth: { credentials: null } } as never;
+  const unless = () => ({ base: ['it changed'] });
+  const input = { vpn_session_duration: 5 };
+  t.deepEqual(await changeSettings(context, request, input, unless), { base: ['it changed'] });
+  const row = await database.models.Configuration.findOne({ rejectOnEmpty: true });
+  t.is(row.vpn_session_duration, 0);
+  t.is(await changeSettings(context, request, input), null);
+  t.is((await row.reload()).vpn_session_duration, 5);
+});
