@@ -1,0 +1,6 @@
+// Writes the generated pages of docs/reference; a test compares them.
+
+import { writeFileSync } from 'node:fs';
+import { generatedPages, pathOf } from './documents.ts';
+
+for (const [path, text] of await generatedPages()) writeFileSync(pathOf(path), text);
