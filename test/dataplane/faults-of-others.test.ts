@@ -72,7 +72,7 @@ function numbersOf(packets: readonly Uint8Array[], client: number): number[] {
     .map((bytes) => Number(new TextDecoder().decode(bytes.subarray(28))));
 }
 
-// field.md, A.17: order of each peer.
+// docs/faults-of-others.md#fault-17: order of each peer.
 test('Firezone #10231: in a batch of many devices each one’s packets keep their order, both ways', (t) => {
   const [devices, each] = [8, 8];
   const { world, gateway, clients } = connected(devices);
@@ -100,7 +100,7 @@ test('Firezone #10231: in a batch of many devices each one’s packets keep thei
   for (const [i, client] of clients.entries()) t.deepEqual(numbersOf(client.delivered, i), order);
 });
 
-// field.md, A.17: order of each peer.
+// docs/faults-of-others.md#fault-17: order of each peer.
 test('Firezone #10231: what waited for a session leaves before what came once it was there', (t) => {
   const { world, gateway, clients, peers } = gatewayAndClients(2);
   gateway.apply([]);
@@ -119,7 +119,7 @@ test('Firezone #10231: what waited for a session leaves before what came once it
   for (const [i, client] of clients.entries()) t.deepEqual(numbersOf(client.delivered, i), order);
 });
 
-// field.md, A.11: jumps of the monotonic clock.
+// docs/faults-of-others.md#fault-11: jumps of the monotonic clock.
 test('GotaTun: a monotonic clock that goes back for a moment stops nobody', (t) => {
   const { world, gateway, clients } = connected(1);
   const client = clients[0]!;
@@ -137,7 +137,7 @@ test('GotaTun: a monotonic clock that goes back for a moment stops nobody', (t) 
   t.deepEqual(numbersOf(client.delivered, 0), order);
 });
 
-// field.md, A.24: statistics by what moved.
+// docs/faults-of-others.md#fault-24: statistics by what moved.
 test('wg-portal #151: a sample costs what moved, not what there is, and asks no device', (t) => {
   const { world, gateway, clients, peers } = connected(1);
   const others = Array.from({ length: 2_000 }, (_, i) =>
@@ -155,7 +155,7 @@ test('wg-portal #151: a sample costs what moved, not what there is, and asks no 
   t.is(world.wire.length, sent);
 });
 
-// field.md, A.18: families apart.
+// docs/faults-of-others.md#fault-18: families apart.
 test('defguard #1868: rules for IPv4 leave IPv6 alone, and the reverse', (t) => {
   const four = udp({ source: '10.0.0.2', destination: host });
   const six = udp({ source: 'fd00::2', destination: host6 });
@@ -172,7 +172,7 @@ test('defguard #1868: rules for IPv4 leave IPv6 alone, and the reverse', (t) => 
   }
 });
 
-// field.md, A.18: devices made later.
+// docs/faults-of-others.md#fault-18: devices made later.
 test('defguard #1162: rules hold for devices that are made after them', (t) => {
   const { world, gateway, clients, peers } = connected(2, { owner: dropAll });
   gateway.apply([peers[0]!], { owner: dropAll });
@@ -183,7 +183,7 @@ test('defguard #1162: rules hold for devices that are made after them', (t) => {
   t.is(pass(world, clients[1]!, gateway, packet), 0);
 });
 
-// field.md, A.18: return traffic.
+// docs/faults-of-others.md#fault-18: return traffic.
 test('wg-easy #2769: a device answers what was opened towards it', (t) => {
   const { world, gateway, clients } = connected(1, { owner: dropAll });
   const lan = { source: host, destination: '10.0.0.2', sourcePort: 40, destinationPort: 22 };
@@ -195,7 +195,7 @@ test('wg-easy #2769: a device answers what was opened towards it', (t) => {
   t.is(pass(world, clients[0]!, gateway, tcp({ ...own, flags: flagsOf('S') })), 0);
 });
 
-// field.md, A.18: no moment without rules.
+// docs/faults-of-others.md#fault-18: no moment without rules.
 test('wg-easy: while rules change there is no moment without them', (t) => {
   const { world, gateway, clients, peers } = connected(1, { owner: dropAll });
   for (let i = 0; i < 50; i++) {
@@ -206,7 +206,7 @@ test('wg-easy: while rules change there is no moment without them', (t) => {
   t.deepEqual(gateway.drops(), { rule_drop: 50 });
 });
 
-// field.md, A.18: fragments.
+// docs/faults-of-others.md#fault-18: fragments.
 test('fragments: ports are in the first one, and the others are let pass or dropped with it', (t) => {
   const { world, gateway, clients } = connected(1, {
     owner: [rule('dns', 'accept', host, { type: 'udp', first: 53 }), ...dropAll],
@@ -225,7 +225,7 @@ test('fragments: ports are in the first one, and the others are let pass or drop
   t.deepEqual(gateway.drops(), { rule_drop: 2, inner_fragment_unsafe: 1 });
 });
 
-// field.md, A.18: fragments.
+// docs/faults-of-others.md#fault-18: fragments.
 test('RFC 1858, RFC 3128: fragments that hide or overwrite ports and flags are dropped', (t) => {
   const { world, gateway, clients } = connected(1);
   const four = { source: '10.0.0.2', destination: host };
@@ -241,7 +241,7 @@ test('RFC 1858, RFC 3128: fragments that hide or overwrite ports and flags are d
   t.deepEqual(gateway.drops(), { inner_fragment_unsafe: packets.length });
 });
 
-// field.md, A.18: ICMP errors.
+// docs/faults-of-others.md#fault-18: ICMP errors.
 test('an ICMP error belongs to the conversation that it quotes, and to no other', (t) => {
   const { world, gateway, clients } = connected(1, { owner: dropAll });
   const asked = udp({ source: host, destination: '10.0.0.2', sourcePort: 40 });
@@ -256,7 +256,7 @@ test('an ICMP error belongs to the conversation that it quotes, and to no other'
   t.is(pass(world, clients[0]!, gateway, errorAbout(other)), 0);
 });
 
-// field.md, A.18: device to device.
+// docs/faults-of-others.md#fault-18: device to device.
 test('what a device sends to another one is judged too', (t) => {
   const { world, clients } = connected(2, { '': [rule('x', 'drop', '10.0.0.0/24')] });
   const ping = echoRequest('10.0.0.2', '10.0.0.3');
@@ -264,7 +264,7 @@ test('what a device sends to another one is judged too', (t) => {
   t.is(pass(world, clients[0]!, clients[1]!, echoRequest('fd00::2', 'fd00::3')), 1);
 });
 
-// field.md, A.19: one change, one device.
+// docs/faults-of-others.md#fault-19: one change, one device.
 test('defguard gateway #225: changing one device leaves the sessions and counters of the others alone', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const packet = udp({ source: '10.0.0.2', destination: host });
@@ -279,7 +279,7 @@ test('defguard gateway #225: changing one device leaves the sessions and counter
   t.is(sample?.rxBytes, 148 + 32 + 2 * (32 + 32));
 });
 
-// field.md, A.20: established flows.
+// docs/faults-of-others.md#fault-20: established flows.
 test('Firezone 0.7 #1578: who is disabled is cut off in the middle of a connection', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const up = { source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 };
@@ -293,7 +293,7 @@ test('Firezone 0.7 #1578: who is disabled is cut off in the middle of a connecti
   t.is(pass(world, clients[1]!, gateway, other), 1);
 });
 
-// field.md, A.20: established flows.
+// docs/faults-of-others.md#fault-20: established flows.
 test('a new drop rule ends what is established, not only what is new', (t) => {
   const { world, gateway, clients, peers } = connected(1);
   const up = udp({ source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 });

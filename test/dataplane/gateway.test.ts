@@ -255,8 +255,8 @@ for (const engine of engines) {
     );
   });
 
-  // field.md, A.9: oversized or odd datagrams.
-  // field.md, A.25: silence.
+  // docs/faults-of-others.md#fault-9: oversized or odd datagrams.
+  // docs/faults-of-others.md#fault-25: silence.
   gatewayTest('a flood of nonsense is not answered and stops nobody', async (t, { gateway }) => {
     await gateway.apply(config([configOf(2)]));
     const device = await Device.open(t, gateway, 2);

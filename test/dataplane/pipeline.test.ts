@@ -317,7 +317,7 @@ test('a device without an IPv6 address has none to speak with', (t) => {
   t.deepEqual(gateway.drops(), { inner_source_not_allowed: 1 });
 });
 
-// field.md, A.10: source by the longest prefix.
+// docs/faults-of-others.md#fault-10: source by the longest prefix.
 test('a device speaks for its own addresses alone, whatever its own file says', (t) => {
   const { world, gateway, clients } = connectedClients(2);
   const texts = ['10.0.0.0', '10.0.0.1', '10.0.0.3', '10.0.1.2', '192.0.2.1', '11.0.0.2'];
@@ -570,7 +570,7 @@ test('a device that was never heard cannot be reached', (t) => {
   t.deepEqual(gateway.drops(), { peer_no_endpoint: 1 });
 });
 
-// field.md, A.17: order of each peer.
+// docs/faults-of-others.md#fault-17: order of each peer.
 test('many packets between devices arrive complete and in order', (t) => {
   const { world, clients } = connectedClients(2);
   const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `number ${i}`);
@@ -640,7 +640,7 @@ test('a gateway without IPv6 leaves IPv6 to its TUN', (t) => {
 
 // ---- renewing (6.2) --------------------------------------------------------------------------
 
-// field.md, A.8: no storm of rekeys.
+// docs/faults-of-others.md#fault-8: no storm of rekeys.
 test('through many renewals, both ways, no packet is lost and only the initiator renews', (t) => {
   const { world, gateway, client } = connected();
   const [a, b] = [gateway.delivered.length, client.delivered.length];
@@ -698,7 +698,7 @@ test('data that is not answered by data is acknowledged after 10 s, once', (t) =
   t.is(keepalives[0]!.at, arrived + 10 * SECOND);
 });
 
-// field.md, A.7: no keepalive without need.
+// docs/faults-of-others.md#fault-7: no keepalive without need.
 test('two idle sides are silent for minutes', (t) => {
   const { world } = connected();
   world.run(30 * SECOND);
@@ -707,7 +707,7 @@ test('two idle sides are silent for minutes', (t) => {
   t.is(world.wire.length, before);
 });
 
-// field.md, A.7: keepalives answer data alone.
+// docs/faults-of-others.md#fault-7: keepalives answer data alone.
 test('keepalives do not answer keepalives, also when they cross', (t) => {
   const { world, gateway, client } = connected();
   // Both have data to acknowledge, and do so at the same moment.
@@ -720,7 +720,7 @@ test('keepalives do not answer keepalives, also when they cross', (t) => {
 
 // ---- retries, giving up, forgetting (6.3, 6.4) -----------------------------------------------
 
-// field.md, A.8: jitter.
+// docs/faults-of-others.md#fault-8: jitter.
 test('an initiation is repeated every 5 s and a little, for 90 s, and then no more', (t) => {
   const { world, client } = gatewayAndClient();
   world.loses = () => true;
@@ -785,7 +785,7 @@ test('keys are forgotten 540 s after the last session, on both sides', (t) => {
   t.is(gateway.nextTimeout(), Number.POSITIVE_INFINITY);
 });
 
-// field.md, A.16: failed handshakes.
+// docs/faults-of-others.md#fault-16: failed handshakes.
 test('keys are forgotten also when all handshakes fail', (t) => {
   const { world, gateway } = connected();
   world.loses = () => true;
@@ -861,7 +861,7 @@ seededTest(10, 'a link that loses a third of everything still makes a session', 
   t.true(gateway.delivered.length > 0);
 });
 
-// field.md, A.8: late responses.
+// docs/faults-of-others.md#fault-8: late responses.
 test('a long way makes no difference', (t) => {
   const { world, gateway, client } = gatewayAndClient();
   world.link.delayMs = 2_400;
@@ -950,7 +950,7 @@ test('a removed peer cannot come back by itself', (t) => {
   t.is(gateway.engine.liveKeys, 0);
 });
 
-// field.md, A.20: queued packets.
+// docs/faults-of-others.md#fault-20: queued packets.
 test('a removed peer drops what waits for it, whatever comes later', (t) => {
   const { world, gateway, client } = connected();
   world.run(181 * SECOND);
@@ -1057,7 +1057,7 @@ test('the same configuration again changes nothing', (t) => {
   t.is(gateway.delivered.length, 1);
 });
 
-// field.md, A.3: preshared key at the next handshake.
+// docs/faults-of-others.md#fault-3: preshared key at the next handshake.
 test('a new preshared key serves from the next handshake; the session goes on meanwhile', (t) => {
   const { world, gateway, clients, peers } = connectedClients(1);
   const client = clients[0]!;
@@ -1081,7 +1081,7 @@ test('a new preshared key serves from the next handshake; the session goes on me
   t.true(world.sent(INITIATION).length > messages);
 });
 
-// field.md, A.3: preshared key at the next handshake.
+// docs/faults-of-others.md#fault-3: preshared key at the next handshake.
 test('a preshared key that only one side has ends in no session, and nothing is told', (t) => {
   const { world, gateway, clients, peers } = connectedClients(1);
   const client = clients[0]!;
@@ -1183,7 +1183,7 @@ test('initiations are taken eight at a time, and after a large batch two, once a
   t.is(taken(), 2 * BUSY_BATCH_DATAGRAMS);
 });
 
-// field.md, A.11: timestamps replayed after a restart.
+// docs/faults-of-others.md#fault-11: timestamps replayed after a restart.
 test('an initiation that is replayed after a restart yields only an unconfirmed keypair', (t) => {
   const { world, gateway, client, recorded } = restarted(180 * SECOND);
   const attacker = world.addClient({ endpoint: elsewhere });
@@ -1314,7 +1314,7 @@ for (const [title, stepMs] of [
   ['back by an hour', -60 * MINUTE],
   ['forward by an hour', 60 * MINUTE],
 ] as const) {
-  // field.md, A.11: system clock stepped back.
+  // docs/faults-of-others.md#fault-11: system clock stepped back.
   test(`a wall clock that is stepped ${title} stops nobody`, (t) => {
     const { world, gateway, client } = connected();
     gateway.delivered.length = 0;
@@ -1331,7 +1331,7 @@ for (const [title, stepMs] of [
   });
 }
 
-// field.md, A.11: jumps of the monotonic clock.
+// docs/faults-of-others.md#fault-11: jumps of the monotonic clock.
 test('a machine that slept for hours goes on with its next packet', (t) => {
   const { world, gateway, client } = connected();
   gateway.delivered.length = 0;
@@ -1343,8 +1343,8 @@ test('a machine that slept for hours goes on with its next packet', (t) => {
 
 // ---- what is never answered ------------------------------------------------------------------
 
-// field.md, A.9: oversized or odd datagrams.
-// field.md, A.25: counted.
+// docs/faults-of-others.md#fault-9: oversized or odd datagrams.
+// docs/faults-of-others.md#fault-25: counted.
 test('random datagrams of every length are refused, unanswered, and throw nothing', (t) => {
   const { world, gateway, client } = connected();
   const random = chance(99);
@@ -1366,7 +1366,7 @@ test('random datagrams of every length are refused, unanswered, and throw nothin
   t.is(drops, 2_001);
 });
 
-// field.md, A.25: silence.
+// docs/faults-of-others.md#fault-25: silence.
 test('random datagrams of exactly the sizes of handshake messages are not answered either', (t) => {
   const { world, gateway } = gatewayAndClient();
   const random = chance(98);

@@ -78,7 +78,7 @@ test('a device that goes stops in both directions, in the middle of what it does
   t.deepEqual(exchange(world, gateway, clients[1]!, yours), { up: 1, down: 1 });
 });
 
-// field.md, A.20: queued packets.
+// docs/faults-of-others.md#fault-20: queued packets.
 test('what a device sent to another one, and still waits, goes with it', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const sleeper = world.addClient({ endpoint: { address: '203.0.113.9', port: 9 } });

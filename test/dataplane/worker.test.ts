@@ -173,7 +173,7 @@ for (const engine of engines) {
     },
   );
 
-  // field.md, A.15: TUN gone.
+  // docs/faults-of-others.md#fault-15: TUN gone.
   test(
     title('a TUN that has vanished is counted and told once, and stops no datagram'),
     async (t) => {

@@ -78,7 +78,7 @@ async function isMadeAgain(t: ExecutionContext, topology: Topology, engine: stri
 }
 
 for (const engine of ['native', 'typescript'])
-  // field.md, A.15: TUN gone.
+  // docs/faults-of-others.md#fault-15: TUN gone.
   test.serial(`${engine}: a TUN that is removed is made again, with its addresses`, async (t) => {
     t.timeout(120_000);
     const topology = await buildTopology('ot', API_NETWORK);

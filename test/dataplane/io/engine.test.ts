@@ -151,7 +151,7 @@ for (const [name, openBench] of benches) {
     t.is(viewOf(datagram!).getInt32(4, true), 2);
   });
 
-  // field.md, A.7: empty keepalive.
+  // docs/faults-of-others.md#fault-7: empty keepalive.
   engineTest('a keepalive is 32 bytes and carries nothing', (t, bench) => {
     const key = bench.engine.installKey(A, A, 1)!;
     const [datagram] = seal(bench, new Uint8Array(0), key);
@@ -168,7 +168,7 @@ for (const [name, openBench] of benches) {
     t.is(d[DATAGRAMS], 1);
   });
 
-  // field.md, A.7: padding to 16.
+  // docs/faults-of-others.md#fault-7: padding to 16.
   engineTest('padding is zeros, whatever stood behind the packet, and that stays', (t, bench) => {
     const { engine } = bench;
     const key = engine.installKey(A, A, 1)!;
@@ -397,7 +397,7 @@ for (const [name, openBench] of benches) {
       t.deepEqual(contentOf(engine.datagrams, i), padded(counting(30, i)), `${i}`);
   });
 
-  // field.md, A.1: 64-bit counters.
+  // docs/faults-of-others.md#fault-1: 64-bit counters.
   engineTest('the counter of a message is read in all its 64 bits', (t, bench) => {
     const key = bench.engine.installKey(A, A, 1)!;
     const [datagram] = seal(bench, counting(20), key);

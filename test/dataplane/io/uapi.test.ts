@@ -92,7 +92,7 @@ async function ask(t: ExecutionContext, path: string, text: string, answers = 1)
   return read;
 }
 
-// field.md, A.12: latest handshake.
+// docs/faults-of-others.md#fault-12: latest handshake.
 test('an interface and its peers are told, keys in hex', (t) => {
   t.is(
     answerTo('get=1', () => device),

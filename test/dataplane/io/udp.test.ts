@@ -43,7 +43,7 @@ async function arrived(sockets: UdpSockets, count: number): Promise<ReceivedData
 }
 
 for (const loopback of ['127.0.0.1', '::1']) {
-  // field.md, A.13: addresses of both families.
+  // docs/faults-of-others.md#fault-13: addresses of both families.
   test(`a datagram over ${loopback} arrives with its sender`, async (t) => {
     const [a, b] = [await open(t), await open(t)];
     a.sockets.send(counting(100), { address: loopback, port: b.sockets.port });
@@ -123,7 +123,7 @@ function withoutIpv6(t: ExecutionContext, code: string, times: number): { bound:
 
 // Serial tests come before the others, which need their IPv6.
 
-// field.md, A.13: hosts without IPv6.
+// docs/faults-of-others.md#fault-13: hosts without IPv6.
 test.serial(
   'a host without IPv6 gets one socket, and counts what would need the other',
   async (t) => {
@@ -137,7 +137,7 @@ test.serial(
   },
 );
 
-// field.md, A.13: a random port that IPv6 has taken.
+// docs/faults-of-others.md#fault-13: a random port that IPv6 has taken.
 test.serial('a free port that IPv6 has taken is given back, and another tried', async (t) => {
   const { bound } = withoutIpv6(t, 'EADDRINUSE', 2);
   const { sockets } = await open(t);
@@ -175,7 +175,7 @@ test('a datagram that cannot be sent is counted, and those around it arrive', as
   t.deepEqual(faults, ['send']);
 });
 
-// field.md, A.9: oversized or odd datagrams.
+// docs/faults-of-others.md#fault-9: oversized or odd datagrams.
 test('an answer to port 0, from which anybody may send, is counted and does not throw', async (t) => {
   const { sockets, faults } = await open(t);
   t.notThrows(() => sockets.send(counting(10), { address: '127.0.0.1', port: 0 }));

@@ -83,7 +83,7 @@ function sendTrain(bench: NativeBench, segments: number, payload: number, last =
 for (const isIpv6 of [false, true]) {
   const family = isIpv6 ? 'IPv6' : 'IPv4';
 
-  // field.md, A.13: addresses of both families.
+  // docs/faults-of-others.md#fault-13: addresses of both families.
   nativeTest(
     `${family}: a datagram is received whole, with its sender and our own address`,
     (t, native) => {
@@ -115,7 +115,7 @@ for (const isIpv6 of [false, true]) {
     });
   });
 
-  // field.md, A.9: joined datagrams.
+  // docs/faults-of-others.md#fault-9: joined datagrams.
   nativeTest(`${family}: the last datagram of a train may be shorter`, (t, native) => {
     withBench(native, { isIpv6 }, (bench) => {
       sendTrain(bench, 5, 1_000, 1);
@@ -149,7 +149,7 @@ nativeTest('datagrams of a train stand one behind the other, each once', (t, nat
   });
 });
 
-// field.md, A.9: oversized or odd datagrams.
+// docs/faults-of-others.md#fault-9: oversized or odd datagrams.
 nativeTest('the largest datagram of UDP is taken', (t, native) => {
   withBench(native, {}, (bench) => {
     bench.engine.send(counting(65_507), TARGET);

@@ -120,7 +120,7 @@ for (const [name, flags] of [
     },
   );
 
-  // field.md, A.9: joined datagrams.
+  // docs/faults-of-others.md#fault-9: joined datagrams.
   faultyTest(`${name}: a train is one message, and not taken apart`, (t, native, kernel) => {
     withBench(native, (bench) => {
       arrive(
@@ -171,7 +171,7 @@ for (const error of ['EAGAIN', 'EINTR'] as const) {
 }
 
 for (const error of ['EBADFD', 'EBADF', 'ENODEV'] as const) {
-  // field.md, A.15: TUN gone.
+  // docs/faults-of-others.md#fault-15: TUN gone.
   faultyTest(
     `${error}: the TUN has vanished, which is counted, told once and read no more`,
     (t, native, kernel) => {

@@ -46,7 +46,7 @@ function endSingles({ engine }: NativeBench, slot: number): void {
 
 // ---- a part of a batch -----------------------------------------------------------------------
 
-// field.md, A.14: partial batches.
+// docs/faults-of-others.md#fault-14: partial batches.
 faultyTest('a kernel that takes a few messages a call is given the rest', (t, native, kernel) => {
   withBench(native, (bench) => {
     const lengths = Array.from({ length: 50 }, (_, i) => 100 + i);
@@ -59,7 +59,7 @@ faultyTest('a kernel that takes a few messages a call is given the rest', (t, na
 });
 
 for (const error of ['EPERM', 'EACCES', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'] as const) {
-  // field.md, A.14: partial batches.
+  // docs/faults-of-others.md#fault-14: partial batches.
   faultyTest(`${error} in the middle of a batch costs that datagram alone`, (t, native, kernel) => {
     withBench(native, (bench) => {
       const datagrams = queue(bench, [100, 101, 900, 102, 901, 103]);
@@ -107,7 +107,7 @@ faultyTest(
 
 // ---- trains ----------------------------------------------------------------------------------
 
-// field.md, A.14: EIO of an offload.
+// docs/faults-of-others.md#fault-14: EIO of an offload.
 faultyTest('EIO: trains are off, and each datagram arrives', (t, native, kernel) => {
   withBench(native, (bench) => {
     kernel.set('send', { error: 'EIO', trainsOnly: true });

@@ -514,7 +514,7 @@ nativeTest('a batch ends when it is large, and the rest comes with the next', (t
   });
 });
 
-// field.md, A.17: order of each peer.
+// docs/faults-of-others.md#fault-17: order of each peer.
 nativeTest(
   'datagrams of several packets leave in order, across the ends of trains',
   (t, native) => {
@@ -548,7 +548,7 @@ nativeTest('endpoints that take turns get each one train', (t, native) => {
   });
 });
 
-// field.md, A.17: order of each peer.
+// docs/faults-of-others.md#fault-17: order of each peer.
 nativeTest(
   'one endpoint among many gets its own in order, however far apart they are',
   (t, native) => {
@@ -582,7 +582,7 @@ nativeTest(
   },
 );
 
-// field.md, A.17: order of each peer.
+// docs/faults-of-others.md#fault-17: order of each peer.
 nativeTest('endpoints that take turns get each its own, in order', (t, native) => {
   withBench(native, {}, (bench, key) => {
     const other = new NativeBench(native);
@@ -626,7 +626,7 @@ nativeTest('more datagrams than the queue holds are all sent', (t, native) => {
   });
 });
 
-// field.md, A.1: limit of messages.
+// docs/faults-of-others.md#fault-1: limit of messages.
 nativeTest('a key that sends its last message seals a super-packet as far as that', (t, native) => {
   withBench(native, { rejectAfterMessages: 5 }, (bench, key) => {
     const segments = tcpSegments(full(4, 100));

@@ -447,7 +447,7 @@ const step = fc.record({
   window: fc.constantFrom(1_000, 1_000, 1_000, 1_001),
 });
 
-// field.md, A.17: order of each peer.
+// docs/faults-of-others.md#fault-17: order of each peer.
 nativeTest('any mixture of flows comes out complete, each flow in order', (t, native) => {
   const bench = new NativeBench(native);
   let joined = 0;

@@ -226,7 +226,7 @@ test("an engine's own note does not make an endpoint another one", (t) => {
   t.true(sameEndpoint(table, 0, 1));
 });
 
-// field.md, A.13: IPv6 sources.
+// docs/faults-of-others.md#fault-13: IPv6 sources.
 test('a link-local endpoint is told with its scope, or it could not be found again', (t) => {
   const table = createEndpointTable(1);
   writeEndpoint(table, 0, address('fe80::1'), 7);

@@ -415,7 +415,7 @@ function cookieFor(message: Uint8Array, publicKey: Uint8Array): Uint8Array {
   return reply;
 }
 
-// field.md, A.4: endpoint follows no cookie reply.
+// docs/faults-of-others.md#fault-4: endpoint follows no cookie reply.
 test('a cookie reply is taken, and neither answered nor followed', (t) => {
   const { all } = awaitingResponse();
   const { responder, initiator, world } = all;
@@ -505,7 +505,7 @@ test('a forged counter does not move the window', (t) => {
 });
 
 for (const counter of [2n ** 53n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 64n - 1n]) {
-  // field.md, A.1: limit of messages.
+  // docs/faults-of-others.md#fault-1: limit of messages.
   test(`a counter of ${counter} is past the limit`, (t) => {
     const all = connected();
     const message = caught(all, DATA, all.initiator, () => all.initiator.send(packet));
@@ -591,7 +591,7 @@ function endpointOf({ engine, peer: one }: Client): unknown {
   return readEndpoint(engine.endpoints, one.endpointSlot);
 }
 
-// field.md, A.4: endpoint follows any authenticated packet.
+// docs/faults-of-others.md#fault-4: endpoint follows any authenticated packet.
 test('the endpoint follows data, to another port and to another address', (t) => {
   const { world, responder, initiator } = connected();
   for (const endpoint of [
@@ -610,7 +610,7 @@ test('the endpoint follows data, to another port and to another address', (t) =>
   }
 });
 
-// field.md, A.4: endpoint follows any authenticated packet.
+// docs/faults-of-others.md#fault-4: endpoint follows any authenticated packet.
 test('the endpoint follows a keepalive', (t) => {
   const { world, responder, initiator } = connected();
   initiator.endpoint = elsewhere;
@@ -764,7 +764,7 @@ test('under load an initiation without a cookie gets one, and nothing else', (t)
   t.false(hasEndpoint(responder.engine.endpoints, responder.peer.endpointSlot));
 });
 
-// field.md, A.25: silence.
+// docs/faults-of-others.md#fault-25: silence.
 test('under load a false mac1 is not worth a cookie', (t) => {
   const all = scene();
   flood(all);
@@ -794,7 +794,7 @@ test('under load an initiation with the cookie is taken', (t) => {
   t.deepEqual(responder.delivered, [packet]);
 });
 
-// field.md, A.5: cookie of address and port.
+// docs/faults-of-others.md#fault-5: cookie of address and port.
 test('a cookie serves only at the address and the port that it was sent to', (t) => {
   const all = scene();
   flood(all);
@@ -828,7 +828,7 @@ test('under load one source may have five initiations taken at once', (t) => {
   t.is(dropped['rate_limited'], 4);
 });
 
-// field.md, A.5: handshakes limited per source.
+// docs/faults-of-others.md#fault-5: handshakes limited per source.
 test('one source that floods has to give a cookie, and nobody else has to', (t) => {
   const all = scene();
   const { world, responder, initiator } = all;
@@ -979,7 +979,7 @@ test('established traffic flows through a flood', (t) => {
   t.is(initiator.delivered.length, b + 20);
 });
 
-// field.md, A.16: failed handshakes.
+// docs/faults-of-others.md#fault-16: failed handshakes.
 test('a flood leaves nothing behind but its counters', (t) => {
   const all = scene();
   flood(all);

@@ -344,7 +344,7 @@ test('a sample tells of peers that have news, and of each news once', (t) => {
   t.deepEqual(told(responder.tunnel.takeNews()), []);
 });
 
-// field.md, A.12: bytes with handshakes.
+// docs/faults-of-others.md#fault-12: bytes with handshakes.
 test('bytes are those of UDP payload, handshakes too, as wg shows them', (t) => {
   const { world, responder, initiator } = twoTunnels();
   initiator.send(packet);
@@ -354,7 +354,7 @@ test('bytes are those of UDP payload, handshakes too, as wg shows them', (t) => 
   t.like(told(initiator.tunnel.takeNews())[0], { rxBytes: 92, txBytes: 148 + data });
 });
 
-// field.md, A.12: latest handshake.
+// docs/faults-of-others.md#fault-12: latest handshake.
 test('the handshake is told in Unix time, at its confirmation', (t) => {
   const { world, responder, initiator } = twoTunnels();
   world.loses = ({ bytes }) => bytes[0] === DATA;

@@ -364,7 +364,7 @@ for (const kind of databaseKinds()) {
     t.true(gateway.peers.has(device.public_key));
   });
 
-  // field.md, A.20: users and sessions.
+  // docs/faults-of-others.md#fault-20: users and sessions.
   test(`${kind}: a session ends without any write`, async (t) => {
     const database = await openDatabase(t, kind);
     // Ahead of the clock, so that a slow start does not outlast the session.
@@ -383,7 +383,7 @@ for (const kind of databaseKinds()) {
     t.true(Date.now() >= signedInMs + 1_000, 'and no earlier');
   });
 
-  // field.md, A.20: users and sessions.
+  // docs/faults-of-others.md#fault-20: users and sessions.
   test(`${kind}: disabling the owner takes the devices away, enabling brings them back`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);

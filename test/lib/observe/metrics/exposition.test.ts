@@ -12,7 +12,7 @@ import {
 } from '../../../../lib/observe/metrics/exposition.ts';
 import { readExposition } from '../../../support/exposition.ts';
 
-// field.md, A.22: labels.
+// docs/faults-of-others.md#fault-22: labels.
 test('labels may hold anything and come back as they were', (t) => {
   const values = ['', 'plain', 'a "quoted" \\ back\\slash\nline', '\\n', '}', 'ü ✓ 🦊', 'x="y",z'];
   const text =

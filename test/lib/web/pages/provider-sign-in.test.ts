@@ -50,7 +50,7 @@ test('names of objects are no providers', async (t) => {
     t.is((await new Visitor(server).get(`/auth/oidc/${id}`)).status, 404, id);
 });
 
-// field.md, A.21: start with a broken provider.
+// docs/faults-of-others.md#fault-21: start with a broken provider.
 test('a gateway starts and lets in by password, whatever its providers are', async (t) => {
   const unanswered = createServer().listen(0, '127.0.0.1');
   await once(unanswered, 'listening');
