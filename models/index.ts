@@ -5,12 +5,12 @@
 export { Op, type Transaction, UniqueConstraintError } from 'sequelize';
 export { lockSessions, lockTokens, type UserSession } from './queries/actors.ts';
 export { ApiToken } from './tables/api-token.ts';
+export { AuditEntry } from './tables/audit-entry.ts';
 export {
-  AuditEntry,
   type AuditSelection,
   pruneAuditEntries,
   readAuditEntries,
-} from './tables/audit-entry.ts';
+} from './database/audit-trail.ts';
 export { BackupError } from './backup/format.ts';
 export { type Restored, restoreBackup, type RestoreOptions } from './backup/restore.ts';
 export { type BackedUp, writeBackup } from './backup/write.ts';
@@ -37,19 +37,19 @@ export {
   type UniqueColumn,
   uniqueColumn,
 } from './database/errors.ts';
+export { FetchedMetadata } from './tables/fetched-metadata.ts';
 export {
   claimMetadata,
-  FetchedMetadata,
   forgetMetadata,
   type MetadataChanges,
   type MetadataEntry,
   readFetchedMetadata,
   settleMetadata,
-} from './tables/fetched-metadata.ts';
+} from './queries/metadata.ts';
 export { readOrCreateConfiguration } from './database/first-row.ts';
+export { Gateway } from './tables/gateway.ts';
 export {
   claimBootstrapToken,
-  Gateway,
   GatewayRunsError,
   type GatewayStart,
   type Heartbeat,
@@ -58,23 +58,22 @@ export {
   readOtherGateways,
   registerGateway,
   watchGateways,
-} from './tables/gateway.ts';
+} from './queries/gateways.ts';
 export {
   Identity,
   identityKey,
   type ProviderAccount,
   type ProviderKind,
 } from './tables/identity.ts';
+export { IdentityTokens, type ProviderTokens } from './tables/identity-tokens.ts';
 export {
   type Claim,
   claimDueTokens,
-  IdentityTokens,
   keepTokens,
-  type ProviderTokens,
   type Settlement,
   settleTokens,
   wakeTokens,
-} from './tables/identity-tokens.ts';
+} from './queries/provider-tokens.ts';
 export { readSealingKeys, type Resealed, resealSecrets } from './queries/key-rotation.ts';
 export { openMemoryDatabase } from './migrations/memory.ts';
 export {
@@ -144,33 +143,27 @@ export {
   type SearchWish,
   type ServiceRules,
 } from './queries/search.ts';
-export { findSamlTest, keepSamlTest, SamlTest, type SignedParts } from './tables/saml-test.ts';
+export { SamlTest, type SignedParts } from './tables/saml-test.ts';
+export { findSamlTest, keepSamlTest } from './queries/saml-tests.ts';
+export { Secret } from './tables/secret.ts';
 export {
   checkEncryptionKey,
   readOrCreateSecret,
   readSecret,
   refuseOtherKey,
-  Secret,
-} from './tables/secret.ts';
-export {
-  pruneSignIns,
-  Session,
-  type SessionAtProvider,
-  type SessionState,
-  touchSession,
-} from './tables/session.ts';
+} from './queries/secrets.ts';
+export { Session, type SessionAtProvider, type SessionState } from './tables/session.ts';
+export { pruneSignIns, touchSession } from './queries/sessions.ts';
 export { type AttemptKind, SignInAttempt } from './tables/sign-in-attempt.ts';
+export { SignInRequest, type SignInSecrets, type TestReport } from './tables/sign-in-request.ts';
 export {
   beginSignInRequest,
   findSignInRequest,
   forgetSignInRequests,
   type NewSignInRequest,
-  SignInRequest,
-  type SignInSecrets,
   type SignInSource,
   takeSignInRequest,
-  type TestReport,
-} from './tables/sign-in-request.ts';
+} from './queries/sign-in-requests.ts';
 export { SIGN_IN_REQUESTS_MAX } from './queries/sign-in-room.ts';
 export {
   type Arrival,
@@ -186,7 +179,8 @@ export {
   type FieldChanges,
   noteAction,
 } from './storage/auditing.ts';
-export type { CommitListener, Database, DatabaseLog } from './database/database.ts';
+export type { CommitListener, Database } from './database/database.ts';
+export type { DatabaseLog } from './storage/rerun.ts';
 export { CiphertextError, EncryptionKeyError, keyIdOf } from './storage/encryption.ts';
 export { type Actor, COMMAND_LINE, GATEWAY, type Origin } from './storage/origin.ts';
 export { giveToOwnerOf } from './storage/ownership.ts';
@@ -206,11 +200,8 @@ export {
   writeTransaction,
   type Written,
 } from './database/transaction.ts';
-export {
-  type Authority,
-  isTrusted,
-  markTrusted,
-  TrustedProvider,
-} from './tables/trusted-provider.ts';
-export { useAssertion, UsedAssertion } from './tables/used-assertion.ts';
+export { TrustedProvider } from './tables/trusted-provider.ts';
+export { type Authority, isTrusted, markTrusted } from './queries/trust.ts';
+export { UsedAssertion } from './tables/used-assertion.ts';
+export { useAssertion } from './queries/used-assertions.ts';
 export { type DisabledBy, emailKey, ENABLED, type Role, User } from './tables/user.ts';

@@ -40,6 +40,15 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/api/openapi/operations.ts': 'test/lib/api/openapi/document.test.ts',
   'models/migrations/write-latest.ts': 'test/models/migrations/latest.test.ts',
   'models/storage/origin.ts': 'test/models/storage/auditing.test.ts',
+  'models/tables/audit-entry.ts': 'test/models/database/audit-trail.test.ts',
+  'models/tables/fetched-metadata.ts': 'test/models/queries/metadata.test.ts',
+  'models/tables/gateway.ts': 'test/models/queries/gateways.test.ts',
+  'models/tables/identity-tokens.ts': 'test/models/queries/provider-tokens.test.ts',
+  'models/tables/saml-test.ts': 'test/models/queries/saml-tests.test.ts',
+  'models/tables/secret.ts': 'test/models/queries/secrets.test.ts',
+  'models/tables/sign-in-request.ts': 'test/models/queries/sign-in-requests.test.ts',
+  'models/tables/trusted-provider.ts': 'test/models/queries/trust.test.ts',
+  'models/tables/used-assertion.ts': 'test/models/queries/used-assertions.test.ts',
   'lib/main.ts': 'test/lib/serve.test.ts',
   'lib/services.ts': 'test/lib/server.test.ts',
   'lib/testing/index.ts': 'test/lib/testing/gateway.test.ts',
@@ -101,6 +110,18 @@ test('imports go downward and through the doors', (t) => {
       t.is(fault, null, `${path} imports ${target}: ${fault}`);
     }
   }
+});
+
+test('the files of models do not import each other in circles', (t) => {
+  t.deepEqual(MODELS_ROOMS.toReversed()[0], 'storage');
+  t.deepEqual(
+    MODELS_ROOMS.toSorted(),
+    readdirSync(join(ROOT, 'models'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && entry.name !== 'decisions')
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+  t.is(circleAmong(scripts.filter((path) => path.startsWith('models/'))), null);
 });
 
 test('only the packages of its floor are imported by a room', (t) => {
@@ -262,6 +283,11 @@ const DATAPLANE_FLOORS: [RegExp, number][] = [
   [/^dataplane\/memory\//, 8],
 ];
 
+/** The rooms of models, the highest first, as the map in its README lists them. */
+const MODELS_ROOMS = [...read('models/README.md').matchAll(/^(\w+)\/ {2,}/gm)].map(
+  ([, room]) => room!,
+);
+
 /** The gateway for tests: a room that nobody else may know, and the only guest of a second door. */
 const TEST_ROOM = /^lib\/testing\//;
 const TEST_DOOR = 'dataplane/memory/index.ts';
@@ -275,11 +301,43 @@ function importFault(path: string, target: string): string | null {
     return target === `${to}/index.ts` ? null : `${to} has one door, ${to}/index.ts`;
   }
   if (TEST_ROOM.test(target) && !TEST_ROOM.test(path)) return 'it is for tests';
+  if (from === 'models') return modelsFault(path, target);
   if (from !== 'dataplane') return null;
   const floorOf = (file: string): number =>
     DATAPLANE_FLOORS.find(([pattern]) => pattern.test(file))?.[1] ?? Number.NaN;
   const isTypeOfSameFloor = floorOf(path) === floorOf(target);
   return floorOf(target) < floorOf(path) || isTypeOfSameFloor ? null : 'it goes upward';
+}
+
+/** Rooms of models import rooms below them; only its door is above all rooms. */
+function modelsFault(path: string, target: string): string | null {
+  const floorOf = (file: string): number => {
+    if (file === 'models/index.ts') return -1;
+    const floor = MODELS_ROOMS.indexOf(file.split('/')[1]!);
+    return floor === -1 ? Number.NaN : floor;
+  };
+  return floorOf(target) >= floorOf(path) ? null : 'it goes upward';
+}
+
+/** Files that reach themselves by imports, those of types included; null when none does. */
+function circleAmong(files: readonly string[]): string[] | null {
+  const done = new Set<string>();
+  const search = (file: string, trail: readonly string[]): string[] | null => {
+    const from = trail.indexOf(file);
+    if (from !== -1) return [...trail.slice(from), file];
+    if (done.has(file)) return null;
+    for (const target of localImports(file).filter((name) => files.includes(name))) {
+      const circle = search(target, [...trail, file]);
+      if (circle !== null) return circle;
+    }
+    done.add(file);
+    return null;
+  };
+  for (const file of files) {
+    const circle = search(file, []);
+    if (circle !== null) return circle;
+  }
+  return null;
 }
 
 /**

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { QueryTypes, type Transaction } from 'sequelize';
 import { connectDatabase } from '../database/connect.ts';
-import { watchGateways } from '../tables/gateway.ts';
+import { watchGateways } from '../queries/gateways.ts';
 import { DatabaseTooNewError, migrate, migrations, type Migration } from '../migrations/index.ts';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';

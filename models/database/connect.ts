@@ -2,7 +2,8 @@
 // or made in it yet; `migrate` comes next.
 
 import { Sequelize, Transaction } from 'sequelize';
-import { Database, type DatabaseLog } from './database.ts';
+import { Database } from './database.ts';
+import type { DatabaseLog } from '../storage/rerun.ts';
 import { Keyring } from '../storage/encryption.ts';
 import {
   type DatabaseTls,

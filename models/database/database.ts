@@ -5,14 +5,9 @@ import type { Sequelize } from 'sequelize';
 import type { Models } from '../tables/tables.ts';
 import type { Keyring } from '../storage/encryption.ts';
 import type { Origin } from '../storage/origin.ts';
+import type { DatabaseLog } from '../storage/rerun.ts';
 import type { DatabaseKind } from '../storage/time.ts';
 import type { Revision } from '../storage/tracking.ts';
-
-/** Where this room reports what an administrator may want to know; pino's loggers fit. */
-export interface DatabaseLog {
-  info(fields: object, text: string): void;
-  warn(fields: object, text: string): void;
-}
 
 /** A disk counts as full for so long after it refused a write: smaller writes may still fit. */
 const FULL_MS = 10_000;

@@ -4,7 +4,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Transaction, UniqueConstraintError } from 'sequelize';
-import { appendAuditEntries } from '../tables/audit-entry.ts';
+import { appendAuditEntries } from './audit-trail.ts';
 import { appendChanges, currentRevision, withoutRevision } from './revision.ts';
 import { gatherAudit } from '../storage/auditing.ts';
 import type { Database } from './database.ts';

@@ -3,7 +3,7 @@
 
 import type { Umzug, UmzugStorage } from 'umzug';
 import { DataTypes } from 'sequelize';
-import { checkEncryptionKey, refuseOtherKey } from '../tables/secret.ts';
+import { checkEncryptionKey, refuseOtherKey } from '../queries/secrets.ts';
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';

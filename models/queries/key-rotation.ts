@@ -3,7 +3,7 @@
 // and no `updated_at` moves; gateways need not notice.
 
 import { QueryTypes } from 'sequelize';
-import { KEY_CHECK_NAME } from '../tables/secret.ts';
+import { KEY_CHECK_NAME } from './secrets.ts';
 import type { Database } from '../database/database.ts';
 import { CiphertextError, EncryptionKeyError, sealingKeyOf } from '../storage/encryption.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';

@@ -3,7 +3,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseError, DatabaseError } from 'sequelize';
-import type { Database } from '../database/database.ts';
+
+/** Where this room reports what an administrator may want to know; pino's loggers fit. */
+export interface DatabaseLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+}
 
 /** How often work is run again after its first run: each run may have waited seconds for a lock. */
 const RERUNS_MAX = 5;
@@ -31,7 +36,10 @@ export class TransactionLostError extends Error {
 }
 
 /** Runs work, again where it met a passing conflict; the work must be whole and repeatable. */
-export async function rerunOnConflict<T>(database: Database, work: () => Promise<T>): Promise<T> {
+export async function rerunOnConflict<T>(
+  { log }: { readonly log: DatabaseLog | null },
+  work: () => Promise<T>,
+): Promise<T> {
   const startedAt = performance.now();
   for (let rerun = 1; ; rerun += 1) {
     try {
@@ -40,7 +48,7 @@ export async function rerunOnConflict<T>(database: Database, work: () => Promise
       if (!isConflict(error) || rerun > rerunsMax(error)) throw error;
       if (isBusy(error) && performance.now() - startedAt >= BUSY_TIMEOUT_MS) throw error;
       const text = 'a transaction met a conflict and is run again';
-      database.log?.info({ rerun, conflict: (error as Error).message }, text);
+      log?.info({ rerun, conflict: (error as Error).message }, text);
       await sleep(Math.random() * Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** (rerun - 1)));
     }
   }

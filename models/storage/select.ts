@@ -3,12 +3,17 @@
 // three times as long. On MySQL the driver is fast, but Sequelize's way with dates is not, so
 // dates come as text. README.md has the figures.
 
-import { QueryTypes, type Transaction } from 'sequelize';
-import type { Database } from '../database/database.ts';
-import { parseSqlTime } from './time.ts';
+import { QueryTypes, type Sequelize, type Transaction } from 'sequelize';
+import { type DatabaseKind, parseSqlTime } from './time.ts';
 
 /** How the value of a column becomes that of a row: as it is, a Date, a boolean, parsed JSON. */
 export type ColumnKind = 'plain' | 'time' | 'flag' | 'json';
+
+/** What of a database is needed to read it. */
+export interface Readable {
+  readonly kind: DatabaseKind;
+  readonly sequelize: Sequelize;
+}
 
 /** Where rows of one kind come from. */
 export interface RowSource<Row> {
@@ -41,7 +46,7 @@ export function plainSelect(transaction?: Transaction | null): {
 
 /** Reads rows of a source, each value as its column's kind says. */
 export async function selectRows<Row>(
-  database: Database,
+  database: Readable,
   source: RowSource<Row>,
   query: RowQuery,
 ): Promise<Row[]> {
@@ -92,7 +97,7 @@ function convert(kind: ColumnKind, value: Value): unknown {
 
 /** Only `id` and the timestamps stand in more than one table. */
 function expressionOf<Row>(
-  database: Database,
+  database: Readable,
   source: RowSource<Row>,
   name: string,
   kind: ColumnKind,

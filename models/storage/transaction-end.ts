@@ -3,8 +3,7 @@
 // nobody knows what it is in, is ended. Ending it rolls back what was not committed.
 
 import type { Sequelize, Transaction } from 'sequelize';
-import type { DatabaseLog } from '../database/database.ts';
-import { driverError } from './rerun.ts';
+import { type DatabaseLog, driverError } from './rerun.ts';
 
 /** What is used of Sequelize: the statements by which it ends transactions. */
 interface Ends {

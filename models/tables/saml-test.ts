@@ -2,15 +2,8 @@
 // found it. Metadata do not say it, and any gateway may get the answer or show the form, so it is a
 // row. It holds nothing about people. Written without change rows.
 
-import {
-  DataTypes,
-  type InferAttributes,
-  type InferCreationAttributes,
-  Model,
-  type Transaction,
-} from 'sequelize';
+import { DataTypes, type InferAttributes, type InferCreationAttributes, Model } from 'sequelize';
 import type { TableContext } from './columns.ts';
-import type { Database } from '../database/database.ts';
 
 /** The parts of an answer that have a signature of the provider. */
 export type SignedParts = 'response' | 'assertion' | 'both';
@@ -36,22 +29,4 @@ export function initSamlTest({ sequelize }: TableContext): typeof SamlTest {
     },
     { sequelize, modelName: 'saml_test', tableName: 'saml_tests', timestamps: false },
   );
-}
-
-/** Keeps what a test found, in the place of what an earlier one did. */
-export async function keepSamlTest(
-  { models: { SamlTest: table } }: Database,
-  test: Pick<SamlTest, 'provider_id' | 'metadata_sha256' | 'signed' | 'tested_at'>,
-  transaction: Transaction,
-): Promise<void> {
-  await table.upsert({ ...test }, { transaction });
-}
-
-/** What the last test of an entry found; null where there was none with these metadata. */
-export async function findSamlTest(
-  { models: { SamlTest: table } }: Database,
-  providerId: string,
-  metadataSha256: string,
-): Promise<SamlTest | null> {
-  return table.findOne({ where: { provider_id: providerId, metadata_sha256: metadataSha256 } });
 }

@@ -9,18 +9,10 @@ import {
   type InferAttributes,
   type InferCreationAttributes,
   Model,
-  type ModelStatic,
   type NonAttribute,
-  Op,
-  type WhereOptions,
 } from 'sequelize';
 import { idColumn, nullable, type TableContext } from './columns.ts';
-import type { Database } from '../database/database.ts';
-import { rerunOnConflict } from '../storage/rerun.ts';
 import type { User } from './user.ts';
-
-const TOUCH_EVERY_MS = 60_000;
-const PRUNED_PER_STATEMENT = 500;
 
 /** What a session is good for: everything, or nothing but showing a second factor. */
 export type SessionState = 'open' | 'second factor';
@@ -85,51 +77,4 @@ export function endSessionsOfChangedUsers(users: typeof User, sessions: typeof S
     if (isShutOut || isOther)
       await sessions.destroy({ where: { user_id: user.id }, transaction: transaction ?? null });
   });
-}
-
-/** Notes that a session was used; at most once a minute, so that reading costs no write. */
-export async function touchSession(
-  database: Database,
-  session: Pick<Session, 'id' | 'seen_at'>,
-  now: Date = new Date(),
-): Promise<void> {
-  if (now.getTime() - session.seen_at.getTime() < TOUCH_EVERY_MS) return;
-  const { Session: sessions } = database.models;
-  await rerunOnConflict(database, () =>
-    sessions.update({ seen_at: now }, { where: { id: session.id, seen_at: { [Op.lt]: now } } }),
-  );
-}
-
-/** Forgets sessions and attempts that serve no more; returns how many rows went. */
-export async function pruneSignIns(
-  database: Database,
-  { seenBefore, now = new Date() }: { seenBefore: Date; now?: Date },
-): Promise<number> {
-  const { Session: sessions, SignInAttempt: attempts } = database.models;
-  return (
-    (await pruneWhere(database, sessions, 'id', { seen_at: { [Op.lt]: seenBefore } })) +
-    (await pruneWhere(database, attempts, 'sha256', { expires_at: { [Op.lt]: now } }))
-  );
-}
-
-/** Short statements, so that nobody waits long for a lock. */
-async function pruneWhere<M extends Model>(
-  database: Database,
-  table: ModelStatic<M>,
-  key: string,
-  where: WhereOptions,
-): Promise<number> {
-  for (let count = 0; ;) {
-    const rows = await table.findAll({
-      attributes: [key],
-      where,
-      limit: PRUNED_PER_STATEMENT,
-      raw: true,
-    });
-    if (rows.length === 0) return count;
-    const keys = rows.map((row) => (row as unknown as Record<string, string>)[key]);
-    count += await rerunOnConflict(database, () =>
-      table.destroy({ where: { [key]: keys } as WhereOptions }),
-    );
-  }
 }

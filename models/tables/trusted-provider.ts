@@ -8,11 +8,9 @@ import {
   type InferAttributes,
   type InferCreationAttributes,
   Model,
-  type Transaction,
 } from 'sequelize';
 import { idColumn, type TableContext, timestampColumns, timestamps } from './columns.ts';
 import type { ProviderKind } from './identity.ts';
-import type { Database } from '../database/database.ts';
 
 /** One mark. */
 export class TrustedProvider extends Model<
@@ -46,34 +44,4 @@ export function initTrustedProvider({ sequelize }: TableContext): typeof Trusted
       ...timestamps,
     },
   );
-}
-
-/** An entry of the configuration, and who it leads to. */
-export type Authority = Pick<TrustedProvider, 'kind' | 'provider_id' | 'authority'>;
-
-/** Marks an entry as trusted, or takes the mark away. */
-export async function markTrusted(
-  { models: { TrustedProvider: table } }: Database,
-  { kind, provider_id, authority }: Authority,
-  isTrusted: boolean,
-  transaction: Transaction,
-): Promise<void> {
-  const where = { kind, provider_id };
-  const row = await table.findOne({ where, transaction, lock: true });
-  if (!isTrusted) await row?.destroy({ transaction });
-  else if (row === null) await table.create({ ...where, authority }, { transaction });
-  else await row.update({ authority }, { transaction });
-}
-
-/** Tells whether an entry is marked, as it stands. */
-export async function isTrusted(
-  { models: { TrustedProvider: table } }: Database,
-  { kind, provider_id, authority }: Authority,
-  transaction?: Transaction,
-): Promise<boolean> {
-  const row = await table.findOne({
-    where: { kind, provider_id },
-    ...(transaction === undefined ? {} : { transaction }),
-  });
-  return row !== null && row.authority === authority;
 }

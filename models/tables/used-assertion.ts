@@ -2,17 +2,8 @@
 // whichever gateway. They are forgotten when they have expired, and only validly signed ones come
 // here, so strangers cannot fill it. Written without change rows.
 
-import {
-  DataTypes,
-  type InferAttributes,
-  type InferCreationAttributes,
-  Model,
-  Op,
-  UniqueConstraintError,
-} from 'sequelize';
+import { DataTypes, type InferAttributes, type InferCreationAttributes, Model } from 'sequelize';
 import type { TableContext } from './columns.ts';
-import type { Database } from '../database/database.ts';
-import { rerunOnConflict } from '../storage/rerun.ts';
 
 /** One assertion that was used. */
 export class UsedAssertion extends Model<
@@ -34,22 +25,4 @@ export function initUsedAssertion({ sequelize }: TableContext): typeof UsedAsser
     },
     { sequelize, modelName: 'used_assertion', tableName: 'used_assertions', timestamps: false },
   );
-}
-
-/** Uses an assertion up; false when it was used before, here or at another gateway. */
-export async function useAssertion(
-  database: Database,
-  { id, expiresAt, now }: { id: string; expiresAt: Date; now: Date },
-): Promise<boolean> {
-  const { UsedAssertion: table } = database.models;
-  await rerunOnConflict(database, () =>
-    table.destroy({ where: { expires_at: { [Op.lte]: now } } }),
-  );
-  try {
-    await rerunOnConflict(database, () => table.create({ id, expires_at: expiresAt }));
-    return true;
-  } catch (error) {
-    if (error instanceof UniqueConstraintError) return false;
-    throw error;
-  }
 }

@@ -8,7 +8,7 @@ import {
   pruneAuditEntries,
   readAuditEntries,
 } from '../../../models/index.ts';
-import { appendAuditEntries } from '../../../models/tables/audit-entry.ts';
+import { appendAuditEntries } from '../../../models/database/audit-trail.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 import { write } from '../fixtures.ts';
 

@@ -1,0 +1,146 @@
+// What gateways say about themselves and read about each other. Written without change rows.
+// design.md, section 5.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Op, type Transaction } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import { rerunOnConflict } from '../storage/rerun.ts';
+import type { Revision } from '../storage/tracking.ts';
+import type { Gateway } from '../tables/gateway.ts';
+
+/** What a gateway says of itself with each beat. */
+export interface Heartbeat {
+  seenAt: Date;
+  appliedRevision: Revision;
+  /** Left out: unchanged. */
+  clockFloor?: Date;
+}
+
+/** What a gateway says of itself at its start. */
+export interface GatewayStart {
+  readonly id: string;
+  readonly name: string;
+  readonly startedAt: Date;
+  /** Its settings that are no secret, JSON. */
+  readonly settings?: string;
+  readonly publicKey?: string;
+}
+
+/** Enters a gateway that starts, or its new start; returns the row, with an earlier clock floor. */
+export async function registerGateway(database: Database, gateway: GatewayStart): Promise<Gateway> {
+  const { Gateway: gateways } = database.models;
+  const { id, name, startedAt, settings = null, publicKey = null } = gateway;
+  const told = { name, started_at: startedAt, seen_at: startedAt, settings, public_key: publicKey };
+  return rerunOnConflict(database, async () => {
+    const values = { id, ...told, applied_revision: 0 };
+    await gateways.upsert(values, { fields: Object.keys(values) as (keyof typeof values)[] });
+    return gateways.findByPk(id, { rejectOnEmpty: true });
+  });
+}
+
+/** Records that a gateway lives and what it obeys; false when nobody registered it. */
+export async function recordHeartbeat(
+  database: Database,
+  gatewayId: string,
+  beat: Heartbeat,
+): Promise<boolean> {
+  const values = {
+    seen_at: beat.seenAt,
+    applied_revision: beat.appliedRevision,
+    ...(beat.clockFloor === undefined ? {} : { clock_floor: beat.clockFloor }),
+  };
+  return rerunOnConflict(database, async () => {
+    const where = { id: gatewayId };
+    const [count] = await database.models.Gateway.update(values, { where });
+    // MySQL counts only rows that differ: an equal beat is found by looking.
+    return count > 0 || (await database.models.Gateway.count({ where })) > 0;
+  });
+}
+
+/** Ids of the other gateways that were seen since a time. */
+export async function readOtherGateways(
+  database: Database,
+  gatewayId: string,
+  seenSince: Date,
+): Promise<string[]> {
+  const rows = await database.models.Gateway.findAll({
+    attributes: ['id'],
+    where: { id: { [Op.ne]: gatewayId }, seen_at: { [Op.gte]: seenSince } },
+    raw: true,
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** The gateways that were seen since a time; the one that started last comes first. */
+export function readGateways(database: Database, seenSince: Date): Promise<Gateway[]> {
+  return database.models.Gateway.findAll({
+    where: { seen_at: { [Op.gte]: seenSince } },
+    order: [['started_at', 'DESC']],
+  });
+}
+
+/** Gateways beat every 5 seconds, and look at the clock once a second. */
+const WATCH_MS = 7_000;
+
+/** Thrown when a gateway serves a database that is to be changed under nobody's eyes. */
+export class GatewayRunsError extends Error {
+  override name = 'GatewayRunsError';
+}
+
+/**
+ * Throws GatewayRunsError when a gateway serves this database: one whose heartbeat moves while we
+ * look, so that no clock matters, nor how long ago one stopped. Returns a function that throws when
+ * one has been heard since. A database that never had a gateway is not kept waiting.
+ */
+export async function watchGateways(
+  database: Database,
+  watchMs = WATCH_MS,
+): Promise<() => Promise<void>> {
+  const before = await readBeats(database);
+  const assertUnused = async (): Promise<void> => {
+    const moved = [...(await readBeats(database))].filter(([id, beat]) => before.get(id) !== beat);
+    if (moved.length > 0)
+      throw new GatewayRunsError(
+        `A gateway runs on this database (${moved.map(([id]) => id).join(', ')}), and nothing ` +
+          'was changed; stop all gateways of it first',
+      );
+  };
+  const untilMs = performance.now() + watchMs;
+  while (before.size > 0 && performance.now() < untilMs) {
+    await sleep(Math.min(250, watchMs));
+    await assertUnused();
+  }
+  return assertUnused;
+}
+
+/** What each gateway said last, as one text. */
+async function readBeats(database: Database): Promise<Map<string, string>> {
+  const rows = await database.models.Gateway.findAll({
+    attributes: ['id', 'started_at', 'seen_at'],
+  });
+  return new Map(
+    rows.map(({ id, started_at, seen_at }) => [id, `${started_at.getTime()} ${seen_at.getTime()}`]),
+  );
+}
+
+/**
+ * Records which API token a gateway's environment asks for, null for none; returns what all
+ * gateways ask for that were seen since a time, this one included.
+ */
+export async function claimBootstrapToken(
+  database: Database,
+  gatewayId: string,
+  { sha256, seenSince }: { sha256: string | null; seenSince: Date },
+  transaction: Transaction,
+): Promise<ReadonlySet<string>> {
+  const { Gateway: gateways } = database.models;
+  const where = { id: gatewayId };
+  await gateways.update({ bootstrap_sha256: sha256 }, { where, transaction });
+  const rows = await gateways.findAll({
+    attributes: ['bootstrap_sha256'],
+    where: { seen_at: { [Op.gte]: seenSince }, bootstrap_sha256: { [Op.ne]: null } },
+    transaction,
+  });
+  const claimed = rows.map((row) => row.bootstrap_sha256);
+  return new Set([...claimed, sha256].filter((hash) => hash !== null));
+}

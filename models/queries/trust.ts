@@ -1,0 +1,35 @@
+// Marks identity providers as trusted, and says which are. api.md, section 8.
+
+import { type Transaction } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import type { TrustedProvider } from '../tables/trusted-provider.ts';
+
+/** An entry of the configuration, and who it leads to. */
+export type Authority = Pick<TrustedProvider, 'kind' | 'provider_id' | 'authority'>;
+
+/** Marks an entry as trusted, or takes the mark away. */
+export async function markTrusted(
+  { models: { TrustedProvider: table } }: Database,
+  { kind, provider_id, authority }: Authority,
+  isTrusted: boolean,
+  transaction: Transaction,
+): Promise<void> {
+  const where = { kind, provider_id };
+  const row = await table.findOne({ where, transaction, lock: true });
+  if (!isTrusted) await row?.destroy({ transaction });
+  else if (row === null) await table.create({ ...where, authority }, { transaction });
+  else await row.update({ authority }, { transaction });
+}
+
+/** Tells whether an entry is marked, as it stands. */
+export async function isTrusted(
+  { models: { TrustedProvider: table } }: Database,
+  { kind, provider_id, authority }: Authority,
+  transaction?: Transaction,
+): Promise<boolean> {
+  const row = await table.findOne({
+    where: { kind, provider_id },
+    ...(transaction === undefined ? {} : { transaction }),
+  });
+  return row !== null && row.authority === authority;
+}
