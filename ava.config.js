@@ -1,4 +1,5 @@
 // The unit tests: all that needs neither root nor a browser.
+import { withoutAlone } from './test/support/alone.ts';
 import { processes } from './test/support/processes.js';
 
 export default {
@@ -10,6 +11,7 @@ export default {
     '!test/browser/**',
     '!test/ops/**',
     '!test/attacks/**',
+    ...withoutAlone,
   ],
   concurrency: 2,
   timeout: '60s',

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # npm run test:all - everything, on a fresh Debian or Ubuntu machine. As root it installs what the tests
 # need and lacks, starts a private MariaDB on a temporary folder and port, checks types, lint and
-# format, then runs the unit tests on both databases, the tests in a real browser (screenshots stay in
-# test/artefacts), the end-to-end tests in network namespaces, and those of operation (faults, several
-# gateways on one database).
+# format, runs the unit tests on both databases, the tests in a real browser (screenshots stay in
+# test/artefacts), the end-to-end tests, attacks, and those of operation (faults, several gateways on
+# one database), and prints what each phase and its slowest files took; test/artefacts/seconds.txt
+# has all files.
 # Without root it runs what needs none and says what it left out; with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -42,30 +43,51 @@ else
   if [ "${CI:-}" = true ]; then exit 1; fi
 fi
 
-say 'types, lint, format'
-npm run -s typecheck
-npm run -s lint
-npm run -s format:check
+seconds=test/artefacts/seconds
+rm -rf $seconds test-*.tap test-*.err
+mkdir -p $seconds
 
-failed=0
-if [ -n "$complete" ]; then
-  say 'a private MariaDB'
+# Runs one phase and notes what it took. Its TAP report goes to test-NAME.tap if it is one of AVA, and
+# all else that it prints to test-NAME.err.
+phase() { # NAME COMMAND...
+  local name=$1 status=0 report TIMEFORMAT='"wall":%R,"user":%U,"sys":%S'
+  shift
+  say "$name"
+  if [[ " $* " = *' --tap '* ]]; then report=test-$name.tap; else report=test-$name.err; fi
+  { time TEST_SECONDS=$PWD/$seconds/$name.jsonl "$@" >>"$report" 2>>"test-$name.err"; } \
+    2>"$seconds/$name.time" || status=$?
+  echo "{\"phase\":\"$name\",$(cat "$seconds/$name.time"),\"status\":$status}" >>$seconds/phases.jsonl
+  if [ $status -ne 0 ]; then say "$name failed"; fi
+}
+
+checks() {
+  phase types npm run -s typecheck
+  phase lint npm run -s lint
+  phase format npm run -s format:check
+}
+
+if [ -z "$complete" ]; then
+  checks
+  phase unit npx ava --tap
+else
   TEST_MARIADB_URL=$(node test/support/mariadb.ts start)
   export TEST_MARIADB_URL DATABASES=sqlite,mariadb
   trap 'node test/support/mariadb.ts stop' EXIT
+  trap 'trap "" TERM; kill 0; exit 1' INT TERM
+  # Three rows of phases at the same time: one computes, two mostly wait, each on a network of its own.
+  export ALONE=later
+  {
+    checks
+    phase unit npx ava --tap
+    phase browser npx ava --config test/browser/ava.config.js --tap
+  } &
+  {
+    phase e2e test/apart.sh npx ava --config test/e2e/ava.config.js --tap
+    phase attacks test/apart.sh npx ava --config test/attacks/ava.config.js --tap
+  } &
+  phase ops test/apart.sh npx ava --config test/ops/ava.config.js --tap &
+  wait
+  # What judges how soon something happens has the machine for itself.
+  phase alone npx ava --config test/alone.config.js --tap
 fi
-
-say 'unit tests'
-npx ava --tap >test-unit.tap 2>test-unit.err || failed=1
-if [ -n "$complete" ]; then
-  say 'tests in a browser'
-  npx ava --config test/browser/ava.config.js --tap >test-browser.tap 2>test-browser.err || failed=1
-  say 'end-to-end tests'
-  npx ava --config test/e2e/ava.config.js --tap >test-e2e.tap 2>test-e2e.err || failed=1
-  say 'attacks'
-  npx ava --config test/attacks/ava.config.js --tap >test-attacks.tap 2>test-attacks.err || failed=1
-  say 'tests of operation'
-  npx ava --config test/ops/ava.config.js --tap >test-ops.tap 2>test-ops.err || failed=1
-fi
-node test/support/summary.ts test-unit test-browser test-e2e test-attacks test-ops || failed=1
-exit $failed
+node test/support/summary.ts

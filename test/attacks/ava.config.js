@@ -1,10 +1,11 @@
 // The attacks: as root, one file after the other, against whole gateways.
+import { withoutAlone } from '../support/alone.ts';
 import { processes } from '../support/processes.js';
 
 export default {
   ...processes,
   extensions: ['ts'],
-  files: ['test/attacks/**/*.test.ts'],
+  files: ['test/attacks/**/*.test.ts', ...withoutAlone],
   concurrency: 1,
   timeout: '3m',
 };

@@ -1,10 +1,11 @@
 // The tests in a real browser, one file after the other: two cores carry one Chromium.
+import { withoutAlone } from '../support/alone.ts';
 import { processes } from '../support/processes.js';
 
 export default {
   ...processes,
   extensions: ['ts'],
-  files: ['test/browser/**/*.test.ts'],
+  files: ['test/browser/**/*.test.ts', ...withoutAlone],
   concurrency: 1,
   timeout: '3m',
 };

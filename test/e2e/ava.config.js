@@ -1,10 +1,11 @@
 // The end-to-end tests: as root, one file after the other, with time for a gigabyte.
+import { withoutAlone } from '../support/alone.ts';
 import { processes } from '../support/processes.js';
 
 export default {
   ...processes,
   extensions: ['ts'],
-  files: ['test/e2e/**/*.test.ts'],
+  files: ['test/e2e/**/*.test.ts', ...withoutAlone],
   concurrency: 1,
   timeout: '5m',
 };

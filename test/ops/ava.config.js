@@ -2,6 +2,7 @@
 // container takes as long to build as all the others together, and a machine that systemd boots wants
 // packages of its own, so they come with the long ones.
 import process from 'node:process';
+import { withoutAlone } from '../support/alone.ts';
 import { processes } from '../support/processes.js';
 
 const isLong = process.env.SOAK_MINUTES !== undefined;
@@ -9,7 +10,11 @@ const isLong = process.env.SOAK_MINUTES !== undefined;
 export default {
   ...processes,
   extensions: ['ts'],
-  files: ['test/ops/**/*.test.ts', ...(isLong ? [] : ['!test/ops/{container,unit}.test.ts'])],
+  files: [
+    'test/ops/**/*.test.ts',
+    ...(isLong ? [] : ['!test/ops/{container,unit}.test.ts']),
+    ...withoutAlone,
+  ],
   concurrency: 1,
   timeout: '5m',
 };
