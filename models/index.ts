@@ -17,12 +17,40 @@ export { type BackedUp, writeBackup } from './backup/write.ts';
 export { noteClientFile, readClientFiles } from './queries/client-file.ts';
 export { type Clocks, readClocks } from './queries/clocks.ts';
 export { type AddressRange, type Family, parseAddress, parseRange } from './tables/columns.ts';
+export { clientSettings, type SettingName } from './fields/client-settings.ts';
+export { configurationFields, type Logo } from './fields/configuration.ts';
 export {
-  Configuration,
-  type Logo,
+  deviceFields,
+  type DeviceRow,
+  type NewDeviceColumns,
+  type ObeyedDevice,
+} from './fields/device.ts';
+export type {
+  ApiField,
+  ApiValues,
+  ColumnsOf,
+  Field,
+  Fields,
+  NamesWith,
+  RowOf,
+  SentName,
+  SentOf,
+} from './fields/field.ts';
+export {
   type OpenidConnectProvider,
+  openidProviderFields,
   type SamlIdentityProvider,
-} from './tables/configuration.ts';
+  samlProviderFields,
+} from './fields/provider.ts';
+export {
+  type ObeyedRule,
+  type PortType,
+  type RuleAction,
+  ruleFields,
+  type RuleRow,
+} from './fields/rule.ts';
+export { userFields, type UserRow } from './fields/user.ts';
+export { Configuration } from './tables/configuration.ts';
 export { assertRights, MissingRightsError, tryWriting } from './database/rights.ts';
 export { connectDatabase, type DatabaseOptions } from './database/connect.ts';
 export type { DatabaseTls } from './storage/mysql.ts';
@@ -108,22 +136,17 @@ export {
   readChanges,
 } from './database/revision.ts';
 export {
-  type DeviceRow,
   readConfiguration,
   readDevices,
   readRules,
   readUsers,
-  type RuleRow,
   type Selection,
-  type UserRow,
 } from './queries/rows.ts';
 export {
   extentOf,
   isShadowedBy,
   overlaps,
-  type PortType,
   Rule,
-  type RuleAction,
   type RuleExtent,
   type RuleScope,
 } from './tables/rule.ts';

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { type InferAttributes, Op, type Transaction, UniqueConstraintError } from 'sequelize';
-import type { SamlIdentityProvider } from '../tables/configuration.ts';
+import type { SamlIdentityProvider } from '../fields/provider.ts';
 import type { Database } from '../database/database.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import type { FetchedMetadata } from '../tables/fetched-metadata.ts';

@@ -3,16 +3,26 @@
 // figures, and those of instances of the classes beside them.
 
 import type { Transaction } from 'sequelize';
-import type { Family } from '../tables/columns.ts';
-import type { Configuration } from '../tables/configuration.ts';
-import type { PortType, RuleAction } from '../tables/rule.ts';
 import type { Database } from '../database/database.ts';
-import { type RowSource, selectRows } from '../storage/select.ts';
+import { deviceFields, type DeviceRow } from '../fields/device.ts';
+import type { ColumnValues, Field, Fields, RowOf } from '../fields/field.ts';
+import { ruleFields, type RuleRow } from '../fields/rule.ts';
+import { userFields, type UserRow } from '../fields/user.ts';
+import { type ColumnKind, type RowSource, selectRows } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
-import type { DisabledBy, Role } from '../tables/user.ts';
+import type { Configuration } from '../tables/configuration.ts';
 
 /** How many ids one statement names; longer lists are read in parts. */
 const IDS_PER_STATEMENT = 500;
+
+/** What is read in another way than as it comes. */
+const READ_AS: Readonly<Partial<Record<keyof ColumnValues, ColumnKind>>> = {
+  time: 'time',
+  timestamp: 'time',
+  flag: 'flag',
+  texts: 'json',
+  json: 'json',
+};
 
 /** Which rows to read: all of them, oldest first, unless something here narrows it. */
 export interface Selection {
@@ -28,70 +38,6 @@ export interface Selection {
   limit?: number;
   /** Where the rows must fit others that are read with them. */
   transaction?: Transaction;
-}
-
-/** A user, without the password hash. */
-export interface UserRow {
-  id: string;
-  email: string;
-  role: Role;
-  disabled_at: Date | null;
-  disabled_by: DisabledBy | null;
-  disabled_provider: string | null;
-  last_signed_in_at: Date | null;
-  last_signed_in_method: string | null;
-  inserted_at: Date;
-  updated_at: Date;
-}
-
-/** A device with what the gateways saw of it last. */
-export interface DeviceRow {
-  id: string;
-  user_id: string;
-  name: string;
-  description: string | null;
-  public_key: string;
-  /** Null when it does not open: such a device must not be served, and blocks no other. */
-  preshared_key: string | null;
-  ipv4: string | null;
-  ipv6: string | null;
-  use_default_allowed_ips: boolean;
-  use_default_dns: boolean;
-  use_default_endpoint: boolean;
-  use_default_mtu: boolean;
-  use_default_persistent_keepalive: boolean;
-  allowed_ips: string[] | null;
-  dns: string[] | null;
-  endpoint: string | null;
-  mtu: number | null;
-  persistent_keepalive: number | null;
-  /** Null while the device is switched on. */
-  disabled_at: Date | null;
-  /** From when on it is not served; null: never. */
-  expires_at: Date | null;
-  inserted_at: Date;
-  updated_at: Date;
-  /** The gateway of the latest handshake; null, as all that follows, until the device was seen. */
-  gateway_id: string | null;
-  latest_handshake: Date | null;
-  remote_ip: string | null;
-  remote_port: number | null;
-  rx_bytes: number | null;
-  tx_bytes: number | null;
-}
-
-/** A rule. */
-export interface RuleRow {
-  id: string;
-  action: RuleAction;
-  destination: string;
-  family: Family;
-  port_type: PortType | null;
-  port_start: number | null;
-  port_end: number | null;
-  user_id: string | null;
-  inserted_at: Date;
-  updated_at: Date;
 }
 
 /** Reads users. */
@@ -122,72 +68,25 @@ export function readConfiguration(
   return database.models.Configuration.findOne({ transaction: transaction ?? null });
 }
 
-const USERS: RowSource<UserRow> = {
-  table: 'users',
-  columns: {
-    id: 'plain',
-    email: 'plain',
-    role: 'plain',
-    disabled_at: 'time',
-    disabled_by: 'plain',
-    disabled_provider: 'plain',
-    last_signed_in_at: 'time',
-    last_signed_in_method: 'plain',
-    inserted_at: 'time',
-    updated_at: 'time',
-  },
-};
+const USERS: RowSource<UserRow> = { table: 'users', columns: kindsOf(userFields) };
 
 const DEVICES: RowSource<DeviceRow> = {
   table: 'devices',
   join: 'LEFT JOIN device_statuses ON device_statuses.device_id = devices.id',
-  columns: {
-    id: 'plain',
-    user_id: 'plain',
-    name: 'plain',
-    description: 'plain',
-    public_key: 'plain',
-    preshared_key: 'plain',
-    ipv4: 'plain',
-    ipv6: 'plain',
-    use_default_allowed_ips: 'flag',
-    use_default_dns: 'flag',
-    use_default_endpoint: 'flag',
-    use_default_mtu: 'flag',
-    use_default_persistent_keepalive: 'flag',
-    allowed_ips: 'json',
-    dns: 'json',
-    endpoint: 'plain',
-    mtu: 'plain',
-    persistent_keepalive: 'plain',
-    disabled_at: 'time',
-    expires_at: 'time',
-    inserted_at: 'time',
-    updated_at: 'time',
-    gateway_id: 'plain',
-    latest_handshake: 'time',
-    remote_ip: 'plain',
-    remote_port: 'plain',
-    rx_bytes: 'plain',
-    tx_bytes: 'plain',
-  },
+  columns: kindsOf(deviceFields),
 };
 
-const RULES: RowSource<RuleRow> = {
-  table: 'rules',
-  columns: {
-    id: 'plain',
-    action: 'plain',
-    destination: 'plain',
-    family: 'plain',
-    port_type: 'plain',
-    port_start: 'plain',
-    port_end: 'plain',
-    user_id: 'plain',
-    inserted_at: 'time',
-    updated_at: 'time',
-  },
-};
+const RULES: RowSource<RuleRow> = { table: 'rules', columns: kindsOf(ruleFields) };
+
+/** The columns of a row, and how the value of each is read. */
+function kindsOf<Table extends Fields>(fields: Table): RowSource<RowOf<Table>>['columns'] {
+  const kinds: Record<string, ColumnKind> = {};
+  for (const [name, { column, status }] of Object.entries<Field>(fields)) {
+    const kept = column ?? status;
+    if (kept !== undefined && kept.inRows !== false) kinds[name] = READ_AS[kept.kind] ?? 'plain';
+  }
+  return kinds as RowSource<RowOf<Table>>['columns'];
+}
 
 async function read<Row>(
   database: Database,

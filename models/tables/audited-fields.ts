@@ -2,6 +2,11 @@
 // columns left out, secrets only by the fact that they changed. design.md, section 7.
 
 import type { Model } from 'sequelize';
+import { configurationFields } from '../fields/configuration.ts';
+import { deviceFields } from '../fields/device.ts';
+import type { AuditedAs, Field, Fields } from '../fields/field.ts';
+import { ruleFields } from '../fields/rule.ts';
+import { userFields } from '../fields/user.ts';
 import type { Configuration } from './configuration.ts';
 import type { Rule } from './rule.ts';
 import type { AuditedTable, FieldReader } from '../storage/auditing.ts';
@@ -13,38 +18,23 @@ const HIDDEN = '(hidden)';
 export const auditedTables = {
   User: {
     kind: 'user',
-    fields: {
-      ...plain('email', 'role', 'disabled_at', 'disabled_by', 'disabled_provider'),
-      password: stored('password_hash'),
-    },
+    fields: { ...recordedOf(userFields), password: stored('password_hash') },
   },
   Device: {
     kind: 'device',
-    fields: {
-      ...plain('user_id', 'name', 'description', 'public_key', 'ipv4', 'ipv6'),
-      ...plain('use_default_allowed_ips', 'use_default_dns', 'use_default_endpoint'),
-      ...plain('use_default_mtu', 'use_default_persistent_keepalive'),
-      ...plain('allowed_ips', 'dns', 'endpoint', 'mtu', 'persistent_keepalive'),
-      ...plain('disabled_at', 'expires_at'),
-      preshared_key: stored('preshared_key'),
-    },
+    fields: recordedOf(deviceFields),
   },
   Rule: {
     kind: 'rule',
     fields: {
-      ...plain('action', 'destination', 'port_type', 'user_id'),
+      ...recordedOf(ruleFields),
       port_range: { read: (row) => portRange(row as Rule) },
     },
   },
   Configuration: {
     kind: 'configuration',
     fields: {
-      ...plain('allow_unprivileged_device_management', 'allow_unprivileged_device_configuration'),
-      ...plain('default_action'),
-      ...plain('default_client_allowed_ips', 'default_client_dns', 'default_client_endpoint'),
-      ...plain('default_client_mtu', 'default_client_persistent_keepalive'),
-      ...plain('disable_vpn_on_oidc_error', 'local_auth_enabled', 'vpn_session_duration'),
-      ...plain('logo', 'saml_identity_providers'),
+      ...recordedOf(configurationFields),
       openid_connect_providers: { read: (row) => withoutSecrets(row as Configuration) },
       client_secret: { secret: (row) => clientSecrets(row as Configuration) },
     },
@@ -60,6 +50,15 @@ export const auditedTables = {
     fields: plain('kind', 'provider_id', 'authority'),
   },
 } as const satisfies Readonly<Record<string, AuditedTable>>;
+
+/** What the table of a record says: values first, then secrets. */
+function recordedOf(fields: Fields): Record<string, FieldReader> {
+  const all = Object.entries<Field>(fields);
+  const namesOf = (as: AuditedAs) =>
+    all.filter(([, { audit }]) => audit === as).map(([name]) => name);
+  const secrets = namesOf('secret').map((name) => [name, stored(name)] as const);
+  return { ...plain(...namesOf('value')), ...Object.fromEntries(secrets) };
+}
 
 function plain(...names: string[]): Record<string, FieldReader> {
   return Object.fromEntries(

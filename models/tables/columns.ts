@@ -41,12 +41,17 @@ export const timestamps = {
   updatedAt: 'updated_at',
 } as const;
 
-/** The columns of `timestamps`; their six digits are the database's, JavaScript fills three. */
+/** When a row was made or changed; six digits are the database's, JavaScript fills three. */
+export function timestampColumn(): Column {
+  return { type: DataTypes.DATE(6), allowNull: false };
+}
+
+/** The columns of `timestamps`. */
 export function timestampColumns() {
   // Made anew for each table: Sequelize turns types into those of its database in place.
   return {
-    inserted_at: { type: DataTypes.DATE(6), allowNull: false },
-    updated_at: { type: DataTypes.DATE(6), allowNull: false },
+    inserted_at: timestampColumn(),
+    updated_at: timestampColumn(),
   };
 }
 

@@ -2,50 +2,19 @@
 // addresses it covers, so that overlapping rules are found through an index. api.md, section 6.
 
 import {
-  type CreationOptional,
-  DataTypes,
-  type InferAttributes,
-  type InferCreationAttributes,
-  Model,
-} from 'sequelize';
-import {
-  type AddressRange,
-  type Family,
-  idColumn,
-  nullable,
-  parseRange,
-  type TableContext,
-  timestampColumns,
-  timestamps,
-} from './columns.ts';
+  type NewRuleColumns,
+  type PortType,
+  type RuleAction,
+  type RuleColumns,
+  ruleFields,
+} from '../fields/rule.ts';
+import { type AddressRange, parseRange, type TableContext, timestamps } from './columns.ts';
+import { columnsFrom, modelOf } from './from-fields.ts';
 
-/** What a rule does with the packets that it matches. */
-export type RuleAction = 'accept' | 'drop';
-
-/** The protocol that a rule with ports speaks of. */
-export type PortType = 'tcp' | 'udp';
-
-/** One rule. */
-export class Rule extends Model<InferAttributes<Rule>, InferCreationAttributes<Rule>> {
-  declare id: CreationOptional<string>;
-  declare action: CreationOptional<RuleAction>;
-  /** As given, host bits and prefix kept. Setting it sets `family` and the range. */
-  declare destination: string;
-  /** Set through `destination` only, as the range is. */
-  declare family: CreationOptional<Family>;
-  /** First address of the destination, 8 or 32 hex digits. */
-  declare range_start: CreationOptional<string>;
-  /** Last address of the destination, 8 or 32 hex digits. */
-  declare range_end: CreationOptional<string>;
-  /** Null: all traffic; then both ports are null too. */
-  declare port_type: CreationOptional<PortType | null>;
-  declare port_start: CreationOptional<number | null>;
-  declare port_end: CreationOptional<number | null>;
-  /** Null: the rule is everyone's. */
-  declare user_id: CreationOptional<string | null>;
-  declare inserted_at: CreationOptional<Date>;
-  declare updated_at: CreationOptional<Date>;
-}
+/**
+ * One rule; its columns are properties of it. Setting `destination` sets `family` and the range.
+ */
+export class Rule extends modelOf<RuleColumns, NewRuleColumns>() {}
 
 /** What decides whether two rules overlap. */
 export interface RuleScope {
@@ -98,14 +67,13 @@ export function isShadowedBy(rule: RuleExtent, other: RuleExtent): boolean {
 }
 
 /** Binds the table to one database. */
-export function initRule({ sequelize }: TableContext): typeof Rule {
+export function initRule(context: TableContext): typeof Rule {
+  const columns = columnsFrom(ruleFields, 'rules', context);
   return class extends Rule {}.init(
     {
-      id: idColumn(),
-      action: { type: DataTypes.STRING(16), allowNull: false, defaultValue: 'drop' },
+      ...columns,
       destination: {
-        type: DataTypes.STRING(64),
-        allowNull: false,
+        ...columns.destination,
         set(this: Rule, destination: string) {
           const range = parseRange(destination);
           if (range === null) throw new TypeError('destination takes an address or a CIDR');
@@ -115,15 +83,7 @@ export function initRule({ sequelize }: TableContext): typeof Rule {
           this.setDataValue('range_end', range.end);
         },
       },
-      family: { type: DataTypes.TINYINT, allowNull: false },
-      range_start: { type: DataTypes.STRING(32), allowNull: false },
-      range_end: { type: DataTypes.STRING(32), allowNull: false },
-      port_type: nullable(DataTypes.STRING(8)),
-      port_start: nullable(DataTypes.INTEGER),
-      port_end: nullable(DataTypes.INTEGER),
-      user_id: nullable(DataTypes.CHAR(36)),
-      ...timestampColumns(),
     },
-    { sequelize, modelName: 'rule', tableName: 'rules', ...timestamps },
+    { sequelize: context.sequelize, modelName: 'rule', tableName: 'rules', ...timestamps },
   );
 }

@@ -13,7 +13,7 @@ const provider = {
   discovery_document_uri: 'https://id.example.com/.well-known/openid-configuration',
   auto_create_users: false,
   scope: 'openid email profile',
-  response_type: 'code',
+  response_type: 'code' as const,
   redirect_uri: null,
 };
 

@@ -1,0 +1,142 @@
+// The fields of identity providers, as the configuration lists them. No table keeps them: they are
+// members of JSON. api.md, sections 1 and 7.
+
+import { type EntryOf, fieldsOf } from './field.ts';
+
+const id = {
+  api: {
+    kind: 'provider id',
+    description: 'Chosen; part of the sign-in address.',
+    required: true,
+  },
+} as const;
+
+const label = {
+  api: { kind: 'trimmed', description: 'Text of the sign-in button.', required: true },
+} as const;
+
+const autoCreateUsers = {
+  api: {
+    kind: 'flag',
+    description: 'Whether the first sign-in of an unknown e-mail makes a user.',
+    required: true,
+  },
+} as const;
+
+/** Admits only who has something; `what` is the provider's word for it. */
+function requiredPair<What extends string>(what: What) {
+  return {
+    api: {
+      kind: 'pair',
+      description: `Admits only who has this ${what} with this value, or with a list that holds it; everybody where there is none.`,
+      keptUnsent: true,
+    },
+  } as const;
+}
+
+/** The fields of an OpenID provider. */
+export const openidProviderFields = fieldsOf({
+  id,
+  label,
+  client_id: {
+    api: {
+      kind: 'trimmed',
+      description: 'The name by which the provider knows us.',
+      required: true,
+    },
+  },
+  client_secret: {
+    api: { kind: 'text', description: 'Stored encrypted, answered in the clear.', required: true },
+  },
+  discovery_document_uri: {
+    api: { kind: 'url', description: 'Where the provider describes itself.', required: true },
+  },
+  auto_create_users: autoCreateUsers,
+  scope: {
+    api: {
+      kind: 'scopes',
+      description: 'Names with spaces between.',
+      default: 'openid email profile',
+    },
+  },
+  response_type: {
+    api: { kind: 'choice', description: 'Only `code`.', words: ['code'], default: 'code' },
+  },
+  redirect_uri: {
+    api: {
+      kind: 'url',
+      description: 'Null: `{EXTERNAL_URL}auth/oidc/{id}/callback/`.',
+      nullable: true,
+      default: null,
+    },
+  },
+  email_claim: {
+    api: {
+      kind: 'choice',
+      description:
+        'The claim that is read as the e-mail address; `email` where there is none. `email_verified` counts for `email` alone.',
+      words: ['email', 'preferred_username', 'upn'],
+      keptUnsent: true,
+    },
+  },
+  required_claim: requiredPair('claim'),
+});
+
+/** The fields of a SAML provider; `base_url` is filled in where it is left out. */
+export const samlProviderFields = fieldsOf({
+  id,
+  label,
+  auto_create_users: autoCreateUsers,
+  // May be empty where there is an address and the environment fixes the entry.
+  metadata: {
+    api: {
+      kind: 'text',
+      description:
+        'XML of the provider, kept byte for byte. May be left out where there is a `metadata_url`: then it is what was fetched when the entry was saved.',
+      required: true,
+      unless: 'metadata_url',
+    },
+  },
+  metadata_url: {
+    api: {
+      kind: 'metadata address',
+      description:
+        'Where the metadata are fetched, once a day; https, or http of a loopback address. What was fetched last serves in place of `metadata`.',
+      keptUnsent: true,
+    },
+  },
+  base_url: {
+    api: {
+      kind: 'url',
+      description: 'Prefix of our addresses; default `{EXTERNAL_URL}auth/saml`.',
+      filledIn: true,
+    },
+  },
+  sign_requests: {
+    api: { kind: 'flag', description: 'Whether our requests are signed.', default: true },
+  },
+  sign_metadata: {
+    api: { kind: 'flag', description: 'Whether our metadata is signed.', default: true },
+  },
+  signed_assertion_in_resp: {
+    api: { kind: 'flag', description: 'Whether assertions must be signed.', default: true },
+  },
+  signed_envelopes_in_resp: {
+    api: { kind: 'flag', description: 'Whether responses must be signed.', default: true },
+  },
+  email_attribute: {
+    api: {
+      kind: 'short text',
+      description:
+        'The name of the attribute that is read as the e-mail address, and nothing else; without it, a NameID that is one, else usual attributes.',
+      keptUnsent: true,
+    },
+  },
+  required_attribute: requiredPair('attribute'),
+});
+
+/** An OpenID provider, as administrators send it. */
+export type OpenidConnectProvider = EntryOf<typeof openidProviderFields>;
+
+/** A SAML provider, as administrators send it. */
+export type SamlIdentityProvider = EntryOf<typeof samlProviderFields>;

@@ -1,0 +1,104 @@
+// The fields of a user: who may own devices and administer. api.md, sections 1, 4 and 8.
+
+import { type ColumnsOf, fieldsOf, type NewColumnsOf, type RowOf } from './field.ts';
+
+/** The table of the record. */
+export const userFields = fieldsOf({
+  id: {
+    column: { kind: 'id' },
+    audit: 'nothing',
+    obeyed: true,
+    api: { kind: 'id', description: 'Names the user; never changes.', readOnly: true },
+  },
+  // As given, case kept.
+  email: {
+    column: { kind: 'text', size: 255 },
+    audit: 'value',
+    api: {
+      kind: 'email',
+      description: 'Unique without regard to case; case is kept.',
+      required: true,
+      atMost: 255,
+    },
+  },
+  // Unique: the e-mail in NFC and lower case.
+  email_key: {
+    column: { kind: 'text', size: 768, derived: true, inRows: false },
+    audit: 'nothing',
+  },
+  // What the user can do: everything, or look after their own devices.
+  role: {
+    column: {
+      kind: 'text',
+      size: 16,
+      words: ['admin', 'unprivileged'],
+      default: 'unprivileged',
+    },
+    audit: 'value',
+    api: { kind: 'choice', description: 'What the user may do.' },
+  },
+  // A bcrypt hash; null for users who sign in through a provider. The trail calls it `password`.
+  password_hash: {
+    column: { kind: 'text', size: 255, nullable: true, inRows: false },
+    audit: 'own',
+  },
+  password: {
+    api: {
+      kind: 'password',
+      description: 'For signing in; null or empty leaves it as it is.',
+      nullable: true,
+      writeOnly: true,
+    },
+  },
+  password_confirmation: {
+    api: { kind: 'text', description: 'The password again.', nullable: true, writeOnly: true },
+  },
+  // Null while the user is enabled.
+  disabled_at: {
+    column: { kind: 'time', nullable: true },
+    audit: 'value',
+    obeyed: true,
+    api: {
+      kind: 'time',
+      description: 'When the user was disabled; null while they are enabled.',
+      readOnly: true,
+    },
+  },
+  // Null exactly when `disabled_at` is; only the same cause can enable the user again.
+  disabled_by: {
+    column: { kind: 'text', size: 16, words: ['administrator', 'provider'], nullable: true },
+    audit: 'value',
+  },
+  // Which provider's error disabled the user, as `oidc/okta`; null for any other cause.
+  disabled_provider: { column: { kind: 'text', size: 80, nullable: true }, audit: 'value' },
+  last_signed_in_at: {
+    column: { kind: 'time', nullable: true },
+    audit: 'nothing',
+    obeyed: true,
+    api: { kind: 'time', description: 'Null until the first sign-in.', readOnly: true },
+  },
+  last_signed_in_method: {
+    column: { kind: 'text', size: 64, nullable: true },
+    audit: 'nothing',
+    api: { kind: 'text', description: '`email`, or the id of a provider.', readOnly: true },
+  },
+  inserted_at: {
+    column: { kind: 'timestamp' },
+    audit: 'nothing',
+    api: { kind: 'time', description: 'When the user was made.', readOnly: true },
+  },
+  updated_at: {
+    column: { kind: 'timestamp' },
+    audit: 'nothing',
+    api: { kind: 'time', description: 'When the user was changed last.', readOnly: true },
+  },
+});
+
+/** The columns of a user. */
+export type UserColumns = ColumnsOf<typeof userFields>;
+
+/** The columns of a user who is to be made. */
+export type NewUserColumns = NewColumnsOf<typeof userFields>;
+
+/** A user, without the password hash. */
+export type UserRow = RowOf<typeof userFields>;
