@@ -37,7 +37,7 @@ export const operations: Operation[] = Object.entries<Part>(document.paths).flat
       .map(([method, part]) => ({
         method: method.toUpperCase(),
         path,
-        pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace('{id}', '[^/]+')}/?$`),
+        pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
         part,
       })),
 );

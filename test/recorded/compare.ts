@@ -1,0 +1,107 @@
+// Compares an answer with its recording: the status, every recorded header, and the body byte for
+// byte, but that objects may have members which the recording does not have. Nothing else may
+// change: no value, no type, no order, no length of a list.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Answer } from '../support/requests.ts';
+import type { Bindings } from './placeholders.ts';
+import type { RecordedAnswer } from './recording.ts';
+
+/** Members of an error's `errors` are part of what is refused, so none may come. */
+const CLOSED = /^body\.errors\b/;
+
+/** How an answer differs from its recording; null where it does not. Binds new placeholders. */
+export function differenceOf(
+  recorded: RecordedAnswer,
+  { status, headers, text }: Pick<Answer, 'status' | 'headers' | 'text'>,
+  bindings: Bindings,
+): string | null {
+  if (status !== recorded.status)
+    return `the status is ${status}, not ${recorded.status}: ${text.slice(0, 500)}`;
+  for (const [name, value] of recorded.headers) {
+    const received = headers[name];
+    if (received === undefined) return `the header ${name} is missing`;
+    const fault = bindings.match(value, String(received));
+    if (fault !== null) return `the header ${name} ${fault}`;
+  }
+  if (recorded.body === '' || text === '')
+    return recorded.body === text ? null : `the body is ${JSON.stringify(text.slice(0, 500))}`;
+  return compareBody(recorded.body, text, bindings);
+}
+
+function compareBody(recorded: string, text: string, bindings: Bindings): string | null {
+  let received: unknown;
+  try {
+    received = JSON.parse(text);
+  } catch {
+    return `the body is no JSON: ${JSON.stringify(text.slice(0, 500))}`;
+  }
+  // With these very bytes, two bodies are the same bytes where they are the same values in one
+  // order: no whitespace, no second spelling of a number or a letter, no member twice.
+  if (JSON.stringify(received) !== text) return `the body is not spelled as JSON.stringify does`;
+  return compare(JSON.parse(recorded), received, 'body', bindings);
+}
+
+function compare(
+  recorded: unknown,
+  received: unknown,
+  place: string,
+  bindings: Bindings,
+): string | null {
+  if (typeof recorded === 'string' && typeof received === 'string') {
+    const fault = bindings.match(recorded, received);
+    return fault === null ? null : `${place} ${fault}`;
+  }
+  if (Array.isArray(recorded) && Array.isArray(received))
+    return compareLists(recorded, received, place, bindings);
+  if (isObject(recorded) && isObject(received))
+    return compareObjects(recorded, received, place, bindings);
+  return isDeepStrictEqual(recorded, received)
+    ? null
+    : `${place} is ${brief(received)}, not ${brief(recorded)}`;
+}
+
+function compareLists(
+  recorded: readonly unknown[],
+  received: readonly unknown[],
+  place: string,
+  bindings: Bindings,
+): string | null {
+  if (recorded.length !== received.length)
+    return `${place} has ${received.length} members, not ${recorded.length}`;
+  for (const [i, member] of recorded.entries()) {
+    const fault = compare(member, received[i], `${place}[${i}]`, bindings);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function compareObjects(
+  recorded: Readonly<Record<string, unknown>>,
+  received: Readonly<Record<string, unknown>>,
+  place: string,
+  bindings: Bindings,
+): string | null {
+  const names = Object.keys(recorded);
+  for (const name of names)
+    if (!Object.hasOwn(received, name)) return `${place}.${name} is missing`;
+  const known = new Set(names);
+  const order = Object.keys(received).filter((name) => known.has(name));
+  if (!isDeepStrictEqual(order, names))
+    return `${place} has its members in the order ${order.join(', ')}, not ${names.join(', ')}`;
+  const added = Object.keys(received).find((name) => !known.has(name));
+  if (added !== undefined && CLOSED.test(place)) return `${place}.${added} was not there`;
+  for (const name of names) {
+    const fault = compare(recorded[name], received[name], `${place}.${name}`, bindings);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function brief(value: unknown): string {
+  return (JSON.stringify(value) ?? 'undefined').slice(0, 200);
+}
