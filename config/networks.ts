@@ -48,7 +48,8 @@ export function networkFaults(family: NetworkFamily, network: string, address: s
 function addressFault(family: NetworkFamily, network: string, address: string): string | null {
   const named = `WIREGUARD_${family}_NETWORK ${network}`;
   const own = ipaddr.parse(address);
-  // Devices get neither of the two (api.md, section 5), and hosts take them for the whole network.
+  // Devices get neither of the two (docs/api.md#addresses-of-a-device), and hosts take them for the
+  // whole network.
   const [first, last] = edgesOf(network);
   const example = `for example ${secondOf(first)}`;
   if (!own.match(ipaddr.parseCIDR(network)))

@@ -272,7 +272,7 @@ function packageImports(path: string): string[] {
   return imports(path).filter((name) => !name.startsWith('.'));
 }
 
-/** Floors of design.md, section 3; the greater number may import the lesser. */
+/** Floors of ARCHITECTURE.md#floors; the greater number may import the lesser. */
 const FLOORS: Record<string, number> = { config: 0, models: 1, dataplane: 1, lib: 2 };
 
 /** Floors inside dataplane, by folder or file; what is missing here may be imported by all. */

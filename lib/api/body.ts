@@ -1,6 +1,6 @@
 // Request bodies: which types are read, that they are JSON, that the wrapper is there; then the
 // judge. It runs as hapi's `validate.payload` step, and handlers get what it came to. The bytes are
-// parsed here and not by hapi, which would take forms and texts too. api.md, section 2.
+// parsed here and not by hapi, which would take forms and texts too. docs/api.md#requests.
 
 import { PassThrough } from 'node:stream';
 import Boom from '@hapi/boom';

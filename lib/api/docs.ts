@@ -1,6 +1,6 @@
 // `GET /docs`: the OpenAPI document as pages, rendered in the browser by Swagger UI from the files
 // of its package. Open to everyone, as the document is; nothing comes from another address, and no
-// script or style stands in the page. api.md, section 9; decisions/2026-11-21-swagger-ui.md.
+// script or style stands in the page. docs/api.md#openapi; decisions/2026-11-21-swagger-ui.md.
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';

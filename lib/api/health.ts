@@ -1,5 +1,4 @@
-// Whether the process lives and serves, for those who watch it; open to everyone. design.md,
-// section 6.
+// Whether the process lives and serves, for those who watch it; open to everyone.
 
 import type { Plugin } from '@hapi/hapi';
 import type { Services } from '../services.ts';

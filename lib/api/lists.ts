@@ -2,7 +2,7 @@
 // The text of a short list is remembered, because writing it out takes as long as reading it. A
 // long one is never whole in memory: pages are read while the answer is sent, as fast as the client
 // takes it. Pages follow one another by time and id, so no record comes twice, and none that was
-// there throughout is missing. api.md, section 2, "Lists".
+// there throughout is missing. docs/api.md#lists.
 
 import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';

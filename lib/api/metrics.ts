@@ -2,8 +2,7 @@
 // it is not open to strangers. An administrator's API token opens it, METRICS_TOKEN opens it and
 // nothing else, and where METRICS_ACCESS is `loopback` so does coming from this very host: without
 // a header that a proxy puts in, and asking for this host by a name of its own, for a page in
-// somebody's browser here may reach loopback under a name that its author made up. design.md,
-// section 6.
+// somebody's browser here may reach loopback under a name that its author made up.
 
 import { timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';

@@ -1,6 +1,6 @@
 // What the query of a list may ask for: a page of it, and the records of one owner or e-mail alone.
 // A cursor names the last record that was shown, by time and id, which never change: what others
-// add or delete between two pages moves nobody to another page. api.md, section 2, "Lists".
+// add or delete between two pages moves nobody to another page. docs/api.md#lists.
 
 import type Joi from 'joi';
 import { isUuid, resource, text, integer } from '../judge/fields.ts';

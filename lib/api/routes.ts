@@ -1,6 +1,6 @@
 // The operations that users, devices and rules have in common, one table of routes for all of them:
 // which method and path, what body, which status. What a record is and may be, the resource says.
-// api.md, section 1.
+// docs/api.md#operations.
 
 import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
 import type { Services } from '../services.ts';

@@ -1,6 +1,6 @@
 // What the first start and the command line do to accounts: make an administrator, shut a user out,
 // let one in again.
-// An administrator's switch beats an identity provider's. api.md, sections 4 and 8.
+// An administrator's switch beats an identity provider's. docs/api.md#disabled-users.
 
 import {
   type Database,

@@ -2,7 +2,7 @@
 // address, behind which there may be an office or a proxy; then it gets no further for 15 minutes.
 // An attempt is counted before it is judged and given back when it was good, so that many at once
 // are not more than the bound. The counts are rows, so all gateways agree; names that nobody has
-// are counted like those that somebody has. design.md, section 7.
+// are counted like those that somebody has.
 
 import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';

@@ -1,7 +1,6 @@
 // The cookies of the web interface. `session` names a signed-in browser; `visitor` binds the forms
 // of one that is not signed in; `flash` carries a message to the next page. Where EXTERNAL_URL is
 // https, names begin with `__Host-`: no other host and no plain connection can set them.
-// design.md, section 7.
 
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { Request, ResponseToolkit, Server, ServerStateCookieOptions } from '@hapi/hapi';

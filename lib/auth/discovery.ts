@@ -1,5 +1,5 @@
 // Fetches the document in which an OpenID provider describes itself, and judges whether sign-in can
-// use it. api.md, section 7.
+// use it. docs/api.md#provider-entries.
 
 import { DOCUMENT_LIMITS, DocumentError, type DocumentLimits, fetchDocument } from './documents.ts';
 

@@ -1,7 +1,7 @@
 // Fetches documents in which identity providers describe themselves. Their addresses come from
 // administrators and may be private (identity providers live there), so what is bounded is what a
-// bad one can cost: time, bytes, redirects. What the other side sends is never quoted. api.md,
-// section 7.
+// bad one can cost: time, bytes, redirects. What the other side sends is never quoted.
+// docs/api.md#provider-entries.
 
 /** Bounds of one fetch. */
 export interface DocumentLimits {

@@ -1,7 +1,7 @@
 // Who asks: the bearer scheme of hapi. Its steps are judged in this order: a token is there (else
 // unauthenticated), it is somebody's who may sign in (else invalid_token), and they administer
 // (else forbidden). Before the last, they must not ask too often. All of that comes before the body
-// is read. api.md, sections 2 and 3.
+// is read. docs/api.md#authentication.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { type Role, touchToken } from '../../models/index.ts';

@@ -1,8 +1,8 @@
 // Signing in with e-mail and password. Whatever the fault (nobody has the e-mail, no password is
 // set, a wrong one) the answer is the same and takes the same work, so that nobody learns who has
 // an account; too many attempts are a wait, for names that nobody has too. Only who typed the right
-// password is told that the account is disabled: a good sign-in would tell as much. api.md,
-// section 8.
+// password is told that the account is disabled: a good sign-in would tell as much.
+// docs/api.md#sign-in.
 
 import type { Request } from '@hapi/hapi';
 import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../models/index.ts';

@@ -1,5 +1,5 @@
 // Passwords: bcrypt over the NFC form, never longer than what bcrypt looks at. password-queue.ts
-// says whose turn it is. api.md, section 4.
+// says whose turn it is. docs/api.md#users.
 
 import bcrypt from 'bcrypt';
 import { type Asker, PasswordQueue } from './password-queue.ts';

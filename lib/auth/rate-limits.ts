@@ -1,6 +1,6 @@
 // How often one may ask: so many requests a second for each token, and few for an address that
 // shows none that is good. A good token has its own bucket, so bad ones from the same address do
-// not lock it out. api.md, section 2; design.md, section 6.
+// not lock it out. docs/api.md#rate-limits.
 
 import { addressScope } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';

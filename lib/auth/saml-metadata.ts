@@ -1,7 +1,7 @@
 // SAML metadata of an identity provider: what sign-in needs of it, or why it is of no use. The text
 // comes from administrators, and says what others told them: a DOCTYPE is refused before anything
 // is parsed, so there are no entities, external or other; the size is bounded; nothing is fetched.
-// api.md, section 7.
+// docs/api.md#provider-entries.
 
 import { X509Certificate } from 'node:crypto';
 import type { Element } from '@xmldom/xmldom';

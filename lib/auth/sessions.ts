@@ -1,6 +1,6 @@
 // Sessions of browsers: a row of the database and a cookie whose secret is kept as a hash only.
 // Each request reads its row and its user, so a session that was revoked, or whose user was shut
-// out, by any process, ends at the next request. api.md, section 8.
+// out, by any process, ends at the next request. docs/api.md#sign-in.
 
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import {

@@ -1,5 +1,5 @@
 // The one way by which every method (password, OpenID Connect, SAML) completes a sign-in, and the
-// way out again. api.md, section 8.
+// way out again. docs/api.md#sign-in.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import {

@@ -1,6 +1,6 @@
 // API tokens: `pst_` and 32 random bytes, shown once and kept as a SHA-256. The hash is what the
 // database is asked for, so how long a look-up takes tells nothing about a token, and no bcrypt is
-// needed for 256 random bits. api.md, section 3.
+// needed for 256 random bits. docs/api.md#authentication.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {

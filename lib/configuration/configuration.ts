@@ -1,5 +1,5 @@
-// The configuration: what may be sent, what is shown, and its two operations. api.md, sections 1
-// and 7.
+// The configuration: what may be sent, what is shown, and its two operations.
+// docs/api.md#the-configuration.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import type { Config } from '../../config/index.ts';

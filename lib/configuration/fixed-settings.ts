@@ -1,6 +1,6 @@
 // Settings that the environment fixes: the texts of its variables become values by the very rules
 // that a request's fields obey, and faults are told in the words of the other settings' faults.
-// api.md, section 7.
+// docs/api.md#settings-fixed-by-the-environment.
 
 import {
   type Config,

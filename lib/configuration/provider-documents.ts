@@ -1,8 +1,8 @@
 // Judges what identity providers say of themselves, before anything is saved: the discovery
 // document of an OpenID provider is fetched, SAML metadata is parsed, and fetched where an entry
 // has an address. Only entries that are new or changed are looked at, so a provider that is gone
-// never stands in the way of another setting. Runs before the transaction, never inside it. api.md,
-// section 7.
+// never stands in the way of another setting. Runs before the transaction, never inside it.
+// docs/api.md#provider-entries.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Database, OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';

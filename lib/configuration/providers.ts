@@ -1,5 +1,6 @@
 // Identity providers and the logo, as the configuration holds them: their fields, and what may
-// stand in each. What a provider's documents say is judged elsewhere. api.md, sections 1 and 7.
+// stand in each. What a provider's documents say is judged elsewhere.
+// docs/api.md#the-configuration.
 
 import type Joi from 'joi';
 import { EMAIL_CLAIMS } from '../auth/oidc/claims.ts';

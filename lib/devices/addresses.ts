@@ -1,7 +1,7 @@
 // Addresses of devices: what a network has to give, and who has taken what. A pool goes round its
 // network and remembers where it was, so that a new device costs one look at an index; several
 // processes may do so at once, because the address pool is locked and the columns are unique.
-// api.md, section 5.
+// docs/api.md#addresses-of-a-device.
 
 import { formatAddress } from '../../dataplane/index.ts';
 import {

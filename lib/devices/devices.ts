@@ -1,5 +1,5 @@
 // Devices: what may be sent, what is shown, and what the operations do. What needs the database to
-// be judged is in judge.ts. api.md, sections 1 and 5.
+// be judged is in judge.ts. docs/api.md#devices.
 
 import { randomBytes } from 'node:crypto';
 import type { Request } from '@hapi/hapi';

@@ -1,4 +1,4 @@
-// Keys of devices as text: base64 of 32 bytes, in its one canonical form. api.md, section 5.
+// Keys of devices as text: base64 of 32 bytes, in its one canonical form. docs/api.md#keys.
 
 /** Bytes of every key. */
 export const KEY_BYTES = 32;

@@ -1,5 +1,5 @@
 // Names for devices that come without one. They are names of WireGuard configurations too: 1 to 15
-// characters of a-z and `-`, so that a client file can be called by it. api.md, section 5.
+// characters of a-z and `-`, so that a client file can be called by it. docs/api.md#devices.
 
 import { randomInt } from 'node:crypto';
 

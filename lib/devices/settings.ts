@@ -1,6 +1,6 @@
 // The five settings of a device that its client's file is made of. Each has a flag: true shows the
 // configuration's present default, derived when it is read; false shows the device's own value,
-// which stays stored while its flag hides it. api.md, section 5.
+// which stays stored while its flag hides it. docs/api.md#settings-of-a-device.
 
 import type { Config } from '../../config/index.ts';
 import { addFault, type Faults } from '../judge/judge.ts';

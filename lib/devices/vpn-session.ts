@@ -1,6 +1,6 @@
 // The VPN session of a user, as a person may ask about it: until when their devices pass packets.
 // When it ends is decided where the packets are (reconcile/translate.ts); this tells people.
-// api.md, section 8.
+// docs/api.md#vpn-sessions.
 
 import type { Config } from '../../config/index.ts';
 import type { UserRow } from '../../models/index.ts';

@@ -1,6 +1,6 @@
 // Where a request comes from: the other end of its connection, or what trusted proxies say of it.
 // Only a proxy of TRUSTED_PROXIES is believed, and only as far as a chain of such proxies reaches,
-// so nobody chooses an address for themselves. design.md, section 6.
+// so nobody chooses an address for themselves.
 
 import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';

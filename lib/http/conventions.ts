@@ -1,5 +1,5 @@
 // What holds for every request, whatever it asks for: an id, a path that may be spelled in several
-// ways, and answers that nobody keeps. api.md, sections 2 and 4.
+// ways, and answers that nobody keeps. docs/api.md#conventions.
 
 import { randomUUID } from 'node:crypto';
 import type { Plugin, Request } from '@hapi/hapi';

@@ -1,5 +1,5 @@
 // Every error that the API answers, in one place: the table says which status and body a code has.
-// What went wrong in detail goes to the log and nowhere else. api.md, section 2.
+// What went wrong in detail goes to the log and nowhere else. docs/api.md#errors.
 
 import type Boom from '@hapi/boom';
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';

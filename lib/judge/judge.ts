@@ -1,6 +1,6 @@
 // Judges the shape of what was sent: reads each field as its type, decides what nothing, null and
 // "" mean, runs the field's schema and gathers every message of every field. Pure; what only the
-// database knows is judged later, and both are reported together. api.md, section 2.
+// database knows is judged later, and both are reported together. docs/api.md#values.
 
 import type Joi from 'joi';
 import { entryOf, type FieldMeta } from './fields.ts';

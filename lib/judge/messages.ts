@@ -1,5 +1,5 @@
-// Every text that a validation may answer, in one place. The texts are the law of api.md, to the
-// letter: clients compare them. `joiMessages` ties them to the codes of the rules in fields.ts.
+// Every text that a validation may answer, in one place. The texts are those of docs/api.md, to
+// the letter: clients compare them. `joiMessages` ties them to the codes of the rules in fields.ts.
 
 /** Texts without a value in them. */
 export const messages = {

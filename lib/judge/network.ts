@@ -1,5 +1,5 @@
 // Texts that name places in a network: addresses, CIDRs, host names, endpoints. Pure: a text goes
-// in; its accepted form or the faults that it has come out. api.md, sections 5 and 6.
+// in; its accepted form or the faults that it has come out. docs/api.md#settings-of-a-device.
 
 import { isIP, isIPv6 } from 'node:net';
 import { parseAddress } from '../../models/index.ts';

@@ -1,6 +1,6 @@
 // The audit trail as the rest of the house uses it: where a request comes from, how entries are
 // shown, and how old ones are forgotten. That every write leaves an entry is the models' doing.
-// design.md, section 7.
+// docs/state.md#audit-trail.
 
 import type { Request } from '@hapi/hapi';
 import {

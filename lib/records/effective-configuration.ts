@@ -1,6 +1,7 @@
 // The configuration as it serves: what the environment fixes, else what the database holds. Every
 // reader of a setting reads it here, so that none serves what another one does not show. What is
-// derived from other settings (endpoint, MTU) stays null here. api.md, section 7.
+// derived from other settings (endpoint, MTU) stays null here.
+// docs/api.md#settings-fixed-by-the-environment.
 
 import type { Configuration } from '../../models/index.ts';
 import type { Faults } from '../judge/judge.ts';

@@ -1,6 +1,7 @@
 // A write is answered once it is in force: after the handler, the answer waits until this process's
 // data plane obeys the revision that the write made, for two seconds at most. Handlers know nothing
-// of it; whoever writes for a request notes the revision here. api.md, section 2.
+// of it; whoever writes for a request notes the revision here.
+// docs/api.md#when-a-write-is-in-force.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import type { Revision } from '../../models/index.ts';

@@ -1,4 +1,4 @@
-// Rules: what may be sent, what is shown, and what the operations do. api.md, sections 1 and 6.
+// Rules: what may be sent, what is shown, and what the operations do. docs/api.md#rules.
 
 import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
@@ -284,7 +284,7 @@ async function judgeFields(
 export interface Touching {
   /** They overlap: with one of these the other is refused. */
   readonly rivals: readonly RuleRow[];
-  /** They may stand beside it; which of them decides, the order of dataplane.md says. */
+  /** They may exist beside it; which of them decides: docs/packets.md#order-of-the-rules. */
   readonly others: readonly RuleRow[];
   /** Because of this one it would never decide; null where there is none. */
   readonly shadow: RuleRow | null;

@@ -1,4 +1,4 @@
-// Users: what may be sent, what is shown, and what the operations do. api.md, sections 1 and 4.
+// Users: what may be sent, what is shown, and what the operations do. docs/api.md#users.
 
 import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';

@@ -1,5 +1,5 @@
 // The audit trail: written at the end of each transaction, read by filters, forgotten when it is
-// old. design.md, section 7.
+// old. docs/state.md#audit-trail.
 
 import { col, fn, Op, QueryTypes, type Transaction, where, type WhereOptions } from 'sequelize';
 import type { AuditDraft } from '../storage/auditing.ts';

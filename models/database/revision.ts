@@ -1,7 +1,7 @@
 // The revision: one number that moves with every committed change, and beside it the rows that
 // each step touched. Gateways read it to learn what to look at again. The row of the number is
 // locked last and until the commit, so revisions become visible in their order, without a gap.
-// design.md, section 5.
+// docs/state.md#revisions.
 
 import { QueryTypes, type Transaction } from 'sequelize';
 import type { Database } from './database.ts';

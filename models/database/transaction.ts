@@ -1,6 +1,6 @@
 // The doors to the database: `writeTransaction`, the only way to write what gateways act upon;
 // `readTransaction`, a consistent look at many rows; `lockScopes`, which makes checks and the
-// writes that follow them one step. design.md, section 5.
+// writes that follow them one step. docs/state.md#writes.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Transaction, UniqueConstraintError } from 'sequelize';

@@ -1,5 +1,5 @@
 // The five settings of a client's file, as devices have them and as the configuration has their
-// defaults: one reading and one limit for both. api.md, sections 5 and 7.
+// defaults: one reading and one limit for both. docs/api.md#devices.
 
 /** How the API takes them. */
 export const clientSettings = {

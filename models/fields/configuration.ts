@@ -1,5 +1,5 @@
 // The fields of the configuration: the settings that administrators change while the gateway runs.
-// There is one row. api.md, sections 1 and 7.
+// There is one row. docs/api.md#the-configuration.
 
 import { clientSettings } from './client-settings.ts';
 import { type ColumnsOf, fieldsOf, holds, type NewColumnsOf } from './field.ts';

@@ -1,6 +1,6 @@
 // The fields of a device: one machine of a user, a peer of the data plane. The five settings hold
 // the device's own values; whether those or the configuration's defaults show is decided by their
-// flags when they are read, never copied. api.md, sections 1 and 5.
+// flags when they are read, never copied. docs/api.md#devices.
 
 import { clientSettings } from './client-settings.ts';
 import { type ColumnsOf, fieldsOf, type NewColumnsOf, type ObeyedOf, type RowOf } from './field.ts';

@@ -1,5 +1,5 @@
 // The fields of identity providers, as the configuration lists them. No table keeps them: they are
-// members of JSON. api.md, sections 1 and 7.
+// members of JSON. docs/api.md#the-configuration.
 
 import { type EntryOf, fieldsOf } from './field.ts';
 

@@ -1,6 +1,6 @@
 // The fields of a rule: what devices may reach. Beside the destination as given the table keeps the
-// range of addresses that it covers, so that an index finds the rules that overlap. api.md,
-// section 6.
+// range of addresses that it covers, so that an index finds the rules that overlap.
+// docs/api.md#rules.
 
 import { type ColumnsOf, fieldsOf, type NewColumnsOf, type ObeyedOf, type RowOf } from './field.ts';
 

@@ -1,4 +1,4 @@
-// The fields of a user: who may own devices and administer. api.md, sections 1, 4 and 8.
+// The fields of a user: who may own devices and administer. docs/api.md#users.
 
 import { type ColumnsOf, fieldsOf, type NewColumnsOf, type RowOf } from './field.ts';
 

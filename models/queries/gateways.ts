@@ -1,5 +1,5 @@
 // What gateways say about themselves and read about each other. Written without change rows.
-// design.md, section 5.
+// docs/state.md#several-gateways.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Op, type Transaction } from 'sequelize';

@@ -1,5 +1,5 @@
 // Keeps the tokens of OpenID providers, and gives those that are due to one gateway at a time.
-// api.md, section 8.
+// docs/api.md#sign-in.
 
 import { Op, type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';

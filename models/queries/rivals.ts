@@ -1,7 +1,7 @@
 // What may stand in the way of rows that are to be made or moved: who has a key, a name or an
 // address already, which rules overlap. One statement looks for all the rows of one transaction.
 // The scope must be locked before (`lockScopes`: the address pool; the user's, or the configuration
-// for global rules), or two writers both win. api.md, sections 5 and 6.
+// for global rules), or two writers both win. docs/api.md#devices.
 
 import type { Transaction } from 'sequelize';
 import type { Device } from '../tables/device.ts';

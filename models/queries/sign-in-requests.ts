@@ -1,5 +1,4 @@
 // Begins, finds and takes sign-ins through a provider: each can be taken once, and only in time.
-// design.md, section 7.
 
 import { createHash } from 'node:crypto';
 import { Op } from 'sequelize';

@@ -1,7 +1,7 @@
 // Observed state on its way into the database: what a gateway saw of its devices since it last
 // reported, and when tokens were used. Written in bulk and without change rows. Several gateways
 // report on one device: counters add up, handshake and endpoint only move forward in time.
-// design.md, section 5.
+// docs/state.md#status.
 
 import { QueryTypes } from 'sequelize';
 import type { Database } from '../database/database.ts';
@@ -16,7 +16,7 @@ const ROWS_PER_STATEMENT = 300;
  * differ a little.
  */
 const AHEAD_MS = 60_000;
-/** A token's last use is written at most this often (api.md, section 3). */
+/** A token's last use is written at most this often (docs/api.md#authentication). */
 const TOUCH_EVERY_MS = 60_000;
 
 const COLUMNS = `device_id, gateway_id, latest_handshake, arrived_at, remote_ip, remote_port,

@@ -1,4 +1,4 @@
-// Marks identity providers as trusted, and says which are. api.md, section 8.
+// Marks identity providers as trusted, and says which are. docs/api.md#sign-in.
 
 import { type Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';

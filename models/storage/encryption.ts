@@ -1,7 +1,7 @@
 // Encryption at rest: AES-256-GCM under DATABASE_ENCRYPTION_KEY. A stored value is
 // `1:<key id>:<base64 of nonce, ciphertext, tag>`; the key id tells which key opens it, so that
 // keys can be rotated. Table, column and record id are authenticated with it, so that a
-// ciphertext copied into another row or column does not open. Follows design.md, sections 5 and 7.
+// ciphertext copied into another row or column does not open. Follows docs/state.md#secrets.
 
 import {
   createCipheriv,

@@ -1,5 +1,5 @@
 // MySQL and MariaDB underneath Sequelize, both through mysql2: what a connection is given at its
-// start. Text is compared by code point, trailing spaces included (api.md, section 2), so the
+// start. Text is compared by code point, trailing spaces included (docs/api.md#values), so the
 // collation is the binary one without padding where the server has one.
 
 import type { Socket } from 'node:net';

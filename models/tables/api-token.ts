@@ -1,5 +1,5 @@
 // The api_tokens table: what opens the API. Only a SHA-256 of each token is kept; a token is 32
-// random bytes, so the hash cannot be guessed back and needs no salt. api.md, section 3.
+// random bytes, so the hash cannot be guessed back and needs no salt. docs/api.md#authentication.
 
 import {
   type CreationOptional,

@@ -1,5 +1,5 @@
 // What the audit trail tells of each table: fields by the names that the API gives them, derived
-// columns left out, secrets only by the fact that they changed. design.md, section 7.
+// columns left out, secrets only by the fact that they changed. docs/state.md#audit-trail.
 
 import type { Model } from 'sequelize';
 import { configurationFields } from '../fields/configuration.ts';

@@ -1,6 +1,6 @@
 // Makers of columns that tables share: ids, timestamps, JSON and encrypted text, addresses with
 // their sortable keys. A setter that gets a value equal to the present one changes nothing, so an
-// update that changes nothing leaves `updated_at` alone (api.md, section 2).
+// update that changes nothing leaves `updated_at` alone (docs/api.md#values).
 
 import { isDeepStrictEqual } from 'node:util';
 import ipaddr from 'ipaddr.js';

@@ -1,5 +1,5 @@
 // The configurations table: one row that holds the settings administrators change while the
-// gateway runs. It never holds more, a unique column sees to that. api.md, sections 1 and 7.
+// gateway runs. It never holds more, a unique column sees to that. docs/api.md#the-configuration.
 
 import {
   type ConfigurationColumns,

@@ -1,6 +1,6 @@
 // The device_statuses table: what the gateways saw of a device last. It is observed, not
 // configured: written by `recordStatus` alone, without change rows, and it never moves the
-// device's `updated_at`. design.md, section 5.
+// device's `updated_at`. docs/state.md#status.
 
 import {
   type CreationOptional,

@@ -1,5 +1,5 @@
 // The devices table: one machine of a user, a peer of the data plane. Its columns are those of
-// fields/device.ts. api.md, sections 1 and 5.
+// fields/device.ts. docs/api.md#devices.
 
 import type { NonAttribute } from 'sequelize';
 import { type DeviceColumns, deviceFields, type NewDeviceColumns } from '../fields/device.ts';

@@ -1,5 +1,5 @@
 // The gateways table: which gateways serve this database, and how far each has come. Written by
-// the gateways about themselves, without change rows. design.md, section 5.
+// the gateways about themselves, without change rows. docs/state.md#several-gateways.
 
 import {
   type CreationOptional,
@@ -19,7 +19,7 @@ export class Gateway extends Model<InferAttributes<Gateway>, InferCreationAttrib
   declare seen_at: Date;
   /** The revision that its data plane obeys. */
   declare applied_revision: CreationOptional<number>;
-  /** The least TAI64N time that it may send next (dataplane.md, section 4, clocks); null: any. */
+  /** The least TAI64N time that it may send next (docs/packets.md#clocks); null: any. */
   declare clock_floor: CreationOptional<Date | null>;
   /** SHA-256 of the API token that its environment asks for; null: of none. */
   declare bootstrap_sha256: CreationOptional<string | null>;

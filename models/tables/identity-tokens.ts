@@ -1,7 +1,7 @@
 // The identity_tokens table: what an OpenID provider gave for an account, encrypted, and when it is
 // asked again. A gateway claims a row before it refreshes, so that no two spend one refresh token;
 // a version tells whether a sign-in replaced the row meanwhile. Written without change rows: the
-// data plane does not care. api.md, section 8.
+// data plane does not care. docs/api.md#sign-in.
 
 import {
   type CreationOptional,

@@ -1,5 +1,5 @@
 // The rules table: what devices may reach. Beside the destination as given stands the range of
-// addresses it covers, so that overlapping rules are found through an index. api.md, section 6.
+// addresses it covers, so that overlapping rules are found through an index. docs/api.md#rules.
 
 import {
   type NewRuleColumns,

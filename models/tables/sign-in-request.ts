@@ -2,7 +2,7 @@
 // gateway may get the answer, so they are rows: single use, short-lived, as many as
 // queries/sign-in-room.ts allows.
 // The key is a hash of what travels through the browser, so reading the table does not help to end
-// somebody's sign-in. Written without change rows. design.md, section 7.
+// somebody's sign-in. Written without change rows.
 
 import {
   type CreationOptional,

@@ -1,5 +1,5 @@
 // The users table: who may own devices and administer. The unique key is not the e-mail as given
-// but its key, NFC and lower case. api.md, sections 1, 4 and 8.
+// but its key, NFC and lower case. docs/api.md#users.
 
 import { type NewUserColumns, type UserColumns, userFields } from '../fields/user.ts';
 import { type TableContext, timestamps } from './columns.ts';
@@ -8,7 +8,7 @@ import { columnsFrom, modelOf } from './from-fields.ts';
 /** What a user can do: everything, or look after their own devices. */
 export type Role = UserColumns['role'];
 
-/** Who disabled a user; only the same cause can enable them again (api.md, section 8). */
+/** Who disabled a user; only the same cause can enable them again (docs/api.md#disabled-users). */
 export type DisabledBy = NonNullable<UserColumns['disabled_by']>;
 
 /** What a user has who is not disabled. */

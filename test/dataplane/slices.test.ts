@@ -1,4 +1,4 @@
-// Work that grows with the number of devices is done in slices (dataplane.md, section 5: "any work
+// Work that grows with the number of devices is done in slices (docs/packets.md#limits: "any work
 // over 2 ms in the worker is sliced"). Counted is what one turn does; what it costs is written
 // beside the constants. That commands are taken one a turn is shown by worker.test.ts.
 

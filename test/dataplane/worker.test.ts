@@ -1,6 +1,6 @@
-// The worker's loop over links that fail (dataplane.md, section 3): counted, told once, never a
-// crash, never a spin. What fails stands in for the kernel: files that are no TUN and no socket.
-// That it serves is shown by gateway.test.ts.
+// The worker's loop over links that fail (docs/packets.md#failures-of-the-kernel): counted, told
+// once, never a crash, never a spin. What fails stands in for the kernel: files that are no TUN and
+// no socket. That it serves is shown by gateway.test.ts.
 
 import { createSocket } from 'node:dgram';
 import { closeSync, openSync } from 'node:fs';

@@ -1,7 +1,7 @@
 // A device whose row says a smaller MTU than the TUN's, and whose own interface was left at the
 // TUN's: what both ends of a TCP connection are told to send fits the row, whoever opens it, over
 // IPv4 and IPv6; and whoever sends larger packets that may not be cut hears what fits.
-// dataplane.md, section 3: segmenting.
+// docs/packets.md#segmenting.
 
 import type { ChildProcess } from 'node:child_process';
 import test, { type ExecutionContext } from 'ava';

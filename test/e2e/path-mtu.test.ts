@@ -1,6 +1,6 @@
 // The path outside gets narrower than the tunnel's own packets, down to the 1,280 bytes that IPv6
 // promises, while devices of the usual MTU are at work: what no longer fits goes in fragments and
-// nothing stalls. dataplane.md, section 3: path MTU, trains.
+// nothing stalls. docs/packets.md#trains-and-the-path-mtu.
 
 import test, { type ExecutionContext } from 'ava';
 import type { Host } from '../support/namespaces.ts';

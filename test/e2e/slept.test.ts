@@ -1,5 +1,5 @@
 // The machine of a gateway sleeps (slept.cc): only CLOCK_BOOTTIME counts that time, and the keys of
-// a device are as old as it says. dataplane.md, section 4: clocks.
+// a device are as old as it says. docs/packets.md#clocks.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

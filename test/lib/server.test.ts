@@ -1,5 +1,5 @@
-// The conventions of api.md, section 2: in which order a request is judged, which bodies are read,
-// what every answer has.
+// The conventions of docs/api.md#conventions: in which order a request is judged, which bodies are
+// read, what every answer has.
 
 import { gzipSync } from 'node:zlib';
 import test from 'ava';

@@ -131,7 +131,7 @@ function conforming(method: string, path: string, answer: Answer): Answer {
 
 /** A request and the answer that it must get, to the letter. */
 export interface Row {
-  /** What api.md says, as far as this row shows it. */
+  /** What docs/api.md says, as far as this row shows it. */
   says: string;
   send: [method: string, path: string, sent?: Sent];
   status: number;

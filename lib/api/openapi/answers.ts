@@ -1,5 +1,5 @@
 // What every operation answers alike: the bodies of errors and the headers, as components of the
-// document. api.md, section 2.
+// document. docs/api.md#errors.
 
 import type { Json } from './schemas.ts';
 

@@ -1,5 +1,5 @@
 // The OpenAPI document of the API, made of what the API itself uses: the schemas that judge
-// requests, the filters of lists, the limits of bodies. api.md, section 9.
+// requests, the filters of lists, the limits of bodies. docs/api.md#openapi.
 
 import type Joi from 'joi';
 import { configurationFields } from '../../configuration/configuration.ts';

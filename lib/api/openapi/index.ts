@@ -1,4 +1,4 @@
-// `GET /v0/openapi.json`: the document, open to everyone. api.md, section 9.
+// `GET /v0/openapi.json`: the document, open to everyone. docs/api.md#openapi.
 
 import type { Plugin } from '@hapi/hapi';
 import { openApiDocument } from './document.ts';

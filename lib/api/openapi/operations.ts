@@ -1,5 +1,5 @@
 // The operations, as paths of the document: those of a collection, which are alike for users,
-// devices and rules, and those of the configuration. api.md, section 1.
+// devices and rules, and those of the configuration. docs/api.md#operations.
 
 import type Joi from 'joi';
 import { CONFIGURATION_BYTES_MAX, BODY_BYTES_MAX } from '../body.ts';

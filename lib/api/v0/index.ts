@@ -1,4 +1,4 @@
-// The /v0 API as one plugin: its resources, in the order of api.md, section 1.
+// The /v0 API as one plugin: its resources, in the order of docs/api.md#operations.
 
 import type { Plugin } from '@hapi/hapi';
 import { type ApiContext, collectionRoutes } from '../routes.ts';

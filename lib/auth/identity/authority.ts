@@ -1,5 +1,6 @@
 // Who an entry of the configuration leads to: what an administrator marks as trusted. An entry that
-// is turned to another address or another entity is not the one that was marked. api.md, section 8.
+// is turned to another address or another entity is not the one that was marked.
+// docs/api.md#trusted-providers.
 
 import type {
   Authority,

@@ -1,5 +1,5 @@
 // Shuts a user out because an identity provider refuses them. An administrator's switch beats it:
-// whom an administrator disabled stays disabled by the administrator. api.md, section 8.
+// whom an administrator disabled stays disabled by the administrator. docs/api.md#disabled-users.
 
 import type { Database, Transaction } from '../../../models/index.ts';
 

@@ -1,6 +1,6 @@
 // How a way to sign in is called: inside, a provider's kind stands before its id, since an OpenID
 // and a SAML provider may share one id, and an id may be `email`; outside, it is the id alone.
-// api.md, section 8.
+// docs/api.md#sign-in.
 
 import type { ProviderKind } from '../../../models/index.ts';
 

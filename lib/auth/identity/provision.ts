@@ -3,7 +3,7 @@
 // be taken over by whoever may write an e-mail claim (an administrator, a user with a password or
 // with another identity) the provider must vouch for the address, or an administrator for the
 // provider. A link that an administrator freed is taken over by the next account of the same entry
-// with the user's e-mail. api.md, section 8.
+// with the user's e-mail. docs/api.md#trusted-providers.
 
 import {
   actAs,

@@ -1,6 +1,6 @@
 // Why a sign-in through a provider came to nothing: a word for counters and log, and a sentence for
 // the person in front of the browser. What a provider sent is never quoted: it may hold codes,
-// tokens and what strangers wrote. api.md, section 8.
+// tokens and what strangers wrote. docs/api.md#sign-in.
 
 /** Whom a page blames: nobody (404), the sign-in (403), the provider (502) or us (503). */
 type Fault = 'nobody' | 'person' | 'provider' | 'gateway';

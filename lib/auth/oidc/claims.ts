@@ -1,7 +1,7 @@
 // What an entry asks of a person's claims: which one is the e-mail address, and which one a person
 // must have to be let in. A claim is read in the ID token, else in userinfo. Providers differ:
 // Entra tells no e-mail of accounts without a mailbox, Google names the organisation in `hd`.
-// api.md, section 8.
+// docs/api.md#sign-in.
 
 import type { OpenidConnectProvider } from '../../../models/index.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';

@@ -1,7 +1,7 @@
 // Our side of one OpenID provider, made of its entry and of its discovery document, as
 // openid-client takes it. Nothing is asked for before somebody signs in, so a provider that is
 // away never holds up the start; what was learned serves for ten minutes. Requests are bounded in
-// time and size. api.md, sections 7 and 8.
+// time and size. docs/api.md#provider-entries.
 
 import {
   allowInsecureRequests,
@@ -74,7 +74,7 @@ export class OidcClients {
       { client_secret: provider.client_secret, [clockTolerance]: CLOCK_TOLERANCE_S },
       clientAuthentication(document, provider.client_secret),
     );
-    // http is allowed: providers live on loopback and private networks (api.md, section 7).
+    // http is allowed: providers live on private networks (docs/api.md#provider-entries).
     // oxlint-disable-next-line typescript/no-deprecated
     allowInsecureRequests(configuration);
     // Always, because of http: without it openid-client relies on TLS in place of the signature.

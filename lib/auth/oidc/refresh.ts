@@ -2,7 +2,7 @@
 // tokens: whom a provider refuses may be shut out here too. One gateway at a time asks for an
 // account. What a provider rotated is kept before anything else is judged; only a refusal, or
 // the loss of the claim that the entry requires, counts against a user: a network that fails, a
-// provider that is away or our own client that is wrong do not. api.md, section 8.
+// provider that is away or our own client that is wrong do not. docs/api.md#sign-in.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 // A sign-in through an OpenID provider, in two steps: `beginOidc` says where the browser goes,
 // `finishOidc` judges what it brings back. The checks, in their order: state (known, unused, in
 // time, of this provider) → browser → code for tokens, with the PKCE verifier → signature, issuer,
-// audience, nonce, expiry of the ID token (openid-client) → claims. api.md, section 8.
+// audience, nonce, expiry of the ID token (openid-client) → claims. docs/api.md#sign-in.
 
 import {
   AuthorizationResponseError,

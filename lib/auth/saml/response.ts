@@ -3,7 +3,7 @@
 // the envelope's own words → signatures, by node-saml → and only then is anything believed, and
 // only from the bytes that were signed: issuer, time, audience, recipient, request, name. The
 // shape is judged first because wrapping attacks all need a second assertion, a second place for a
-// signature or a second element with one id. SAML core, sections 2 and 3; api.md, section 8.
+// signature or a second element with one id. SAML core, sections 2 and 3; docs/api.md#sign-in.
 
 import type { Element } from '@xmldom/xmldom';
 import { ProviderRefusal } from '../identity/refusal.ts';

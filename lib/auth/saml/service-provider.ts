@@ -1,6 +1,6 @@
 // This gateway as SAML providers see it: its name, addresses, key, and metadata; and node-saml set
 // up for one provider. The key is made once and kept in the database, encrypted, unless files name
-// another one. api.md, section 8; design.md, section 6.
+// another one. docs/api.md#sign-in.
 
 import { createPrivateKey, createPublicKey, randomBytes, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

@@ -1,7 +1,8 @@
 // A sign-in through a SAML provider, in three steps: `beginSaml` makes the request, `consumeSaml`
 // judges the answer that the provider's page posts, `completeSaml` ends the sign-in on a page of
 // ours. The answer is posted from another site, without the cookies of this one where there is no
-// https; the page after it has them, so that is where browser and session meet. api.md, section 8.
+// https; the page after it has them, so that is where browser and session meet.
+// docs/api.md#sign-in.
 
 import { createHash, randomBytes } from 'node:crypto';
 import {

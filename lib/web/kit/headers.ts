@@ -1,5 +1,5 @@
 // What browsers are told of every page: what it may load and where its forms may go, that nobody
-// may frame or keep it. No script and no style stands in a page itself. design.md, section 7.
+// may frame or keep it. No script and no style stands in a page itself.
 
 import type { Request, ResponseObject, Server } from '@hapi/hapi';
 import type { Web } from './web.ts';

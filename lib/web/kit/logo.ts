@@ -1,5 +1,5 @@
 // The logo that administrators chose: an address elsewhere, which pages then may load images from,
-// or an image of ours, served here so that no page carries it. api.md, section 7.
+// or an image of ours, served here so that no page carries it. docs/api.md#the-configuration.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';

@@ -1,5 +1,5 @@
 // API tokens, for administrators: everybody's in a table, a form that makes one's own, shown once,
-// and the button that makes one void. api.md, section 3.
+// and the button that makes one void. docs/api.md#authentication.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { ApiError } from '../../http/errors.ts';

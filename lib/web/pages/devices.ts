@@ -1,5 +1,5 @@
 // Devices, for administrators: the forms that make and change one with every field, how one stands,
-// and its switches. The table of all is in device-table.ts. api.md, section 5.
+// and its switches. The table of all is in device-table.ts. docs/api.md#devices.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type DeviceRow, readDevices, readUsers } from '../../../models/index.ts';

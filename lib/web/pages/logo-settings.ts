@@ -1,5 +1,5 @@
 // The logo, for administrators: an address elsewhere, an image that is kept here, or none. The
-// image comes as a file of a form, so no script is needed. api.md, section 7.
+// image comes as a file of a form, so no script is needed. docs/api.md#the-configuration.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Logo } from '../../../models/index.ts';

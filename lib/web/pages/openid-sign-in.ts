@@ -1,5 +1,5 @@
 // Signing in through an OpenID provider: `/auth/oidc/{id}` sends the browser there, the callback
-// takes it back. api.md, section 8.
+// takes it back. docs/api.md#sign-in.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { OpenidConnectProvider } from '../../../models/index.ts';

@@ -1,6 +1,6 @@
 // What signing in through OpenID and through SAML have in common on the web: how a refusal is
 // shown, counted and logged, how often an address may try, and how a proven account becomes a
-// session. api.md, section 8.
+// session. docs/api.md#sign-in.
 
 import type { Lifecycle, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { addressScope } from '../../http/client-address.ts';

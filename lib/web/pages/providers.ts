@@ -1,6 +1,6 @@
 // Identity providers, for administrators: both lists, the form that makes, changes and tries one,
 // and its removal. An entry is judged as the API judges the whole list; the mark of trust is ours
-// alone. api.md, sections 7 and 8.
+// alone. docs/api.md#the-configuration.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { isTrusted, markTrusted } from '../../../models/index.ts';

@@ -1,6 +1,6 @@
 // Signing in again while signed in, which renews the VPN session and allows what asks for a recent
-// sign-in: by the way by which the person signed in, and back to where they were. api.md,
-// section 8.
+// sign-in: by the way by which the person signed in, and back to where they were.
+// docs/api.md#sign-in.
 
 import type { ServerRoute } from '@hapi/hapi';
 import { localPath } from '../../auth/local-path.ts';

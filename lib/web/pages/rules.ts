@@ -1,5 +1,5 @@
 // Rules, for administrators: the table with their hits, the forms that make and change one, and
-// what a rule that is typed would meet. api.md, section 6.
+// what a rule that is typed would meet. docs/api.md#rules.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { RuleSample } from '../../../dataplane/index.ts';

@@ -1,7 +1,7 @@
 // Signing in through a SAML provider. `signin` makes the request and sends the browser to the
 // provider; its page posts the answer to `consume`, from another site and so without a token of
 // ours; `complete` ends the sign-in where the browser's cookies are. `metadata` tells providers of
-// us. api.md, section 8.
+// us. docs/api.md#sign-in.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {

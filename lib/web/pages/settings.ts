@@ -1,6 +1,6 @@
 // Settings, for administrators: what devices' files are made of, who may sign in and do what, and
 // what happens to packets that no rule matches. Those that the environment fixes are shown locked.
-// api.md, section 7.
+// docs/api.md#the-configuration.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Faults } from '../../judge/judge.ts';

@@ -1,5 +1,5 @@
 // Signing in and out: `/` offers what the configuration allows, a form for e-mail and password and
-// a link for each identity provider. api.md, section 8.
+// a link for each identity provider. docs/api.md#sign-in.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { methodOf } from '../../auth/identity/method.ts';

@@ -1,5 +1,5 @@
 // One's own devices: the list, one device with its live values, and what may be changed of it. The
-// client's file is in device-file.ts. api.md, sections 5 and 8.
+// client's file is in device-file.ts. docs/api.md#devices.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readUsers, type UserRow } from '../../../models/index.ts';

@@ -1,5 +1,6 @@
-// A kernel that refuses to give or to take, or gives a part (dataplane.md, section 3): counted,
-// what comes before and behind is moved all the same, and nobody tries without end.
+// A kernel that refuses to give or to take, or gives a part
+// (docs/packets.md#failures-of-the-kernel): counted, what comes before and behind is moved all the
+// same, and nobody tries without end.
 
 import {
   FAULT_TUN_READ,

@@ -1,5 +1,6 @@
-// A kernel that refuses to send, in every way that it may (dataplane.md, section 3): what comes
-// behind goes out all the same, what is lost is counted once, and nobody tries without end.
+// A kernel that refuses to send, in every way that it may (docs/packets.md#failures-of-the-kernel):
+// what comes behind goes out all the same, what is lost is counted once, and nobody tries without
+// end.
 
 import { FAULT_UDP_SEND } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';

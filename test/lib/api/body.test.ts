@@ -12,7 +12,7 @@ import {
 } from '../../../lib/api/body.ts';
 import { openServer } from '../../support/server.ts';
 
-test('limits are those of api.md', (t) => {
+test('limits are those of docs/api.md#requests', (t) => {
   t.is(BODY_BYTES_MAX, 1024 * 1024);
   t.is(CONFIGURATION_BYTES_MAX, 8_000_000);
   t.like(ignoresBody.payload, { maxBytes: BODY_BYTES_MAX });

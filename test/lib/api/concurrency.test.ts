@@ -1,6 +1,6 @@
 // Requests at one instant: what is unique stays unique, what is limited stays limited, and whoever
 // comes late is refused as if he had come a day later. By one server, and by two processes on one
-// database. api.md, sections 2, 4, 5 and 6.
+// database. docs/api.md#conventions.
 
 import test, { type ExecutionContext } from 'ava';
 import { migrate } from '../../../models/index.ts';

@@ -1,5 +1,5 @@
-// Lists: whole, in pages and filtered, while others write; and long ones in flat memory. api.md,
-// section 2, "Lists".
+// Lists: whole, in pages and filtered, while others write; and long ones in flat memory.
+// docs/api.md#lists.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Who may ask: api.md, section 3, over HTTP.
+// Who may ask: docs/api.md#authentication, over HTTP.
 
 import test from 'ava';
 import { hashToken } from '../../../lib/auth/tokens.ts';

@@ -1,4 +1,4 @@
-// Rate limits: in virtual time, and over HTTP in the order of api.md, section 2.
+// Rate limits: in virtual time, and over HTTP in the order of docs/api.md#order-of-judgement.
 
 import test from 'ava';
 import { ApiError } from '../../../lib/http/errors.ts';

@@ -1,4 +1,5 @@
-// API tokens, as the command line and the start make, list and revoke them: api.md, section 3.
+// API tokens, as the command line and the start make, list and revoke them:
+// docs/api.md#authentication.
 
 import test from 'ava';
 import {

@@ -1,5 +1,5 @@
-// The configuration over HTTP: api.md, sections 1 and 7, sentence by sentence. Providers and the
-// logo are in providers.test.ts.
+// The configuration over HTTP: docs/api.md#the-configuration, sentence by sentence. Providers and
+// the logo are in providers.test.ts.
 
 import test from 'ava';
 import fc from 'fast-check';

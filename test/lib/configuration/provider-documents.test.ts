@@ -1,5 +1,6 @@
-// What providers say of themselves is judged when an entry is new or changed, over HTTP: api.md,
-// section 7. What is wrong with a document, discovery.test.ts and saml-metadata.test.ts know.
+// What providers say of themselves is judged when an entry is new or changed, over HTTP:
+// docs/api.md#provider-entries. What is wrong with a document, discovery.test.ts and
+// saml-metadata.test.ts know.
 
 import test from 'ava';
 import { currentRevision } from '../../../models/index.ts';

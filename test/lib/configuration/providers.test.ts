@@ -1,5 +1,5 @@
-// Identity providers and the logo, as the configuration takes and shows them: api.md, sections 1,
-// 7.
+// Identity providers and the logo, as the configuration takes and shows them:
+// docs/api.md#the-configuration.
 
 import test from 'ava';
 import { openProvider, samlMetadata } from '../../support/identity-provider.ts';

@@ -1,4 +1,4 @@
-// The file of a device's client, line by line, and the name that it gets. api.md, section 5.
+// The file of a device's client, line by line, and the name that it gets. docs/api.md#devices.
 
 import test from 'ava';
 import {

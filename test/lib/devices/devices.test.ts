@@ -1,5 +1,5 @@
-// Devices over HTTP: api.md, sections 1 and 5, sentence by sentence. What is about addresses and
-// about many devices at once is in device-judge.test.ts.
+// Devices over HTTP: docs/api.md#devices, sentence by sentence. What is about addresses and about
+// many devices at once is in judge.test.ts.
 
 import test from 'ava';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// Addresses, limits, and many devices at once: api.md, section 5.
+// Addresses, limits, and many devices at once: docs/api.md#devices.
 
 import test from 'ava';
 import {

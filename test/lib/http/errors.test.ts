@@ -1,4 +1,4 @@
-// How errors are answered, and what the log gets to know of them: api.md, section 2.
+// How errors are answered, and what the log gets to know of them: docs/api.md#errors.
 
 import Boom from '@hapi/boom';
 import test from 'ava';

@@ -1,4 +1,4 @@
-// The texts of api.md, to the letter: whoever changes one here changes what clients compare.
+// The texts of docs/api.md, to the letter: whoever changes one here changes what clients compare.
 
 import test from 'ava';
 import {
@@ -9,7 +9,7 @@ import {
   notInNetwork,
 } from '../../../lib/judge/messages.ts';
 
-test('texts are those of api.md', (t) => {
+test('texts are those of docs/api.md', (t) => {
   t.deepEqual(Object.values(messages), [
     "can't be blank",
     'is invalid',

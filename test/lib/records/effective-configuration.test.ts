@@ -1,5 +1,5 @@
-// Settings that the environment fixes, over HTTP: api.md, section 7. Which texts are read, and what
-// is said of bad ones, is in fixed-settings.test.ts.
+// Settings that the environment fixes, over HTTP: docs/api.md#settings-fixed-by-the-environment.
+// Which texts are read, and what is said of bad ones, is in fixed-settings.test.ts.
 
 import test from 'ava';
 import { effectiveConfiguration } from '../../../lib/records/effective-configuration.ts';

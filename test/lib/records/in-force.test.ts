@@ -1,4 +1,4 @@
-// Answers to writes wait until they are in force: api.md, section 2.
+// Answers to writes wait until they are in force: docs/api.md#when-a-write-is-in-force.
 
 import test from 'ava';
 import { currentRevision } from '../../../models/index.ts';

@@ -1,4 +1,4 @@
-// Rules over HTTP: api.md, sections 1 and 6, sentence by sentence.
+// Rules over HTTP: docs/api.md#rules, sentence by sentence.
 
 import test from 'ava';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-// Users over HTTP: api.md, sections 1 and 4, sentence by sentence.
+// Users over HTTP: docs/api.md#users, sentence by sentence.
 
 import test from 'ava';
 import fc from 'fast-check';

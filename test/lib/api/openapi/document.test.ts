@@ -1,4 +1,4 @@
-// The document: valid, current, complete, and of the same fields as api.md. That every answer of
+// The document: valid, current, complete, and of the same fields as docs/api.md. That every answer of
 // every other test is one that it describes, test/support/server.ts sees to.
 
 import { readFileSync } from 'node:fs';

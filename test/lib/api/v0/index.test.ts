@@ -1,9 +1,9 @@
-// All operations of api.md, section 1, and no others.
+// All operations of docs/api.md#operations, and every field of its tables.
 
 import test from 'ava';
 import { openServer } from '../../../support/server.ts';
 
-test('the routes are those of api.md, and our additions', async (t) => {
+test('the routes are those of docs/api.md#operations, and no others', async (t) => {
   const { server } = await openServer(t, 'sqlite');
   const routes = server.table().map(({ method, path }) => `${method} ${path}`);
   const collection = (name: string): string[] => [

@@ -1,5 +1,5 @@
-// Sentences of api.md, sections 1, 2, 5 and 6, that hold for every resource or for every spelling of
-// a value, as rows. What is about one resource is in the test of its name.
+// Sentences of docs/api.md#conventions, that hold for every resource or for every spelling of a
+// value, as rows. What is about one resource is in the test of its name.
 
 import test from 'ava';
 import {

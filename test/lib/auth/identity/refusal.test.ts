@@ -12,7 +12,7 @@ test('a refusal has a word for the log and a sentence for the person', (t) => {
   t.is(refusal.fault, 'provider');
 });
 
-test('the text for an unknown user is the one of api.md', (t) => {
+test('the text for an unknown user is the one of docs/api.md#sign-in', (t) => {
   const { text, fault } = new ProviderRefusal('user_unknown');
   t.is(
     text,

@@ -1,5 +1,5 @@
 // The client's file of a device: what it holds, whether it is out of date, and another key
-// pair. The private key is never asked for. api.md, section 5.
+// pair. The private key is never asked for. docs/api.md#devices.
 
 import test from 'ava';
 import { PRIVATE_KEY_BLANK } from '../../../../lib/devices/client-config.ts';

@@ -1,4 +1,4 @@
-// Signing in again while signed in: by one's own way, and back. api.md, section 8.
+// Signing in again while signed in: by one's own way, and back. docs/api.md#sign-in.
 
 import test from 'ava';
 import { methodOf } from '../../../../lib/auth/identity/method.ts';

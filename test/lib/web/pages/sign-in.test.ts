@@ -1,4 +1,4 @@
-// Signing in and out, by form. api.md, section 8.
+// Signing in and out, by form. docs/api.md#sign-in.
 
 import test from 'ava';
 import { databaseKinds } from '../../../support/databases.ts';

@@ -1,5 +1,5 @@
 // One's own devices by form: added, looked at, changed and removed; by nobody else, and only by those
-// who may. api.md, sections 5, 7 and 8.
+// who may. docs/api.md#devices.
 
 import test from 'ava';
 import { setSwitches, type Switches } from '../../../../lib/devices/switches.ts';
