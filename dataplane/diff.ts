@@ -5,7 +5,7 @@
 import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from './contract.ts';
 import type { CompiledScope } from './filter/compile.ts';
 import { ScopeRules } from './filter/scope-rules.ts';
-import { sameBytes } from './wire/bytes.ts';
+import { type Comparison, sameBytes, sameParts } from './wire/bytes.ts';
 
 /** The steps from one configuration to another, in the order in which they are taken. */
 export interface Change {
@@ -121,7 +121,7 @@ export class Standing {
       if (peer === undefined) {
         if (told !== null) removed.push(key);
       } else if (told === null) added.push(peer);
-      else if (!samePeer(told, peer)) updated.push(peer);
+      else if (!sameParts(PEER_PARTS, told, peer)) updated.push(peer);
     }
     this.#toldPeers.clear();
     return { removed, updated, added };
@@ -162,24 +162,26 @@ export class Standing {
 
 /** Whether a change changes anything. */
 export function isEmpty(change: Change): boolean {
-  return (
-    change.removed.length === 0 &&
-    change.updated.length === 0 &&
-    change.added.length === 0 &&
-    change.scopes.length === 0 &&
-    change.isClosed === undefined &&
-    change.defaultAction === undefined
-  );
+  // Every part is named: one that is forgotten does not compile.
+  const parts = {
+    removed: change.removed.length,
+    updated: change.updated.length,
+    added: change.added.length,
+    scopes: change.scopes.length,
+    isClosed: change.isClosed === undefined ? 0 : 1,
+    defaultAction: change.defaultAction === undefined ? 0 : 1,
+  } satisfies Record<keyof Change, number>;
+  return Object.values(parts).every((count) => count === 0);
 }
 
-/** `resume` is left out: it matters only when a peer is added. */
-function samePeer(a: PeerConfig, b: PeerConfig): boolean {
-  return (
-    a === b ||
-    (a.scope === b.scope &&
-      (a.mtu ?? null) === (b.mtu ?? null) &&
-      sameBytes(a.presharedKey, b.presharedKey) &&
-      sameBytes(a.ipv4, b.ipv4) &&
-      sameBytes(a.ipv6, b.ipv6))
-  );
-}
+const PEER_PARTS: Comparison<PeerConfig> = {
+  // By it the two were found.
+  publicKey: () => true,
+  presharedKey: sameBytes,
+  ipv4: sameBytes,
+  ipv6: sameBytes,
+  scope: Object.is,
+  mtu: (a, b) => (a ?? null) === (b ?? null),
+  // It matters only when a peer is added.
+  resume: () => true,
+};

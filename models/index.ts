@@ -25,16 +25,17 @@ export {
   type NewDeviceColumns,
   type ObeyedDevice,
 } from './fields/device.ts';
-export type {
-  ApiField,
-  ApiValues,
-  ColumnsOf,
-  Field,
-  Fields,
-  NamesWith,
-  RowOf,
-  SentName,
-  SentOf,
+export {
+  type ApiField,
+  type ApiValues,
+  type ColumnsOf,
+  type Field,
+  type Fields,
+  type NamesWith,
+  rowColumns,
+  type RowOf,
+  type SentName,
+  type SentOf,
 } from './fields/field.ts';
 export {
   type OpenidConnectProvider,
@@ -49,7 +50,7 @@ export {
   ruleFields,
   type RuleRow,
 } from './fields/rule.ts';
-export { userFields, type UserRow } from './fields/user.ts';
+export { type ObeyedUser, userFields, type UserRow } from './fields/user.ts';
 export { Configuration } from './tables/configuration.ts';
 export { assertRights, MissingRightsError, tryWriting } from './database/rights.ts';
 export { connectDatabase, type DatabaseOptions } from './database/connect.ts';

@@ -3,7 +3,7 @@
 // long as the rule stays, whatever becomes of others; the worker counts hits by it.
 
 import type { RuleConfig } from '../contract.ts';
-import { sameBytes } from '../wire/bytes.ts';
+import { type Comparison, sameBytes, sameParts } from '../wire/bytes.ts';
 import type { CompiledScope } from './compile.ts';
 import { PIECE_MAX, Pieces } from './pieces.ts';
 import type { NumberedRule } from './ports.ts';
@@ -88,18 +88,16 @@ export class ScopeRules {
 }
 
 function sameRules(a: readonly NumberedRule[], b: readonly RuleConfig[]): boolean {
-  return a.length === b.length && a.every(({ rule }, i) => sameRule(rule, b[i]!));
+  const isSame = ({ rule }: NumberedRule, i: number) => sameParts(RULE_PARTS, rule, b[i]!);
+  return a.length === b.length && a.every(isSame);
 }
 
-function sameRule(a: RuleConfig, b: RuleConfig): boolean {
-  return (
-    a === b ||
-    (a.id === b.id &&
-      a.action === b.action &&
-      a.prefixBits === b.prefixBits &&
-      a.portType === b.portType &&
-      a.portFirst === b.portFirst &&
-      a.portLast === b.portLast &&
-      sameBytes(a.address, b.address))
-  );
-}
+const RULE_PARTS: Comparison<RuleConfig> = {
+  id: Object.is,
+  action: Object.is,
+  address: sameBytes,
+  prefixBits: Object.is,
+  portType: Object.is,
+  portFirst: Object.is,
+  portLast: Object.is,
+};

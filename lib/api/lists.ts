@@ -13,6 +13,7 @@ import { isUuid } from '../judge/fields.ts';
 import type { ListTurns } from './list-turns.ts';
 import { type Filters, nextPage, type Position, readListQuery } from './paging.ts';
 import type { Recall, Source } from '../records/recall.ts';
+import type { Shown } from '../records/shown.ts';
 
 /** Longer lists, in characters, are sent while they are read. */
 export const SHORT_LIST_MAX = 4_000_000;
@@ -20,9 +21,6 @@ export const SHORT_LIST_MAX = 4_000_000;
 const RECORDS_AT_ONCE = 50;
 /** How long a list is believed to be a long one; sending a short one so is slower, not wrong. */
 const LONG_KEEP_MS = 60_000;
-
-/** A record as it is shown. */
-export type Shown = Record<string, unknown>;
 
 /** What a filter may say of the records to read. */
 export type Narrow = Pick<Selection, 'userId' | 'emailKey'>;

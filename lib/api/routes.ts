@@ -6,13 +6,12 @@ import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
 import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
 import type { Judge, Judged } from '../judge/judge.ts';
-import { answerList, type Listed, type Shown } from './lists.ts';
+import type { Shown } from '../records/shown.ts';
+import { answerList, type Listed } from './lists.ts';
 import type { Recall } from '../records/recall.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
 import type { ListTurns } from './list-turns.ts';
 import type { Writes } from '../records/writes.ts';
-
-export type { Shown } from './lists.ts';
 
 /** What the resources of one server share. */
 export interface ApiContext {
@@ -68,17 +67,6 @@ export function collectionRoutes<Values>(
 /** The path of EXTERNAL_URL, without its last slash. */
 export function outsidePath({ config }: Pick<Services, 'config'>): string {
   return new URL(config.externalUrl).pathname.replace(/\/$/, '');
-}
-
-/** A point in time as it is shown: UTC, always six digits. */
-export function showTime(time: Date): string {
-  // JavaScript knows milliseconds; the last three digits are zeros.
-  return `${time.toISOString().slice(0, -1)}000Z`;
-}
-
-/** As `showTime`, for a time that may be unknown. */
-export function showTimeOrNull(time: Date | null): string | null {
-  return time === null ? null : showTime(time);
 }
 
 /** One route; the options are those of its body. */

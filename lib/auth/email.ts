@@ -1,8 +1,10 @@
 // What an e-mail address must look like, for everybody who takes one: the API, identity providers,
 // the command line and imports.
 
+import { userFields } from '../../models/index.ts';
+
 /** Characters that an address may have. */
-export const EMAIL_CHARACTERS_MAX = 255;
+export const EMAIL_CHARACTERS_MAX = userFields.email.api.atMost;
 
 // Control characters, ends of lines and signs that turn the direction of writing: with them an
 // address could look like another one in logs, pages and terminals.

@@ -21,7 +21,7 @@ import {
 import { isUuid } from '../judge/fields.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { DeviceJudge, type DeviceValues } from '../devices/judge.ts';
-import { deviceFields, newDeviceRow } from '../devices/devices.ts';
+import { deviceSchema, newDeviceRow } from '../devices/devices.ts';
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { noUser } from '../auth/accounts.ts';
@@ -67,7 +67,7 @@ async function createDevice(
   const gateway = await gatewayOfFiles(config, database);
   const judge = new DeviceJudge({ ...gateway, database });
   const fields = { user_id: owner.id, name, public_key };
-  const input = judgeOf<DeviceValues>(deviceFields)(fields, 'create');
+  const input = judgeOf<DeviceValues>(deviceSchema)(fields, 'create');
   const { result: id } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { addressPool: true });
     const [judgement] = await judge.forCreate([input], transaction);

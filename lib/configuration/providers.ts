@@ -3,22 +3,12 @@
 // docs/api.md#the-configuration.
 
 import type Joi from 'joi';
-import { EMAIL_CLAIMS } from '../auth/oidc/claims.ts';
+import { type ApiField, openidProviderFields, samlProviderFields } from '../../models/index.ts';
 import { isMetadataAddress } from '../auth/saml/fetch-metadata.ts';
 import { isCanonicalBase64 } from '../devices/keys.ts';
-import {
-  choice,
-  flag,
-  isReadableId,
-  joi,
-  mark,
-  resource,
-  text,
-  trimmed,
-  url,
-  urlFault,
-} from '../judge/fields.ts';
+import { isReadableId, joi, mark, trimmed, url, urlFault } from '../judge/fields.ts';
 import { isObject } from '../judge/judge.ts';
+import { schemaOf } from '../judge/resource.ts';
 
 const PROVIDER_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** Words that sign-in addresses need for themselves. */
@@ -27,43 +17,22 @@ const CLAIM_CHARACTERS_MAX = 255;
 const LOGO_BYTES_MAX = 1_048_576;
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,126}$/i;
 
-/** The fields of an OpenID provider. */
-export const openidConnectFields = resource({
-  id: providerId(),
-  label: trimmed('Text of the sign-in button.').required(),
-  client_id: trimmed('The name by which the provider knows us.').required(),
-  client_secret: text('Stored encrypted, answered in the clear.').required(),
-  discovery_document_uri: url('Where the provider describes itself.').required(),
-  auto_create_users: autoCreateUsers(),
-  scope: trimmed('Names with spaces between.')
-    .custom(holdsScope('openid'), 'holds openid')
-    .custom(holdsScope('email'), 'holds email')
-    .default('openid email profile'),
-  response_type: choice('Only `code`.', 'code').default('code'),
-  redirect_uri: url('Null: `{EXTERNAL_URL}auth/oidc/{id}/callback/`.').allow(null).default(null),
-  email_claim: emailClaim(),
-  required_claim: requiredPair('claim'),
+/** What judges and describes an OpenID provider. */
+export const openidProviderSchema = schemaOf(openidProviderFields, {
+  'provider id': providerId,
+  scopes: ({ description }) =>
+    trimmed(description)
+      .custom(holdsScope('openid'), 'holds openid')
+      .custom(holdsScope('email'), 'holds email'),
+  pair: requiredPair,
 });
 
-/** The fields of a SAML provider; `base_url` is filled in where it is left out. */
-export const samlFields = resource({
-  id: providerId(),
-  label: trimmed('Text of the sign-in button.').required(),
-  auto_create_users: autoCreateUsers(),
-  metadata: mark(
-    text(
-      'XML of the provider, kept byte for byte. May be left out where there is a `metadata_url`: then it is what was fetched when the entry was saved.',
-    ).required(),
-    { unless: 'metadata_url' },
-  ),
-  metadata_url: metadataUrl(),
-  base_url: url('Prefix of our addresses; default `{EXTERNAL_URL}auth/saml`.'),
-  sign_requests: flag('Whether our requests are signed.').default(true),
-  sign_metadata: flag('Whether our metadata is signed.').default(true),
-  signed_assertion_in_resp: flag('Whether assertions must be signed.').default(true),
-  signed_envelopes_in_resp: flag('Whether responses must be signed.').default(true),
-  email_attribute: emailAttribute(),
-  required_attribute: requiredPair('attribute'),
+/** What judges and describes a SAML provider. */
+export const samlProviderSchema = schemaOf(samlProviderFields, {
+  'provider id': providerId,
+  'metadata address': metadataUrl,
+  'short text': shortText,
+  pair: requiredPair,
 });
 
 /** Nothing, or an address, or data with its type; members that are null do not count. */
@@ -105,62 +74,32 @@ function isImage(data: unknown, type: unknown): boolean {
   return Buffer.byteLength(data, 'base64') <= LOGO_BYTES_MAX;
 }
 
-function providerId(): Joi.Schema {
-  const schema = trimmed('Chosen; part of the sign-in address.')
-    .custom((id: string, helpers) => {
-      if (!PROVIDER_ID.test(id) || id === '.' || id === '..') return helpers.error('provider.id');
-      return RESERVED_IDS.has(id) ? helpers.error('provider.reserved') : id;
-    }, 'A-Z a-z 0-9 . _ -')
-    .required();
+function providerId({ description }: ApiField): Joi.Schema {
+  const schema = trimmed(description).custom((id: string, helpers) => {
+    if (!PROVIDER_ID.test(id) || id === '.' || id === '..') return helpers.error('provider.id');
+    return RESERVED_IDS.has(id) ? helpers.error('provider.reserved') : id;
+  }, 'A-Z a-z 0-9 . _ -');
   return mark(schema, { json: { pattern: PROVIDER_ID.source } });
 }
 
-function metadataUrl(): Joi.Schema {
-  const schema = url(
-    'Where the metadata are fetched, once a day; https, or http of a loopback address. What was fetched last serves in place of `metadata`.',
-  ).custom(
+function metadataUrl({ description }: ApiField): Joi.Schema {
+  return url(description).custom(
     (value: string, helpers) =>
-      // What is no address is told of already.
+      // What is no address has its message already.
       urlFault(value) !== null || isMetadataAddress(new URL(value))
         ? value
         : helpers.error('url.https'),
     'https',
   );
-  return mark(schema, { keptUnsent: true });
 }
 
-function emailClaim(): Joi.Schema {
-  const schema = choice(
-    'The claim that is read as the e-mail address; `email` where there is none. `email_verified` counts for `email` alone.',
-    ...EMAIL_CLAIMS,
-  );
-  return mark(schema, { keptUnsent: true });
+function shortText({ description }: ApiField): Joi.Schema {
+  return joi.string().trim().min(1).max(CLAIM_CHARACTERS_MAX).description(description);
 }
 
-function emailAttribute(): Joi.Schema {
-  const schema = joi
-    .string()
-    .trim()
-    .min(1)
-    .max(CLAIM_CHARACTERS_MAX)
-    .description(
-      'The name of the attribute that is read as the e-mail address, and nothing else; without it, a NameID that is one, else usual attributes.',
-    );
-  return mark(schema, { keptUnsent: true });
-}
-
-function requiredPair(what: 'claim' | 'attribute'): Joi.Schema {
+function requiredPair({ description }: ApiField): Joi.Schema {
   const part = (): Joi.Schema => joi.string().trim().min(1).max(CLAIM_CHARACTERS_MAX).required();
-  const schema = joi
-    .object({ name: part(), value: part() })
-    .description(
-      `Admits only who has this ${what} with this value, or with a list that holds it; everybody where there is none.`,
-    );
-  return mark(schema, { keptUnsent: true });
-}
-
-function autoCreateUsers(): Joi.Schema {
-  return flag('Whether the first sign-in of an unknown e-mail makes a user.').required();
+  return joi.object({ name: part(), value: part() }).description(description);
 }
 
 function holdsScope(name: 'openid' | 'email'): Joi.CustomValidator {

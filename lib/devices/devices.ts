@@ -3,51 +3,29 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
-import Joi from 'joi';
+import type Joi from 'joi';
 import {
+  type ApiField,
   type Device,
+  deviceFields,
   type DeviceRow,
+  type NewDeviceColumns,
   newId,
   readDevices,
   removeDevices,
+  rowColumns,
   type Selection,
   type Transaction,
 } from '../../models/index.ts';
 import { hasKeySize, isCanonicalBase64, isLowOrderKey, KEY_BYTES } from './keys.ts';
-import {
-  CLIENT_MTU_MAX,
-  defaultSettings,
-  type SettingValues,
-  shownSettings,
-  storedSettings,
-} from './settings.ts';
+import { defaultSettings, type SettingValues, shownSettings, storedSettings } from './settings.ts';
 import { ApiError } from '../http/errors.ts';
-import {
-  address,
-  cidrList,
-  dnsList,
-  endpoint,
-  flag,
-  integer,
-  isUuid,
-  mark,
-  recordId,
-  reference,
-  resource,
-  text,
-  type TextSchema,
-  timestamp,
-  trimmed,
-} from '../judge/fields.ts';
+import { isUuid, mark, text, type TextSchema } from '../judge/fields.ts';
 import { isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
+import { columnsSent, schemaOf } from '../judge/resource.ts';
 import { selectOwner } from '../api/lists.ts';
-import {
-  type ApiContext,
-  type Collection,
-  type Shown,
-  showTime,
-  showTimeOrNull,
-} from '../api/routes.ts';
+import type { ApiContext, Collection } from '../api/routes.ts';
+import { showerOf, type Shown } from '../records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
 import { DeviceJudge, type DeviceValues, type FoundRow } from './judge.ts';
 
@@ -55,47 +33,10 @@ import { DeviceJudge, type DeviceValues, type FoundRow } from './judge.ts';
 const STATUS_KEEP_MS = 200;
 const KEY_CHARACTERS = 44;
 
-/** Limits of the settings, which the configuration's defaults obey too. */
-export const settingFields = {
-  allowed_ips: () => cidrList('AllowedIPs line of the client file, nothing else.'),
-  dns: () => dnsList('DNS line of the client file.'),
-  endpoint: () => endpoint('Endpoint line of the client file.'),
-  mtu: () => integer('MTU line of the client file, in bytes.', 576, CLIENT_MTU_MAX),
-  persistent_keepalive: () =>
-    integer('PersistentKeepalive line of the client file, in seconds.', 0, 120),
-};
-
-/** The fields of a device. */
-export const deviceFields = resource({
-  id: recordId('Names the device; never changes.'),
-  user_id: mark(reference('The owner.').required(), { createOnly: true }),
-  name: trimmed('Unique among the devices of its owner; made up when left out.')
-    .atLeast(1)
-    .atMost(255),
-  description: trimmed('Free text.').atMost(2048).allow(null),
-  public_key: key("The client's key; unique.")
-    .custom(refuse(isLowOrderKey), 'no point of low order')
-    .required(),
-  preshared_key: key('Random when left out; 32 zero bytes mean none.'),
-  server_public_key: readOnly("The gateway's key, the same in every device."),
-  ipv4: address('Inside WIREGUARD_IPV4_NETWORK, unique; allocated when left out.', 4).allow(null),
-  ipv6: address('Inside WIREGUARD_IPV6_NETWORK, unique; allocated when left out.', 6).allow(null),
-  use_default_allowed_ips: settingFlag('allowed_ips'),
-  use_default_dns: settingFlag('dns'),
-  use_default_endpoint: settingFlag('endpoint'),
-  use_default_mtu: settingFlag('mtu'),
-  use_default_persistent_keepalive: settingFlag('persistent_keepalive'),
-  allowed_ips: mark(settingFields.allowed_ips().allow(null), { neverNull: true }),
-  dns: mark(settingFields.dns().allow(null), { neverNull: true }),
-  endpoint: mark(settingFields.endpoint().allow(null), { neverNull: true }),
-  mtu: settingFields.mtu().allow(null),
-  persistent_keepalive: settingFields.persistent_keepalive().allow(null),
-  latest_handshake: timestamp('Null until the first.').allow(null),
-  remote_ip: readOnly('Outer source address; null until known.').allow(null),
-  rx_bytes: readOnlyCount('Received from the device; null until there was traffic.'),
-  tx_bytes: readOnlyCount('Sent to the device; null until there was traffic.'),
-  inserted_at: timestamp('When the device was made.'),
-  updated_at: timestamp('When the device was changed last; status does not count.'),
+/** What judges and describes a device. */
+export const deviceSchema = schemaOf(deviceFields, {
+  key,
+  'public key': (field) => key(field).custom(refuse(isLowOrderKey), 'no point of low order'),
 });
 
 /** By what a list of devices can be narrowed. */
@@ -104,7 +45,7 @@ export const deviceFilters = {
 };
 
 /** What a device is made of. */
-type NewDevice = FoundRow & Pick<Device, 'id' | 'public_key' | 'preshared_key' | 'description'>;
+type NewDevice = NewDeviceColumns & Pick<Device, 'id'>;
 
 /** What a device was seen to do; nothing yet, when it is made. */
 const UNSEEN = {
@@ -116,7 +57,8 @@ const UNSEEN = {
   tx_bytes: null,
 };
 
-const judgeDevice = judgeOf<DeviceValues>(deviceFields);
+const judgeDevice = judgeOf<DeviceValues>(deviceSchema);
+const shownDevice = showerOf(deviceFields);
 
 /** The devices of one server. */
 export class Devices implements Collection<DeviceValues> {
@@ -208,90 +150,46 @@ export class Devices implements Collection<DeviceValues> {
   }
 
   #save(present: Device, values: DeviceValues, transaction: Transaction): Promise<Device> {
-    const { name, description, public_key, preshared_key } = values;
-    const { ipv4, ipv6 } = this.#judge.addressesOf(values);
-    const sent = { name, description, public_key, preshared_key, ipv4, ipv6 };
-    const changes = Object.entries(sent).filter(([, value]) => value !== undefined);
+    const { ipv4: _ipv4, ipv6: _ipv6, ...sent } = columnsSent(deviceFields, values);
     return saveChanges(
       present,
-      { ...Object.fromEntries(changes), ...storedSettings(values) },
+      { ...sent, ...this.#judge.addressesOf(values), ...storedSettings(values) },
       transaction,
     );
   }
 
   #show(device: DeviceRow, defaults: SettingValues): Shown {
     const { config, serverPublicKey } = this.#context.services;
-    return {
-      id: device.id,
-      user_id: device.user_id,
-      name: device.name,
-      description: device.description,
-      public_key: device.public_key,
-      preshared_key: device.preshared_key,
+    return shownDevice(device, {
       server_public_key: serverPublicKey,
       ipv4: config.wireguardIpv4Enabled ? device.ipv4 : null,
       ipv6: config.wireguardIpv6Enabled ? device.ipv6 : null,
-      use_default_allowed_ips: device.use_default_allowed_ips,
-      use_default_dns: device.use_default_dns,
-      use_default_endpoint: device.use_default_endpoint,
-      use_default_mtu: device.use_default_mtu,
-      use_default_persistent_keepalive: device.use_default_persistent_keepalive,
       ...shownSettings(device, defaults),
-      latest_handshake: showTimeOrNull(device.latest_handshake),
-      remote_ip: device.remote_ip,
-      rx_bytes: device.rx_bytes,
-      tx_bytes: device.tx_bytes,
-      inserted_at: showTime(device.inserted_at),
-      updated_at: showTime(device.updated_at),
-    };
+    });
   }
 }
 
 /** The columns of a device that is to be made. */
 export function newDeviceRow(row: FoundRow, values: DeviceValues): NewDevice {
-  const { public_key = '', description = null } = values;
-  const preshared_key = values.preshared_key ?? randomBytes(KEY_BYTES).toString('base64');
   return {
     // The id comes first: the preshared key is sealed for it.
     id: newId(),
-    ...row,
-    public_key,
-    preshared_key,
-    description,
+    public_key: '',
+    preshared_key: randomBytes(KEY_BYTES).toString('base64'),
+    ...columnsSent(deviceFields, values),
     ...storedSettings(values),
+    ...row,
   };
 }
 
 /** The columns of a row; reading them one by one opens what is encrypted. */
 function plainRow(device: Device): Omit<DeviceRow, keyof typeof UNSEEN> {
-  return {
-    id: device.id,
-    user_id: device.user_id,
-    name: device.name,
-    description: device.description,
-    public_key: device.public_key,
-    preshared_key: device.preshared_key,
-    ipv4: device.ipv4,
-    ipv6: device.ipv6,
-    use_default_allowed_ips: device.use_default_allowed_ips,
-    use_default_dns: device.use_default_dns,
-    use_default_endpoint: device.use_default_endpoint,
-    use_default_mtu: device.use_default_mtu,
-    use_default_persistent_keepalive: device.use_default_persistent_keepalive,
-    allowed_ips: device.allowed_ips,
-    dns: device.dns,
-    endpoint: device.endpoint,
-    mtu: device.mtu,
-    persistent_keepalive: device.persistent_keepalive,
-    disabled_at: device.disabled_at,
-    expires_at: device.expires_at,
-    inserted_at: device.inserted_at,
-    updated_at: device.updated_at,
-  };
+  const columns = rowColumns(deviceFields).map((name) => [name, device[name]]);
+  return Object.fromEntries(columns) as Omit<DeviceRow, keyof typeof UNSEEN>;
 }
 
 /** A key as text: first its form; its bytes only when the form is right. */
-function key(description: string): TextSchema {
+function key({ description }: ApiField): TextSchema {
   const schema = text(description)
     .exactly(KEY_CHARACTERS)
     .custom(
@@ -311,19 +209,4 @@ function refuse(isBad: (value: string) => boolean): Joi.CustomValidator {
     value.length === KEY_CHARACTERS && isCanonicalBase64(value) && isBad(value)
       ? helpers.error('key.bad')
       : value;
-}
-
-function settingFlag(name: string): Joi.BooleanSchema {
-  const description = `True: \`${name}\` shows the default of the configuration.`;
-  return mark(flag(description).default(true), { nullIsBlank: true });
-}
-
-function readOnly(description: string): TextSchema {
-  return mark(text(description), { readOnly: true });
-}
-
-function readOnlyCount(description: string): Joi.Schema {
-  return mark(Joi.number().integer().min(0).description(description).allow(null), {
-    readOnly: true,
-  });
 }

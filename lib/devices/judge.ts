@@ -7,37 +7,26 @@ import { MAX_PEERS } from '../../dataplane/index.ts';
 import {
   countAllDevices,
   type Device,
+  type deviceFields,
   parseAddress,
   readRivalDevices,
   type RivalDevice,
   type Rivals,
+  type SentOf,
   type Transaction,
 } from '../../models/index.ts';
 import { AddressPool } from './addresses.ts';
 import { generateName } from './names.ts';
-import { judgeSettings, type Settings } from './settings.ts';
+import { judgeSettings } from './settings.ts';
 import type { Services } from '../services.ts';
 import { addFault, type Faults, isFaultless, type Judged } from '../judge/judge.ts';
 import { exhausted, messages, noPlace, notInNetwork } from '../judge/messages.ts';
 
 /** What the fields of a device yield. */
-export interface DeviceValues extends Partial<Settings> {
-  user_id?: string;
-  name?: string;
-  description?: string | null;
-  public_key?: string;
-  preshared_key?: string;
-  ipv4?: string | null;
-  ipv6?: string | null;
-}
+export type DeviceValues = SentOf<typeof deviceFields>;
 
 /** What judging adds to the values of a device that is made. */
-export interface FoundRow {
-  user_id: string;
-  name: string;
-  ipv4: string | null;
-  ipv6: string | null;
-}
+export type FoundRow = Pick<Device, 'user_id' | 'name' | 'ipv4' | 'ipv6'>;
 
 /** What judging a device that is to be made comes to; the row counts where there is no fault. */
 export interface Judgement {

@@ -3,36 +3,24 @@
 // which stays stored while its flag hides it. docs/api.md#settings-of-a-device.
 
 import type { Config } from '../../config/index.ts';
+import { clientSettings, type DeviceRow, type SettingName } from '../../models/index.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 
-/** The settings, by name. */
-export const settingNames = [
-  'allowed_ips',
-  'dns',
-  'endpoint',
-  'mtu',
-  'persistent_keepalive',
-] as const;
+export type { SettingName } from '../../models/index.ts';
 
-/** Name of a setting; its flag is called `use_default_<name>`. */
-export type SettingName = (typeof settingNames)[number];
+/** The settings, by name. */
+export const settingNames = Object.keys(clientSettings) as SettingName[];
 
 /** Values of the settings; lists are never null where they are shown. */
-export interface SettingValues {
-  allowed_ips: string[] | null;
-  dns: string[] | null;
-  endpoint: string | null;
-  mtu: number | null;
-  persistent_keepalive: number | null;
-}
+export type SettingValues = Pick<DeviceRow, SettingName>;
 
 /** Flags and own values, as rows have them. */
 export type Settings = SettingValues & Record<`use_default_${SettingName}`, boolean>;
 
 /** The greatest MTU that a device may have; the TUN interface may have more. */
-export const CLIENT_MTU_MAX = 1500;
+export const CLIENT_MTU_MAX = clientSettings.mtu.max;
 
 /** What devices show whose flags are true. */
 export function defaultSettings(

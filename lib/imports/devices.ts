@@ -5,7 +5,7 @@ import type { Config } from '../../config/index.ts';
 import type { Database, Transaction } from '../../models/index.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { DeviceJudge, type DeviceValues } from '../devices/judge.ts';
-import { deviceFields, newDeviceRow } from '../devices/devices.ts';
+import { deviceSchema, newDeviceRow } from '../devices/devices.ts';
 import { faultLines } from './run.ts';
 
 /** Devices that are judged at once. */
@@ -37,7 +37,7 @@ export async function importDevices(
 ): Promise<string[]> {
   const config = { ...services.config, maxDevicesPerUser: Number.MAX_SAFE_INTEGER };
   const judge = new DeviceJudge({ ...services, config });
-  const judgeFields = judgeOf<DeviceValues>(deviceFields);
+  const judgeFields = judgeOf<DeviceValues>(deviceSchema);
   const faults: string[] = [];
   for (let at = 0; at < wanted.length;) {
     const batch = wanted.slice(at, at + BATCH);

@@ -10,7 +10,7 @@ import {
 } from '../../models/index.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
-import { userFields } from '../users/users.ts';
+import { userSchema } from '../users/users.ts';
 import { commandLine } from '../process/command-line.ts';
 import { type DumpRecord, freeId, madeAt, timeOf } from './firezone-dump.ts';
 import { faultLines, type PresentUser } from './run.ts';
@@ -39,7 +39,7 @@ export async function importUsers(
   transaction: Transaction,
 ): Promise<ImportedUsers> {
   const { User } = database.models;
-  const judge = judgeOf<{ email?: string; role?: Role }>(userFields);
+  const judge = judgeOf<{ email?: string; role?: Role }>(userSchema);
   const attributes = ['id', 'email', 'email_key', 'role', 'disabled_at'];
   const standing = await User.findAll({ attributes, transaction });
   const known = new Map<string, Known>(standing.map((user) => [user.email_key, user]));

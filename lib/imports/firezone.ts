@@ -5,7 +5,7 @@
 
 import type { Transaction } from '../../models/index.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
-import { judgeNewRules, newRule, ruleFields, type RuleValues } from '../rules/rules.ts';
+import { judgeNewRules, newRule, ruleSchema, type RuleValues } from '../rules/rules.ts';
 import { settingNames } from '../devices/settings.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
 import { importConfiguration } from './firezone-configuration.ts';
@@ -81,7 +81,7 @@ async function importRules(
   transaction: Transaction,
 ): Promise<string[]> {
   const { Rule } = database.models;
-  const judge = judgeOf<RuleValues>(ruleFields);
+  const judge = judgeOf<RuleValues>(ruleSchema);
   const present = await Rule.findAll({ attributes: ['id'], transaction });
   const taken = new Set(present.map(({ id }) => id));
   const faults: string[] = [];

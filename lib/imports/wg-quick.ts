@@ -12,7 +12,7 @@ import {
   type Transaction,
 } from '../../models/index.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
-import { userFields } from '../users/users.ts';
+import { userSchema } from '../users/users.ts';
 import { isKey } from '../devices/keys.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
 import { faultLines, type Imported, runImport } from './run.ts';
@@ -74,7 +74,7 @@ async function makeOwner(
   transaction: Transaction,
 ): Promise<string[]> {
   if (newEmail === null) return [];
-  const { values, faults } = judgeOf<{ email: string; role: Role }>(userFields)(
+  const { values, faults } = judgeOf<{ email: string; role: Role }>(userSchema)(
     { email: newEmail },
     'create',
   );

@@ -5,7 +5,7 @@
 import {
   currentRevision,
   type Database,
-  type DeviceRow,
+  type ObeyedDevice,
   readChanges,
   readConfiguration,
   readDevices,
@@ -14,19 +14,22 @@ import {
   readUsers,
   type Revision,
   type RuleAction,
-  type RuleRow,
+  type ObeyedRule,
   type Selection,
   type Transaction,
-  type UserRow,
+  type ObeyedUser,
 } from '../../models/index.ts';
 
-/** Rows that the data plane obeys, by id; null for a row that is gone. */
+/**
+ * Rows that the data plane obeys, by id; null for a row that is gone. They have the fields that
+ * the tables of models/fields mark as obeyed: no other can change which packets pass.
+ */
 export interface RowChanges {
   /** All ids that there are, where everything was read, with its last rows: others are gone. */
   readonly all: AllIds | null;
-  readonly users: ReadonlyMap<string, UserRow | null>;
-  readonly devices: ReadonlyMap<string, DeviceRow | null>;
-  readonly rules: ReadonlyMap<string, RuleRow | null>;
+  readonly users: ReadonlyMap<string, ObeyedUser | null>;
+  readonly devices: ReadonlyMap<string, ObeyedDevice | null>;
+  readonly rules: ReadonlyMap<string, ObeyedRule | null>;
   /** Null: as before. */
   readonly settings: RowSettings | null;
 }

@@ -10,7 +10,7 @@ import {
   type PeerConfig,
   type RuleConfig,
 } from '../../dataplane/index.ts';
-import type { DeviceRow, RuleAction, RuleRow, UserRow } from '../../models/index.ts';
+import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../models/index.ts';
 import { isKey, KEY_BYTES } from '../devices/keys.ts';
 
 /** Settings that decide what rows mean. */
@@ -38,7 +38,7 @@ const MTU_MAX = 1_500;
 
 /** Until when a user's devices are served (Unix ms); the past for one who is disabled. */
 export function sessionEnd(
-  user: Pick<UserRow, 'disabled_at' | 'last_signed_in_at'>,
+  user: Pick<ObeyedUser, 'disabled_at' | 'last_signed_in_at'>,
   durationSeconds: number,
   requireSignIn: boolean,
 ): number {
@@ -57,14 +57,14 @@ export interface Refusal {
 }
 
 /** Until when a device is served whose owner is (Unix ms); the past for one switched off. */
-export function deviceEnd({ disabled_at, expires_at }: DeviceRow): number {
+export function deviceEnd({ disabled_at, expires_at }: ObeyedDevice): number {
   if (disabled_at !== null) return Number.NEGATIVE_INFINITY;
   return expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
 }
 
 /** The peer that a device is, whoever owns it; without the default MTU, where it has that. */
 export function translateDevice(
-  device: DeviceRow,
+  device: ObeyedDevice,
   settings: TranslateSettings,
 ): PeerConfig | Refusal {
   if (!isKey(device.public_key)) return { message: 'its public key is not 32 bytes in base64' };
@@ -118,7 +118,7 @@ function checkedMtu(mtu: number | null): number | null {
  * Where the device was heard last, so that the gateway can call it after a restart. A device that
  * another gateway heard last is that one's: it would follow whoever calls it.
  */
-export function resumeOf(device: DeviceRow, gatewayId: string): PeerConfig['resume'] {
+export function resumeOf(device: ObeyedDevice, gatewayId: string): PeerConfig['resume'] {
   const { latest_handshake, remote_ip, remote_port } = device;
   if (device.gateway_id !== gatewayId) return null;
   if (latest_handshake === null || remote_ip === null || remote_port === null) return null;
@@ -138,7 +138,7 @@ export interface TranslatedRule {
 }
 
 /** What a rule means. */
-export function translateRule(row: RuleRow): TranslatedRule {
+export function translateRule(row: ObeyedRule): TranslatedRule {
   const destination = parseDestination(row.destination);
   const hasPorts = row.port_type !== null;
   const portsAreGood =

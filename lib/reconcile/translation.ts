@@ -10,7 +10,7 @@ import {
   type PeerConfig,
   type RuleConfig,
 } from '../../dataplane/index.ts';
-import type { DeviceRow, RuleAction, RuleRow, UserRow } from '../../models/index.ts';
+import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../models/index.ts';
 import type { KnownDevice } from '../observe/presence.ts';
 import { Places } from './places.ts';
 import type { AllIds, RowChanges, RowSettings } from './read.ts';
@@ -38,7 +38,7 @@ const FORMER_KEYS_MAX = 1_000;
 
 interface Owner {
   /** Null for one whose devices are there and who is not. */
-  row: UserRow | null;
+  row: ObeyedUser | null;
   isServed: boolean;
   readonly devices: Set<Device>;
 }
@@ -119,7 +119,7 @@ export class Translation {
   }
 
   /** Takes where devices were heard last: status leaves no change by which rows would come. */
-  hear(rows: readonly DeviceRow[]): void {
+  hear(rows: readonly ObeyedDevice[]): void {
     for (const row of rows) {
       const device = this.#devices.get(row.id);
       if (device === undefined || 'message' in device.peer) continue;
@@ -250,14 +250,14 @@ export class Translation {
       if (usesDefaultMtu) this.#untoldKeys.add(publicKey);
   }
 
-  #takeUser(id: string, row: UserRow | null, nowMs: number): void {
+  #takeUser(id: string, row: ObeyedUser | null, nowMs: number): void {
     const owner = this.#owner(id);
     owner.row = row;
     this.#judge(owner, nowMs);
     this.#forgetUnused(id, owner);
   }
 
-  #takeDevice(id: string, row: DeviceRow | null, nowMs: number): void {
+  #takeDevice(id: string, row: ObeyedDevice | null, nowMs: number): void {
     this.#removeDevice(id, row);
     if (row === null) return;
     const { user_id: ownerId, public_key: publicKey } = row;
@@ -282,7 +282,7 @@ export class Translation {
   }
 
   /** Forgets what a device was before it became `next`. */
-  #removeDevice(id: string, next: DeviceRow | null): void {
+  #removeDevice(id: string, next: ObeyedDevice | null): void {
     const device = this.#devices.get(id);
     if (device === undefined) return;
     const { ownerId, publicKey } = device;
@@ -306,7 +306,7 @@ export class Translation {
     this.#formerKeys.delete(oldest);
   }
 
-  #takeRule(id: string, row: RuleRow | null): void {
+  #takeRule(id: string, row: ObeyedRule | null): void {
     const before = this.#rules.get(id);
     if (before !== undefined) this.#markRule(before.scope, id);
     this.#rules.delete(id);

@@ -3,27 +3,13 @@
 // derived from other settings (endpoint, MTU) stays null here.
 // docs/api.md#settings-fixed-by-the-environment.
 
-import type { Configuration } from '../../models/index.ts';
+import { type Configuration, configurationFields } from '../../models/index.ts';
 import type { Faults } from '../judge/judge.ts';
 import { messages, overridden } from '../judge/messages.ts';
+import { sentColumns } from '../judge/resource.ts';
 
 /** Fields that administrators change while the gateway runs. */
-const changeable = [
-  'allow_unprivileged_device_management',
-  'allow_unprivileged_device_configuration',
-  'default_action',
-  'default_client_allowed_ips',
-  'default_client_dns',
-  'default_client_endpoint',
-  'default_client_mtu',
-  'default_client_persistent_keepalive',
-  'disable_vpn_on_oidc_error',
-  'local_auth_enabled',
-  'vpn_session_duration',
-  'logo',
-  'openid_connect_providers',
-  'saml_identity_providers',
-] as const;
+const changeable = sentColumns(configurationFields);
 
 /** One such field. */
 export type ChangeableField = (typeof changeable)[number];

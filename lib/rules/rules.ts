@@ -7,37 +7,32 @@ import {
   extentOf,
   isShadowedBy,
   overlaps,
-  type PortType,
   readRivalRules,
   readRules,
   readTouchingRules,
   readUserIds,
   type Rule,
-  type RuleAction,
+  ruleFields,
   type RuleExtent,
   type RuleRow,
-  type RuleScope,
   type Selection,
+  type SentOf,
   type Transaction,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
-import {
-  choice,
-  cidr,
-  isReadableId,
-  isUuid,
-  joi,
-  mark,
-  recordId,
-  reference,
-  resource,
-  text,
-  timestamp,
-} from '../judge/fields.ts';
+import { isReadableId, isUuid, joi, mark, text } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { selectOwner } from '../api/lists.ts';
 import { messages } from '../judge/messages.ts';
-import { type ApiContext, type Collection, type Shown, showTime } from '../api/routes.ts';
+import type { ApiContext, Collection } from '../api/routes.ts';
+import {
+  columnDefaults,
+  columnsSent,
+  schemaOf,
+  type SentColumn,
+  sentColumns,
+} from '../judge/resource.ts';
+import { showerOf, type Shown } from '../records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
 
 const PORT_MAX = 65_535;
@@ -46,36 +41,19 @@ const TOUCHING_MAX = 20;
 /** A number may be negative when it is alone; it is out of range then, not badly written. */
 const PORTS = /^(-?\d+)(?:\s*-\s*(\d+))?$/;
 
-/** Ports from the first to the last. */
-interface PortRange {
-  start: number;
-  end: number;
-}
-
 /** What the fields of a rule yield. */
-export interface RuleValues {
-  action?: RuleAction;
-  destination?: string;
-  port_type?: PortType | null;
-  port_range?: PortRange | null;
-  user_id?: string | null;
-}
+export type RuleValues = SentOf<typeof ruleFields>;
 
-/** The fields of a rule. */
-export const ruleFields = resource({
-  id: recordId('Names the rule; never changes.'),
-  action: mark(choice('What happens to packets that match.', 'accept', 'drop').default('drop'), {
-    nullIsBlank: true,
-  }),
-  destination: cidr('An address or a CIDR; host bits and prefix are kept as sent.').required(),
-  port_type: choice('Null: all traffic; else with `port_range`.', 'tcp', 'udp').allow(null),
-  port_range: mark(
-    joi
-      .any()
-      .custom(judgePortRange, 'N or N - M')
-      .description('`N` or `N - M`; with `port_type`.')
-      .allow(null),
-    {
+/** The columns of a rule that follow from what was sent. */
+export type RuleContent = Pick<Rule, SentColumn<typeof ruleFields> | 'port_start' | 'port_end'>;
+
+/** A rule of which nothing was said. */
+const UNSAID: RuleContent = { ...columnDefaults(ruleFields), destination: '', ...portsOf(null) };
+
+/** What judges and describes a rule. */
+export const ruleSchema = schemaOf(ruleFields, {
+  ports: ({ description }) =>
+    mark(joi.any().custom(judgePortRange, 'N or N - M').description(description), {
       json: {
         type: ['string', 'integer'],
         pattern: '^\\d{1,5}(\\s*-\\s*\\d{1,5})?$',
@@ -83,11 +61,7 @@ export const ruleFields = resource({
         maximum: PORT_MAX,
       },
       shown: { type: 'string', pattern: '^\\d{1,5}( - \\d{1,5})?$' },
-    },
-  ),
-  user_id: reference('Whose packets; null means everyone.').allow(null),
-  inserted_at: timestamp('When the rule was made.'),
-  updated_at: timestamp('When the rule was changed last.'),
+    }),
 });
 
 /** By what a list of rules can be narrowed. */
@@ -99,22 +73,16 @@ export const ruleFilters = {
 };
 
 /** A rule as it is shown. */
-export function showRule(rule: RuleRow | Rule): Shown {
+export function showRule(rule: RuleRow): Shown {
   const { port_start: start, port_end: end } = rule;
-  return {
-    id: rule.id,
-    action: rule.action,
-    destination: rule.destination,
-    port_type: rule.port_type,
-    port_range: start === null ? null : start === end ? `${start}` : `${start} - ${end}`,
-    user_id: rule.user_id,
-    inserted_at: showTime(rule.inserted_at),
-    updated_at: showTime(rule.updated_at),
-  };
+  const range = start === null ? null : start === end ? `${start}` : `${start} - ${end}`;
+  return shownRule(rule, { port_range: range });
 }
 
+const shownRule = showerOf(ruleFields);
+
 /** Judges the fields of a rule by themselves. */
-export const judgeRule = judgeOf<RuleValues>(ruleFields);
+export const judgeRule = judgeOf<RuleValues>(ruleSchema);
 
 /** The rules of one server. */
 export class Rules implements Collection<RuleValues> {
@@ -124,7 +92,7 @@ export class Rules implements Collection<RuleValues> {
   readonly filters = ruleFilters;
   readonly judge = judgeRule;
   readonly #context: ApiContext;
-  readonly #creation: JointWork<NewRule, RuleScope, Rule> = {
+  readonly #creation: JointWork<NewRule, RuleContent, Rule> = {
     scopes: ({ row }) => ({ configuration: row.user_id === null }),
     judge: async (transaction, rules) =>
       (await judgeNewRules(this.#database, rules, transaction)).map(({ faults, row }) =>
@@ -227,7 +195,7 @@ export class Rules implements Collection<RuleValues> {
 /** A rule that was judged; the row counts where there is no fault. */
 export interface JudgedRule {
   readonly faults: Faults;
-  readonly row: RuleScope;
+  readonly row: RuleContent;
 }
 
 /**
@@ -295,26 +263,32 @@ export interface Touching {
 /** A rule that was sent, and what it would be. */
 export interface NewRule {
   readonly input: Judged<RuleValues>;
-  readonly row: RuleScope;
+  readonly row: RuleContent;
 }
 
 /** What a rule would be: what was sent, else what it is, else the defaults. */
-function merge(values: RuleValues, present: Rule | null): RuleScope {
+function merge(values: RuleValues, present: Rule | null): RuleContent {
   const { port_range: ports } = values;
   return {
-    action: values.action ?? present?.action ?? 'drop',
-    destination: values.destination ?? present?.destination ?? '',
-    port_type: values.port_type === undefined ? (present?.port_type ?? null) : values.port_type,
-    port_start: ports === undefined ? (present?.port_start ?? null) : (ports?.start ?? null),
-    port_end: ports === undefined ? (present?.port_end ?? null) : (ports?.end ?? null),
-    user_id: values.user_id === undefined ? (present?.user_id ?? null) : values.user_id,
+    ...(present === null ? UNSAID : contentOf(present)),
+    ...columnsSent(ruleFields, values),
+    ...(ports === undefined ? {} : portsOf(ports)),
   };
 }
 
+function contentOf(rule: Rule): RuleContent {
+  const names: (keyof RuleContent)[] = [...sentColumns(ruleFields), 'port_start', 'port_end'];
+  return Object.fromEntries(names.map((name) => [name, rule[name]])) as RuleContent;
+}
+
+function portsOf(ports: RuleValues['port_range']): Pick<Rule, 'port_start' | 'port_end'> {
+  return { port_start: ports?.start ?? null, port_end: ports?.end ?? null };
+}
+
 /** True when a rule would match other packets than it does, or is made. */
-function movesRule(row: RuleScope, present: Rule | null): boolean {
+function movesRule(row: RuleContent, present: Rule | null): boolean {
   if (present === null) return true;
-  return (Object.keys(row) as (keyof RuleScope)[]).some((name) => row[name] !== present[name]);
+  return (Object.keys(row) as (keyof RuleContent)[]).some((name) => row[name] !== present[name]);
 }
 
 /** Protocol and ports come together; where one cannot be read, nothing is said of the other. */

@@ -8,27 +8,12 @@ import {
   MemoryDevice,
   type MemoryNetwork,
 } from '../../dataplane/memory/index.ts';
+import { deviceFields } from '../../models/index.ts';
+import { sentColumns } from '../judge/resource.ts';
 import type { Fields } from './api.ts';
 
 /** What `POST /v0/devices` takes, but for the public key, which is that of the device's client. */
-export const DEVICE_FIELDS = [
-  'user_id',
-  'name',
-  'description',
-  'preshared_key',
-  'ipv4',
-  'ipv6',
-  'use_default_allowed_ips',
-  'use_default_dns',
-  'use_default_endpoint',
-  'use_default_mtu',
-  'use_default_persistent_keepalive',
-  'allowed_ips',
-  'dns',
-  'endpoint',
-  'mtu',
-  'persistent_keepalive',
-] as const;
+export const DEVICE_FIELDS = sentColumns(deviceFields).filter((name) => name !== 'public_key');
 
 /** Any value goes to the API, which judges it. */
 type DeviceFields = Readonly<Partial<Record<(typeof DEVICE_FIELDS)[number], unknown>>>;

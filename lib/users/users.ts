@@ -8,14 +8,15 @@ import {
   Op,
   readUsers,
   removeUser,
-  type Role,
   type Selection,
+  type SentOf,
   type Transaction,
   type User,
+  userFields,
   type UserRow,
 } from '../../models/index.ts';
 import { endWait } from '../auth/accounts.ts';
-import { EMAIL_CHARACTERS_MAX, EMAIL_PATTERN, isEmail } from '../auth/email.ts';
+import { EMAIL_PATTERN, isEmail } from '../auth/email.ts';
 import { actorId } from '../auth/index.ts';
 import {
   hashPassword,
@@ -25,55 +26,25 @@ import {
   passwordBytes,
 } from '../auth/passwords.ts';
 import { ApiError } from '../http/errors.ts';
-import {
-  choice,
-  isReadableId,
-  isUuid,
-  mark,
-  recordId,
-  resource,
-  text,
-  timestamp,
-  trimmed,
-} from '../judge/fields.ts';
+import { isReadableId, isUuid, mark, text, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
-import {
-  type ApiContext,
-  type Collection,
-  type Shown,
-  showTime,
-  showTimeOrNull,
-} from '../api/routes.ts';
+import type { ApiContext, Collection } from '../api/routes.ts';
+import { columnsSent, limited, schemaOf, type SentColumn } from '../judge/resource.ts';
+import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
 
-/** The fields of a user. */
-export const userFields = resource({
-  id: recordId('Names the user; never changes.'),
-  email: mark(
-    trimmed('Unique without regard to case; case is kept.')
-      .atMost(EMAIL_CHARACTERS_MAX)
-      .custom(judgeEmail, 'e-mail')
-      .required(),
-    { json: { pattern: EMAIL_PATTERN.source } },
-  ),
-  role: choice('What the user may do.', 'admin', 'unprivileged').default('unprivileged'),
-  password: mark(
-    text('For signing in; null or empty leaves it as it is.')
+/** What judges and describes a user. */
+export const userSchema = schemaOf(userFields, {
+  email: (field) =>
+    mark(limited(trimmed(field.description), field).custom(judgeEmail, 'e-mail'), {
+      json: { pattern: EMAIL_PATTERN.source },
+    }),
+  password: ({ description }) =>
+    text(description)
       .atLeast(PASSWORD_CHARACTERS_MIN)
       .atMost(PASSWORD_CHARACTERS_MAX)
-      .custom(judgePasswordBytes, 'no longer than bcrypt reads')
-      .allow(null),
-    { writeOnly: true },
-  ),
-  password_confirmation: mark(text('The password again.').allow(null), { writeOnly: true }),
-  disabled_at: timestamp('When the user was shut out; null while they are not.').allow(null),
-  last_signed_in_at: timestamp('Null until the first sign-in.').allow(null),
-  last_signed_in_method: mark(text('`email`, or the id of a provider.').allow(null), {
-    readOnly: true,
-  }),
-  inserted_at: timestamp('When the user was made.'),
-  updated_at: timestamp('When the user was changed last.'),
+      .custom(judgePasswordBytes, 'no longer than bcrypt reads'),
 });
 
 /** By what a list of users can be narrowed. */
@@ -85,22 +56,13 @@ export const userFilters = {
 };
 
 /** What the fields of a user yield. */
-export interface UserValues {
-  email?: string;
-  role?: Role;
-  password?: string | null;
-  password_confirmation?: string | null;
-}
+export type UserValues = SentOf<typeof userFields>;
 
 /** Judges the fields of a user by themselves. */
-export const judgeUser = judgeOf<UserValues>(userFields);
+export const judgeUser = judgeOf<UserValues>(userSchema);
 
 /** What of a user is written. */
-export interface UserChanges {
-  email?: string;
-  role?: Role;
-  password_hash?: string;
-}
+export type UserChanges = Partial<Pick<User, SentColumn<typeof userFields> | 'password_hash'>>;
 
 /** Judges a password that is typed twice, as the fields of a user are. */
 export function judgePasswordFields(
@@ -112,18 +74,11 @@ export function judgePasswordFields(
 }
 
 /** A user as it is shown. */
-export function showUser(user: UserRow | User): Shown {
-  return {
-    id: user.id,
-    email: user.email,
-    role: user.role,
-    disabled_at: showTimeOrNull(user.disabled_at),
-    last_signed_in_at: showTimeOrNull(user.last_signed_in_at),
-    last_signed_in_method: user.last_signed_in_method,
-    inserted_at: showTime(user.inserted_at),
-    updated_at: showTime(user.updated_at),
-  };
+export function showUser(user: UserRow): Shown {
+  return shownUser(user, {});
 }
+
+const shownUser = showerOf(userFields);
 
 /** The users of one server. */
 export class Users implements Collection<UserValues> {
@@ -237,11 +192,10 @@ export async function userChanges(
   passwordCost?: number,
 ): Promise<UserChanges> {
   judgeConfirmation(values, faults);
-  const { email, role, password } = values;
+  const { password } = values;
   const isHashed = typeof password === 'string' && isFaultless(faults);
   return {
-    ...(email === undefined ? {} : { email }),
-    ...(role === undefined ? {} : { role }),
+    ...columnsSent(userFields, values),
     ...(isHashed ? { password_hash: await hashPassword(password, passwordCost) } : {}),
   };
 }

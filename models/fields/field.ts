@@ -167,6 +167,14 @@ export function fieldsOf<const Table extends Fields>(table: Table): Table {
   return table;
 }
 
+/** The columns of a row that is read in bulk. */
+export function rowColumns<Table extends Fields>(fields: Table): InRows<Table>[] {
+  const all = Object.entries<Field>(fields);
+  const isInRows = ([, { column }]: [string, Field]): boolean =>
+    column !== undefined && column.inRows !== false;
+  return all.filter(isInRows).map(([name]) => name as InRows<Table>);
+}
+
 // ---- types of a table ----------------------------------------------------------------------
 
 /** The names of the fields that have a part, such as `{ column: { kind: 'time' } }`. */

@@ -1,6 +1,6 @@
 // The fields of a user: who may own devices and administer. docs/api.md#users.
 
-import { type ColumnsOf, fieldsOf, type NewColumnsOf, type RowOf } from './field.ts';
+import { type ColumnsOf, fieldsOf, type NewColumnsOf, type ObeyedOf, type RowOf } from './field.ts';
 
 /** The table of the record. */
 export const userFields = fieldsOf({
@@ -102,3 +102,6 @@ export type NewUserColumns = NewColumnsOf<typeof userFields>;
 
 /** A user, without the password hash. */
 export type UserRow = RowOf<typeof userFields>;
+
+/** What gateways read of a user. */
+export type ObeyedUser = ObeyedOf<typeof userFields>;

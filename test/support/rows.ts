@@ -4,7 +4,16 @@ import { type GatewayConfig, parseAddress } from '../../dataplane/index.ts';
 import type { RowChanges, RowSettings, TakeRows } from '../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../lib/reconcile/translate.ts';
 import { type Problem, Translation } from '../../lib/reconcile/translation.ts';
-import type { DeviceRow, Revision, RuleAction, RuleRow, UserRow } from '../../models/index.ts';
+import type {
+  DeviceRow,
+  ObeyedDevice,
+  ObeyedRule,
+  ObeyedUser,
+  Revision,
+  RuleAction,
+  RuleRow,
+  UserRow,
+} from '../../models/index.ts';
 import type { Rows } from './slow-translate.ts';
 
 export const KEY = Buffer.alloc(32, 1).toString('base64');
@@ -140,9 +149,9 @@ export function complete(rows: Rows): RowChanges {
 export async function collect(
   read: (take: TakeRows) => Promise<Revision>,
 ): Promise<RowChanges & { revision: Revision }> {
-  const users = new Map<string, UserRow | null>();
-  const devices = new Map<string, DeviceRow | null>();
-  const rules = new Map<string, RuleRow | null>();
+  const users = new Map<string, ObeyedUser | null>();
+  const devices = new Map<string, ObeyedDevice | null>();
+  const rules = new Map<string, ObeyedRule | null>();
   let all: RowChanges['all'] = null;
   let settings: RowSettings | null = null;
   const revision = await read((page) => {

@@ -13,13 +13,13 @@ import {
   type TranslateSettings,
 } from '../../lib/reconcile/translate.ts';
 import type { Problem } from '../../lib/reconcile/translation.ts';
-import type { DeviceRow, RuleAction, RuleRow, UserRow } from '../../models/index.ts';
+import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../models/index.ts';
 
 /** All rows, by id. */
 export interface Rows {
-  readonly users: ReadonlyMap<string, UserRow>;
-  readonly devices: ReadonlyMap<string, DeviceRow>;
-  readonly rules: ReadonlyMap<string, RuleRow>;
+  readonly users: ReadonlyMap<string, ObeyedUser>;
+  readonly devices: ReadonlyMap<string, ObeyedDevice>;
+  readonly rules: ReadonlyMap<string, ObeyedRule>;
   readonly settings: RowSettings;
 }
 

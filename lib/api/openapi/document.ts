@@ -2,14 +2,14 @@
 // requests, the filters of lists, the limits of bodies. docs/api.md#openapi.
 
 import type Joi from 'joi';
-import { configurationFields } from '../../configuration/configuration.ts';
-import { deviceFields, deviceFilters } from '../../devices/devices.ts';
+import { configurationSchema } from '../../configuration/configuration.ts';
+import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
-import { ruleFields, ruleFilters } from '../../rules/rules.ts';
+import { ruleSchema, ruleFilters } from '../../rules/rules.ts';
 import { relinkFields } from '../v0/relinking.ts';
 import { samlMetadataFields } from '../v0/saml-metadata.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
-import { userFields, userFilters } from '../../users/users.ts';
+import { userSchema, userFilters } from '../../users/users.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import {
   collectionPaths,
@@ -31,7 +31,7 @@ const devices: Described = {
   name: 'devices',
   wrapper: 'device',
   title: 'Device',
-  fields: deviceFields,
+  fields: deviceSchema,
   filters: deviceFilters,
   id: uuid,
 };
@@ -39,7 +39,7 @@ const users: Described = {
   name: 'users',
   wrapper: 'user',
   title: 'User',
-  fields: userFields,
+  fields: userSchema,
   filters: userFilters,
   id: uuidOrEmail,
 };
@@ -47,7 +47,7 @@ const rules: Described = {
   name: 'rules',
   wrapper: 'rule',
   title: 'Rule',
-  fields: ruleFields,
+  fields: ruleSchema,
   filters: ruleFilters,
   id: uuid,
 };
@@ -55,7 +55,7 @@ const configuration: Described = {
   name: 'configuration',
   wrapper: 'configuration',
   title: 'Configuration',
-  fields: configurationFields,
+  fields: configurationSchema,
   filters: {},
   id: {},
 };
@@ -120,8 +120,8 @@ export function openApiDocument(outside: string): Json {
         ...schemasOf(users),
         ...schemasOf(rules),
         RuleCounters: answerSchema(ruleCounterFields),
-        Configuration: answerSchema(configurationFields),
-        ConfigurationUpdate: requestSchema(configurationFields, 'update'),
+        Configuration: answerSchema(configurationSchema),
+        ConfigurationUpdate: requestSchema(configurationSchema, 'update'),
         TrustedProvider: answerSchema(trustedProviderFields),
         TrustedProviderUpdate: requestSchema(trustedProviderFields, 'update'),
         Relink: answerSchema(relinkFields),

@@ -16,7 +16,8 @@ import { ApiError } from '../../http/errors.ts';
 import { flag, integer, mark, reference, resource, timestamp } from '../../judge/fields.ts';
 import { addFault, type Judged, judgeOf } from '../../judge/judge.ts';
 import { messages } from '../../judge/messages.ts';
-import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
+import { type Shown, showTime } from '../../records/shown.ts';
+import { type ApiContext, route } from '../routes.ts';
 import { refuseFaults, type Work } from '../../records/writes.ts';
 
 const PEOPLE_MAX = 2 ** 31 - 1;

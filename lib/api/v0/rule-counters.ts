@@ -7,7 +7,8 @@ import type Joi from 'joi';
 import { readRules } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid, joi, mark, recordId, resource, timestamp } from '../../judge/fields.ts';
-import { type ApiContext, route, type Shown, showTime, showTimeOrNull } from '../routes.ts';
+import { type Shown, showTime, showTimeOrNull } from '../../records/shown.ts';
+import { type ApiContext, route } from '../routes.ts';
 
 /** What is told of a rule. */
 export const ruleCounterFields = resource({

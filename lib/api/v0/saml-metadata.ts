@@ -23,7 +23,8 @@ import {
   url,
 } from '../../judge/fields.ts';
 import { type Judged, judgeOf } from '../../judge/judge.ts';
-import { type ApiContext, route, type Shown, showTime } from '../routes.ts';
+import { type Shown, showTime } from '../../records/shown.ts';
+import { type ApiContext, route } from '../routes.ts';
 import { refuseFaults } from '../../records/writes.ts';
 
 const shownText = (description: string) => mark(text(description), { readOnly: true });

@@ -9,7 +9,8 @@ import { judgedBody, takesBody } from '../body.ts';
 import { ApiError } from '../../http/errors.ts';
 import { choice, flag, mark, resource, text } from '../../judge/fields.ts';
 import { type Judged, judgeOf } from '../../judge/judge.ts';
-import { type ApiContext, route, type Shown } from '../routes.ts';
+import type { Shown } from '../../records/shown.ts';
+import { type ApiContext, route } from '../routes.ts';
 import { refuseFaults } from '../../records/writes.ts';
 
 /** What is told of an entry. */

@@ -3,11 +3,11 @@
 // Entra tells no e-mail of accounts without a mailbox, Google names the organisation in `hd`.
 // docs/api.md#sign-in.
 
-import type { OpenidConnectProvider } from '../../../models/index.ts';
+import { type OpenidConnectProvider, openidProviderFields } from '../../../models/index.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 
 /** The claims that may be read as an e-mail address; the first one where the entry says nothing. */
-export const EMAIL_CLAIMS = ['email', 'preferred_username', 'upn'] as const;
+export const EMAIL_CLAIMS = openidProviderFields.email_claim.api.words;
 
 /** Claims of one source: the ID token, or userinfo. */
 export type Claims = Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Faults } from '../../judge/judge.ts';
-import type { Shown } from '../../api/routes.ts';
+import type { Shown } from '../../records/shown.ts';
 import { hostFaults, toldFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';

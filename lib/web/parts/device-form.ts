@@ -3,7 +3,7 @@
 
 import type { Request } from '@hapi/hapi';
 import type { Faults, Judged } from '../../judge/judge.ts';
-import type { Shown } from '../../api/routes.ts';
+import type { Shown } from '../../records/shown.ts';
 import { type SettingName, settingNames, type SettingValues } from '../../devices/settings.ts';
 import { hostFaults, toldFaults } from '../kit/entry-words.ts';
 import { membersOf, textOfValue } from '../kit/form.ts';

@@ -2,7 +2,7 @@
 // served, and how it stands by its switches.
 
 import type { DeviceRow, ServiceRules } from '../../../models/index.ts';
-import { showTime } from '../../api/routes.ts';
+import { showTime } from '../../records/shown.ts';
 import { type SwitchState, switchState } from '../../devices/switches.ts';
 import { sessionSeconds, type SessionRules, vpnSessionOf } from '../../devices/vpn-session.ts';
 import { ONLINE_MS } from '../../observe/presence.ts';

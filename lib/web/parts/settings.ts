@@ -8,7 +8,7 @@ import {
   shownConfiguration,
   updateConfiguration,
 } from '../../configuration/configuration.ts';
-import type { Shown } from '../../api/routes.ts';
+import type { Shown } from '../../records/shown.ts';
 import { attempt } from '../kit/attempt.ts';
 import type { Web } from '../kit/web.ts';
 

@@ -1,14 +1,7 @@
 // What the operations of all collections have in common.
 
 import test from 'ava';
-import { showTime, showTimeOrNull } from '../../../lib/api/routes.ts';
 import { newKey, openServer } from '../../support/server.ts';
-
-test('times are shown with six digits', (t) => {
-  t.is(showTime(new Date('2026-11-20T10:00:00.007Z')), '2026-11-20T10:00:00.007000Z');
-  t.is(showTime(new Date('2026-11-20T10:00:00Z')), '2026-11-20T10:00:00.000000Z');
-  t.is(showTimeOrNull(null), null);
-});
 
 test('a list is as new as its records, in every process', async (t) => {
   const { send, adminId } = await openServer(t, 'sqlite');

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { configurationVariables } from '../../../config/index.ts';
-import { configurationFields } from '../../../lib/configuration/configuration.ts';
+import { configurationSchema } from '../../../lib/configuration/configuration.ts';
 import { fixedSettingsOf, readFixedSettings } from '../../../lib/configuration/fixed-settings.ts';
 import { samlMetadata } from '../../support/identity-provider.ts';
 import { configOf } from '../../support/server.ts';
@@ -21,7 +21,7 @@ const saml = { id: 'adfs', label: 'l', auto_create_users: 'false', metadata: sam
 
 test('every field that may be changed has its variable', (t) => {
   const readOnly = ['id', 'inserted_at', 'updated_at'];
-  const { keys } = configurationFields.describe() as { keys: object };
+  const { keys } = configurationSchema.describe() as { keys: object };
   t.deepEqual(
     configurationVariables.map(({ name }) => name.toLowerCase()),
     Object.keys(keys).filter((name) => !readOnly.includes(name)),

@@ -37,10 +37,10 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
 });
 
 test('every field of a table is in every answer, and nothing else is', async (t) => {
-  const { deviceFields } = await import('../../../../lib/devices/devices.ts');
-  const { userFields } = await import('../../../../lib/users/users.ts');
-  const { ruleFields } = await import('../../../../lib/rules/rules.ts');
-  const { configurationFields } = await import('../../../../lib/configuration/configuration.ts');
+  const { deviceSchema } = await import('../../../../lib/devices/devices.ts');
+  const { userSchema } = await import('../../../../lib/users/users.ts');
+  const { ruleSchema } = await import('../../../../lib/rules/rules.ts');
+  const { configurationSchema } = await import('../../../../lib/configuration/configuration.ts');
   const { send, adminId } = await openServer(t, 'sqlite');
   const device = { user_id: adminId, public_key: Buffer.alloc(32, 9).toString('base64') };
   await send('POST', '/v0/devices', { body: { device } });
@@ -50,10 +50,10 @@ test('every field of a table is in every answer, and nothing else is', async (t)
     return Object.keys(Array.isArray(data) ? data[0] : data).sort();
   };
   for (const [path, fields] of [
-    ['/v0/devices', deviceFields],
-    ['/v0/users', userFields],
-    ['/v0/rules', ruleFields],
-    ['/v0/configuration', configurationFields],
+    ['/v0/devices', deviceSchema],
+    ['/v0/users', userSchema],
+    ['/v0/rules', ruleSchema],
+    ['/v0/configuration', configurationSchema],
   ] as const) {
     const { keys } = fields.describe() as { keys: Record<string, { metas?: object[] }> };
     const readable = Object.entries(keys)
