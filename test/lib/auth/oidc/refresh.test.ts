@@ -282,7 +282,7 @@ const faults: [says: string, bend: (world: World) => void, error: string][] = [
   ],
 ];
 for (const [says, bend, error] of faults)
-  // docs/faults-of-others.md#fault-21: answers that shut nobody out.
+  // docs/faults-of-others.md#fault-21: answers that disable nobody.
   test(`nobody is shut out for ${says}`, async (t) => {
     const world = await open(t, 'sqlite');
     bend(world);

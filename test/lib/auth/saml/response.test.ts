@@ -381,7 +381,7 @@ test('a denial counts when it is signed and answers our request', async (t) => {
   t.is(await refusal(t, other), 'answer_invalid: InResponseTo');
 });
 
-// docs/faults-of-others.md#fault-21: answers that shut nobody out.
+// docs/faults-of-others.md#fault-21: answers that disable nobody.
 test("errors of the provider's own, or about the request, deny nobody", async (t) => {
   const top = '<p:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"/>';
   t.is(await refusal(t, denied(top)), 'provider_refused: Responder');
