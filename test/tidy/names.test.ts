@@ -38,7 +38,9 @@ const files = new Set(tracked.flatMap((path) => [path, ...foldersOf(path)]));
 const endings = new Set(tracked.flatMap(endingsOf));
 
 const named = tracked
-  .filter((path) => /\.(ts|js|cc|h|sh|md|yaml|eta)$/.test(path) || path === '.ci/run')
+  .filter((path) =>
+    /\.(ts|js|cc|h|sh|md|yaml|eta|css|service)$|(^|\/)(Dockerfile|entrypoint|run)$/.test(path),
+  )
   .filter((path) => !HISTORY.includes(path))
   .flatMap((path) =>
     proseOf(path, readFileSync(join(ROOT, path), 'utf8')).flatMap((text) =>
@@ -90,7 +92,8 @@ function endingsOf(path: string): string[] {
 function proseOf(path: string, text: string): string[] {
   if (path.endsWith('.md'))
     return [text.replaceAll(/^\s*(```|~~~)[\s\S]*?^\s*\1/gm, '').replaceAll(/\]\([^)]*\)/g, ']')];
-  if (/\.(sh|yaml)$|run$/.test(path)) return text.match(/(?:^|\s)# .*$/gm) ?? [];
+  if (/\.(sh|yaml|service)$|(^|\/)(Dockerfile|entrypoint|run)$/.test(path))
+    return text.match(/(?:^|\s)# .*$/gm) ?? [];
   const comments = text.match(/\/\*[\s\S]*?\*\/|(?:^|\s)\/\/ .*$/gm) ?? [];
   const titles = [...text.matchAll(/\b\w*[tT]est(?:\.serial)?\(\s*(['"`])(.*?)\1/g)];
   return [...comments, ...titles.map((title) => (title[2] ?? '').replace(/\S*\$\{.*/, ''))];
