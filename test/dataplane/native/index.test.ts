@@ -1,5 +1,5 @@
-// The addon's door: what it opens for the main thread, what it says to nonsense, and that no
-// descriptor, however wrong, is followed out of an arena.
+// The addon's door: what it opens for the main thread, what it says to nonsense, its threads, lifetimes
+// and keys.
 
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
@@ -7,33 +7,16 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
-import fc from 'fast-check';
 import { SLOT_BYTES } from '../../../dataplane/constants.ts';
-import {
-  ADDRESS,
-  type Batch,
-  DESCRIPTOR_WORDS,
-  GENERATION,
-  KEY,
-  LENGTH,
-  OFFSET,
-  VERDICT,
-  VERDICT_DROP,
-  VERDICT_OPEN,
-  VERDICT_OPEN_FAILED,
-  VERDICT_SEAL,
-  VERDICT_SEAL_EXHAUSTED,
-  VERDICT_SEAL_INVALID,
-  VERDICT_SEALED,
-  VERDICT_TUN,
-} from '../../../dataplane/contract.ts';
+import { DESCRIPTOR_WORDS, VERDICT_OPEN, VERDICT_SEAL } from '../../../dataplane/contract.ts';
 import { type Addon, loadAddon, NativeEngine } from '../../../dataplane/native/index.ts';
 import { portablePrimitives } from '../../../dataplane/noise/primitives.ts';
 import { createEndpointTable } from '../../../dataplane/wire/address.ts';
-import { mark, NativeBench, openNative, place, TARGET, verdictOf } from '../../support/native.ts';
+import { mark, NativeBench, openNative, place } from '../../support/native.ts';
 import { nativeTest } from '../../support/native-test.ts';
 import { counting } from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
+
+const bytes = (length: number): Uint8Array => new Uint8Array(length);
 
 const nothing = { udp4: -1, udp6: -1, wake: -1, tun: -1, tunTakesUdp: true, mtu: 1_420 };
 
@@ -161,8 +144,6 @@ function callWithJunk(call: (...args: unknown[]) => unknown, good: readonly unkn
   return thrown;
 }
 
-const bytes = (length: number): Uint8Array => new Uint8Array(length);
-
 const primitiveCalls: readonly [name: keyof Addon, args: readonly unknown[]][] = [
   ['publicKey', [bytes(32), bytes(32)]],
   ['sharedSecret', [bytes(32), bytes(32), bytes(32)]],
@@ -268,218 +249,6 @@ nativeTest('a closed engine does nothing but say so; closing it again is no harm
   t.throws(() => engine.send(bytes(10), 0), closed);
   t.throws(() => engine.installKey(bytes(32), bytes(32), 1), closed);
   t.throws(() => engine.removeKey(key.slot, key.generation), closed);
-});
-
-// ---- descriptors out of bounds ---------------------------------------------------------------
-
-const ARENA = 64 * SLOT_BYTES;
-
-/** Numbers that are wrong in every way a 32-bit number can be, and a few that are right. */
-const anyNumber = fc.oneof(
-  fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
-  fc.integer({ min: -40, max: 80 }),
-  fc.integer({ min: ARENA - 80, max: ARENA + 80 }),
-  fc.constantFrom(0, 1, -1, ARENA, ARENA - 1, ARENA + 1, 2 ** 31 - 1, -(2 ** 31)),
-);
-
-const anyDescriptor = fc.record({
-  offset: anyNumber,
-  length: anyNumber,
-  slot: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: anyNumber }),
-  generation: fc.oneof(
-    { weight: 3, arbitrary: fc.constant(0) },
-    { weight: 1, arbitrary: anyNumber },
-  ),
-  address: fc.oneof(
-    { weight: 3, arbitrary: fc.constant(TARGET) },
-    { weight: 1, arbitrary: anyNumber },
-  ),
-});
-
-interface Descriptor {
-  offset: number;
-  length: number;
-  slot: number;
-  generation: number;
-  address: number;
-}
-
-function write(batch: Batch, i: number, descriptor: Descriptor, verdict: number): void {
-  const { offset, length, slot, generation, address } = descriptor;
-  mark(batch, i, { verdict, key: { slot, generation }, address, offset, length });
-}
-
-/** A bench whose arenas hold a pattern, and a check that nothing of it has moved. */
-function patterned(native: Addon): {
-  bench: NativeBench;
-  isUntouched: () => boolean;
-  reset: () => void;
-} {
-  const bench = new NativeBench(native);
-  bench.engine.installKey(counting(32), counting(32), 1);
-  const { datagrams, packets } = bench.engine;
-  const reset = (): void => {
-    for (const batch of [datagrams, packets]) {
-      batch.bytes.fill(0x5a);
-      batch.count = 0;
-    }
-  };
-  reset();
-  const pattern = Buffer.alloc(ARENA, 0x5a);
-  return {
-    bench,
-    reset,
-    isUntouched: () => pattern.equals(datagrams.bytes) && pattern.equals(packets.bytes),
-  };
-}
-
-function fits({ offset, length }: Descriptor, before: number, behind: number): boolean {
-  return offset >= before && length >= 0 && offset + length + behind <= ARENA;
-}
-
-nativeTest(
-  'opening follows no descriptor out of its arena, and touches nothing by mistake',
-  (t, native) => {
-    const { bench, isUntouched, reset } = patterned(native);
-    try {
-      fc.assert(
-        fc.property(fc.array(anyDescriptor, { minLength: 1, maxLength: 20 }), (descriptors) => {
-          const { datagrams } = bench.engine;
-          datagrams.count = 0;
-          for (const [i, descriptor] of descriptors.entries())
-            write(datagrams, i, descriptor, VERDICT_OPEN);
-          bench.engine.open(datagrams);
-          // No key opens the pattern; decrypting in place may have overwritten what is inside.
-          const touches = descriptors.some(
-            (one) => fits(one, 0, 0) && one.length > 32 && one.slot === 0 && one.generation === 0,
-          );
-          const failed = descriptors.every(
-            (_, i) => verdictOf(datagrams, i) === VERDICT_OPEN_FAILED,
-          );
-          const untouched = touches || isUntouched();
-          if (touches) reset();
-          return failed && untouched;
-        }),
-        { ...SEEDED, numRuns: 400 },
-      );
-    } finally {
-      bench.close();
-    }
-    t.pass();
-  },
-);
-
-for (const which of ['packets', 'datagrams'] as const) {
-  nativeTest(
-    `sealing ${which} follows no descriptor out of the arena and leaves it as it was`,
-    (t, native) => {
-      const { bench, isUntouched } = patterned(native);
-      const seen = new Set<number>();
-      try {
-        fc.assert(
-          fc.property(fc.array(anyDescriptor, { minLength: 1, maxLength: 20 }), (descriptors) => {
-            const batch = bench.engine[which];
-            batch.count = 0;
-            for (const [i, descriptor] of descriptors.entries())
-              write(batch, i, descriptor, VERDICT_SEAL);
-            bench.engine.seal(batch);
-            bench.engine.flush();
-            return (
-              descriptors.every((one, i) => {
-                const verdict = verdictOf(batch, i);
-                seen.add(verdict);
-                const isIn = fits(one, which === 'packets' ? 10 : 0, 16);
-                const isTarget = one.address >= 0 && one.address < 128;
-                if (!isIn || !isTarget) return verdict === VERDICT_SEAL_INVALID;
-                if (one.slot !== 0 || one.generation !== 0)
-                  return verdict === VERDICT_SEAL_EXHAUSTED;
-                return verdict === VERDICT_SEALED || verdict === VERDICT_SEAL_INVALID;
-              }) && isUntouched()
-            );
-          }),
-          { ...SEEDED, numRuns: 400 },
-        );
-      } finally {
-        bench.close();
-      }
-      t.true(seen.has(VERDICT_SEAL_INVALID) && seen.has(VERDICT_SEAL_EXHAUSTED));
-      t.true(seen.has(VERDICT_SEALED));
-    },
-  );
-
-  nativeTest(`writing ${which} follows no descriptor out of the arena`, (t, native) => {
-    const { bench, isUntouched } = patterned(native);
-    try {
-      fc.assert(
-        fc.property(fc.array(anyDescriptor, { minLength: 1, maxLength: 20 }), (descriptors) => {
-          const batch = bench.engine[which];
-          batch.count = 0;
-          for (const [i, descriptor] of descriptors.entries())
-            write(batch, i, descriptor, VERDICT_TUN);
-          bench.engine.writeTun(batch);
-          const wanted = descriptors
-            .filter((one) => fits(one, 0, 0) && one.length >= 20)
-            .map((one) => one.length);
-          const out = bench.drain();
-          const lost = wanted.length - out.length;
-          return (
-            isUntouched() &&
-            descriptors.every((_, i) => verdictOf(batch, i) === VERDICT_DROP) &&
-            // Packets larger than the pair's memory are lost, and counted.
-            (lost === 0
-              ? isSame(
-                  out.map(({ packet }) => packet.length),
-                  wanted,
-                )
-              : lost > 0)
-          );
-        }),
-        { ...SEEDED, numRuns: 300 },
-      );
-    } finally {
-      bench.close();
-    }
-    t.pass();
-  });
-}
-
-function isSame(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((value, i) => value === b[i]);
-}
-
-nativeTest(
-  'a descriptor at the very end of the arena is taken, one byte later refused',
-  (t, native) => {
-    const { bench } = patterned(native);
-    try {
-      const { packets } = bench.engine;
-      const last = { slot: 0, generation: 0, address: TARGET, length: 40 };
-      write(packets, 0, { ...last, offset: ARENA - 56 }, VERDICT_SEAL);
-      write(packets, 1, { ...last, offset: ARENA - 55 }, VERDICT_SEAL);
-      packets.bytes.fill(0, ARENA - 66, ARENA - 56);
-      bench.engine.seal(packets);
-      t.is(verdictOf(packets, 0), VERDICT_SEALED);
-      t.is(verdictOf(packets, 1), VERDICT_SEAL_INVALID);
-    } finally {
-      bench.close();
-    }
-  },
-);
-
-nativeTest('what a descriptor says beside its place survives a refusal', (t, native) => {
-  const { bench } = patterned(native);
-  try {
-    const { packets } = bench.engine;
-    write(packets, 0, { offset: -1, length: -1, slot: 9, generation: 8, address: 7 }, VERDICT_SEAL);
-    bench.engine.seal(packets);
-    const d = packets.descriptors;
-    t.deepEqual(
-      [OFFSET, LENGTH, KEY, GENERATION, VERDICT, ADDRESS].map((word) => d[word]),
-      [-1, -1, 9, 8, VERDICT_SEAL_INVALID, 7],
-    );
-  } finally {
-    bench.close();
-  }
 });
 
 // ---- threads ---------------------------------------------------------------------------------

@@ -6,24 +6,12 @@ import {
   DATAGRAMS,
   LENGTH,
   OFFSET,
-  VERDICT_OPEN,
   VERDICT_SEAL,
-  VERDICT_SEAL_EXHAUSTED,
   VERDICT_SEAL_INVALID,
   VERDICT_SEALED,
-  VERDICT_SEALED_REKEY,
-  VERDICT_TRUNCATED,
 } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import {
-  contentOf,
-  mark,
-  NativeBench,
-  type NativeBenchOptions,
-  place,
-  TARGET,
-  verdictOf,
-} from '../../support/native.ts';
+import { place, verdictOf } from '../../support/native.ts';
 import { nativeTest } from '../../support/native-test.ts';
 import {
   checksum,
@@ -33,118 +21,32 @@ import {
   GSO_ECN,
   GSO_TCPV4,
   GSO_TCPV6,
-  ip,
   join,
   NEEDS_CSUM,
   tcp,
-  type TcpFields,
   type TunMessage,
   udp,
-  type UdpFields,
   viewOf,
   virtioHeader,
 } from '../../support/packets.ts';
+import {
+  ACK,
+  full,
+  opened,
+  sealAll,
+  segment,
+  tcpSegments,
+  udpDatagrams,
+  v4,
+  withBench,
+} from '../../support/sealing.ts';
 
-const KEY = counting(32, 3);
-
-const ACK = 0x10;
 const PSH = 0x08;
 const FIN = 0x01;
 const CWR = 0x80;
 const ECE = 0x40;
-
-const v4 = { source: '192.0.2.7', destination: '10.0.0.2' };
 const v6 = { source: '2001:db8::7', destination: 'fd00::2' };
 const timestamps = new Uint8Array([1, 1, 8, 10, 0, 0, 1, 2, 0, 0, 3, 4]);
-
-/** Flags beyond those of every segment. */
-interface Ends {
-  first?: number;
-  last?: number;
-}
-
-/** Segments of one TCP flow, `sizes` bytes of payload each, as they would arrive one by one. */
-function tcpSegments(
-  sizes: readonly number[],
-  fields: Partial<TcpFields> = {},
-  ends: Ends = {},
-): Uint8Array[] {
-  let sequence = fields.sequence ?? 1_000;
-  return sizes.map((size, i) => {
-    const first = i === 0 ? (ends.first ?? 0) : 0;
-    const last = i === sizes.length - 1 ? (ends.last ?? 0) : 0;
-    const segment = tcp({
-      ...v4,
-      ...fields,
-      flags: (fields.flags ?? ACK) | first | last,
-      sequence,
-      identification: ((fields.identification ?? 500) + i) & 0xffff,
-      data: counting(size, i),
-    });
-    sequence = (sequence + size) >>> 0;
-    return segment;
-  });
-}
-
-function udpDatagrams(sizes: readonly number[], fields: Partial<UdpFields> = {}): Uint8Array[] {
-  return sizes.map((size, i) =>
-    udp({
-      ...v4,
-      ...fields,
-      identification: ((fields.identification ?? 500) + i) & 0xffff,
-      data: counting(size, i),
-    }),
-  );
-}
-
-/** A bench with one key for both ways. */
-function withBench(
-  native: Addon,
-  options: NativeBenchOptions,
-  body: (bench: NativeBench, key: { slot: number; generation: number }) => void,
-): void {
-  const bench = new NativeBench(native, options);
-  try {
-    const key = bench.engine.installKey(KEY, KEY, 77)!;
-    bench.listener.installKey(KEY, KEY, 77);
-    body(bench, key);
-  } finally {
-    bench.close();
-  }
-}
-
-/** Reads what was fed, and seals all of it for TARGET. */
-function sealAll(bench: NativeBench, key: { slot: number; generation: number }): void {
-  const { engine } = bench;
-  engine.readTun();
-  const { packets } = engine;
-  for (let i = 0; i < packets.count; i++) {
-    const at = i * 8;
-    mark(packets, i, {
-      verdict: VERDICT_SEAL,
-      key,
-      offset: packets.descriptors[at + OFFSET]!,
-      length: packets.descriptors[at + LENGTH]!,
-    });
-  }
-  engine.seal(packets);
-}
-
-/** Opens datagrams; inner packets without padding. */
-function opened(bench: NativeBench, datagrams: readonly Uint8Array[]): Uint8Array[] {
-  const { listener } = bench;
-  return datagrams.map((datagram) => {
-    listener.datagrams.count = 0;
-    place(listener.datagrams, 0, datagram, {
-      verdict: VERDICT_OPEN,
-      key: { slot: 0, generation: 0 },
-    });
-    listener.open(listener.datagrams);
-    const packet = contentOf(listener.datagrams, 0);
-    const view = viewOf(packet);
-    return packet.slice(0, packet[0]! >> 4 === 4 ? view.getUint16(2) : 40 + view.getUint16(4));
-  });
-}
 
 function assertSealed(
   t: ExecutionContext,
@@ -171,8 +73,6 @@ function assertSealed(
 }
 
 // ---- super-packets ---------------------------------------------------------------------------
-
-const full = (count: number, size: number): number[] => Array.from({ length: count }, () => size);
 
 const superPackets: readonly [title: string, segments: Uint8Array[], gsoType?: number][] = [
   ['TCP over IPv4', tcpSegments(full(5, 1_380))],
@@ -315,7 +215,6 @@ nativeTest('a packet that needs nothing passes as it is, wrong checksum and all'
 
 // ---- nonsense --------------------------------------------------------------------------------
 
-const segment = tcpSegments([900, 900]);
 const joined = join(segment);
 
 const nonsense: readonly [title: string, message: TunMessage][] = [
@@ -417,259 +316,3 @@ nativeTest(
     t.pass();
   },
 );
-
-// ---- padding, sizes, reading -----------------------------------------------------------------
-
-for (const mtu of [1_280, 1_419, 1_420, 1_500]) {
-  nativeTest(`padding never goes past an MTU of ${mtu}`, (t, native) => {
-    withBench(native, { mtu }, (bench, key) => {
-      for (let length = mtu - 20; length <= mtu; length++)
-        bench.feed(udp({ ...v4, data: counting(length - 28) }));
-      sealAll(bench, key);
-      const sizes = bench.datagrams().map((datagram) => datagram.length - 32);
-      t.deepEqual(
-        sizes,
-        Array.from({ length: 21 }, (_, i) => Math.min(mtu, Math.ceil((mtu - 20 + i) / 16) * 16)),
-      );
-    });
-  });
-}
-
-nativeTest('segments as large as the MTU are not padded past it', (t, native) => {
-  withBench(native, { mtu: 1_420 }, (bench, key) => {
-    const message = join(tcpSegments(full(4, 1_380)));
-    bench.feed(message.packet, message.header);
-    sealAll(bench, key);
-    t.deepEqual(
-      bench.datagrams().map(({ length }) => length),
-      full(4, 1_452),
-    );
-  });
-});
-
-nativeTest('a packet longer than any may be is reported as cut off', (t, native) => {
-  withBench(native, {}, (bench) => {
-    bench.feed(counting(65_536, 0x45));
-    bench.feed(counting(65_535, 0x45));
-    bench.engine.readTun();
-    t.is(bench.engine.packets.count, 2);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_TRUNCATED);
-    t.not(verdictOf(bench.engine.packets, 1), VERDICT_TRUNCATED);
-    t.is(bench.engine.packets.descriptors[8 + LENGTH], 65_535);
-  });
-});
-
-nativeTest('a whole packet of 65,535 bytes is refused, not sent in pieces', (t, native) => {
-  withBench(native, {}, (bench, key) => {
-    const packet = counting(65_535);
-    packet[0] = 0x45;
-    bench.feed(packet);
-    sealAll(bench, key);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEAL_INVALID);
-  });
-});
-
-nativeTest('the largest packet that fits into a UDP datagram is sent', (t, native) => {
-  withBench(native, {}, (bench, key) => {
-    const packet = ip({ ...v4, protocol: 50, payload: counting(65_507 - 48 - 20) });
-    bench.feed(packet);
-    sealAll(bench, key);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEALED);
-    t.deepEqual(opened(bench, bench.datagrams()), [packet]);
-  });
-});
-
-nativeTest(
-  'a message from the TUN that is no longer than its header is passed over',
-  (t, native) => {
-    withBench(native, {}, (bench) => {
-      bench.feed(new Uint8Array(0));
-      bench.feed(udp({ ...v4, data: 'x' }));
-      bench.engine.readTun();
-      t.is(bench.engine.packets.count, 1);
-      t.deepEqual(contentOf(bench.engine.packets, 0), udp({ ...v4, data: 'x' }));
-    });
-  },
-);
-
-nativeTest('a batch ends when it is large, and the rest comes with the next', (t, native) => {
-  withBench(native, {}, (bench) => {
-    const packet = counting(60_000);
-    packet[0] = 0x45;
-    let fed = 0;
-    for (; fed < 40; fed++) {
-      try {
-        bench.feed(packet);
-      } catch {
-        break;
-      }
-    }
-    let [read, batches] = [0, 0];
-    for (; read < fed; batches++) {
-      bench.engine.readTun();
-      read += bench.engine.packets.count;
-      t.true(bench.engine.packets.count <= 9);
-    }
-    t.is(read, fed);
-  });
-});
-
-// docs/faults-of-others.md#fault-17: order of each peer.
-nativeTest(
-  'datagrams of several packets leave in order, across the ends of trains',
-  (t, native) => {
-    withBench(native, {}, (bench, key) => {
-      const packets = [
-        ...udpDatagrams(full(10, 500)),
-        ...udpDatagrams([300, 500, 20, 500, 500]),
-        ...udpDatagrams(full(49, 64)),
-      ];
-      for (const packet of packets) bench.feed(packet);
-      sealAll(bench, key);
-      t.deepEqual(opened(bench, bench.datagrams()), packets);
-    });
-  },
-);
-
-nativeTest('endpoints that take turns get each one train', (t, native) => {
-  withBench(native, {}, (bench, key) => {
-    const { engine, listener } = bench;
-    bench.aim(TARGET + 1, 9);
-    for (const [i, packet] of udpDatagrams(full(20, 100)).entries())
-      place(engine.packets, i, packet, { verdict: VERDICT_SEAL, key, address: TARGET + (i % 2) });
-    engine.seal(engine.packets);
-    engine.flush();
-    listener.poll(50);
-    listener.receive();
-    const { count, descriptors } = listener.datagrams;
-    t.is(count, 10);
-    const slots = Array.from({ length: count }, (_, i) => descriptors[8 * i + 5]);
-    t.is(new Set(slots).size, 1);
-  });
-});
-
-// docs/faults-of-others.md#fault-17: order of each peer.
-nativeTest(
-  'one endpoint among many gets its own in order, however far apart they are',
-  (t, native) => {
-    withBench(native, {}, (bench, key) => {
-      const { engine } = bench;
-      for (let other = 1; other < 8; other++) bench.aim(TARGET + other, 9);
-      for (const [step, count] of [
-        [2, 300],
-        [7, 300],
-        [65, 400],
-      ] as const) {
-        const packets = udpDatagrams(full(count, 30));
-        engine.datagrams.count = 0;
-        for (const [i, packet] of packets.entries()) {
-          const other = i % step === 0 ? 0 : 1 + (i % 7);
-          const marks = {
-            verdict: VERDICT_SEAL,
-            key,
-            address: TARGET + other,
-            offset: 64 + 256 * i,
-          };
-          place(engine.datagrams, i, packet, marks);
-        }
-        engine.seal(engine.datagrams);
-        t.deepEqual(
-          opened(bench, bench.datagrams()),
-          packets.filter((_, i) => i % step === 0),
-        );
-      }
-    });
-  },
-);
-
-// docs/faults-of-others.md#fault-17: order of each peer.
-nativeTest('endpoints that take turns get each its own, in order', (t, native) => {
-  withBench(native, {}, (bench, key) => {
-    const other = new NativeBench(native);
-    try {
-      const { engine } = bench;
-      bench.aim(TARGET + 1, other.port);
-      const packets = udpDatagrams(full(20, 100));
-      for (const [i, packet] of packets.entries())
-        place(engine.packets, i, packet, { verdict: VERDICT_SEAL, key, address: TARGET + (i % 2) });
-      engine.seal(engine.packets);
-      t.deepEqual(
-        opened(bench, bench.datagrams()),
-        packets.filter((_, i) => i % 2 === 0),
-      );
-      other.engine.receive();
-      const arrived = Array.from({ length: other.engine.datagrams.count }, (_, i) =>
-        contentOf(other.engine.datagrams, i),
-      );
-      t.deepEqual(
-        opened(bench, arrived),
-        packets.filter((_, i) => i % 2 === 1),
-      );
-    } finally {
-      other.close();
-    }
-  });
-});
-
-nativeTest('more datagrams than the queue holds are all sent', (t, native) => {
-  withBench(native, {}, (bench, key) => {
-    const message = join(tcpSegments(full(40, 1_380)));
-    const { engine } = bench;
-    for (let i = 0; i < 24; i++) {
-      place(engine.packets, i, message.packet, { verdict: VERDICT_SEAL, key });
-      engine.packets.bytes.set(message.header, engine.packets.descriptors[8 * i + OFFSET]! - 10);
-    }
-    // 24 super-packets of 56 KB are more than the queue's megabyte.
-    engine.seal(engine.packets);
-    t.is(bench.datagrams().length, 24 * 40);
-    t.is(engine.faults[1], 0);
-  });
-});
-
-// docs/faults-of-others.md#fault-1: limit of messages.
-nativeTest('a key that sends its last message seals a super-packet as far as that', (t, native) => {
-  withBench(native, { rejectAfterMessages: 5 }, (bench, key) => {
-    const segments = tcpSegments(full(4, 100));
-    const message = join(segments);
-    bench.feed(message.packet, message.header);
-    bench.feed(message.packet, message.header);
-    bench.feed(message.packet, message.header);
-    sealAll(bench, key);
-    const { packets } = bench.engine;
-    t.deepEqual(
-      [0, 1, 2].map((i) => verdictOf(packets, i)),
-      [VERDICT_SEALED, VERDICT_SEAL_EXHAUSTED, VERDICT_SEAL_EXHAUSTED],
-    );
-    t.deepEqual(
-      [0, 1, 2].map((i) => packets.descriptors[8 * i + DATAGRAMS]),
-      [4, 1, 0],
-    );
-    const datagrams = bench.datagrams();
-    t.deepEqual(
-      datagrams.map((datagram) => viewOf(datagram).getBigUint64(8, true)),
-      [0n, 1n, 2n, 3n, 4n],
-    );
-    t.deepEqual(opened(bench, datagrams), [...segments, segments[0]]);
-  });
-});
-
-nativeTest('a super-packet that has sent enough on its way says so', (t, native) => {
-  withBench(native, { rekeyAfterMessages: 3 }, (bench, key) => {
-    const message = join(tcpSegments(full(4, 100)));
-    bench.feed(message.packet, message.header);
-    sealAll(bench, key);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEALED_REKEY);
-    t.is(bench.datagrams().length, 4);
-  });
-});
-
-nativeTest('a key that is gone seals no segment of a super-packet', (t, native) => {
-  withBench(native, {}, (bench, key) => {
-    const message = join(tcpSegments(full(3, 100)));
-    bench.feed(message.packet, message.header);
-    bench.engine.removeKey(key.slot, key.generation);
-    sealAll(bench, key);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEAL_EXHAUSTED);
-    t.deepEqual(bench.datagrams(), []);
-  });
-});
