@@ -13,12 +13,13 @@ export type {
 } from './contract.ts';
 export { GLOBAL_SCOPE } from './contract.ts';
 export type { GatewayOptions } from './descriptors.ts';
-export { createGateway, startWorker } from './gateway.ts';
+export { createGateway } from './gateway.ts';
 export type { Gateway, GatewayFacts } from './gateway.ts';
 export { type Finding, inspectHost } from './io/inspect.ts';
 export { notify } from './io/notify.ts';
 export { derivePublicKey, isLowOrder, makePrivateKey } from './noise/keys.ts';
 export { type ReasonName, reasonNames } from './reasons.ts';
 export type { PeerTotals } from './totals.ts';
+export { startWorker } from './worker-link.ts';
 export { formatAddress, parseAddress } from './wire/address.ts';
 export type { Endpoint } from './wire/address.ts';

@@ -72,3 +72,16 @@ export class WholeSample {
     this.#isWhole = isLast;
   }
 }
+
+/** Puts the samples of several workers together: drops of one reason are added up. */
+export function joinSamples(samples: readonly Sample[]): Sample {
+  const drops: Record<string, number> = {};
+  for (const sample of samples)
+    for (const [reason, count] of Object.entries(sample.drops))
+      drops[reason] = (drops[reason] ?? 0) + count;
+  return {
+    peers: samples.flatMap(({ peers }) => peers),
+    rules: samples.flatMap(({ rules }) => rules),
+    drops,
+  };
+}

@@ -24,6 +24,8 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'config/table.ts': 'test/tidy.test.ts',
   'config/write-readme.ts': 'test/tidy.test.ts',
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
+  'dataplane/filter/verdict.ts': 'test/dataplane/filter/judge.test.ts',
+  'dataplane/path/verdict.ts': 'test/dataplane/path/inward.test.ts',
   'dataplane/memory/client.ts': 'test/dataplane/wireguard/tunnel.test.ts',
   'dataplane/memory/index.ts': 'test/lib/testing/gateway.test.ts',
   'dataplane/memory/node.ts': 'test/dataplane/pipeline.test.ts',
@@ -154,7 +156,7 @@ test('the pure rooms know neither clock nor chance nor the operating system', (t
     /\bDate\b|Math\.random|setTimeout|setInterval|setImmediate|performance\.now|node:(fs|dgram|net|crypto|timers|child_process|worker_threads)/;
   const pure = scripts.filter(
     (path) =>
-      /^dataplane\/(wire|noise|wireguard|filter)\//.test(path) ||
+      /^dataplane\/(wire|noise|wireguard|filter|path)\//.test(path) ||
       /^dataplane\/(constants|contract|diff|pace|pipeline|reasons|sanity)\.ts$/.test(path) ||
       /^lib\/reconcile\/(translate|translation)\.ts$/.test(path),
   );
@@ -283,11 +285,14 @@ const DATAPLANE_FLOORS: [RegExp, number][] = [
   [/^dataplane\/contract\.ts$/, 2],
   [/^dataplane\/(wireguard|filter)\//, 3],
   [/^dataplane\/(diff|sample|sanity|totals)\.ts$/, 4],
-  [/^dataplane\/pipeline\.ts$/, 5],
+  [/^dataplane\/path\//, 5],
   [/^dataplane\/native\//, 5],
+  [/^dataplane\/pipeline\.ts$/, 6],
   [/^dataplane\/io\//, 6],
-  [/^dataplane\/(descriptors|egress|gateway|worker|index)\.ts$/, 7],
-  [/^dataplane\/memory\//, 8],
+  [/^dataplane\/(descriptors|egress|worker)\.ts$/, 7],
+  [/^dataplane\/worker-link\.ts$/, 8],
+  [/^dataplane\/(gateway|index)\.ts$/, 9],
+  [/^dataplane\/memory\//, 10],
 ];
 
 /** The rooms of models, the highest first, as the map in its README lists them. */

@@ -1,6 +1,9 @@
 // Doubly linked lists through an array of records: who came first. A list has a number; a record is
 // in at most one list of one set of chains, by two words of its own. Nothing is ever allocated.
 
+/** Records that are looked at when the one that ends first is wanted. */
+const CANDIDATES = 8;
+
 /** Lists of records by the order in which they came. Record 0 means none. */
 export class Chains {
   readonly #words: Int32Array;
@@ -48,6 +51,32 @@ export class Chains {
     else this.#words[previous * this.#recordWords + this.#next] = next;
     if (next === 0) this.#newest[list] = previous;
     else this.#words[next * this.#recordWords + this.#previous] = previous;
+  }
+
+  /** The record that would end first, of some that are oldest in a list that is not empty. */
+  soonest(list: number, deadlines: Float64Array): number {
+    let chosen = this.oldest(list);
+    let record = this.after(chosen);
+    for (let i = 1; i < CANDIDATES && record !== 0; i++) {
+      if (deadlines[record]! < deadlines[chosen]!) chosen = record;
+      record = this.after(record);
+    }
+    return chosen;
+  }
+
+  /** Returns that record, and puts the others last, so that not always the same ones are asked. */
+  passOver(list: number, deadlines: Float64Array): number {
+    let chosen = this.oldest(list);
+    let record = this.after(chosen);
+    for (let i = 1; i < CANDIDATES && record !== 0; i++) {
+      const next = this.after(record);
+      const other = deadlines[record]! < deadlines[chosen]! ? chosen : record;
+      if (other === chosen) chosen = record;
+      this.remove(list, other);
+      this.append(list, other);
+      record = next;
+    }
+    return chosen;
   }
 
   /** Makes a list empty at once; its records are in no list then. */

@@ -1,13 +1,15 @@
 // The flows that the filter remembers: who opened each, whose it is, which rule admitted it, and
-// when it ends. Open addressing over typed arrays of fixed size; a look-up allocates nothing and
-// finds a flow from either side. What a verdict means is in tracker.ts, how long a flow lives in
-// lifetime.ts; this file keeps them, bounded, and chooses who goes when there is no room.
+// when it ends. Open addressing over typed arrays of fixed size; a look-up allocates nothing,
+// changes nothing, and finds a flow from either side. What a flow means for a packet: judge.ts;
+// how long a flow lives in lifetime.ts; this file keeps them, bounded, and chooses which one is
+// removed when there is no room.
 
 import { FLOWS_SWEPT_PER_FLOW, MAX_FLOWS, MAX_FLOWS_PER_PEER, MAX_PEERS } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
 import { beginsAnywhere, type InnerPacket, WHOLE } from '../wire/ip.ts';
 import { Chains } from './chains.ts';
+import { hashOf } from './flow-hash.ts';
 
 /** Words of a flow. It goes from A, who opened it, to B. */
 const FLOW_WORDS = 24;
@@ -17,7 +19,7 @@ const A_PORT = 5;
 const B = 6;
 const B_PORT = 10;
 const HASH = 11;
-/** Places of the words that tracker.ts and lifetime.ts read and write. */
+/** Places of the words that judge.ts, tracker.ts and lifetime.ts read and write. */
 export const STATE = 12;
 export const VERSION = 13;
 export const REASON = 14;
@@ -48,8 +50,6 @@ export function peerOf(owner: number): number {
   return (owner - 1) >> 1;
 }
 
-/** Flows that are looked at when one of them has to go. */
-const CANDIDATES = 8;
 const OWNERS = 1 + 2 * MAX_PEERS;
 const UNREPLIED_LIST = 0;
 const REPLIED_LIST = 1;
@@ -88,7 +88,7 @@ export class FlowTable {
   #used = 0;
   #live = 0;
   #sweptTo = 0;
-  /** The flow that was found last: packets come in trains. */
+  /** The flow of the last packet: packets come in trains. */
   #latest = 0;
 
   constructor(options: FlowTableOptions) {
@@ -178,7 +178,7 @@ export class FlowTable {
     this.#describe(flow, B, B_PORT, packet);
   }
 
-  /** The same, as B sends it to A. */
+  /** Fills in a packet as B sends it to A: what the rules of B's owner judge. */
   describeReply(flow: number, packet: InnerPacket): void {
     this.#describe(flow, A, A_PORT, packet);
   }
@@ -198,12 +198,15 @@ export class FlowTable {
 
   // ---- finding ----
 
-  /** The flow that a packet belongs to, twice, plus 1 where the packet goes from B to A; or 0. */
+  /**
+   * The flow that a packet belongs to, twice, plus 1 where the packet goes from B to A; or 0. It
+   * may have ended.
+   */
   find(packet: InnerPacket, sourcePort: number, destinationPort: number): number {
     let flow = this.#latest;
     let way = flow === 0 ? -1 : this.#way(flow, packet, sourcePort, destinationPort);
     if (way === -1) {
-      const hash = this.#hash(packet, sourcePort, destinationPort);
+      const hash = hashOf(packet, sourcePort, destinationPort, this.#seed0, this.#seed1);
       const index = this.#index;
       let at = hash & this.#mask;
       for (;;) {
@@ -216,12 +219,12 @@ export class FlowTable {
         at = (at + 1) & this.#mask;
       }
     }
-    if (this.#hasEnded(flow)) {
-      this.remove(flow);
-      return 0;
-    }
-    this.#latest = flow;
     return 2 * flow + way;
+  }
+
+  /** The next packet is likely to belong to that flow. */
+  expect(flow: number): void {
+    this.#latest = flow;
   }
 
   #way(flow: number, packet: InnerPacket, sourcePort: number, destinationPort: number): number {
@@ -245,20 +248,8 @@ export class FlowTable {
       : -1;
   }
 
-  /** The same for both ways of a flow; seeded, so that nobody can aim at one place. */
-  #hash(packet: InnerPacket, sourcePort: number, destinationPort: number): number {
-    let source = Math.imul(packet.source0 ^ this.#seed0, 0x9e3779b1) ^ sourcePort;
-    let destination = Math.imul(packet.destination0 ^ this.#seed0, 0x9e3779b1) ^ destinationPort;
-    if (packet.version === 6) {
-      source = mix(mix(mix(source) ^ packet.source1) ^ packet.source2) ^ packet.source3;
-      destination =
-        mix(mix(mix(destination) ^ packet.destination1) ^ packet.destination2) ^
-        packet.destination3;
-    }
-    return mix((mix(source ^ this.#seed1) + mix(destination ^ this.#seed1)) ^ packet.protocol);
-  }
-
-  #hasEnded(flow: number): boolean {
+  /** Whether a flow is over, or belonged to somebody who has lost it. */
+  hasEnded(flow: number): boolean {
     const words = this.#words;
     const at = flow * FLOW_WORDS;
     const generations = this.#generations;
@@ -304,7 +295,7 @@ export class FlowTable {
     this.#counts[payer]! += 1;
     this.#byOwner.append(2 * payer + UNREPLIED_LIST, flow);
     this.#common.append(UNREPLIED_LIST, flow);
-    this.#insert(flow, this.#hash(packet, sourcePort, destinationPort));
+    this.#insert(flow, hashOf(packet, sourcePort, destinationPort, this.#seed0, this.#seed1));
     this.#latest = flow;
     this.sweep(FLOWS_SWEPT_PER_FLOW, flow);
     return flow;
@@ -354,7 +345,7 @@ export class FlowTable {
       this.#sweptTo = this.#sweptTo >= this.#used ? 1 : this.#sweptTo + 1;
       const flow = this.#sweptTo;
       if (flow === except || this.#words[flow * FLOW_WORDS + KIND] === 0) continue;
-      if (this.#hasEnded(flow)) this.remove(flow);
+      if (this.hasEnded(flow)) this.remove(flow);
     }
   }
 
@@ -383,11 +374,45 @@ export class FlowTable {
 
   // ---- making room ----
 
+  /**
+   * Whether an owner is in doubt once a flow of that opener has been added, and `stale` (0: none)
+   * has been removed: another flow may have to give way, and put its owners in doubt.
+   */
+  willBeInDoubt(owner: number, opener: number, stale: number): boolean {
+    if (this.isInDoubt(owner)) return true;
+    const payer = opener === TUN_OWNER ? owner : opener;
+    const flow = this.#nextToGo(payer, stale);
+    if (flow === 0 || this.#deadlines[flow]! <= this.#now[0]!) return false;
+    const words = this.#words;
+    const at = flow * FLOW_WORDS;
+    if (!beginsAnywhere(words[at + KIND]! & 0xff)) return false;
+    if (words[at + A_OWNER] === owner && owner !== TUN_OWNER) return true;
+    return words[at + B_OWNER] === owner && (words[at + STATE]! & DOUBTFUL) !== 0;
+  }
+
+  /** The flow that gives way to another one of that payer when `stale` is gone; 0: none. */
+  #nextToGo(payer: number, stale: number): number {
+    const hasStale = stale !== 0 && this.#payer(stale) === payer && this.#isCharged(stale, payer);
+    const isFull = this.#live === this.#capacity && stale === 0;
+    if (this.#counts[payer]! - (hasStale ? 1 : 0) < this.#quota) {
+      if (!isFull) return 0;
+      const unreplied = this.#common.oldest(UNREPLIED_LIST);
+      if (unreplied !== 0) return unreplied;
+      if (this.#counts[payer] === 0) return this.#common.soonest(REPLIED_LIST, this.#deadlines);
+    }
+    const unreplied = this.#byOwner.oldest(2 * payer + UNREPLIED_LIST);
+    if (unreplied !== 0) return unreplied;
+    return this.#byOwner.soonest(2 * payer + REPLIED_LIST, this.#deadlines);
+  }
+
   /** The owner's oldest unreplied flow goes, or else one of its oldest. */
   #evictOf(owner: number, reason: number): void {
     const unreplied = this.#byOwner.oldest(2 * owner + UNREPLIED_LIST);
     const list = 2 * owner + REPLIED_LIST;
-    this.#evict(unreplied === 0 ? oneOf(this.#byOwner, list, this) : unreplied, reason);
+    this.#evict(
+      unreplied === 0 ? this.#byOwner.passOver(list, this.#deadlines) : unreplied,
+      reason,
+    );
   }
 
   /** Anyone's oldest unreplied flow goes; failing that, the owner pays, if it has any. */
@@ -395,12 +420,15 @@ export class FlowTable {
     const unreplied = this.#common.oldest(UNREPLIED_LIST);
     if (unreplied !== 0) this.#evict(unreplied, reasons.flows_full);
     else if (this.#counts[owner]! > 0) this.#evictOf(owner, reasons.flows_full);
-    else this.#evict(oneOf(this.#common, REPLIED_LIST, this), reasons.flows_full);
+    else {
+      const flow = this.#common.passOver(REPLIED_LIST, this.#deadlines);
+      this.#evict(flow, reasons.flows_full);
+    }
   }
 
   /** Removes a flow before its time; whose it was, or may have been, is in doubt for the rest. */
   #evict(flow: number, reason: number): void {
-    if (!this.#hasEnded(flow)) this.#count(reason);
+    if (!this.hasEnded(flow)) this.#count(reason);
     const words = this.#words;
     const at = flow * FLOW_WORDS;
     if (beginsAnywhere(words[at + KIND]! & 0xff)) {
@@ -409,11 +437,6 @@ export class FlowTable {
       if ((words[at + STATE]! & DOUBTFUL) !== 0) this.doubt(words[at + B_OWNER]!, rest);
     }
     this.remove(flow);
-  }
-
-  /** Whether one flow would end before another. */
-  endsBefore(flow: number, other: number): boolean {
-    return this.#deadlines[flow]! < this.#deadlines[other]!;
   }
 
   // ---- the index ----
@@ -459,28 +482,4 @@ function isRestAt(
     words[source + 1] === packet.source1 &&
     words[destination + 1] === packet.destination1
   );
-}
-
-/**
- * The flow that would end first, of some that are oldest in a list that is not empty. The others go
- * behind, so that not always the same ones are asked.
- */
-function oneOf(chains: Chains, list: number, table: FlowTable): number {
-  let chosen = chains.oldest(list);
-  let flow = chains.after(chosen);
-  for (let i = 1; i < CANDIDATES && flow !== 0; i++) {
-    const next = chains.after(flow);
-    const survivor = table.endsBefore(flow, chosen) ? chosen : flow;
-    if (survivor === chosen) chosen = flow;
-    chains.remove(list, survivor);
-    chains.append(list, survivor);
-    flow = next;
-  }
-  return chosen;
-}
-
-function mix(word: number): number {
-  let mixed = Math.imul(word ^ (word >>> 15), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return mixed ^ (mixed >>> 16);
 }

@@ -26,7 +26,7 @@ const B_ENDED = 8;
 const CLOSED = 16;
 
 /** Whether a connection is over, by a reset or by both sides. */
-export function isClosed(flows: FlowTable, flow: number): boolean {
+export function isClosed(flows: Pick<FlowTable, 'get'>, flow: number): boolean {
   return (flows.get(flow, STATE) & CLOSED) !== 0;
 }
 

@@ -68,13 +68,15 @@ export class UnfinishedDatagrams {
     this.#seed = new DataView(seed.buffer).getInt32(0);
   }
 
-  /** Says what time it is until the next call. */
+  /** Says what time it is until the next call, and forgets what the kernel has given up by then. */
   begin(now: number): void {
     this.#now[0] = now;
+    this.#expire(AGE_V4);
+    this.#expire(AGE_V6);
   }
 
-  /** Takes a fragment from a peer that goes to the TUN. A reason refuses it. */
-  take(view: DataView, offset: number, packet: InnerPacket, slot: number): number {
+  /** Judges a fragment from a peer that would go to the TUN, and changes nothing. */
+  judge(view: DataView, offset: number, packet: InnerPacket, slot: number): number {
     const start = packet.fragmentOffset * 8;
     const bytes = packet.length - packet.fragmentedAt;
     const more = hasMore(view, offset, packet);
@@ -83,18 +85,23 @@ export class UnfinishedDatagrams {
     // The kernel drops it before it puts anything together, and would wait for another one.
     if (packet.version === 4 && !isIpv4HeaderIntact(view, offset))
       return reasons.inner_fragment_malformed;
-    this.#expire(AGE_V4);
-    this.#expire(AGE_V6);
     const charge = bytes + UNFINISHED_BYTES_PER_FRAGMENT;
     if (this.#charges[slot]! + charge > UNFINISHED_BYTES_PER_PEER)
       return reasons.inner_fragments_share;
+    const hasRoom = this.#firstFree !== 0 || this.#used < MAX_UNFINISHED;
+    return hasRoom || this.#find(packet, slot) !== 0 ? reasons.none : reasons.inner_fragments_full;
+  }
+
+  /** Notes a fragment that was judged so and goes to the TUN. */
+  take(view: DataView, offset: number, packet: InnerPacket, slot: number): void {
+    const start = packet.fragmentOffset * 8;
+    const bytes = packet.length - packet.fragmentedAt;
+    const charge = bytes + UNFINISHED_BYTES_PER_FRAGMENT;
     let record = this.#find(packet, slot);
     if (record === 0) record = this.#add(packet, slot);
-    if (record === 0) return reasons.inner_fragments_full;
     this.#words[record * RECORD_WORDS + CHARGE]! += charge;
     this.#charges[slot]! += charge;
-    if (isPlain(packet)) this.#cover(record, start, start + bytes, more);
-    return reasons.none;
+    if (isPlain(packet)) this.#cover(record, start, start + bytes, hasMore(view, offset, packet));
   }
 
   /** Notes a part; the datagram goes when it is complete. */
@@ -126,10 +133,9 @@ export class UnfinishedDatagrams {
     return record;
   }
 
-  /** A new record; 0 when there is no room. */
+  /** A new record; there must be room. */
   #add(packet: InnerPacket, slot: number): number {
     const record = this.#take();
-    if (record === 0) return 0;
     const words = this.#words;
     const at = record * RECORD_WORDS;
     const bucket = this.#bucketOf(packet, slot);
@@ -156,11 +162,9 @@ export class UnfinishedDatagrams {
 
   #take(): number {
     const record = this.#firstFree;
-    if (record !== 0) {
-      this.#firstFree = this.#words[record * RECORD_WORDS + LIST]!;
-      return record;
-    }
-    return this.#used === MAX_UNFINISHED ? 0 : ++this.#used;
+    if (record === 0) return ++this.#used;
+    this.#firstFree = this.#words[record * RECORD_WORDS + LIST]!;
+    return record;
   }
 
   #remove(record: number): void {

@@ -7,9 +7,11 @@ import process from 'node:process';
 import { GLOBAL_SCOPE, type RuleConfig } from '../../dataplane/contract.ts';
 import { rulesFor } from '../support/standing.ts';
 import { Filter } from '../../dataplane/filter/filter.ts';
-import { NO_PEER, Tracker } from '../../dataplane/filter/tracker.ts';
+import { Tracker } from '../../dataplane/filter/tracker.ts';
+import { NO_PEER } from '../../dataplane/filter/verdict.ts';
 import { reasons } from '../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../dataplane/wire/ip.ts';
+import { fromPeer, toPeer } from '../support/flows.ts';
 import { tcp, udp, viewOf } from '../support/packets.ts';
 import { rule, seededRandom } from '../support/simulation.ts';
 
@@ -64,7 +66,7 @@ function inOneFlow(rules: readonly RuleConfig[]): number {
   const { tracker } = trackerWith(rules);
   return measure(() => {
     read();
-    mustPass(tracker.fromPeer(view, 0, packet, 0, NO_PEER));
+    mustPass(fromPeer(tracker, view, packet, 0, NO_PEER));
   });
 }
 
@@ -86,7 +88,7 @@ function inManyFlows(count: number): number {
     bytes.setUint16(20, flow & 0xffff);
     bytes.setUint16(18, 0x0200 + (flow >>> 16));
     parseInner(bytes, 0, bytes.byteLength, packet);
-    mustPass(tracker.fromPeer(bytes, 0, packet, flow % PEERS, NO_PEER));
+    mustPass(fromPeer(tracker, bytes, packet, flow % PEERS, NO_PEER));
   });
 }
 
@@ -97,7 +99,7 @@ function openings(rules: readonly RuleConfig[]): number {
   return measure((i) => {
     bytes.setUint32(16, 0xc000_0000 + (i & 0xff_ffff));
     parseInner(bytes, 0, bytes.byteLength, packet);
-    mustPass(tracker.fromPeer(bytes, 0, packet, i % PEERS, NO_PEER));
+    mustPass(fromPeer(tracker, bytes, packet, i % PEERS, NO_PEER));
   });
 }
 
@@ -106,7 +108,7 @@ function fromTheTun(): number {
   const bytes = viewOf(udp({ source: '192.0.2.1', destination: '10.0.0.2' }));
   return measure(() => {
     parseInner(bytes, 0, bytes.byteLength, packet);
-    mustPass(tracker.toPeer(bytes, 0, packet, 0));
+    mustPass(toPeer(tracker, bytes, packet, 0));
   });
 }
 

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { MAX_TOLD_PER_PART } from '../../dataplane/constants.ts';
 import type { PeerSample } from '../../dataplane/contract.ts';
-import { dropsByName, Sampling, WholeSample } from '../../dataplane/sample.ts';
+import { dropsByName, joinSamples, Sampling, WholeSample } from '../../dataplane/sample.ts';
 import { faultReasons, reasonNames, reasons } from '../../dataplane/reasons.ts';
 
 const hit = { packets: 1, bytes: 28, lastHitMs: 5 };
@@ -70,4 +70,16 @@ test('a whole sample has what all parts told, and the drops as of the last', (t)
     rules: [{ id: '1', ...hit }],
     drops: { no_tun: 2 },
   });
+});
+
+test('samples of several workers are joined: drops of one reason are added up', (t) => {
+  const [a, b] = [peerNamed('a'), peerNamed('b')];
+  t.deepEqual(
+    joinSamples([
+      { peers: [a], rules: [{ id: '1', ...hit }], drops: { no_tun: 1, rule_drop: 2 } },
+      { peers: [b], rules: [], drops: { rule_drop: 3 } },
+    ]),
+    { peers: [a, b], rules: [{ id: '1', ...hit }], drops: { no_tun: 1, rule_drop: 5 } },
+  );
+  t.deepEqual(joinSamples([]), { peers: [], rules: [], drops: {} });
 });

@@ -1,5 +1,5 @@
 // Addresses that no packet may bear, from a device and from the TUN, in a gateway in virtual time.
-// What devices do in each other's name is in pipeline.test.ts.
+// What devices do in the name of others is in path/inward.test.ts.
 
 import test from 'ava';
 import type { ReasonName } from '../../dataplane/reasons.ts';

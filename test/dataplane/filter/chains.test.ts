@@ -9,6 +9,8 @@ const RECORDS = 12;
 const RECORD_WORDS = 5;
 const LISTS = 3;
 
+const ascending = (a: number, b: number): number => a - b;
+
 function contents(chains: Chains, list: number): number[] {
   const records: number[] = [];
   for (let record = chains.oldest(list); record !== 0; record = chains.after(record))
@@ -47,5 +49,34 @@ test('records stand in the order in which they came, and leave from anywhere', (
       },
     ),
     { ...SEEDED, numRuns: 100 },
+  );
+});
+
+test('the record that ends first is found among the oldest eight, also when others are passed over', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(50), { minLength: 1, maxLength: RECORDS }), (ends) => {
+      const chains = new Chains(
+        new Int32Array((RECORDS + 1) * RECORD_WORDS),
+        RECORD_WORDS,
+        2,
+        LISTS,
+      );
+      const deadlines = new Float64Array([0, ...ends]);
+      for (const i of ends.keys()) chains.append(1, i + 1);
+      const before = contents(chains, 1);
+      const oldest = before.slice(0, 8);
+      const soonest = oldest.reduce((a, b) => (deadlines[b]! < deadlines[a]! ? b : a));
+      t.is(chains.soonest(1, deadlines), soonest);
+      t.deepEqual(contents(chains, 1), before, 'finding moves nothing');
+      t.is(chains.passOver(1, deadlines), soonest);
+      const after = contents(chains, 1);
+      t.deepEqual(after.toSorted(ascending), before.toSorted(ascending));
+      if (before.length > 8)
+        t.deepEqual(
+          after.slice(0, 1 + before.length - 8).toSorted(ascending),
+          [soonest, ...before.slice(8)].toSorted(ascending),
+        );
+    }),
+    { ...SEEDED, numRuns: 300 },
   );
 });

@@ -2,11 +2,11 @@
 // path and with each engine; partial checksums as the TUN hands them out.
 
 import test, { type ExecutionContext } from 'ava';
-import { type GatewayConfig, type PeerConfig, VERDICT_DROP } from '../../dataplane/contract.ts';
-import { diff, EMPTY_CONFIG } from '../support/standing.ts';
-import { Pipeline } from '../../dataplane/pipeline.ts';
-import { copyEndpoint, formatAddress } from '../../dataplane/wire/address.ts';
-import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';
+import { type GatewayConfig, type PeerConfig, VERDICT_DROP } from '../../../dataplane/contract.ts';
+import { diff, EMPTY_CONFIG } from '../../support/standing.ts';
+import { Pipeline } from '../../../dataplane/pipeline.ts';
+import { copyEndpoint, formatAddress } from '../../../dataplane/wire/address.ts';
+import { endpointLayout } from '../../../dataplane/wireguard/tunnel.ts';
 import {
   benches,
   type BenchOptions,
@@ -16,7 +16,7 @@ import {
   NativeBench,
   place,
   TARGET,
-} from '../support/native.ts';
+} from '../../support/native.ts';
 import {
   address,
   checksum,
@@ -34,9 +34,9 @@ import {
   udp,
   viewOf,
   virtioHeader,
-} from '../support/packets.ts';
-import { type Client, gatewayPeer, peer, randomBytes, World } from '../support/simulation.ts';
-import '../support/world-test.ts';
+} from '../../support/packets.ts';
+import { type Client, gatewayPeer, peer, randomBytes, World } from '../../support/simulation.ts';
+import '../../support/world-test.ts';
 import nacl from 'tweetnacl';
 
 /** A gateway on an engine, and devices with a session each: 10.0.0.2, fd00::2 and so on. */
@@ -109,7 +109,7 @@ class Scene {
     this.#inbound(i);
   }
 
-  /** As `carry`, but one datagram stands right behind the other, as those that arrive joined do. */
+  /** Carries datagrams that lie right behind each other, as those that arrive joined do. */
   carryTrain(i: number): void {
     const { engine } = this.bench;
     let offset = 0;
@@ -180,14 +180,14 @@ const families = [
   ['IPv6', { source: 'fd00::2', destination: '2001:db8::9' }, 60],
 ] as const;
 
-/** The same the other way. */
+/** Both ends, the other way. */
 function back({ source, destination }: { source: string; destination: string }): TcpFields {
   return { source: destination, destination: source };
 }
 
 const plain = virtioHeader({});
 
-/** Everything that an ICMP error says: who tells whom what, of which packet, and its checksums. */
+/** Everything that an ICMP error says: who says what to whom, of which packet, and its checksums. */
 function errorOf(bytes: Uint8Array | undefined): Record<string, unknown> {
   if (bytes === undefined) return {};
   const view = viewOf(bytes);
@@ -315,11 +315,11 @@ for (const [name, open] of benches) {
       const message = join(segments);
       t.is(message.header[1], GSO_TCPV4);
       t.deepEqual(scene.down(message), []);
-      const told = (scene.bench as NativeBench).drain();
+      const answers = (scene.bench as NativeBench).drain();
       const wanted = tooBig('10.0.0.2', 1_280, message.packet);
-      // Nothing of the super-packet is left in what stands before the answer.
+      // Nothing of the super-packet is left in what is before the answer.
       t.deepEqual(
-        told.map(({ header, packet }) => ({ header, ...errorOf(packet) })),
+        answers.map(({ header, packet }) => ({ header, ...errorOf(packet) })),
         [{ header: plain, ...wanted }],
       );
       t.deepEqual(scene.drops(), { packet_too_big: 1 });
@@ -351,7 +351,7 @@ for (const [name, open] of benches) {
     t.deepEqual(scene.drops(), { packet_too_big: 1 });
   });
 
-  inScene('what stands behind a packet that is too big is unharmed', [null, 1_000], (t, scene) => {
+  inScene('what is behind a packet that is too big is unharmed', [null, 1_000], (t, scene) => {
     const fields = { source: 'fd00::2', destination: 'fd00::3', data: counting(1_000 - 47) };
     const next = { source: 'fd00::2', destination: '2001:db8::9', data: counting(1_000 - 47, 5) };
     const behind = [7, 8].map((sourcePort) => udp({ ...next, sourcePort }));

@@ -1,0 +1,27 @@
+// Where a flow is looked for: a hash of addresses and ports that is equal for both ways of a flow.
+
+import type { InnerPacket } from '../wire/ip.ts';
+
+/** Seeded, so that nobody can aim at one place of the table. */
+export function hashOf(
+  packet: InnerPacket,
+  sourcePort: number,
+  destinationPort: number,
+  seed0: number,
+  seed1: number,
+): number {
+  let source = Math.imul(packet.source0 ^ seed0, 0x9e3779b1) ^ sourcePort;
+  let destination = Math.imul(packet.destination0 ^ seed0, 0x9e3779b1) ^ destinationPort;
+  if (packet.version === 6) {
+    source = mix(mix(mix(source) ^ packet.source1) ^ packet.source2) ^ packet.source3;
+    destination =
+      mix(mix(mix(destination) ^ packet.destination1) ^ packet.destination2) ^ packet.destination3;
+  }
+  return mix((mix(source ^ seed1) + mix(destination ^ seed1)) ^ packet.protocol);
+}
+
+function mix(word: number): number {
+  let mixed = Math.imul(word ^ (word >>> 15), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}

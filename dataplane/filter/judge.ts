@@ -1,0 +1,343 @@
+// The filter's verdict on a packet, by the flow that it belongs to. The first packet of a
+// flow decides: one that a peer opened is judged by the rules of its owner, both ways and
+// for as long as it lasts; one that was opened towards a peer is answered freely. Later fragments
+// follow their first one, ICMP errors the flow that they quote.
+//
+// A verdict is a function of packet, sender, tables and time. It changes no table: what has to be
+// counted and remembered is written into the verdict, and tracker.ts does it. Whoever only wants to
+// know what would become of a packet asks here.
+
+import { reasons } from '../reasons.ts';
+import { ECHO_ANSWER, ECHO_NONE, ECHO_QUESTION, echoPart, isIcmpError } from '../wire/icmp.ts';
+import {
+  beginsAnywhere,
+  InnerPacket,
+  isConnectionRequest,
+  isIcmp,
+  LATER_FRAGMENT,
+  parseQuoted,
+  PROTOCOL_TCP,
+  PROTOCOL_UDP,
+  WHOLE,
+} from '../wire/ip.ts';
+import { type Filter, NO_RULE, type Scope } from './filter.ts';
+import {
+  DOUBTFUL,
+  type FlowTable,
+  ownerOf,
+  peerOf,
+  REASON,
+  RULE,
+  STATE,
+  TUN_OWNER,
+  VERSION,
+} from './flow-table.ts';
+import { type FragmentTable, NO_FIRST } from './fragments.ts';
+import { isClosed } from './lifetime.ts';
+import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './verdict.ts';
+
+/** In the place of the port of whoever answers echo requests: no port is that high. */
+const RESPONDER_PORT = 0x10000;
+
+/** What a packet may be to a flow: nothing, a part of it, or its beginning as well. */
+const APART = 0;
+const CONTINUES = 1;
+const OPENS = 2;
+
+/** The flow of a packet is one that others had. */
+const MISPLACED = -1;
+
+/** What verdicts are read from. Nothing is named that changes a table, so nothing else compiles. */
+export interface JudgedBy {
+  readonly filter: Pick<Filter, 'decide' | 'matched' | 'version'>;
+  readonly flows: Pick<
+    FlowTable,
+    | 'describe'
+    | 'describeReply'
+    | 'find'
+    | 'generationOf'
+    | 'get'
+    | 'hasEnded'
+    | 'isBetween'
+    | 'opener'
+    | 'target'
+    | 'willBeInDoubt'
+  >;
+  readonly fragments: Pick<
+    FragmentTable,
+    'describe' | 'find' | 'isOutdated' | 'overlaps' | 'reasonAt' | 'ruleAt'
+  >;
+  /** By peer slot: the rules of its owner. */
+  readonly scopes: readonly (Scope | undefined)[];
+}
+
+/** Judges packets and changes nothing. Never allocates. */
+export class Judge {
+  readonly #filter: JudgedBy['filter'];
+  readonly #flows: JudgedBy['flows'];
+  readonly #fragments: JudgedBy['fragments'];
+  readonly #scopes: JudgedBy['scopes'];
+  readonly #quoted = new InnerPacket();
+  readonly #opening = new InnerPacket();
+
+  constructor({ filter, flows, fragments, scopes }: JudgedBy) {
+    this.#filter = filter;
+    this.#flows = flows;
+    this.#fragments = fragments;
+    this.#scopes = scopes;
+  }
+
+  // ---- both ways -----------------------------------------------------------------------------
+
+  /** Judges a packet from peer `from` to peer `to` (or NO_PEER). reasons.none lets it pass. */
+  fromPeer(
+    view: DataView,
+    offset: number,
+    packet: InnerPacket,
+    from: number,
+    to: number,
+    verdict: FlowVerdict,
+  ): number {
+    verdict.clear(from);
+    if (packet.fragment === LATER_FRAGMENT) return this.#laterFragment(packet, verdict);
+    const sender = ownerOf(from, packet.version);
+    const receiver = to === NO_PEER ? TUN_OWNER : ownerOf(to, packet.version);
+    const part = readPorts(view, offset, packet, verdict);
+    if (part === APART) {
+      const error = this.#findQuoted(view, offset, packet, sender, receiver, verdict);
+      return error === 0 ? this.#rules(packet, verdict) : this.#follow(error, verdict);
+    }
+    const found = this.#find(packet, sender, receiver, verdict);
+    const isRequest = isConnectionRequest(packet);
+    if (found <= 0 || (isRequest && isClosed(this.#flows, found >> 1))) {
+      const reason = this.#rules(packet, verdict);
+      if (reason !== reasons.none || part !== OPENS) return reason;
+      return this.#open(packet, sender, receiver, verdict);
+    }
+    // To begin a connection is no answer to one.
+    if (isRequest && (found & 1) === 1) return this.#rules(packet, verdict);
+    verdict.step = FLOW_CONTINUES;
+    return this.#follow(found, verdict);
+  }
+
+  /** Looks at a packet from the TUN to a peer: no rule is for it, but its flow may be refused. */
+  toPeer(
+    view: DataView,
+    offset: number,
+    packet: InnerPacket,
+    to: number,
+    verdict: FlowVerdict,
+  ): number {
+    verdict.clear(NO_PEER);
+    if (packet.fragment === LATER_FRAGMENT) return reasons.none;
+    const receiver = ownerOf(to, packet.version);
+    const part = readPorts(view, offset, packet, verdict);
+    if (part === APART) {
+      const error = this.#findQuoted(view, offset, packet, TUN_OWNER, receiver, verdict);
+      return error === 0 ? reasons.none : this.#reasonOf(error >> 1, verdict);
+    }
+    const found = this.#find(packet, TUN_OWNER, receiver, verdict);
+    if (found === MISPLACED) return reasons.none;
+    const isRequest = isConnectionRequest(packet);
+    if (found === 0) {
+      // In the middle of a connection nobody can say who opened it: it might have been the peer.
+      return part === OPENS && (isRequest || packet.protocol !== PROTOCOL_TCP)
+        ? this.#open(packet, TUN_OWNER, receiver, verdict)
+        : reasons.none;
+    }
+    const reason = this.#reasonOf(found >> 1, verdict);
+    if (isRequest && (reason !== reasons.none || isClosed(this.#flows, found >> 1)))
+      return this.#open(packet, TUN_OWNER, receiver, verdict);
+    verdict.step = FLOW_CONTINUES;
+    return reason;
+  }
+
+  /** Judges a packet from a peer by the rules alone, whatever flow it belongs to. */
+  byRules(packet: InnerPacket, from: number, verdict: FlowVerdict): number {
+    verdict.clear(from);
+    return this.#rules(packet, verdict);
+  }
+
+  // ---- judging -------------------------------------------------------------------------------
+
+  #rules(packet: InnerPacket, verdict: FlowVerdict): number {
+    const reason = this.#filter.decide(packet, this.#scopes[verdict.from]!);
+    verdict.reason = reason;
+    verdict.rule = this.#filter.matched;
+    return reason;
+  }
+
+  /** What may pass opens a flow. The target's rules judge it too, where it may be an old one. */
+  #open(packet: InnerPacket, opener: number, target: number, verdict: FlowVerdict): number {
+    verdict.step = FLOW_OPENS;
+    verdict.reason = reasons.none;
+    verdict.isRenewed = false;
+    verdict.opener = opener;
+    verdict.target = target;
+    // What is in its place is over, or was made when the addresses were others'.
+    if (verdict.stale === 0) verdict.stale = verdict.flow >> 1;
+    if (!beginsAnywhere(packet.protocol)) return reasons.none;
+    if (!this.#flows.willBeInDoubt(target, opener, verdict.stale)) return reasons.none;
+    verdict.isDoubtful = true;
+    describeAnswer(packet, verdict.sourcePort, this.#opening);
+    const reason = this.#filter.decide(this.#opening, this.#scopes[peerOf(target)]!);
+    if (reason === reasons.none) return reasons.none;
+    verdict.reason = reason;
+    verdict.isByRules = 0;
+    return reason;
+  }
+
+  /** A peer's packet that belongs to a flow: what the opener sends counts for the rule. */
+  #follow(found: number, verdict: FlowVerdict): number {
+    const flow = found >> 1;
+    const reason = this.#reasonOf(flow, verdict);
+    if ((found & 1) === 0)
+      verdict.rule = verdict.isRenewed ? verdict.renewedRule : this.#flows.get(flow, RULE);
+    else verdict.isByRules = 0;
+    return reason;
+  }
+
+  /** What is to become of a flow: once more judged if the rules have changed since. */
+  #reasonOf(flow: number, verdict: FlowVerdict): number {
+    const flows = this.#flows;
+    if (flows.opener(flow) === TUN_OWNER && !this.#isDoubtful(flow)) return reasons.none;
+    const reason =
+      flows.get(flow, VERSION) === this.#filter.version
+        ? flows.get(flow, REASON)
+        : this.#judgeFlow(flow, verdict);
+    verdict.reason = reason;
+    return reason;
+  }
+
+  /** The opener's rules judge a flow; those of the other side too, where it may be the opener. */
+  #judgeFlow(flow: number, verdict: FlowVerdict): number {
+    const flows = this.#flows;
+    const filter = this.#filter;
+    const opener = flows.opener(flow);
+    let reason: number = reasons.none;
+    let rule = NO_RULE;
+    if (opener !== TUN_OWNER) {
+      flows.describe(flow, this.#opening);
+      reason = filter.decide(this.#opening, this.#scopes[peerOf(opener)]!);
+      rule = filter.matched;
+    }
+    if (reason === reasons.none && this.#isDoubtful(flow)) {
+      flows.describeReply(flow, this.#opening);
+      reason = filter.decide(this.#opening, this.#scopes[peerOf(flows.target(flow))]!);
+    }
+    verdict.isRenewed = true;
+    verdict.renewedRule = rule;
+    return reason;
+  }
+
+  #isDoubtful(flow: number): boolean {
+    return (this.#flows.get(flow, STATE) & DOUBTFUL) !== 0;
+  }
+
+  // ---- fragments -----------------------------------------------------------------------------
+
+  #laterFragment(packet: InnerPacket, verdict: FlowVerdict): number {
+    const filter = this.#filter;
+    const fragments = this.#fragments;
+    const generation = this.#flows.generationOf(ownerOf(verdict.from, packet.version));
+    const place = fragments.find(packet, generation);
+    if (place === NO_FIRST) return this.#rules(packet, verdict);
+    if (fragments.overlaps(place, packet)) {
+      verdict.reason = reasons.inner_fragment_unsafe;
+      return verdict.reason;
+    }
+    verdict.first = place;
+    if (fragments.isOutdated(place, filter.version)) {
+      fragments.describe(place, this.#opening, packet);
+      verdict.reason = filter.decide(this.#opening, this.#scopes[verdict.from]!);
+      verdict.rule = filter.matched;
+      verdict.isRenewed = true;
+      verdict.renewedRule = verdict.rule;
+    } else {
+      verdict.reason = fragments.reasonAt(place);
+      verdict.rule = fragments.ruleAt(place);
+    }
+    return verdict.reason;
+  }
+
+  // ---- flows ---------------------------------------------------------------------------------
+
+  /** The flow of a packet, or MISPLACED where it lies between others than it says. */
+  #find(packet: InnerPacket, sender: number, receiver: number, verdict: FlowVerdict): number {
+    const flows = this.#flows;
+    const found = flows.find(packet, verdict.sourcePort, verdict.destinationPort);
+    if (found === 0) return 0;
+    if (flows.hasEnded(found >> 1)) {
+      verdict.stale = found >> 1;
+      return 0;
+    }
+    verdict.flow = found;
+    return flows.isBetween(found, sender, receiver) ? found : MISPLACED;
+  }
+
+  /** The flow that an ICMP error quotes, with the way that the error itself goes; or 0. */
+  #findQuoted(
+    view: DataView,
+    offset: number,
+    packet: InnerPacket,
+    sender: number,
+    receiver: number,
+    verdict: FlowVerdict,
+  ): number {
+    if (!isIcmpError(view, offset, packet)) return 0;
+    const quoted = this.#quoted;
+    const skipped = packet.upperOffset + 8;
+    const at = offset + skipped;
+    if (!parseQuoted(view, at, packet.length - skipped, quoted)) return 0;
+    // It goes back to who sent what it quotes.
+    if (!isReturned(quoted, packet) || readPorts(view, at, quoted, verdict) === APART) return 0;
+    const found = this.#find(quoted, receiver, sender, verdict);
+    return found <= 0 ? 0 : found ^ 1;
+  }
+}
+
+/** Says what a packet may be to a flow, and reads by which ports the flow is found. */
+function readPorts(
+  view: DataView,
+  offset: number,
+  packet: InnerPacket,
+  verdict: FlowVerdict,
+): number {
+  const { protocol } = packet;
+  if (protocol === PROTOCOL_TCP || protocol === PROTOCOL_UDP) {
+    verdict.sourcePort = packet.sourcePort;
+    verdict.destinationPort = packet.destinationPort;
+    return OPENS;
+  }
+  verdict.sourcePort = 0;
+  verdict.destinationPort = 0;
+  if (!isIcmp(packet)) return OPENS;
+  const echo = echoPart(view, offset, packet);
+  if (echo === ECHO_NONE) return APART;
+  const identifier = view.getUint16(offset + packet.upperOffset + 4);
+  verdict.sourcePort = echo === ECHO_QUESTION ? identifier : RESPONDER_PORT;
+  verdict.destinationPort = echo === ECHO_ANSWER ? identifier : RESPONDER_PORT;
+  return echo === ECHO_QUESTION ? OPENS : CONTINUES;
+}
+
+/** Fills in what answers a packet would look like to the rules of its receiver. */
+function describeAnswer(packet: InnerPacket, sourcePort: number, answer: InnerPacket): void {
+  answer.version = packet.version;
+  answer.protocol = packet.protocol;
+  answer.fragment = WHOLE;
+  answer.destination0 = packet.source0;
+  answer.destination1 = packet.source1;
+  answer.destination2 = packet.source2;
+  answer.destination3 = packet.source3;
+  answer.destinationPort = sourcePort;
+}
+
+function isReturned(quoted: InnerPacket, error: InnerPacket): boolean {
+  return (
+    quoted.version === error.version &&
+    quoted.source0 === error.destination0 &&
+    quoted.source1 === error.destination1 &&
+    quoted.source2 === error.destination2 &&
+    quoted.source3 === error.destination3
+  );
+}

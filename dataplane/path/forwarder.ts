@@ -1,0 +1,123 @@
+// Does what a verdict says, one packet after the other: tracks it, clamps it, marks it for the TUN
+// or for sealing, or turns it into the answer that its sender gets. At the end of a batch the
+// engine writes and seals all that was marked.
+
+import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT } from '../constants.ts';
+import {
+  type Batch,
+  DESCRIPTOR_WORDS,
+  LENGTH,
+  OFFSET,
+  type PacketEngine,
+  VERDICT,
+  VERDICT_TUN,
+} from '../contract.ts';
+import type { Tracker } from '../filter/tracker.ts';
+import type { UnfinishedDatagrams } from '../filter/unfinished.ts';
+import { NO_PEER } from '../filter/verdict.ts';
+import { reasons } from '../reasons.ts';
+import { turnIntoEchoReply } from '../wire/icmp.ts';
+import { takeHop, WHOLE } from '../wire/ip.ts';
+import { VIRTIO_HEADER_BYTES } from '../wire/virtio.ts';
+import type { Peer } from '../wireguard/peer.ts';
+import type { Sender } from '../wireguard/send.ts';
+import type { Mtus } from './mtu.ts';
+import { ECHO_TO_SENDER, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
+
+/** What is changed by acting on verdicts. */
+export interface ForwarderParts {
+  readonly engine: Pick<PacketEngine, 'seal' | 'writeTun'>;
+  readonly sender: Pick<Sender, 'sendPacket' | 'countSealed'>;
+  readonly tracker: Pick<Tracker, 'track'>;
+  readonly unfinished: Pick<UnfinishedDatagrams, 'take'>;
+  readonly mtus: Mtus;
+}
+
+/** Acts on verdicts. */
+export class Forwarder {
+  readonly #engine: ForwarderParts['engine'];
+  readonly #sender: ForwarderParts['sender'];
+  readonly #tracker: ForwarderParts['tracker'];
+  readonly #unfinished: ForwarderParts['unfinished'];
+  readonly #mtus: Mtus;
+  /** By descriptor of the batch at hand: for whom it is sealed. */
+  readonly #targets: (Peer | null)[];
+  #hasTunWork = false;
+  #hasSealWork = false;
+
+  constructor({ engine, sender, tracker, unfinished, mtus }: ForwarderParts) {
+    this.#engine = engine;
+    this.#sender = sender;
+    this.#tracker = tracker;
+    this.#unfinished = unfinished;
+    this.#mtus = mtus;
+    this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
+  }
+
+  /** Begins a batch. */
+  begin(): void {
+    this.#hasTunWork = false;
+    this.#hasSealWork = false;
+  }
+
+  /** Acts on the verdict on descriptor `i`, which peer `from` sent. */
+  inward(batch: Batch, i: number, from: Peer, verdict: Verdict, now: number): void {
+    const { packet, reason, to } = verdict;
+    if (verdict.wasFiltered) this.#tracker.track(packet, verdict.flow);
+    if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
+    const { view, descriptors } = batch;
+    const at = i * DESCRIPTOR_WORDS;
+    const offset = descriptors[at + OFFSET]!;
+    // Padding ends here.
+    descriptors[at + LENGTH] = packet.length;
+    this.#mtus.clampFromPeer(view, offset, packet, from.slot, to === null ? NO_PEER : to.slot);
+    if (verdict.place === TO_TUN) {
+      if (packet.fragment !== WHOLE) this.#unfinished.take(view, offset, packet, from.slot);
+      this.#writeToTun(batch, i);
+    } else if (verdict.place === ECHO_TO_SENDER) {
+      turnIntoEchoReply(view, offset, packet);
+      this.#seal(batch, i, from, 0, now, NO_PEER);
+    } else {
+      takeHop(view, offset, packet);
+      if (verdict.place === TO_PEER) this.#seal(batch, i, to!, 0, now, from.slot);
+      else if (this.#mtus.answerPeer(batch, i, packet, from.slot, to!.slot, now))
+        this.#seal(batch, i, from, 0, now, NO_PEER);
+    }
+  }
+
+  /** Acts on the verdict on descriptor `i`, which came from the TUN. */
+  outward(batch: Batch, i: number, verdict: Verdict, now: number): void {
+    const { packet, reason } = verdict;
+    if (verdict.wasFiltered) this.#tracker.track(packet, verdict.flow);
+    if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
+    const to = verdict.to!;
+    const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
+    if (verdict.isReadable) this.#mtus.clampFromTun(batch.view, offset, packet, to.slot);
+    if (verdict.place === TO_PEER) this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, NO_PEER);
+    else if (this.#mtus.answerTun(batch, i, packet, to.slot, now)) this.#writeToTun(batch, i);
+  }
+
+  /** Ends a batch: writes what was marked for the TUN, seals what was marked for peers. */
+  finish(batch: Batch, now: number): void {
+    if (this.#hasTunWork) this.#engine.writeTun(batch);
+    if (!this.#hasSealWork) return;
+    this.#engine.seal(batch);
+    for (let i = 0; i < batch.count; i++) {
+      const peer = this.#targets[i]!;
+      if (peer === null) continue;
+      this.#targets[i] = null;
+      this.#sender.countSealed(peer, batch, i, now);
+    }
+  }
+
+  #writeToTun(batch: Batch, i: number): void {
+    batch.descriptors[i * DESCRIPTOR_WORDS + VERDICT] = VERDICT_TUN;
+    this.#hasTunWork = true;
+  }
+
+  #seal(batch: Batch, i: number, peer: Peer, headerBytes: number, now: number, from: number): void {
+    this.#targets[i] = peer;
+    this.#hasSealWork = true;
+    this.#sender.sendPacket(peer, batch, i, headerBytes, now, from);
+  }
+}

@@ -1,0 +1,114 @@
+// The verdict on an inner packet that a peer sent, in the order in which a packet is looked at:
+//
+//     readable -> addresses -> form -> where it goes -> filter -> whether it can go there
+//
+// The first step that refuses it gives the reason. A verdict is a function of packet, peer, tables
+// and time; it counts nothing, remembers nothing and moves nothing. forwarder.ts does what it says.
+
+import type { Judge } from '../filter/judge.ts';
+import type { UnfinishedDatagrams } from '../filter/unfinished.ts';
+import { NO_PEER } from '../filter/verdict.ts';
+import { reasons } from '../reasons.ts';
+import { PLACE_GATEWAY, PLACE_OUTSIDE, type Sanity } from '../sanity.ts';
+import { isEchoRequest } from '../wire/icmp.ts';
+import { parseInner, WHOLE } from '../wire/ip.ts';
+import { findMalformed } from '../wire/malformed.ts';
+import type { Peer } from '../wireguard/peer.ts';
+import type { Mtus } from './mtu.ts';
+import { ECHO_TO_SENDER, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
+
+/** What verdicts on packets of peers are read from. Only what changes nothing is named. */
+export interface InwardTables {
+  readonly sanity: Pick<Sanity, 'inward' | 'placeOf' | 'destinationOwner'>;
+  readonly filter: Judge;
+  readonly unfinished: Pick<UnfinishedDatagrams, 'judge'>;
+  readonly mtus: Pick<Mtus, 'isTooBig'>;
+  /** False: only peers and the gateway's own address can be reached. */
+  readonly hasTun: boolean;
+}
+
+/** Judges packets of peers. Never allocates. */
+export class InwardJudge {
+  readonly #sanity: InwardTables['sanity'];
+  readonly #filter: Judge;
+  readonly #unfinished: InwardTables['unfinished'];
+  readonly #mtus: InwardTables['mtus'];
+  readonly #hasTun: boolean;
+  /** True: no packet passes, whatever peers and rules say. */
+  isClosed = false;
+
+  constructor({ sanity, filter, unfinished, mtus, hasTun }: InwardTables) {
+    this.#sanity = sanity;
+    this.#filter = filter;
+    this.#unfinished = unfinished;
+    this.#mtus = mtus;
+    this.#hasTun = hasTun;
+  }
+
+  /** Judges the packet at `offset`; `available` bytes of it are there, padding may follow. */
+  judge(view: DataView, offset: number, available: number, from: Peer, verdict: Verdict): void {
+    verdict.clear();
+    verdict.reason = this.#reason(view, offset, available, from, verdict);
+  }
+
+  #reason(view: DataView, offset: number, available: number, from: Peer, verdict: Verdict): number {
+    if (this.isClosed) return reasons.database_away;
+    const { packet } = verdict;
+    const unreadable = parseInner(view, offset, available, packet);
+    if (unreadable !== reasons.none) return unreadable;
+    verdict.isReadable = true;
+    const insane = this.#sanity.inward(packet, from);
+    if (insane !== reasons.none) return insane;
+    const malformed = findMalformed(view, offset, packet);
+    if (malformed !== reasons.none) return malformed;
+    const place = this.#sanity.placeOf(packet);
+    if (place === PLACE_OUTSIDE) return this.#toTun(view, offset, from, verdict);
+    if (place === PLACE_GATEWAY) return this.#toGateway(view, offset, from, verdict);
+    return this.#toPeer(view, offset, from, verdict);
+  }
+
+  #toTun(view: DataView, offset: number, from: Peer, verdict: Verdict): number {
+    const { packet } = verdict;
+    const refused = this.#ask(view, offset, from, NO_PEER, verdict);
+    if (refused !== reasons.none) return refused;
+    if (!this.#hasTun) return reasons.no_tun;
+    if (packet.fragment !== WHOLE) {
+      const unfinished = this.#unfinished.judge(view, offset, packet, from.slot);
+      if (unfinished !== reasons.none) return unfinished;
+    }
+    verdict.place = TO_TUN;
+    return reasons.none;
+  }
+
+  /** Behind the TUN is the host, which answers for the gateway; without one only echoes are. */
+  #toGateway(view: DataView, offset: number, from: Peer, verdict: Verdict): number {
+    if (this.#hasTun) return this.#toTun(view, offset, from, verdict);
+    const refused = this.#ask(view, offset, from, NO_PEER, verdict);
+    if (refused !== reasons.none) return refused;
+    if (!isEchoRequest(view, offset, verdict.packet)) return reasons.no_tun;
+    verdict.place = ECHO_TO_SENDER;
+    return reasons.none;
+  }
+
+  #toPeer(view: DataView, offset: number, from: Peer, verdict: Verdict): number {
+    const { packet } = verdict;
+    const to = this.#sanity.destinationOwner(packet);
+    if (to === null) {
+      verdict.wasFiltered = true;
+      const refused = this.#filter.byRules(packet, from.slot, verdict.flow);
+      return refused === reasons.none ? reasons.no_peer : refused;
+    }
+    const refused = this.#ask(view, offset, from, to.slot, verdict);
+    if (refused !== reasons.none) return refused;
+    if (packet.hopLimit <= 1) return reasons.hop_limit_exceeded;
+    verdict.to = to;
+    if (this.#mtus.isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
+    verdict.place = TO_PEER;
+    return reasons.none;
+  }
+
+  #ask(view: DataView, offset: number, from: Peer, to: number, verdict: Verdict): number {
+    verdict.wasFiltered = true;
+    return this.#filter.fromPeer(view, offset, verdict.packet, from.slot, to, verdict.flow);
+  }
+}

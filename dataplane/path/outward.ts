@@ -1,0 +1,97 @@
+// The verdict on a packet from the TUN, in the order in which a packet is looked at:
+//
+//     whole -> the peer of its destination -> source -> readable -> its flow -> size
+//
+// The first step that refuses it gives the reason. It may be a super-packet of many segments, which
+// is judged once. A verdict is a function of packet, tables and time; it counts nothing, remembers
+// nothing and moves nothing. forwarder.ts does what it says.
+
+import type { Judge } from '../filter/judge.ts';
+import { reasons } from '../reasons.ts';
+import type { Sanity } from '../sanity.ts';
+import { parseInner } from '../wire/ip.ts';
+import type { AllowedIps } from '../wireguard/allowed-ips.ts';
+import type { Peer } from '../wireguard/peer.ts';
+import type { Mtus } from './mtu.ts';
+import { TO_PEER, type Verdict } from './verdict.ts';
+
+/** What verdicts on packets from the TUN are read from. Only what changes nothing is named. */
+export interface OutwardTables {
+  readonly allowedIps: Pick<AllowedIps<Peer>, 'lookUp4' | 'lookUp6'>;
+  readonly sanity: Pick<Sanity, 'outward'>;
+  readonly filter: Judge;
+  readonly mtus: Pick<Mtus, 'isSuperPacketTooBig'>;
+}
+
+/** Judges packets from the TUN. Never allocates. */
+export class OutwardJudge {
+  readonly #allowedIps: OutwardTables['allowedIps'];
+  readonly #sanity: OutwardTables['sanity'];
+  readonly #filter: Judge;
+  readonly #mtus: OutwardTables['mtus'];
+  /** True: no packet passes, whatever peers and rules say. */
+  isClosed = false;
+
+  constructor({ allowedIps, sanity, filter, mtus }: OutwardTables) {
+    this.#allowedIps = allowedIps;
+    this.#sanity = sanity;
+    this.#filter = filter;
+    this.#mtus = mtus;
+  }
+
+  /** Judges the packet at `offset`; `wasTruncated`: the kernel cut it off. */
+  judge(
+    view: DataView,
+    offset: number,
+    available: number,
+    wasTruncated: boolean,
+    verdict: Verdict,
+  ): void {
+    verdict.clear();
+    verdict.reason = this.#reason(view, offset, available, wasTruncated, verdict);
+  }
+
+  #reason(
+    view: DataView,
+    offset: number,
+    available: number,
+    wasTruncated: boolean,
+    verdict: Verdict,
+  ): number {
+    if (this.isClosed) return reasons.database_away;
+    if (wasTruncated) return reasons.oversized;
+    const to = this.#peerBehind(view, offset, available);
+    if (typeof to === 'number') return to;
+    const forged = this.#sanity.outward(view, offset);
+    if (forged !== reasons.none) return forged;
+    const { packet } = verdict;
+    verdict.to = to;
+    // What cannot be read belongs to no flow; no rule is for it.
+    if (parseInner(view, offset, available, packet) === reasons.none) {
+      verdict.isReadable = true;
+      verdict.wasFiltered = true;
+      const refused = this.#filter.toPeer(view, offset, packet, to.slot, verdict.flow);
+      if (refused !== reasons.none) return refused;
+      if (this.#mtus.isSuperPacketTooBig(view, offset, packet, to.slot))
+        return reasons.packet_too_big;
+    }
+    verdict.place = TO_PEER;
+    return reasons.none;
+  }
+
+  /** The peer that a packet is for, found by its destination address alone; or a reason. */
+  #peerBehind(view: DataView, offset: number, available: number): Peer | number {
+    const version = available >= 20 ? view.getUint8(offset) >> 4 : 0;
+    if (version === 4)
+      return this.#allowedIps.lookUp4(view.getInt32(offset + 16)) ?? reasons.no_peer;
+    if (version !== 6 || available < 40) return reasons.packet_malformed;
+    return (
+      this.#allowedIps.lookUp6(
+        view.getInt32(offset + 24),
+        view.getInt32(offset + 28),
+        view.getInt32(offset + 32),
+        view.getInt32(offset + 36),
+      ) ?? reasons.no_peer
+    );
+  }
+}

@@ -1,0 +1,39 @@
+// What is to become of one packet: a reason why it is refused, or where it goes. inward.ts and
+// outward.ts fill it in and change nothing else; forwarder.ts does what it says. One object serves
+// for all packets, one after the other, so that nothing is allocated.
+
+import { FlowVerdict } from '../filter/verdict.ts';
+import { reasons } from '../reasons.ts';
+import { InnerPacket } from '../wire/ip.ts';
+import type { Peer } from '../wireguard/peer.ts';
+
+/** Where a packet goes: nowhere, to the TUN, to a peer, or back to its sender as an echo reply. */
+export const TO_NOBODY = 0;
+export const TO_TUN = 1;
+export const TO_PEER = 2;
+export const ECHO_TO_SENDER = 3;
+
+/** The verdict on one packet. */
+export class Verdict {
+  /** reasons.none: it goes to `place`. reasons.packet_too_big: its sender is answered. */
+  reason: number = reasons.none;
+  /** TO_NOBODY, TO_TUN, TO_PEER or ECHO_TO_SENDER. */
+  place = TO_NOBODY;
+  /** The peer that it is for, also where it is too big for that peer; null: none. */
+  to: Peer | null = null;
+  /** What was read of the packet; valid where `isReadable`. */
+  readonly packet = new InnerPacket();
+  isReadable = false;
+  /** What the filter says; valid where the filter was asked. */
+  readonly flow = new FlowVerdict();
+  wasFiltered = false;
+
+  /** Begins with the next packet. */
+  clear(): void {
+    this.reason = reasons.none;
+    this.place = TO_NOBODY;
+    this.to = null;
+    this.isReadable = false;
+    this.wasFiltered = false;
+  }
+}
