@@ -136,7 +136,7 @@ test('the files of models do not import each other in circles', (t) => {
 test('only the packages of its floor are imported by a room', (t) => {
   const allowed: Record<string, RegExp> = {
     config: /^(joi|ipaddr\.js|node:(fs|process))$/,
-    models: /^(sequelize|sqlite3|mysql2|umzug|ipaddr\.js|node:.*)/,
+    models: /^(sequelize|sqlite3|mysql2|ipaddr\.js|node:.*)/,
     dataplane: /^(tweetnacl|@noble\/(hashes|ciphers)\/.*|node:.*)$/,
     lib: /^(@hapi\/.*|@node-saml\/node-saml(\/.*)?|@xmldom\/xmldom|joi|bcrypt|eta|openid-client|otpauth|pino|ipaddr\.js|tweetnacl|uqr|node:.*)$/,
   };

@@ -1,27 +1,13 @@
 // Brings a database to the shape that this code knows: numbered steps, run once each, in order,
 // by one process at a time. A database that is ahead of the code is refused, not guessed at.
 
-import type { Umzug, UmzugStorage } from 'umzug';
 import { DataTypes } from 'sequelize';
 import { checkEncryptionKey, refuseOtherKey } from '../queries/secrets.ts';
 import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
-import { up as firstTables } from './0001-first-tables.ts';
-import { up as auditEntries } from './0002-audit-entries.ts';
-import { up as sessions } from './0003-sessions.ts';
-import { up as identities } from './0004-identities.ts';
-import { up as clientFiles } from './0005-client-files.ts';
-import { up as deviceSwitches } from './0006-device-switches.ts';
-import { up as bootstrapClaims } from './0007-bootstrap-claims.ts';
-import { up as arrivals } from './0008-arrivals.ts';
-import { up as providerSessions } from './0009-provider-sessions.ts';
-import { up as signInSources } from './0010-sign-in-sources.ts';
-import { up as relinking } from './0011-relinking.ts';
-import { up as defaultAction } from './0012-default-action.ts';
-import { up as samlTests } from './0013-saml-tests.ts';
-import { up as fetchedMetadata } from './0014-fetched-metadata.ts';
-import { up as gatewaySettings } from './0015-gateway-settings.ts';
+import { up as schemaOf100 } from './0001-schema-of-1.0.0.ts';
+import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
 import { createTable, insertIfAbsent } from './schema.ts';
@@ -32,24 +18,8 @@ export interface Migration {
   up: (database: Database) => Promise<void>;
 }
 
-/** All steps, in their order. */
-export const migrations: readonly Migration[] = [
-  { name: '0001-first-tables', up: firstTables },
-  { name: '0002-audit-entries', up: auditEntries },
-  { name: '0003-sessions', up: sessions },
-  { name: '0004-identities', up: identities },
-  { name: '0005-client-files', up: clientFiles },
-  { name: '0006-device-switches', up: deviceSwitches },
-  { name: '0007-bootstrap-claims', up: bootstrapClaims },
-  { name: '0008-arrivals', up: arrivals },
-  { name: '0009-provider-sessions', up: providerSessions },
-  { name: '0010-sign-in-sources', up: signInSources },
-  { name: '0011-relinking', up: relinking },
-  { name: '0012-default-action', up: defaultAction },
-  { name: '0013-saml-tests', up: samlTests },
-  { name: '0014-fetched-metadata', up: fetchedMetadata },
-  { name: '0015-gateway-settings', up: gatewaySettings },
-];
+/** All steps, in their order; from 1.0.0 on each release may add some. */
+export const migrations: readonly Migration[] = [{ name: FIRST, up: schemaOf100 }];
 
 /** Thrown when the database was migrated by later code than this. */
 export class DatabaseTooNewError extends Error {
@@ -108,8 +78,17 @@ async function runSteps(database: Database, options: MigrateOptions): Promise<st
           if (options.checksKey !== false) await refuseOtherKey(database);
           await options.beforeUpgrade?.();
         }
-        const umzug = await umzugOf(database, known, lease.assertHeld);
-        for (const { name } of await umzug.up()) applied.push(name);
+        if (pending.length > 0) await createList(database);
+        for (const { name, up } of known.filter((step) => pending.includes(step.name))) {
+          await lease.assertHeld();
+          database.log?.info({ migration: name }, 'migrating the database');
+          await up(database);
+          await insertIfAbsent(database, 'migrations', {
+            name,
+            executed_at: sqlTime(database.kind, new Date()),
+          });
+          applied.push(name);
+        }
       },
       options.times,
     );
@@ -141,46 +120,20 @@ function tooNew(later: readonly string[], known: readonly Migration[]): string {
   );
 }
 
-async function umzugOf(
-  database: Database,
-  known: readonly Migration[],
-  assertHeld: () => Promise<void>,
-): Promise<Umzug<Database>> {
-  // It brings 170 files along, and most starts have nothing to migrate.
-  const { Umzug: Steps } = await import('umzug');
-  const storage: UmzugStorage<Database> = {
-    executed: async ({ context }) => {
-      await createTable(context, 'migrations', {
-        columns: {
-          name: { type: DataTypes.STRING(64), primaryKey: true, allowNull: false },
-          executed_at: { type: DataTypes.DATE(6), allowNull: false },
-        },
-      });
-      return executedMigrations(context);
+/** Makes the table of the steps that ran. */
+async function createList(database: Database): Promise<void> {
+  await createTable(database, 'migrations', {
+    columns: {
+      name: { type: DataTypes.STRING(64), primaryKey: true, allowNull: false },
+      executed_at: { type: DataTypes.DATE(6), allowNull: false },
     },
-    logMigration: ({ name, context }) =>
-      insertIfAbsent(context, 'migrations', {
-        name,
-        executed_at: sqlTime(context.kind, new Date()),
-      }),
-    unlogMigration: () => Promise.reject(new Error('Migrations go forward only')),
-  };
-  return new Steps({
-    context: database,
-    storage,
-    logger: undefined,
-    migrations: known.map(({ name, up }) => ({
-      name,
-      up: async ({ context }) => {
-        await assertHeld();
-        context.log?.info({ migration: name }, 'migrating the database');
-        await up(context);
-      },
-    })),
   });
 }
 
-/** Reads the names of the steps that ran; none while there is no table of them. */
+/**
+ * Reads the names of the steps that ran; none while there is no table of them. Throws where a
+ * version before 1.0.0 made the schema and did not bring it to its last one.
+ */
 export async function executedMigrations(database: Database): Promise<string[]> {
   const tables: unknown[] = await database.sequelize.getQueryInterface().showAllTables();
   if (!tables.includes('migrations')) return [];
@@ -188,5 +141,5 @@ export async function executedMigrations(database: Database): Promise<string[]> 
     'SELECT name FROM migrations ORDER BY name',
     plainSelect(),
   );
-  return rows.map(({ name }) => name);
+  return withoutUnreleased(rows.map(({ name }) => name));
 }

@@ -241,7 +241,7 @@ test('a schema that is behind waits for the start, one that is ahead is refused'
   await made.close();
   const behind = of(await examine(environment), 'database');
   t.is(behind?.level, 'warning');
-  t.regex(behind?.message ?? '', /migrations are to come: 0001-first-tables/);
+  t.regex(behind?.message ?? '', /migrations are to come: 0001-schema-of-1.0.0/);
 
   await firstStart(environment);
   const database = await opening(environment)();

@@ -6,7 +6,7 @@ import { BackupError, FORMAT, parseHeader, parseTrailer } from '../../../models/
 const header = {
   postern_backup: FORMAT,
   made_at: '2026-11-21T08:00:00.000Z',
-  schema: ['0001-first-tables'],
+  schema: ['0001-schema-of-1.0.0'],
   key: '01234567',
   tables: [{ name: 'users', columns: [{ name: 'id', kind: 'text' }], rows: 1 }],
 };

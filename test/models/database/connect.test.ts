@@ -71,6 +71,6 @@ if (databaseKinds().includes('mariadb'))
       encryptionKey,
     });
     t.is(database.kind, 'mysql');
-    t.is((await migrate(database))[0], '0001-first-tables');
+    t.is((await migrate(database))[0], '0001-schema-of-1.0.0');
     await database.close();
   });

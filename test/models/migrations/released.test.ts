@@ -11,13 +11,16 @@ import {
   type Database,
   executedMigrations,
   migrate,
+  pendingMigrations,
   readConfiguration,
   readDevices,
   readOrCreateSecret,
   readRules,
   readUsers,
 } from '../../../models/index.ts';
+import { UNRELEASED, UnreleasedSchemaError } from '../../../models/migrations/before-release.ts';
 import { migrations } from '../../../models/migrations/index.ts';
+import { insertIfAbsent } from '../../../models/migrations/schema.ts';
 import {
   databaseKinds,
   makePlace,
@@ -63,6 +66,43 @@ for (const kind of databaseKinds())
       t.deepEqual(schema, fresh);
       await addUser(database);
     });
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: a database with all steps of before 1.0.0 is used as it is`, async (t) => {
+    const database = await openReleased(t, kind, '0001');
+    await nameSteps(database, UNRELEASED);
+    const before = await rawRows(database);
+    t.deepEqual(await executedMigrations(database), [migrations[0]?.name]);
+    const beforeUpgrade = () => Promise.reject(new Error('there is nothing to upgrade'));
+    t.deepEqual(await migrate(database, { beforeUpgrade }), []);
+    t.deepEqual(await rawRows(database), before);
+    await holdsWhatItHeld(t, database);
+    const later = { name: '9999-later', up: async () => undefined };
+    const known = [...migrations, later];
+    t.deepEqual(await migrate(database, { migrations: known }), ['9999-later']);
+    t.deepEqual(await pendingMigrations(database, known), []);
+  });
+
+  test(`${kind}: a database with some steps of before 1.0.0 is refused, and how to go on is said`, async (t) => {
+    const database = await openReleased(t, kind, '0001');
+    await nameSteps(database, UNRELEASED.slice(0, -1));
+    const before = await rawRows(database);
+    const refused = {
+      instanceOf: UnreleasedSchemaError,
+      message: /0015-gateway-settings did not run\. Nothing was changed\. Start the last version/,
+    };
+    await t.throwsAsync(migrate(database), refused);
+    await t.throwsAsync(pendingMigrations(database), refused);
+    t.deepEqual(await rawRows(database), before);
+  });
+}
+
+/** Names these steps as the ones that ran. */
+async function nameSteps(database: Database, steps: readonly string[]): Promise<void> {
+  await database.sequelize.query('DELETE FROM migrations');
+  for (const name of steps)
+    await insertIfAbsent(database, 'migrations', { name, executed_at: '2026-11-21 22:29:26.532' });
+}
 
 async function holdsWhatItHeld(t: ExecutionContext, database: Database): Promise<void> {
   const [ann, bob] = await readUsers(database);
