@@ -3,13 +3,14 @@
 //   for (const kind of databaseKinds()) test(`${kind}: …`, async (t) => { … openDatabase(t, kind) });
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { ExecutionContext } from 'ava';
 import { connectDatabase, type Database, migrate } from '../../models/index.ts';
 import type { DatabaseOptions } from '../../models/index.ts';
+import { makeLatest } from '../../models/migrations/latest.ts';
 import { runOnServer } from './mariadb.ts';
 
 /** What a suite can run on. */
@@ -29,6 +30,14 @@ export function databaseKinds(): TestDatabaseKind[] {
       throw new Error(`DATABASES names ${name}; it may name sqlite and mariadb`);
     return name;
   });
+}
+
+/**
+ * The first kind that this run asks for: for suites of pages and of protocols, whose statements the
+ * suites of models, API and reconciler run on all of them.
+ */
+export function firstKind(): TestDatabaseKind[] {
+  return databaseKinds().slice(0, 1);
 }
 
 /** Makes an empty place for a database; it goes when the test ends. */
@@ -68,7 +77,19 @@ export async function openDatabase(
   kind: TestDatabaseKind,
   options: Partial<DatabaseOptions> = {},
 ): Promise<Database> {
-  const database = await openAt(t, await makePlace(t, kind), options);
+  const place = await makePlace(t, kind);
+  if (kind === 'sqlite') await placeImage(place.url.slice('sqlite:'.length));
+  const database = await openAt(t, place, options);
   await migrate(database);
   return database;
+}
+
+/** The bytes of a migrated SQLite file: the steps take longer than most test bodies. */
+let image: Uint8Array | null = null;
+
+async function placeImage(path: string): Promise<void> {
+  if (image === null) {
+    await makeLatest(path);
+    image = readFileSync(path);
+  } else writeFileSync(path, image);
 }

@@ -13,7 +13,7 @@ import { type LogLine, logInto } from '../../lib/testing/log.ts';
 import { type Answer, injectInto, type Sent } from '../../lib/testing/requests.ts';
 import { configOf } from '../../lib/testing/settings.ts';
 import { type Database, readOrCreateConfiguration, writeTransaction } from '../../models/index.ts';
-import { databaseKinds, openDatabase, type TestDatabaseKind } from './databases.ts';
+import { databaseKinds, firstKind, openDatabase, type TestDatabaseKind } from './databases.ts';
 import { judgeAnswer } from './openapi.ts';
 import { sendOverSocket } from './socket.ts';
 
@@ -49,8 +49,13 @@ export function newKey(): string {
   return randomBytes(32).toString('base64');
 }
 
-/** Every database that this run asks for, without and with a socket. */
+/** Every database that this run asks for, and the first of them over a socket too. */
 export function surfaces(): Surface[] {
+  return [...databaseKinds(), ...firstKind().map((kind) => `${kind} over a socket` as const)];
+}
+
+/** Every database that this run asks for, without and with a socket: for one suite of the API. */
+export function allSurfaces(): Surface[] {
   return databaseKinds().flatMap((kind) => [kind, `${kind} over a socket` as const]);
 }
 

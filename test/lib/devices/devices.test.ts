@@ -4,7 +4,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { recordStatus, registerGateway } from '../../../models/index.ts';
-import { answers, newKey, openServer, refused, type Row, surfaces } from '../../support/server.ts';
+import { answers, newKey, openServer, refused, type Row, allSurfaces } from '../../support/server.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const blank = ["can't be blank"];
@@ -13,7 +13,7 @@ const taken = ['has already been taken'];
 const notPresent = ['must not be present'];
 const KEY = /^[A-Za-z0-9+/]{43}=$/;
 
-for (const kind of surfaces()) {
+for (const kind of allSurfaces()) {
   test(`${kind}: a device is made of an owner and a key`, async (t) => {
     const { send, adminId, services } = await openServer(t, kind);
     const device = { user_id: adminId.toUpperCase(), public_key: newKey() };

@@ -1,7 +1,7 @@
 // The web interface as a whole: what every answer has, and that nothing is open by an oversight.
 
 import test from 'ava';
-import { surfaces } from '../../support/server.ts';
+import { firstKind } from '../../support/databases.ts';
 import { openServer } from '../../support/server.ts';
 import { addPerson, type Shown, Visitor } from '../../support/visitor.ts';
 
@@ -105,7 +105,7 @@ test('what does not name its strategy belongs to the API, and asks for a token',
     if (settings.auth === undefined) t.regex(path, /^\/v0(\/|$)/);
 });
 
-for (const kind of surfaces().filter((one) => !one.includes('socket'))) {
+for (const kind of firstKind()) {
   test(`${kind}: an administrator, a user and a stranger see what is theirs`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, 'user@example.com');

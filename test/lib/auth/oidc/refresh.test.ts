@@ -27,7 +27,7 @@ import {
 import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
 import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
 import {
-  databaseKinds,
+  firstKind,
   makePlace,
   openAt,
   openDatabase,
@@ -119,7 +119,7 @@ test('turns are ten minutes apart, more or less', (t) => {
   t.true(new Set(turns).size > 50, 'and not all at once');
 });
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: an account is asked for when its turn comes, and what was rotated is kept`, async (t) => {
     const { context, idp, pass, tokens, user } = await open(t, kind);
     const refresher = new Refresher(context);
@@ -302,7 +302,7 @@ for (const [says, bend, error] of faults)
     t.like(lines[0]?.fields, { provider: 'okta', reason: error });
   });
 
-for (const kind of databaseKinds())
+for (const kind of firstKind())
   test(`${kind}: an abandoned issuer is not asked again until the entry leads back`, async (t) => {
     const { context, settings, pass, tokens } = await open(t, kind);
     const { counters } = context;

@@ -11,7 +11,7 @@ import {
   type OidcContext,
   redirectUriOf,
 } from '../../../../lib/auth/oidc/sign-in.ts';
-import { databaseKinds, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
+import { firstKind, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
 import {
   type BadProvider,
   type Bent,
@@ -51,7 +51,7 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<str
   return error?.message ?? '';
 }
 
-for (const kind of databaseKinds())
+for (const kind of firstKind())
   test(`${kind}: a sign-in yields the account and what to keep`, async (t) => {
     const { context, idp, signIn } = await open(t, kind);
     const { account, tokens, returnTo } = await signIn();

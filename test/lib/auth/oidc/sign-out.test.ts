@@ -6,13 +6,13 @@ import { signOutAddress } from '../../../../lib/auth/oidc/sign-out.ts';
 import { keepTokens } from '../../../../models/index.ts';
 import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
 import { CLIENT, openBadProvider } from '../../../support/bad-openid-provider.ts';
-import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { firstKind, openDatabase } from '../../../support/databases.ts';
 import { oidcEntry } from '../../../support/providers.ts';
 
 const externalUrl = 'http://127.0.0.1:13000/';
 const limits = { timeoutMs: 1_000, bytesMax: 50_000 };
 
-for (const kind of databaseKinds())
+for (const kind of firstKind())
   test(`${kind}: the provider learns who signs out, and where to come back`, async (t) => {
     const database = await openDatabase(t, kind);
     const idp = await openBadProvider(t);

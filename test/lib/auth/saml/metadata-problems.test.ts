@@ -4,12 +4,12 @@ import test from 'ava';
 import { metadataProblems } from '../../../../lib/auth/saml/metadata-problems.ts';
 import { refreshOnDemand } from '../../../../lib/auth/saml/refresh.ts';
 import { idpMetadata } from '../../../support/bad-saml-provider.ts';
-import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { firstKind, openDatabase } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { openMetadataAddress, status } from '../../../support/metadata-address.ts';
 import { samlEntry } from '../../../support/providers.ts';
 
-for (const kind of databaseKinds())
+for (const kind of firstKind())
   test(`${kind}: a problem says what is wrong and what serves`, async (t) => {
     const database = await openDatabase(t, kind);
     const address = await openMetadataAddress(t, status(404));

@@ -9,7 +9,7 @@ import {
 } from '../../../../lib/auth/saml/metadata-state.ts';
 import { refreshOnDemand } from '../../../../lib/auth/saml/refresh.ts';
 import { ENTITY_ID, idpKey, idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { firstKind, openDatabase } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { derOf, openMetadataAddress, status } from '../../../support/metadata-address.ts';
 import { samlEntry } from '../../../support/providers.ts';
@@ -17,7 +17,7 @@ import { samlEntry } from '../../../support/providers.ts';
 const sha256 = ({ certificate }: typeof idpKey) =>
   new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
 
-for (const kind of databaseKinds())
+for (const kind of firstKind())
   test(`${kind}: the state of an entry before, while and after it is fetched`, async (t) => {
     const database = await openDatabase(t, kind);
     const address = await openMetadataAddress(t, status(404));

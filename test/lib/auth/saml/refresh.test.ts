@@ -20,7 +20,7 @@ import {
   writeTransaction,
 } from '../../../../models/index.ts';
 import { idpKey, idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { databaseKinds, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
+import { firstKind, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { derOf, openMetadataAddress, status } from '../../../support/metadata-address.ts';
 import { samlEntry } from '../../../support/providers.ts';
@@ -61,7 +61,7 @@ async function open(
   };
 }
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: once a day, by one of several gateways`, async (t) => {
     const { address, due, clock, row, counters } = await open(t, kind);
     await Promise.all([due(), due(), due()]);

@@ -22,7 +22,7 @@ import {
   requestIn,
   type Said,
 } from '../../../support/bad-saml-provider.ts';
-import { databaseKinds, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
+import { firstKind, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { samlEntry } from '../../../support/providers.ts';
 import { configOf } from '../../../support/server.ts';
@@ -71,7 +71,7 @@ async function ticketOf(work: ReturnType<typeof consumeSaml>): Promise<string> {
   return consumed.ticket;
 }
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: a sign-in yields the account, to the browser that began`, async (t) => {
     const { context, answer } = await open(t, kind);
     const ticket = await ticketOf(consumeSaml(context, await answer()));

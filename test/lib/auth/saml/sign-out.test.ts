@@ -8,14 +8,14 @@ import {
   type SessionAtProvider,
   writeTransaction,
 } from '../../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { firstKind, openDatabase } from '../../../support/databases.ts';
 import { addPerson } from '../../../support/visitor.ts';
 
 const account = { kind: 'saml', provider_id: 'idp', issuer: 'urn:idp', subject: 'one' } as const;
 const other = { ...account, subject: 'two' };
 const NOBODY = { account_key: null, provider_session: null };
 
-for (const kind of databaseKinds())
+for (const kind of firstKind())
   test(`${kind}: sessions end by account, and by the provider's session where it names one`, async (t) => {
     const database = await openDatabase(t, kind);
     const { Session, Identity, User } = database.models;

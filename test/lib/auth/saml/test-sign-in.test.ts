@@ -21,7 +21,7 @@ import {
   type Said,
   type Signing,
 } from '../../../support/bad-saml-provider.ts';
-import { databaseKinds, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
+import { firstKind, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { samlEntry } from '../../../support/providers.ts';
 
@@ -56,7 +56,7 @@ async function addSession(database: Database, role: User['role']): Promise<strin
   return (await database.models.Session.create({ ...session, ...times } as never)).id;
 }
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: what is signed is kept for the entry, the last test in the place of others`, async (t) => {
     const { database, provider, finish } = await open(t, kind);
     t.is(await lastSamlTest(database, provider), null);

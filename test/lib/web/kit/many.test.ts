@@ -5,7 +5,7 @@ import test from 'ava';
 import { readDevices, removeDevices, writeTransaction } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { addPerson, type Shown, Visitor } from '../../../support/visitor.ts';
 
 test('nothing selected, an unknown deed or a bad end changes nothing and says so', async (t) => {
@@ -94,7 +94,7 @@ async function agree(admin: Visitor, job: string): Promise<Shown> {
   }
 }
 
-for (const kind of databaseKinds())
+for (const kind of firstKind())
   test(`${kind}: all that a search finds are done, on every page, each on record`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     for (let i = 0; i < 53; i += 1) await addDevice(database, plainUser, { name: `printer-${i}` });

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { RECENT_MS } from '../../../../lib/web/kit/recent.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { visit } from '../../../support/portal.ts';
 import { openServer, type TestServer } from '../../../support/server.ts';
 import { PASSWORD } from '../../../support/visitor.ts';
@@ -54,7 +54,7 @@ async function waitFor({ database }: TestServer): Promise<void> {
   await database.models.Session.update({ inserted_at }, { where: {} });
 }
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   for (const [method, path, back = path] of ASKING)
     test(`${kind}: ${method} ${path.replace(ID, '{id}')} asks for a recent sign-in`, async (t) => {
       const server = await openServer(t, kind);

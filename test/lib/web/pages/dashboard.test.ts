@@ -3,11 +3,11 @@
 import test from 'ava';
 import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { recordStatus } from '../../../../models/index.ts';
 import { observedWith } from '../../../support/watched.ts';
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: only administrators see the dashboard, which is where they begin`, async (t) => {
     const console = await openConsole(t, kind);
     await judgeGuard(t, console, { pages: ['/dashboard'] });

@@ -6,13 +6,13 @@ import { PRIVATE_KEY_BLANK } from '../../../../lib/devices/client-config.ts';
 import { newId } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, openConsole } from '../../../support/console.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { addOwn, BY_DEFAULT, configure, visit } from '../../../support/portal.ts';
 import { newKey, openServer } from '../../../support/server.ts';
 
 const ANN = 'ann@example.com';
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: the file is shown and downloaded, the private key left out`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);

@@ -4,10 +4,10 @@ import test from 'ava';
 import { recordStatus, writeTransaction } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { openConsole } from '../../../support/console.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { configure } from '../../../support/portal.ts';
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: whose session ended is not online, on any page`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, user, database, plainUser } = console;

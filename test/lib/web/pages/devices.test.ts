@@ -4,7 +4,7 @@ import test from 'ava';
 import { readDevices, recordStatus } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { newKey } from '../../../support/server.ts';
 
 const DEFAULTS = Object.fromEntries(
@@ -14,7 +14,7 @@ const DEFAULTS = Object.fromEntries(
   ]),
 );
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change all devices`, async (t) => {
     const console = await openConsole(t, kind);
     const { id } = await addDevice(console.database, console.plainUser);

@@ -6,7 +6,7 @@ import { Secret, TOTP } from 'otpauth';
 import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { type OpenidConnectProvider, writeTransaction } from '../../../../models/index.ts';
 import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
-import { databaseKinds, type TestDatabaseKind } from '../../../support/databases.ts';
+import { firstKind, type TestDatabaseKind } from '../../../support/databases.ts';
 import { openRealProvider, Person } from '../../../support/openid-provider.ts';
 import { oidcEntry } from '../../../support/providers.ts';
 import { openServer, type TestServer } from '../../../support/server.ts';
@@ -46,7 +46,7 @@ async function signIn(visitor: Visitor, idp: BadProvider, path = '/auth/oidc/okt
   return visitor.get(`/auth/oidc/okta/callback/?${query.toString()}`);
 }
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: a person signs in at a real provider, and out again, there too`, async (t) => {
     const server = await openServer(t, kind);
     const idp = await openRealProvider(t, { redirectUris: [CALLBACK], postLogoutUris: [HOME] });

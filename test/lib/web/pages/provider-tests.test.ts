@@ -6,7 +6,7 @@ import type { SamlIdentityProvider } from '../../../../models/index.ts';
 import { openBadProvider } from '../../../support/bad-openid-provider.ts';
 import { denial, idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
 import { type Console, judgeGuard, judgeText, openConsole } from '../../../support/console.ts';
-import { databaseKinds, type TestDatabaseKind } from '../../../support/databases.ts';
+import { firstKind, type TestDatabaseKind } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { configure } from '../../../support/portal.ts';
 import { oidcEntry, samlEntry } from '../../../support/providers.ts';
@@ -46,7 +46,7 @@ const flagsIn = async ({ send }: Console): Promise<unknown> => {
   return (data['saml_identity_providers'] as object[])[0];
 };
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: a provider signs the assertion alone; the flags follow`, async (t) => {
     const console = await open(t, kind);
     const { admin } = console;

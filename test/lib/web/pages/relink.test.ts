@@ -3,13 +3,13 @@
 import test from 'ava';
 import { addIdentity, write } from '../../../models/fixtures.ts';
 import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { samlMetadata } from '../../../support/identity-provider.ts';
 import { samlEntry } from '../../../support/providers.ts';
 
 const PROVIDER = '/settings/providers/saml/okta';
 
-for (const kind of databaseKinds())
+for (const kind of firstKind())
   test(`${kind}: everybody or one user is linked anew, by administrators alone`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, adminUser, plainUser, database, send } = console;

@@ -4,7 +4,7 @@
 import test from 'ava';
 import { idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
 import { judgeGuard, judgeText, openConsole } from '../../../support/console.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { openMetadataAddress, status } from '../../../support/metadata-address.ts';
 
@@ -12,7 +12,7 @@ const PROVIDER = '/settings/providers/saml/adfs';
 const FETCH = `${PROVIDER}/metadata/refresh`;
 const DROP = `${PROVIDER}/metadata/drop-former`;
 
-for (const kind of databaseKinds())
+for (const kind of firstKind())
   test(`${kind}: metadata are fetched and shown, by administrators alone`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, send } = console;

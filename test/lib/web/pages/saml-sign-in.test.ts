@@ -16,7 +16,7 @@ import {
   requestIn,
   type Said,
 } from '../../../support/bad-saml-provider.ts';
-import { databaseKinds, type TestDatabaseKind } from '../../../support/databases.ts';
+import { firstKind, type TestDatabaseKind } from '../../../support/databases.ts';
 import { signOnService } from '../../../support/identity-provider.ts';
 import { formIn } from '../../../support/openid-provider.ts';
 import { samlEntry } from '../../../support/providers.ts';
@@ -106,7 +106,7 @@ async function signIn(
   return visitor.get(posted.location);
 }
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: a person signs in at a provider that others wrote`, async (t) => {
     const server = await openServer(t, kind);
     const { config, database } = server.services;

@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import test from 'ava';
 import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { writeTransaction } from '../../../../models/index.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { openServer, type TestServer } from '../../../support/server.ts';
 import { addPerson, endSessionsBefore, personOf, Visitor } from '../../../support/visitor.ts';
 
@@ -25,7 +25,7 @@ async function withFactor(server: TestServer): Promise<readonly string[]> {
   return result?.recoveryCodes ?? [];
 }
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: after the password every page leads to the second step`, async (t) => {
     const server = await openServer(t, kind);
     await withFactor(server);

@@ -4,7 +4,7 @@
 import test from 'ava';
 import { setSwitches, type Switches } from '../../../../lib/devices/switches.ts';
 import type { Problem } from '../../../../lib/reconcile/translation.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/portal.ts';
 import { newKey, openServer } from '../../../support/server.ts';
 import { Visitor } from '../../../support/visitor.ts';
@@ -13,7 +13,7 @@ import { observedWith } from '../../../support/watched.ts';
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: a person adds a device, and is led to its file`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);

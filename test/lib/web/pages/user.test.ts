@@ -6,10 +6,10 @@ import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { readAuditEntries, writeTransaction } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { judgeGuard, openConsole } from '../../../support/console.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { addPerson, personOf, Visitor } from '../../../support/visitor.ts';
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change a user`, async (t) => {
     const console = await openConsole(t, kind);
     const here = `/users/${console.plainUser.id}`;

@@ -4,7 +4,7 @@ import test from 'ava';
 import { Fleet } from '../../../../lib/web/parts/fleet.ts';
 import { recordStatus } from '../../../../models/index.ts';
 import { addDevice, addUser } from '../../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { firstKind, openDatabase } from '../../../support/databases.ts';
 import { observedWith } from '../../../support/watched.ts';
 
 /** Sessions that do not end, and a gateway that lacks nothing. */
@@ -17,7 +17,7 @@ const ASKED = {
   problems: () => Promise.resolve([]),
 };
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: traffic is that of the last seconds, and never less than none`, async (t) => {
     const database = await openDatabase(t, kind);
     const device = await addDevice(database, await addUser(database));

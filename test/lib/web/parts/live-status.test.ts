@@ -8,7 +8,7 @@ import test from 'ava';
 import { Recall } from '../../../../lib/records/recall.ts';
 import { LiveStatus } from '../../../../lib/web/parts/live-status.ts';
 import { newId, recordStatus, removeDevices, writeTransaction } from '../../../../models/index.ts';
-import { databaseKinds } from '../../../support/databases.ts';
+import { firstKind } from '../../../support/databases.ts';
 import { addOwn, visit } from '../../../support/portal.ts';
 import { configOf, listen, openServer } from '../../../support/server.ts';
 
@@ -41,7 +41,7 @@ class Listener {
   }
 }
 
-for (const kind of databaseKinds()) {
+for (const kind of firstKind()) {
   test(`${kind}: a page hears each second what the gateways saw`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
