@@ -74,20 +74,22 @@ else
   export TEST_MARIADB_URL DATABASES=sqlite,mariadb
   trap 'node test/support/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
-  # Three rows of phases at the same time: one computes, two mostly wait, each on a network of its own.
+  # Four rows of phases at the same time: the first computes, the others mostly wait, each on a network
+  # of its own.
   export ALONE=later
   {
     checks
     phase unit npx ava --tap
     phase browser npx ava --config test/browser/ava.config.js --tap
   } &
+  phase e2e test/apart.sh npx ava --config test/e2e/ava.config.js --tap &
+  phase ops test/apart.sh npx ava --config test/ops/ava.config.js --tap 'test/ops/[a-d]*.test.ts' &
   {
-    phase e2e test/apart.sh npx ava --config test/e2e/ava.config.js --tap
+    phase ops-2 test/apart.sh npx ava --config test/ops/ava.config.js --tap 'test/ops/[e-z]*.test.ts'
     phase attacks test/apart.sh npx ava --config test/attacks/ava.config.js --tap
   } &
-  phase ops test/apart.sh npx ava --config test/ops/ava.config.js --tap &
   wait
-  # What judges how soon something happens has the machine for itself.
+  # What judges how soon something happens has the machine for itself, and the network of the machine.
   phase alone npx ava --config test/alone.config.js --tap
 fi
 node test/support/summary.ts

@@ -1,14 +1,24 @@
-// Test files that judge how soon something happens, and so want the machine for themselves: when
-// test/all.sh runs phases at the same time, it leaves them to the end, and runs them one by one.
-// With ALONE=later a configuration of AVA leaves them out; otherwise they are files like all others.
+// Test files that judge how soon something happens, and so want the machine for themselves, or that
+// reach the world outside: when test/all.sh runs phases at the same time, it leaves them to the end,
+// and runs them one by one. With ALONE=later a configuration of AVA leaves them out; otherwise they
+// are files like all others.
 import process from 'node:process';
 
 /** Paths from the root of the repository. */
 export const alone = [
+  // Verifications of XML end after a time.
+  'test/attacks/saml-logout.test.ts',
+  'test/attacks/saml-stall.test.ts',
+  // The time of a start.
   'test/e2e/first-start.test.ts',
+  // Fetches a package of Debian.
+  'test/e2e/interoperation.test.ts',
+  // A stream whose datagrams must not be late.
   'test/e2e/revocation.test.ts',
-  'test/lib/reconcile/reconciler.test.ts',
+  // How long the main thread is held.
   'test/lib/api/metrics.test.ts',
+  // Writes are in force within a part of a second.
+  'test/lib/reconcile/reconciler.test.ts',
 ];
 
 /** What `files` of a configuration names besides its own. */

@@ -4,7 +4,14 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { recordStatus, registerGateway } from '../../../models/index.ts';
-import { answers, newKey, openServer, refused, type Row, allSurfaces } from '../../support/server.ts';
+import {
+  answers,
+  newKey,
+  openServer,
+  refused,
+  type Row,
+  allSurfaces,
+} from '../../support/server.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const blank = ["can't be blank"];
