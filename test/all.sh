@@ -75,18 +75,21 @@ else
   trap 'node test/support/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
   # Four rows of phases at the same time: the first computes, the others mostly wait, each on a network
-  # of its own.
+  # of its own. The first tests of operation want a MariaDB there.
   export ALONE=later
+  apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
   {
     checks
     phase unit npx ava --tap
-    phase browser npx ava --config test/browser/ava.config.js --tap
   } &
-  phase e2e test/apart.sh npx ava --config test/e2e/ava.config.js --tap &
-  phase ops test/apart.sh npx ava --config test/ops/ava.config.js --tap 'test/ops/[a-d]*.test.ts' &
+  phase e2e $apart --config test/e2e/ava.config.js &
   {
-    phase ops-2 test/apart.sh npx ava --config test/ops/ava.config.js --tap 'test/ops/[e-z]*.test.ts'
-    phase attacks test/apart.sh npx ava --config test/attacks/ava.config.js --tap
+    phase ops test/apart.sh npx ava --tap --config test/ops/ava.config.js 'test/ops/[a-d]*.test.ts'
+    phase browser $apart --config test/browser/ava.config.js
+  } &
+  {
+    phase ops-2 $apart --config test/ops/ava.config.js 'test/ops/[e-z]*.test.ts'
+    phase attacks $apart --config test/attacks/ava.config.js
   } &
   wait
   # What judges how soon something happens has the machine for itself, and the network of the machine.

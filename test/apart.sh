@@ -12,6 +12,7 @@ for folder in /run/netns /run/wireguard; do
   mount -t tmpfs tmpfs $folder
 done
 ip link set lo up
+unset TEST_MARIADB_URL
 if [[ "${DATABASES:-}" = *mariadb* ]]; then
   TEST_MARIADB_URL=$(node test/support/mariadb.ts start)
   export TEST_MARIADB_URL
