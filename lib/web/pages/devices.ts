@@ -13,6 +13,7 @@ import { attempt } from '../kit/attempt.ts';
 import {
   deviceFormView,
   deviceInput,
+  textsOf,
   type TypedDevice,
   typedDevice,
   typedFrom as typedDeviceFrom,
@@ -149,8 +150,7 @@ async function showDevice(
     scripts: ['device-live.js'],
     device: {
       id: device.id,
-      name: device.name,
-      description: device.description,
+      ...textsOf(device),
       publicKey: device.public_key,
       insertedAt: device.inserted_at.toISOString(),
       ...standing,

@@ -13,6 +13,7 @@ import { vpnSessionOf } from '../../devices/vpn-session.ts';
 import {
   deviceFormView,
   deviceInput,
+  textsOf,
   typedDevice,
   type TypedDevice,
   typedFrom,
@@ -88,8 +89,7 @@ async function showList(web: Web, request: Request, h: ResponseToolkit): Answer 
     title: 'My devices',
     devices: devices.map(({ row, client, isFileOld }) => ({
       id: row.id,
-      name: row.name,
-      description: row.description,
+      ...textsOf(row),
       addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
       isFileOld,
       status: deviceStatusView(row, stopOf(row, owner, rules)),

@@ -2,6 +2,7 @@
 // goes to the rules of the API, and what partials/device-fields.eta shows of it.
 
 import type { Request } from '@hapi/hapi';
+import { deviceFields, type DeviceRow, type SentName } from '../../../models/index.ts';
 import type { Faults, Judged } from '../../judge/judge.ts';
 import type { Shown } from '../../records/shown.ts';
 import { type SettingName, settingNames, type SettingValues } from '../../devices/settings.ts';
@@ -15,10 +16,34 @@ export interface TypedSetting {
   readonly text: string;
 }
 
+/** How a text is asked for. */
+interface TextQuestion {
+  readonly label: string;
+  /** Of a device that is to be made. */
+  readonly helpIfNew?: string;
+  /** A text area of so many lines. */
+  readonly rows?: number;
+  readonly autocomplete?: string;
+  readonly maxlength?: number;
+}
+
+/** The texts that the form asks for, in their order; fields of the record. */
+const texts = {
+  name: {
+    label: 'Name',
+    helpIfNew: 'For example laptop or phone. If you leave it empty, the gateway chooses a name.',
+    autocomplete: 'off',
+    maxlength: deviceFields.name.api.atMost,
+  },
+  description: { label: 'Description', rows: 2 },
+} satisfies Partial<Record<SentName<typeof deviceFields>, TextQuestion>>;
+
+type TextName = keyof typeof texts;
+
+const textNames = Object.keys(texts) as TextName[];
+
 /** What the form holds. */
-export interface TypedDevice {
-  readonly name: string;
-  readonly description: string;
+export interface TypedDevice extends Readonly<Record<TextName, string>> {
   readonly settings: Readonly<Record<SettingName, TypedSetting>>;
 }
 
@@ -46,16 +71,14 @@ const questions: Readonly<Record<SettingName, Question>> = {
 
 /** A device that is to be made: nothing typed yet, every setting by default. */
 export const UNTYPED: TypedDevice = {
-  name: '',
-  description: '',
+  ...textsBy(() => ''),
   settings: settingsOf(() => ({ usesDefault: true, text: '' })),
 };
 
 /** What was typed. */
 export function typedDevice(request: Pick<Request, 'payload'>): TypedDevice {
   return {
-    name: textOf(request, 'name'),
-    description: textOf(request, 'description'),
+    ...textsBy((name) => textOf(request, name)),
     settings: settingsOf((name) => ({
       usesDefault: textOf(request, `use_default_${name}`) !== '',
       text: textOf(request, name),
@@ -66,8 +89,7 @@ export function typedDevice(request: Pick<Request, 'payload'>): TypedDevice {
 /** What the form of a device begins with. */
 export function typedFrom(device: Shown): TypedDevice {
   return {
-    name: textOfValue(device['name']),
-    description: textOfValue(device['description']),
+    ...textsBy((name) => textOfValue(device[name])),
     settings: settingsOf((name) => {
       const usesDefault = device[`use_default_${name}`] === true;
       return { usesDefault, text: usesDefault ? '' : textOfValue(device[name]) };
@@ -75,12 +97,20 @@ export function typedFrom(device: Shown): TypedDevice {
   };
 }
 
+/** What of a row the form asks for as text. */
+export function textsOf(device: DeviceRow): Readonly<Record<TextName, string | null>> {
+  return Object.fromEntries(textNames.map((name) => [name, device[name]])) as Record<
+    TextName,
+    string | null
+  >;
+}
+
 /** The fields for the API's rules. A value behind a default is left out, and so stays stored. */
 export function deviceInput(
-  { name, description, settings }: TypedDevice,
+  { settings, ...typed }: TypedDevice,
   { maySetNetwork }: { maySetNetwork: boolean },
 ): Record<string, unknown> {
-  const input: Record<string, unknown> = { name, description };
+  const input: Record<string, unknown> = { ...typed };
   if (!maySetNetwork) return input;
   for (const setting of settingNames) {
     const { usesDefault, text } = settings[setting];
@@ -108,8 +138,12 @@ export function deviceFormView(
   const faultsOf = (...names: string[]) => names.flatMap((name) => (said[name] ?? []) as string[]);
   return {
     hasFaults: Object.keys(faults).length > 0,
-    name: { value: typed.name, faults: faultsOf('name') },
-    description: { value: typed.description, faults: faultsOf('description') },
+    texts: textNames.map((name) => ({
+      name,
+      ...texts[name],
+      value: typed[name],
+      faults: faultsOf(name),
+    })),
     base: faultsOf('base'),
     settings: (maySetNetwork ? settingNames : []).map((name) => ({
       name,
@@ -125,6 +159,11 @@ export function deviceFormView(
 function ownTexts({ settings }: TypedDevice): Record<string, string> {
   const own = settingNames.filter((name) => !settings[name].usesDefault);
   return Object.fromEntries(own.map((name) => [name, settings[name].text]));
+}
+
+function textsBy(make: (name: TextName) => string): Readonly<Record<TextName, string>> {
+  const made = textNames.map((name) => [name, make(name)]);
+  return Object.fromEntries(made) as Record<TextName, string>;
 }
 
 function settingsOf(

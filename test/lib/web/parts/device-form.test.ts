@@ -80,11 +80,17 @@ test('the form of a device holds its own values, and none behind a default', (t)
 test('faults stand at their fields, those of a flag at its setting', (t) => {
   const faults = { name: ['n'], base: ['b'], dns: ['d'], use_default_dns: ['f'], user_id: ['u'] };
   const view = deviceFormView(UNTYPED, DEFAULTS, { ...all, faults }) as {
-    name: { faults: string[] };
+    texts: { name: string; faults: string[] }[];
     base: string[];
     settings: { name: string; faults: string[]; fallback: string }[];
   };
-  t.deepEqual(view.name.faults, ['n']);
+  t.deepEqual(
+    view.texts.map((text) => [text.name, text.faults]),
+    [
+      ['name', ['n']],
+      ['description', []],
+    ],
+  );
   t.deepEqual(view.base, ['b']);
   const byName = Object.fromEntries(view.settings.map((one) => [one.name, one]));
   t.deepEqual(byName['dns']?.faults, ['d', 'f']);
