@@ -175,6 +175,15 @@ export function rowColumns<Table extends Fields>(fields: Table): InRows<Table>[]
   return all.filter(isInRows).map(([name]) => name as InRows<Table>);
 }
 
+/** The columns that are encrypted. */
+export function sealedColumns<Table extends Fields>(fields: Table) {
+  type Sealed = NamesWith<Table, { column: { kind: 'sealed' | 'sealed json' } }>;
+  const all = Object.entries<Field>(fields);
+  const isSealed = ([, { column }]: [string, Field]): boolean =>
+    column?.kind === 'sealed' || column?.kind === 'sealed json';
+  return all.filter(isSealed).map(([name]) => name as Sealed);
+}
+
 // ---- types of a table ----------------------------------------------------------------------
 
 /** The names of the fields that have a part, such as `{ column: { kind: 'time' } }`. */

@@ -5,6 +5,9 @@
 import { QueryTypes } from 'sequelize';
 import { KEY_CHECK_NAME } from './secrets.ts';
 import type { Database } from '../database/database.ts';
+import { configurationFields } from '../fields/configuration.ts';
+import { deviceFields } from '../fields/device.ts';
+import { type Fields, sealedColumns } from '../fields/field.ts';
 import { CiphertextError, EncryptionKeyError, sealingKeyOf } from '../storage/encryption.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
@@ -13,14 +16,25 @@ import { plainSelect } from '../storage/select.ts';
 const PAGE_ROWS = 500;
 
 /** All encrypted columns, with the primary key that their values are bound to. */
-export const ENCRYPTED = [
-  { table: 'devices', key: 'id', column: 'preshared_key' },
-  { table: 'configurations', key: 'id', column: 'openid_connect_providers' },
+export const ENCRYPTED: readonly Encrypted[] = [
+  ...sealedIn('devices', deviceFields),
+  ...sealedIn('configurations', configurationFields),
   { table: 'second_factors', key: 'id', column: 'secret' },
   { table: 'identity_tokens', key: 'identity_id', column: 'tokens' },
   { table: 'sign_in_requests', key: 'id', column: 'secrets' },
   { table: 'secrets', key: 'name', column: 'value' },
-] as const;
+];
+
+/** An encrypted column, and the primary key of its table. */
+interface Encrypted {
+  readonly table: string;
+  readonly key: string;
+  readonly column: string;
+}
+
+function sealedIn<Table extends Fields>(table: string, fields: Table): Encrypted[] {
+  return sealedColumns(fields).map((column) => ({ table, key: 'id', column }));
+}
 
 /** What a rotation came to. */
 export interface Resealed {
@@ -76,8 +90,6 @@ export async function readSealingKeys(database: Database): Promise<string[]> {
   return [...keys].toSorted();
 }
 
-type Encrypted = (typeof ENCRYPTED)[number];
-
 /** A value and the record that it belongs to. */
 interface Row {
   id: string;
@@ -113,7 +125,7 @@ async function resealPage(
   if (good.length === 0) return false;
   await rerunOnConflict(database, () =>
     database.sequelize.transaction(async (transaction) => {
-      // Only where the old value still stands: somebody may have set another one meanwhile.
+      // Only where the old value is still there: somebody may have set another one meanwhile.
       for (const bind of good)
         await database.sequelize.query(
           `UPDATE ${table} SET ${column} = $value WHERE ${key} = $id AND ${column} = $sealed`,

@@ -4,7 +4,7 @@
 import type { Model, ModelStatic } from 'sequelize';
 import { configurationFields } from '../fields/configuration.ts';
 import { deviceFields } from '../fields/device.ts';
-import type { Column, Fields, NamesWith } from '../fields/field.ts';
+import { sealedColumns } from '../fields/field.ts';
 import { type ApiToken, initApiToken } from './api-token.ts';
 import { type AuditEntry, initAuditEntry } from './audit-entry.ts';
 import { auditedTables } from './audited-fields.ts';
@@ -118,8 +118,8 @@ function hideSecrets(models: Models): void {
   const { User, Device, Configuration, ApiToken, Secret, Session, SecondFactor, RecoveryCode } =
     models;
   keepOutOfJson(User, ['password_hash']);
-  keepOutOfJson(Device, sealedIn(deviceFields));
-  keepOutOfJson(Configuration, sealedIn(configurationFields));
+  keepOutOfJson(Device, sealedColumns(deviceFields));
+  keepOutOfJson(Configuration, sealedColumns(configurationFields));
   keepOutOfJson(ApiToken, ['sha256']);
   keepOutOfJson(Secret, ['value']);
   keepOutOfJson(Session, ['sha256']);
@@ -127,13 +127,6 @@ function hideSecrets(models: Models): void {
   keepOutOfJson(RecoveryCode, ['sha256']);
   keepOutOfJson(models.IdentityTokens, ['tokens']);
   keepOutOfJson(models.SignInRequest, ['secrets']);
-}
-
-/** The columns of a record that are encrypted. */
-function sealedIn<Table extends Fields>(fields: Table) {
-  type Sealed = NamesWith<Table, { column: { kind: 'sealed' | 'sealed json' } }>;
-  const isSealed = (column?: Column): boolean => column?.kind.startsWith('sealed') ?? false;
-  return Object.keys(fields).filter((name) => isSealed(fields[name]?.column)) as Sealed[];
 }
 
 /** Foreign keys are the migrations' business; here they only serve `include`. */

@@ -74,6 +74,11 @@ test('what is read-only, has no api or is unknown is ignored', (t) => {
   t.deepEqual(judge({ id: OWNER, hidden: true, other: 1 }, 'update'), { values: {}, faults: {} });
 });
 
+test('a kind without a maker does not compile', (t) => {
+  // @ts-expect-error Nobody says how ports are read.
+  t.deepEqual(schemaOf(fields, {}).describe().keys['shape'], undefined);
+});
+
 test('the columns that a request sets are those with an api that may be sent', (t) => {
   t.deepEqual(sentColumns(fields), ['owner', 'colour', 'size', 'note']);
   t.deepEqual(columnsSent(fields, { colour: 'blue', shape: 1, note: undefined }), {

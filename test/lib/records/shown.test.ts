@@ -10,6 +10,12 @@ test('times are shown with six digits', (t) => {
   t.is(showTimeOrNull(null), null);
 });
 
+test('what no row holds must be given, or it does not compile', (t) => {
+  const show = showerOf(fieldsOf({ total: { api: { kind: 'count', description: 'A sum.' } } }));
+  // @ts-expect-error `total` is missing.
+  t.deepEqual(show({}, {}), { total: undefined });
+});
+
 test('a record shows the fields of its table, in their order, and no other', (t) => {
   const show = showerOf(
     fieldsOf({

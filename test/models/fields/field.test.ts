@@ -1,14 +1,25 @@
 // The tables of fields beside the database: each column that they name is there, with the same
 // nullability and room, and the database has no other; and what holds for every table.
 
+import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
-import type { AuditedAs, Field, Fields } from '../../../models/fields/field.ts';
+import {
+  type AuditedAs,
+  type Field,
+  type Fields,
+  fieldsOf,
+  type RowOf,
+  sealedColumns,
+} from '../../../models/fields/field.ts';
 import {
   configurationFields,
   deviceFields,
+  type DeviceRow,
+  type ObeyedDevice,
   ruleFields,
   userFields,
 } from '../../../models/index.ts';
+import { ENCRYPTED } from '../../../models/queries/key-rotation.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 
 const TABLES: Readonly<Record<string, Fields>> = {
@@ -64,6 +75,44 @@ test('what people set and see is described in a sentence', (t) => {
   for (const [table, fields] of Object.entries(TABLES))
     for (const [name, { api }] of entriesOf(fields))
       if (api !== undefined) t.regex(api.description, /[.`]$/, `${table}.${name}`);
+});
+
+test('a column that says nothing of the audit trail does not compile', (t) => {
+  // @ts-expect-error `audit` is missing.
+  const silent = fieldsOf({ note: { column: { kind: 'text', size: 9, nullable: true } } });
+  t.deepEqual(Object.keys(silent), ['note']);
+});
+
+test('a row without one of its columns does not compile', (t) => {
+  const fields = fieldsOf({
+    id: { column: { kind: 'id' }, audit: 'nothing' },
+    note: { column: { kind: 'text', size: 9, nullable: true }, audit: 'value' },
+    at: { status: { kind: 'time' } },
+  });
+  const whole: RowOf<typeof fields> = { id: 'a', note: null, at: new Date(0) };
+  // @ts-expect-error `note` is missing.
+  const partial: RowOf<typeof fields> = { id: 'a', at: null };
+  // @ts-expect-error A text is no number.
+  const wrong: RowOf<typeof fields> = { ...whole, note: 1 };
+  t.deepEqual([whole.note, partial.at, wrong.id], [null, null, 'a']);
+});
+
+test('what is not marked as obeyed cannot be read by gateways', (t) => {
+  const row: Partial<DeviceRow> = { name: 'laptop', description: 'not obeyed' };
+  const device = row as ObeyedDevice;
+  // @ts-expect-error The description is not obeyed.
+  t.deepEqual([device.name, device.description], ['laptop', 'not obeyed']);
+});
+
+test('the encrypted columns are those that another key seals again', (t) => {
+  const sealed = Object.entries(TABLES).flatMap(([table, fields]) =>
+    sealedColumns(fields).map((column: string) => ({ table, key: 'id', column })),
+  );
+  t.deepEqual(
+    sealed.map(({ table, column }) => `${table}.${column}`),
+    ['configurations.openid_connect_providers', 'devices.preshared_key'],
+  );
+  for (const place of sealed) t.true(ENCRYPTED.some((one) => isDeepStrictEqual(one, place)));
 });
 
 function entriesOf(fields: Fields): [string, Field][] {
