@@ -1,5 +1,5 @@
 // Writes a file that is whole or not there: under another name at first, on the disk before it gets
-// its own, for the eyes of its owner alone, and never over one that stands.
+// its own, for the eyes of its owner alone, and never over one that exists.
 
 import { existsSync, rmSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
@@ -103,11 +103,11 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
     return await act();
   } catch (error) {
     const message = messageOf(error);
-    const mend =
+    const advice =
       (error as NodeJS.ErrnoException).code === 'ENOSPC'
         ? 'free some space, or name a file on another disk'
         : 'name a file in a folder that this user may write';
-    throw new Error(`${path} cannot be written (${message}); ${mend}`, { cause: error });
+    throw new Error(`${path} cannot be written (${message}); ${advice}`, { cause: error });
   }
 }
 

@@ -9,7 +9,7 @@ import type { DeviceRow } from '../../models/index.ts';
 import { KEY_BYTES } from './keys.ts';
 import { type SettingValues, shownSettings } from './settings.ts';
 
-/** Stands in the file where the private key belongs; no key looks like it. */
+/** The text in place of the private key in the file; no key looks like it. */
 export const PRIVATE_KEY_BLANK = 'PASTE-THE-PRIVATE-KEY-HERE';
 
 /** Text of 32 zero bytes: no preshared key. */
@@ -30,7 +30,7 @@ export interface ClientConfig extends SettingValues {
   port: number;
 }
 
-/** What of the gateway stands in a file. */
+/** What a file holds of the gateway. */
 export interface GatewaySide {
   readonly config: Config;
   readonly serverPublicKey: string;

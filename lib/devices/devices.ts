@@ -39,7 +39,7 @@ export const deviceSchema = schemaOf(deviceFields, {
   'public key': (field) => key(field).custom(refuse(isLowOrderKey), 'no point of low order'),
 });
 
-/** By what a list of devices can be narrowed. */
+/** By what a list of devices can be filtered. */
 export const deviceFilters = {
   user_id: { schema: text('Only devices of this user.'), select: selectOwner },
 };

@@ -61,7 +61,7 @@ interface Wish {
   readonly chosen: readonly Family[];
 }
 
-/** What stands around devices that are to be made. */
+/** What exists beside devices that are to be made. */
 interface Surroundings {
   readonly rivals: readonly RivalDevice[];
   /** Ids of the users who exist. */
@@ -287,7 +287,7 @@ export class DeviceJudge {
   }
 }
 
-/** A device that is to be made, as one that stands in the way of the next. */
+/** A device that is to be made, as the rival of the next. */
 function rivalOf(
   { user_id, name, ipv4, ipv6 }: FoundRow,
   { public_key }: DeviceValues,

@@ -16,7 +16,7 @@ export interface Switches {
   readonly expiresAt?: Date | null;
 }
 
-/** How a device stands by its switches alone. */
+/** The state of a device by its switches alone. */
 export type SwitchState = 'on' | 'off' | 'ended';
 
 /** The columns to be written; switching off again keeps the time of the first. */

@@ -7,7 +7,7 @@ import type { UserRow } from '../../models/index.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { FOREVER_SECONDS, sessionEnd } from '../reconcile/translate.ts';
 
-/** Where a VPN session stands. */
+/** The state of a VPN session. */
 export interface VpnSession {
   /** When it ends or ended; null where it never does, or never began. */
   readonly endsAt: Date | null;

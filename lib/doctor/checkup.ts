@@ -18,7 +18,7 @@ import { folders } from './storage.ts';
 const THREAD = new URL(import.meta.url.replace(/checkup(?=\.\w+$)/, 'host-thread'));
 const THREAD_MS_MAX = 30_000;
 
-/** What may be seen at once when it is mended. */
+/** How often is looked at what people fix and want to see fixed. */
 const SOON_MS = 60_000;
 /** Rows are many: which keys their secrets have is read in each. */
 const LATER_MS = 600_000;

@@ -25,11 +25,11 @@ const STATES: Record<
   ],
   database_unavailable: [
     'The database cannot be reached or written. What was in force stays in force; nothing can be changed.',
-    `Start the database, mend what is between, or free its disk. ${LOOK_AT_LOG}`,
+    `Start the database, repair the way to it, or free its disk. ${LOOK_AT_LOG}`,
   ],
   database_away: [
     'The database has been out of reach for longer than DATABASE_AWAY_LIMIT, so no packet passes.',
-    `Start the database, or mend what is between. ${LOOK_AT_LOG}`,
+    `Start the database, or repair the way to it. ${LOOK_AT_LOG}`,
   ],
   database_read_only: [
     'The database takes no changes. Packets pass; nothing can be changed here until it does.',
@@ -37,7 +37,7 @@ const STATES: Record<
   ],
 };
 
-/** How a gateway says that it stands. */
+/** What a gateway says of its own state. */
 export function readiness(answer: Readiness, config: Known): Finding[] {
   const check = 'gateway';
   const found = lacks(answer, config);

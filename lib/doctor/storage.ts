@@ -20,7 +20,7 @@ const GIB = 1_024 * MIB;
 const ROOM_MIN = 16 * MIB;
 /**
  * With less an upgrade may fail. It makes a backup first, 102 MB with 100,000 devices (README.md of
- * models/backup), and what it then moves stands in the log once more.
+ * models/backup), and what it then moves is in the log of the database once more.
  */
 const ROOM_ENOUGH = 256 * MIB;
 
@@ -57,11 +57,7 @@ export async function storage(
   } catch (error) {
     return [
       ...findings,
-      failed(
-        'database',
-        sayFault(error, config),
-        'start the server, or mend what the setting says',
-      ),
+      failed('database', sayFault(error, config), 'start the server, or correct the setting'),
     ];
   }
   try {

@@ -1,5 +1,5 @@
 // The users of a dump. Who is there already, by the e-mail, stays as they are: a dump promotes and
-// enables nobody. What it says otherwise of them is told, so that an administrator can decide.
+// enables nobody. Where it differs is reported, so that an administrator can decide.
 
 import {
   type Database,
@@ -56,7 +56,7 @@ export async function importUsers(
       'create',
     );
     if (!isFaultless(found)) faults.push(...faultLines(place, found));
-    // Who was shut out must not come in because a time was written in another way.
+    // Who was disabled must stay so, though a time was written in another way.
     const disabledAt = record['disabled_at'] ?? null;
     if (disabledAt !== null && timeOf(disabledAt) === null)
       faults.push(`${place}.disabled_at must be a time such as 2024-01-31T12:00:00Z, or null`);
@@ -64,9 +64,9 @@ export async function importUsers(
     const user = known.get(emailKey(email));
     const id = user?.id ?? freeId(record['id'], taken);
     taken.add(id);
-    const told = typeof record['id'] === 'string' ? record['id'].toLowerCase() : id;
-    if (ids.has(told)) faults.push(`${place}.id ${messages.taken}`);
-    else ids.set(told, id);
+    const named = typeof record['id'] === 'string' ? record['id'].toLowerCase() : id;
+    if (ids.has(named)) faults.push(`${place}.id ${messages.taken}`);
+    else ids.set(named, id);
     if (!isFaultless(found)) continue;
     if (user === undefined) {
       const row = { id, email, role, ...stateOf(record), ...madeAt(record) };
@@ -109,7 +109,7 @@ function compare(user: Known, role: Role, record: DumpRecord): PresentUser {
   };
 }
 
-// ---- what a person is told ---------------------------------------------------------------------
+// ---- what a person reads -----------------------------------------------------------------------
 
 function passwordNotes(count: number): string[] {
   if (count === 0) return [];

@@ -1,4 +1,4 @@
-// Takes over what Firezone 0.7 told of itself: users, devices, rules and the configuration, in one
+// Takes over the dump of Firezone 0.7: users, devices, rules and the configuration, in one
 // transaction. Ids stay where nobody else has them; users who are there already, by their e-mail,
 // stay as they are and get the devices and rules that are theirs in the dump; devices keep their
 // keys and addresses, so that clients notice nothing once the gateway has the key of Firezone's.

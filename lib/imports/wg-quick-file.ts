@@ -5,7 +5,7 @@
 export interface Setting {
   /** In lower case. */
   readonly key: string;
-  /** As it stands. */
+  /** As it is written in the file. */
   readonly name: string;
   readonly value: string;
   readonly line: number;

@@ -22,8 +22,8 @@ import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';
 const NO_PRESHARED_KEY = Buffer.alloc(32).toString('base64');
 const NAME_CHARACTERS_MAX = 255;
 
-/** Settings of an interface that are told to the gateway by its environment. */
-const TOLD = new Set(['privatekey', 'address', 'listenport', 'mtu']);
+/** Settings of an interface that the environment gives to the gateway. */
+const GIVEN = new Set(['privatekey', 'address', 'listenport', 'mtu']);
 /** Settings of a peer that its device has. */
 const TAKEN = new Set(['publickey', 'presharedkey', 'allowedips']);
 
@@ -172,7 +172,7 @@ function freeName(title: string, names: Set<string>): string {
   return name;
 }
 
-// ---- what a person is told ---------------------------------------------------------------------
+// ---- what a person reads -----------------------------------------------------------------------
 
 /** What to set so that the clients find the server that they know; never a secret itself. */
 function adviceOf(config: Config, serverPublicKey: string, server: Section): string[] {
@@ -192,7 +192,7 @@ function adviceOf(config: Config, serverPublicKey: string, server: Section): str
       notes.push(`set WIREGUARD_MTU=${value}`);
     else if (key === 'address')
       notes.push(...value.split(',').flatMap((text) => networkAdvice(config, text.trim())));
-    else if (!TOLD.has(key)) notes.push(notTaken(setting));
+    else if (!GIVEN.has(key)) notes.push(notTaken(setting));
   }
   return notes;
 }

@@ -1,4 +1,4 @@
-// What a person is told of encryption keys. More than one is in use in the middle of a rotation;
+// What a person reads about encryption keys. More than one is in use in the middle of a rotation;
 // one may be unknown where a backup comes before a rescue.
 
 import type { Config } from '../../config/index.ts';

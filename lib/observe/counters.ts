@@ -10,7 +10,7 @@ const families = [
   'metadata_refreshes',
 ] as const;
 
-/** A family of counts, told apart by reason. */
+/** A family of counts, one for each reason. */
 export type CounterFamily = (typeof families)[number];
 
 /** The counts of one process. */

@@ -78,7 +78,7 @@ function describe(error: Error): LoggedError {
 
 /** Turns JSON lines into `time level message field=value`. */
 export function textStream(out: NodeJS.WritableStream): Writable {
-  // Whoever reads the log may go away: no reason to stop serving, and nobody is left to be told.
+  // Whoever reads the log may go away: no reason to stop serving, and nobody would read of it.
   if (!out.listeners('error').includes(ignore)) out.on('error', ignore);
   return new Writable({
     write(chunk: Buffer, _encoding, done) {

@@ -1,7 +1,7 @@
 // Which devices are connected to this gateway, for the log and for metrics. A device connects by
 // its first handshake after a silence, and disconnects when no keys of it can serve any more: its
-// last handshake is older than REJECT_AFTER_TIME, or it shook hands with another gateway since, or
-// it is not served any longer. Ages are told by a clock that nobody sets, so that a step of the
+// last handshake is older than REJECT_AFTER_TIME, or it made one with another gateway since, or it
+// is no longer served. A clock that nobody sets measures ages, so that a step of the
 // wall clock disconnects nobody.
 
 import type { PeerSample } from '../../dataplane/index.ts';
@@ -36,7 +36,7 @@ interface Connection {
   readonly heardMs: number;
 }
 
-/** A device that another gateway shook hands with. */
+/** A device that made a handshake with another gateway. */
 interface Departure {
   /** Of that handshake, Unix time in ms. */
   readonly handshakeMs: number;
@@ -57,9 +57,9 @@ export interface PresenceOptions {
 export class Presence {
   readonly #options: PresenceOptions;
   readonly #nowMs: () => number;
-  /** By public key, the one that shook hands last at the end. */
+  /** By public key, the one with the latest handshake at the end. */
   readonly #connections = new Map<string, Connection>();
-  /** By public key, the one that was told of last at the end: what is sampled of it may be old. */
+  /** By public key, the one that was reported last at the end: its sample may be old. */
   readonly #departures = new Map<string, Departure>();
   #connects = 0;
   readonly #disconnects = { silent: 0, elsewhere: 0, removed: 0 };
@@ -93,8 +93,8 @@ export class Presence {
   }
 
   /**
-   * Ends the connections of devices that other gateways shook hands with since this one did: by
-   * public key, when (Unix ms).
+   * Ends the connections of devices that made a handshake with another gateway since they made one
+   * with this: by public key, when (Unix ms).
    */
   letGo(heardElsewhere: ReadonlyMap<string, number>): void {
     const nowMs = this.#nowMs();

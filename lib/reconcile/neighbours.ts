@@ -28,8 +28,8 @@ export class Neighbours {
   #gatewayIds: readonly string[] = [];
   /** When arrivals were read last, Unix time in ms; null: never, or there were no neighbours. */
   #readAtMs: number | null = null;
-  /** Arrivals that were told already, by device, as far back as they are read again. */
-  #told = new Map<string, number>();
+  /** Arrivals that were reported already, by device, as far back as they are read again. */
+  #reported = new Map<string, number>();
 
   constructor(options: NeighboursOptions) {
     this.#options = options;
@@ -42,11 +42,11 @@ export class Neighbours {
     this.#gatewayIds = await readOtherGateways(database, gatewayId, seenSince);
     if (this.#gatewayIds.length > 0) return;
     this.#readAtMs = null;
-    this.#told.clear();
+    this.#reported.clear();
   }
 
   /**
-   * Devices that went to other gateways and were not told of before: by public key, the handshake
+   * Devices that went to other gateways and were not reported before: by public key, the handshake
    * with which they came there, Unix time in ms. All that are there at the first look; none where
    * it was looked just before.
    */
@@ -58,14 +58,14 @@ export class Neighbours {
     if (this.#gatewayIds.length === 0 || nowMs - readAtMs < READ_MS) return news;
     const after = new Date(Math.max(0, readAtMs - OVERLAP_MS));
     const arrivals = await readArrivals(database, this.#gatewayIds, after, new Date(nowMs));
-    const told = new Map<string, number>();
+    const reported = new Map<string, number>();
     for (const { deviceId, atMs } of arrivals) {
       const publicKey = publicKeyOf(deviceId);
       if (publicKey === null) continue;
-      if (this.#told.get(deviceId) !== atMs) news.set(publicKey, atMs);
-      told.set(deviceId, atMs);
+      if (this.#reported.get(deviceId) !== atMs) news.set(publicKey, atMs);
+      reported.set(deviceId, atMs);
     }
-    this.#told = told;
+    this.#reported = reported;
     this.#readAtMs = nowMs;
     return news;
   }

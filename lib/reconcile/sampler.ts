@@ -19,7 +19,7 @@ export interface SamplerOptions {
   /** The device behind a public key, null when it is gone. */
   readonly deviceIdOf: (publicKey: string) => string | null;
   readonly log: Log;
-  /** Is told what each sample saw. */
+  /** Gets what each sample saw. */
   readonly onSample?: (sample: Sample) => void;
 }
 

@@ -103,7 +103,7 @@ function isInside(address: Uint8Array, { network, prefixBits }: NetworkConfig): 
   });
 }
 
-/** The MTU that devices without one of their own are told; the tunnel may take less. */
+/** The MTU of devices without one of their own; the tunnel may take less. */
 export function defaultMtu(inRows: number | null, settings: TranslateSettings): number {
   const { defaultClientMtu = inRows } = settings;
   return checkedMtu(defaultClientMtu) ?? MTU_MAX;
@@ -133,7 +133,7 @@ export function resumeOf(device: ObeyedDevice, gatewayId: string): PeerConfig['r
 /** The rules that a row means: none, one, or one for each family. */
 export interface TranslatedRule {
   readonly rules: readonly RuleConfig[];
-  /** Why it cannot be obeyed as it stands; null where it can. */
+  /** Why it cannot be obeyed as it is; null where it can. */
   readonly message: string | null;
 }
 

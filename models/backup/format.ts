@@ -33,7 +33,7 @@ export interface HeaderTable {
 export interface Trailer {
   readonly rows: number;
   readonly sha256: string;
-  /** The same, sealed. */
+  /** The hash, sealed with the encryption key. */
   readonly seal: string;
 }
 

@@ -5,7 +5,7 @@
 import type { DatabaseKind } from '../storage/time.ts';
 import type { ValueKind } from './catalogue.ts';
 
-/** A value as it stands in a backup. */
+/** A value as a backup holds it. */
 export type Value = string | number | boolean | null;
 
 /** A value as a statement takes it. */

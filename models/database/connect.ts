@@ -156,7 +156,7 @@ function serverOf(options: DatabaseOptions): Server {
   if (url.search !== '')
     throw new Error(`The database url takes no parameters, it has ${url.search}`);
   return {
-    // An IPv6 address stands in brackets in a URL, and without them for the driver.
+    // A URL has an IPv6 address in brackets; the driver takes it without them.
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? 3306 : Number(url.port),
     database: decodeURIComponent(url.pathname.slice(1)),

@@ -67,7 +67,7 @@ export function uniqueColumn(error: unknown): UniqueColumn | null {
 
 /**
  * True when the database was out of reach, full, read-only, too busy or damaged: no fault of the
- * request, and trying again later, once somebody mended it maybe, may succeed.
+ * request, and trying again later may succeed, perhaps after somebody fixed it.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof ConnectionAcquireTimeoutError || error instanceof ConnectionError)

@@ -1,6 +1,6 @@
 // What the database user may do on a MySQL or MariaDB server. Asked before anything is begun, so
-// that a user who lacks rights is told all of them at once, and not one in the middle of a
-// migration and the next an hour later.
+// that all the rights that are missing are named at once, and not one in the middle of a migration
+// and the next an hour later.
 
 import { driverError } from '../storage/rerun.ts';
 import type { Database } from './database.ts';
@@ -124,7 +124,7 @@ async function isRefused(database: Database, sql: string): Promise<boolean> {
   } catch (error) {
     const { code } = driverError(error);
     if (DENIED.has(code)) return true;
-    // Without the table: the right was looked at before it. Read-only: whoever writes is told so.
+    // Without the table: the right was looked at before it. Read-only: a write will say so.
     return false;
   }
 }

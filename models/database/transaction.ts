@@ -141,7 +141,7 @@ async function writeOnce<T>(
     try {
       result = await fn(transaction);
     } catch (cause) {
-      // A fault of the disk ends the transaction too, but is no conflict that a rerun may mend.
+      // A fault of the disk ends the transaction too, but is no conflict that a rerun may resolve.
       if (isLost(transaction) && !isDiskFault(cause)) throw lost(cause);
       throw cause;
     }

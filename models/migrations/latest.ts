@@ -48,7 +48,7 @@ export async function latestOf(database: Database): Promise<string> {
   const statements = [
     ...objects.filter(isPassive).map(({ sql }) => sql),
     ...rows,
-    // A trigger must not see the first rows: what it does to them stands among them.
+    // A trigger must not see the first rows: what it does to them is among them already.
     ...objects.filter((object) => !isPassive(object)).map(({ sql }) => sql),
   ];
   return HEADER + statements.map((statement) => `${statement};\n`).join('');

@@ -70,7 +70,7 @@ async function workAsOwner<T>(
 ): Promise<T> {
   let isLost = false;
   const renewal = setInterval(() => {
-    // A renewal that fails is told by assertHeld, or by the row when the next one succeeds.
+    // assertHeld reports a renewal that fails, or the row does when the next one succeeds.
     renew(database, owner, times).then(
       (held) => (isLost ||= !held),
       () => undefined,

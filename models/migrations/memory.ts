@@ -17,7 +17,7 @@ let image: Promise<Uint8Array> | null = null;
 /** Opens a fresh database in memory, migrated; it is gone when it is closed. */
 export async function openMemoryDatabase(options: Options): Promise<Database> {
   image ??= makeImage();
-  // Whoever waits for it is told why, and the next one tries again.
+  // Whoever waits for it gets the error, and the next one tries again.
   image.catch(() => (image = null));
   const database = await connectDatabase({
     ...options,

@@ -44,7 +44,7 @@ export async function createTable(
   for (const fields of schema.indexes ?? []) await addIndex(database, table, fields);
 }
 
-/** Adds an index to a table that stands, unless it is there. */
+/** Adds an index to a table that exists, unless it is there. */
 export async function addIndex(
   database: Database,
   table: string,
@@ -57,7 +57,7 @@ export async function addIndex(
     await unlessThere('ER_DUP_KEYNAME', queries.addIndex(table, [...fields], { name }));
 }
 
-/** Adds a column to a table that stands, unless it is there. */
+/** Adds a column to a table that exists, unless it is there. */
 export async function addColumn(
   database: Database,
   table: string,

@@ -73,7 +73,7 @@ const SERVER = `LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id, @@data
 async function lockName(database: Database): Promise<SignOfLife> {
   const { connectionManager, config } = database.sequelize as unknown as Connecting;
   const connection = await connectionManager._connect(config);
-  // That it ends is told by the lease, when it is asked for the next time.
+  // The lease reports that it ended, when it is asked for the next time.
   connection.on('error', () => undefined);
   const run = (sql: string): Promise<Record<string, unknown>[]> =>
     new Promise((resolve, reject) => {

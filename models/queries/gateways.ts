@@ -30,9 +30,15 @@ export interface GatewayStart {
 export async function registerGateway(database: Database, gateway: GatewayStart): Promise<Gateway> {
   const { Gateway: gateways } = database.models;
   const { id, name, startedAt, settings = null, publicKey = null } = gateway;
-  const told = { name, started_at: startedAt, seen_at: startedAt, settings, public_key: publicKey };
+  const start = {
+    name,
+    started_at: startedAt,
+    seen_at: startedAt,
+    settings,
+    public_key: publicKey,
+  };
   return rerunOnConflict(database, async () => {
-    const values = { id, ...told, applied_revision: 0 };
+    const values = { id, ...start, applied_revision: 0 };
     await gateways.upsert(values, { fields: Object.keys(values) as (keyof typeof values)[] });
     return gateways.findByPk(id, { rejectOnEmpty: true });
   });

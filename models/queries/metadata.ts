@@ -11,7 +11,7 @@ import type { FetchedMetadata } from '../tables/fetched-metadata.ts';
 /** What of an entry a row is about. */
 export type MetadataEntry = Pick<SamlIdentityProvider, 'id' | 'metadata' | 'metadata_url'>;
 
-/** Reads the row of an entry as it stands; null where nothing was asked for since it stands so. */
+/** Reads the row of an entry as it is now; null where nothing was asked for since it is so. */
 export async function readFetchedMetadata(
   { models: { FetchedMetadata: table } }: Database,
   entry: MetadataEntry,

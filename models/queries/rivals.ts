@@ -24,7 +24,7 @@ export interface RivalWish {
   readonly ipv6_key: readonly string[];
 }
 
-/** What stands around devices that are to be made. */
+/** What exists beside devices that are to be made. */
 export interface Rivals {
   readonly devices: RivalDevice[];
   /** Those of the owners who exist. */

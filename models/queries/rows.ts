@@ -24,7 +24,7 @@ const READ_AS: Readonly<Partial<Record<keyof ColumnValues, ColumnKind>>> = {
   json: 'json',
 };
 
-/** Which rows to read: all of them, oldest first, unless something here narrows it. */
+/** Which rows to read: all of them, oldest first, where nothing here filters them. */
 export interface Selection {
   /** These alone; ids that are not there are left out. The order is not kept. */
   ids?: readonly string[];

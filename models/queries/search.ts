@@ -281,13 +281,13 @@ export async function countAllDevices(
 /** What all devices together were seen to do. */
 export interface FleetStatus {
   readonly devices: number;
-  /** Those that are served and shook hands lately. */
+  /** Those that are served and made a handshake lately. */
   readonly online: number;
   readonly rxBytes: number;
   readonly txBytes: number;
 }
 
-/** Sums the devices up. CROSS, so that SQLite begins with the few that shook hands lately. */
+/** Sums the devices up. CROSS: SQLite begins with the few that made a handshake lately. */
 export async function readFleetStatus(
   database: Database,
   service: ServiceRules,
@@ -310,7 +310,7 @@ export async function readFleetStatus(
   };
 }
 
-/** The ids of the devices that shook hands last, the latest first. */
+/** The ids of the devices that made a handshake last, the latest first. */
 export async function readLatestHandshakes(database: Database, limit: number): Promise<string[]> {
   const rows = await database.sequelize.query<{ id: string }>(
     `SELECT device_id AS id FROM device_statuses WHERE latest_handshake IS NOT NULL

@@ -39,7 +39,7 @@ export async function checkEncryptionKey(database: Database): Promise<void> {
   await refuseUnlessOpen(() => readOrCreateSecret(database, KEY_CHECK_NAME, () => KEY_CHECK_TEXT));
 }
 
-/** The same without writing anything, on a database of any schema. */
+/** Checks the key of a database of any schema; writes nothing. */
 export async function refuseOtherKey(database: Database): Promise<void> {
   await refuseUnlessOpen(
     async () => (await readSecret(database, KEY_CHECK_NAME)) ?? KEY_CHECK_TEXT,

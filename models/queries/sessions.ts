@@ -22,7 +22,7 @@ export async function touchSession(
   );
 }
 
-/** Forgets sessions and attempts that serve no more; returns how many rows went. */
+/** Forgets sessions and attempts that are over; returns how many rows went. */
 export async function pruneSignIns(
   database: Database,
   { seenBefore, now = new Date() }: { seenBefore: Date; now?: Date },

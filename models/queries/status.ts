@@ -11,10 +11,7 @@ import { parseSqlTime, sqlTime } from '../storage/time.ts';
 
 /** Rows in one statement: few round trips, and a lock that is held for a few milliseconds. */
 const ROWS_PER_STATEMENT = 300;
-/**
- * A handshake that is so far ahead was told by a clock that was wrong; the gateways' clocks may
- * differ a little.
- */
+/** A handshake further ahead came from a wrong clock; clocks of gateways may differ a little. */
 const AHEAD_MS = 60_000;
 /** A token's last use is written at most this often (docs/api.md#authentication). */
 const TOUCH_EVERY_MS = 60_000;
@@ -37,8 +34,8 @@ export interface StatusReport {
 
 /**
  * Adds a gateway's reports to the devices' statuses; a device is named at most once. Reports of
- * devices that were deleted meanwhile are skipped. The endpoint of the latest handshake stands; a
- * report on the same handshake may move it, since clients roam within a session.
+ * devices that were deleted meanwhile are skipped. The endpoint of the latest handshake is kept;
+ * a report on the same handshake may move it, since clients roam within a session.
  */
 export async function recordStatus(
   database: Database,
@@ -122,8 +119,8 @@ export async function touchToken(
   );
 }
 
-// A report wins over what stands when its handshake is as late or later, or when none stands, or
-// one that has not been yet: a clock that was set back must not hide what happens until then.
+// A report replaces the row when its handshake is as late or later, or when the row has none, or
+// one of the future: a clock that was set back must not hide what happens until then.
 // Devices that are gone are left out by the WHERE, under the write lock.
 const SQLITE_WINS = `(device_statuses.latest_handshake IS NULL
   OR excluded.latest_handshake >= device_statuses.latest_handshake

@@ -21,7 +21,7 @@ export async function markTrusted(
   else await row.update({ authority }, { transaction });
 }
 
-/** Tells whether an entry is marked, as it stands. */
+/** Tells whether an entry is marked, as it is now. */
 export async function isTrusted(
   { models: { TrustedProvider: table } }: Database,
   { kind, provider_id, authority }: Authority,

@@ -9,7 +9,7 @@ import type { Origin } from './origin.ts';
 import { outermost } from './statement-order.ts';
 import { newId } from './uuid.ts';
 
-/** Longer values, in characters of JSON, are told by their length alone; it bounds an entry. */
+/** Of longer values, in characters of JSON, only the length is kept; it bounds an entry. */
 export const VALUE_CHARACTERS_MAX = 4_096;
 
 /** What happened to a field; a secret one only `changed`. */
@@ -141,7 +141,7 @@ function previousRow(model: ModelStatic<Model>, row: Model): Model {
   return model.build(values as never, { raw: true, isNewRecord: false });
 }
 
-/** tracking.ts narrowed the delete to ids before; several may be gone already. */
+/** tracking.ts made the delete one of ids before; several may be gone already. */
 async function rowsToDestroy(model: ModelStatic<Model>, options: DestroyOptions): Promise<Model[]> {
   const ids = (options.where as Record<string, unknown[]>)[model.primaryKeyAttribute];
   if (ids === undefined || ids.length === 0) return [];

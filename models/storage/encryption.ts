@@ -95,8 +95,8 @@ export class Keyring {
   }
 
   /**
-   * As `open`, for short values that are read over and over, such as the keys of all devices in a
-   * list: what was opened lately is remembered, with its place.
+   * Opens a short value that is read over and over, such as the keys of all devices in a list: what
+   * was opened lately is remembered, with its place.
    */
   openOften(value: string, place: Place): string {
     const known = this.#opened.get(value);

@@ -30,9 +30,9 @@ interface Command {
 const separate = new WeakSet<object>();
 
 /**
- * Lets the statements of a connection go one by one. A node of a cluster ends a transaction when
- * another node was first, at any time; the next text from us is refused for it, but what stands
- * behind a statement in the same text would run outside any transaction and stand for good.
+ * Sends the statements of a connection one by one. A node of a cluster ends a transaction when
+ * another node was first, at any time; the next text from us is refused for it, but what
+ * follows a statement in the same text would run outside any transaction and never be undone.
  */
 export function sendOneByOne(connection: object): void {
   separate.add(connection);

@@ -13,8 +13,8 @@ export interface DatabaseLog {
 /** How often work is run again after its first run: each run may have waited seconds for a lock. */
 const RERUNS_MAX = 5;
 /**
- * The same after deadlocks, which are told at once. Each commit on one node of a Galera cluster
- * ends the writers under way on the others with that error, so a busy cluster needs more.
+ * How often after deadlocks, which are reported at once. Each commit on one node of a Galera
+ * cluster ends the writers under way on the others with that error, so a busy cluster needs more.
  */
 const DEADLOCK_RERUNS_MAX = 15;
 /**
@@ -65,7 +65,7 @@ export function isBusy(error: unknown): boolean {
   return driverError(error).code === 'SQLITE_BUSY';
 }
 
-/** True for what a rerun may mend. */
+/** True for what a rerun may resolve. */
 export function isConflict(error: unknown): boolean {
   if (error instanceof TransactionLostError) return true;
   const { errno } = driverError(error);

@@ -30,7 +30,7 @@ export function orderStatements(sequelize: Sequelize): void {
   });
 }
 
-/** The transaction itself, or the one that a savepoint stands in. */
+/** The transaction itself, or the one that a savepoint is in. */
 export function outermost(transaction: Transaction): Transaction {
   const { parent } = transaction as Transaction & { parent?: Transaction };
   return parent === undefined ? transaction : outermost(parent);

@@ -121,7 +121,7 @@ function refuse(model: ModelStatic<Model>, what: string): never {
   throw new UntrackedWriteError(`${model.tableName}: ${what} would leave no change row`);
 }
 
-/** Reads and locks the rows that a bulk delete means, then narrows the delete to exactly those. */
+/** Reads and locks the rows that a bulk delete means, so that it deletes exactly those. */
 async function nameRowsToDestroy(
   model: ModelStatic<Model>,
   options: DestroyOptions,

@@ -225,7 +225,7 @@ class SealedValue {
     return typeof sealed === 'string' ? this.#keyring.open(sealed, this.#placeOf(row)) : sealed;
   }
 
-  /** As `read`, for comparisons: a value that does not open must not stop a new one. */
+  /** The text, to compare it: a value that does not open must not stop a new one. */
   present(row: Model): string | null | undefined | typeof BROKEN {
     try {
       return this.read(row);

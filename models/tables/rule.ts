@@ -1,4 +1,4 @@
-// The rules table: what devices may reach. Beside the destination as given stands the range of
+// The rules table: what devices may reach. Beside the destination as given it has the range of
 // addresses it covers, so that overlapping rules are found through an index. docs/api.md#rules.
 
 import {

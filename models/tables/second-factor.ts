@@ -22,7 +22,7 @@ export class SecondFactor extends Model<
   declare name: string;
   /** Base32; encrypted in the database. */
   declare secret: string;
-  /** The time step of the last code that was taken; earlier ones serve no more. */
+  /** The time step of the last code that was taken; earlier ones no longer work. */
   declare last_step: number;
   declare last_used_at: CreationOptional<Date | null>;
   declare inserted_at: Date;

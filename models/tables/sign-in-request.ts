@@ -63,7 +63,7 @@ export class SignInRequest extends Model<
   declare user_id: CreationOptional<string | null>;
   /** SHA-256 of the network (IPv6 /48, IPv4 /24) from which it began; null where nobody knows. */
   declare network_sha256: CreationOptional<string | null>;
-  /** The same of the IPv6 /64 or the IPv4 address. */
+  /** SHA-256 of the IPv6 /64 or the IPv4 address from which it began. */
   declare scope_sha256: CreationOptional<string | null>;
   /** Encrypted in the database. */
   declare secrets: CreationOptional<SignInSecrets>;

@@ -90,7 +90,7 @@ export function* deviceMetrics(
   tunnel: string,
   nowMs: number,
 ): Generator<string> {
-  // All at once: devices come and go while this is sent, and none may be told of twice.
+  // All at once: devices come and go while this is sent, and none may be shown twice.
   const all = [...peers()];
   const shown: Shown[] = [];
   yield family('wireguard_peer_info', 'gauge', 'Who a device is, and where it was heard last.');

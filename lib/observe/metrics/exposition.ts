@@ -48,7 +48,7 @@ export function numberText(value: number): string {
   return String(value);
 }
 
-/** The value of a label as it stands between its quotes. */
+/** The value of a label as it is written between its quotes. */
 export function escapeLabel(value: string): string {
   if (!/[\\"\n]/.test(value)) return value;
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');

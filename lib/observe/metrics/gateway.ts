@@ -64,7 +64,7 @@ export function* ruleMetrics(
   ruleActions: Watched['ruleActions'],
 ): Generator<string> {
   const hits = rules();
-  // All at once: rules come and go while this is sent, and none may be told of twice.
+  // All at once: rules come and go while this is sent, and none may be shown twice.
   const shown = [...ruleActions()].map(([id, action]) => ({
     labels: labelText({ rule_id: id, action }),
     hit: hits.get(id),

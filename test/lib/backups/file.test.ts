@@ -1,4 +1,4 @@
-// Files that are whole or not there: their rights, what stands is left alone, a disk that is full.
+// Files that are whole or not there: their rights, what exists is left alone, a disk that is full.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ test('a folder that is missing is named', async (t) => {
   );
 });
 
-test('a file that stands is left alone, also one that comes meanwhile', async (t) => {
+test('a file that exists is left alone, also one that comes meanwhile', async (t) => {
   const folder = scratchFolder(t);
   const path = join(folder, 'file');
   const message = /file is there already, and nothing was written; name another file, or remove it/;

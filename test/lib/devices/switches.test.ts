@@ -28,7 +28,7 @@ test('off goes before ended, and a device ends when its time comes', (t) => {
 });
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: switches are kept, tracked and on record`, async (t) => {
+  test(`${kind}: switches are kept, tracked and audited`, async (t) => {
     const database = await openDatabase(t, kind);
     const device = await addDevice(database, await addUser(database));
     await setSwitches(database, device.id.toUpperCase(), { isOn: false });

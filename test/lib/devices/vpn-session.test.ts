@@ -1,4 +1,4 @@
-// When the VPN session of a user ends, as people are told. docs/api.md#vpn-sessions.
+// When the VPN session of a user ends, as people see it. docs/api.md#vpn-sessions.
 
 import test from 'ava';
 import { vpnSessionOf } from '../../../lib/devices/vpn-session.ts';

@@ -30,7 +30,7 @@ function held(): {
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('nobody waits: what was found last is told, and only what is not well', async (t) => {
+test('nobody waits: what was found last is shown, and only what is not well', async (t) => {
   const { look, answer, looks } = held();
   const checkup = new Checkup(logInto([]), [[1_000, look]]);
   t.deepEqual(checkup.findings(0), []);
@@ -40,7 +40,7 @@ test('nobody waits: what was found last is told, and only what is not well', asy
   await settled();
   t.deepEqual(checkup.findings(900), [FAULT]);
   t.is(looks(), 1);
-  t.deepEqual(checkup.findings(1_100), [FAULT], 'old, and told until the next is known');
+  t.deepEqual(checkup.findings(1_100), [FAULT], 'old, and shown until the next is known');
   t.is(looks(), 2);
   answer([]);
   await settled();

@@ -1,4 +1,4 @@
-// What is told of a gateway that runs already, to whom starts another one with its settings.
+// What is said of a gateway that runs already to whoever starts another one with its settings.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -7,7 +7,7 @@ import test from 'ava';
 import { runsAlready } from '../../../lib/doctor/listening.ts';
 import { configOf } from '../../support/server.ts';
 
-test('a gateway that answers is told, another program on its port is not', async (t) => {
+test('a gateway that answers is found, another program on its port is not', async (t) => {
   let answer = JSON.stringify({ status: 'ready', tun: 'wg-postern', masquerade: true });
   const server = createServer((_request, response) => response.end(answer)).listen(0, '127.0.0.1');
   await once(server, 'listening');

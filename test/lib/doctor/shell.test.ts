@@ -13,8 +13,8 @@ for (const kind of databaseKinds())
     t.deepEqual(await shell(database, configOf()), []);
     const gateway = { EXTERNAL_URL: 'https://vpn.example.com/', DEFAULT_CLIENT_MTU: '1300' };
     const settings = JSON.stringify(openSettings(configOf(gateway)));
-    const told = { settings, publicKey: 'k'.repeat(44) };
-    await registerGateway(database, { id: 'g', name: 'gate', startedAt: new Date(), ...told });
+    const start = { settings, publicKey: 'k'.repeat(44) };
+    await registerGateway(database, { id: 'g', name: 'gate', startedAt: new Date(), ...start });
     const [other] = await shell(database, configOf({ DEFAULT_CLIENT_MTU: '1300' }));
     t.is(other?.level, 'warning');
     t.regex(

@@ -1,4 +1,4 @@
-// The shape of a dump: answers as they were given, or without their wrapper; anything else is told.
+// The shape of a dump: answers as they were given, or without their wrapper; anything else is a fault.
 
 import test from 'ava';
 import { parseFirezoneDump } from '../../../lib/imports/firezone-dump.ts';
@@ -18,7 +18,7 @@ test('answers are taken with and without `data`, and what is left out is empty',
   });
 });
 
-test('what has another shape is told with its place', (t) => {
+test('what has another shape is a fault with its place', (t) => {
   const dump = { users: { data: {} }, devices: [1, null], configuration: [], gadgets: [] };
   t.deepEqual(parseFirezoneDump(JSON.stringify(dump)).faults, [
     'gadgets is not known; a dump has users, devices, rules and configuration',

@@ -1,4 +1,4 @@
-// The users of a dump: who is there already keeps role and state, and what differs is told.
+// The users of a dump: who is there already keeps role and state, and what differs is reported.
 
 import test from 'ava';
 import { importUsers } from '../../../lib/imports/firezone-users.ts';
@@ -15,7 +15,7 @@ const disabled = { disabled_at: LONG_AGO, disabled_by: 'administrator' as const 
 const rows: [
   says: string,
   here: object,
-  told: Record<string, unknown>,
+  there: Record<string, unknown>,
   differs: PresentUser['differs'],
   note: RegExp,
 ][] = [
@@ -34,14 +34,14 @@ const rows: [
     /stays admin \(in the dump unprivileged\)$/,
   ],
   [
-    'who is shut out here stays so',
+    'who is disabled here stays so',
     { role: 'admin', ...disabled },
     { role: 'admin', disabled_at: null },
     { disabled: { here: true, there: false } },
     /stays disabled \(in the dump enabled\)$/,
   ],
   [
-    'who was shut out there is told',
+    'who was disabled there is reported',
     { role: 'unprivileged', ...enabled },
     { role: 'admin', disabled_at: '2023-05-03T11:00:00Z' },
     {
@@ -51,7 +51,7 @@ const rows: [
     /stays unprivileged \(in the dump admin\) and enabled \(in the dump disabled\)$/,
   ],
   [
-    'when somebody was shut out is no difference',
+    'when somebody was disabled is no difference',
     { role: 'unprivileged', ...disabled },
     { role: 'unprivileged', disabled_at: '2023-05-03T11:00:00Z' },
     {},
@@ -67,13 +67,13 @@ const rows: [
 ];
 
 for (const kind of databaseKinds())
-  for (const [says, here, told, differs, note] of rows)
+  for (const [says, here, there, differs, note] of rows)
     test(`${kind}: ${says}`, async (t) => {
       const database = await openDatabase(t, kind);
       await addUser(database, { email: EMAIL, ...here });
       const before = await readUsers(database);
       const { present, notes, made, merged } = await write(database, (transaction) =>
-        importUsers(database, [{ email: 'ANN@B.example', ...told }], transaction),
+        importUsers(database, [{ email: 'ANN@B.example', ...there }], transaction),
       );
       t.deepEqual(await readUsers(database), before);
       t.deepEqual([made, merged], [0, 1]);

@@ -261,7 +261,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Rule.count(), 0);
   });
 
-  test(`${kind}: who was shut out stays so, however the time is written`, async (t) => {
+  test(`${kind}: who was disabled stays so, however the time is written`, async (t) => {
     for (const time of [
       '2024-01-02T03:04:05+02:00',
       '2024-01-02 01:04:05',

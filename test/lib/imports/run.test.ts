@@ -1,4 +1,4 @@
-// The frame of imports: all or nothing, and how faults are told.
+// The frame of imports: all or nothing, and how faults are reported.
 
 import test from 'ava';
 import { faultLines, ImportError, indented, runImport } from '../../../lib/imports/run.ts';
@@ -26,7 +26,7 @@ for (const kind of databaseKinds())
     t.is(await database.models.User.count(), 1);
   });
 
-test('faults are told by their place, those of entries too', (t) => {
+test('faults are reported by their place, those of entries too', (t) => {
   t.deepEqual(
     faultLines('configuration', {
       default_client_mtu: ['is invalid'],

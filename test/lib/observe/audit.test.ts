@@ -17,7 +17,7 @@ import {
 import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
 import { ADMIN_EMAIL, logInto, type LogLine, newKey, openServer } from '../../support/server.ts';
 
-const told = ({ action, kind }: AuditEntry): string => `${kind} ${action}`;
+const shortly = ({ action, kind }: AuditEntry): string => `${kind} ${action}`;
 
 async function runLine(database: Database, line: string): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));
@@ -48,7 +48,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(entry?.changes, { action: { to: 'drop' }, destination: { to: '10.0.0.1' } });
   });
 
-  test(`${kind}: writes that share a transaction are told apart`, async (t) => {
+  test(`${kind}: writes that share a transaction have entries of their own`, async (t) => {
     const first = await openServer(t, kind);
     const { database } = first;
     const { token } = await createToken(database, { email: ADMIN_EMAIL, name: 'other' });
@@ -103,7 +103,7 @@ for (const kind of databaseKinds()) {
     await send('DELETE', `/v0/users/${userId}`);
     const entries = await readAuditEntries(database, { limit: 100 });
     const fresh = entries.filter(({ id }) => !seen.has(id));
-    t.deepEqual(fresh.map(told), [
+    t.deepEqual(fresh.map(shortly), [
       'user create',
       'device create',
       'device update',
@@ -165,7 +165,7 @@ for (const kind of databaseKinds()) {
     await ensureBootstrapToken(database, 'one', `pst_${'b'.repeat(43)}`);
     await ensureBootstrapToken(database, 'one', null);
     const entries = (await readAuditEntries(database, { limit: 2 })).map(
-      (entry) => `${entry.actor}: ${told(entry)}`,
+      (entry) => `${entry.actor}: ${shortly(entry)}`,
     );
     t.deepEqual(entries, ['gateway: token create', 'gateway: token delete']);
   });

@@ -37,7 +37,7 @@ function setUp(): Setup {
   };
 }
 
-const told = (lines: readonly LogLine[]): string[] =>
+const logged = (lines: readonly LogLine[]): string[] =>
   lines.filter(({ level }) => level === 'info').map(({ message }) => message);
 
 test('the first handshake after a silence connects, later ones do not', (t) => {
@@ -51,7 +51,7 @@ test('the first handshake after a silence connects, later ones do not', (t) => {
     fields: { device_id: 'device a', user_id: 'user a' },
     message: 'a device connected',
   });
-  t.deepEqual(told(lines), ['a device connected']);
+  t.deepEqual(logged(lines), ['a device connected']);
   t.deepEqual(presence.counts, {
     connected: 1,
     connects: 1,
@@ -63,9 +63,9 @@ test('packets under an old handshake keep nobody connected', (t) => {
   const { lines, after } = setUp();
   after(0, { latestHandshakeMs: 5 });
   after(ONLINE_MS - 1, { latestHandshakeMs: 5 });
-  t.deepEqual(told(lines), ['a device connected']);
+  t.deepEqual(logged(lines), ['a device connected']);
   after(1, { latestHandshakeMs: 5 });
-  t.deepEqual(told(lines), ['a device connected', 'a device disconnected']);
+  t.deepEqual(logged(lines), ['a device connected', 'a device disconnected']);
   t.deepEqual(lines.at(-1)?.fields, {
     device_id: 'device a',
     user_id: 'user a',
@@ -73,7 +73,7 @@ test('packets under an old handshake keep nobody connected', (t) => {
     seconds: 180,
   });
   after(1_000, { latestHandshakeMs: 9 });
-  t.is(told(lines).at(-1), 'a device connected');
+  t.is(logged(lines).at(-1), 'a device connected');
 });
 
 test('each device has a silence of its own', (t) => {
@@ -94,12 +94,12 @@ test('a device that is not served any more disconnects at once, and its last wor
   served.delete('a');
   presence.remove(['a', 'somebody else']);
   after(500, { latestHandshakeMs: 2 });
-  t.deepEqual(told(lines), ['a device connected', 'a device disconnected']);
+  t.deepEqual(logged(lines), ['a device connected', 'a device disconnected']);
   t.like(lines.at(-1)?.fields, { reason: 'removed' });
   t.deepEqual(presence.counts.disconnects, { silent: 0, elsewhere: 0, removed: 1 });
 });
 
-test('a device that another gateway shook hands with disconnects, and its last words are not heard', (t) => {
+test('a device that made a handshake with another gateway disconnects, and its late samples count no more', (t) => {
   const { presence, lines, after } = setUp();
   after(0, { latestHandshakeMs: 100 }, { publicKey: 'b', latestHandshakeMs: 100 });
   presence.letGo(
@@ -110,7 +110,7 @@ test('a device that another gateway shook hands with disconnects, and its last w
     ]),
   );
   after(500, { latestHandshakeMs: 100 }, { publicKey: 'b', latestHandshakeMs: 100 });
-  t.deepEqual(told(lines), ['a device connected', 'a device connected', 'a device disconnected']);
+  t.deepEqual(logged(lines), ['a device connected', 'a device connected', 'a device disconnected']);
   t.like(lines.at(-1)?.fields, { device_id: 'device a', reason: 'elsewhere' });
   t.deepEqual(presence.counts.disconnects, { silent: 0, elsewhere: 1, removed: 0 });
   t.is(presence.counts.connected, 1);
@@ -135,10 +135,10 @@ test('a step of the wall clock, which dates handshakes, connects and disconnects
   after(0, { latestHandshakeMs: Date.UTC(2026, 0, 1) });
   after(1_000, { latestHandshakeMs: Date.UTC(2027, 0, 1) });
   after(1_000, { latestHandshakeMs: Date.UTC(2025, 0, 1) });
-  t.deepEqual(told(lines), ['a device connected']);
+  t.deepEqual(logged(lines), ['a device connected']);
 });
 
-test('where a device is stands at debug alone, its name nowhere', (t) => {
+test('where a device is appears at debug alone, its name nowhere', (t) => {
   const { lines, after } = setUp();
   after(0, { latestHandshakeMs: 1 });
   for (const { level, fields } of lines) {

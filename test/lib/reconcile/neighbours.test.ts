@@ -1,4 +1,4 @@
-// Devices that went to other gateways: told once, of gateways that live, also when it was written
+// Devices that went to other gateways: reported once, of gateways that live, also when it was written
 // late; and a gateway that is alone asks for nothing.
 
 import test, { type ExecutionContext } from 'ava';
@@ -19,8 +19,8 @@ interface Scene {
   readonly registers: (gatewayId: string, atMs: number) => Promise<void>;
   /** A gateway reports a handshake. */
   readonly hears: (gatewayId: string, deviceId: string | undefined, atMs: number) => Promise<void>;
-  /** What is told at a time, after a look who lives. */
-  readonly told: (nowMs: number) => Promise<[string, number][]>;
+  /** What is reported at a time, after a look who lives. */
+  readonly reported: (nowMs: number) => Promise<[string, number][]>;
 }
 
 async function scene(t: ExecutionContext, kind: TestDatabaseKind): Promise<Scene> {
@@ -58,7 +58,7 @@ async function scene(t: ExecutionContext, kind: TestDatabaseKind): Promise<Scene
         ],
         new Date(atMs),
       ),
-    told: async (nowMs) => {
+    reported: async (nowMs) => {
       await neighbours.meet(nowMs);
       return [...(await neighbours.arrivals(nowMs))];
     },
@@ -66,59 +66,61 @@ async function scene(t: ExecutionContext, kind: TestDatabaseKind): Promise<Scene
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: each arrival at another gateway is told once, our own never`, async (t) => {
-    const { devices, registers, hears, told } = await scene(t, kind);
+  test(`${kind}: each arrival at another gateway is reported once, our own never`, async (t) => {
+    const { devices, registers, hears, reported } = await scene(t, kind);
     const [a, b, c] = devices;
     await registers('other', START);
     await registers('third', START);
     await hears('own', a, START + 5);
     await hears('other', b, START + 6);
-    t.deepEqual(await told(START + SECOND), [[`key of ${b}`, START + 6]]);
-    t.deepEqual(await told(START + 2 * SECOND), []);
+    t.deepEqual(await reported(START + SECOND), [[`key of ${b}`, START + 6]]);
+    t.deepEqual(await reported(START + 2 * SECOND), []);
     await hears('third', c, START + 2_100);
-    t.deepEqual(await told(START + 3 * SECOND), [[`key of ${c}`, START + 2_100]]);
+    t.deepEqual(await reported(START + 3 * SECOND), [[`key of ${c}`, START + 2_100]]);
     // It is handed over, renewed there, handed back, and over again.
     await hears('other', a, START + 3_100);
-    t.deepEqual(await told(START + 4 * SECOND), [[`key of ${a}`, START + 3_100]]);
+    t.deepEqual(await reported(START + 4 * SECOND), [[`key of ${a}`, START + 3_100]]);
     await hears('other', a, START + 4_100);
-    t.deepEqual(await told(START + 5 * SECOND), []);
+    t.deepEqual(await reported(START + 5 * SECOND), []);
     await hears('own', a, START + 5_100);
-    t.deepEqual(await told(START + 6 * SECOND), []);
+    t.deepEqual(await reported(START + 6 * SECOND), []);
     await hears('other', a, START + 6_100);
-    t.deepEqual(await told(START + 7 * SECOND), [[`key of ${a}`, START + 6_100]]);
+    t.deepEqual(await reported(START + 7 * SECOND), [[`key of ${a}`, START + 6_100]]);
   });
 
-  test(`${kind}: a report that is written late is told, and so is one of a clock that is behind`, async (t) => {
-    const { devices, registers, hears, told } = await scene(t, kind);
+  test(`${kind}: a report that is written late is noticed, and so is one of a clock that is behind`, async (t) => {
+    const { devices, registers, hears, reported } = await scene(t, kind);
     await registers('other', START + 60 * SECOND);
-    t.deepEqual(await told(START + 60 * SECOND), []);
-    t.deepEqual(await told(START + 61 * SECOND), []);
+    t.deepEqual(await reported(START + 60 * SECOND), []);
+    t.deepEqual(await reported(START + 61 * SECOND), []);
     await hears('other', devices[0], START + 50 * SECOND);
-    t.deepEqual(await told(START + 62 * SECOND), [[`key of ${devices[0]}`, START + 50 * SECOND]]);
+    t.deepEqual(await reported(START + 62 * SECOND), [
+      [`key of ${devices[0]}`, START + 50 * SECOND],
+    ]);
   });
 
   test(`${kind}: the first look tells of all, a later one goes back to the last that went well`, async (t) => {
-    const { database, devices, registers, hears, told } = await scene(t, kind);
+    const { database, devices, registers, hears, reported } = await scene(t, kind);
     const [a, b] = devices;
     await registers('other', START);
     await hears('other', a, START - 86_400 * SECOND);
-    t.deepEqual(await told(START), [[`key of ${a}`, START - 86_400 * SECOND]]);
+    t.deepEqual(await reported(START), [[`key of ${a}`, START - 86_400 * SECOND]]);
     const query = database.sequelize.query.bind(database.sequelize);
     database.sequelize.query = () => Promise.reject(new Error('away'));
-    await t.throwsAsync(told(START + SECOND));
+    await t.throwsAsync(reported(START + SECOND));
     database.sequelize.query = query;
     await hears('other', b, START + 10 * SECOND);
     await registers('other', START + 600 * SECOND);
-    t.deepEqual(await told(START + 600 * SECOND), [[`key of ${b}`, START + 10 * SECOND]]);
+    t.deepEqual(await reported(START + 600 * SECOND), [[`key of ${b}`, START + 10 * SECOND]]);
   });
 
   test(`${kind}: who was not seen for a minute is no neighbour`, async (t) => {
-    const { devices, registers, hears, told } = await scene(t, kind);
+    const { devices, registers, hears, reported } = await scene(t, kind);
     await registers('dead', START - 61 * SECOND);
     await hears('dead', devices[0], START - SECOND);
-    t.deepEqual(await told(START), []);
+    t.deepEqual(await reported(START), []);
     await registers('dead', START);
-    t.deepEqual(await told(START + SECOND), [[`key of ${devices[0]}`, START - SECOND]]);
+    t.deepEqual(await reported(START + SECOND), [[`key of ${devices[0]}`, START - SECOND]]);
   });
 
   test(`${kind}: a gateway that is alone asks for nothing`, async (t) => {
@@ -138,23 +140,25 @@ for (const kind of databaseKinds()) {
     t.is(count, 4);
   });
 
-  test(`${kind}: a device that is not known yet is told of when it is`, async (t) => {
-    const { devices, registers, hears, told, database } = await scene(t, kind);
+  test(`${kind}: a device that is not known yet is reported when it is`, async (t) => {
+    const { devices, registers, hears, reported, database } = await scene(t, kind);
     await registers('other', START);
     const { id } = await addDevice(database, (await addUser(database)).id);
     await hears('other', id, START);
-    t.deepEqual(await told(START + SECOND), []);
+    t.deepEqual(await reported(START + SECOND), []);
     (devices as string[]).push(id);
-    t.deepEqual(await told(START + 2 * SECOND), [[`key of ${id}`, START]]);
+    t.deepEqual(await reported(START + 2 * SECOND), [[`key of ${id}`, START]]);
   });
 
   test(`${kind}: a clock that is set back hides nothing`, async (t) => {
-    const { devices, registers, hears, told } = await scene(t, kind);
+    const { devices, registers, hears, reported } = await scene(t, kind);
     await registers('other', START);
-    t.deepEqual(await told(START + 3_600 * SECOND), []);
+    t.deepEqual(await reported(START + 3_600 * SECOND), []);
     await registers('other', START);
-    t.deepEqual(await told(START + 10 * SECOND), []);
+    t.deepEqual(await reported(START + 10 * SECOND), []);
     await hears('other', devices[0], START + 9 * SECOND);
-    t.deepEqual(await told(START + 11 * SECOND), [[`key of ${devices[0]}`, START + 9 * SECOND]]);
+    t.deepEqual(await reported(START + 11 * SECOND), [
+      [`key of ${devices[0]}`, START + 9 * SECOND],
+    ]);
   });
 }

@@ -132,12 +132,12 @@ async function round(
   const costs = new Map<string, Cost>();
   const measure = async <T>(name: string, change: () => Promise<T>): Promise<T> => {
     await settled();
-    const told = amendments.length;
+    const amended = amendments.length;
     const before = costSoFar();
     const result = await change();
     // What follows the answer is part of it.
     await settled();
-    t.true(amendments.length > told, name);
+    t.true(amendments.length > amended, name);
     const after = costSoFar();
     costs.set(name, {
       statements: after.statements - before.statements,

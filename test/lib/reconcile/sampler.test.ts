@@ -85,7 +85,7 @@ for (const kind of databaseKinds()) {
   });
 }
 
-test('what could not be written is added later, and told once', async (t) => {
+test('what could not be written is added later, and reported once', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const { id, key, deviceIdOf } = await setUp(database);
   const { log, lines } = collect();
@@ -106,7 +106,7 @@ test('what could not be written is added later, and told once', async (t) => {
   );
 });
 
-test('refusals are told at debug, as increments', async (t) => {
+test('refusals are logged at debug, as increments', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const { log, lines } = collect();
   const gateway = feed(

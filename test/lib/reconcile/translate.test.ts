@@ -111,7 +111,7 @@ for (const [title, owner, vpnSessionDuration, requireSignIn, isServed, nextChang
     t.is(nextChangeAtMs, NOW + nextChangeInMs);
   });
 
-test('a duration that the environment fixes stands, whatever the rows say', (t) => {
+test('a duration that the environment fixes is in force, whatever the rows say', (t) => {
   const state = everything({ users: [userRow(signedIn(10))], vpnSessionDuration: 0 });
   const at = (vpnSessionDuration: number) =>
     translateAll(state, { ...settings, vpnSessionDuration }, NOW);

@@ -24,10 +24,10 @@ for (const kind of databaseKinds()) {
         seen.set(table.name, [...(seen.get(table.name) ?? []), ...texts]);
       }
       t.true(pageCount > 6);
-      for (const { name, count: told } of tables) {
+      for (const { name, count: counted } of tables) {
         const rows = seen.get(name) ?? [];
-        t.is(rows.length, told, name);
-        t.is(new Set(rows).size, told, name);
+        t.is(rows.length, counted, name);
+        t.is(new Set(rows).size, counted, name);
       }
       t.is(seen.get('users')?.length, count);
       // One change each, and one for the key check: three pages of a key with three columns.

@@ -49,7 +49,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(entry?.changes, { destination: { to: "it's \\ :id $1 ?" } });
   });
 
-  test(`${kind}: entries are narrowed by who, what, which record and when`, async (t) => {
+  test(`${kind}: entries are filtered by who, what, which record and when`, async (t) => {
     const database = await openDatabase(t, kind);
     const drafts = [
       { email: 'Ann@b.test', action: 'create', kind: 'rule', recordId: 'r1' },

@@ -45,7 +45,7 @@ test('a key of the wrong length is refused before anything is opened', async (t)
   );
 });
 
-test('a server that is not there is told as a database that is away', async (t) => {
+test('a server that is not there is reported as a database that is away', async (t) => {
   const error = await t.throwsAsync(
     connectDatabase({ url: 'mysql://root@127.0.0.1:1/none', encryptionKey }),
   );

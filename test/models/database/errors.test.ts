@@ -100,7 +100,7 @@ for (const code of [
     t.false(isDatabaseFull(driverFault({ code })));
   });
 
-test('a file system that is full is told as well', (t) => {
+test('a file system that is full is recognised as well', (t) => {
   t.true(isDatabaseFull(Object.assign(new Error('no'), { code: 'ENOSPC' })));
   t.false(isDatabaseFull(driverFault({ code: 'SQLITE_CONSTRAINT', errno: 3 })));
   t.false(isDatabaseAway(driverFault({ code: 'SQLITE_CONSTRAINT' })));
@@ -110,7 +110,7 @@ function driverFault(fields: object): Error {
   return new DatabaseError(Object.assign(new Error('no'), { sql: '' }, fields));
 }
 
-test('a database that is away or busy is told from a mistake', (t) => {
+test('a database that is away or busy is distinguished from a mistake', (t) => {
   const driver = (fields: object): Error =>
     new DatabaseError(Object.assign(new Error('no'), { sql: '' }, fields));
   t.true(isDatabaseAway(new ConnectionAcquireTimeoutError(new Error('no'))));

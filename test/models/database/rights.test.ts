@@ -1,4 +1,4 @@
-// A database user who may not do all that is needed: told once, with the statement that mends it.
+// A database user who may not do all that is needed: reported once, with the statement that grants it.
 
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
@@ -49,7 +49,7 @@ if (databaseKinds().includes('mariadb')) {
     return { name, account, open, may, grant, run };
   }
 
-  test('whoever lacks rights is told all of them before anything is made', async (t) => {
+  test('all rights that are missing are named before anything is made', async (t) => {
     const { name, account, open, may, grant, run } = await makeUser(t);
     await may('SELECT', 'INSERT', 'DELETE');
     const error = await t.throwsAsync(migrate(await open()), { instanceOf: MissingRightsError });
@@ -68,7 +68,7 @@ if (databaseKinds().includes('mariadb')) {
     await tryWriting(granted);
   });
 
-  test('whoever may not open the database is told what to run', async (t) => {
+  test('whoever may not open the database reads what to run', async (t) => {
     const { name, account, open, grant } = await makeUser(t);
     const error = await t.throwsAsync(open(), { instanceOf: MissingRightsError });
     t.true(error?.message.endsWith(`CREATE DATABASE IF NOT EXISTS \`${name}\`; ${grant}`));

@@ -42,7 +42,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(others, []);
   });
 
-  test(`${kind}: a run that met a conflict leaves nothing beside the run that stands`, async (t) => {
+  test(`${kind}: a run that met a conflict leaves nothing beside the run that succeeds`, async (t) => {
     const database = await openDatabase(t, kind);
     let runs = 0;
     const { result } = await writeTransaction(database, async (transaction) => {
@@ -55,7 +55,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.User.count(), 1);
   });
 
-  test(`${kind}: a constraint that was broken can be handled, and the rest stands`, async (t) => {
+  test(`${kind}: a constraint that was broken can be handled, and the rest is kept`, async (t) => {
     const database = await openDatabase(t, kind);
     const { User } = database.models;
     const user = await addUser(database);
@@ -131,7 +131,7 @@ for (const kind of databaseKinds()) {
     });
   });
 
-  test(`${kind}: what a killed process was told is written stands, whole`, async (t) => {
+  test(`${kind}: what was acknowledged to a killed process is there, whole`, async (t) => {
     const place = await makePlace(t, kind);
     const database = await openAt(t, place);
     await migrate(database);
@@ -139,12 +139,12 @@ for (const kind of databaseKinds()) {
     const script = join(import.meta.dirname, 'writer.ts');
     const key = place.encryptionKey.toString('hex');
     const writer = spawn(process.execPath, [script, place.url, key], { stdio: 'pipe' });
-    let told = '';
-    writer.stdout.on('data', (text: Buffer) => (told += text.toString()));
-    while (told.split('\n').length < 50 && writer.exitCode === null) await sleep(10);
+    let acknowledged = '';
+    writer.stdout.on('data', (text: Buffer) => (acknowledged += text.toString()));
+    while (acknowledged.split('\n').length < 50 && writer.exitCode === null) await sleep(10);
     writer.kill('SIGKILL');
     await once(writer, 'close');
-    const last = Number(told.split('\n').at(-2));
+    const last = Number(acknowledged.split('\n').at(-2));
     await readTransaction(database, async (transaction) => {
       const since = await readChanges(database, before, transaction);
       t.is(since.full, undefined);

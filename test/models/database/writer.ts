@@ -1,5 +1,5 @@
 // A process that writes until it is killed: a user and a device in each transaction. It prints the
-// revision of each write once it is told that the write stands.
+// revision of each write once the write is acknowledged.
 //   node test/models/database/writer.ts <database url> <encryption key in hex>
 
 import process from 'node:process';

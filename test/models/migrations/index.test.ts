@@ -44,7 +44,7 @@ for (const kind of databaseKinds()) {
     }
   });
 
-  test(`${kind}: a crash at any statement is mended by the next start`, async (t) => {
+  test(`${kind}: a crash at any statement is repaired by the next start`, async (t) => {
     t.timeout(120_000);
     const whole = await readSchema(await openDatabase(t, kind));
     let crashes = 0;
@@ -129,7 +129,7 @@ for (const kind of databaseKinds()) {
     t.is(calls, 1);
   });
 
-  test(`${kind}: another encryption key is refused with the setting and the mend`, async (t) => {
+  test(`${kind}: another encryption key is refused with the setting and what to do`, async (t) => {
     const place = await makePlace(t, kind);
     await migrate(await openAt(t, place));
     const other = await openAt(t, { ...place, encryptionKey: randomBytes(32) });

@@ -26,7 +26,7 @@ test('a file that the text made gives the same text, and wants no further step',
   t.deepEqual(await runMissingSteps(database), []);
 });
 
-test('what stands in rows is kept: quotes, nothing, and times as those of the running', async (t) => {
+test('what is in rows is kept: quotes, nothing, and times as those of the running', async (t) => {
   const database = await openEmpty(t);
   for (const sql of [
     'CREATE TABLE things (name TEXT, size INTEGER, bytes BLOB, made_at DATETIME, gone_at DATETIME)',

@@ -65,7 +65,7 @@ for (const kind of databaseKinds()) {
     t.regex(said[0] ?? '', /^waiting for another process that migrates.* goes on in [123] s$/);
   });
 
-  test(`${kind}: a holder that lost the lease is told before its next step`, async (t) => {
+  test(`${kind}: a holder that lost the lease learns it before its next step`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind));
     await t.throwsAsync(
       withLease(
@@ -84,7 +84,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(rows, [{ owner: 'other' }]);
   });
 
-  test(`${kind}: one does not wait for ever, and is told for whom`, async (t) => {
+  test(`${kind}: one does not wait for ever, and learns for whom`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind));
     await withLease(database, async () => undefined, times);
     await database.sequelize.query(

@@ -44,7 +44,7 @@ for (const kind of databaseKinds()) {
     t.true((indexes as { name: string }[]).some(({ name }) => name === 'things_b_a'));
   });
 
-  test(`${kind}: an index is added to a table that stands, once`, async (t) => {
+  test(`${kind}: an index is added to a table that exists, once`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind));
     await createTable(database, 'things', schema);
     for (let i = 0; i < 2; i += 1) await addIndex(database, 'things', ['a', 'id']);

@@ -50,15 +50,15 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     t.deepEqual(await readGateways(database, startedAt), []);
     await registerGateway(database, { id: 'old', name: 'old', startedAt });
-    const told = { settings: '{"EXTERNAL_URL":"https://a/"}', publicKey: 'k'.repeat(44) };
-    await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt, ...told });
+    const start = { settings: '{"EXTERNAL_URL":"https://a/"}', publicKey: 'k'.repeat(44) };
+    await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt, ...start });
     const [newest, other] = await readGateways(database, startedAt);
-    t.like(newest, { id: 'new', settings: told.settings, public_key: told.publicKey });
+    t.like(newest, { id: 'new', settings: start.settings, public_key: start.publicKey });
     t.like(other, { id: 'old', settings: null });
     t.is((await readGateways(database, seenAt)).length, 1);
   });
 
-  test(`${kind}: the beat of an unknown gateway is told, and nothing is written`, async (t) => {
+  test(`${kind}: the beat of an unknown gateway is refused, and nothing is written`, async (t) => {
     const database = await openDatabase(t, kind);
     const beat = { seenAt, appliedRevision: NO_REVISION };
     t.false(await recordHeartbeat(database, 'nobody', beat));
@@ -82,7 +82,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual((await readOtherGateways(database, 'own', startedAt)).sort(), ['new', 'old']);
   });
 
-  test(`${kind}: what gateways ask for is told of those that were seen lately`, async (t) => {
+  test(`${kind}: what gateways ask for is known of those that were seen lately`, async (t) => {
     const database = await openDatabase(t, kind);
     await registerGateway(database, { id: 'old', name: 'old', startedAt });
     await registerGateway(database, { id: 'new', name: 'new', startedAt: seenAt });

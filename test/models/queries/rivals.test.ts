@@ -1,4 +1,4 @@
-// What stands in the way: devices by owner, key, name and address, owners who exist; of rules,
+// What rivals new rows: devices by owner, key, name and address, owners who exist; of rules,
 // tables/rule.test.ts speaks.
 
 import test from 'ava';
@@ -54,7 +54,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(owners, new Set([ann.id, none.id]), 'who exists, with devices or without');
   });
 
-  test(`${kind}: those of the users are told who exist`, async (t) => {
+  test(`${kind}: of the users those are found who exist`, async (t) => {
     const database = await openDatabase(t, kind);
     const ids = [(await addUser(database)).id, (await addUser(database)).id];
     const find = (asked: string[], lock: boolean): Promise<ReadonlySet<string>> =>

@@ -38,7 +38,7 @@ for (const kind of databaseKinds()) {
     }
   });
 
-  test(`${kind}: what serves no more is forgotten, however much it is`, async (t) => {
+  test(`${kind}: what is over is forgotten, however much it is`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);
     const [old, fresh] = [new Date('2026-11-20'), new Date('2026-11-21')];

@@ -91,7 +91,7 @@ for (const kind of databaseKinds()) {
       // Earlier, by another gateway: its bytes count, its endpoint does not.
       ['h', { latestHandshake: at(9), remoteIp: '192.0.2.9' }, ['g', at(10), '192.0.2.1', 1000]],
       ['h', { latestHandshake: null, remoteIp: null }, ['g', at(10), '192.0.2.1', 1000]],
-      // The same handshake: the device roamed.
+      // One handshake still: the device roamed.
       ['g', { remoteIp: '192.0.2.2', remotePort: 2000 }, ['g', at(10), '192.0.2.2', 2000]],
       ['g', { remoteIp: null, remotePort: null }, ['g', at(10), '192.0.2.2', 2000]],
       [
@@ -187,7 +187,7 @@ for (const kind of databaseKinds()) {
     t.is((await statusOf(database, id)).tx_bytes, 7);
     await write('g1', at(12));
     t.deepEqual(await arrivals(), { g1: [12], g2: [] });
-    // A clock that was wrong is mended: what it said tells nothing, and gives way.
+    // A clock that was wrong is right again: what it said counts no more, and is replaced.
     await write('g2', at(500));
     t.deepEqual(await arrivals(), { g1: [], g2: [] });
     await write('g2', at(15));

@@ -29,7 +29,8 @@ function reader(database: Database): () => Promise<AuditEntry[]> {
   };
 }
 
-const told = ({ action, kind, record_id }: AuditEntry): string => `${action} ${kind} ${record_id}`;
+const shortly = ({ action, kind, record_id }: AuditEntry): string =>
+  `${action} ${kind} ${record_id}`;
 
 for (const kind of databaseKinds()) {
   test(`${kind}: a row that is made, changed and deleted leaves three entries`, async (t) => {
@@ -41,7 +42,7 @@ for (const kind of databaseKinds()) {
     await write(database, (transaction) => user.update({ role: 'admin' }, { transaction }));
     await write(database, (transaction) => user.destroy({ transaction }));
     const entries = await read();
-    t.deepEqual(entries.map(told), [
+    t.deepEqual(entries.map(shortly), [
       `create user ${user.id}`,
       `update user ${user.id}`,
       `delete user ${user.id}`,
@@ -69,7 +70,7 @@ for (const kind of databaseKinds()) {
       User.bulkCreate([userValues(), userValues(), userValues()], { transaction }),
     );
     t.deepEqual(
-      (await read()).map(told),
+      (await read()).map(shortly),
       users.map(({ id }) => `create user ${id}`),
     );
     const [first, ...rest] = users.map(({ id }) => id);
@@ -80,12 +81,15 @@ for (const kind of databaseKinds()) {
       User.update({ role: 'admin' }, { where: {}, transaction }),
     );
     t.deepEqual(
-      (await read()).map(told).toSorted(),
+      (await read()).map(shortly).toSorted(),
       [first, ...rest].map((id) => `update user ${id}`).toSorted(),
     );
     await write(database, (transaction) => User.destroy({ where: { id: rest }, transaction }));
     await write(database, (transaction) => User.destroy({ where: { id: rest }, transaction }));
-    t.deepEqual((await read()).map(told).toSorted(), rest.map((id) => `delete user ${id}`).sort());
+    t.deepEqual(
+      (await read()).map(shortly).toSorted(),
+      rest.map((id) => `delete user ${id}`).sort(),
+    );
   });
 
   test(`${kind}: a user who goes takes devices, rules and tokens along, each recorded`, async (t) => {
@@ -98,7 +102,7 @@ for (const kind of databaseKinds()) {
     await read();
     await write(database, (transaction) => removeUser(database, user.id, transaction));
     const entries = await read();
-    t.deepEqual(entries.map(told), [
+    t.deepEqual(entries.map(shortly), [
       `delete device ${device.id}`,
       `delete rule ${rule.id}`,
       `delete token ${token.id}`,

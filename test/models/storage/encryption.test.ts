@@ -62,7 +62,7 @@ test('what is cut short, empty or of another form does not open', (t) => {
     t.throws(() => keyring.open(bad, place), { instanceOf: CiphertextError });
 });
 
-test('a value under an unknown key is refused with the setting and the mend', (t) => {
+test('a value under an unknown key is refused with the setting and what to do', (t) => {
   const value = new Keyring(randomBytes(32)).seal('secret', place);
   const error = t.throws(() => new Keyring(randomBytes(32)).open(value, place), {
     instanceOf: EncryptionKeyError,

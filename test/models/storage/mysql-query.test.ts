@@ -1,5 +1,5 @@
 // Statements that travel together to MySQL and MariaDB: how many trips they take, and that none of
-// them stands where one fails.
+// them remains where one fails.
 
 import test, { type ExecutionContext } from 'ava';
 import {
@@ -61,7 +61,7 @@ if (databaseKinds().includes('mariadb')) {
     t.deepEqual(answers, [[{ a: 1 }, { a: 2 }], [], [{ b: 3 }]]);
   });
 
-  test('where one of several fails nothing stands, whoever overlooks it', async (t) => {
+  test('where one of several fails nothing remains, whoever overlooks it', async (t) => {
     const database = await openDatabase(t, 'mariadb');
     const { email } = await addUser(database);
     const { User } = database.models;
@@ -105,7 +105,7 @@ if (databaseKinds().includes('mariadb')) {
     t.deepEqual(others, []);
   });
 
-  test('where the beginning fails nothing stands, whoever overlooks it', async (t) => {
+  test('where the beginning fails nothing remains, whoever overlooks it', async (t) => {
     const database = await openDatabase(t, 'mariadb');
     const { sequelize } = database;
     const isolationLevel = 'NONE OF THESE' as Transaction.ISOLATION_LEVELS;

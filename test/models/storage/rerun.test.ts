@@ -89,7 +89,7 @@ test('any other error is not run again', async (t) => {
   t.is(runs, 1);
 });
 
-test('conflicts are told by what the driver says', (t) => {
+test('conflicts are recognised by what the driver says', (t) => {
   const of = (fields: object): boolean =>
     isConflict(new DatabaseError(Object.assign(new Error('no'), { sql: '' }, fields)));
   t.true(of({ errno: 1213 }));
@@ -102,7 +102,7 @@ test('conflicts are told by what the driver says', (t) => {
   t.is(driverError('text').message, 'text');
 });
 
-test('faults of the disk are told from conflicts', (t) => {
+test('faults of the disk are distinguished from conflicts', (t) => {
   const of = (code: string): Error =>
     new DatabaseError(Object.assign(new Error('no'), { sql: '', code }));
   for (const code of ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_IOERR_WRITE', 'SQLITE_NOMEM']) {

@@ -43,7 +43,7 @@ test('each kind of write says how many rows it touched', async (t) => {
   t.is(await DeviceStatus.destroy({ where: { gateway_id: 'g' } }), 2);
 });
 
-test('a full disk ends the transaction: nothing stands, whatever its function does next', async (t) => {
+test('a full disk ends the transaction: nothing remains, whatever its function does next', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const { User } = database.models;
   const before = await addUser(database);

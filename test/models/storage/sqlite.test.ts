@@ -26,7 +26,7 @@ import { addUser, userValues } from '../fixtures.ts';
 
 const MODE_BITS = 0o777;
 
-/** Where a database is, as Sequelize was told. */
+/** Where a database is, as Sequelize knows it. */
 function fileOf(database: Database): string {
   return (database.sequelize as unknown as { options: { storage: string } }).options.storage;
 }

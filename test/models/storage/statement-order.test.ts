@@ -23,7 +23,7 @@ for (const kind of databaseKinds()) {
     );
   });
 
-  test(`${kind}: when one of several statements fails, none of the rest stands`, async (t) => {
+  test(`${kind}: when one of several statements fails, none of the rest remains`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);
     const { User } = database.models;

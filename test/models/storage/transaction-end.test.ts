@@ -1,4 +1,4 @@
-// Transactions whose end fails: told to the log, never printed, and the connection is not used again.
+// Transactions whose end fails: reported to the log, never printed, and the connection is not used again.
 
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';

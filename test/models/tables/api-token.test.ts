@@ -21,7 +21,7 @@ for (const kind of databaseKinds()) {
     t.is(token.user?.role, 'admin');
   });
 
-  test(`${kind}: a hash stands once`, async (t) => {
+  test(`${kind}: a hash is there once`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);
     const values = tokenValues(user.id);

@@ -7,7 +7,7 @@ import { databaseKinds, openDatabase } from '../../support/databases.ts';
 import { addDevice, addRule, addUser, randomKey, write } from '../fixtures.ts';
 
 /** Columns that other fields stand for, or that move by themselves. */
-const UNTOLD: Record<string, string[]> = {
+const UNAUDITED: Record<string, string[]> = {
   User: ['email_key', 'password_hash', 'last_signed_in_at', 'last_signed_in_method'],
   Device: ['ipv4_key', 'ipv6_key', 'client_file_sha256'],
   Rule: ['family', 'range_start', 'range_end', 'port_start', 'port_end'],
@@ -19,13 +19,13 @@ const UNTOLD: Record<string, string[]> = {
 const EVERYWHERE = ['id', 'inserted_at', 'updated_at'];
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: every column is told, or stands for one that is`, async (t) => {
+  test(`${kind}: every column is audited, or stands for one that is`, async (t) => {
     const { models } = await openDatabase(t, kind);
     for (const [name, { fields }] of Object.entries(auditedTables)) {
       const columns = Object.keys(models[name as 'User'].getAttributes());
-      const untold = [...EVERYWHERE, ...(UNTOLD[name] ?? [])];
+      const unaudited = [...EVERYWHERE, ...(UNAUDITED[name] ?? [])];
       for (const column of columns)
-        t.not(column in fields, untold.includes(column), `${name}.${column}`);
+        t.not(column in fields, unaudited.includes(column), `${name}.${column}`);
     }
   });
 
@@ -72,7 +72,7 @@ for (const kind of databaseKinds()) {
     ]);
   });
 
-  test(`${kind}: ports are told as the API shows them`, async (t) => {
+  test(`${kind}: ports are audited as the API shows them`, async (t) => {
     const database = await openDatabase(t, kind);
     const rule = await addRule(database, {
       destination: '10.0.0.1',

@@ -1,4 +1,4 @@
-// Identities: an account at a provider is one user's, and accounts are told apart by all of their
+// Identities: an account at a provider is one user's, and accounts are distinguished by all of their
 // parts.
 
 import test from 'ava';

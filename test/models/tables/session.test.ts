@@ -17,7 +17,7 @@ function addSession(database: Database, user: User, seen_at: Date): Promise<Sess
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: another password, another role or being shut out ends a user's sessions`, async (t) => {
+  test(`${kind}: another password, another role or being disabled ends a user's sessions`, async (t) => {
     const database = await openDatabase(t, kind);
     const other = await addUser(database);
     await addSession(database, other, new Date());

@@ -1,4 +1,4 @@
-// The tables together: which are tracked, and how they are told of each other.
+// The tables together: which are tracked, and how they are connected.
 
 import test from 'ava';
 import { UntrackedWriteError } from '../../../models/index.ts';

@@ -30,7 +30,7 @@ async function textOf(metrics: Metrics): Promise<string> {
   return text;
 }
 
-test('every family is told once, and counts of refusals by their reasons', async (t) => {
+test('every family is shown once, and counts of refusals by their reasons', async (t) => {
   const counters = new Counters();
   counters.add('requests_refused', 'too_many_of_token');
   counters.add('connections_refused', 'too_many');
@@ -58,7 +58,7 @@ test('every family is told once, and counts of refusals by their reasons', async
   for (const { help } of families.values()) t.regex(help, /^[A-Z0-9].*\.$/, 'a sentence');
 });
 
-test('without a data plane the rest is told', async (t) => {
+test('without a data plane the rest is shown', async (t) => {
   const metrics = new Metrics({
     config: configOf(),
     counters: new Counters(),
@@ -113,7 +113,7 @@ test(`with ${DEVICES} devices others have their turn while the text is made`, as
   for (const chunk of chunks) t.true(chunk.length < 100_000);
 });
 
-test('devices that come and go while the text is sent are told of once, or not', async (t) => {
+test('devices that come and go while the text is sent are shown once, or not', async (t) => {
   const peers = new Map(Array.from({ length: 2_000 }, (_, i) => [`k${i}`, totals(`k${i}`)]));
   const metrics = metricsOf(t, { watched: watchedWith([], { peers: () => peers.values() }) });
   let text = '';
