@@ -37,6 +37,7 @@ export {
   type SentName,
   type SentOf,
 } from './fields/field.ts';
+export type { ProviderKind } from './fields/identity.ts';
 export {
   type OpenidConnectProvider,
   openidProviderFields,
@@ -88,12 +89,7 @@ export {
   registerGateway,
   watchGateways,
 } from './queries/gateways.ts';
-export {
-  Identity,
-  identityKey,
-  type ProviderAccount,
-  type ProviderKind,
-} from './tables/identity.ts';
+export { Identity, identityKey, type ProviderAccount } from './tables/identity.ts';
 export { IdentityTokens, type ProviderTokens } from './tables/identity-tokens.ts';
 export {
   type Claim,

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { Op } from 'sequelize';
-import type { ProviderKind } from '../tables/identity.ts';
+import type { ProviderKind } from '../fields/identity.ts';
 import type { Database } from '../database/database.ts';
 import { makeSignInRoom } from './sign-in-room.ts';
 import { rerunOnConflict } from '../storage/rerun.ts';

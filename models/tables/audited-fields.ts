@@ -2,10 +2,13 @@
 // columns left out, secrets only by the fact that they changed. docs/state.md#audit-trail.
 
 import type { Model } from 'sequelize';
+import { apiTokenFields } from '../fields/api-token.ts';
 import { configurationFields } from '../fields/configuration.ts';
 import { deviceFields } from '../fields/device.ts';
 import type { AuditedAs, Field, Fields } from '../fields/field.ts';
+import { identityFields } from '../fields/identity.ts';
 import { ruleFields } from '../fields/rule.ts';
+import { trustedProviderFields } from '../fields/trusted-provider.ts';
 import { userFields } from '../fields/user.ts';
 import type { Configuration } from './configuration.ts';
 import type { Rule } from './rule.ts';
@@ -39,16 +42,10 @@ export const auditedTables = {
       client_secret: { secret: (row) => clientSecrets(row as Configuration) },
     },
   },
-  ApiToken: { kind: 'token', fields: plain('user_id', 'name', 'expires_at') },
+  ApiToken: { kind: 'token', fields: recordedOf(apiTokenFields) },
   Secret: { kind: 'secret', fields: { value: stored('value') } },
-  Identity: {
-    kind: 'identity',
-    fields: plain('user_id', 'kind', 'provider_id', 'issuer', 'subject', 'relink_until'),
-  },
-  TrustedProvider: {
-    kind: 'trusted_provider',
-    fields: plain('kind', 'provider_id', 'authority'),
-  },
+  Identity: { kind: 'identity', fields: recordedOf(identityFields) },
+  TrustedProvider: { kind: 'trusted_provider', fields: recordedOf(trustedProviderFields) },
 } as const satisfies Readonly<Record<string, AuditedTable>>;
 
 /** What the table of a record says: values first, then secrets. */

@@ -4,49 +4,18 @@
 
 import { createHash } from 'node:crypto';
 import {
-  type CreationOptional,
-  DataTypes,
-  type InferAttributes,
-  type InferCreationAttributes,
-  Model,
-} from 'sequelize';
-import {
-  idColumn,
-  type TableContext,
-  timeColumn,
-  timestampColumns,
-  timestamps,
-} from './columns.ts';
-
-/** Which protocol a provider speaks; ids of providers are unique within one. */
-export type ProviderKind = 'oidc' | 'saml';
+  type IdentityColumns,
+  identityFields,
+  type NewIdentityColumns,
+} from '../fields/identity.ts';
+import { type TableContext, timestamps } from './columns.ts';
+import { columnsFrom, modelOf } from './from-fields.ts';
 
 /** An account as a provider names it. */
-export interface ProviderAccount {
-  kind: ProviderKind;
-  /** The id of the provider's entry in the configuration. */
-  provider_id: string;
-  /** How the provider names itself: the issuer, or the entity id. */
-  issuer: string;
-  /** How it names the account; never reused for another one. */
-  subject: string;
-}
+export type ProviderAccount = Pick<IdentityColumns, 'kind' | 'provider_id' | 'issuer' | 'subject'>;
 
-/** One account at a provider, bound to one user. */
-export class Identity extends Model<InferAttributes<Identity>, InferCreationAttributes<Identity>> {
-  declare id: CreationOptional<string>;
-  declare user_id: string;
-  declare kind: ProviderKind;
-  declare provider_id: string;
-  declare issuer: string;
-  declare subject: string;
-  /** See `identityKey`; unique. */
-  declare account_key: string;
-  /** Until when another account may take its place; null: never. See queries/relinking.ts. */
-  declare relink_until: CreationOptional<Date | null>;
-  declare inserted_at: CreationOptional<Date>;
-  declare updated_at: CreationOptional<Date>;
-}
+/** One account at a provider, bound to one user; its columns are properties of it. */
+export class Identity extends modelOf<IdentityColumns, NewIdentityColumns>() {}
 
 /** The key under which an account is kept: SHA-256, 64 hex digits. */
 export function identityKey({ kind, provider_id, issuer, subject }: ProviderAccount): string {
@@ -55,19 +24,12 @@ export function identityKey({ kind, provider_id, issuer, subject }: ProviderAcco
 }
 
 /** Binds the table to one database. */
-export function initIdentity({ sequelize }: TableContext): typeof Identity {
-  return class extends Identity {}.init(
-    {
-      id: idColumn(),
-      user_id: { type: DataTypes.CHAR(36), allowNull: false },
-      kind: { type: DataTypes.STRING(8), allowNull: false },
-      provider_id: { type: DataTypes.STRING(64), allowNull: false },
-      issuer: { type: DataTypes.TEXT, allowNull: false },
-      subject: { type: DataTypes.TEXT, allowNull: false },
-      account_key: { type: DataTypes.CHAR(64), allowNull: false },
-      relink_until: timeColumn(),
-      ...timestampColumns(),
-    },
-    { sequelize, modelName: 'identity', tableName: 'identities', ...timestamps },
-  );
+export function initIdentity(context: TableContext): typeof Identity {
+  const { sequelize } = context;
+  return class extends Identity {}.init(columnsFrom(identityFields, 'identities', context), {
+    sequelize,
+    modelName: 'identity',
+    tableName: 'identities',
+    ...timestamps,
+  });
 }

@@ -12,7 +12,8 @@ import {
   Model,
 } from 'sequelize';
 import { encryptedJsonColumn, nullable, type TableContext } from './columns.ts';
-import type { ProviderAccount, ProviderKind } from './identity.ts';
+import type { ProviderKind } from '../fields/identity.ts';
+import type { ProviderAccount } from './identity.ts';
 
 /** What only the two ends of a sign-in know; each protocol has its own part. */
 export interface SignInSecrets {

@@ -3,45 +3,24 @@
 // another provider must mark it again. It is no part of /v0. docs/api.md#trusted-providers.
 
 import {
-  type CreationOptional,
-  DataTypes,
-  type InferAttributes,
-  type InferCreationAttributes,
-  Model,
-} from 'sequelize';
-import { idColumn, type TableContext, timestampColumns, timestamps } from './columns.ts';
-import type { ProviderKind } from './identity.ts';
+  type NewTrustedProviderColumns,
+  type TrustedProviderColumns,
+  trustedProviderFields,
+} from '../fields/trusted-provider.ts';
+import { type TableContext, timestamps } from './columns.ts';
+import { columnsFrom, modelOf } from './from-fields.ts';
 
-/** One mark. */
-export class TrustedProvider extends Model<
-  InferAttributes<TrustedProvider>,
-  InferCreationAttributes<TrustedProvider>
-> {
-  declare id: CreationOptional<string>;
-  declare kind: ProviderKind;
-  /** The id of the provider's entry; marked at most once. */
-  declare provider_id: string;
-  /** Who it was: the address of the discovery document, or the entity id. */
-  declare authority: string;
-  declare inserted_at: CreationOptional<Date>;
-  declare updated_at: CreationOptional<Date>;
-}
+/** One mark; its columns are properties of it. */
+export class TrustedProvider extends modelOf<TrustedProviderColumns, NewTrustedProviderColumns>() {}
 
 /** Binds the table to one database. */
-export function initTrustedProvider({ sequelize }: TableContext): typeof TrustedProvider {
-  return class extends TrustedProvider {}.init(
-    {
-      id: idColumn(),
-      kind: { type: DataTypes.STRING(8), allowNull: false },
-      provider_id: { type: DataTypes.STRING(64), allowNull: false },
-      authority: { type: DataTypes.TEXT, allowNull: false },
-      ...timestampColumns(),
-    },
-    {
-      sequelize,
-      modelName: 'trusted_provider',
-      tableName: 'trusted_providers',
-      ...timestamps,
-    },
-  );
+export function initTrustedProvider(context: TableContext): typeof TrustedProvider {
+  const { sequelize } = context;
+  const columns = columnsFrom(trustedProviderFields, 'trusted_providers', context);
+  return class extends TrustedProvider {}.init(columns, {
+    sequelize,
+    modelName: 'trusted_provider',
+    tableName: 'trusted_providers',
+    ...timestamps,
+  });
 }

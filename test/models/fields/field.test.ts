@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
+import { apiTokenFields } from '../../../models/fields/api-token.ts';
 import {
   type AuditedAs,
   type Field,
@@ -11,6 +12,8 @@ import {
   type RowOf,
   sealedColumns,
 } from '../../../models/fields/field.ts';
+import { identityFields } from '../../../models/fields/identity.ts';
+import { trustedProviderFields } from '../../../models/fields/trusted-provider.ts';
 import {
   configurationFields,
   deviceFields,
@@ -23,6 +26,9 @@ import { ENCRYPTED } from '../../../models/queries/key-rotation.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 
 const TABLES: Readonly<Record<string, Fields>> = {
+  api_tokens: apiTokenFields,
+  identities: identityFields,
+  trusted_providers: trustedProviderFields,
   configurations: configurationFields,
   devices: deviceFields,
   rules: ruleFields,
