@@ -1,7 +1,7 @@
 // Looks at the host before, or beside, a gateway: can there be a TUN, are the rights there, does
 // nft work, is forwarding on, do other people's rules let packets through, is the port free, is the
 // clock kept. Nothing of the host is changed; a TUN is made for a moment, under another name. Every
-// finding that is no good says how to mend it.
+// finding that is no good says how to fix it.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import type { NetworkConfig } from '../contract.ts';
 import { loadAddon } from '../native/index.ts';
 import { formatAddress } from '../wire/address.ts';
 import { findObstacles, type Obstacle, type TunnelPath } from './foreign-rules.ts';
-import { mendOfNft, runNft } from './nft.ts';
+import { fixOfNft, runNft } from './nft.ts';
 import { tryMasquerade } from './masquerade.ts';
 import { readSysctl, SYSCTL } from './system.ts';
 
@@ -22,7 +22,7 @@ export interface Finding {
   readonly level: 'ok' | 'warning' | 'failed';
   readonly message: string;
   /** What to do about it; null where nothing is to be done. */
-  readonly mend: string | null;
+  readonly fix: string | null;
 }
 
 /** What a gateway on this host would be. */
@@ -53,7 +53,7 @@ const good = (check: string, message: string): Finding => ({
   check,
   level: 'ok',
   message,
-  mend: null,
+  fix: null,
 });
 
 /** Looks at everything. */
@@ -80,11 +80,11 @@ export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
 
 function tun({ runningTun }: Inspected): Finding {
   if (runningTun !== null) return good('tun', `the gateway has the TUN interface ${runningTun}`);
-  const failed = (message: string, mend: string): Finding => ({
+  const failed = (message: string, fix: string): Finding => ({
     check: 'tun',
     level: 'failed',
     message,
-    mend,
+    fix,
   });
   const { addon } = loadAddon();
   if (addon === null)
@@ -118,7 +118,7 @@ function rights(): Finding {
     check: 'rights',
     level: 'failed',
     message: 'CAP_NET_ADMIN is missing: no TUN, no masquerading, no forwarding',
-    mend: 'run as root, or in a unit with AmbientCapabilities=CAP_NET_ADMIN; in a container: --cap-add NET_ADMIN',
+    fix: 'run as root, or in a unit with AmbientCapabilities=CAP_NET_ADMIN; in a container: --cap-add NET_ADMIN',
   };
 }
 
@@ -137,7 +137,7 @@ async function masquerading(inspected: Inspected): Promise<Finding> {
     check: 'nft',
     level: 'failed',
     message: `devices cannot be masqueraded: ${fault}`,
-    mend: mendOfNft(fault),
+    fix: fixOfNft(fault),
   };
 }
 
@@ -153,7 +153,7 @@ function forwarding(inspected: Inspected): Finding[] {
       check: 'forwarding IPv6',
       level: 'warning',
       message: 'this kernel has no IPv6',
-      mend: 'set WIREGUARD_IPV6_ENABLED=false',
+      fix: 'set WIREGUARD_IPV6_ENABLED=false',
     });
     return findings;
   }
@@ -177,7 +177,7 @@ function switched(inspected: Inspected, family: string, file: string, name: stri
     check,
     level: 'failed',
     message: `${name} is off, and ${why}: devices reach the gateway alone`,
-    mend: `sysctl -w ${name}=1; for a container: --sysctl ${name}=1`,
+    fix: `sysctl -w ${name}=1; for a container: --sysctl ${name}=1`,
   };
 }
 
@@ -206,7 +206,7 @@ function lostRouters({ interfaceName }: Inspected): Finding[] {
       check,
       level: 'warning',
       message: `this host forwards IPv6, has no IPv6 default route, and does not listen to routers on ${deaf.join(', ')}`,
-      mend: `where a router announces itself: ${commands.join('; ')}`,
+      fix: `where a router announces itself: ${commands.join('; ')}`,
     },
   ];
 }
@@ -222,7 +222,7 @@ async function otherRules(inspected: Inspected): Promise<Finding[]> {
         check,
         level: 'warning',
         message: `the rules of this host cannot be read: ${answer.fault}`,
-        mend: mendOfNft(answer.fault),
+        fix: fixOfNft(answer.fault),
       },
     ];
   const ruleset: unknown = JSON.parse(answer.output);
@@ -235,7 +235,7 @@ async function otherRules(inspected: Inspected): Promise<Finding[]> {
       check,
       level: 'warning',
       message: `${legacy.join(' and ')} may hold rules of iptables-legacy, which nft does not show`,
-      mend: 'iptables-legacy -S FORWARD; ip6tables-legacy -S FORWARD; where they drop, accept the interface there too',
+      fix: 'iptables-legacy -S FORWARD; ip6tables-legacy -S FORWARD; where they drop, accept the interface there too',
     });
   if (findings.length > 0) return findings;
   return [good(check, 'no other rule stops packets of the tunnel')];
@@ -281,7 +281,7 @@ function findingOf(obstacle: Obstacle, inspected: Inspected): Finding {
     check: 'foreign rules',
     level: 'failed',
     message: `the chain ${keyOf(obstacle)} (${OWNERS[obstacle.owner]}) drops ${what}`,
-    mend: isForGateway ? openingOf(obstacle, listenPort) : mendOf(obstacle, interfaceName),
+    fix: isForGateway ? openingOf(obstacle, listenPort) : fixOf(obstacle, interfaceName),
   };
 }
 
@@ -292,7 +292,7 @@ const OWNERS: Record<Obstacle['owner'], string> = {
   other: 'neither Docker, ufw nor firewalld',
 };
 
-function mendOf({ owner, family, table, chain }: Obstacle, name: string): string {
+function fixOf({ owner, family, table, chain }: Obstacle, name: string): string {
   const iptables = family === 'ip6' ? 'ip6tables' : 'iptables';
   switch (owner) {
     case 'docker':
@@ -373,7 +373,7 @@ async function port({ listenPort, isRunning }: Inspected): Promise<Finding> {
           code === 'EADDRINUSE'
             ? `UDP ${listenPort} is taken by another process`
             : `UDP ${listenPort} cannot be opened: ${message}`,
-        mend: `stop what uses it (ss -lunp 'sport = ${listenPort}') or set WIREGUARD_PORT to another`,
+        fix: `stop what uses it (ss -lunp 'sport = ${listenPort}') or set WIREGUARD_PORT to another`,
       };
     } finally {
       socket.close();
@@ -388,7 +388,7 @@ function clock(): Finding {
     check,
     level: 'warning',
     message: 'whether the clock is kept cannot be found out here',
-    mend: 'look with: timedatectl',
+    fix: 'look with: timedatectl',
   };
   const { addon } = loadAddon();
   if (addon === null) return unknown;
@@ -402,6 +402,6 @@ function clock(): Finding {
     level: 'warning',
     message:
       'nothing keeps the clock of this host: ends of sessions and devices, and gateways that share a database, rely on it',
-    mend: 'timedatectl set-ntp true; without systemd: apt-get install chrony',
+    fix: 'timedatectl set-ntp true; without systemd: apt-get install chrony',
   };
 }

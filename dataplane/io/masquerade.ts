@@ -6,7 +6,7 @@
 import { MAX_FLOWS_PER_PEER, MAX_PEERS, TCP_CLOSED_MS, TCP_ESTABLISHED_MS } from '../constants.ts';
 import type { NetworkConfig } from '../contract.ts';
 import { formatAddress } from '../wire/address.ts';
-import { mendOfNft, runNft } from './nft.ts';
+import { fixOfNft, runNft } from './nft.ts';
 
 /** Which networks leave with the gateway's address, and where. */
 export interface Masquerade {
@@ -19,7 +19,7 @@ export interface Masquerade {
 /** What loading the table came to. */
 export interface Loaded {
   readonly isMasqueraded: boolean;
-  /** What is missing and how to mend it; null where nothing is. */
+  /** What is missing and how to fix it; null where nothing is. */
   readonly fault: string | null;
 }
 
@@ -43,7 +43,7 @@ export async function loadMasquerade(masquerade: Masquerade): Promise<Loaded> {
     isMasqueraded: false,
     fault:
       `masquerading is off, so only networks that know a way back to the devices will answer: ${basicFault}. ` +
-      `To mend it: ${mendOfNft(basicFault)}; or set WIREGUARD_IPV4_MASQUERADE and WIREGUARD_IPV6_MASQUERADE to false`,
+      `To fix it: ${fixOfNft(basicFault)}; or set WIREGUARD_IPV4_MASQUERADE and WIREGUARD_IPV6_MASQUERADE to false`,
   };
 }
 

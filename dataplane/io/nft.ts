@@ -10,8 +10,8 @@ export type NftAnswer = { readonly output: string } | { readonly fault: string }
 /** The fault where there is no such program. */
 export const NFT_MISSING = 'the program nft is not installed';
 
-/** How to mend a fault of nft. */
-export function mendOfNft(fault: string): string {
+/** How to fix a fault of nft. */
+export function fixOfNft(fault: string): string {
   return fault === NFT_MISSING
     ? 'apt-get install nftables'
     : 'run as root or with CAP_NET_ADMIN; where the kernel lacks it: modprobe nf_tables nft_masq';

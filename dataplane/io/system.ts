@@ -9,7 +9,7 @@ import { parseAddress } from '../wire/address.ts';
 /** Where the kernel's settings of the network are. */
 export const SYSCTL = '/proc/sys/net';
 
-/** Switches IP forwarding on where it is off; returns what is wrong and how to mend it. */
+/** Switches IP forwarding on where it is off; returns what is wrong and how to fix it. */
 export function enableForwarding(families: { ipv4: boolean; ipv6: boolean }): string[] {
   const faults: string[] = [];
   if (families.ipv4) faults.push(...enable('ipv4/ip_forward', 'net.ipv4.ip_forward'));

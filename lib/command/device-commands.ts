@@ -147,10 +147,10 @@ async function findDevice(
 
 /** Where the file leads no device to the gateway: why, and how to put it right. */
 function noteOn({ isRunning }: GatewayOfFiles, client: ClientConfig): Pick<Outcome, 'note'> {
-  const { level, message, mend } = endpoint(client.endpoint);
+  const { level, message, fix } = endpoint(client.endpoint);
   if (level === 'ok') return {};
   const whose = isRunning ? '' : ' No gateway runs here, so the settings of this shell decided.';
-  return { note: `${message}${whose} ${mend}` };
+  return { note: `${message}${whose} ${fix}` };
 }
 
 function textOfKey(bytes: Uint8Array): string {

@@ -14,21 +14,21 @@ import { commandLine } from '../process/command-line.ts';
 import { databaseFile, roomOf } from './place.ts';
 import { messageOf } from '../observe/log.ts';
 
-/** The message of any error; where it is about the database, with the mend. */
+/** The message of any error; where it is about the database, with the fix. */
 export function sayFault(error: unknown, config: Config, room = roomOf): string {
   const message = messageOf(error);
-  const mend = mendOf(error, config, room);
-  return mend === null ? message : `${mend.what} (${message}); ${mend.advice}`;
+  const fix = fixOf(error, config, room);
+  return fix === null ? message : `${fix.what} (${message}); ${fix.advice}`;
 }
 
 /** What is wrong with the database, and what to do about it. */
-export interface Mend {
+export interface Fix {
   readonly what: string;
   readonly advice: string;
 }
 
-/** Finds the mend of an error; null when it is not about the database. */
-export function mendOf(error: unknown, config: Config, room = roomOf): Mend | null {
+/** Finds the fix of an error; null when it is not about the database. */
+export function fixOf(error: unknown, config: Config, room = roomOf): Fix | null {
   const { setting, disk, file, folder } = placeOf(config);
   if (isDatabaseDamaged(error))
     return {

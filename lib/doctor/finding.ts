@@ -6,15 +6,15 @@ export type { Finding };
 
 /** All is well. */
 export function ok(check: string, message: string): Finding {
-  return { check, level: 'ok', message, mend: null };
+  return { check, level: 'ok', message, fix: null };
 }
 
 /** Something may not work, or could not be found out. */
-export function warning(check: string, message: string, mend: string | null): Finding {
-  return { check, level: 'warning', message, mend };
+export function warning(check: string, message: string, fix: string | null): Finding {
+  return { check, level: 'warning', message, fix };
 }
 
 /** Something does not work. */
-export function failed(check: string, message: string, mend: string): Finding {
-  return { check, level: 'failed', message, mend };
+export function failed(check: string, message: string, fix: string): Finding {
+  return { check, level: 'failed', message, fix };
 }

@@ -1,5 +1,5 @@
 // The doctor: looks at everything that a gateway needs, before or while one runs, and says of each
-// thing whether it is well, and how to mend what is not. It changes nothing and makes nothing: no
+// thing whether it is well, and how to fix what is not. It changes nothing and makes nothing: no
 // folder, no key, no migration. The dashboard of a gateway that runs says the same (checkup.ts).
 
 import { inspectHost } from '../../dataplane/index.ts';
@@ -14,7 +14,7 @@ import { storage, type Stored } from './storage.ts';
 const LEVEL_WIDTH = 'warning'.length + 2;
 const CHECK_WIDTH = 'router advertisements'.length + 2;
 
-/** What the doctor is told. */
+/** What the doctor needs to know. */
 export interface Patient extends Stored {
   /** What reading the settings already gave to think about. */
   readonly warnings: readonly string[];
@@ -42,18 +42,18 @@ export async function diagnose(
 
 /** What is found when the settings have faults: where the rest is, nobody can tell then. */
 export function judgeSettings(faults: readonly string[], warnings: readonly string[]): Finding[] {
-  const mend = 'set it right; config/README.md lists all settings';
+  const fix = 'set it right; config/README.md lists all settings';
   return [
-    ...faults.map((fault) => failed('settings', fault, mend)),
+    ...faults.map((fault) => failed('settings', fault, fix)),
     ...warnings.map((message) => warning('settings', message, null)),
   ];
 }
 
-/** What a person is shown, a line for each finding, and below it the mend. */
+/** What a person is shown, a line for each finding, and below it the fix. */
 export function report(findings: readonly Finding[], isWell: boolean): Outcome {
-  const lines = findings.flatMap(({ level, check, message, mend }) => [
+  const lines = findings.flatMap(({ level, check, message, fix }) => [
     `${level.padEnd(LEVEL_WIDTH)}${check.padEnd(CHECK_WIDTH)}${message}`,
-    ...(mend === null ? [] : [`${' '.repeat(LEVEL_WIDTH)}mend: ${mend}`]),
+    ...(fix === null ? [] : [`${' '.repeat(LEVEL_WIDTH)}fix: ${fix}`]),
   ]);
   return { text: lines.join('\n'), data: { well: isWell, findings } };
 }

@@ -72,11 +72,11 @@ export function certificate(config: Config): Finding[] {
     if (found === null) return [];
     const left = found.validUntil.getTime() - Date.now();
     const until = `until ${found.validUntil.toISOString()}`;
-    const mend = 'renew it; the files are read again when they change';
-    if (left < 0) return [failed(check, `the certificate was valid ${until}`, mend)];
+    const fix = 'renew it; the files are read again when they change';
+    if (left < 0) return [failed(check, `the certificate was valid ${until}`, fix)];
     if (left < RENEWAL_MS)
       return [
-        warning(check, `the certificate is valid for ${Math.floor(left / DAY_MS)} days`, mend),
+        warning(check, `the certificate is valid for ${Math.floor(left / DAY_MS)} days`, fix),
       ];
     return [ok(check, `the certificate is valid ${until}`)];
   } catch (error) {

@@ -16,7 +16,7 @@ import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../auth/administrators.ts';
 import { metadataProblems } from '../auth/saml/metadata-problems.ts';
-import { mendOf } from '../database/fault.ts';
+import { fixOf } from '../database/fault.ts';
 import { defaultEndpoint, defaultSettings } from '../devices/settings.ts';
 import { forgottenCredentials } from '../installation/first-credentials.ts';
 import { knownServerPrivateKey } from '../installation/first-start.ts';
@@ -52,8 +52,8 @@ export async function rows(
         ),
       ];
   } catch (error) {
-    const mend = 'run the version that the database is of';
-    return [failed('database', messageOf(error), mendOf(error, config)?.advice ?? mend)];
+    const fix = 'run the version that the database is of';
+    return [failed('database', messageOf(error), fixOf(error, config)?.advice ?? fix)];
   }
   const ofKeys = await keys(opened, config);
   const isReadable = ofKeys.every(({ level }) => level !== 'failed');
@@ -76,9 +76,9 @@ async function writes(opened: Database, config: Config, isMigrating: boolean): P
     await tryWriting(opened);
     return [ok(check, 'the database takes writes')];
   } catch (error) {
-    const mend = mendOf(error, config);
-    const message = mend === null ? messageOf(error) : `${mend.what}: ${messageOf(error)}`;
-    return [failed(check, message, mend?.advice ?? 'let that statement be run, then start again')];
+    const fix = fixOf(error, config);
+    const message = fix === null ? messageOf(error) : `${fix.what}: ${messageOf(error)}`;
+    return [failed(check, message, fix?.advice ?? 'let that statement be run, then start again')];
   }
 }
 
@@ -104,8 +104,8 @@ async function keys(opened: Database, config: Config): Promise<Finding[]> {
         : `the gateway's public key is ${Buffer.from(derivePublicKey(privateKey)).toString('base64')}`;
     return [ok(check, said), ...keyRotation(needed, opened, config)];
   } catch (error) {
-    const mend = 'look at DATABASE_ENCRYPTION_KEY, or restore a backup';
-    return [failed(check, messageOf(error), mendOf(error, config)?.advice ?? mend)];
+    const fix = 'look at DATABASE_ENCRYPTION_KEY, or restore a backup';
+    return [failed(check, messageOf(error), fixOf(error, config)?.advice ?? fix)];
   }
 }
 
@@ -154,16 +154,16 @@ function leftBehind(config: Config): Finding[] {
 function keyRotation(needed: readonly string[], opened: Database, config: Config): Finding[] {
   const check = 'key rotation';
   const { keyId } = opened.keyring;
-  const mend = finishRotation(config);
+  const fix = finishRotation(config);
   if (isRotationUnfinished(config))
-    return [warning(check, 'it was begun and not finished, so that two keys may be needed', mend)];
+    return [warning(check, 'it was begun and not finished, so that two keys may be needed', fix)];
   const older = needed.filter((key) => key !== keyId);
   if (older.length > 0)
     return [
       warning(
         check,
         `secrets are encrypted with an earlier key (${older.join(', ')}); the present one is ${keyId}`,
-        mend,
+        fix,
       ),
     ];
   if (config.databaseEncryptionKeyOld === null) return [];
@@ -180,20 +180,20 @@ async function clock(opened: Database): Promise<Finding> {
   const check = 'clock and database';
   const { server, lastSeen } = await readClocks(opened);
   const now = Date.now();
-  const mend = 'set the clock right: timedatectl set-ntp true';
+  const fix = 'set the clock right: timedatectl set-ntp true';
   const away = server === null ? 0 : Math.abs(server.getTime() - now);
   if (away > CLOCK_SKEW_MS)
     return failed(
       check,
       `the clocks of this host and of the database are ${Math.round(away / 1_000)} s apart`,
-      mend,
+      fix,
     );
   const ahead = lastSeen === null ? 0 : lastSeen.getTime() - now;
   if (ahead > CLOCK_SKEW_MS)
     return failed(
       check,
       `this host's clock is at least ${Math.round(ahead / 1_000)} s behind what it, or another gateway, has been at`,
-      mend,
+      fix,
     );
   return ok(check, 'the clock agrees with what the database knows');
 }

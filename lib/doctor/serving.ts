@@ -12,7 +12,7 @@ const LOOK_AT_LOG = 'The log of the gateway names the fault and the setting to l
 /** What each state but `ready` means, and what to do. */
 const STATES: Record<
   Exclude<Readiness['status'], 'ready'>,
-  readonly [text: string, mend: string]
+  readonly [text: string, fix: string]
 > = {
   starting: [
     'The gateway is starting; it passes no packets yet.',
@@ -84,9 +84,9 @@ export function settings(config: Known): Finding[] {
   const found = others.map(({ text }) => warning(check, text, null));
   if (!isInTheClear(config)) return found;
   const text = `API and console are served at ${config.httpHost}:${config.httpPort} without TLS: whoever is between reads passwords and tokens.`;
-  const mend =
+  const fix =
     'Set HTTP_TLS_CERT and HTTP_TLS_KEY. Or put a proxy with HTTPS in front: then set HTTP_HOST=127.0.0.1 or TRUSTED_PROXIES, and an EXTERNAL_URL with https.';
-  return [warning(check, text, mend), ...found];
+  return [warning(check, text, fix), ...found];
 }
 
 function wantsMasquerade(config: Known): boolean {

@@ -123,11 +123,11 @@ function roomFindings(path: string, room: number | null): Finding[] {
   if (room === null) return [];
   const check = 'disk space';
   const free = room < GIB ? `${Math.floor(room / MIB)} MiB` : `${Math.floor(room / GIB)} GiB`;
-  const mend = `free space on the disk of ${path}, or move what is there to a larger one`;
+  const fix = `free space on the disk of ${path}, or move what is there to a larger one`;
   const message = `${free} are free on the disk of ${path}`;
-  if (room < ROOM_MIN) return [failed(check, `${message}: writes are about to fail`, mend)];
+  if (room < ROOM_MIN) return [failed(check, `${message}: writes are about to fail`, fix)];
   if (room < ROOM_ENOUGH)
-    return [warning(check, `${message}: an upgrade, which backs up first, may fail`, mend)];
+    return [warning(check, `${message}: an upgrade, which backs up first, may fail`, fix)];
   return [ok(check, message)];
 }
 

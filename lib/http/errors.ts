@@ -5,7 +5,7 @@ import type Boom from '@hapi/boom';
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Config } from '../../config/index.ts';
 import { isDatabaseAway, isDatabaseDamaged } from '../../models/index.ts';
-import { mendOf } from '../database/fault.ts';
+import { fixOf } from '../database/fault.ts';
 import { describeError } from '../observe/log.ts';
 import type { Services } from '../services.ts';
 import type { Faults } from '../judge/judge.ts';
@@ -148,13 +148,13 @@ function logFault(
   error: ApiError,
 ): void {
   const cause = error.cause ?? error;
-  const mend = mendOf(cause, config);
+  const fix = fixOf(cause, config);
   const fields = {
     request_id: request.app.id,
     method: request.method,
     // The route, not the path: a path may hold an e-mail.
     route: request.route.path,
-    ...(mend === null ? {} : { mend: mend.advice }),
+    ...(fix === null ? {} : { fix: fix.advice }),
     err: describeError(cause),
   };
   if (isDatabaseDamaged(cause)) log.error(fields, 'the database is damaged');

@@ -1,4 +1,4 @@
-// A start without rights: it serves what it can, and says what is missing and how to mend it.
+// A start without rights: it serves what it can, and says what is missing and how to fix it.
 
 import test from 'ava';
 import { Postern, until } from '../support/postern.ts';
@@ -50,21 +50,18 @@ for (const engine of ['native', 'typescript'])
     }
   });
 
-test.serial(
-  'a TUN that is required but cannot be made stops the start with its mend',
-  async (t) => {
-    t.timeout(60_000);
-    const topology = await buildTopology('pu');
-    try {
-      const settings = { WIREGUARD_TUN: 'required' };
-      const postern = new Postern(topology.gateway, API_ADDRESS, settings, WITHOUT_RIGHTS);
-      const error = await t.throwsAsync(postern.start());
-      t.regex(
-        String(error),
-        /WIREGUARD_TUN=required, but no TUN interface wg-postern: no right to make one/,
-      );
-    } finally {
-      await topology.network.remove();
-    }
-  },
-);
+test.serial('a TUN that is required but cannot be made stops the start with its fix', async (t) => {
+  t.timeout(60_000);
+  const topology = await buildTopology('pu');
+  try {
+    const settings = { WIREGUARD_TUN: 'required' };
+    const postern = new Postern(topology.gateway, API_ADDRESS, settings, WITHOUT_RIGHTS);
+    const error = await t.throwsAsync(postern.start());
+    t.regex(
+      String(error),
+      /WIREGUARD_TUN=required, but no TUN interface wg-postern: no right to make one/,
+    );
+  } finally {
+    await topology.network.remove();
+  }
+});

@@ -52,7 +52,7 @@ test.serial(
     const examined = await t.throwsAsync(gateway.command('doctor'));
     t.regex(
       String((examined as Error & { stdout?: string }).stdout ?? examined?.message),
-      /failed +writes +the database is read-only: .*\n +mend: .*name the primary in DATABASE_URL/,
+      /failed +writes +the database is read-only: .*\n +fix: .*name the primary in DATABASE_URL/,
     );
     const start = await t.throwsAsync(startGateway(t, settings));
     t.regex(start?.message ?? '', /the database is read-only .*name the primary in DATABASE_URL/);

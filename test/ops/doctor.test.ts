@@ -1,4 +1,4 @@
-// The doctor on a host of its own, where each fault is made for real, found, and mended by the very
+// The doctor on a host of its own, where each fault is made for real, found, and fixed by the very
 // commands that the doctor names; and what a start does about forwarding on such a host.
 
 import { execFile } from 'node:child_process';
@@ -58,8 +58,8 @@ async function onHost(t: ExecutionContext, body: (host: Host) => Promise<void>):
   }
 }
 
-const mend = (host: Host, finding: Finding | undefined): Promise<unknown> =>
-  host.run('bash', '-ec', `${SYSTEM_PATH}\n${finding?.mend ?? 'false'}`);
+const fix = (host: Host, finding: Finding | undefined): Promise<unknown> =>
+  host.run('bash', '-ec', `${SYSTEM_PATH}\n${finding?.fix ?? 'false'}`);
 
 test.serial('a host that is well is told so', (t) =>
   onHost(t, async (host) => {
@@ -75,7 +75,7 @@ test.serial('rights that are missing are named', (t) =>
     const { status, of } = await doctor(host, {}, without);
     t.is(status, 1);
     for (const check of ['tun', 'rights', 'nft']) t.is(of(check)?.level, 'failed', check);
-    t.regex(of('rights')?.mend ?? '', /--cap-add NET_ADMIN/);
+    t.regex(of('rights')?.fix ?? '', /--cap-add NET_ADMIN/);
   }),
 );
 
@@ -92,7 +92,7 @@ test.serial('a device that is not there is named', (t) =>
     ];
     const { of } = await doctor(host, {}, hide);
     t.like(of('tun'), { level: 'failed', message: '/dev/net/tun is missing' });
-    t.regex(of('tun')?.mend ?? '', /--device \/dev\/net\/tun/);
+    t.regex(of('tun')?.fix ?? '', /--device \/dev\/net\/tun/);
   }),
 );
 
@@ -136,7 +136,7 @@ test.serial('forwarding that is off is a fault where nobody will switch it on', 
     t.is(status, 1);
     t.like(of('forwarding IPv6'), {
       level: 'failed',
-      mend: 'sysctl -w net.ipv6.conf.all.forwarding=1; for a container: --sysctl net.ipv6.conf.all.forwarding=1',
+      fix: 'sysctl -w net.ipv6.conf.all.forwarding=1; for a container: --sysctl net.ipv6.conf.all.forwarding=1',
     });
   }),
 );
@@ -153,10 +153,7 @@ test.serial('a host that forwards and is deaf to its router is told', (t) =>
     );
     const { of } = await doctor(host);
     t.is(of('router advertisements')?.level, 'warning');
-    t.regex(
-      of('router advertisements')?.mend ?? '',
-      /sysctl -w net\.ipv6\.conf\.eth0\.accept_ra=2/,
-    );
+    t.regex(of('router advertisements')?.fix ?? '', /sysctl -w net\.ipv6\.conf\.eth0\.accept_ra=2/);
     await host.run(
       'sysctl',
       '-qw',
@@ -207,7 +204,7 @@ const OTHERS = {
 };
 
 for (const [owner, rules] of Object.entries(OTHERS))
-  test.serial(`rules of ${owner} that drop are found, and mended by what is said`, async (t) => {
+  test.serial(`rules of ${owner} that drop are found, and fixed by what is said`, async (t) => {
     t.timeout(120_000);
     const topology = await buildTopology('pd');
     const { gateway } = topology;
@@ -232,8 +229,8 @@ for (const [owner, rules] of Object.entries(OTHERS))
           finding?.message ?? '',
           owner === 'Docker' ? /Docker/ : /inet strict (forward|input)/,
         );
-        t.true(i < 3, 'the mend mends');
-        await mend(gateway, finding);
+        t.true(i < 3, 'the fix works');
+        await fix(gateway, finding);
       }
       // A client whose initiation was dropped tries again after 5 s.
       await until('they do so no more', () => canPing(alice.client.host, LAN4, 1));

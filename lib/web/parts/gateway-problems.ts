@@ -54,7 +54,7 @@ export async function dashboardProblems({
     // These are judged above, as they are at this moment.
     ...(services.checkup?.findings() ?? [])
       .filter(({ check }) => check !== 'endpoint' && check !== 'SAML metadata')
-      .map(({ check, message, mend }) => ({ text: `${check}: ${message}.`, fix: mend ?? '' })),
+      .map(({ check, message, fix }) => ({ text: `${check}: ${message}.`, fix: fix ?? '' })),
   ];
 }
 
@@ -66,7 +66,7 @@ export function fileProblems(known: Known, address: string | null): GatewayProbl
 /** What is not well; the messages of these findings are sentences. */
 function sentences(findings: readonly Finding[]): GatewayProblem[] {
   const wrong = findings.filter(({ level }) => level !== 'ok');
-  return wrong.map(({ message, mend }) => ({ text: message, fix: mend ?? '' }));
+  return wrong.map(({ message, fix }) => ({ text: message, fix: fix ?? '' }));
 }
 
 /** People whose sign-ins through providers others pushed out; each gateway counts its own. */

@@ -1,5 +1,5 @@
-// What the host is found to be, asked for without rights: whatever is not well says how to mend it.
-// test/ops/doctor.test.ts makes each fault and mends it.
+// What the host is found to be, asked for without rights: whatever is not well says how to fix it.
+// test/ops/doctor.test.ts makes each fault and fixes it.
 
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -30,7 +30,7 @@ const inspected: Inspected = {
   runningTun: null,
 };
 
-test('without rights the missing right is named, and every fault has its mend', async (t) => {
+test('without rights the missing right is named, and every fault has its fix', async (t) => {
   const module = new URL('../../../dataplane/io/inspect.ts', import.meta.url).href;
   const program = `
     import { inspectHost } from '${module}';
@@ -50,13 +50,13 @@ test('without rights the missing right is named, and every fault has its mend', 
   t.is(levelOf('tun'), 'failed');
   t.is(levelOf('nft'), 'failed');
   t.is(levelOf('WireGuard port'), 'ok');
-  for (const { level, check, mend } of findings) t.is(mend === null, level === 'ok', check);
+  for (const { level, check, fix } of findings) t.is(fix === null, level === 'ok', check);
   // Where nft is there, only rights are missing.
   const isInstalled = !('fault' in (await runNft(['--version'])));
   for (const check of ['nft', 'foreign rules']) {
-    const mend = findings.find((finding) => finding.check === check)?.mend ?? '';
-    t.is(/install/.test(mend), !isInstalled, `${check}: ${mend}`);
-    t.is(/CAP_NET_ADMIN/.test(mend), isInstalled, `${check}: ${mend}`);
+    const fix = findings.find((finding) => finding.check === check)?.fix ?? '';
+    t.is(/install/.test(fix), !isInstalled, `${check}: ${fix}`);
+    t.is(/CAP_NET_ADMIN/.test(fix), isInstalled, `${check}: ${fix}`);
   }
 });
 
@@ -81,7 +81,7 @@ test('without a TUN nothing is asked of the host but the port', async (t) => {
     level: 'failed',
     message: `UDP ${listenPort} is taken by another process`,
   });
-  t.regex(findings[1]?.mend ?? '', /WIREGUARD_PORT/);
+  t.regex(findings[1]?.fix ?? '', /WIREGUARD_PORT/);
   const running = await inspectHost({ ...asked, isRunning: true });
   t.is(running[1]?.level, 'ok');
 });

@@ -1,4 +1,4 @@
-// The nft table: without rights nothing throws, and what is missing is said with its mend; with
+// The nft table: without rights nothing throws, and what is missing is said with its fix; with
 // rights, in a namespace of its own, it holds what was asked for. What it does with packets is tried
 // by test/attacks/kernel-table.test.ts.
 
@@ -16,14 +16,14 @@ const masquerade = `{
   egressInterface: null,
 }`;
 
-test('masquerading that cannot be had says what that means and how to mend it', async (t) => {
+test('masquerading that cannot be had says what that means and how to fix it', async (t) => {
   const loaded = (await withoutRights(
     t,
     'masquerade',
     `await module.loadMasquerade(${masquerade})`,
   )) as { isMasqueraded: boolean; fault: string } | null;
   const wanted =
-    /^masquerading is off, so .+: .+\. To mend it: (run as root|apt-get install) .+WIREGUARD_IPV4_MASQUERADE/;
+    /^masquerading is off, so .+: .+\. To fix it: (run as root|apt-get install) .+WIREGUARD_IPV4_MASQUERADE/;
   if (loaded !== null) {
     t.false(loaded.isMasqueraded);
     t.regex(loaded.fault, wanted);

@@ -1,7 +1,7 @@
 // Answers of nft: output, or its first complaint. There is one without nft, and without rights.
 
 import test from 'ava';
-import { mendOfNft, NFT_MISSING, runNft } from '../../../dataplane/io/nft.ts';
+import { fixOfNft, NFT_MISSING, runNft } from '../../../dataplane/io/nft.ts';
 
 test('nft answers, or says that it is not installed', async (t) => {
   const answer = await runNft(['--version']);
@@ -15,8 +15,8 @@ test('a script that is none is a fault in one line', async (t) => {
 });
 
 test('only a program that is missing is to be installed', (t) => {
-  t.is(mendOfNft(NFT_MISSING), 'apt-get install nftables');
-  const mend = mendOfNft('Error: Could not process rule: Operation not permitted');
-  t.regex(mend, /^run as root or with CAP_NET_ADMIN/);
-  t.notRegex(mend, /install/);
+  t.is(fixOfNft(NFT_MISSING), 'apt-get install nftables');
+  const fix = fixOfNft('Error: Could not process rule: Operation not permitted');
+  t.regex(fix, /^run as root or with CAP_NET_ADMIN/);
+  t.notRegex(fix, /install/);
 });

@@ -1,5 +1,5 @@
 // What the host must do, asked for without rights: nothing may change, nothing may throw, and what
-// is missing is said with its mend. As root it is tried as nobody, in a process of its own.
+// is missing is said with its fix. As root it is tried as nobody, in a process of its own.
 
 import { readFileSync } from 'node:fs';
 import test from 'ava';

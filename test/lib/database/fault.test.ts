@@ -80,7 +80,7 @@ const rows: [error: unknown, environment: Record<string, string>, says: RegExp][
   [null, {}, /^null$/],
 ];
 for (const [i, [error, environment, says]] of rows.entries())
-  test(`a fault and where to look for its mend, row ${i + 1}`, (t) => {
+  test(`a fault and where to look for its fix, row ${i + 1}`, (t) => {
     t.regex(sayFault(error, configOf(environment)), says);
   });
 

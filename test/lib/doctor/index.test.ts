@@ -123,7 +123,7 @@ test('it says that no administrator can sign in, and which command lets one in',
   t.like(await look(), {
     level: 'warning',
     message: 'no administrator can sign in',
-    mend: 'npm run -s postern -- admin create-or-reset --email boss@b.example',
+    fix: 'npm run -s postern -- admin create-or-reset --email boss@b.example',
   });
   await addUser(database, { email: 'chief@b.example', role: 'admin', password_hash: 'x' });
   t.like(await look(), { level: 'ok', message: 'an administrator can sign in' });
@@ -131,7 +131,7 @@ test('it says that no administrator can sign in, and which command lets one in',
   writeFileSync(file, 'secret', { mode: 0o600 });
   t.like(await look(), {
     level: 'warning',
-    mend: `keep them elsewhere and delete the file: rm ${file}`,
+    fix: `keep them elsewhere and delete the file: rm ${file}`,
   });
 });
 
@@ -155,11 +155,11 @@ test('it names metadata of a SAML provider that could not be fetched', async (t)
   t.regex(finding?.message ?? '', /provider saml-idp were not taken .*it cannot be fetched/);
 });
 
-test('a folder that others can open is told', async (t) => {
+test('a folder that others can open is found', async (t) => {
   const folder = folderOf(t);
   chmodSync(folder, 0o755);
   const finding = of(await examine(settingsIn(folder)), 'data folder');
-  t.like(finding, { level: 'warning', mend: `chmod 700 ${folder}` });
+  t.like(finding, { level: 'warning', fix: `chmod 700 ${folder}` });
 });
 
 test('a key file that is gone is not made anew', async (t) => {
@@ -170,7 +170,7 @@ test('a key file that is gone is not made anew', async (t) => {
   rmSync(path);
   const finding = of(await examine(environment), 'keys');
   t.like(finding, { level: 'failed' });
-  t.regex(finding?.mend ?? '', /restore the file from a backup/);
+  t.regex(finding?.fix ?? '', /restore the file from a backup/);
   t.false(existsSync(path));
 });
 
@@ -187,17 +187,17 @@ test('a gateway that never started has no key, and is given none', async (t) => 
   t.is(await database.models.Secret.count(), 0);
 });
 
-test('a rotation that was interrupted is told until it is finished', async (t) => {
+test('a rotation that was interrupted is shown until it is finished', async (t) => {
   const environment = settingsIn(folderOf(t));
   await firstStart(environment);
   t.is(of(await examine(environment), 'key rotation'), undefined);
   nextEncryptionKeys(configOf(environment));
   const finding = of(await examine(environment), 'key rotation');
-  t.like(finding, { level: 'warning', mend: `stop the gateway, then: ${ROTATE}` });
+  t.like(finding, { level: 'warning', fix: `stop the gateway, then: ${ROTATE}` });
   t.regex(finding?.message ?? '', /begun and not finished/);
 });
 
-test('an earlier key is told, whether secrets need it, and when none does', async (t) => {
+test('an earlier key is shown, whether secrets need it, and when none does', async (t) => {
   const [first, second] = [randomBytes(32), randomBytes(32)];
   const given = (key: Buffer, old?: Buffer): Environment => ({
     ...settings,
@@ -208,7 +208,7 @@ test('an earlier key is told, whether secrets need it, and when none does', asyn
   await firstStart(given(first));
   t.is(of(await examine(given(first)), 'key rotation'), undefined);
   const needed = of(await examine(given(second, first)), 'key rotation');
-  t.like(needed, { level: 'warning', mend: `${ROTATE} --online` });
+  t.like(needed, { level: 'warning', fix: `${ROTATE} --online` });
   t.true(needed?.message.includes(`earlier key (${keyIdOf(first)})`));
 
   const both = await opening(given(second, first))();
@@ -216,7 +216,7 @@ test('an earlier key is told, whether secrets need it, and when none does', asyn
   await resealSecrets(both);
   const unneeded = of(await examine(given(second, first)), 'key rotation');
   t.like(unneeded, { level: 'warning' });
-  t.regex(unneeded?.mend ?? '', /^take it away from every gateway/);
+  t.regex(unneeded?.fix ?? '', /^take it away from every gateway/);
 
   const third = await opening(given(randomBytes(32), second))();
   t.teardown(() => third.close());
@@ -226,7 +226,7 @@ test('an earlier key is told, whether secrets need it, and when none does', asyn
   t.true(lost?.message.endsWith(`not known here: ${third.keyring.keyId}`));
 });
 
-test('another key is told apart', async (t) => {
+test('another key is distinguished', async (t) => {
   const environment = settingsIn(folderOf(t));
   await firstStart(environment);
   const other = { ...environment, DATABASE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') };
@@ -254,7 +254,7 @@ test('a schema that is behind waits for the start, one that is ahead is refused'
   t.regex(ahead?.message ?? '', /later version of Postern \(9999-later\)/);
 });
 
-test('a database that does not answer is told with its setting', async (t) => {
+test('a database that does not answer is shown with its setting', async (t) => {
   const DATABASE_ENCRYPTION_KEY = Buffer.alloc(32).toString('base64');
   const DATABASE_URL = 'mysql://me:hunter2@127.0.0.1:1/none';
   const environment = { ...settingsIn(folderOf(t)), DATABASE_URL, DATABASE_ENCRYPTION_KEY };
@@ -266,7 +266,7 @@ test('a database that does not answer is told with its setting', async (t) => {
 });
 
 for (const kind of databaseKinds())
-  test(`${kind}: a clock that was set back is told`, async (t) => {
+  test(`${kind}: a clock that was set back is found`, async (t) => {
     const database = await openDatabase(t, kind);
     const startedAt = new Date(Date.now() + 3_600_000);
     await registerGateway(database, { id: 'g', name: 'g', startedAt });
@@ -288,7 +288,7 @@ for (const kind of databaseKinds())
     t.regex(finding?.message ?? '', /at least 3(599|600) s behind/);
   });
 
-test('a taken port and an address of somebody else’s are told', async (t) => {
+test('a taken port and an address of somebody else’s are found', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());
@@ -300,10 +300,10 @@ test('a taken port and an address of somebody else’s are told', async (t) => {
   t.like(taken, { level: 'failed', message: `TCP 127.0.0.1:${port} is taken by another process` });
   const foreign = of(await examine({ ...environment, HTTP_HOST: '192.0.2.1' }), 'HTTP port');
   t.is(foreign?.level, 'failed');
-  t.regex(foreign?.mend ?? '', /HTTP_HOST/);
+  t.regex(foreign?.fix ?? '', /HTTP_HOST/);
 });
 
-test('a gateway that runs on another database is told apart from one that lost its file', async (t) => {
+test('a gateway that runs on another database is distinguished from one that lost its file', async (t) => {
   let status = 'ready';
   const server = createHttpServer((_request, answer) => answer.end(JSON.stringify({ status })));
   server.listen(0, '127.0.0.1');
@@ -313,7 +313,7 @@ test('a gateway that runs on another database is told apart from one that lost i
   const environment = { ...settingsIn(folderOf(t)), HTTP_PORT: String(port) };
   const elsewhere = of(await examine(environment), 'database');
   t.like(elsewhere, { level: 'warning' });
-  t.regex(elsewhere?.mend ?? '', /with the settings of that gateway/);
+  t.regex(elsewhere?.fix ?? '', /with the settings of that gateway/);
   status = 'database_unavailable';
   const gone = of(await examine(environment), 'database');
   t.like(gone, { level: 'failed' });
@@ -323,7 +323,7 @@ test('a gateway that runs on another database is told apart from one that lost i
   );
 });
 
-test('a certificate is told by its end', async (t) => {
+test('a certificate is judged by its end', async (t) => {
   const folder = folderOf(t);
   const [HTTP_TLS_CERT, HTTP_TLS_KEY] = [join(folder, 'c'), join(folder, 'k')];
   const environment = { ...settingsIn(folder), HTTP_TLS_CERT, HTTP_TLS_KEY };
@@ -363,7 +363,7 @@ for (const [free, level, says] of [
     t.is(isWell, level !== 'failed', JSON.stringify(findings));
   });
 
-test('one disk is told once, whatever folders are on it', async (t) => {
+test('one disk is shown once, whatever folders are on it', async (t) => {
   const folder = folderOf(t);
   const [data, there] = [join(folder, 'data'), join(folder, 'there')];
   for (const path of [data, there]) mkdirSync(path, { mode: 0o700 });
@@ -376,7 +376,7 @@ test('one disk is told once, whatever folders are on it', async (t) => {
 test('settings with faults are findings like all others', (t) => {
   const findings = judgeSettings(['HTTP_PORT is no number'], ['HTTP_PROT is unknown']);
   t.like(findings[0], { check: 'settings', level: 'failed', message: 'HTTP_PORT is no number' });
-  t.regex(findings[0]?.mend ?? '', /config\/README\.md/);
+  t.regex(findings[0]?.fix ?? '', /config\/README\.md/);
   t.like(findings[1], { check: 'settings', level: 'warning', message: 'HTTP_PROT is unknown' });
 });
 
@@ -399,13 +399,13 @@ for (const [args, starts] of [
 
 test('people read lines, programs read findings', (t) => {
   const findings: Finding[] = [
-    { check: 'tun', level: 'ok', message: 'there', mend: null },
-    { check: 'nft', level: 'failed', message: 'gone', mend: 'install it' },
+    { check: 'tun', level: 'ok', message: 'there', fix: null },
+    { check: 'nft', level: 'failed', message: 'gone', fix: 'install it' },
   ];
   const { text, data } = report(findings, false);
   t.deepEqual(
     text.split('\n').map((line) => line.trim().replaceAll(/ +/g, ' ')),
-    ['ok tun there', 'failed nft gone', 'mend: install it'],
+    ['ok tun there', 'failed nft gone', 'fix: install it'],
   );
   t.deepEqual(data, { well: false, findings });
 });

@@ -32,10 +32,10 @@ for (const [address, answer, given, said] of cases)
     const wrong = found.filter(({ level }) => level !== 'ok');
     t.is(wrong.length, said === null ? 0 : 1, JSON.stringify(wrong));
     if (said !== null) t.regex(String(wrong[0]?.message), said);
-    t.true(wrong.every(({ mend }) => mend !== null));
+    t.true(wrong.every(({ fix }) => fix !== null));
   });
 
-test('every state but ready is a fault with a mend', (t) => {
+test('every state but ready is a fault with a fix', (t) => {
   const config = configOf(GOOD);
   t.like(readiness(WELL, config), [{ level: 'ok' }]);
   for (const status of [
@@ -48,7 +48,7 @@ test('every state but ready is a fault with a mend', (t) => {
   ] as const) {
     const [found] = readiness({ ...WELL, status }, config);
     t.is(found?.level, 'failed', status);
-    t.not(found?.mend, null, status);
+    t.not(found?.fix, null, status);
   }
 });
 

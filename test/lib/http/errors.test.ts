@@ -77,7 +77,7 @@ test('a database that is out of reach is a 503 that says when to come again', as
 });
 
 for (const code of ['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
-  test(`a damaged file (${code}) is a 503, and the log names the file and the mend`, async (t) => {
+  test(`a damaged file (${code}) is a 503, and the log names the file and the fix`, async (t) => {
     const { server, send, log } = await openServer(t, 'sqlite', { DATA_DIR: '/d' });
     server.route({
       method: 'GET',
@@ -98,7 +98,7 @@ for (const code of ['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
     });
     t.regex(
       JSON.stringify(log[0]?.fields),
-      /"mend":"stop the gateway, move \/d\/postern\.sqlite away .* postern -- restore FILE/,
+      /"fix":"stop the gateway, move \/d\/postern\.sqlite away .* postern -- restore FILE/,
     );
     t.false(JSON.stringify(log).includes('ann@b.example'));
   });
@@ -127,7 +127,7 @@ test('a full disk makes writes 503s with nothing half-written, and reads go on',
   for (const { level, fields } of told) {
     t.is(level, 'warn');
     t.like(fields, {
-      mend: 'free space on the disk of DATA_DIR (./data)',
+      fix: 'free space on the disk of DATA_DIR (./data)',
       err: { message: 'SQLITE_FULL: database or disk is full', code: 'SQLITE_FULL' },
     });
   }

@@ -100,7 +100,7 @@ for (const kind of firstKind()) {
     visitor.headers['accept'] = '*/*';
     const bare = await visitor.send('DELETE', '/sign_out');
     t.is(bare.status, 403);
-    t.regex(bare.text, /"errors":\{"csrf_token":\[".*x-csrf-token/, 'the mend is named');
+    t.regex(bare.text, /"errors":\{"csrf_token":\[".*x-csrf-token/, 'the fix is named');
     visitor.headers['x-csrf-token'] = visitor.token;
     t.is((await visitor.send('DELETE', '/sign_out')).status, 303);
   });

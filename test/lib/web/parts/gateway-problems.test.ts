@@ -37,7 +37,7 @@ test('the dashboard says what the doctor finds, and what this process alone know
     check: 'forwarding IPv4',
     level: 'failed',
     message: 'net.ipv4.ip_forward is off',
-    mend: 'sysctl -w net.ipv4.ip_forward=1',
+    fix: 'sysctl -w net.ipv4.ip_forward=1',
   } as const;
   const known = { ...finding, check: 'endpoint', message: 'told already' };
   const checkup = { findings: () => [finding, known] };
