@@ -2,7 +2,7 @@
 #
 #   docker build --tag postern .
 #
-# config/container/README.md says how it is run. BASE is any Debian with Node 24, npm, Node's headers
+# docs/guides/container.md says how it is run. BASE is any Debian with Node 24, npm, Node's headers
 # and a user `node`, like the official slim images.
 ARG BASE=docker.io/library/node:24-slim
 

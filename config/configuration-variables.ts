@@ -64,7 +64,7 @@ export const configurationVariables = [
     name: 'DISABLE_VPN_ON_OIDC_ERROR',
     form: 'value',
     example: 'false',
-    sentence: "Whether a provider's refusal shuts a user out.",
+    sentence: 'Whether a user whom an OpenID provider refuses is disabled.',
   },
   {
     name: 'LOCAL_AUTH_ENABLED',

@@ -40,7 +40,7 @@ export function readConfig(): ParsedConfig {
   return parseConfig(process.env, (path) => readFileSync(path, 'utf8'));
 }
 
-/** Reads who started this process and wants to be told of it. */
+/** Reads who started this process and expects reports. */
 export function readSupervisor(): Supervisor {
   return parseSupervisor(process.env, process.pid);
 }
@@ -244,7 +244,7 @@ export function settingsAdvice(config: Config): Advice[] {
   const { externalUrl, wireguardPort, httpHost, httpPort } = config;
   const { hostname } = new URL(externalUrl);
   const advice: Advice[] = [];
-  // Devices are told to look for the gateway where EXTERNAL_URL points.
+  // The files of devices name the host of EXTERNAL_URL as the endpoint.
   if (LOOPBACK.test(hostname) && config.configurationTexts['DEFAULT_CLIENT_ENDPOINT'] === undefined)
     advice.push({
       about: 'endpoint',

@@ -1,4 +1,4 @@
-// The settings that are no secret, as a gateway tells them to commands by the database: a command
+// The settings that are no secret, as a gateway shows them to commands in the database: a command
 // may run in a shell that has other ones.
 
 import type { Config } from './config.ts';
@@ -20,13 +20,13 @@ export function openSettings(config: Config): OpenSettings {
   return Object.fromEntries([...values, ...texts]) as OpenSettings;
 }
 
-/** The same settings, but those that were told. */
-export function withOpenSettings(config: Config, told: OpenSettings): Config {
-  const values = open.filter(({ name }) => told[name] !== undefined);
-  const texts = openVariables.map(({ name }) => [name, told[name]]);
+/** The settings of a command, with those that the gateway showed in their place. */
+export function withOpenSettings(config: Config, shown: OpenSettings): Config {
+  const values = open.filter(({ name }) => shown[name] !== undefined);
+  const texts = openVariables.map(({ name }) => [name, shown[name]]);
   return Object.freeze({
     ...config,
-    ...Object.fromEntries(values.map(({ name }) => [fieldOf(name), told[name]])),
+    ...Object.fromEntries(values.map(({ name }) => [fieldOf(name), shown[name]])),
     configurationTexts: Object.fromEntries(texts.filter(([, text]) => typeof text === 'string')),
   }) as Config;
 }

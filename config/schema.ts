@@ -1,6 +1,6 @@
 // Every setting that the outside may give: its name, its unit, its default and one sentence.
-// The table is the single source: config/index.ts parses by it, config/README.md is generated
-// from it, and `check-config` prints it. It reads no environment itself.
+// The table is the single source: config/index.ts parses by it, docs/reference/settings.md is
+// generated from it, and `check-config` prints it. It reads no environment itself.
 
 import Joi from 'joi';
 import type { Config } from './config.ts';
@@ -44,7 +44,7 @@ export interface Setting {
   secret?: boolean;
 }
 
-/** The settings, in the order in which the README and `check-config` list them. */
+/** The settings, in the order in which docs/reference/settings.md and `check-config` list them. */
 export const settings = [
   {
     name: 'EXTERNAL_URL',
@@ -201,7 +201,7 @@ export const settings = [
     fallback: null,
     example: '3600',
     sentence:
-      'Seconds after which no device passes while the database cannot be read (10 or more), because somebody may have been shut out elsewhere; none: devices pass for as long as it lasts.',
+      'Seconds after which no device passes while the database cannot be read (10 or more), because a user may have been disabled elsewhere; none: devices pass for as long as it lasts.',
   },
   {
     name: 'DATABASE_ENCRYPTION_KEY',
@@ -439,7 +439,7 @@ export const settings = [
     name: 'METRICS_ACCESS',
     schema: choice('loopback', 'token', 'off'),
     fallback: 'loopback',
-    // Elsewhere than here, so something stands before: to it, everybody comes from this host.
+    // Elsewhere than here, so there is a proxy in front: everybody comes from this host.
     derive: ({ externalUrl, httpPort }) =>
       leadsHere(externalUrl, httpPort) ? 'loopback' : 'token',
     example: 'token',
@@ -460,7 +460,7 @@ export const settings = [
     fallback: true,
     example: 'false',
     sentence:
-      'Whether `/metrics` tells of each device, with name, endpoint and addresses: some 2 kB of text each.',
+      'Whether `/metrics` shows each device, with name, endpoint and addresses: some 2 kB of text each.',
   },
   {
     name: 'LOG_FORMAT',

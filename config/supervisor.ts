@@ -1,9 +1,10 @@
-// What a supervisor, systemd say, tells the process that it starts: where to report (sd_notify(3))
+// What a supervisor such as systemd gives the process that it starts: where to report
+// (sd_notify(3))
 // and how often (sd_watchdog_enabled(3)). They are no settings of Postern: nobody writes them.
 
 /** The supervisor of this process. */
 export interface Supervisor {
-  /** Path of its socket, or @ and an abstract name; null when nobody wants to be told. */
+  /** Path of its socket, or @ and an abstract name; null when nobody expects reports. */
   readonly socket: string | null;
   /** It ends a process that has not reported for so long; null when it does not watch. */
   readonly watchdogMs: number | null;

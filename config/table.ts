@@ -1,5 +1,5 @@
-// The table of settings as Markdown: what config/README.md shows. `npm run settings` writes it
-// there, a test compares.
+// The table of settings as Markdown: what docs/reference/settings.md shows. `npm run settings`
+// writes it there, a test compares.
 
 import { configurationVariables } from './configuration-variables.ts';
 import { type Setting, settings } from './schema.ts';

@@ -96,7 +96,7 @@ function allText(commands: Commands): string {
     ...Object.entries(commands).flatMap(([name, entry]) => entryLines(name, entry)),
     '',
     '`<command> --help` tells the options of one command, --version which version this is.',
-    'Settings are environment variables; config/README.md lists them.',
+    'Settings are environment variables; docs/reference/settings.md lists them.',
     'Exit status: 0 done, 1 failed, 2 wrong usage.',
     '',
   ].join('\n');

@@ -1,6 +1,6 @@
 // Which devices went to the other gateways on the database. All have one key, so a device is at
 // whichever speaks to it: one that went to another must not be called from here, or it would go to
-// and fro. A gateway that is alone asks for nothing. config/several-gateways.md.
+// and fro. A gateway that is alone asks for nothing. docs/guides/several-gateways.md.
 
 import { type Database, readArrivals, readOtherGateways } from '../../models/index.ts';
 

@@ -33,7 +33,7 @@ export interface TestGatewayOptions {
   readonly database?: 'memory';
   /** In memory: hosts behind it are those of `gateway.host`. */
   readonly tun?: 'memory';
-  /** Settings by their names in config/README.md: `{ DEFAULT_ACTION: 'drop' }`. */
+  /** Settings by their names in docs/reference/settings.md: `{ DEFAULT_ACTION: 'drop' }`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 

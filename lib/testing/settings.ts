@@ -70,6 +70,6 @@ function refuseUnknown(config: Config, names: readonly string[]): void {
 
 function unknownFault(name: string): string {
   const meant = meantSetting(name);
-  const end = meant === null ? 'config/README.md lists them' : `is ${meant} meant?`;
+  const end = meant === null ? 'docs/reference/settings.md lists them' : `is ${meant} meant?`;
   return `${name}: no setting of that name; ${end}`;
 }

@@ -175,7 +175,7 @@ test.serial(
 
 test.serial('the page about test suites says what works', async (t) => {
   t.timeout(180_000);
-  const page = join(ROOT, 'config/container/test-suite.md');
+  const page = join(ROOT, 'docs/guides/container-in-tests.md');
   const folder = mkdtempSync(join(tmpdir(), 'postern-suite-'));
   const run = podmanRun().join(' ');
   // On ports of its own, since a gateway may run on this machine.

@@ -1,4 +1,4 @@
-// The systemd unit under a systemd that was booted for it, as config/systemd/README.md installs it:
+// The systemd unit under a systemd that was booted for it, as docs/guides/systemd.md installs it:
 // what it starts, what rights that has, and that it comes back from whatever ends or stops it.
 
 import { readFileSync } from 'node:fs';

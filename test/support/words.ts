@@ -50,7 +50,7 @@ export function filesWithRetiredWords(): Map<string, string> {
   return found;
 }
 
-/** The listed files. */
+/** The listed files; some may have been moved since. */
 export function wordsLeft(): string[] {
   if (!existsSync(WORDS_LEFT)) return [];
   return readFileSync(WORDS_LEFT, 'utf8')

@@ -76,9 +76,9 @@ const securityForm: readonly Section[] = [
       },
       {
         name: 'disable_vpn_on_oidc_error',
-        label: 'Shut out whom their identity provider refuses',
+        label: 'Disable users whom their identity provider refuses',
         kind: 'box',
-        help: 'Every ten minutes the gateway refreshes each OpenID account; whom the provider then refuses has no VPN until they sign in through it again. A provider that is down shuts nobody out. Only accounts with a refresh token are asked for: at Entra, Okta and Keycloak add offline_access to the scope of the provider. At some providers a sign-out, there or here, also ends the refresh token and with it the VPN; a token of offline_access mostly outlives a sign-out.',
+        help: 'Every ten minutes the gateway refreshes each OpenID account; whom the provider then refuses has no VPN until they sign in through it again. A provider that is down disables nobody. Only accounts with a refresh token are asked for: at Entra, Okta and Keycloak add offline_access to the scope of the provider. At some providers a sign-out, there or here, also ends the refresh token and with it the VPN; a token of offline_access mostly outlives a sign-out.',
       },
     ],
   },

@@ -28,7 +28,7 @@ test('names that nobody knows are refused, those of the configuration are known'
   t.throws(() => testSettings({ DEFAULT_ACTON: 'drop', X: '1' }), {
     message:
       'DEFAULT_ACTON: no setting of that name; is DEFAULT_ACTION meant?\n' +
-      'X: no setting of that name; config/README.md lists them',
+      'X: no setting of that name; docs/reference/settings.md lists them',
   });
   t.notThrows(() => testSettings({ DISABLE_VPN_ON_OIDC_ERROR: 'true' }));
 });

@@ -1,9 +1,9 @@
-// Writes the tables of settings into config/README.md, each between its two marks.
+// Writes the tables of settings into docs/reference/settings.md, each between its two marks.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { configurationTable, settingsTable } from './table.ts';
 
-const path = new URL('./README.md', import.meta.url);
+const path = new URL('../docs/reference/settings.md', import.meta.url);
 const text = readFileSync(path, 'utf8');
 const withSettings = between('settings', settingsTable(), text);
 writeFileSync(path, between('configuration', configurationTable(), withSettings));

@@ -1,0 +1,130 @@
+// The manifest for Kubernetes agrees with what Postern is: settings that exist, its ports, the one
+// capability that stays, and a readiness probe that keeps a pod while the database is away.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import test from 'ava';
+import { parseAllDocuments } from 'yaml';
+import { configurationVariables } from '../../config/configuration-variables.ts';
+import { type Setting, settings } from '../../config/schema.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+interface Container {
+  readonly image: string;
+  readonly env: readonly {
+    readonly name: string;
+    readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
+  }[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly securityContext: { readonly capabilities: { readonly add: readonly string[] } };
+  readonly readinessProbe: { readonly exec: { readonly command: readonly string[] } };
+  readonly livenessProbe: { readonly httpGet: { readonly path: string; readonly port: string } };
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly stringData: Readonly<Record<string, string>>;
+  readonly spec: {
+    readonly replicas: number;
+    readonly selector: object;
+    readonly ports: readonly { readonly port: number; readonly targetPort: string }[];
+    readonly template: {
+      readonly spec: {
+        readonly enableServiceLinks: boolean;
+        readonly initContainers: readonly { readonly image: string }[];
+        readonly containers: readonly Container[];
+      };
+    };
+  };
+}
+
+const manifests = parseAllDocuments(
+  readFileSync(join(ROOT, 'config/kubernetes/postern.yaml'), 'utf8'),
+).map((document) => {
+  if (document.errors.length > 0) throw document.errors[0]!;
+  return document.toJS() as Manifest;
+});
+const pod = of('StatefulSet').spec.template.spec;
+const [gateway] = pod.containers;
+if (gateway === undefined) throw new Error('no container');
+
+function of(kind: string, name = 'postern'): Manifest {
+  const found = manifests.find((one) => one.kind === kind && one.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name}`);
+  return found;
+}
+
+test('every variable is a setting, and every secret is there', (t) => {
+  const names = new Set<string>([
+    ...(settings as readonly Setting[]).map(({ name }) => name),
+    ...configurationVariables.map(({ name }) => name),
+  ]);
+  const secret = of('Secret');
+  t.true(gateway.env.length > 3);
+  for (const { name, valueFrom } of gateway.env) {
+    t.true(names.has(name), name);
+    if (valueFrom === undefined) continue;
+    t.is(valueFrom.secretKeyRef.name, secret.metadata.name);
+    t.true(valueFrom.secretKeyRef.key in secret.stringData, name);
+  }
+});
+
+test('ports, rights and volumes are those of the image', (t) => {
+  const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  for (const { containerPort } of gateway.ports)
+    t.regex(image, new RegExp(`^EXPOSE .*\\b${containerPort}/`, 'm'));
+  for (const service of ['postern-wireguard', 'postern-console'])
+    for (const { port, targetPort } of of('Service', service).spec.ports)
+      t.is(gateway.ports.find(({ name }) => name === targetPort)?.containerPort, port);
+  t.true(gateway.securityContext.capabilities.add.includes('NET_ADMIN'));
+  t.deepEqual(
+    gateway.volumeMounts.map(({ mountPath }) => mountPath),
+    ['/data', '/dev/net/tun'],
+  );
+  t.is(of('StatefulSet').spec.replicas, 1, 'SQLite has one gateway');
+  // Variables that Kubernetes makes of services would be read as settings.
+  t.false(pod.enableServiceLinks);
+  t.is(new Set([...pod.initContainers, gateway].map((one) => one.image)).size, 1);
+  for (const { kind, metadata } of manifests)
+    t.is(metadata.namespace, kind === 'Namespace' ? undefined : 'postern', kind);
+});
+
+for (const [status, code] of [
+  ['ready', 0],
+  ['database_unavailable', 0],
+  ['database_read_only', 0],
+  ['database_away', 1],
+  ['data_plane_down', 1],
+  ['starting', 1],
+] as const)
+  test(`a pod that says ${status} ${code === 0 ? 'keeps' : 'gets no'} traffic`, async (t) => {
+    const server = createServer((_, answer) => {
+      answer.writeHead(status === 'ready' ? 200 : 503, { 'content-type': 'application/json' });
+      answer.end(JSON.stringify({ status, tun: null, masquerade: false }));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    t.teardown(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    t.is(await probe(port), code);
+  });
+
+test('a pod that does not answer gets no traffic', async (t) => {
+  t.is(await probe(1), 1);
+});
+
+/** Runs the probe of the manifest at another port; its exit status. */
+async function probe(port: number): Promise<number> {
+  const [program, ...words] = gateway!.readinessProbe.exec.command;
+  if (program !== 'node') throw new Error(`the probe is ${program}`);
+  const there = words.map((word) => word.replace('127.0.0.1:13000', `127.0.0.1:${port}`));
+  const [code] = (await once(spawn(process.execPath, there), 'close')) as [number];
+  return code;
+}
