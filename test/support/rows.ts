@@ -1,18 +1,21 @@
 // Rows as the reconciler reads them, made by hand, and what they mean.
 
 import { type GatewayConfig, parseAddress } from '../../dataplane/index.ts';
+import { columnDefaults } from '../../lib/judge/resource.ts';
 import type { RowChanges, RowSettings, TakeRows } from '../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../lib/reconcile/translate.ts';
 import { type Problem, Translation } from '../../lib/reconcile/translation.ts';
-import type {
-  DeviceRow,
-  ObeyedDevice,
-  ObeyedRule,
-  ObeyedUser,
-  Revision,
-  RuleAction,
-  RuleRow,
-  UserRow,
+import {
+  deviceFields,
+  type DeviceRow,
+  type ObeyedDevice,
+  type ObeyedRule,
+  type ObeyedUser,
+  type Revision,
+  type RuleAction,
+  ruleFields,
+  type RuleRow,
+  type UserRow,
 } from '../../models/index.ts';
 import type { Rows } from './slow-translate.ts';
 
@@ -50,24 +53,14 @@ export function userRow(fields: Partial<UserRow> = {}): UserRow {
 /** A device's row. */
 export function deviceRow(fields: Partial<DeviceRow> = {}): DeviceRow {
   return {
+    ...columnDefaults(deviceFields),
     id: 'd1',
     user_id: 'u1',
     name: 'laptop',
-    description: null,
     public_key: KEY,
     preshared_key: OTHER_KEY,
     ipv4: '100.64.0.2',
     ipv6: 'fd00::2',
-    use_default_allowed_ips: true,
-    use_default_dns: true,
-    use_default_endpoint: true,
-    use_default_mtu: true,
-    use_default_persistent_keepalive: true,
-    allowed_ips: null,
-    dns: null,
-    endpoint: null,
-    mtu: null,
-    persistent_keepalive: null,
     disabled_at: null,
     expires_at: null,
     inserted_at: new Date(0),
@@ -85,14 +78,12 @@ export function deviceRow(fields: Partial<DeviceRow> = {}): DeviceRow {
 /** A rule's row. */
 export function ruleRow(fields: Partial<RuleRow> = {}): RuleRow {
   return {
+    ...columnDefaults(ruleFields),
     id: 'r1',
-    action: 'drop',
     destination: '10.0.0.0/8',
     family: 4,
-    port_type: null,
     port_start: null,
     port_end: null,
-    user_id: null,
     inserted_at: new Date(0),
     updated_at: new Date(0),
     ...fields,
