@@ -9,6 +9,8 @@ export const alone = [
   // Verifications of XML end after a time.
   'test/attacks/saml-logout.test.ts',
   'test/attacks/saml-stall.test.ts',
+  // Workers are started again within seconds.
+  'test/dataplane/worker-link.test.ts',
   // The time of a start.
   'test/e2e/first-start.test.ts',
   // Fetches a package of Debian.

@@ -3,7 +3,7 @@
 //   for (const kind of databaseKinds()) test(`${kind}: …`, async (t) => { … openDatabase(t, kind) });
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -15,6 +15,9 @@ import { runOnServer } from './mariadb.ts';
 
 /** What a suite can run on. */
 export type TestDatabaseKind = 'sqlite' | 'mariadb';
+
+/** The folder of SQLite files, in memory where there is one: no test waits for a disk. */
+const FILES = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /** An empty place for a database, and the key for it. */
 export interface Place {
@@ -44,7 +47,7 @@ export function firstKind(): TestDatabaseKind[] {
 export async function makePlace(t: ExecutionContext, kind: TestDatabaseKind): Promise<Place> {
   const encryptionKey = randomBytes(32);
   if (kind === 'sqlite') {
-    const folder = mkdtempSync(join(tmpdir(), 'postern-test-'));
+    const folder = mkdtempSync(join(FILES, 'postern-test-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     return { url: `sqlite:${join(folder, 'postern.sqlite')}`, encryptionKey };
   }
