@@ -35,16 +35,18 @@ for (const kind of databaseKinds()) {
     const order: string[] = [];
     // Long enough that a busy machine renews in time, short enough to end within the work.
     const renewed = { ...times, expiresMs: 3000, renewMs: 200 };
+    const held = Promise.withResolvers<void>();
     const long = withLease(
       first,
       async (lease) => {
+        held.resolve();
         await sleep(4000);
         await lease.assertHeld();
         order.push('first');
       },
       renewed,
     );
-    await sleep(300);
+    await held.promise;
     await withLease(second, async () => order.push('second'), renewed);
     await long;
     t.deepEqual(order, ['first', 'second']);
