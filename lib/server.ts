@@ -65,7 +65,7 @@ export function createServer(services: Services): Server {
   const writes = new Writes(database);
   const outside = outsidePath(services);
   const sessions = new Sessions(services);
-  const pages = new Pages(server, { database, recall, sessions, outside });
+  const pages = new Pages({ database, recall, sessions, outside });
   // A plugin whose `register` is synchronous is registered when the call returns.
   void server.register({
     plugin: errorAnswers,

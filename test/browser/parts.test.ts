@@ -1,7 +1,6 @@
 // The parts of which pages are made, all on one page: as they look, and that a question is a dialog
 // which the keyboard does not leave.
 
-import Hapi from '@hapi/hapi';
 import test from 'ava';
 import { plainWords } from '../../lib/web/kit/plain-words.ts';
 import { createViews } from '../../lib/web/kit/views.ts';
@@ -46,7 +45,7 @@ const table = {
 
 /** One page of all parts, as the server would make it. */
 async function partsPage(): Promise<string> {
-  const render = createViews(Hapi.server());
+  const render = createViews();
   const frame = {
     title: 'Parts',
     flash: { kind: 'done', text: 'The device is added.' },

@@ -1,7 +1,7 @@
 // How a handler answers a person: with a page, with a redirect, and with a message that the next
 // page shows. Everything that each page needs beside its own values is put together here.
 
-import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hapi';
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { CiphertextError, type Database, EncryptionKeyError } from '../../../models/index.ts';
 import type { Recall } from '../../records/recall.ts';
 import { formToken, newSecret } from '../../auth/browser-cookies.ts';
@@ -55,11 +55,10 @@ export interface PagesOptions {
 export class Pages {
   readonly assets: Assets = findAssets();
   readonly #options: PagesOptions;
-  readonly #render: Render;
+  readonly #render: Render = createViews();
 
-  constructor(server: Server, options: PagesOptions) {
+  constructor(options: PagesOptions) {
     this.#options = options;
-    this.#render = createViews(server);
   }
 
   /** Shows a view. A template with a fault is a fault of the request, logged and answered 500. */

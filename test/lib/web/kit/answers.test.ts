@@ -24,7 +24,7 @@ async function visit(
   const sessions = new Sessions({ config: configOf(), database, log: logInto([]) });
   const recall = new Recall(database);
   sessions.cookies.register(server);
-  const pages = new Pages(server, { database, recall, sessions, outside });
+  const pages = new Pages({ database, recall, sessions, outside });
   for (const [route, handler] of Object.entries(routes)) {
     const [method = '', path = ''] = route.split(' ');
     server.route({

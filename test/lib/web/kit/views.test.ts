@@ -1,6 +1,5 @@
 // The templates: everything is escaped, and the partials show what they are given.
 
-import Hapi from '@hapi/hapi';
 import test from 'ava';
 import { createViews } from '../../../../lib/web/kit/views.ts';
 
@@ -21,7 +20,7 @@ const frame = {
   asset: (name: string) => name,
 };
 
-const render = createViews(Hapi.server());
+const render = createViews();
 
 /** What a partial makes, without the layout around it. */
 async function show(partial: string, values: object): Promise<string> {
