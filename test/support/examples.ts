@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
 /** The marked shell blocks of a Markdown file, or those of another language. */
-export function examplesOf(path: string, language: 'sh' | 'ts' | 'json' = 'sh'): string[] {
+export function examplesOf(path: string, language: 'sh' | 'ts' | 'json' | 'yaml' = 'sh'): string[] {
   const text = readFileSync(path, 'utf8');
-  const block = new RegExp(`<!-- example: .* -->\\n+\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g');
+  const block = new RegExp(`<!-- example: .* -->\\n+ *\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g');
   return [...text.matchAll(block)].map((match) => match[1] ?? '');
 }
 
