@@ -4,7 +4,7 @@
 
 import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from './contract.ts';
 import type { CompiledScope } from './filter/compile.ts';
-import { ScopeRules } from './filter/scope-rules.ts';
+import { type RuleStep, ScopeRules } from './filter/scope-rules.ts';
 import { type Comparison, sameBytes, sameParts } from './wire/bytes.ts';
 
 /** The steps from one configuration to another, in the order in which they are taken. */
@@ -22,16 +22,14 @@ export interface Change {
 }
 
 /**
- * The configuration that a gateway obeys; nothing, to begin with. What was amended and could not be
- * compiled, for want of memory say, stands and stays untold until the next change.
+ * The configuration that a gateway obeys; nothing, to begin with. Each change is made whole and
+ * handed over, or not at all: what cannot be compiled, for want of memory say, is undone, and who
+ * asked for it asks again (decisions/2026-11-23-one-ledger.md).
  */
 export class Standing {
   readonly #peers = new Map<string, PeerConfig>();
+  /** By name; those that have rules. */
   readonly #scopes = new Map<string, ScopeRules>();
-  /** Peers of which something may be untold: by public key, what was told last; null for none. */
-  readonly #toldPeers = new Map<string, PeerConfig | null>();
-  /** Names of scopes of which something is untold. */
-  readonly #untoldScopes = new Set<string>();
   #isClosed = false;
   /** Undefined until an amendment says it: then that of the gateway's options is in force. */
   #defaultAction: RuleConfig['action'] | undefined;
@@ -47,34 +45,29 @@ export class Standing {
     return this.#peers;
   }
 
-  /** Makes a configuration the one that stands. */
+  /** Makes a configuration the one in force. */
   replace(desired: GatewayConfig): Change {
     return this.amend(this.#amendmentTo(desired));
   }
 
-  /** Makes some entries what they should be. */
+  /** Makes some entries what they should be; where it throws, nothing has changed. */
   amend(amendment: Amendment): Change {
-    this.#amendPeers(amendment);
-    this.#amendScopes(amendment);
-    const scopes = this.#tellScopes();
+    const scopes = this.#amendScopes(amendment);
     return {
-      ...this.#tellPeers(),
+      ...this.#amendPeers(amendment),
       scopes,
       ...this.#close(amendment.isClosed),
       ...this.#setDefault(amendment.defaultAction),
     };
   }
 
-  /** The steps from nothing to what stands. */
+  /** The steps from nothing to what is in force. */
   fromNothing(): Change {
-    this.#untoldScopes.clear();
-    for (const [name, rules] of this.#scopes) {
-      rules.forget();
-      if (rules.isEmpty) this.#scopes.delete(name);
-      else this.#untoldScopes.add(name);
-    }
-    const scopes = this.#tellScopes();
-    this.#toldPeers.clear();
+    const scopes = [...this.#scopes].map(([name, rules]) => ({
+      name,
+      compiled: rules.compileAll(),
+    }));
+    for (const rules of this.#scopes.values()) rules.handOverAll();
     const closed = this.#isClosed ? { isClosed: true } : {};
     const action = this.#defaultAction === undefined ? {} : { defaultAction: this.#defaultAction };
     const added = [...this.#peers.values()];
@@ -93,55 +86,56 @@ export class Standing {
     return { defaultAction: action };
   }
 
-  #amendPeers({ peers }: Amendment): void {
-    for (const [key, peer] of peers) {
-      if (!this.#toldPeers.has(key)) this.#toldPeers.set(key, this.#peers.get(key) ?? null);
-      if (peer === null) this.#peers.delete(key);
-      else this.#peers.set(key, peer);
-    }
-  }
-
-  #amendScopes({ rules }: Amendment): void {
-    for (const [name, ofScope] of rules) {
-      const scope = this.#scopes.get(name) ?? new ScopeRules(this.#pieceMax);
-      let hasChanged = false;
-      for (const [id, ofId] of ofScope) hasChanged = scope.set(id, ofId) || hasChanged;
-      if (!hasChanged) continue;
-      this.#scopes.set(name, scope);
-      this.#untoldScopes.add(name);
-    }
-  }
-
-  #tellPeers(): Omit<Change, 'scopes'> {
+  #amendPeers({ peers }: Amendment): Omit<Change, 'scopes'> {
     const removed: string[] = [];
     const updated: PeerConfig[] = [];
     const added: PeerConfig[] = [];
-    for (const [key, told] of this.#toldPeers) {
-      const peer = this.#peers.get(key);
-      if (peer === undefined) {
-        if (told !== null) removed.push(key);
-      } else if (told === null) added.push(peer);
-      else if (!sameParts(PEER_PARTS, told, peer)) updated.push(peer);
+    for (const [key, peer] of peers) {
+      const present = this.#peers.get(key);
+      if (peer === null) {
+        if (this.#peers.delete(key)) removed.push(key);
+        continue;
+      }
+      this.#peers.set(key, peer);
+      if (present === undefined) added.push(peer);
+      else if (!sameParts(PEER_PARTS, present, peer)) updated.push(peer);
     }
-    this.#toldPeers.clear();
     return { removed, updated, added };
   }
 
-  /** Compiles what is untold of each scope. Only when all of it is there does it count as told. */
-  #tellScopes(): Change['scopes'] {
-    const untold = [...this.#untoldScopes].map((name) => ({
-      name,
-      rules: this.#scopes.get(name)!,
-    }));
-    const scopes = untold.map(({ name, rules }) => ({
-      name,
-      compiled: rules.isEmpty ? null : rules.untold(),
-    }));
-    for (const { name, rules } of untold) {
-      rules.told();
-      if (rules.isEmpty) this.#scopes.delete(name);
+  #amendScopes({ rules }: Amendment): Change['scopes'] {
+    const drafts: Draft[] = [];
+    try {
+      for (const [name, ofScope] of rules) {
+        const draft = this.#draft(name);
+        drafts.push(draft);
+        for (const [id, ofId] of ofScope) {
+          const step = draft.scope.set(id, ofId);
+          if (step !== null) draft.steps.push(step);
+        }
+      }
+      return this.#handOver(drafts.filter(({ steps }) => steps.length > 0));
+    } catch (error) {
+      for (const { scope, steps } of drafts) scope.undo(steps);
+      throw error;
     }
-    this.#untoldScopes.clear();
+  }
+
+  #draft(name: string): Draft {
+    return { name, scope: this.#scopes.get(name) ?? new ScopeRules(this.#pieceMax), steps: [] };
+  }
+
+  /** Compiles all that is drafted, which may fail, and only then counts it as handed over. */
+  #handOver(drafts: readonly Draft[]): Change['scopes'] {
+    const scopes = drafts.map(({ name, scope, steps }) => ({
+      name,
+      compiled: scope.isEmpty ? null : scope.compile(steps),
+    }));
+    for (const { name, scope } of drafts) {
+      scope.handOver();
+      if (scope.isEmpty) this.#scopes.delete(name);
+      else this.#scopes.set(name, scope);
+    }
     return scopes;
   }
 
@@ -158,6 +152,13 @@ export class Standing {
     }
     return { peers: namedPeers, rules: namedRules };
   }
+}
+
+/** What an amendment changes in one scope, while it is not certain that it can be compiled. */
+interface Draft {
+  readonly name: string;
+  readonly scope: ScopeRules;
+  readonly steps: RuleStep[];
 }
 
 /** Whether a change changes anything. */

@@ -5,7 +5,7 @@
 // A piece also lays out the wider prefixes that begin before it and reach into it. So its table is
 // right for every address from its first one to the next piece, whatever the others hold.
 
-import { type CompiledFamily, layOut } from './compile.ts';
+import { type CompiledFamily, type CompiledTable, layOut } from './compile.ts';
 import type { NumberedRule } from './ports.ts';
 import { type Bound, orderOf, type Prefix, prefixOf } from './prefixes.ts';
 
@@ -26,7 +26,7 @@ interface Piece {
   readonly own: Prefix[];
   /** What begins before it and holds its first address, by order: wider ones first. */
   readonly open: Prefix[];
-  /** Where it stood among the pieces that were told last, or CHANGED. */
+  /** Its place among the pieces that were handed over last, or CHANGED. */
   place: number;
 }
 
@@ -38,7 +38,8 @@ export class Pieces {
   readonly #zero: Bound;
   readonly #prefixes = new Map<string, Prefix>();
   #pieces: Piece[] = [];
-  #hasChanged = false;
+  /** How many pieces were handed over last. */
+  #handedOver = 0;
 
   constructor(words: 1 | 4, max: number) {
     this.#words = words;
@@ -60,32 +61,48 @@ export class Pieces {
     if (prefix.rules.length === 0) this.#delete(prefix);
   }
 
-  /** What changed since it was told last, laid out; null where nothing did. */
-  untold(): CompiledFamily | null {
-    if (!this.#hasChanged) return null;
-    const pieces = this.#pieces.map(({ open, own, place }) =>
-      place === CHANGED ? layOut([...open, ...own], this.#words) : place,
-    );
-    const firsts = Uint32Array.from(this.#pieces.flatMap(({ first }) => first.words));
-    return { words: this.#words, firsts, pieces };
+  /** What differs from what was handed over last, laid out; null where nothing does. */
+  compile(): CompiledFamily | null {
+    if (!this.#hasChanged()) return null;
+    return this.#family((piece) => (piece.place === CHANGED ? this.#layOut(piece) : piece.place));
   }
 
-  /** Notes that what is untold has been told. */
-  told(): void {
-    this.#hasChanged = false;
+  /** All pieces, laid out, for a worker that has none of them; null where there are none. */
+  compileAll(): CompiledFamily | null {
+    return this.#pieces.length === 0 ? null : this.#family((piece) => this.#layOut(piece));
+  }
+
+  /** Notes that what was compiled is handed over. */
+  handOver(): void {
     for (const [place, piece] of this.#pieces.entries()) piece.place = place;
+    this.#handedOver = this.#pieces.length;
   }
 
-  /** Notes that who was told has forgotten. */
-  forget(): void {
-    for (const piece of this.#pieces) piece.place = CHANGED;
-    this.#hasChanged = this.#pieces.length > 0;
+  /**
+   * Notes that one more worker has all pieces as they are. Where other workers have different ones,
+   * because a change was undone, the next change brings all pieces to all of them.
+   */
+  handOverAll(): void {
+    if (this.#hasChanged()) for (const piece of this.#pieces) piece.place = CHANGED;
+  }
+
+  #hasChanged(): boolean {
+    if (this.#pieces.length !== this.#handedOver) return true;
+    return this.#pieces.some(({ place }) => place === CHANGED);
+  }
+
+  #family(tableOf: (piece: Piece) => CompiledTable | number): CompiledFamily {
+    const firsts = Uint32Array.from(this.#pieces.flatMap(({ first }) => first.words));
+    return { words: this.#words, firsts, pieces: this.#pieces.map(tableOf) };
+  }
+
+  #layOut({ open, own }: Piece): CompiledTable {
+    return layOut([...open, ...own], this.#words);
   }
 
   #touch(prefix: Prefix): void {
     prefix.ports = null;
     for (const piece of this.#piecesOf(prefix)) piece.place = CHANGED;
-    this.#hasChanged = true;
   }
 
   #insert(prefix: Prefix): Prefix {
@@ -140,7 +157,7 @@ export class Pieces {
     return this.#pieces.slice(at, end);
   }
 
-  /** The lists in which a prefix stands, or has to. */
+  /** The lists that hold a prefix, or have to. */
   #listsOf(prefix: Prefix): Prefix[][] {
     return this.#piecesOf(prefix).map(({ own, open }, i) => (i === 0 ? own : open));
   }

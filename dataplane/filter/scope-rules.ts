@@ -10,6 +10,15 @@ import type { NumberedRule } from './ports.ts';
 
 const NO_RULES: readonly NumberedRule[] = [];
 
+/** What `set` did. */
+export interface RuleStep {
+  readonly id: string;
+  readonly number: number;
+  readonly before: readonly NumberedRule[];
+  /** Whether the id has no rule any more. */
+  readonly isGone: boolean;
+}
+
 /** The rules of one scope. */
 export class ScopeRules {
   /** By id: its rules, one at least, all of the same number. */
@@ -18,8 +27,6 @@ export class ScopeRules {
   readonly #ipv6: Pieces;
   /** Numbers below the count of all that were given and are nobody's. */
   readonly #free: number[] = [];
-  /** By number: whose it is since it was told last. */
-  readonly #renamed = new Map<number, string | null>();
 
   constructor(pieceMax = PIECE_MAX) {
     this.#ipv4 = new Pieces(1, pieceMax);
@@ -35,51 +42,68 @@ export class ScopeRules {
     return this.#rules.size === 0;
   }
 
-  /** Says what has an id: no rule, one, or several. Returns whether that is a change. */
-  set(id: string, rules: readonly RuleConfig[]): boolean {
-    const present = this.#rules.get(id) ?? NO_RULES;
-    if (sameRules(present, rules)) return false;
-    const number = present[0]?.number ?? this.#numberFor(id);
-    const numbered = rules.map((rule) => ({ rule, number }));
-    for (const one of present) this.#familyOf(one).remove(one);
-    for (const one of numbered) this.#familyOf(one).add(one);
-    if (rules.length === 0) this.#delete(id, number);
-    else this.#rules.set(id, numbered);
-    return true;
+  /** Says what has an id: no rule, one, or several. Null where that is no change. */
+  set(id: string, rules: readonly RuleConfig[]): RuleStep | null {
+    const before = this.#rules.get(id) ?? NO_RULES;
+    if (sameRules(before, rules)) return null;
+    const number = before[0]?.number ?? this.#free.pop() ?? this.#rules.size;
+    const after = rules.map((rule) => ({ rule, number }));
+    this.#put(id, number, before, after);
+    return { id, number, before, isGone: rules.length === 0 };
   }
 
-  /** What changed since it was told last; tables of earlier times stay what they are. */
-  untold(): CompiledScope {
-    const numbers = [...this.#renamed.keys()];
-    const ids = [...this.#renamed.values()];
-    return { ipv4: this.#ipv4.untold(), ipv6: this.#ipv6.untold(), numbers, ids };
+  /** Takes steps back, the last ones that were taken. */
+  undo(steps: readonly RuleStep[]): void {
+    for (const { id, number, before } of steps.toReversed()) {
+      const after = this.#rules.get(id) ?? NO_RULES;
+      if (after.length === 0) this.#free.pop();
+      this.#put(id, number, after, before);
+    }
   }
 
-  /** Notes that what is untold has been told. */
-  told(): void {
-    this.#ipv4.told();
-    this.#ipv6.told();
-    this.#renamed.clear();
+  /** What steps changed, all that were taken since rules were handed over last. */
+  compile(steps: readonly RuleStep[]): CompiledScope {
+    const renamed = new Map<number, string | null>();
+    for (const { id, number, before, isGone } of steps)
+      if (isGone) renamed.set(number, null);
+      else if (before.length === 0) renamed.set(number, id);
+    const [numbers, ids] = [[...renamed.keys()], [...renamed.values()]];
+    return { ipv4: this.#ipv4.compile(), ipv6: this.#ipv6.compile(), numbers, ids };
   }
 
-  /** Notes that who was told has forgotten, so that everything is untold. */
-  forget(): void {
-    this.#ipv4.forget();
-    this.#ipv6.forget();
-    this.#renamed.clear();
-    for (const [id, [first]] of this.#rules) this.#renamed.set(first!.number, id);
+  /** All rules, for a worker that has none of them. */
+  compileAll(): CompiledScope {
+    const numbers = [...this.#rules.values()].map(([first]) => first!.number);
+    const ids = [...this.#rules.keys()];
+    return { ipv4: this.#ipv4.compileAll(), ipv6: this.#ipv6.compileAll(), numbers, ids };
   }
 
-  #numberFor(id: string): number {
-    const number = this.#free.pop() ?? this.#rules.size;
-    this.#renamed.set(number, id);
-    return number;
+  /** Notes that what was compiled is handed over: the next change is one from there. */
+  handOver(): void {
+    this.#ipv4.handOver();
+    this.#ipv6.handOver();
   }
 
-  #delete(id: string, number: number): void {
+  /** Notes that one more worker has all rules. */
+  handOverAll(): void {
+    this.#ipv4.handOverAll();
+    this.#ipv6.handOverAll();
+  }
+
+  #put(
+    id: string,
+    number: number,
+    before: readonly NumberedRule[],
+    after: readonly NumberedRule[],
+  ): void {
+    for (const one of before) this.#familyOf(one).remove(one);
+    for (const one of after) this.#familyOf(one).add(one);
+    if (after.length > 0) {
+      this.#rules.set(id, after);
+      return;
+    }
     this.#rules.delete(id);
     this.#free.push(number);
-    this.#renamed.set(number, null);
   }
 
   #familyOf({ rule }: NumberedRule): Pieces {

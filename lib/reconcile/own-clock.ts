@@ -19,8 +19,8 @@ export interface OwnClockOptions {
   readonly log: Log;
   /** Unix time in ms. */
   readonly wallMs: () => number;
-  /** Is told which ends came into force. */
-  readonly onTold: (amendment: Amendment) => void;
+  /** Hears which ends the data plane acknowledged. */
+  readonly onAcknowledged: (amendment: Amendment) => void;
 }
 
 /** The clock of one gateway. */
@@ -30,9 +30,9 @@ export class OwnClock {
   /** When the database was read last, monotonic ms. */
   #readAt = performance.now();
   #isClosed = false;
-  /** Resolves when nothing is being told. */
+  /** Resolves when nothing is on its way. */
   #idle: Promise<void> = Promise.resolve();
-  #isTelling = false;
+  #isBusy = false;
 
   constructor(options: OwnClockOptions) {
     this.#options = options;
@@ -52,7 +52,7 @@ export class OwnClock {
     return this.#isClosed;
   }
 
-  /** Resolves when nothing is being told; never rejects. */
+  /** Resolves when nothing is on its way to the data plane; never rejects. */
   get idle(): Promise<void> {
     return this.#idle;
   }
@@ -68,18 +68,18 @@ export class OwnClock {
 
   #tick(): void {
     // A data plane that takes nothing passes nothing.
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    this.#idle = this.#tell()
-      // It is told again a quarter of a second later.
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#idle = this.#act()
+      // The next tick tries again.
       .catch(() => undefined)
       .finally(() => {
-        this.#isTelling = false;
+        this.#isBusy = false;
       });
   }
 
-  async #tell(): Promise<void> {
-    await this.#tellEnds();
+  async #act(): Promise<void> {
+    await this.#putEndsInForce();
     const { awayLimitMs, log } = this.#options;
     if (this.#isClosed || performance.now() - this.#readAt < awayLimitMs) return;
     await this.#setClosed(true);
@@ -90,18 +90,18 @@ export class OwnClock {
     );
   }
 
-  async #tellEnds(): Promise<void> {
-    const { translation, gateway, wallMs, onTold } = this.#options;
+  async #putEndsInForce(): Promise<void> {
+    const { translation, gateway, wallMs, onAcknowledged } = this.#options;
     translation.passTo(wallMs());
-    const ends = translation.takeEnds();
+    const ends = translation.handOverEnds();
     if (ends === null) return;
     try {
       await (await gateway).amend(ends);
     } catch (error) {
-      translation.tellAgain(ends);
+      translation.takeBack(ends);
       throw error;
     }
-    onTold(ends);
+    onAcknowledged(ends);
   }
 
   async #setClosed(isClosed: boolean): Promise<void> {

@@ -1,8 +1,8 @@
 // Carries what should be (the database) to what is (the data plane). One loop, woken by a commit of
 // this process, a poll each second, or the moment at which the same rows mean something else. It is
 // level-triggered: a lost bell, a crash between commit and bell, another process's write are all
-// picked up by the next turn. On an error the last good state stands, and health says so; what ends
-// by time ends all the same (own-clock.ts).
+// picked up by the next turn. On an error the last good state stays in force, and health says so;
+// what ends by time ends all the same (own-clock.ts).
 
 import type { Amendment, Gateway } from '../../dataplane/index.ts';
 import {
@@ -41,7 +41,7 @@ type Led = Pick<Gateway, 'amend' | 'letGo'>;
 /** What a reconciler is made of. */
 export interface ReconcilerOptions {
   readonly database: Database;
-  /** Awaited when it is first to be told something: rows are read while it starts. */
+  /** Awaited when the first change is handed over: rows are read while it starts. */
   readonly gateway: Led | Promise<Led>;
   readonly settings: TranslateSettings;
   /** What this gateway's timestamps may have come to before, Unix time in ms. */
@@ -49,9 +49,9 @@ export interface ReconcilerOptions {
   /** How long packets pass while the database cannot be read; infinite where it is left out. */
   readonly awayLimitMs?: number;
   readonly log: Log;
-  /** Is told what came into force. */
+  /** Hears what came into force. */
   readonly onAmended?: (amendment: Amendment) => void;
-  /** Is told who shook hands with other gateways: by public key, when (Unix ms). */
+  /** Hears who made a handshake with other gateways: by public key, when (Unix ms). */
   readonly onArrivals?: (heardElsewhere: ReadonlyMap<string, number>) => void;
   /** Unix time in ms. */
   readonly wallMs: () => number;
@@ -122,10 +122,10 @@ export class Reconciler {
       awayLimitMs: options.awayLimitMs ?? Number.POSITIVE_INFINITY,
       log: options.log,
       wallMs: options.wallMs,
-      onTold: (amendment) => this.#afterTelling(amendment),
+      onAcknowledged: (amendment) => this.#noteAcknowledged(amendment),
     });
     this.#greatestMs = options.clockFloorMs;
-    // That it cannot be opened is told to whoever waits for it.
+    // Whoever waits for it learns that it cannot be opened.
     void Promise.resolve(options.gateway).then(
       () => (this.#isOpen = true),
       () => undefined,
@@ -284,37 +284,37 @@ export class Reconciler {
     const take: TakeRows = async (changes) => {
       translation.take(changes, wallMs());
       // Everything else is here by then: at a start devices are called while others are read.
-      if (since === null && this.#isOpen && changes.devices.size > 0) await this.#tell();
+      if (since === null && this.#isOpen && changes.devices.size > 0) await this.#putInForce();
     };
     const revision =
       since === null ? await readAll(database, take) : await readSince(database, since, take);
     this.#readRevision = revision;
     const { returning } = translation;
     if (returning.length > 0) translation.hear(await readDevices(database, { ids: returning }));
-    await this.#tell();
+    await this.#putInForce();
     await this.#clock.noteRead();
     this.#appliedRevision = revision;
     for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.resolve(true);
   }
 
   /** Puts in force what the rows mean by now, unless that is in force already. */
-  async #tell(): Promise<void> {
+  async #putInForce(): Promise<void> {
     const translation = this.#translation;
-    // What it is telling is a part of what this turn puts in force.
+    // What the clock hands over is a part of what this turn puts in force.
     await this.#clock.idle;
-    const amendment = translation.untold();
+    const amendment = translation.pending();
     if (amendment === null) return;
-    translation.told();
+    translation.handOver();
     try {
       await (await this.#options.gateway).amend(amendment);
     } catch (error) {
-      translation.tellAgain(amendment);
+      translation.takeBack(amendment);
       throw error;
     }
-    this.#afterTelling(amendment);
+    this.#noteAcknowledged(amendment);
   }
 
-  #afterTelling(amendment: Amendment): void {
+  #noteAcknowledged(amendment: Amendment): void {
     this.#options.onAmended?.(amendment);
     this.#report(this.#translation.problems);
   }
@@ -323,7 +323,7 @@ export class Reconciler {
     const known = new Set(this.#problems.map((problem) => `${problem.id} ${problem.message}`));
     for (const problem of problems)
       if (!known.has(`${problem.id} ${problem.message}`))
-        this.#options.log.warn({ ...problem }, 'a row cannot be obeyed as it stands');
+        this.#options.log.warn({ ...problem }, 'a row cannot be obeyed as it is');
     this.#problems = problems;
   }
 

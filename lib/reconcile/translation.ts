@@ -1,7 +1,8 @@
 // What all rows mean together, kept up to date by the rows that change: who is served, under which
 // rules, until when. A change costs what it touches; time costs something only when it ends a
-// session. What the data plane has not been told yet is remembered, and what did not reach it is
-// told again, so that a failure on the way loses nothing.
+// session. What is pending is kept here and nowhere else: what the data plane did not acknowledge
+// is pending again, so that a failure on the way loses nothing
+// (../../dataplane/decisions/2026-11-23-one-ledger.md).
 
 import {
   type Amendment,
@@ -26,7 +27,7 @@ import {
   type TranslateSettings,
 } from './translate.ts';
 
-/** A row that could not be obeyed as it stands. */
+/** A row that could not be obeyed as it is. */
 export interface Problem {
   readonly table: 'devices' | 'rules';
   readonly id: string;
@@ -74,18 +75,18 @@ export class Translation {
   /** By id: why a row cannot be obeyed. */
   readonly #refusedRules = new Map<string, string>();
   readonly #refusedDevices = new Map<string, string>();
-  /** Public keys of which the data plane has to be told, and rules by their scope. */
-  readonly #untoldKeys = new Set<string>();
-  readonly #untoldRules = new Map<string, Set<string>>();
+  /** Public keys of which something is pending, and ids of rules by their scope. */
+  readonly #pendingKeys = new Set<string>();
+  readonly #pendingRules = new Map<string, Set<string>>();
   /** Public keys of devices that are served again, and may have been heard since their row came. */
   readonly #returning = new Set<string>();
   #rowSettings: Omit<RowSettings, 'defaultAction'> = {
     vpnSessionDuration: 0,
     defaultClientMtu: null,
   };
-  /** What happens to packets that no rule matches; null until it is read, or told. */
+  /** What happens to packets that no rule matches; null until it is read, or handed over. */
   #defaultAction: RuleAction | null = null;
-  #toldDefault: RuleAction | null = null;
+  #handedOverDefault: RuleAction | null = null;
   #judgedAtMs = Number.NEGATIVE_INFINITY;
   #nextChangeAtMs = Number.POSITIVE_INFINITY;
 
@@ -140,46 +141,47 @@ export class Translation {
     this.#judgedAtMs = nowMs;
   }
 
-  /** What the data plane has to be told; null when it knows everything. */
-  untold(): Amendment | null {
-    const untoldDefault = this.#defaultAction === this.#toldDefault ? null : this.#defaultAction;
-    if (this.#untoldKeys.size === 0 && this.#untoldRules.size === 0 && untoldDefault === null)
+  /** What is pending; null where nothing is. */
+  pending(): Amendment | null {
+    const pendingDefault =
+      this.#defaultAction === this.#handedOverDefault ? null : this.#defaultAction;
+    if (this.#pendingKeys.size === 0 && this.#pendingRules.size === 0 && pendingDefault === null)
       return null;
     const peers = new Map<string, PeerConfig | null>();
-    for (const key of this.#untoldKeys) peers.set(key, this.#peerOf(key));
+    for (const key of this.#pendingKeys) peers.set(key, this.#peerOf(key));
     for (const key of this.#places.assign(peers)) {
-      this.#untoldKeys.add(key);
+      this.#pendingKeys.add(key);
       peers.set(key, this.#peerOf(key));
     }
     const rules = new Map<string, Map<string, readonly RuleConfig[]>>();
-    for (const [scope, ids] of this.#untoldRules)
+    for (const [scope, ids] of this.#pendingRules)
       rules.set(scope, new Map([...ids].map((id) => [id, this.#rulesOf(id, scope)])));
-    return { peers, rules, ...(untoldDefault === null ? {} : { defaultAction: untoldDefault }) };
+    return { peers, rules, ...(pendingDefault === null ? {} : { defaultAction: pendingDefault }) };
   }
 
-  /** Notes that the data plane is told what `untold` said last. */
-  told(): void {
-    this.#untoldKeys.clear();
-    this.#untoldRules.clear();
-    this.#toldDefault = this.#defaultAction;
+  /** Notes that what `pending` said last is on its way to the data plane. */
+  handOver(): void {
+    this.#pendingKeys.clear();
+    this.#pendingRules.clear();
+    this.#handedOverDefault = this.#defaultAction;
   }
 
   /**
-   * The part of `untold` that takes devices away, and notes it as told; null when there is none. It
-   * may be told while only half of the rows of a change are here: it permits nothing.
+   * Hands over the part of `pending` that takes devices away; null where there is none. It may be
+   * put in force while only half of the rows of a change are here: it permits nothing.
    */
-  takeEnds(): Amendment | null {
+  handOverEnds(): Amendment | null {
     const peers = new Map<string, null>();
-    for (const key of this.#untoldKeys) if (this.#peerOf(key) === null) peers.set(key, null);
+    for (const key of this.#pendingKeys) if (this.#peerOf(key) === null) peers.set(key, null);
     if (peers.size === 0) return null;
-    for (const key of peers.keys()) this.#untoldKeys.delete(key);
+    for (const key of peers.keys()) this.#pendingKeys.delete(key);
     return { peers, rules: new Map() };
   }
 
-  /** Notes that an amendment did not reach the data plane: it is told again. */
-  tellAgain({ peers, rules, defaultAction }: Amendment): void {
-    if (defaultAction !== undefined) this.#toldDefault = null;
-    for (const key of peers.keys()) this.#untoldKeys.add(key);
+  /** Notes that the data plane did not acknowledge an amendment: all of it is pending again. */
+  takeBack({ peers, rules, defaultAction }: Amendment): void {
+    if (defaultAction !== undefined) this.#handedOverDefault = null;
+    for (const key of peers.keys()) this.#pendingKeys.add(key);
     for (const [scope, ids] of rules) for (const id of ids.keys()) this.#markRule(scope, id);
   }
 
@@ -247,7 +249,7 @@ export class Translation {
       this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
     if (settings.defaultClientMtu === before.defaultClientMtu) return;
     for (const { publicKey, usesDefaultMtu } of this.#devices.values())
-      if (usesDefaultMtu) this.#untoldKeys.add(publicKey);
+      if (usesDefaultMtu) this.#pendingKeys.add(publicKey);
   }
 
   #takeUser(id: string, row: ObeyedUser | null, nowMs: number): void {
@@ -278,7 +280,7 @@ export class Translation {
     this.#deviceIds.set(publicKey, id);
     this.#owner(ownerId).devices.add(device);
     if ('message' in peer) this.#refusedDevices.set(id, peer.message);
-    this.#untoldKeys.add(publicKey);
+    this.#pendingKeys.add(publicKey);
   }
 
   /** Forgets what a device was before it became `next`. */
@@ -295,7 +297,7 @@ export class Translation {
     const owner = this.#owner(ownerId);
     owner.devices.delete(device);
     this.#forgetUnused(ownerId, owner);
-    this.#untoldKeys.add(publicKey);
+    this.#pendingKeys.add(publicKey);
   }
 
   /** Bytes under a key that was replaced may be sampled after the key is gone. */
@@ -319,8 +321,8 @@ export class Translation {
   }
 
   #markRule(scope: string, id: string): void {
-    const ids = this.#untoldRules.get(scope);
-    if (ids === undefined) this.#untoldRules.set(scope, new Set([id]));
+    const ids = this.#pendingRules.get(scope);
+    if (ids === undefined) this.#pendingRules.set(scope, new Set([id]));
     else ids.add(id);
   }
 
@@ -352,7 +354,7 @@ export class Translation {
     if (isServed === owner.isServed) return;
     owner.isServed = isServed;
     for (const { publicKey } of owner.devices) {
-      this.#untoldKeys.add(publicKey);
+      this.#pendingKeys.add(publicKey);
       if (isServed) this.#returning.add(publicKey);
     }
   }
@@ -363,7 +365,7 @@ export class Translation {
     if (isOn) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, device.endMs);
     if (isOn === device.isOn) return;
     device.isOn = isOn;
-    this.#untoldKeys.add(device.publicKey);
+    this.#pendingKeys.add(device.publicKey);
   }
 
   #isServed(device: Device | undefined): boolean {

@@ -153,7 +153,7 @@ test('an amendment takes the steps that it names, and no others', (t) => {
   t.deepEqual([...standing.peers.keys()], ['B', 'C']);
 });
 
-test('what stands can be said to one who knows nothing', (t) => {
+test('what is in force can be said to one who knows nothing', (t) => {
   const standing = new Standing();
   standing.replace(config([a], { s: [drop] }));
   standing.amend({ peers: new Map(), rules: new Map([['s', new Map([['1', []]])]]) });
@@ -179,7 +179,7 @@ test('a gateway is closed and opened once, and closed to one who knows nothing',
   t.is(standing.fromNothing().isClosed, undefined);
 });
 
-test('what no rule decides is told once, and to one who knows nothing', (t) => {
+test('what no rule decides is said once, and to one who knows nothing', (t) => {
   const standing = new Standing();
   standing.replace(config([a]));
   const amend = (defaultAction?: 'accept' | 'drop'): Change =>
@@ -206,7 +206,7 @@ function fragile(id: string, fault: { isOn: boolean }): RuleConfig {
   });
 }
 
-test('a change that cannot be compiled is told with the next one', (t) => {
+test('a change that cannot be compiled is undone, and the same when it is asked for again', (t) => {
   const standing = new Standing();
   const fault = { isOn: true };
   const rules = (ofScopes: Record<string, [string, RuleConfig[]][]>): Amendment => ({
@@ -215,6 +215,7 @@ test('a change that cannot be compiled is told with the next one', (t) => {
   });
   const six = rule('6', 'drop', 'fd00::/8');
   standing.replace(config([a, { ...a, publicKey: 'B' }], { gone: [six] }));
+  const before = standing.fromNothing();
   const failing = {
     ...rules({ gone: [['6', []]], s: [['1', [drop]]], u: [['2', [fragile('2', fault)]]] }),
     peers: new Map([
@@ -222,29 +223,55 @@ test('a change that cannot be compiled is told with the next one', (t) => {
       ['B', { ...a, publicKey: 'B', scope: 's' }],
       ['C', { ...a, publicKey: 'C' }],
     ]),
-  };
+    isClosed: true,
+    defaultAction: 'drop',
+  } as const;
   t.throws(() => standing.amend(failing), { message: /allocation failed/ });
-  // Peers and rules stand together, so that a worker that begins now is told all of it.
-  t.deepEqual([...standing.peers.keys()], ['B', 'C']);
+  // A worker that begins now gets what is in force.
+  t.deepEqual(standing.fromNothing(), before);
+  // A change of something else neither waits for it nor brings a part of it.
+  const ends = { peers: new Map([['B', null]]), rules: new Map() };
+  t.deepEqual(named(standing.amend(ends)), { ...nothing, removed: ['B'] });
+  standing.amend({ ...ends, peers: new Map([['B', { ...a, publicKey: 'B' }]]) });
+  t.throws(() => standing.amend(failing), { message: /allocation failed/ });
   fault.isOn = false;
-  // What says the same again is no change of its own, and still there is something to tell.
-  t.deepEqual(named(standing.amend(failing)), {
+  const change = standing.amend(failing);
+  t.deepEqual(named(change), {
     ...nothing,
     removed: ['A'],
     updated: ['B'],
     added: ['C'],
     scopes: ['gone none', 's', 'u'],
   });
-  fault.isOn = true;
-  t.throws(() => standing.amend(rules({ s: [['1', []]], u: [['3', [fragile('3', fault)]]] })));
-  fault.isOn = false;
-  // A scope that was emptied, and filled again before anybody was told, is told what it lost.
-  const { scopes } = standing.amend(rules({ s: [['6', [six]]] }));
-  const [s, u] = scopes.map(({ compiled }) => compiled!);
-  t.deepEqual([s!.ipv4!.pieces, s!.numbers, s!.ids], [[], [0], ['6']]);
-  t.is(s!.ipv6!.pieces.length, 1);
-  t.deepEqual([u!.numbers, u!.ids], [[1], ['3']]);
-  t.true(isEmpty(standing.amend(rules({}))));
+  t.like(change, { isClosed: true, defaultAction: 'drop' });
+  t.true(isEmpty(standing.amend(failing)));
+});
+
+test('a scope after changes that were undone takes the next one, and no part of those', (t) => {
+  const standing = new Standing(2);
+  const fault = { isOn: true };
+  const networks = Array.from({ length: 6 }, (_, i) => rule(`${i}`, 'drop', `10.${i}.0.0/16`));
+  standing.replace(config([], { s: networks }));
+  const amendment = (id: string, ofId: RuleConfig[], bad?: RuleConfig): Amendment => ({
+    peers: new Map(),
+    rules: new Map([
+      ['s', new Map([[id, ofId]])],
+      ...(bad === undefined ? [] : [['u', new Map([[bad.id, [bad]]])] as const]),
+    ]),
+  });
+  for (const [id, ofId] of [
+    ['3', []],
+    ['7', [rule('7', 'drop', '10.3.7.0/24')]],
+    ['8', [rule('8', 'accept', '0.0.0.0/0')]],
+  ] as const)
+    t.throws(() => standing.amend(amendment(id, [...ofId], fragile('2', fault))));
+  const [s] = standing.amend(amendment('9', [rule('9', 'drop', '10.5.9.0/24')])).scopes;
+  t.deepEqual([s?.compiled?.numbers, s?.compiled?.ids], [[6], ['9']]);
+  const all = standing.fromNothing().scopes[0]!.compiled!;
+  t.deepEqual(
+    all.ids.map(Number).toSorted((x, y) => x - y),
+    [0, 1, 2, 3, 4, 5, 9],
+  );
 });
 
 test('a change without steps is empty, and one with any is not', (t) => {

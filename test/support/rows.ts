@@ -164,16 +164,16 @@ export function translateAll(
   const translation = new Translation(chosen);
   translation.take(rows, nowMs);
   const { problems, nextChangeAtMs } = translation;
-  return { config: told(translation), problems, nextChangeAtMs };
+  return { config: afterHandOver(translation), problems, nextChangeAtMs };
 }
 
-/** The configuration of a data plane that is told what it has not been told. */
-export function told(
+/** The configuration of a data plane once it has what is pending. */
+export function afterHandOver(
   translation: Translation,
   before: GatewayConfig = { peers: new Map(), rules: new Map() },
 ): GatewayConfig {
-  const amendment = translation.untold();
-  translation.told();
+  const amendment = translation.pending();
+  translation.handOver();
   const peers = new Map(before.peers);
   const rules = new Map(before.rules);
   for (const [key, peer] of amendment?.peers ?? [])

@@ -20,7 +20,7 @@ export function diff(current: GatewayConfig, desired: GatewayConfig): Change {
 export function compileScope(rules: readonly RuleConfig[]): CompiledScope {
   const scope = new ScopeRules();
   for (const [id, ofId] of Map.groupBy(rules, (rule) => rule.id)) scope.set(id, ofId);
-  return scope.untold();
+  return scope.compileAll();
 }
 
 /** Says which rules a filter has, scope by scope, from none on; only what changes is compiled. */

@@ -26,14 +26,13 @@ function shape(piece: CompiledTable | number): number | number[] {
 
 /** What changed, as shapes; null where nothing did. */
 function changed(pieces: Pieces): (number | number[])[] | null {
-  const untold = pieces.untold();
-  pieces.told();
-  return untold?.pieces.map(shape) ?? null;
+  const compiled = pieces.compile();
+  pieces.handOver();
+  return compiled?.pieces.map(shape) ?? null;
 }
 
 function firsts(pieces: Pieces): string[] {
-  pieces.forget();
-  return [...pieces.untold()!.firsts].map((word) => word.toString(16));
+  return [...pieces.compileAll()!.firsts].map((word) => word.toString(16));
 }
 
 test('nothing is compiled where nothing is, nor twice', (t) => {
@@ -118,11 +117,7 @@ test('pieces that have become small are joined, and those around them keep their
   t.deepEqual(changed(pieces), [0, [3], 3]);
   t.deepEqual(firsts(pieces), ['0', 'a020000', 'a060000']);
   pieces.add(drop('10.5.0.0/24', 5));
-  t.deepEqual(changed(pieces), [
-    [0, 1],
-    [3, 5],
-    [6, 7],
-  ]);
+  t.deepEqual(changed(pieces), [0, [3, 5], 2]);
 });
 
 test('the first piece stays the first, whatever goes', (t) => {
@@ -153,12 +148,36 @@ test('where the last prefix has gone nothing is left', (t) => {
   t.deepEqual(changed(pieces), [[3]]);
 });
 
-test('one who knows nothing is told all', (t) => {
-  const { pieces } = eight();
+test('a worker that has none gets all of them, and the next change is one from there', (t) => {
+  const { pieces, rules } = eight();
   const all = changed(pieces);
-  pieces.forget();
-  t.deepEqual(changed(pieces), all);
-  const none = new Pieces(1, 3);
-  none.forget();
-  t.is(changed(none), null);
+  t.deepEqual(pieces.compileAll()?.pieces.map(shape), all);
+  pieces.handOverAll();
+  t.is(changed(pieces), null);
+  pieces.remove(rules[7]!);
+  t.deepEqual(changed(pieces), [0, 1, 2, [6]]);
+  t.is(new Pieces(1, 3).compileAll(), null);
+});
+
+test('where workers have different pieces, the next change brings all of them', (t) => {
+  const { pieces, rules } = eight();
+  const all = changed(pieces);
+  pieces.remove(rules[5]!);
+  pieces.add(rules[5]!);
+  // One worker has what was handed over; one that begins now gets the pieces as they are.
+  t.deepEqual(pieces.compileAll()?.pieces.map(shape), all);
+  pieces.handOverAll();
+  pieces.remove(rules[7]!);
+  t.deepEqual(changed(pieces), [[0, 1], [2, 3], [4, 5], [6]]);
+});
+
+test('what was compiled and not handed over is compiled again', (t) => {
+  const { pieces, rules } = eight();
+  changed(pieces);
+  pieces.remove(rules[5]!);
+  t.deepEqual(pieces.compile(), pieces.compile());
+  for (const one of [...rules.slice(0, 5), ...rules.slice(6)]) pieces.remove(one);
+  t.deepEqual(pieces.compile()?.pieces, []);
+  t.deepEqual(changed(pieces), []);
+  t.is(changed(pieces), null);
 });

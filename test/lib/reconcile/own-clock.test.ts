@@ -149,7 +149,7 @@ test('a reconciler that is stopped while it starts leaves nothing that runs', as
   t.is(ticks, 0);
 });
 
-test('an end that did not reach the data plane is told again', async (t) => {
+test('an end that the data plane did not acknowledge is tried again', async (t) => {
   const world = await begin(t, ends['a device that expires']!);
   const bring = takeAway(world, 'refuses');
   await until(() => world.reconciler.error !== null);

@@ -1,6 +1,6 @@
 // The reconciler on real databases: whatever is written, by whomever, the data plane obeys it soon;
 // and whatever fails, what was in force stays in force. The data plane here only remembers what it
-// was told, so that its configuration can be compared with what the rows mean.
+// was handed, so that its configuration can be compared with what the rows mean.
 
 import fc from 'fast-check';
 import test, { type ExecutionContext } from 'ava';
@@ -50,7 +50,7 @@ class Memory {
   /** What was said, in order. */
   readonly amendments: Amendment[] = [];
   failNext = 0;
-  /** What other gateways heard, as it was told, in order. */
+  /** What other gateways heard, as it was handed over, in order. */
   readonly letGone: ReadonlyMap<string, number>[] = [];
 
   letGo(heardElsewhere: ReadonlyMap<string, number>): void {
@@ -133,7 +133,7 @@ async function setDefault(database: Database, default_action: RuleAction): Promi
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: a database that is read and not written is a fault, until it is mended`, async (t) => {
+  test(`${kind}: a database that is read and not written is a fault, until it is repaired`, async (t) => {
     const database = await openDatabase(t, kind);
     const { Gateway } = database.models;
     Object.assign(Gateway, { update: () => Promise.reject(new Error('the disk is full')) });
@@ -167,7 +167,7 @@ for (const kind of databaseKinds()) {
     ]);
   });
 
-  test(`${kind}: what cannot be obeyed is told from the start on`, async (t) => {
+  test(`${kind}: what cannot be obeyed is reported from the start on`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);
     await addDevice(database, user.id);
@@ -254,7 +254,7 @@ for (const kind of databaseKinds()) {
     t.is(reconciler.deviceIdOf(device.public_key), device.id);
   });
 
-  test(`${kind}: who watches is told what came into force, and how the work goes`, async (t) => {
+  test(`${kind}: who watches hears what came into force, and how the work goes`, async (t) => {
     const database = await openDatabase(t, kind);
     const gone: string[] = [];
     const { gateway, reconciler } = await start(t, database, {
@@ -360,7 +360,7 @@ for (const kind of databaseKinds()) {
     t.true(reconciler.appliedRevision < device.revision);
     t.is(gateway.peers.size, 0);
     t.true(await reconciler.whenApplied(device.revision, 5_000));
-    t.is(errors.length, 1, 'told once');
+    t.is(errors.length, 1, 'reported once');
     t.true(gateway.peers.has(device.public_key));
   });
 
@@ -446,7 +446,7 @@ for (const kind of databaseKinds()) {
     here.gateway.failNext = 1;
     const revision = await setDefault(own, 'drop');
     t.true(await here.reconciler.whenApplied(revision, 5_000));
-    t.is(here.gateway.defaultAction, 'drop', 'told again');
+    t.is(here.gateway.defaultAction, 'drop', 'tried again');
   });
 
   test(`${kind}: a key that was replaced still names its device for the last bytes`, async (t) => {

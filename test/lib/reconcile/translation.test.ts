@@ -1,5 +1,5 @@
 // What all rows mean, kept up to date: the same as saying it anew of all of them, whatever happened
-// in whichever order; and a change is told of what it touched alone.
+// in whichever order; and a change makes pending what it touched alone.
 
 import test from 'ava';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ import {
   OTHER_KEY,
   ruleRow,
   settings,
-  told,
+  afterHandOver,
   userRow,
 } from '../../support/rows.ts';
 import { SEEDED } from '../../support/simulation.ts';
@@ -27,22 +27,22 @@ import { type Rows, slowTranslate } from '../../support/slow-translate.ts';
 const NOW = Date.UTC(2026, 10, 20, 12);
 const DAY = 86_400_000;
 
-/** A translation that knows some rows, and has told of them. */
+/** A translation that knows some rows, and has handed over what they mean. */
 function knowing(rows: Parameters<typeof everything>[0], chosen = settings): Translation {
   const translation = new Translation(chosen);
   translation.take(everything(rows), NOW);
-  translation.told();
+  translation.handOver();
   return translation;
 }
 
 const one = <Row extends { id: string }>(row: Row): Map<string, Row> => new Map([[row.id, row]]);
 
-test('what nobody has to be told is nothing', (t) => {
-  t.is(new Translation(settings).untold(), null);
+test('without a change nothing is pending', (t) => {
+  t.is(new Translation(settings).pending(), null);
   const translation = knowing({});
-  t.is(translation.untold(), null);
+  t.is(translation.pending(), null);
   translation.take(changesOf({}), NOW + 1);
-  t.is(translation.untold(), null);
+  t.is(translation.pending(), null);
 });
 
 test('a device is known by its key while it is served', (t) => {
@@ -73,25 +73,25 @@ test('rules in force are known by what they do; a bad accept is none', (t) => {
   );
 });
 
-test('what was not taken is told again', (t) => {
+test('what was not handed over stays pending', (t) => {
   const translation = knowing({});
   translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);
-  t.deepEqual([...translation.untold()!.peers], [[KEY, null]]);
+  t.deepEqual([...translation.pending()!.peers], [[KEY, null]]);
   translation.take(changesOf({ rules: one(ruleRow()) }), NOW);
-  const { peers, rules } = translation.untold()!;
+  const { peers, rules } = translation.pending()!;
   t.deepEqual([...peers], [[KEY, null]]);
   t.deepEqual([...rules.get(GLOBAL_SCOPE)!.keys()], ['r1']);
-  translation.told();
-  t.is(translation.untold(), null);
+  translation.handOver();
+  t.is(translation.pending(), null);
 });
 
-test('a device that changes is told of by its key, and by the one that it had', (t) => {
+test('a device that changes is pending by its key, and by the one that it had', (t) => {
   const other = deviceRow({ id: 'd2', public_key: OTHER_KEY });
   const third = Buffer.alloc(32, 3).toString('base64');
   const translation = knowing({ devices: [deviceRow(), other] });
   translation.take(changesOf({ devices: one(deviceRow({ public_key: third })) }), NOW);
-  t.deepEqual([...translation.untold()!.peers.keys()].sort(), [KEY, third].sort());
-  t.is(translation.untold()!.peers.get(KEY), null);
+  t.deepEqual([...translation.pending()!.peers.keys()].sort(), [KEY, third].sort());
+  t.is(translation.pending()!.peers.get(KEY), null);
   t.is(translation.deviceIdOf(KEY), 'd1', 'for the last bytes under it');
   t.is(translation.deviceIdOf(third), 'd1');
 });
@@ -105,7 +105,7 @@ test('two devices may exchange their keys in one change', (t) => {
     ['b', { ...b, public_key: KEY }],
   ]);
   translation.take(changesOf({ devices }), NOW);
-  const { peers } = translation.untold()!;
+  const { peers } = translation.pending()!;
   t.deepEqual(peers.get(KEY)?.ipv4, new Uint8Array([100, 64, 0, 3]));
   t.deepEqual(peers.get(OTHER_KEY)?.ipv4, new Uint8Array([100, 64, 0, 2]));
   t.is(translation.deviceIdOf(KEY), 'b');
@@ -130,8 +130,8 @@ test('a device for which there is no place is a problem, is not served, and has 
   const [, second, third] = devices.map((row) => row.public_key);
   const translation = new Translation(settings, MOST);
   translation.take(everything({ users: [userRow()], devices }), NOW);
-  t.is(translation.untold()?.peers.get(third!), null);
-  translation.told();
+  t.is(translation.pending()?.peers.get(third!), null);
+  translation.handOver();
   t.is(translation.deviceCount, 3);
   t.is(translation.servedDeviceOf(third!), null);
   t.deepEqual(
@@ -142,13 +142,13 @@ test('a device for which there is no place is a problem, is not served, and has 
 
   const disabled_at = new Date(NOW);
   translation.take(changesOf({ devices: one({ ...devices[1]!, disabled_at }) }), NOW);
-  // Whoever asks twice, because the first telling failed, is told the same.
+  // Whoever asks twice gets the same.
   for (let i = 0; i < 2; i++) {
-    const { peers } = translation.untold()!;
+    const { peers } = translation.pending()!;
     t.is(peers.get(second!), null);
     t.deepEqual(peers.get(third!)?.ipv4, new Uint8Array([100, 64, 0, 4]));
   }
-  translation.told();
+  translation.handOver();
   t.deepEqual(translation.problems, []);
   t.is(translation.servedDeviceOf(third!)?.id, 'd3');
 });
@@ -157,36 +157,36 @@ test('a device that waits for a place and goes has none', (t) => {
   const devices = threeDevices();
   const translation = new Translation(settings, MOST);
   translation.take(everything({ users: [userRow()], devices }), NOW);
-  translation.untold();
-  translation.told();
+  translation.pending();
+  translation.handOver();
   translation.take(changesOf({ devices: new Map([['d3', null]]) }), NOW);
-  translation.untold();
-  translation.told();
+  translation.pending();
+  translation.handOver();
   translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);
-  t.deepEqual([...translation.untold()!.peers], [[devices[0]!.public_key, null]]);
+  t.deepEqual([...translation.pending()!.peers], [[devices[0]!.public_key, null]]);
   t.deepEqual(translation.problems, []);
 });
 
 test('a rule that moves to another owner leaves the one that it had', (t) => {
   const translation = knowing({ rules: [ruleRow()] });
   translation.take(changesOf({ rules: one(ruleRow({ user_id: 'u1' })) }), NOW);
-  const { rules } = translation.untold()!;
+  const { rules } = translation.pending()!;
   t.deepEqual(rules.get(GLOBAL_SCOPE)?.get('r1'), []);
   t.is(rules.get('u1')?.get('r1')?.length, 1);
 });
 
-test('a session that ends, and one that has not after all, are told of by time alone', (t) => {
+test('a session that ends, and one that has not after all, are pending by time alone', (t) => {
   const users = [userRow({ last_signed_in_at: new Date(NOW) })];
   const translation = knowing({ users, vpnSessionDuration: 60 });
   t.is(translation.nextChangeAtMs, NOW + 60_000);
   translation.passTo(NOW + 59_999);
-  t.is(translation.untold(), null);
+  t.is(translation.pending(), null);
   translation.passTo(NOW + 60_000);
-  t.deepEqual([...translation.untold()!.peers], [[KEY, null]]);
+  t.deepEqual([...translation.pending()!.peers], [[KEY, null]]);
   t.is(translation.nextChangeAtMs, Number.POSITIVE_INFINITY);
-  translation.told();
+  translation.handOver();
   translation.passTo(NOW + 30_000);
-  t.not(translation.untold()!.peers.get(KEY), null, 'the clock was set back');
+  t.not(translation.pending()!.peers.get(KEY), null, 'the clock was set back');
   t.is(translation.nextChangeAtMs, NOW + 60_000);
 });
 
@@ -195,20 +195,20 @@ test('a device ends on its date, and one that is switched off at once', (t) => {
   const translation = knowing({ devices: [ending] });
   t.is(translation.nextChangeAtMs, NOW + 60_000);
   translation.passTo(NOW + 59_999);
-  t.is(translation.untold(), null);
+  t.is(translation.pending(), null);
   translation.passTo(NOW + 60_000);
-  t.deepEqual([...translation.untold()!.peers], [[KEY, null]]);
+  t.deepEqual([...translation.pending()!.peers], [[KEY, null]]);
   t.is(translation.nextChangeAtMs, Number.POSITIVE_INFINITY);
-  translation.told();
+  translation.handOver();
   translation.passTo(NOW + 30_000);
-  t.not(translation.untold()!.peers.get(KEY), null, 'the clock was set back');
+  t.not(translation.pending()!.peers.get(KEY), null, 'the clock was set back');
   translation.take(changesOf({ devices: one(deviceRow({ disabled_at: new Date(NOW) })) }), NOW);
-  t.deepEqual([...translation.untold()!.peers], [[KEY, null]]);
+  t.deepEqual([...translation.pending()!.peers], [[KEY, null]]);
   translation.take(changesOf({ devices: one(deviceRow()) }), NOW);
-  t.not(translation.untold()!.peers.get(KEY), null, 'switched on again');
+  t.not(translation.pending()!.peers.get(KEY), null, 'switched on again');
 });
 
-test('nobody is told of a problem of a device that is switched off', (t) => {
+test('a device that is switched off is no problem', (t) => {
   const bad = { preshared_key: null };
   const off = deviceRow({ ...bad, disabled_at: new Date(NOW) });
   t.deepEqual(knowing({ devices: [off] }).problems, []);
@@ -216,7 +216,7 @@ test('nobody is told of a problem of a device that is switched off', (t) => {
   t.deepEqual(knowing({ devices: [over] }).problems, []);
 });
 
-test('another default MTU is told of the devices that use it, and of no others', (t) => {
+test('another default MTU makes the devices pending that use it, and no others', (t) => {
   const own = deviceRow({ use_default_mtu: false, mtu: 1_400 });
   const shared = deviceRow({ id: 'd2', public_key: OTHER_KEY });
   const translation = knowing({ devices: [own, shared] });
@@ -226,31 +226,31 @@ test('another default MTU is told of the devices that use it, and of no others',
     }),
     NOW,
   );
-  t.deepEqual([...translation.untold()!.peers.keys()], [OTHER_KEY]);
-  t.is(translation.untold()!.peers.get(OTHER_KEY)?.mtu, 1_300);
+  t.deepEqual([...translation.pending()!.peers.keys()], [OTHER_KEY]);
+  t.is(translation.pending()!.peers.get(OTHER_KEY)?.mtu, 1_300);
 });
 
-test('another default action is told alone, once, and again where it did not arrive', (t) => {
+test('another default action is pending alone, once, and again where it did not arrive', (t) => {
   const translation = knowing({});
   const row = { vpnSessionDuration: 0, defaultClientMtu: null, defaultAction: 'drop' } as const;
   translation.take(changesOf({ settings: row }), NOW);
-  const untold = { peers: new Map(), rules: new Map(), defaultAction: 'drop' } as const;
-  t.deepEqual(translation.untold(), untold);
-  translation.told();
-  t.is(translation.untold(), null);
+  const pending = { peers: new Map(), rules: new Map(), defaultAction: 'drop' } as const;
+  t.deepEqual(translation.pending(), pending);
+  translation.handOver();
+  t.is(translation.pending(), null);
   translation.take(changesOf({ settings: row }), NOW);
-  t.is(translation.untold(), null);
-  translation.tellAgain(untold);
-  t.deepEqual(translation.untold(), untold);
+  t.is(translation.pending(), null);
+  translation.takeBack(pending);
+  t.deepEqual(translation.pending(), pending);
 });
 
-test('what the environment says of the default action is told instead of the row', (t) => {
+test('what the environment says of the default action takes the place of the row', (t) => {
   const translation = new Translation({ ...settings, defaultAction: 'drop' });
   translation.take(everything({ defaultAction: 'accept' }), NOW);
-  t.is(translation.untold()?.defaultAction, 'drop');
+  t.is(translation.pending()?.defaultAction, 'drop');
 });
 
-test('a problem goes when its row is mended', (t) => {
+test('a problem goes when its row is repaired', (t) => {
   const translation = knowing({ devices: [deviceRow({ preshared_key: null })] });
   t.is(translation.problems.length, 1);
   translation.take(changesOf({ devices: one(deviceRow()) }), NOW);
@@ -366,7 +366,7 @@ class Follower {
       defaultAction: 'accept' as RuleAction,
     },
   };
-  /** What happens to packets that no rule matches, as the data plane was told. */
+  /** What happens to packets that no rule matches, as it was handed over. */
   defaultAction: RuleAction | null = null;
   readonly translation: Translation;
   config: GatewayConfig = { peers: new Map(), rules: new Map() };
@@ -394,8 +394,8 @@ class Follower {
   }
 
   #tell(): void {
-    this.defaultAction = this.translation.untold()?.defaultAction ?? this.defaultAction;
-    this.config = told(this.translation, this.config);
+    this.defaultAction = this.translation.pending()?.defaultAction ?? this.defaultAction;
+    this.config = afterHandOver(this.translation, this.config);
   }
 
   #set(settings: Partial<RowSettings>): void {
