@@ -376,7 +376,7 @@ test('one disk is shown once, whatever folders are on it', async (t) => {
 test('settings with faults are findings like all others', (t) => {
   const findings = judgeSettings(['HTTP_PORT is no number'], ['HTTP_PROT is unknown']);
   t.like(findings[0], { check: 'settings', level: 'failed', message: 'HTTP_PORT is no number' });
-  t.regex(findings[0]?.fix ?? '', /config\/README\.md/);
+  t.regex(findings[0]?.fix ?? '', /docs\/reference\/settings\.md/);
   t.like(findings[1], { check: 'settings', level: 'warning', message: 'HTTP_PROT is unknown' });
 });
 
