@@ -13,8 +13,8 @@ import {
 } from '../models/index.ts';
 import { readFixedSettings } from './configuration/fixed-settings.ts';
 import { backUpBefore } from './backups/automatic.ts';
-import { type Command, parseCommandLine } from './command/cli.ts';
-import type { Outcome } from './command/commands.ts';
+import { parseCommandLine } from './command/cli.ts';
+import type { Command, Outcome } from './command/run.ts';
 import { databaseTls } from './database/tls.ts';
 import { sayFault } from './database/fault.ts';
 import { defaultDatabaseFile } from './database/place.ts';

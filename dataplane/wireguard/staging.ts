@@ -2,7 +2,6 @@
 // any key lives. Where there is no room, the oldest goes first.
 
 import { MAX_STAGED_BYTES, MAX_STAGED_PER_PEER, STAGED_TIME_MS } from '../constants.ts';
-import type { Peer } from './peer.ts';
 
 /** What waits: its virtio_net_hdr and the packet, copied out of the arena. */
 export interface Waiting {
@@ -15,9 +14,14 @@ export interface Waiting {
   readonly at: number;
 }
 
-/** The same between its neighbours among all that wait. */
+/** Who it is for: a peer, which lists what waits for its keypair, the oldest first. */
+export interface Holder {
+  readonly staged: StagedPacket[];
+}
+
+/** A waiting packet between its neighbours among all that wait. */
 export interface StagedPacket extends Waiting {
-  readonly peer: Peer;
+  readonly peer: Holder;
   older: StagedPacket | null;
   newer: StagedPacket | null;
 }
@@ -38,7 +42,7 @@ export class Staging {
   }
 
   /** Keeps a packet; returns how many older ones had to go. */
-  add(peer: Peer, waiting: Waiting): number {
+  add(peer: Holder, waiting: Waiting): number {
     const packet: StagedPacket = { ...waiting, peer, older: this.#newest, newer: null };
     if (this.#newest === null) this.#oldest = packet;
     else this.#newest.newer = packet;
@@ -52,7 +56,7 @@ export class Staging {
   }
 
   /** Takes away what waits for a peer, in order. */
-  take(peer: Peer): readonly Waiting[] {
+  take(peer: Holder): readonly Waiting[] {
     const packets = peer.staged.slice();
     for (const packet of packets) this.#forget(packet);
     return packets;

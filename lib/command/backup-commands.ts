@@ -10,8 +10,8 @@ import {
   restoreBackup,
   writeBackup,
 } from '../../models/index.ts';
-import type { Command, CommandName } from './cli.ts';
-import type { Outcome } from './commands.ts';
+import type { CommandName } from './grammar.ts';
+import type { Command, Outcome } from './run.ts';
 import { finishRotation, sayKeys, unknownKeys } from '../keys/advice.ts';
 import { backUpBefore, type MadeBefore } from '../backups/automatic.ts';
 import { writeNewFile } from '../backups/file.ts';

@@ -10,7 +10,7 @@ import {
 } from '../auth/accounts.ts';
 import type { FixedSettings } from '../records/effective-configuration.ts';
 import { createToken, listTokens, revokeToken } from '../auth/tokens.ts';
-import type { Command, CommandName } from './cli.ts';
+import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { setSwitches, type Switches } from '../devices/switches.ts';
@@ -18,15 +18,8 @@ import { entryLine, showEntry } from '../observe/audit.ts';
 import { metadataCommands } from './metadata-commands.ts';
 import { providerCommands } from './provider-commands.ts';
 import { recordCommands } from './record-commands.ts';
+import type { Command, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
-
-/** What a command says: text for people, data for programs. */
-export interface Outcome {
-  readonly text: string;
-  readonly data: unknown;
-  /** What people should know besides; not on standard output. */
-  readonly note?: string;
-}
 
 /** What an administrator should know who gets a password where none serves. */
 const LOCAL_REOPENED =
@@ -39,15 +32,6 @@ const NO_ADMINISTRATOR =
 
 /** Audit entries that are listed when nobody says how many. */
 const AUDIT_LIMIT = 100;
-
-/** What a command does that needs nothing but the database. */
-export type Run = (
-  database: Database,
-  command: Command,
-  readStdin: () => Promise<string>,
-  /** What the environment fixes of the configuration. */
-  fixed?: FixedSettings,
-) => Promise<Outcome>;
 
 /** The commands that need nothing but the database. */
 export const databaseCommands: Partial<Record<CommandName, Run>> = {

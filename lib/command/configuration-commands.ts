@@ -22,8 +22,8 @@ import {
 import { effectiveConfiguration, refuseFixed } from '../records/effective-configuration.ts';
 import { fixedSettingsOf, rawValue } from '../configuration/fixed-settings.ts';
 import { saveChanges } from '../records/writes.ts';
-import type { Command, CommandName } from './cli.ts';
-import type { Outcome } from './commands.ts';
+import type { CommandName } from './grammar.ts';
+import type { Command, Outcome } from './run.ts';
 import { faultsInWords } from './fault-words.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
 import { table } from './text-table.ts';

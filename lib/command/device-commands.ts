@@ -25,9 +25,9 @@ import { deviceSchema, newDeviceRow } from '../devices/devices.ts';
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { noUser } from '../auth/accounts.ts';
-import type { Command, CommandName } from './cli.ts';
+import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
-import type { Outcome } from './commands.ts';
+import type { Command, Outcome } from './run.ts';
 import {
   type ClientConfig,
   clientConfigOf,

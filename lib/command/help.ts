@@ -2,7 +2,7 @@
 // and which version this is.
 
 import { readFileSync } from 'node:fs';
-import type { Entry, OptionName } from './cli.ts';
+import type { Entry, OptionName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
 
 type Commands = Readonly<Record<string, Entry>>;

@@ -13,8 +13,8 @@ import {
 import { effectiveConfiguration } from '../records/effective-configuration.ts';
 import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { letInCommand, readAdministration } from '../auth/administrators.ts';
-import type { Command, CommandName } from './cli.ts';
-import type { Outcome } from './commands.ts';
+import type { CommandName } from './grammar.ts';
+import type { Command, Outcome } from './run.ts';
 import { knownServerPrivateKey } from '../installation/first-start.ts';
 import { messageOf } from '../observe/log.ts';
 import { runningGateway } from '../installation/running-gateway.ts';

@@ -10,9 +10,9 @@ import {
 import { effectiveConfiguration, type FixedSettings } from '../records/effective-configuration.ts';
 import { type MetadataState, metadataState } from '../auth/saml/metadata-state.ts';
 import { dropFormerCertificates, refreshOnDemand } from '../auth/saml/refresh.ts';
-import type { Command, CommandName } from './cli.ts';
+import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
-import type { Outcome, Run } from './commands.ts';
+import type { Command, Outcome, Run } from './run.ts';
 import { table } from './text-table.ts';
 
 /** The commands. */

@@ -18,9 +18,9 @@ import { effectiveConfiguration, type FixedSettings } from '../records/effective
 import { authoritiesOf } from '../auth/identity/authority.ts';
 import { methodOf } from '../auth/identity/method.ts';
 import { relinkedSentence, whyNotFreed } from '../auth/identity/relink.ts';
-import type { Command, CommandName } from './cli.ts';
+import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
-import type { Outcome, Run } from './commands.ts';
+import type { Command, Outcome, Run } from './run.ts';
 
 /** The commands. */
 export const providerCommands: Partial<Record<CommandName, Run>> = {

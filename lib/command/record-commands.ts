@@ -25,10 +25,10 @@ import {
 } from '../users/users.ts';
 import { endWait, lockUserOf, noUser } from '../auth/accounts.ts';
 import { readWaits } from '../auth/attempts.ts';
-import type { Command, CommandName } from './cli.ts';
+import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
-import type { Outcome, Run } from './commands.ts';
+import type { Command, Outcome, Run } from './run.ts';
 import { lockDevice } from '../devices/switches.ts';
 import { faultsInWords, type Hints } from './fault-words.ts';
 import { meaningOf, meantNetwork } from '../rules/meaning.ts';

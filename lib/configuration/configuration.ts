@@ -6,7 +6,6 @@ import type { Config } from '../../config/index.ts';
 import {
   type Configuration,
   configurationFields,
-  type SamlIdentityProvider,
   type SentOf,
   type Transaction,
 } from '../../models/index.ts';
@@ -25,7 +24,12 @@ import {
   refuseFixed,
 } from '../records/effective-configuration.ts';
 import { judgeDocuments } from './provider-documents.ts';
-import { logo, openidProviderSchema, samlProviderSchema } from './providers.ts';
+import {
+  logo,
+  openidProviderSchema,
+  type ProviderValues,
+  samlProviderSchema,
+} from './providers.ts';
 
 /** What judges and describes the configuration. */
 export const configurationSchema = schemaOf(configurationFields, {
@@ -35,13 +39,8 @@ export const configurationSchema = schemaOf(configurationFields, {
 });
 
 /** What the fields of the configuration yield. */
-export type ConfigurationValues = Omit<
-  SentOf<typeof configurationFields>,
-  'saml_identity_providers'
-> & { saml_identity_providers?: SamlValues[] };
-
-/** A SAML provider before `base_url` is filled in. */
-export type SamlValues = Omit<SamlIdentityProvider, 'base_url'> & { base_url?: string };
+export type ConfigurationValues = Omit<SentOf<typeof configurationFields>, keyof ProviderValues> &
+  ProviderValues;
 
 /** Judges what was sent, or what variables say. */
 export const judgeConfiguration = judgeOf<ConfigurationValues>(configurationSchema);

@@ -10,9 +10,9 @@ import { fetchDiscoveryDocument } from '../auth/discovery.ts';
 import { DocumentError, type DocumentLimits } from '../auth/documents.ts';
 import { addFault, type FieldFaults, type Faults } from '../judge/judge.ts';
 import { discoveryFault, metadataFault } from '../judge/messages.ts';
-import type { ConfigurationValues, SamlValues } from './configuration.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
 import { type FieldFault, judgeMetadata, type MetadataContext } from './provider-metadata.ts';
+import type { ProviderValues, SamlValues } from './providers.ts';
 
 /** Documents that are fetched at once, and longest time for all of one request. */
 const AT_ONCE_MAX = 16;
@@ -26,7 +26,7 @@ type EntryFaults = Record<string, string[]>[];
  */
 export async function judgeDocuments(
   database: Database,
-  values: ConfigurationValues,
+  values: ProviderValues,
   present: Pick<EffectiveConfiguration, 'openid_connect_providers' | 'saml_identity_providers'>,
   faults: Faults,
   limits?: DocumentLimits,

@@ -11,7 +11,7 @@ import {
 import type { DocumentLimits } from '../auth/documents.ts';
 import { fetchMetadata, MetadataFetchError } from '../auth/saml/fetch-metadata.ts';
 import { metadataFaultOf, parseMetadata } from '../auth/saml/provider-metadata.ts';
-import type { SamlValues } from './configuration.ts';
+import type { SamlValues } from './providers.ts';
 
 /** What judging needs. */
 export interface MetadataContext {

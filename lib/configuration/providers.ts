@@ -3,7 +3,13 @@
 // docs/api.md#the-configuration.
 
 import type Joi from 'joi';
-import { type ApiField, openidProviderFields, samlProviderFields } from '../../models/index.ts';
+import {
+  type ApiField,
+  type OpenidConnectProvider,
+  openidProviderFields,
+  type SamlIdentityProvider,
+  samlProviderFields,
+} from '../../models/index.ts';
 import { isMetadataAddress } from '../auth/saml/fetch-metadata.ts';
 import { isCanonicalBase64 } from '../devices/keys.ts';
 import { isReadableId, joi, mark, trimmed, url, urlFault } from '../judge/fields.ts';
@@ -34,6 +40,15 @@ export const samlProviderSchema = schemaOf(samlProviderFields, {
   'short text': shortText,
   pair: requiredPair,
 });
+
+/** A SAML provider before `base_url` is filled in. */
+export type SamlValues = Omit<SamlIdentityProvider, 'base_url'> & { base_url?: string };
+
+/** The identity providers that were sent; a list that was not sent stays as it is. */
+export interface ProviderValues {
+  openid_connect_providers?: OpenidConnectProvider[];
+  saml_identity_providers?: SamlValues[];
+}
 
 /** Nothing, or an address, or data with its type; members that are null do not count. */
 export function logo(description: string): Joi.ObjectSchema {

@@ -3,7 +3,6 @@
 // folder, no key, no migration. The dashboard of a gateway that runs says the same (checkup.ts).
 
 import { inspectHost } from '../../dataplane/index.ts';
-import type { Outcome } from '../command/commands.ts';
 import { failed, type Finding, warning } from './finding.ts';
 import { hostOf } from './host.ts';
 import { certificate, httpPort, readinessHere } from './listening.ts';
@@ -49,8 +48,14 @@ export function judgeSettings(faults: readonly string[], warnings: readonly stri
   ];
 }
 
+/** What the doctor says: text for people, data for programs. */
+export interface Report {
+  readonly text: string;
+  readonly data: { readonly well: boolean; readonly findings: readonly Finding[] };
+}
+
 /** What a person is shown, a line for each finding, and below it the fix. */
-export function report(findings: readonly Finding[], isWell: boolean): Outcome {
+export function report(findings: readonly Finding[], isWell: boolean): Report {
   const lines = findings.flatMap(({ level, check, message, fix }) => [
     `${level.padEnd(LEVEL_WIDTH)}${check.padEnd(CHECK_WIDTH)}${message}`,
     ...(fix === null ? [] : [`${' '.repeat(LEVEL_WIDTH)}fix: ${fix}`]),

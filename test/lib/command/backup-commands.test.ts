@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { backUpBefore } from '../../../lib/backups/automatic.ts';
 import { backupCommands } from '../../../lib/command/backup-commands.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import type { Outcome } from '../../../lib/command/commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
 import {
   type Database,
   DatabaseTooNewError,

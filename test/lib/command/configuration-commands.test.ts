@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import type { Outcome } from '../../../lib/command/commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
 import { configurationCommands } from '../../../lib/command/configuration-commands.ts';
 import { type Database, readAuditEntries, readConfiguration } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';

@@ -6,7 +6,7 @@ import jsqr from 'jsqr';
 import { openSettings } from '../../../config/index.ts';
 import { derivePublicKey } from '../../../dataplane/index.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import type { Outcome } from '../../../lib/command/commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
 import { deviceCommands } from '../../../lib/command/device-commands.ts';
 import { PRIVATE_KEY_BLANK } from '../../../lib/devices/client-config.ts';
 import {

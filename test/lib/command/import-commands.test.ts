@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import type { Outcome } from '../../../lib/command/commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
 import { importCommands } from '../../../lib/command/import-commands.ts';
 import { type Database, newId } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';

@@ -8,7 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../../config/index.ts';
 import { type EncryptionKeys, encryptionKeys } from '../../../lib/keys/encryption-keys.ts';
 import { rotateKeys } from '../../../lib/command/key-commands.ts';
-import type { Command } from '../../../lib/command/cli.ts';
+import type { Command } from '../../../lib/command/run.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
 import {
   type Database,

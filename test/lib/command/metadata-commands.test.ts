@@ -2,7 +2,8 @@
 
 import test from 'ava';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { databaseCommands, type Outcome } from '../../../lib/command/commands.ts';
+import { databaseCommands } from '../../../lib/command/commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
 import { type Database, readOrCreateConfiguration } from '../../../models/index.ts';
 import { write } from '../../models/fixtures.ts';
 import { ENTITY_ID, idpMetadata, otherIdpKey } from '../../support/bad-saml-provider.ts';

@@ -2,7 +2,8 @@
 
 import test from 'ava';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { databaseCommands, type Outcome } from '../../../lib/command/commands.ts';
+import { databaseCommands } from '../../../lib/command/commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
 import {
   type Database,
   isTrusted,

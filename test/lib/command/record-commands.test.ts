@@ -3,7 +3,8 @@
 import test from 'ava';
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { databaseCommands, type Outcome } from '../../../lib/command/commands.ts';
+import { databaseCommands } from '../../../lib/command/commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
 import { type Database, readAuditEntries, readDevices, readUsers } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';

@@ -4,7 +4,8 @@
 import test from 'ava';
 import { createToken, ensureBootstrapToken } from '../../../lib/auth/tokens.ts';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
-import { databaseCommands, type Outcome } from '../../../lib/command/commands.ts';
+import { databaseCommands } from '../../../lib/command/commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
 import { startHourly } from '../../../lib/process/hourly.ts';
 import { forgetEntries } from '../../../lib/observe/audit.ts';
 import {

@@ -1,0 +1,304 @@
+// Which commands and options the command line has, and what help says of each command. What a
+// command does is in commands.ts and serve.ts.
+
+/** What help knows of a command. */
+export interface Entry {
+  /** Shown in help, after the words. */
+  readonly usage: string;
+  readonly sentence: string;
+  readonly operand?: boolean;
+  /** Options that it takes besides `--help`. */
+  readonly takes: readonly OptionName[];
+  readonly needs?: readonly ('email' | 'name' | 'id' | 'at' | 'destination' | 'role')[];
+}
+
+/** Every option, as `parseArgs` of Node reads it. */
+export const optionTypes = {
+  email: { type: 'string' },
+  name: { type: 'string' },
+  id: { type: 'string' },
+  qr: { type: 'boolean' },
+  days: { type: 'string' },
+  since: { type: 'string' },
+  limit: { type: 'string' },
+  at: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+  role: { type: 'string' },
+  destination: { type: 'string' },
+  action: { type: 'string' },
+  'port-type': { type: 'string' },
+  'port-range': { type: 'string' },
+  'no-password': { type: 'boolean' },
+  'password-stdin': { type: 'boolean' },
+  'reset-mfa': { type: 'boolean' },
+  replace: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  online: { type: 'boolean' },
+  'create-user': { type: 'boolean' },
+  everyone: { type: 'boolean' },
+} as const;
+
+/** An option that some commands take. */
+export type OptionName = Exclude<keyof typeof optionTypes, 'help' | 'version'>;
+
+/** Every command by its words. */
+export const commands = {
+  serve: { usage: '', sentence: 'Runs the gateway (the default).', takes: [] },
+  migrate: { usage: '', sentence: 'Brings the database up to date and ends.', takes: ['json'] },
+  'check-config': {
+    usage: '',
+    sentence: 'Prints the effective settings, secrets hidden.',
+    takes: ['json'],
+  },
+  doctor: {
+    usage: '',
+    sentence:
+      'Looks at host, settings, database and keys, and says how to fix what is not well; ends with 1 when something failed.',
+    takes: ['json'],
+  },
+  'admin create-or-reset': {
+    usage: '--email E [--password-stdin] [--reset-mfa]',
+    sentence:
+      'Makes an administrator, or enables one and gives them a new password; prints it unless it came by standard input. Ends the wait after failed sign-ins and switches signing in by password on; --reset-mfa also takes their second factors away.',
+    takes: ['email', 'password-stdin', 'reset-mfa', 'json'],
+    needs: ['email'],
+  },
+  'user create': {
+    usage: '--email E [--role R] [--password-stdin | --no-password]',
+    sentence:
+      'Makes a user, unprivileged unless --role admin, and prints a password that is made up unless it came by standard input or the user is to have none.',
+    takes: ['email', 'role', 'password-stdin', 'no-password', 'json'],
+    needs: ['email'],
+  },
+  'user list': {
+    usage: '',
+    sentence:
+      'Lists users: id, e-mail, role, whether they are enabled or locked, and the last sign-in.',
+    takes: ['json'],
+  },
+  'user set-password': {
+    usage: '--email E [--password-stdin]',
+    sentence:
+      'Gives a user a new password and prints it unless it came by standard input; their sessions end, and so does a wait after wrong passwords.',
+    takes: ['email', 'password-stdin', 'json'],
+    needs: ['email'],
+  },
+  'user unlock': {
+    usage: '--email E',
+    sentence: 'Ends the wait of a user after wrong passwords or codes, which lasts 15 minutes.',
+    takes: ['email', 'json'],
+    needs: ['email'],
+  },
+  'user enable': {
+    usage: '--email E',
+    sentence: 'Lets a user in again.',
+    takes: ['email', 'json'],
+    needs: ['email'],
+  },
+  'user disable': {
+    usage: '--email E',
+    sentence: 'Disables a user: devices pass no packet, tokens are void.',
+    takes: ['email', 'json'],
+    needs: ['email'],
+  },
+  'device enable': {
+    usage: '--id ID',
+    sentence: 'Switches a device on again.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'device disable': {
+    usage: '--id ID',
+    sentence: 'Switches a device off: it passes no packet, whoever owns it.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'device expire': {
+    usage: '--id ID --at T',
+    sentence:
+      'Lets a device pass no packet from a time on (2026-12-31, 2026-12-31T17:00:00Z), or, with --at never, not end.',
+    takes: ['id', 'at', 'json'],
+    needs: ['id', 'at'],
+  },
+  'user set-role': {
+    usage: '--email E --role R',
+    sentence: 'Makes a user an administrator (admin), or takes that away (unprivileged).',
+    takes: ['email', 'role', 'json'],
+    needs: ['email', 'role'],
+  },
+  'user delete': {
+    usage: '--email E',
+    sentence: 'Deletes a user, with devices, rules, tokens and sessions, for good.',
+    takes: ['email', 'json'],
+    needs: ['email'],
+  },
+  'user reset-mfa': {
+    usage: '--email E',
+    sentence: 'Takes all second factors from a user who lost them, and signs them out.',
+    takes: ['email', 'json'],
+    needs: ['email'],
+  },
+  'device create': {
+    usage: '--email E --name N [--qr]',
+    sentence:
+      'Makes a device of a user and prints its WireGuard file, with --qr a code to scan too. The private key is in it and nowhere else.',
+    takes: ['email', 'name', 'qr', 'json'],
+    needs: ['email', 'name'],
+  },
+  'device delete': {
+    usage: '--id ID',
+    sentence: 'Deletes a device for good.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'device list': {
+    usage: '[--email E]',
+    sentence: 'Lists devices: id, owner, name, addresses and the latest handshake.',
+    takes: ['email', 'json'],
+  },
+  'device config': {
+    usage: '--id ID',
+    sentence: 'Prints the WireGuard file of a device, with a line to paste its private key into.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'rule list': {
+    usage: '[--email E]',
+    sentence: 'Lists rules, all of them or those of one user.',
+    takes: ['email', 'json'],
+  },
+  'rule create': {
+    usage: '--destination D [--action A] [--port-type T --port-range P] [--email E]',
+    sentence:
+      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network.',
+    takes: ['destination', 'action', 'port-type', 'port-range', 'email', 'json'],
+    needs: ['destination'],
+  },
+  'rule delete': {
+    usage: '--id ID',
+    sentence: 'Removes a rule.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'configuration show': {
+    usage: '',
+    sentence:
+      'Shows what administrators set while the gateway runs: default action, defaults of devices, sessions.',
+    takes: ['json'],
+  },
+  'configuration set': {
+    usage: 'NAME=VALUE',
+    sentence:
+      'Sets one of them: default_action=accept, default_client_dns=10.0.0.53,1.1.1.1, vpn_session_duration=28800. An empty value goes back to what the gateway derives.',
+    takes: ['json'],
+    operand: true,
+  },
+  'token create': {
+    usage: '--email E --name N [--days D]',
+    sentence: 'Makes an API token of a user and prints it; 1 to 365 days, 90 by default.',
+    takes: ['email', 'name', 'days', 'json'],
+    needs: ['email', 'name'],
+  },
+  'token list': {
+    usage: '[--email E]',
+    sentence: 'Lists API tokens, never their secret.',
+    takes: ['email', 'json'],
+  },
+  'token revoke': {
+    usage: 'ID',
+    sentence: 'Makes an API token void at the next request.',
+    takes: ['json'],
+    operand: true,
+  },
+  'provider list': {
+    usage: '',
+    sentence: 'Lists identity providers, and whose word on e-mail addresses is trusted.',
+    takes: ['json'],
+  },
+  'provider trust': {
+    usage: '--id oidc/ID|saml/ID',
+    sentence:
+      'Trusts an identity provider with e-mail addresses: by them alone it may be linked to administrators and to users with a password. Only for a provider where nobody can give themselves the address of somebody else.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'provider distrust': {
+    usage: '--id oidc/ID|saml/ID',
+    sentence: 'Takes that mark away; accounts that are linked stay linked.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'provider show': {
+    usage: '--id saml/ID',
+    sentence:
+      'Shows what is known of the metadata that are fetched from the address of a SAML provider, and which certificates serve.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'provider refresh': {
+    usage: '--id saml/ID',
+    sentence: 'Fetches the metadata of a SAML provider from its address at once.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'provider drop-certificate': {
+    usage: '--id saml/ID',
+    sentence:
+      'Makes certificates of a SAML provider void at once that its metadata have no more: for one whose key was stolen. Refresh first.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'provider relink': {
+    usage: '--id oidc/ID|saml/ID --email E|--everyone',
+    sentence:
+      'Lets a user, or everybody who is linked through an identity provider, be linked anew within 7 days by the next sign-in with their e-mail: for a provider that changed its issuer or NameID format. Administrators are left out.',
+    takes: ['id', 'email', 'everyone', 'json'],
+    needs: ['id'],
+  },
+  'audit list': {
+    usage: '[--since T] [--limit N]',
+    sentence:
+      'Lists who changed what: the last 100 entries, or N (1 to 10000), or those since a time (2026-11-21, 2026-11-21T08:00:00Z).',
+    takes: ['since', 'limit', 'json'],
+  },
+  backup: {
+    usage: 'FILE',
+    sentence:
+      'Writes all that the database holds into a new file, while gateways run if need be. Secrets stay encrypted in it.',
+    takes: ['json'],
+    operand: true,
+  },
+  restore: {
+    usage: 'FILE [--replace]',
+    sentence:
+      'Puts a backup into an empty database, of either kind, or with --replace in the place of what is there. No gateway may run on it.',
+    takes: ['replace', 'json'],
+    operand: true,
+  },
+  'import wg-quick': {
+    usage: 'FILE --email E [--create-user] [--dry-run]',
+    sentence:
+      "Makes the peers of a server's wg-quick file (- for standard input) devices of a user, and says what to set in the environment. With --create-user a user who is not there is made; with --dry-run nothing is taken over.",
+    takes: ['email', 'create-user', 'dry-run', 'json'],
+    needs: ['email'],
+    operand: true,
+  },
+  'import firezone': {
+    usage: 'FILE [--dry-run]',
+    sentence:
+      'Takes over users, devices, rules and configuration from what the API of Firezone 0.7 answered (- for standard input). Users who are there already keep role and state; what differs is said.',
+    takes: ['dry-run', 'json'],
+    operand: true,
+  },
+  'keys rotate': {
+    usage: '[--online]',
+    sentence:
+      'Encrypts all secrets under a new key. No gateway may run on the database, or, with --online, each must have been started with both keys.',
+    takes: ['online', 'json'],
+  },
+} as const satisfies Record<string, Entry>;
+
+/** The words of a command. */
+export type CommandName = keyof typeof commands;

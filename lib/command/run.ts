@@ -1,0 +1,65 @@
+// What a command of the command line is given, and what it comes to.
+
+import type { Database } from '../../models/index.ts';
+import type { FixedSettings } from '../records/effective-configuration.ts';
+import type { CommandName } from './grammar.ts';
+
+/** Options that a command may take; those that are booleans here, and `help`, take no value. */
+export interface Options {
+  readonly email?: string;
+  readonly name?: string;
+  /** Of a record. */
+  readonly id?: string;
+  readonly days?: number;
+  /** From this time on. */
+  readonly since?: Date;
+  /** As many at most. */
+  readonly limit?: number;
+  /** A time to come; null for never. */
+  readonly at?: Date | null;
+  readonly role?: string;
+  readonly destination?: string;
+  readonly action?: string;
+  readonly portType?: string;
+  readonly portRange?: string;
+  readonly json: boolean;
+  readonly noPassword: boolean;
+  readonly qr: boolean;
+  readonly passwordStdin: boolean;
+  readonly resetMfa: boolean;
+  /** Takes the place of what is there. */
+  readonly replace: boolean;
+  /** Judges, and writes nothing. */
+  readonly dryRun: boolean;
+  /** While gateways run. */
+  readonly online: boolean;
+  /** Makes the user who is not there. */
+  readonly createUser: boolean;
+  /** All people, where else one is named. */
+  readonly everyone: boolean;
+}
+
+/** What was asked for. */
+export interface Command {
+  readonly words: CommandName;
+  /** What follows the words, an id say. */
+  readonly operand: string | null;
+  readonly options: Options;
+}
+
+/** What a command says: text for people, data for programs. */
+export interface Outcome {
+  readonly text: string;
+  readonly data: unknown;
+  /** What people should know besides; not on standard output. */
+  readonly note?: string;
+}
+
+/** What a command does that needs nothing but the database. */
+export type Run = (
+  database: Database,
+  command: Command,
+  readStdin: () => Promise<string>,
+  /** What the environment fixes of the configuration. */
+  fixed?: FixedSettings,
+) => Promise<Outcome>;
