@@ -25,7 +25,9 @@ import { inspectDatabase, Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, length, MACHINE, seed } from './lengths.ts';
 
 const KILLS = length(14, 200, 'OPS_KILLS');
-/** The load goes on for up to so long before a kill. */
+/** Writes that are answered before each kill, however slow the machine is, */
+const LOAD_WRITES_MIN = 6;
+/** and the load goes on for up to so long after them. */
 const LOAD_MS_MAX = 700;
 /** Each so many kills one hits a start that is not ready yet, */
 const START_EVERY = 5;
@@ -107,7 +109,12 @@ async function killAgainAndAgain(
       await killAndCompareTotals(t, postern, alice);
       kills.inTraffic += 1;
     }
+    const answeredBefore = ledger.figures.answered;
     const load = ledger.run();
+    await until(
+      'writes are answered',
+      () => ledger.figures.answered - answeredBefore >= LOAD_WRITES_MIN,
+    );
     await sleep(chance.below(LOAD_MS_MAX));
     await postern.kill();
     await load;

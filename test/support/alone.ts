@@ -15,10 +15,13 @@ export const alone = [
   'test/e2e/first-start.test.ts',
   // Fetches a package of Debian.
   'test/e2e/interoperation.test.ts',
+  // A worker that died serves again within a second.
+  'test/e2e/restart.test.ts',
   // A stream whose datagrams must not be late.
   'test/e2e/revocation.test.ts',
   // How long the main thread is held, how many requests a second pass, how long a provider may take.
   'test/lib/api/metrics.test.ts',
+  'test/lib/api/round-trips.test.ts',
   'test/lib/auth/oidc/sign-in.test.ts',
   'test/lib/auth/rate-limits.test.ts',
   // Writes are in force within a part of a second.

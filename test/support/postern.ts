@@ -64,7 +64,7 @@ export class Postern {
   }
 
   /** Starts the gateway and waits until it is ready; resolves to the ms that took. */
-  async start(patienceMs = 20_000): Promise<number> {
+  async start(patienceMs = 60_000): Promise<number> {
     const begun = performance.now();
     const child = this.launch();
     for (;;) {
