@@ -1,29 +1,32 @@
 // Every number of the WireGuard paper (section 6.1 unless said otherwise) and every limit of the
 // data plane, in one place. Times are milliseconds, sizes bytes. It imports nothing.
 
-/** Messages after which a keypair is renewed (6.1: 2^60). See decisions/2026-11-20-counters.md. */
+/**
+ * Messages sent after which a keypair is renewed (6.1: 2^60). See
+ * wireguard/decisions/2026-11-20-counters.md.
+ */
 export const REKEY_AFTER_MESSAGES = 2 ** 52;
-/** Messages after which a keypair carries nothing more (6.1: 2^64 - 2^13 - 1). */
+/** Messages sent after which a keypair is used no longer (6.1: 2^64 - 2^13 - 1). */
 export const REJECT_AFTER_MESSAGES = 2 ** 53 - 2 ** 13 - 1;
 /** Age at which the initiator of a keypair renews it. */
 export const REKEY_AFTER_TIME_MS = 120_000;
-/** Age at which a keypair carries nothing more. */
+/** Age at which a keypair is used no longer. */
 export const REJECT_AFTER_TIME_MS = 180_000;
-/** How long an initiator goes on trying. */
+/** How long an initiator repeats its initiation. */
 export const REKEY_ATTEMPT_TIME_MS = 90_000;
 /** Pause between two initiations to one peer. */
 export const REKEY_TIMEOUT_MS = 5_000;
 /** Upper end of the random delay added to a retry (6.1 asks for jitter; the kernel takes 1/3 s). */
 export const REKEY_TIMEOUT_JITTER_MS = 333;
-/** Silence after which received data is acknowledged with an empty packet. */
+/** Time without sending after which received data is acknowledged with an empty packet. */
 export const KEEPALIVE_TIMEOUT_MS = 10_000;
 /** Life of a cookie secret and of a received cookie (5.4.7). */
 export const COOKIE_REFRESH_TIME_MS = 120_000;
-/** Margin by which a received cookie is given up early, for the clock of its maker. */
+/** How much earlier a received cookie is forgotten than it ends: its maker has another clock. */
 export const COOKIE_LATENCY_MS = 5_000;
-/** Shortest distance of two initiations that one peer may send (5.1: flood protection). */
+/** Shortest time between two initiations of one peer that are taken (5.1: flood protection). */
 export const INITIATION_INTERVAL_MS = 20;
-/** How long the house counts as under load after its queue was long (5.3). */
+/** How long the gateway counts as under load after its queue was long (5.3). */
 export const UNDER_LOAD_AFTER_MS = 1_000;
 
 /** Counters that the replay window spans (RFC 6479; the kernel's size). */
@@ -43,100 +46,118 @@ export const TRANSPORT_OVERHEAD_BYTES = 32;
 export const MAX_PEERS = 65_536;
 /** Keypairs alive at once: previous, current and next of every peer. */
 export const MAX_KEYPAIRS = 3 * MAX_PEERS;
-/** Receiver indices given out at once: those of all keypairs, and one handshake of every peer. */
+/** Receiver indices in use at once: those of all keypairs, and one handshake of every peer. */
 export const MAX_INDICES = 4 * MAX_PEERS;
-/** Packets kept for a peer without a keypair; the oldest goes first. */
+/** Packets kept for a peer without a keypair; where there are more, the oldest is dropped. */
 export const MAX_STAGED_PER_PEER = 32;
-/** Bytes kept for all peers without a keypair; the oldest go first. */
+/**
+ * Bytes kept for all peers without a keypair; where there are more, the oldest packets are dropped.
+ */
 export const MAX_STAGED_BYTES = 8 * 1024 * 1024;
 /** How long a packet is kept at most: no handshake that it waits for lasts longer. */
 export const STAGED_TIME_MS = REJECT_AFTER_TIME_MS;
-/** Initiations waiting for their Diffie-Hellmans. */
+/** Initiations that can wait for their Diffie-Hellman computations. */
 export const MAX_QUEUED_INITIATIONS = 4_096;
-/** Waiting initiations from which on the house is under load (the kernel: queue / 8). */
+/** With so many waiting initiations the gateway is under load (the kernel: queue / 8). */
 export const UNDER_LOAD_INITIATIONS = MAX_QUEUED_INITIATIONS / 8;
-/** Waiting initiations of one source from which on it alone is under load. */
+/** With so many waiting initiations of one source, this source alone is under load. */
 export const MAX_WAITING_PER_SOURCE = UNDER_LOAD_INITIATIONS / 4;
-/** Refused initiations a second, after as many at once, from which on a source is under load. */
+/**
+ * Refused initiations in a second, and at once, that a source may cause before it is under load.
+ */
 export const MAX_REFUSED_PER_SOURCE = 128;
 /** Initiations taken between two batches, so that established traffic waits at most 2 ms. */
 export const INITIATIONS_PER_TURN = 8;
-/** A batch of so many datagrams or more is a busy one: what piles up behind it comes first, */
+/** A batch of so many datagrams is busy: datagrams that wait behind it are served first. */
 export const BUSY_BATCH_DATAGRAMS = 32;
-/** and so few initiations are taken with it; one that took long for its size allows for more. */
+/** Initiations that are taken after a busy batch, at least; a larger batch allows more. */
 export const INITIATIONS_PER_BUSY_TURN = 2;
-/** False responses to one initiation that are computed; then a response must bear a cookie. */
+/**
+ * False responses to one initiation that are computed. After them a response must have a cookie.
+ */
 export const FALSE_RESPONSES_MAX = 3;
 /**
- * Initiations whose making costs as much as taking one: 2 Diffie-Hellmans (0.08 ms) against 3 and a
- * key pair. What timers make in a turn counts against INITIATIONS_PER_TURN at this rate.
+ * Making so many initiations costs as much as taking one: each costs 2 Diffie-Hellman computations
+ * (0.08 ms), taking one costs 3 and a key pair. What timers make in a turn counts against
+ * INITIATIONS_PER_TURN at this rate.
  */
 export const MADE_PER_TAKEN = 2;
-/** Peers whose timers are looked at between two batches; what they initiate is limited above. */
+/**
+ * Peers whose timers are looked at between two batches; INITIATIONS_PER_TURN limits what they send.
+ */
 export const TIMERS_PER_TURN = 64;
 
 /**
- * What a part of a sample tells of at most, and what it looks at to find so much: a turn of the
- * worker. One that is told of costs up to 2.5 us with its way to the main thread, one that has
- * nothing to tell less than 0.1 us.
+ * Entries of one part of a sample. One part is one turn of the worker; an entry costs up to 2.5 us
+ * with its way to the main thread.
  */
-export const MAX_TOLD_PER_PART = 256;
+export const MAX_REPORTED_PER_PART = 256;
+/** Peers and rules that are looked at for one part; each without news costs less than 0.1 us. */
 export const MAX_LOOKED_AT_PER_PART = 4_096;
-/** Peers that one command lets go of, at 3 us each; the worker takes one command a turn. */
-export const MAX_LET_GO_PER_COMMAND = 256;
+/** Peers that one command releases, at 3 us each; the worker takes one command a turn. */
+export const MAX_RELEASED_PER_COMMAND = 256;
 
 /** Initiations per second and source that are taken under load (5.3; the kernel's numbers). */
 export const RATE_LIMIT_PER_SECOND = 20;
 /** Initiations that one source may send at once under load. */
 export const RATE_LIMIT_BURST = 5;
 /**
- * Cookie replies per second: twice the handshakes that a worker can take, for a reply is an
- * invitation to one and costs more than all else that is done about a forged initiation.
+ * Cookie replies per second: twice the handshakes that a worker can take. A reply invites to a
+ * handshake, and costs more than everything else that is done about a forged initiation.
  */
 export const COOKIE_REPLIES_PER_SECOND = 8_000;
-/** Cookie replies that may leave at once: after an outage many devices ask. */
+/** Cookie replies that may be sent at once: after an outage many devices ask. */
 export const COOKIE_REPLIES_BURST = 1_024;
-/** The same of one source: a part of all, and enough for a site behind one address. */
+/**
+ * Cookie replies per second to one source: a part of all, and enough for a site behind one address.
+ */
 export const COOKIE_REPLIES_PER_SECOND_AND_SOURCE = COOKIE_REPLIES_PER_SECOND / 16;
+/** Cookie replies to one source that may be sent at once. */
 export const COOKIE_REPLIES_BURST_PER_SOURCE = 64;
 /**
- * The same, while a few sources flood and the house is not under load. Who floods may have written
- * the address of somebody else as its source: that one is told its cookie as well, at the first try
- * up to so many forged initiations a second. At 4 us each this is a quarter of the worker. A reply
- * is less than half as large as what asks for it.
+ * Cookie replies per second while a few sources flood and the gateway is not under load. A flood
+ * may bear the address of a device as its source. With this number that device gets its cookie too,
+ * at the first try, up to so many forged initiations a second. At 4 us each this is a quarter of
+ * the worker. A reply is less than half as large as the message that causes it.
  */
 export const COOKIE_REPLIES_PER_SECOND_OF_FLOODS = 60_000;
-/** The same at once: what waits in the socket's buffer when the worker waited for its core. */
+/**
+ * Cookie replies that may be sent at once during such a flood: as many as the socket's buffer holds
+ * when the worker waited for its core.
+ */
 export const COOKIE_REPLIES_BURST_OF_FLOODS = 25_000;
 /**
- * Cookie replies within UNDER_LOAD_AFTER_MS with which the house stays under load, though what is
- * turned away fills no queue: as many as the handshakes that a worker can take. Fewer than twelve
- * sources are not sent so many, however much they ask for.
+ * Cookie replies within UNDER_LOAD_AFTER_MS that keep the gateway under load, though refused
+ * initiations fill no queue: as many as the handshakes that a worker can take. Fewer than twelve
+ * sources never get so many, however often they ask.
  */
 export const COOKIE_REPLIES_OF_LOAD = (3 * COOKIE_REPLIES_PER_SECOND) / 4;
-/** Sources that are remembered by the rate limiter. */
+/** Sources that the rate limiter remembers. */
 export const MAX_RATE_LIMITED_SOURCES = 8_192;
 
-/** IPv6 extension headers that are walked before a packet is given up. */
+/** IPv6 extension headers that are read; a packet with more is refused. */
 export const MAX_EXTENSION_HEADERS = 8;
 
 /** Flows that the filter remembers; a power of two. */
 export const MAX_FLOWS = 262_144;
-/** Flows that it remembers of one peer and family; a new one costs the peer an old one. */
+/**
+ * Flows that it remembers of one peer and address family; a new one replaces an old one of the
+ * peer.
+ */
 export const MAX_FLOWS_PER_PEER = 4_096;
 /** Fragmented datagrams whose first fragment the filter remembers; a power of two. */
 export const MAX_FRAGMENTED = 4_096;
 /** How long an established TCP connection is remembered without a packet (RFC 5382, 5). */
 export const TCP_ESTABLISHED_MS = (2 * 60 + 4) * 60_000;
-/** The same before both sides have spoken (the kernel's SYN_SENT). */
+/** How long a TCP connection is remembered before both sides have sent (the kernel's SYN_SENT). */
 export const TCP_OPENING_MS = 120_000;
 /** How long a connection is remembered after a reset, or after both sides have ended it. */
 export const TCP_CLOSED_MS = 10_000;
-/** How long datagrams of UDP, and of protocols that the filter does not know, are remembered. */
+/** How long flows of UDP, and of protocols that the filter does not know, are remembered. */
 export const UDP_FLOW_MS = 180_000;
 /**
- * How long the conversations of a device that was heard elsewhere are in doubt: until it shakes
- * hands there again, or, if it comes back instead, for UDP_FLOW_MS from then on.
+ * How long it is in doubt who opened the flows of a device that another gateway heard: until the
+ * device makes a handshake there again, or, if it comes back, for UDP_FLOW_MS from then on.
  */
 export const ELSEWHERE_DOUBT_MS = REJECT_AFTER_TIME_MS + UDP_FLOW_MS;
 /** How long an echo request waits for its reply. */
@@ -144,22 +165,27 @@ export const ICMP_FLOW_MS = 30_000;
 /** How long later fragments may follow their first one (the kernel's reassembly). */
 export const FRAGMENTED_MS = 30_000;
 /**
- * What one peer's fragmented datagrams may take of the kernel's memory while they are not complete:
- * a sixteenth of what the kernel has for all senders (net.ipv4.ipfrag_high_thresh, and the same for
- * IPv6). A fragment costs the kernel its bytes and about so many more.
+ * Bytes of the kernel's memory that the unfinished datagrams of one peer may take: a sixteenth of
+ * what the kernel has for all senders (net.ipv4.ipfrag_high_thresh, and the same for IPv6).
  */
 export const UNFINISHED_BYTES_PER_PEER = 256 * 1024;
+/** Bytes that the kernel needs for a fragment beside those of its packet. */
 export const UNFINISHED_BYTES_PER_FRAGMENT = 1_024;
 /** Unfinished datagrams that are watched, of all peers; a power of two. */
 export const MAX_UNFINISHED = 4_096;
-/** How long the kernel keeps one (net.ipv4.ipfrag_time, 30 s; IPv6 60 s), and one second more. */
+/**
+ * How long the kernel keeps an unfinished IPv4 datagram (net.ipv4.ipfrag_time, 30 s), and 1 s more.
+ */
 export const UNFINISHED_MS_V4 = 31_000;
+/** How long the kernel keeps an unfinished IPv6 datagram (60 s), and 1 s more. */
 export const UNFINISHED_MS_V6 = 61_000;
-/** Flows that are looked at for their end with each batch, and with each new flow. */
+/** Flows that are looked at with each batch, to see whether they have ended. */
 export const FLOWS_SWEPT_PER_BATCH = 64;
+/** Flows that are looked at with each new flow. */
 export const FLOWS_SWEPT_PER_FLOW = 4;
-/** "Too big" messages that a peer may cause in a row, and how fast it may cause more. */
+/** "Too big" messages that one peer may cause at once. */
 export const TOO_BIG_BURST = 10;
+/** Time after which a peer may cause one more "too big" message. */
 export const TOO_BIG_INTERVAL_MS = 100;
 
 /** Messages taken from the UDP sockets in one batch. */

@@ -1,6 +1,6 @@
-// The border of the data plane as plain data: what a gateway is told (configuration), what it
-// tells (statistics), and the batches that the packet path and an engine hand to each other. An
-// engine is the native addon or its TypeScript twin; this file is what they have in common.
+// The plain data at the border of the data plane: configuration goes in, statistics come out, and
+// the packet path and an engine exchange batches. An engine is the native addon or its TypeScript
+// twin; both obey this contract.
 
 import type { Primitives } from './noise/primitives.ts';
 import type { Endpoint, EndpointTable } from './wire/address.ts';
@@ -19,9 +19,12 @@ export interface PeerConfig {
   readonly ipv6: Uint8Array | null;
   /** Name of the scope whose rules are asked before the global ones: the owner. */
   readonly scope: string;
-  /** The largest packet that it takes, where it is known to be less than the tunnel's MTU. */
+  /** The largest packet that it takes; null or left out: the MTU of the tunnel. */
   readonly mtu?: number | null;
-  /** Where it was last heard; read only when the peer is added, so that tunnels come back. */
+  /**
+   * Where it was heard last. Read only when the peer is added, so that its tunnel comes back after
+   * a restart.
+   */
   readonly resume: { readonly endpoint: Endpoint; readonly heardAtMs: number } | null;
 }
 
@@ -32,7 +35,7 @@ export interface RuleConfig {
   /** 4 or 16 bytes; host bits do not count. */
   readonly address: Uint8Array;
   readonly prefixBits: number;
-  /** Null: all traffic; then the ports mean nothing. */
+  /** Null: all traffic, and the ports have no meaning. */
   readonly portType: 'tcp' | 'udp' | null;
   readonly portFirst: number;
   readonly portLast: number;
@@ -49,7 +52,7 @@ export interface GatewayConfig {
   readonly rules: ReadonlyMap<string, readonly RuleConfig[]>;
 }
 
-/** What some entries of a configuration should be; of all others nothing is said. */
+/** A change of some entries of a configuration; all others stay as they are. */
 export interface Amendment {
   /** By public key; null: there should be no such peer. */
   readonly peers: ReadonlyMap<string, PeerConfig | null>;
@@ -70,7 +73,7 @@ export interface NetworkConfig {
 
 // ---- statistics ----------------------------------------------------------------------------
 
-/** What changed of one peer since the last sample; bytes are increments. */
+/** What changed at one peer since the last sample; bytes are increments. */
 export interface PeerSample {
   readonly publicKey: string;
   /** Unix time in milliseconds, null before the first handshake. */
@@ -90,7 +93,7 @@ export interface RuleSample {
   readonly lastHitMs: number;
 }
 
-/** A sample of everything that moved. */
+/** What changed since the last sample. */
 export interface Sample {
   readonly peers: readonly PeerSample[];
   readonly rules: readonly RuleSample[];
@@ -98,7 +101,7 @@ export interface Sample {
   readonly drops: Readonly<Record<string, number>>;
 }
 
-/** A part of a sample; the drops are those as of the part. */
+/** A part of a sample; `drops` are the totals at the time of the part. */
 export interface SamplePart extends Sample {
   readonly isLast: boolean;
 }
@@ -109,10 +112,13 @@ export interface SamplePart extends Sample {
 export const DESCRIPTOR_WORDS = 8;
 /** Byte offset in the arena. */
 export const OFFSET = 0;
-/** Bytes: of the datagram, once opened of the inner packet, once sealed of all datagrams made. */
+/**
+ * Bytes: of the datagram; after `open`, of the inner packet; after `seal`, of all datagrams made.
+ */
 export const LENGTH = 1;
-/** Slot and generation of the key; an engine refuses a generation that is gone. */
+/** Slot of the key. */
 export const KEY = 2;
+/** Generation of the key; an engine refuses one that is not current. */
 export const GENERATION = 3;
 /** One of the verdicts below. */
 export const VERDICT = 4;
@@ -121,7 +127,9 @@ export const ADDRESS = 5;
 /** Datagrams that `seal` made of the packet. */
 export const DATAGRAMS = 6;
 
-/** Do nothing: refused, or done with. Every other verdict asks for, or reports, one step. */
+/**
+ * Do nothing: it was refused, or all is done. Every other verdict asks for one step or reports one.
+ */
 export const VERDICT_DROP = 0;
 /** For `open`: authenticate and decrypt in place. */
 export const VERDICT_OPEN = 1;
@@ -129,7 +137,7 @@ export const VERDICT_OPEN = 1;
 export const VERDICT_OPENED = 2;
 /** From `open`: the tag was wrong, or the key is gone. */
 export const VERDICT_OPEN_FAILED = 3;
-/** For `writeTun`: the engine may use the VIRTIO_HEADER_BYTES in front of the packet meanwhile. */
+/** For `writeTun`: write it. The engine may overwrite the VIRTIO_HEADER_BYTES before the packet. */
 export const VERDICT_TUN = 4;
 /** For `seal`: encrypt with KEY and send to ADDRESS; a LENGTH of 0 is a keepalive. */
 export const VERDICT_SEAL = 5;
@@ -139,7 +147,7 @@ export const VERDICT_SEALED = 6;
 export const VERDICT_SEALED_REKEY = 7;
 /** From `seal`: the key is gone or has sent REJECT_AFTER_MESSAGES; nothing more will be sealed. */
 export const VERDICT_SEAL_EXHAUSTED = 8;
-/** From `seal`: the packet's segmentation makes no sense. */
+/** From `seal`: the segments that the packet says it has are impossible. */
 export const VERDICT_SEAL_INVALID = 9;
 /** From `readTun` or `receive`: the packet was cut off by the kernel. */
 export const VERDICT_TRUNCATED = 10;
@@ -164,20 +172,23 @@ export function createBatch(arenaBytes: number, capacity: number): Batch {
   };
 }
 
-/** System calls that failed, by kind: places in `PacketEngine.faults`. */
+/** Kinds of system calls that failed: places in `PacketEngine.faults`. */
 export const FAULT_UDP_RECEIVE = 0;
 export const FAULT_UDP_SEND = 1;
 export const FAULT_TUN_READ = 2;
 export const FAULT_TUN_WRITE = 3;
 export const FAULT_COUNT = 4;
 
-/** Where an engine keeps the keys of a keypair. */
+/** The place where an engine keeps the keys of a keypair. */
 export interface KeyHandle {
   readonly slot: number;
   readonly generation: number;
 }
 
-/** Endpoint slots: of the batch at hand, of waiting initiations, then one of each peer. */
+/**
+ * The first endpoint slot of waiting initiations and that of peers, and how many slots there are.
+ * The slots before `waiting` belong to the current batch.
+ */
 export interface EndpointLayout {
   readonly waiting: number;
   readonly peers: number;
@@ -185,9 +196,9 @@ export interface EndpointLayout {
 }
 
 /**
- * How many messages an engine lets one key send. Whoever makes an engine may lower both, so that
- * tests reach an end that lies fourteen years away; no engine is made with higher ones. So nobody
- * outside an engine ever writes a counter, and no limit, however wrong, repeats a nonce.
+ * How many messages an engine seals with one key. Tests make engines with lower limits, because the
+ * real ones are fourteen years away; an engine refuses higher ones. So nobody outside an engine
+ * ever writes a send counter, and no limit can lead to a repeated nonce.
  */
 export interface MessageLimits {
   /** REKEY_AFTER_MESSAGES where it is left out. */
@@ -202,13 +213,13 @@ export interface PacketEngine {
   readonly endpoints: EndpointTable;
   /** Datagrams from the UDP sockets. Each slot is a message that may hold several of one sender. */
   readonly datagrams: Batch;
-  /** Packets from the TUN, or staged ones; each with a virtio_net_hdr before it. */
+  /** Packets from the TUN, or staged ones; each has a virtio_net_hdr before it. */
   readonly packets: Batch;
   /** Counts since the engine began, by kind. */
   readonly faults: Float64Array;
   /** Keeps the keys of a keypair; returns null when all slots are taken. Copies the keys. */
   installKey(send: Uint8Array, receive: Uint8Array, remoteIndex: number): KeyHandle | null;
-  /** Wipes a key; its slot may serve again after the batch at hand. */
+  /** Wipes a key; its slot can be used again after the current batch. */
   removeKey(slot: number, generation: number): void;
   /** Opens what is marked VERDICT_OPEN. */
   open(batch: Batch): void;

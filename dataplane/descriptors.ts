@@ -1,18 +1,18 @@
 // What the operating system gives the data plane: a TUN, UDP sockets, an eventfd. The main thread
-// opens and keeps them, so that a worker that dies leaves them open for the next one. What cannot
-// be had is named with its mend.
+// opens and keeps them, so that they stay open for the next worker when one dies. An error names
+// what is missing and how to fix it.
 
 import type { NetworkConfig } from './contract.ts';
 import { mayTryAnotherPort } from './io/udp.ts';
 import { type Addon, loadAddon } from './native/index.ts';
 
-/** What a gateway is made of; fixed while it runs. */
+/** What a gateway is made from; it does not change while the gateway runs. */
 export interface GatewayOptions {
   /** 32 bytes. */
   readonly privateKey: Uint8Array;
   /**
-   * Unix time in ms before which no initiation is dated. Devices take only later timestamps than
-   * they have seen, so a clock that was set back would mute the gateway.
+   * Unix time in ms: the smallest timestamp of an initiation. Devices ignore timestamps that are
+   * not greater than the last one, so they would ignore a gateway whose clock was set back.
    */
   readonly timestampFloorMs: number;
   /** UDP port; 0 takes a free one. */
@@ -31,7 +31,7 @@ export interface GatewayOptions {
   readonly uapi: 'auto' | 'off';
   readonly engine: 'auto' | 'native' | 'typescript';
   readonly x25519: 'openssl' | 'tweetnacl';
-  /** What happens to packets that no rule matches, until an amendment says it. */
+  /** What happens to packets that no rule matches, until an amendment changes it. */
   readonly defaultAction: 'accept' | 'drop';
   /** Whether devices may reach the addresses at which clouds answer the gateway's host. */
   readonly allowsMetadata: boolean;
@@ -50,7 +50,9 @@ export interface Descriptors {
   readonly listenPort: number;
 }
 
-/** Opens everything; throws, with the mend, when something that is needed cannot be had. */
+/**
+ * Opens everything. Throws an error that names the fix when something necessary cannot be opened.
+ */
 export function openDescriptors(options: GatewayOptions): Descriptors {
   const loaded = options.engine === 'typescript' && options.tun === 'off' ? null : loadAddon();
   const addon = loaded?.addon ?? null;
@@ -98,7 +100,7 @@ function openTun(
   }
 }
 
-/** Makes the interface again that has vanished; throws, with the mend, when it cannot be had. */
+/** Makes the interface again after it vanished. Throws an error that names the fix. */
 export function reopenTun(options: GatewayOptions, system: Descriptors): Descriptors {
   const { addon, engine, tun: former } = system;
   const made = makeTun(options, addon, engine === 'native');
@@ -106,7 +108,7 @@ export function reopenTun(options: GatewayOptions, system: Descriptors): Descrip
   return { ...system, ...made };
 }
 
-/** Makes the interface with its addresses; throws, with the mend, when it cannot be had. */
+/** Makes the interface with its addresses. Throws an error that names the fix. */
 function makeTun(
   options: GatewayOptions,
   addon: Addon | null,
@@ -124,7 +126,7 @@ function makeTun(
     return { tun: fd, tunTakesUdp: opened.takesUdp };
   } catch (error) {
     if (fd >= 0) addon?.closeFd(fd);
-    throw new Error(`no TUN interface ${interfaceName}: ${tunMend(error)}`, { cause: error });
+    throw new Error(`no TUN interface ${interfaceName}: ${tunFix(error)}`, { cause: error });
   }
 }
 
@@ -135,7 +137,7 @@ function addAddresses(options: GatewayOptions, addon: Addon): void {
   try {
     addon.addAddress(interfaceName, ipv6.address, ipv6.prefixBits);
   } catch (error) {
-    // The rest of the gateway does not depend on it: a host may have IPv6 switched off.
+    // The rest of the gateway works without it: IPv6 may be switched off on a host.
     options.log(
       'warn',
       `${interfaceName} has no IPv6 address (${messageOf(error)}). Switch IPv6 on (sysctl -w net.ipv6.conf.all.disable_ipv6=0) or set WIREGUARD_IPV6_ENABLED=false`,
@@ -143,7 +145,7 @@ function addAddresses(options: GatewayOptions, addon: Addon): void {
   }
 }
 
-function tunMend(error: unknown): string {
+function tunFix(error: unknown): string {
   const code = (error as { code?: string }).code;
   switch (code ?? '') {
     case 'NOT_BUILT':
@@ -204,7 +206,7 @@ function openUdp6(addon: Addon, port: number): number {
   }
 }
 
-/** What to say of a port that cannot be opened. */
+/** The error for a port that cannot be opened. */
 export function portFault(error: unknown, port: number): Error {
   const text = messageOf(error);
   return /EADDRINUSE|in use/.test(`${(error as { code?: string }).code} ${text}`)
@@ -214,7 +216,7 @@ export function portFault(error: unknown, port: number): Error {
     : new Error(`UDP port ${port} cannot be opened: ${text}`);
 }
 
-/** What there is to say of anything that was thrown. */
+/** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
-// What must change so that a gateway that obeys one configuration obeys another. What it obeys is
-// held here, so that an amendment costs what it names and not what there is. A whole configuration
-// is an amendment that also names all that is and should not be, so that nothing is left behind.
+// Finds the steps from the configuration in force to another one. The configuration in force is
+// kept here, so an amendment costs what it names and not what there is. A whole configuration
+// becomes an amendment that also names everything that must go.
 
 import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from './contract.ts';
 import type { CompiledScope } from './filter/compile.ts';
@@ -13,7 +13,7 @@ export interface Change {
   readonly removed: readonly string[];
   readonly updated: readonly PeerConfig[];
   readonly added: readonly PeerConfig[];
-  /** What changed in which scopes; null for a scope that has no rules left. */
+  /** What changed in which scopes; `compiled` is null for a scope that has no rules left. */
   readonly scopes: readonly { readonly name: string; readonly compiled: CompiledScope | null }[];
   /** Whether packets are refused, whatever peers and rules say; left out: as before. */
   readonly isClosed?: boolean;
@@ -22,16 +22,19 @@ export interface Change {
 }
 
 /**
- * The configuration that a gateway obeys; nothing, to begin with. Each change is made whole and
- * handed over, or not at all: what cannot be compiled, for want of memory say, is undone, and who
- * asked for it asks again (decisions/2026-11-23-one-ledger.md).
+ * The configuration that a gateway obeys; at first it is empty. A change is made whole and handed
+ * over, or not at all: where compiling fails, for example for lack of memory, it is undone, and the
+ * caller tries again (decisions/2026-11-23-one-ledger.md).
  */
-export class Standing {
+export class ConfigInForce {
   readonly #peers = new Map<string, PeerConfig>();
   /** By name; those that have rules. */
   readonly #scopes = new Map<string, ScopeRules>();
   #isClosed = false;
-  /** Undefined until an amendment says it: then that of the gateway's options is in force. */
+  /**
+   * Undefined until an amendment sets it; until then the default action of the gateway's options
+   * applies.
+   */
   #defaultAction: RuleConfig['action'] | undefined;
   readonly #pieceMax: number | undefined;
 
@@ -50,7 +53,7 @@ export class Standing {
     return this.amend(this.#amendmentTo(desired));
   }
 
-  /** Makes some entries what they should be; where it throws, nothing has changed. */
+  /** Changes some entries; where it throws, nothing has changed. */
   amend(amendment: Amendment): Change {
     const scopes = this.#amendScopes(amendment);
     return {
@@ -125,7 +128,7 @@ export class Standing {
     return { name, scope: this.#scopes.get(name) ?? new ScopeRules(this.#pieceMax), steps: [] };
   }
 
-  /** Compiles all that is drafted, which may fail, and only then counts it as handed over. */
+  /** Compiles all drafts, which may fail. Only after that are they counted as handed over. */
   #handOver(drafts: readonly Draft[]): Change['scopes'] {
     const scopes = drafts.map(({ name, scope, steps }) => ({
       name,
@@ -154,7 +157,7 @@ export class Standing {
   }
 }
 
-/** What an amendment changes in one scope, while it is not certain that it can be compiled. */
+/** What an amendment changes in one scope, before it is known whether that can be compiled. */
 interface Draft {
   readonly name: string;
   readonly scope: ScopeRules;
@@ -163,7 +166,7 @@ interface Draft {
 
 /** Whether a change changes anything. */
 export function isEmpty(change: Change): boolean {
-  // Every part is named: one that is forgotten does not compile.
+  // Each part is named here: a new part that is missing does not compile.
   const parts = {
     removed: change.removed.length,
     updated: change.updated.length,
@@ -176,7 +179,7 @@ export function isEmpty(change: Change): boolean {
 }
 
 const PEER_PARTS: Comparison<PeerConfig> = {
-  // By it the two were found.
+  // The two were found by it, so it is equal.
   publicKey: () => true,
   presharedKey: sameBytes,
   ipv4: sameBytes,

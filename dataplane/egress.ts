@@ -1,5 +1,5 @@
-// How packets of devices leave the host: forwarding and masquerading, switched on at the start and
-// taken back at the end. What is missing is a warning, not a failure.
+// Forwarding and masquerading, by which packets of devices leave the host: switched on at the
+// start, undone at the end. What cannot be switched on is a warning, not a failure.
 
 import type { NetworkConfig } from './contract.ts';
 import type { GatewayOptions } from './descriptors.ts';

@@ -1,10 +1,11 @@
-// The main thread's half: it opens what the operating system has to give (TUN, sockets, eventfd),
-// hands it to the workers, says what should be in force, and adds up what they report. Because the
-// descriptors are its own, a worker that dies of an exception is started again on the same
-// interface and port. How a worker lives is in worker-link.ts; there is one of them today.
+// The part of the data plane on the main thread. It opens what the operating system gives (TUN,
+// sockets, eventfd), hands it to the workers, sends them the configuration, and adds up their
+// statistics. The main thread owns the descriptors, so a worker that dies of an exception is
+// started again on the same interface and port. The life of a worker is in worker-link.ts; today
+// there is one worker.
 
 import type { Worker } from 'node:worker_threads';
-import { MAX_LET_GO_PER_COMMAND } from './constants.ts';
+import { MAX_RELEASED_PER_COMMAND } from './constants.ts';
 import type { Amendment, GatewayConfig, Sample } from './contract.ts';
 import {
   closeDescriptors,
@@ -14,7 +15,7 @@ import {
   openDescriptors,
   reopenTun,
 } from './descriptors.ts';
-import { type Change, isEmpty, Standing } from './diff.ts';
+import { type Change, isEmpty, ConfigInForce } from './diff.ts';
 import { Egress } from './egress.ts';
 import { buffersOf } from './filter/compile.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
@@ -27,7 +28,7 @@ import { type PeerTotals, Totals } from './totals.ts';
 import type { WorkerOptions } from './worker.ts';
 import { type LinkOwner, WorkerLink } from './worker-link.ts';
 
-/** What runs, for people and for health. */
+/** What people and health checks see of a running gateway. */
 export interface GatewayFacts {
   readonly engine: 'native' | 'typescript';
   readonly listenPort: number;
@@ -36,39 +37,45 @@ export interface GatewayFacts {
   readonly masquerade: boolean;
   /** The kernel's table of connections, which masquerading needs; null where there is none. */
   readonly connections: TableFill | null;
-  /** False while the worker does not answer or is being started again, or without its TUN. */
+  /**
+   * False while the worker does not answer, while it is started again, or while its TUN is missing.
+   */
   readonly alive: boolean;
 }
 
 /** A running data plane. */
 export interface Gateway {
   readonly facts: GatewayFacts;
-  /** Makes a configuration the one in force; resolves when every further packet obeys it. */
+  /** Puts a configuration in force; resolves when every further packet obeys it. */
   apply(config: GatewayConfig): Promise<void>;
-  /** The same for some entries alone, at the cost of those. */
+  /**
+   * Puts a change of some entries in force, and costs only what they cost; resolves as `apply`
+   * does.
+   */
   amend(amendment: Amendment): Promise<void>;
   /**
-   * Says when other gateways with the same key shook hands with peers: by public key, Unix time in
-   * ms. Those that did not do so here since are let go of, and packets for them are dropped.
+   * Reports when other gateways with the same key made a handshake with peers: by public key, Unix
+   * time in ms. Peers without a later handshake here are released, and packets for them are
+   * dropped.
    */
-  letGo(heardElsewhere: ReadonlyMap<string, number>): void;
-  /** Takes what moved since the last sample. */
+  release(heardElsewhere: ReadonlyMap<string, number>): void;
+  /** Takes what changed since the last sample. */
   sample(): Promise<Sample>;
   /** Every peer that is served, and its totals as of the last sample. */
   peers(): Iterable<PeerTotals>;
-  /** Stops: keys are wiped, the TUN and the nft table go. */
+  /** Stops: keys are wiped, the TUN and the nft table are removed. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a data plane; rejects with a message that names the mend. A worker that was started before
- * has loaded by now what it needs.
+ * Starts a data plane; rejects with an error that names the fix. `worker` was started earlier, so
+ * that its files are loaded by now.
  */
 export async function createGateway(options: GatewayOptions, worker?: Worker): Promise<Gateway> {
   const system = openDescriptors(options);
   const gateway = new WorkerGateway(options, system);
   try {
-    // Without peers the worker lets nothing pass, so the way out may be made meanwhile.
+    // Without peers the worker passes no packet, so forwarding can be switched on meanwhile.
     await allOf([gateway.start(worker), gateway.openEgress()]);
     await gateway.openUapi();
     gateway.watch();
@@ -79,7 +86,7 @@ export async function createGateway(options: GatewayOptions, worker?: Worker): P
   return gateway;
 }
 
-/** How often the gateway looks at what nobody reports. */
+/** How often the gateway checks what nothing else reports. */
 const WATCH_MS = 1_000;
 
 class WorkerGateway implements Gateway, LinkOwner {
@@ -94,14 +101,14 @@ class WorkerGateway implements Gateway, LinkOwner {
   readonly #egress: Egress;
   readonly #kernelCounts: KernelCounts;
   #isTunGone = false;
-  /** What the workers were sent last of the addresses of this host. */
+  /** The addresses of this host that the workers were sent last. */
   #localAddresses = '';
-  /** What the workers obey, or will once they have taken what was sent. */
-  readonly #standing = new Standing();
+  /** What the workers obey as soon as they have taken what was sent. */
+  readonly #inForce = new ConfigInForce();
   readonly #totals = new Totals();
   #uapi: Uapi | null = null;
   #watch: NodeJS.Timeout | undefined;
-  /** When the sample that was asked for last is taken. */
+  /** Resolves when the sample that was requested last is taken. */
   #sampled: Promise<unknown> = Promise.resolve();
 
   constructor(options: GatewayOptions, system: Descriptors) {
@@ -132,18 +139,20 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   // ---- start and stop ------------------------------------------------------------------------
 
-  /** Starts the workers, the first of them `worker` where one runs already. */
+  /** Starts the workers; `worker` runs already and becomes the first one. */
   async start(worker?: Worker): Promise<void> {
     await allOf(this.#links.map((link, i) => link.start(i === 0 ? worker : undefined)));
   }
 
-  /** Without a TUN nothing leaves. */
+  /** Switches forwarding and masquerading on; without a TUN no packet leaves. */
   async openEgress(): Promise<void> {
     if (this.#system.tun >= 0) await this.#egress.open();
     void this.#kernelCounts.look();
   }
 
-  /** Where `wg show` asks; without rights to make a socket there it cannot. */
+  /**
+   * Opens the socket that `wg show` reads; without the right to make it, `wg show` does not work.
+   */
   async openUapi(): Promise<void> {
     const { interfaceName, privateKey, uapi, log } = this.#options;
     if (uapi === 'off') return;
@@ -158,7 +167,7 @@ class WorkerGateway implements Gateway, LinkOwner {
     }
   }
 
-  /** Looks after what nobody reports: that a worker hangs, that this host got an address. */
+  /** Checks what nothing else reports: that a worker hangs, that this host got an address. */
   watch(): void {
     this.#watch = setInterval(() => {
       for (const link of this.#links) link.endIfHung();
@@ -173,7 +182,7 @@ class WorkerGateway implements Gateway, LinkOwner {
     await this.#uapi?.close();
     await Promise.all(this.#links.map((link) => link.close(closed())));
     closeDescriptors(this.#system);
-    // After the last packet, which would leave with the address of its device.
+    // After the last packet: one that came later would leave with the address of its device.
     await this.#egress.close();
     await this.#kernelCounts.stop();
   }
@@ -203,7 +212,7 @@ class WorkerGateway implements Gateway, LinkOwner {
     };
   }
 
-  /** Where an earlier worker's timestamps may have come to, whatever became of the wall clock. */
+  /** No earlier worker used a greater timestamp, even if the wall clock was changed meanwhile. */
   #timestampFloorMs(): number {
     const { wallMs, now } = this.#startedAt;
     return Math.max(this.#options.timestampFloorMs, wallMs) + performance.now() - now;
@@ -214,15 +223,15 @@ class WorkerGateway implements Gateway, LinkOwner {
     const addresses = readLocalAddresses();
     this.#localAddresses = addresses.join(' ');
     link.send({ type: 'localAddresses', addresses });
-    const all = this.#standing.fromNothing();
-    // Devices are found where they were heard last, which may be elsewhere than at the start.
+    const all = this.#inForce.fromNothing();
+    // A device may have moved since the start: it is resumed where it was heard last.
     const change = { ...all, added: all.added.map((peer) => this.#totals.resumed(peer)) };
     if (isEmpty(change)) return;
     await sendChange(link, change);
     sendElsewhere(link, this.#totals.elsewhere());
   }
 
-  /** A worker keeps its descriptors for life: others begin, on an interface made again. */
+  /** A worker cannot change its descriptors, so new workers start on a new interface. */
   tunGone(): void {
     if (this.#isTunGone) return;
     this.#isTunGone = true;
@@ -240,12 +249,12 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   async apply(config: GatewayConfig): Promise<void> {
     if (this.#isClosing) throw closed();
-    await this.#obey(this.#standing.replace(config));
+    await this.#obey(this.#inForce.replace(config));
   }
 
   async amend(amendment: Amendment): Promise<void> {
     if (this.#isClosing) throw closed();
-    await this.#obey(this.#standing.amend(amendment));
+    await this.#obey(this.#inForce.amend(amendment));
   }
 
   async #obey(change: Change): Promise<void> {
@@ -254,12 +263,15 @@ class WorkerGateway implements Gateway, LinkOwner {
     await Promise.all(this.#links.map((link) => sendChange(link, change)));
   }
 
-  letGo(heardElsewhere: ReadonlyMap<string, number>): void {
-    const moved = this.#totals.letGo(heardElsewhere, this.#standing.peers);
+  release(heardElsewhere: ReadonlyMap<string, number>): void {
+    const moved = this.#totals.release(heardElsewhere, this.#inForce.peers);
     for (const link of this.#links) sendElsewhere(link, moved);
   }
 
-  /** Packets for the gateway's own socket must not come through the tunnel, at any address. */
+  /**
+   * Sends the addresses of this host when they have changed: packets to the gateway's own socket
+   * must not come through the tunnel.
+   */
   #sendNewLocalAddresses(): void {
     const ready = this.#links.filter((link) => link.isReady);
     const addresses = readLocalAddresses();
@@ -271,7 +283,7 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   // ---- totals over all links -----------------------------------------------------------------
 
-  /** One after the other: two at once would share the parts of one. */
+  /** One sample after the other: two at once would divide the parts between them. */
   sample(): Promise<Sample> {
     const sample = this.#sampled.then(() => this.#takeSample());
     this.#sampled = sample.catch(() => undefined);
@@ -284,37 +296,43 @@ class WorkerGateway implements Gateway, LinkOwner {
     return { ...sample, drops: { ...sample.drops, ...this.#kernelCounts.drops } };
   }
 
-  /** Asks for part after part; of a worker that ends meanwhile, what it reported is the sample. */
+  /**
+   * Requests part after part. If the worker ends before the last part, the parts so far are the
+   * sample.
+   */
   async #takeSampleOf(link: WorkerLink): Promise<Sample> {
     const whole = new WholeSample();
     while (link.isReady && !this.#isClosing && !whole.isWhole) {
       const report = await link.request((id) => ({ type: 'sample', id }));
       if (report?.type !== 'sample') break;
-      this.#totals.add(report.sample.peers, this.#standing.peers, Date.now());
+      this.#totals.add(report.sample.peers, this.#inForce.peers, Date.now());
       whole.add(report.sample);
     }
     return whole.sample;
   }
 
   peers(): Iterable<PeerTotals> {
-    return this.#totals.of(this.#standing.peers);
+    return this.#totals.of(this.#inForce.peers);
   }
 }
 
-/** Resolves when the worker obeys a change; it takes over the compiled rules. */
+/**
+ * Sends a change; resolves when the worker obeys it. The buffers of compiled rules move to the
+ * worker.
+ */
 async function sendChange(link: WorkerLink, change: Change): Promise<void> {
   const compiled = change.scopes.flatMap((scope) => scope.compiled ?? []);
   await link.request((id) => ({ type: 'apply', id, change }), compiled.flatMap(buffersOf));
 }
 
-/** A worker that is to come is sent it when it has its peers. */
+/** Sends which peers were heard elsewhere. A worker that is not ready gets it with its peers. */
 function sendElsewhere(link: WorkerLink, heardElsewhere: ReadonlyMap<string, number>): void {
   if (!link.isReady) return;
-  for (const page of pagesOf(heardElsewhere, MAX_LET_GO_PER_COMMAND))
-    link.send({ type: 'letGo', heardElsewhere: page });
+  for (const page of pagesOf(heardElsewhere, MAX_RELEASED_PER_COMMAND))
+    link.send({ type: 'release', heardElsewhere: page });
 }
 
-/** Waits for all, whichever fails; then the first fault is thrown. */
+/** Waits for all steps, also when one fails; then throws the first error. */
 async function allOf(steps: readonly Promise<void>[]): Promise<void> {
   for (const step of await Promise.allSettled(steps))
     if (step.status === 'rejected') throw step.reason;

@@ -1,4 +1,4 @@
-// The only door of the data plane.
+// What the data plane offers: nobody outside imports anything else of it.
 
 export { MAX_PEERS } from './constants.ts';
 export type {

@@ -1,9 +1,9 @@
-// How often the gateway may say what nobody is owed, to each peer or in all: some in a row, then
-// one in a while. A number per slot, no list.
+// Limits how often the gateway sends what it need not send, to each peer or to all: some at once,
+// then one in each interval. It keeps one number per slot.
 
-/** Paces by slot: that of a peer, or the only one. */
+/** One pace for each slot. A slot is a peer, a hash, or the only one. */
 export class Pace {
-  /** By slot: when as much would have been said as may be, at the pace alone. */
+  /** By slot: the time at which everything sent so far would have been sent, one per interval. */
   readonly #spentUntil: Float64Array;
   readonly #intervalMs: number;
   readonly #burstMs: number;
@@ -14,7 +14,7 @@ export class Pace {
     this.#burstMs = (burst - 1) * intervalMs;
   }
 
-  /** Whether one more may be said now; if so, it is counted. */
+  /** Whether one more may be sent now; if so, it is counted. */
   allows(slot: number, now: number): boolean {
     const spentUntil = Math.max(this.#spentUntil[slot]!, now);
     if (spentUntil - now > this.#burstMs) return false;

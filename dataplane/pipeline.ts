@@ -1,11 +1,11 @@
 // The data plane as a machine without clock and sockets: datagrams, packets, configuration and
-// `now` go in; datagrams, packets, deadlines and statistics come out. It only orders the steps:
+// `now` go in; datagrams, packets, deadlines and statistics come out. It calls the steps in order:
 //
 //     inbound   wireguard/receive.ts: classify -> engine: open -> wireguard/receive.ts: accept
 //               -> path/inward.ts: verdict -> path/forwarder.ts: act -> engine: write, seal
 //     outbound  path/outward.ts: verdict -> path/forwarder.ts: act -> engine: seal
 //
-// Judging a packet changes nothing. All that a packet changes is changed by acting on its verdict.
+// Judging a packet changes nothing. Everything that a packet changes is changed by the act.
 
 import {
   ELSEWHERE_DOUBT_MS,
@@ -47,17 +47,17 @@ import { Receiver } from './wireguard/receive.ts';
 import { Sender } from './wireguard/send.ts';
 import { Tunnel } from './wireguard/tunnel.ts';
 
-/** What a pipeline is made of. */
+/** What a pipeline is made from. */
 export interface PipelineOptions {
   readonly engine: PacketEngine;
   readonly identity: Identity;
   readonly random: Random;
-  /** Unix time in ms before which no initiation is dated: what earlier runs may have come to. */
+  /** Unix time in ms: the smallest timestamp of an initiation; earlier runs used smaller ones. */
   readonly timestampFloorMs: number;
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
   readonly defaultAction: 'accept' | 'drop';
-  /** UDP port of the tunnel, for packets that would go around in circles. */
+  /** UDP port of the tunnel; packets to it must not come through the tunnel itself. */
   readonly listenPort: number;
   /** MTU of the tunnel. */
   readonly mtu: number;
@@ -65,7 +65,7 @@ export interface PipelineOptions {
   readonly hasTun: boolean;
   /** Whether peers may reach the addresses at which clouds answer the gateway's host. */
   readonly allowsMetadata: boolean;
-  /** Conversations that are remembered at most, a power of two; MAX_FLOWS where it is left out. */
+  /** How many flows are remembered, a power of two; MAX_FLOWS where it is left out. */
   readonly flows?: number;
 }
 
@@ -83,7 +83,7 @@ export class Pipeline {
   readonly #inward: InwardJudge;
   readonly #outward: OutwardJudge;
   readonly #forwarder: Forwarder;
-  /** Of the packet at hand. */
+  /** The verdict on the current packet. */
   readonly #verdict = new Verdict();
   readonly #drops = new Float64Array(reasonNames.length);
   readonly #sampling: Sampling;
@@ -172,7 +172,7 @@ export class Pipeline {
     batch.count = 0;
   }
 
-  /** Begins a turn: what follows happens now. */
+  /** Begins a turn: everything in it happens at `now`. */
   #begin(now: number, wallMs: number): void {
     this.#tracker.begin(now, wallMs);
     this.#unfinished.begin(now);
@@ -183,9 +183,9 @@ export class Pipeline {
   // ---- time ----
 
   /**
-   * The end of a turn: fires the timers that are due and takes initiations that wait, if there are
-   * any. Each way has at least half of what a turn allows, and what is left waits for the next one,
-   * behind the packets that came. `engine.datagrams` still tells how many datagrams this turn had.
+   * Ends a turn: fires timers that are due and takes waiting initiations. Each of the two gets at
+   * least half of what a turn allows; the rest waits for the next turn, after the packets that have
+   * come. `engine.datagrams` still holds the count of this turn.
    */
   expire(now: number, wallMs: number): void {
     if (this.nextTimeout(now) > now) return;
@@ -195,7 +195,7 @@ export class Pipeline {
     this.#receiver.takeInitiations(most - Math.floor(made / MADE_PER_TAKEN), now);
   }
 
-  /** When `expire` must be called at the latest; infinite when nothing is due. */
+  /** When `expire` must be called at the latest; infinite when nothing waits. */
   nextTimeout(now: number): number {
     return this.#receiver.waitingInitiations > 0 ? now : this.#tunnel.nextDeadline;
   }
@@ -203,8 +203,9 @@ export class Pipeline {
   // ---- configuration and statistics ----
 
   /**
-   * Takes a change between two batches: no packet sees half of it, so it alone is not sliced (0.1 s
-   * for 10,000 peers). A start brings devices page by page; a new worker has no traffic yet.
+   * Applies a change between two batches. It is the one long step that is not sliced, because no
+   * packet may see half of a change; 10,000 peers cost 0.1 s. A start adds devices in pages, and a
+   * new worker has no traffic yet.
    */
   apply(change: Change, now: number, wallMs: number): void {
     this.#begin(now, wallMs);
@@ -218,7 +219,7 @@ export class Pipeline {
       this.#tracker.addPeer(peer.slot, config.scope);
       if (config.resume !== null) this.#tracker.doubt(peer.slot, UDP_FLOW_MS);
       this.#mtus.set(peer.slot, config.mtu);
-      this.#tunnel.callAgain(peer, now);
+      this.#tunnel.initiateAfterRestart(peer, now);
     }
     for (const { name, compiled } of change.scopes) this.#filter.change(name, compiled);
     if (change.defaultAction !== undefined) this.#filter.setDefault(change.defaultAction);
@@ -230,11 +231,14 @@ export class Pipeline {
     this.#outward.isClosed = isClosed;
   }
 
-  /** Lets go of peers that another gateway shook hands with: by public key, when (Unix ms). */
-  letGo(heardElsewhere: ReadonlyMap<string, number>, now: number, wallMs: number): void {
+  /**
+   * Releases peers that made a later handshake with another gateway: by public key, Unix time in
+   * ms.
+   */
+  release(heardElsewhere: ReadonlyMap<string, number>, now: number, wallMs: number): void {
     this.#begin(now, wallMs);
     for (const [key, atMs] of heardElsewhere) {
-      this.#tunnel.letGo(key, atMs, now);
+      this.#tunnel.release(key, atMs, now);
       const peer = this.#tunnel.peers.get(key);
       if (peer?.isElsewhere === true) this.#tracker.doubt(peer.slot, ELSEWHERE_DOUBT_MS);
     }
@@ -259,17 +263,20 @@ export class Pipeline {
     this.#mtus.set(peer.slot, config.mtu);
   }
 
-  /** Says which addresses this host has (4 or 16 bytes each), beside those of the tunnel. */
+  /** Sets the addresses of this host (4 or 16 bytes each), beside those of the tunnel. */
   setLocalAddresses(addresses: readonly Uint8Array[]): void {
     this.#sanity.setLocalAddresses(addresses);
   }
 
-  /** Takes a part of what moved since the last sample, so that packets do not wait for all. */
+  /**
+   * Takes a part of what changed since the last sample, so that packets need not wait for all of
+   * it.
+   */
   samplePart(): SamplePart {
     return this.#sampling.part(this.drops());
   }
 
-  /** Takes everything that moved since the last sample. */
+  /** Takes everything that changed since the last sample. */
   sample(): Sample {
     return this.#sampling.whole(this.drops());
   }

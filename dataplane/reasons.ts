@@ -7,11 +7,11 @@ const names = [
   'malformed_message',
   'mac1_invalid',
   'cookie_sent',
-  // As many cookies were sent as may be at once; whoever asks again may get one.
+  // The limit of cookie replies was reached; who asks again may get one.
   'cookie_withheld',
   'rate_limited',
   'initiation_queue_full',
-  // It waited until its sender had sent another one.
+  // It waited so long that its sender had sent another one.
   'initiation_stale',
   // Handshake messages.
   'initiation_invalid',
@@ -25,9 +25,9 @@ const names = [
   'index_table_full',
   // No key slot of the engine is free for another keypair.
   'keypair_table_full',
-  // A device that was to be served and has no place among the peers.
+  // A device could not be added, because all places of peers are taken.
   'peer_table_full',
-  // A response of ours that was never confirmed: most often the preshared keys differ.
+  // The device did not confirm our response; most often the preshared keys differ.
   'handshake_unconfirmed',
   // Transport data.
   'transport_unknown_index',
@@ -44,18 +44,18 @@ const names = [
   'inner_own_endpoint',
   'inner_source_not_allowed',
   'inner_headers_unparsable',
-  // What no honest sender makes, and no kernel translates.
+  // Packets that no honest sender makes and no kernel translates.
   'inner_tcp_malformed',
   'inner_udp_malformed',
   'inner_icmp_malformed',
   'inner_fragment_unsafe',
-  // Fragments for the TUN: one that no kernel takes, more than a peer's share of what the kernel
-  // keeps of datagrams that are not complete, and more datagrams than can be watched.
+  // Fragments for the TUN: one that no kernel accepts; more than one peer's share of the memory for
+  // unfinished datagrams; more unfinished datagrams than can be watched.
   'inner_fragment_malformed',
   'inner_fragments_share',
   'inner_fragments_full',
-  // No packet is refused, but a conversation is forgotten before its end: one of a device that has
-  // as many as it may, and one of all.
+  // Not a refused packet, but a flow that is forgotten before its end: because its device has as
+  // many flows as it can have, or because the table is full.
   'flows_share',
   'flows_full',
   'hop_limit_exceeded',
@@ -68,10 +68,10 @@ const names = [
   'database_away',
   // Packets on their way out.
   'packet_malformed',
-  // From the TUN, with a reserved address or one of a device.
+  // A packet from the TUN, with a reserved source or with that of a device.
   'packet_source_forged',
   'peer_no_endpoint',
-  // Another gateway on the same database has shaken hands with it since this one did.
+  // Another gateway on the same database made a handshake with it, later than this one.
   'peer_elsewhere',
   'staged_overflow',
   'staged_expired',
@@ -84,13 +84,14 @@ const names = [
   'tun_read_failed',
   'udp_send_failed',
   'udp_receive_failed',
-  // Counted by the kernel (io/kernel-counts.ts): datagrams for which the socket had no room,
+  // Counted by the kernel (io/kernel-counts.ts): datagrams for which the socket had no room.
   'udp_socket_full',
-  // packets of devices that masquerading cannot translate, which would leave as they are,
+  // Packets of devices that masquerading cannot translate. They would leave with the address of the
+  // device.
   'kernel_untranslatable',
-  // and connections of a device that has as many in the kernel's table as it may.
+  // Connections of a device that already has its share of the kernel's table.
   'kernel_too_many_flows',
-  // Our own faults: an exception in the packet path.
+  // An exception in the packet path: a fault of Postern.
   'internal_error',
 ] as const;
 
@@ -102,10 +103,10 @@ export const reasons = Object.freeze(
   Object.fromEntries(names.map((name, index) => [name, index])),
 ) as Readonly<Record<ReasonName, number>>;
 
-/** Names by reason, for the border where a number becomes a word. */
+/** Names by reason. */
 export const reasonNames: readonly ReasonName[] = names;
 
-/** How the engine's faults are called, in the order of their numbers (contract.ts). */
+/** Names of the faults of an engine, in the order of their numbers (contract.ts). */
 export const faultReasons: readonly ReasonName[] = [
   'udp_receive_failed',
   'udp_send_failed',

@@ -1,5 +1,5 @@
-// A sample is taken in parts, each by a turn of the worker, because ten thousand devices that moved
-// would hold up packets for 20 ms. Here are the parts, and how they are put together.
+// Takes a sample in parts, one in each turn of the worker, and puts the parts together. A sample of
+// ten thousand active devices at once would delay packets by 20 ms.
 
 import type { PeerSample, RuleSample, Sample, SamplePart } from './contract.ts';
 import type { Filter } from './filter/filter.ts';
@@ -7,7 +7,7 @@ import { faultReasons, reasonNames } from './reasons.ts';
 import { Round } from './slices.ts';
 import type { Tunnel } from './wireguard/tunnel.ts';
 
-/** Samples of a tunnel's peers and a filter's rules, each part given the drops as of it. */
+/** Takes samples of a tunnel's peers and a filter's rules. */
 export class Sampling {
   readonly #round: Round<PeerSample | RuleSample>;
 
@@ -18,6 +18,7 @@ export class Sampling {
     });
   }
 
+  /** Takes the next part; `drops` are the totals now. */
   part(drops: Sample['drops']): SamplePart {
     const news = this.#round.take();
     return {
@@ -28,7 +29,7 @@ export class Sampling {
     };
   }
 
-  /** All parts at once, for those whom nobody waits for. */
+  /** Takes all parts at once, where no packet waits. */
   whole(drops: Sample['drops']): Sample {
     const whole = new WholeSample();
     while (!whole.isWhole) whole.add(this.part(drops));
@@ -60,7 +61,7 @@ export class WholeSample {
     return this.#isWhole;
   }
 
-  /** What was added until now. */
+  /** The sum of the parts so far. */
   get sample(): Sample {
     return { peers: this.#peers, rules: this.#rules, drops: this.#drops };
   }
@@ -73,7 +74,7 @@ export class WholeSample {
   }
 }
 
-/** Puts the samples of several workers together: drops of one reason are added up. */
+/** Joins the samples of several workers: drops of one reason are added up. */
 export function joinSamples(samples: readonly Sample[]): Sample {
   const drops: Record<string, number> = {};
   for (const sample of samples)

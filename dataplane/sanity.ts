@@ -1,6 +1,6 @@
-// What no packet may be, whatever the rules say: one with the address of somebody else, or bound
-// for where nobody goes through a tunnel. Of the others it says where they go. It judges addresses
-// alone and knows no flows.
+// Refuses packets by their addresses, whatever the rules say: a source that belongs to another, or
+// a destination that nobody reaches through a tunnel. It also says where a packet goes. It does not
+// know flows.
 
 import type { NetworkConfig } from './contract.ts';
 import { reasons } from './reasons.ts';
@@ -16,16 +16,18 @@ import {
 import type { AllowedIps } from './wireguard/allowed-ips.ts';
 import type { Peer } from './wireguard/peer.ts';
 
-/** Where a packet goes: behind the TUN, to the gateway itself, or where its peers are. */
+/** Where a packet goes: out by the TUN. */
 export const PLACE_OUTSIDE = 0;
+/** Where a packet goes: to the gateway itself. */
 export const PLACE_GATEWAY = 1;
+/** Where a packet goes: into the tunnel networks, to a peer. */
 export const PLACE_PEERS = 2;
 
-/** What addresses are judged by. */
+/** The settings by which addresses are judged. */
 export interface SanityOptions {
   readonly ipv4: NetworkConfig | null;
   readonly ipv6: NetworkConfig | null;
-  /** UDP port of the tunnel, for packets that would go around in circles. */
+  /** UDP port of the tunnel; packets to it must not come through the tunnel itself. */
   readonly listenPort: number;
   /** Whether peers may reach the addresses at which clouds answer the gateway's host. */
   readonly allowsMetadata: boolean;
@@ -37,7 +39,7 @@ export class Sanity {
   readonly #allowedIps: AllowedIps<Peer>;
   readonly #own4: OwnNetwork | null;
   readonly #own6: OwnNetwork | null;
-  /** Where the socket can be reached, as words of the addresses. */
+  /** The addresses at which the socket can be reached, as words. */
   #localAddresses: readonly (readonly number[])[] = [];
 
   constructor(options: SanityOptions, allowedIps: AllowedIps<Peer>) {
@@ -48,7 +50,7 @@ export class Sanity {
     this.setLocalAddresses([]);
   }
 
-  /** Says which addresses this host has (4 or 16 bytes each), beside those of the tunnel. */
+  /** Sets the addresses of this host (4 or 16 bytes each), beside those of the tunnel. */
   setLocalAddresses(addresses: readonly Uint8Array[]): void {
     const { ipv4, ipv6 } = this.#options;
     const own = [ipv4, ipv6].flatMap((network) => (network === null ? [] : [network.address]));
@@ -61,7 +63,7 @@ export class Sanity {
     if (this.#sourceOwner(packet) !== from) return reasons.inner_source_not_allowed;
     if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
     if (this.#isOwnEndpoint(packet)) return reasons.inner_own_endpoint;
-    // Inside the networks of the tunnel such an address is a device's.
+    // Inside the tunnel networks such an address belongs to a device.
     return isBoundForMetadata(packet) &&
       !this.#options.allowsMetadata &&
       this.placeOf(packet) === PLACE_OUTSIDE
@@ -70,8 +72,8 @@ export class Sanity {
   }
 
   /**
-   * Judges the source of a packet from the TUN, also where only addresses can be read. The kernel
-   * itself refuses packets from outside that bear the gateway's own address.
+   * Judges the source of a packet from the TUN; it reads the addresses alone. The kernel itself
+   * refuses packets from outside that have the gateway's own address as source.
    */
   outward(view: DataView, offset: number): number {
     if (view.getUint8(offset) >> 4 === 4) {
@@ -93,7 +95,7 @@ export class Sanity {
       : reasons.none;
   }
 
-  /** Where a packet goes. */
+  /** Where a packet goes: one of the places above. */
   placeOf(packet: InnerPacket): number {
     const own = packet.version === 4 ? this.#own4 : this.#own6;
     const { destination0, destination1, destination2, destination3 } = packet;
@@ -122,7 +124,7 @@ export class Sanity {
         );
   }
 
-  /** Whether a packet is bound for the gateway's own socket: a tunnel inside itself. */
+  /** Whether a packet goes to the gateway's own socket: that would be a tunnel inside itself. */
   #isOwnEndpoint(packet: InnerPacket): boolean {
     if (packet.protocol !== PROTOCOL_UDP || packet.destinationPort !== this.#options.listenPort)
       return false;
@@ -137,7 +139,7 @@ export class Sanity {
   }
 }
 
-/** Whether an address lies in a network of the tunnel and is not the gateway's own. */
+/** Whether an address is in a tunnel network and is not the address of the gateway. */
 function isOthers(
   own: OwnNetwork | null,
   word0: number,

@@ -1,17 +1,17 @@
-// How much is done between two batches of packets, where there may be more to do than packets can
-// wait for. The limits, and what one of each costs, are in constants.ts.
+// Limits how much is done between two batches, because packets wait meanwhile. The limits and the
+// cost of each are in constants.ts.
 
 import {
   BUSY_BATCH_DATAGRAMS,
   INITIATIONS_PER_BUSY_TURN,
   INITIATIONS_PER_TURN,
   MAX_LOOKED_AT_PER_PART,
-  MAX_TOLD_PER_PART,
+  MAX_REPORTED_PER_PART,
 } from './constants.ts';
 
 /**
- * Initiations of a turn in which so many datagrams came. Single datagrams that pile up make them
- * few; trains, whose turn takes longer, do not.
+ * How many initiations are taken in a turn that received so many datagrams. A few batches of single
+ * datagrams leave time for few; trains, whose turn is longer anyway, leave time for more.
  */
 export function initiationsPerTurn(datagrams: number): number {
   const batches = Math.floor(datagrams / BUSY_BATCH_DATAGRAMS);
@@ -19,7 +19,7 @@ export function initiationsPerTurn(datagrams: number): number {
   return Math.min(INITIATIONS_PER_TURN, Math.max(INITIATIONS_PER_BUSY_TURN, batches));
 }
 
-/** Goes around what may have news, a part at a time; what has none yields null. */
+/** Visits everything that may have news, a part at a time. A visit that yields null has no news. */
 export class Round<T> {
   readonly #begin: () => Iterator<T | null>;
   #walk: Iterator<T | null> | null = null;
@@ -28,29 +28,29 @@ export class Round<T> {
     this.#begin = begin;
   }
 
-  /** Whether the round that was begun has more to look at. */
+  /** Whether the current round has more to visit. */
   get isUnderWay(): boolean {
     return this.#walk !== null;
   }
 
-  /** Takes the next part, or the first one of another round. */
+  /** Takes the next part, or the first part of a new round. */
   take(): T[] {
-    const told: T[] = [];
+    const news: T[] = [];
     const walk = (this.#walk ??= this.#begin());
     for (let looks = 0; looks < MAX_LOOKED_AT_PER_PART; looks++) {
-      if (told.length === MAX_TOLD_PER_PART) return told;
+      if (news.length === MAX_REPORTED_PER_PART) return news;
       const { value, done } = walk.next();
       if (done === true) {
         this.#walk = null;
-        return told;
+        return news;
       }
-      if (value !== null) told.push(value as T);
+      if (value !== null) news.push(value as T);
     }
-    return told;
+    return news;
   }
 }
 
-/** What a map holds, in maps of at most `size`. */
+/** Yields the entries of a map in maps of at most `size`. */
 export function* pagesOf<K, V>(map: ReadonlyMap<K, V>, size: number): Generator<Map<K, V>> {
   let page = new Map<K, V>();
   for (const [key, value] of map) {

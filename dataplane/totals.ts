@@ -1,16 +1,15 @@
-// What each peer has done since the gateway began, added up from samples, for those who ask for
-// totals rather than for what moved.
+// Adds up samples to totals of each peer since the gateway began.
 
 import type { PeerConfig, PeerSample } from './contract.ts';
 import type { Endpoint } from './wire/address.ts';
 
-/** A peer and what it was seen to do. */
+/** A peer and its totals. */
 export interface PeerTotals {
   readonly config: PeerConfig;
   /** Bytes of UDP payload since the gateway began. */
   readonly rxBytes: number;
   readonly txBytes: number;
-  /** Unix time in ms, null before the first. */
+  /** Unix time in ms, null before the first handshake. */
   readonly latestHandshakeMs: number | null;
   readonly endpoint: Endpoint | null;
 }
@@ -21,11 +20,11 @@ type PeersByKey = ReadonlyMap<string, PeerConfig>;
 interface Seen extends Omit<PeerSample, 'publicKey'> {
   /** Unix time in ms at which its last bytes were sampled. */
   readonly heardAtMs: number | null;
-  /** Of the latest handshake that another gateway told of. */
+  /** Unix time in ms of its latest handshake with another gateway. */
   readonly elsewhereAtMs: number | null;
 }
 
-/** Of one that has been silent. */
+/** What is known of a peer that has not been heard. */
 const NOTHING: Seen = {
   endpoint: null,
   latestHandshakeMs: null,
@@ -35,11 +34,11 @@ const NOTHING: Seen = {
   elsewhereAtMs: null,
 };
 
-/** The totals of one gateway; as old as the last sample. */
+/** The totals of all peers of one gateway, as of the last sample. */
 export class Totals {
   readonly #seen = new Map<string, Seen>();
 
-  /** Adds what moved of the peers that are there; `wallMs` is Unix time. */
+  /** Adds samples of peers that exist; `wallMs` is Unix time. */
   add(samples: readonly PeerSample[], peers: PeersByKey, wallMs: number): void {
     for (const sample of samples) {
       const { publicKey } = sample;
@@ -56,16 +55,16 @@ export class Totals {
     }
   }
 
-  /** Forgets peers; one that is added again begins at zero. */
+  /** Forgets peers; a peer that is added again begins at zero. */
   forget(publicKeys: readonly string[]): void {
     for (const publicKey of publicKeys) this.#seen.delete(publicKey);
   }
 
   /**
-   * Notes when other gateways shook hands with peers that are there; returns those with which this
-   * one has not done so since, as far as it was sampled.
+   * Notes when other gateways made a handshake with peers that exist. Returns the peers without a
+   * later handshake here, as far as samples say.
    */
-  letGo(heardElsewhere: ReadonlyMap<string, number>, peers: PeersByKey): Map<string, number> {
+  release(heardElsewhere: ReadonlyMap<string, number>, peers: PeersByKey): Map<string, number> {
     const moved = new Map<string, number>();
     for (const [publicKey, atMs] of heardElsewhere) {
       if (!peers.has(publicKey)) continue;
@@ -76,7 +75,7 @@ export class Totals {
     return moved;
   }
 
-  /** The peers that another gateway was the last to shake hands with, and when. */
+  /** The peers whose latest handshake was with another gateway, and when. */
   elsewhere(): Map<string, number> {
     const moved = new Map<string, number>();
     for (const [publicKey, seen] of this.#seen)
@@ -84,7 +83,10 @@ export class Totals {
     return moved;
   }
 
-  /** A peer that is resumed from where, and when, it was heard last; not one that is elsewhere. */
+  /**
+   * The peer, with where and when it was heard last, so that it is resumed there. A peer that
+   * another gateway heard last is not resumed.
+   */
   resumed(peer: PeerConfig): PeerConfig {
     const seen = this.#seen.get(peer.publicKey) ?? NOTHING;
     if (isElsewhere(seen)) return { ...peer, resume: null };
@@ -93,7 +95,7 @@ export class Totals {
     return { ...peer, resume: { endpoint, heardAtMs } };
   }
 
-  /** All of these peers, in their order. */
+  /** Yields the totals of these peers, in their order. */
   *of(peers: PeersByKey): Generator<PeerTotals> {
     for (const [publicKey, config] of peers) {
       const seen = this.#seen.get(publicKey) ?? NOTHING;

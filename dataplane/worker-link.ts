@@ -1,6 +1,6 @@
-// One worker thread's life: it is started, given what it needs, sent commands and heard, started
-// again when it has died, ended when it hangs, and stopped. What it is given comes from its owner:
-// a link knows neither peers nor rules. Several links can be used side by side.
+// The life of one worker thread: it is started, given its options, sent commands and heard; started
+// again when it died, ended when it hangs, and stopped. Everything that it is given comes from the
+// owner of the link: a link knows neither peers nor rules. Several links can be used side by side.
 
 import {
   MessageChannel,
@@ -11,25 +11,25 @@ import {
 import { messageOf, portFault } from './descriptors.ts';
 import type { Command, Report, WorkerOptions } from './worker.ts';
 
-/** What a link asks of whoever owns it. */
+/** What a link asks its owner for. */
 export interface LinkOwner {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
-  /** Wakes the worker out of a native poll; null: it waits in its event loop. */
+  /** Wakes the worker from `poll`; null where it waits in its event loop. */
   readonly wake: (() => void) | null;
-  /** What a worker is given at its start; asked for each worker. */
+  /** The options of a worker; asked for at the start of each worker. */
   workerOptions(): Omit<WorkerOptions, 'port'>;
   /**
-   * A worker is ready, listens on that port, and has been sent nothing yet. Sends it all that is in
-   * force; resolves when it obeys that.
+   * Sends everything in force to a worker that is ready, listens on that port and has been sent
+   * nothing yet. Resolves when the worker obeys it.
    */
   initialize(link: WorkerLink, listenPort: number): Promise<void>;
-  /** Makes again, before another worker is started, what has vanished; may throw. */
+  /** Repairs what a new worker needs, before it is started; may throw. */
   repair(): void;
-  /** The interface of the TUN has vanished. */
+  /** Reports that the interface of the TUN has vanished. */
   tunGone(): void;
 }
 
-/** Starts a worker, which waits for its options and until then holds up no exit. */
+/** Starts a worker. It waits for its options, and until then it does not keep the process alive. */
 export function startWorker(): Worker {
   const worker = new Worker(WORKER, {
     resourceLimits: { maxYoungGenerationSizeMb: WORKER_YOUNG_MB },
@@ -38,16 +38,16 @@ export function startWorker(): Worker {
   return worker;
 }
 
-/** Beside this file, TypeScript here and JavaScript in the package that others install. */
+/** The file beside this one: TypeScript here, JavaScript in the package that others install. */
 const WORKER = new URL(import.meta.url.replace(/worker-link(?=\.\w+$)/, 'worker'));
 const RESTART_MS = 100;
-/** Packets allocate nothing in the worker, handshakes little: what is young there stays small. */
+/** The worker needs little memory for young objects: packets allocate none, handshakes few. */
 const WORKER_YOUNG_MB = 12;
 const STOP_MS = 800;
 
-/** A worker that answers nothing for so long is not well, */
+/** After so long without an answer the worker does not count as well. */
 const SILENT_MS = 3_000;
-/** and after so long it is ended, and another one started. */
+/** After so long without an answer the worker is ended, and another one is started. */
 const HUNG_MS = 10_000;
 
 /** A command that waits for its answer. */
@@ -58,19 +58,20 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** One worker after the other, never two at once. */
+/** Runs one worker after the other, never two at once. */
 export class WorkerLink {
   readonly #owner: LinkOwner;
   #worker: Worker | null = null;
   #port: MessagePort | null = null;
-  /** Whether there is a worker that hears, and whether it obeys all that is in force. */
+  /** Whether there is a worker that takes commands. */
   #isReady = false;
+  /** Whether the worker obeys everything in force. */
   #isInitialized = false;
   #isClosing = false;
-  /** Why there is no worker again yet, as it was logged last. */
+  /** The last logged reason why no new worker could be started. */
   #restartFault = '';
   readonly #pending = new Map<number, Pending>();
-  /** Commands that no worker has answered: they are answered when the next one is initialized. */
+  /** Commands of workers that died; they are answered when the next worker is initialized. */
   #orphaned: Pending[] = [];
   #lastId = 0;
 
@@ -83,14 +84,14 @@ export class WorkerLink {
     return this.#isReady;
   }
 
-  /** Whether the worker obeys all that is in force, and answers. */
+  /** Whether the worker obeys everything in force, and answers. */
   get isWell(): boolean {
     return this.#isReady && this.#isInitialized && this.#silentMs() < SILENT_MS;
   }
 
   // ---- start ---------------------------------------------------------------------------------
 
-  /** Gives a worker what it needs, and waits until it is ready. */
+  /** Gives a worker its options and waits until it is ready. */
   async start(worker: Worker = startWorker()): Promise<void> {
     const { port1, port2 } = new MessageChannel();
     const options: WorkerOptions = { ...this.#owner.workerOptions(), port: port2 };
@@ -116,7 +117,7 @@ export class WorkerLink {
         this.#owner.log('error', `the data plane failed: ${error.stack ?? error.message}`);
       });
       worker.on('exit', () => {
-        hearLastWords(port1, hear);
+        readLastReports(port1, hear);
         reject(new Error('the data plane ended before it was ready'));
         this.#onExit(worker);
       });
@@ -137,7 +138,7 @@ export class WorkerLink {
 
   // ---- commands and reports ------------------------------------------------------------------
 
-  /** Sends a command that nobody waits for. `transfer`: buffers that the worker takes over. */
+  /** Sends a command without waiting for an answer. `transfer`: buffers that move to the worker. */
   send(command: Command, transfer: readonly ArrayBuffer[] = []): void {
     this.#port?.postMessage(command, transfer);
     const { wake } = this.#owner;
@@ -146,8 +147,8 @@ export class WorkerLink {
   }
 
   /**
-   * Sends a command and waits for its answer. Null: there was no worker, or it died before it
-   * answered, and another one has been initialized since.
+   * Sends a command and waits for its answer. The answer is null when there was no worker, or it
+   * died first, and a later worker has been initialized since.
    */
   request(
     command: (id: number) => Command,
@@ -185,7 +186,7 @@ export class WorkerLink {
 
   // ---- restart -------------------------------------------------------------------------------
 
-  /** Ends the worker in order; another one is started. */
+  /** Stops the worker after its current turn; another one is started. */
   restart(): void {
     this.send({ type: 'stop' });
   }
@@ -197,7 +198,7 @@ export class WorkerLink {
     void this.#worker?.terminate();
   }
 
-  /** For how long the oldest command has not been answered. */
+  /** How long the oldest command has waited for its answer. */
   #silentMs(): number {
     const [oldest] = this.#pending.values();
     return oldest === undefined ? 0 : performance.now() - oldest.askedAt;
@@ -223,7 +224,7 @@ export class WorkerLink {
       this.#restartFault = '';
       this.#owner.log('info', 'the data plane serves again');
     } catch (error) {
-      // Tried every second: the same fault is logged once.
+      // It is tried every second; the same fault is logged once.
       const fault = messageOf(error);
       if (fault !== this.#restartFault)
         this.#owner.log('error', `the data plane could not be started again: ${fault}`);
@@ -234,7 +235,7 @@ export class WorkerLink {
 
   // ---- stop ----------------------------------------------------------------------------------
 
-  /** Stops the worker for good; `error` answers all commands that wait. */
+  /** Stops the worker and starts no other; waiting commands are rejected with `error`. */
   async close(error: Error): Promise<void> {
     this.#isClosing = true;
     for (const pending of [...this.#pending.values(), ...this.#orphaned]) pending.reject(error);
@@ -252,8 +253,10 @@ export class WorkerLink {
   }
 }
 
-/** The exit may be heard of before what the worker said at last, which says why. */
-function hearLastWords(port: MessagePort, hear: (report: Report) => void): void {
+/**
+ * Reads what the worker reported at last, which says why it ended. The exit event can come first.
+ */
+function readLastReports(port: MessagePort, hear: (report: Report) => void): void {
   for (;;) {
     const received = receiveMessageOnPort(port) as { message: Report } | undefined;
     if (received === undefined) break;
@@ -262,7 +265,10 @@ function hearLastWords(port: MessagePort, hear: (report: Report) => void): void 
   port.close();
 }
 
-/** Only the twin opens its sockets in the worker; whatever else fails there is said as it is. */
+/**
+ * The error for a worker that could not start. Only the twin opens its sockets in the worker;
+ * another error keeps its message.
+ */
 function startFault(message: string, port: number): Error {
   return /\bE(ADDRINUSE|ACCES)\b|\bbind\b/.test(message)
     ? portFault(new Error(message), port)

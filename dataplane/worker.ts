@@ -1,6 +1,6 @@
-// The worker thread: one loop that waits, moves batches through the pipeline, and takes what the
-// main thread says between two batches. A fault of ours in the packet path costs that batch, is
-// counted and logged, and the loop goes on.
+// The worker thread: one loop that waits, moves batches through the pipeline, and takes one command
+// of the main thread between two batches. An exception in the packet path loses the current batch,
+// is counted and logged, and the loop goes on.
 
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
@@ -31,7 +31,7 @@ import { reasons } from './reasons.ts';
 import { createEndpointTable } from './wire/address.ts';
 import { endpointLayout } from './wireguard/tunnel.ts';
 
-/** What the main thread gives a worker at first, which may be after all files are loaded. */
+/** The first message to a worker; it may come after the worker has loaded all files. */
 export interface WorkerOptions {
   readonly engine: 'native' | 'typescript';
   readonly x25519: 'openssl' | 'tweetnacl';
@@ -42,7 +42,7 @@ export interface WorkerOptions {
   readonly defaultAction: 'accept' | 'drop';
   readonly allowsMetadata: boolean;
   readonly mtu: number;
-  /** Native: file descriptors, -1 where there is none. */
+  /** File descriptors of the native engine, -1 where there is none. */
   readonly udp4: number;
   readonly udp6: number;
   readonly wake: number;
@@ -52,12 +52,12 @@ export interface WorkerOptions {
   readonly port: MessagePort;
 }
 
-/** What the main thread says. */
+/** What the main thread sends. */
 export type Command =
   | { readonly type: 'apply'; readonly id: number; readonly change: Change }
   | { readonly type: 'sample'; readonly id: number }
   | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
-  | { readonly type: 'letGo'; readonly heardElsewhere: ReadonlyMap<string, number> }
+  | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
   | { readonly type: 'stop' };
 
 /** What the worker answers. */
@@ -69,28 +69,28 @@ export type Report =
   | { readonly type: 'fault'; readonly message: string }
   | { readonly type: 'tunGone' };
 
-/** An engine that can wait. The native one blocks in `poll`; the twin waits in `rest`. */
+/** An engine that can wait. The native one waits in `poll`, the twin in `rest`. */
 interface WorkerEngine extends PacketEngine {
   poll(timeoutMs: number): number;
   receive(): void;
   readTun(): void;
   flush(): void;
-  /** Gives the event loop a turn; the twin waits for packets in it. */
+  /** Lets the event loop run once; the twin waits for packets there. */
   rest(timeoutMs: number): Promise<void>;
-  /** Whether `poll` has waited already when nothing moved. */
+  /** Whether `poll` waits, so that the loop need not wait in `rest`. */
   readonly waitsInPoll: boolean;
   wake(): void;
   close(): void;
 }
 
-/** No wait is longer, so that wall time and deadlines are looked at again. */
+/** The longest wait: after it, wall time and deadlines are read again. */
 const WAIT_MS_MAX = 1_000;
-/** How long the event loop may be kept waiting; a turn of it costs more than a packet. */
+/** How long the event loop can wait for its turn; one turn of it costs more than a packet. */
 const YIELD_MS = 50;
-/** Deadlines so close together are met by one wake: each is a matter of seconds. */
+/** Deadlines that are so close together share one wake; each of them is set in seconds. */
 const TIMER_GRAIN_MS = 64;
 const FAULT_LOG_MS = 1_000;
-/** A link that fails stays readable: it is left alone for so long, or the loop would spin. */
+/** A socket or TUN that fails stays readable. The loop pauses for so long, or it would spin. */
 const FAULT_PAUSE_MS = 10;
 
 class NativeWorkerEngine extends NativeEngine implements WorkerEngine {
@@ -112,7 +112,7 @@ class Loop {
   readonly #clock;
   readonly #heap = new HeapKeeper();
   #stopping = false;
-  /** Whether more may have been said than was heard: nobody waits before that is known. */
+  /** Whether more commands may wait: the loop does not wait for packets before it knows. */
   #mayHaveCommands = false;
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
@@ -135,7 +135,7 @@ class Loop {
     });
   }
 
-  /** Runs until told to stop, or until a command fails; then wipes all keys. */
+  /** Runs until the command `stop`, or until a command fails; then wipes all keys. */
   async run(): Promise<void> {
     try {
       await this.#turns();
@@ -164,7 +164,7 @@ class Loop {
     }
   }
 
-  /** How often reading from a link has failed. */
+  /** How often reading from the sockets or the TUN has failed. */
   get #readFaults(): number {
     const { faults } = this.#engine;
     return faults[FAULT_UDP_RECEIVE]! + faults[FAULT_TUN_READ]!;
@@ -205,7 +205,7 @@ class Loop {
     return moved;
   }
 
-  /** Takes one command, so that many of them do not hold up packets. */
+  /** Takes one command, so that many commands do not delay packets. */
   #takeCommand(): void {
     const received = receiveMessageOnPort(this.#port) as { message: Command } | undefined;
     this.#mayHaveCommands = received !== undefined;
@@ -226,8 +226,12 @@ class Loop {
         });
       case 'localAddresses':
         return this.#pipeline.setLocalAddresses(command.addresses);
-      case 'letGo':
-        return this.#pipeline.letGo(command.heardElsewhere, this.#clock.now(), this.#clock.wall());
+      case 'release':
+        return this.#pipeline.release(
+          command.heardElsewhere,
+          this.#clock.now(),
+          this.#clock.wall(),
+        );
       case 'stop':
         this.#stopping = true;
         return;
@@ -246,7 +250,7 @@ class Loop {
   }
 }
 
-/** Wipes the preshared keys that a message brought; the peers have their own copies. */
+/** Wipes the preshared keys in a message; the peers have their own copies. */
 function wipeKeys({ added, updated }: Change): void {
   for (const { presharedKey } of added) presharedKey.fill(0);
   for (const { presharedKey } of updated) presharedKey.fill(0);

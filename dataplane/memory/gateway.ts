@@ -3,7 +3,7 @@
 
 import type { Amendment, GatewayConfig, Sample } from '../contract.ts';
 import type { GatewayOptions } from '../descriptors.ts';
-import { type Change, isEmpty, Standing } from '../diff.ts';
+import { type Change, isEmpty, ConfigInForce } from '../diff.ts';
 import type { Gateway, GatewayFacts } from '../gateway.ts';
 import { TypeScriptEngine } from '../io/engine.ts';
 import { type PeerTotals, Totals } from '../totals.ts';
@@ -21,7 +21,7 @@ const FLOWS = 16_384;
 export class MemoryGateway extends PipelineNode implements Gateway, GatewayParticipant {
   readonly facts: GatewayFacts;
   readonly #network: MemoryNetwork;
-  readonly #standing = new Standing();
+  readonly #inForce = new ConfigInForce();
   readonly #totals = new Totals();
 
   constructor(network: MemoryNetwork, options: GatewayOptions) {
@@ -60,11 +60,11 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
   }
 
   async apply(config: GatewayConfig): Promise<void> {
-    this.#obey(this.#standing.replace(config));
+    this.#obey(this.#inForce.replace(config));
   }
 
   async amend(amendment: Amendment): Promise<void> {
-    this.#obey(this.#standing.amend(amendment));
+    this.#obey(this.#inForce.amend(amendment));
   }
 
   #obey(change: Change): void {
@@ -74,19 +74,19 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     this.#network.run(() => this.change({ ...change, added }));
   }
 
-  override letGo(heardElsewhere: ReadonlyMap<string, number>): void {
-    const moved = this.#totals.letGo(heardElsewhere, this.#standing.peers);
-    this.#network.run(() => super.letGo(moved));
+  override release(heardElsewhere: ReadonlyMap<string, number>): void {
+    const moved = this.#totals.release(heardElsewhere, this.#inForce.peers);
+    this.#network.run(() => super.release(moved));
   }
 
   async sample(): Promise<Sample> {
     const sample = this.pipeline.sample();
-    this.#totals.add(sample.peers, this.#standing.peers, this.#network.wallMs);
+    this.#totals.add(sample.peers, this.#inForce.peers, this.#network.wallMs);
     return sample;
   }
 
   peers(): Iterable<PeerTotals> {
-    return this.#totals.of(this.#standing.peers);
+    return this.#totals.of(this.#inForce.peers);
   }
 
   async close(): Promise<void> {

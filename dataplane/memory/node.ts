@@ -85,8 +85,8 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
   }
 
   /** Lets go of peers that another gateway shook hands with: by public key, when (Unix ms). */
-  letGo(heardElsewhere: ReadonlyMap<string, number>): void {
-    this.pipeline.letGo(heardElsewhere, this.#around.now, this.#around.wallMs);
+  release(heardElsewhere: ReadonlyMap<string, number>): void {
+    this.pipeline.release(heardElsewhere, this.#around.now, this.#around.wallMs);
   }
 
   /** Packets leave the host through the TUN, in one batch (PACKET_SLOTS at most). */

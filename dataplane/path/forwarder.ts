@@ -1,6 +1,6 @@
-// Does what a verdict says, one packet after the other: tracks it, clamps it, marks it for the TUN
-// or for sealing, or turns it into the answer that its sender gets. At the end of a batch the
-// engine writes and seals all that was marked.
+// Acts on verdicts, one packet after the other: tracks the packet, clamps it, marks it for the TUN
+// or for encryption, or makes of it the answer to its sender. At the end of a batch the engine
+// writes and encrypts what was marked.
 
 import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT } from '../constants.ts';
 import {
@@ -24,7 +24,7 @@ import type { Sender } from '../wireguard/send.ts';
 import type { Mtus } from './mtu.ts';
 import { ECHO_TO_SENDER, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
 
-/** What is changed by acting on verdicts. */
+/** What acting on a verdict can change. */
 export interface ForwarderParts {
   readonly engine: Pick<PacketEngine, 'seal' | 'writeTun'>;
   readonly sender: Pick<Sender, 'sendPacket' | 'countSealed'>;
@@ -40,7 +40,7 @@ export class Forwarder {
   readonly #tracker: ForwarderParts['tracker'];
   readonly #unfinished: ForwarderParts['unfinished'];
   readonly #mtus: Mtus;
-  /** By descriptor of the batch at hand: for whom it is sealed. */
+  /** By descriptor of the current batch: the peer for which it is sealed. */
   readonly #targets: (Peer | null)[];
   #hasTunWork = false;
   #hasSealWork = false;
@@ -68,7 +68,7 @@ export class Forwarder {
     const { view, descriptors } = batch;
     const at = i * DESCRIPTOR_WORDS;
     const offset = descriptors[at + OFFSET]!;
-    // Padding ends here.
+    // The padding after the packet is cut off.
     descriptors[at + LENGTH] = packet.length;
     this.#mtus.clampFromPeer(view, offset, packet, from.slot, to === null ? NO_PEER : to.slot);
     if (verdict.place === TO_TUN) {

@@ -1,9 +1,9 @@
-// The verdict on an inner packet that a peer sent, in the order in which a packet is looked at:
+// The verdict on an inner packet that a peer sent. The checks in their order:
 //
 //     readable -> addresses -> form -> where it goes -> filter -> whether it can go there
 //
-// The first step that refuses it gives the reason. A verdict is a function of packet, peer, tables
-// and time; it counts nothing, remembers nothing and moves nothing. forwarder.ts does what it says.
+// The first check that refuses the packet gives the reason. The verdict depends on the packet, the
+// peer, the tables and the time. Asking for it changes none of them; forwarder.ts acts on it.
 
 import type { Judge } from '../filter/judge.ts';
 import type { UnfinishedDatagrams } from '../filter/unfinished.ts';
@@ -17,7 +17,7 @@ import type { Peer } from '../wireguard/peer.ts';
 import type { Mtus } from './mtu.ts';
 import { ECHO_TO_SENDER, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
 
-/** What verdicts on packets of peers are read from. Only what changes nothing is named. */
+/** What a verdict on a packet of a peer is read from; only methods that change nothing. */
 export interface InwardTables {
   readonly sanity: Pick<Sanity, 'inward' | 'placeOf' | 'destinationOwner'>;
   readonly filter: Judge;
@@ -45,7 +45,7 @@ export class InwardJudge {
     this.#hasTun = hasTun;
   }
 
-  /** Judges the packet at `offset`; `available` bytes of it are there, padding may follow. */
+  /** Judges the packet at `offset`, of which `available` bytes are there. Padding may follow it. */
   judge(view: DataView, offset: number, available: number, from: Peer, verdict: Verdict): void {
     verdict.clear();
     verdict.reason = this.#reason(view, offset, available, from, verdict);
@@ -80,7 +80,10 @@ export class InwardJudge {
     return reasons.none;
   }
 
-  /** Behind the TUN is the host, which answers for the gateway; without one only echoes are. */
+  /**
+   * Judges a packet to the gateway's own address. With a TUN the host answers; without one, only
+   * echo requests are answered.
+   */
   #toGateway(view: DataView, offset: number, from: Peer, verdict: Verdict): number {
     if (this.#hasTun) return this.#toTun(view, offset, from, verdict);
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);

@@ -1,6 +1,6 @@
-// How large packets may be: what the tunnel and each peer take, and the error that tells a sender
-// that its packet is too big and may not be fragmented (RFC 1191, RFC 8201). Whether a packet fits
-// is a question that changes nothing; clamping and answering are done by forwarder.ts through here.
+// How large packets can be: the MTU of the tunnel and of each peer, and the error for a sender
+// whose packet is too big and must not be fragmented (RFC 1191, RFC 8201). Asking whether a packet
+// fits changes nothing; forwarder.ts calls what clamps and answers.
 
 import { MAX_PEERS, TOO_BIG_BURST, TOO_BIG_INTERVAL_MS } from '../constants.ts';
 import { type Batch, DESCRIPTOR_WORDS, LENGTH, type NetworkConfig, OFFSET } from '../contract.ts';
@@ -10,7 +10,7 @@ import type { InnerPacket } from '../wire/ip.ts';
 import { clampSegmentSize, isHandshake } from '../wire/tcp.ts';
 import { hasPartialChecksum, segmentBytes } from '../wire/virtio.ts';
 
-/** What the sizes of a gateway are made of. */
+/** The MTU of the tunnel, and the addresses that errors are sent from. */
 export interface MtuOptions {
   /** MTU of the tunnel. */
   readonly mtu: number;
@@ -41,7 +41,10 @@ export class Mtus {
     return packet.length > this.#mtus[slot]! && mayNotFragment(view, offset, packet);
   }
 
-  /** Whether a packet from the TUN is, which may be a super-packet: then its segments count. */
+  /**
+   * Whether a packet from the TUN is too big for a peer and may not be fragmented. It may be a
+   * super-packet: then its segments are compared.
+   */
   isSuperPacketTooBig(view: DataView, offset: number, packet: InnerPacket, slot: number): boolean {
     const mtu = this.#mtus[slot]!;
     return (
@@ -53,7 +56,7 @@ export class Mtus {
 
   // ---- what is done about it -----------------------------------------------------------------
 
-  /** Clamps a TCP handshake of a peer to what it, and a peer or the tunnel, take. */
+  /** Clamps a TCP handshake of a peer to what the peer, and the other peer or the tunnel, take. */
   clampFromPeer(
     view: DataView,
     offset: number,
@@ -73,8 +76,9 @@ export class Mtus {
   }
 
   /**
-   * Turns a packet of peer `from` that is too big for peer `to` into the error that says so, in the
-   * name of the gateway. False when it may not be answered, or `from` was answered often enough.
+   * Turns a packet of peer `from` that is too big for peer `to` into the error that says so, sent
+   * by the gateway. False when the packet may not be answered, or when `from` had enough answers
+   * lately.
    */
   answerPeer(
     batch: Batch,
@@ -90,8 +94,10 @@ export class Mtus {
   }
 
   /**
-   * Turns a packet from the TUN that is too big for peer `to` into the error that says so, in the
-   * name of its destination: the host refuses packets from outside that bear its own address.
+   * Turns a packet from the TUN that is too big for peer `to` into the error that says so. Its
+   * source is the destination of the packet, because the host refuses packets from outside that
+   * have its own address. False when the packet may not be answered, or when there were enough
+   * answers lately.
    */
   answerTun(batch: Batch, i: number, packet: InnerPacket, to: number, now: number): boolean {
     const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
@@ -101,7 +107,9 @@ export class Mtus {
     return this.#answer(batch, i, packet, to, destination, this.#mtus[to]!, now);
   }
 
-  /** `payer` is the peer whose pace the answer counts for, `from` the address that it bears. */
+  /**
+   * `payer` is the peer whose limit the answer counts for, `from` the source address of the answer.
+   */
   #answer(
     batch: Batch,
     i: number,

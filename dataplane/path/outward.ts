@@ -1,10 +1,10 @@
-// The verdict on a packet from the TUN, in the order in which a packet is looked at:
+// The verdict on a packet from the TUN. The checks in their order:
 //
 //     whole -> the peer of its destination -> source -> readable -> its flow -> size
 //
-// The first step that refuses it gives the reason. It may be a super-packet of many segments, which
-// is judged once. A verdict is a function of packet, tables and time; it counts nothing, remembers
-// nothing and moves nothing. forwarder.ts does what it says.
+// The first check that refuses the packet gives the reason. A super-packet of many segments is
+// judged once. The verdict depends on the packet, the tables and the time. Asking for it changes
+// none of them; forwarder.ts acts on it.
 
 import type { Judge } from '../filter/judge.ts';
 import { reasons } from '../reasons.ts';
@@ -15,7 +15,7 @@ import type { Peer } from '../wireguard/peer.ts';
 import type { Mtus } from './mtu.ts';
 import { TO_PEER, type Verdict } from './verdict.ts';
 
-/** What verdicts on packets from the TUN are read from. Only what changes nothing is named. */
+/** What a verdict on a packet from the TUN is read from; only methods that change nothing. */
 export interface OutwardTables {
   readonly allowedIps: Pick<AllowedIps<Peer>, 'lookUp4' | 'lookUp6'>;
   readonly sanity: Pick<Sanity, 'outward'>;
@@ -66,7 +66,7 @@ export class OutwardJudge {
     if (forged !== reasons.none) return forged;
     const { packet } = verdict;
     verdict.to = to;
-    // What cannot be read belongs to no flow; no rule is for it.
+    // A packet that cannot be read has no flow and is judged by no rule.
     if (parseInner(view, offset, available, packet) === reasons.none) {
       verdict.isReadable = true;
       verdict.wasFiltered = true;
@@ -79,7 +79,7 @@ export class OutwardJudge {
     return reasons.none;
   }
 
-  /** The peer that a packet is for, found by its destination address alone; or a reason. */
+  /** The peer that has the destination address of a packet; or a reason. */
   #peerBehind(view: DataView, offset: number, available: number): Peer | number {
     const version = available >= 20 ? view.getUint8(offset) >> 4 : 0;
     if (version === 4)

@@ -1,6 +1,6 @@
-// What is to become of one packet: a reason why it is refused, or where it goes. inward.ts and
-// outward.ts fill it in and change nothing else; forwarder.ts does what it says. One object serves
-// for all packets, one after the other, so that nothing is allocated.
+// The verdict on one packet: a reason why it is refused, or where it goes. inward.ts and outward.ts
+// fill it in and change nothing else; forwarder.ts acts on it. One object is used for all packets,
+// one after the other, so that nothing is allocated.
 
 import { FlowVerdict } from '../filter/verdict.ts';
 import { reasons } from '../reasons.ts';
@@ -19,7 +19,7 @@ export class Verdict {
   reason: number = reasons.none;
   /** TO_NOBODY, TO_TUN, TO_PEER or ECHO_TO_SENDER. */
   place = TO_NOBODY;
-  /** The peer that it is for, also where it is too big for that peer; null: none. */
+  /** The peer that it is for, also when it is too big for that peer; null: none. */
   to: Peer | null = null;
   /** What was read of the packet; valid where `isReadable`. */
   readonly packet = new InnerPacket();
@@ -28,7 +28,7 @@ export class Verdict {
   readonly flow = new FlowVerdict();
   wasFiltered = false;
 
-  /** Begins with the next packet. */
+  /** Clears the verdict for the next packet. */
   clear(): void {
     this.reason = reasons.none;
     this.place = TO_NOBODY;

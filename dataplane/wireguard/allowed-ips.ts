@@ -1,8 +1,9 @@
-// Cryptokey routing (paper, section 2): which peer a tunnel address belongs to. A binary trie per
-// family, path-compressed; a look-up returns the peer of the longest prefix that holds the address
-// and allocates nothing. Addresses are 32-bit words, most significant first; IPv4 is one word.
+// Cryptokey routing (paper, section 2): which peer a tunnel address belongs to. There is one binary
+// trie per address family, path-compressed. A look-up returns the peer with the longest prefix that
+// contains the address, and allocates nothing. Addresses are 32-bit words, most significant first;
+// an IPv4 address is one word.
 
-/** A node stands for a prefix; `value` is null on nodes that only fork. */
+/** A node stands for a prefix; `value` is null on a node that only forks. */
 interface Node<T> {
   prefixBits: number;
   word0: number;
@@ -25,21 +26,21 @@ export class AllowedIps<T> {
   #root4: Node<T> | null = null;
   #root6: Node<T> | null = null;
 
-  /** Gives a prefix to `value`, taking it from whoever had it. Host bits do not count. */
+  /** Gives a prefix to `value` and takes it from its owner before. Host bits do not count. */
   insert(address: Uint8Array, prefixBits: number, value: T): void {
     const words = wordsOf(address);
     if (address.length === 4) this.#root4 = insertAt(this.#root4, words, prefixBits, value);
     else this.#root6 = insertAt(this.#root6, words, prefixBits, value);
   }
 
-  /** Takes a prefix away if it belongs to `value`. */
+  /** Removes a prefix if it belongs to `value`. */
   remove(address: Uint8Array, prefixBits: number, value: T): void {
     const words = wordsOf(address);
     if (address.length === 4) this.#root4 = removeAt(this.#root4, words, prefixBits, value);
     else this.#root6 = removeAt(this.#root6, words, prefixBits, value);
   }
 
-  /** Whose is this IPv4 address? Never allocates. */
+  /** The owner of an IPv4 address. Never allocates. */
   lookUp4(word0: number): T | null {
     let best: T | null = null;
     let node = this.#root4;
@@ -51,7 +52,7 @@ export class AllowedIps<T> {
     return best;
   }
 
-  /** Whose is this IPv6 address? Never allocates. */
+  /** The owner of an IPv6 address. Never allocates. */
   lookUp6(word0: number, word1: number, word2: number, word3: number): T | null {
     let best: T | null = null;
     let node = this.#root6;
@@ -112,7 +113,7 @@ function bitOf(words: Words, bit: number): number {
   return (words[(bit >>> 5) as 0 | 1 | 2 | 3] >>> (31 - (bit & 31))) & 1;
 }
 
-/** Leading bits that the words share with a node's prefix, at most `limit`. */
+/** How many leading bits the words share with the prefix of a node, at most `limit`. */
 function sharedBits<T>(node: Node<T>, words: Words, limit: number): number {
   const differences = [
     node.word0 ^ words[0],
@@ -138,7 +139,8 @@ function insertAt<T>(node: Node<T> | null, words: Words, prefixBits: number, val
     else node.zero = insertAt(node.zero, words, prefixBits, value);
     return node;
   }
-  // The prefixes part inside this node's: a fork, or the wider of the two, goes above it.
+  // The two prefixes differ before the end of this one: a fork, or the shorter of the two, goes
+  // above it.
   const above = makeNode<T>(words, shared, shared === prefixBits ? value : null);
   const nodeWords: Words = [node.word0, node.word1, node.word2, node.word3];
   attach(above, node, bitOf(nodeWords, shared));
@@ -165,7 +167,7 @@ function removeAt<T>(
   } else {
     node.zero = removeAt(node.zero, words, prefixBits, value);
   }
-  // A node without value that does not fork is not needed.
+  // A node without value that does not fork is removed.
   if (node.value !== null || (node.zero !== null && node.one !== null)) return node;
   return node.zero ?? node.one;
 }

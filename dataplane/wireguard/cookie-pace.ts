@@ -1,9 +1,11 @@
-// Who is sent a cookie when (paper, section 5.3). A cookie reply costs more than all else that is
-// done about a forged initiation, so not every one is owed one. Where a peer was heard, asks have
-// an allowance of their own, which a flood does not touch, not even one with that very address as
-// its source, unless it knows the port too. All others share a pace. While the house is under load,
-// no single source has more than its part of it. While only some sources flood, their pace is
-// higher, and no single sender, which is an address with a port, has more than its part.
+// Limits cookie replies (paper, section 5.3), because one costs more than everything else that is
+// done about a forged initiation.
+//
+// A sender at the address of a known peer has an allowance of its own; so has one at its address
+// and port. A flood with that address as its source can use up the first, and the second only if it
+// knows the port. All other senders share one limit. While the gateway is under load, one source
+// gets at most its part of it. While only some sources flood, the limit is higher, and one sender
+// (an address with a port) gets at most its part.
 
 import {
   COOKIE_REPLIES_BURST,
@@ -18,13 +20,17 @@ import {
 import { Pace } from '../pace.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
-/** Sources, and senders, share a slot by chance; a prime, so that neighbours do not. */
+/**
+ * Number of slots for sources and for senders. Some share a slot by chance; a prime keeps
+ * neighbours apart.
+ */
 const SLOTS = 65_521;
 
-/** Decides about cookie replies; senders are those of `senderOf` (wire/address.ts). */
+/** Decides about cookie replies. A sender is a number of `senderOf` (wire/address.ts). */
 export class CookiePace {
-  /** By source and by sender: how many peers were last heard there. */
+  /** By source: how many peers were heard there last. */
   readonly #homes = new Map<bigint, number>();
+  /** By sender: how many peers were heard there last. */
   readonly #homesOfSenders = new Map<bigint, number>();
   readonly #ofHome = new RateLimiter();
   readonly #ofHomeSender = new RateLimiter();
@@ -41,24 +47,24 @@ export class CookiePace {
     1_000 / COOKIE_REPLIES_PER_SECOND_OF_FLOODS,
   );
 
-  /** A peer was heard at a sender. */
+  /** Notes that a peer was heard at a sender. */
   enter(sender: bigint): void {
     add(this.#homesOfSenders, sender, 1);
     add(this.#homes, sourceOfSender(sender), 1);
   }
 
-  /** A peer that was heard there is somewhere else now, or gone. */
+  /** Notes that a peer is no longer at a sender. */
   leave(sender: bigint): void {
     add(this.#homesOfSenders, sender, -1);
     add(this.#homes, sourceOfSender(sender), -1);
   }
 
-  /** Whether a sender may be sent a cookie now; if so, it is counted. */
-  allows(sender: bigint, now: number, isHouseUnderLoad: boolean): boolean {
+  /** Whether a sender can be sent a cookie now; if so, it is counted. */
+  allows(sender: bigint, now: number, isGatewayUnderLoad: boolean): boolean {
     if (this.#homesOfSenders.has(sender) && this.#ofHomeSender.allow(sender, now)) return true;
     const source = sourceOfSender(sender);
     if (this.#homes.has(source) && this.#ofHome.allow(source, now)) return true;
-    return isHouseUnderLoad
+    return isGatewayUnderLoad
       ? this.#ofSource.allows(slotOf(source), now) && this.#ofAll.allows(0, now)
       : this.#ofSender.allows(slotOf(sender), now) && this.#ofFloods.allows(0, now);
   }

@@ -1,11 +1,14 @@
-// Receiver indices (paper, section 5.4): random 32-bit names that we give to handshakes and
-// keypairs, and by which the other side addresses them. Random, so that they tell nothing about how
-// many peers there are; kept as signed integers, which is how a DataView reads them without boxing.
+// Receiver indices (paper, section 5.4): 32-bit numbers that we give to handshakes and keypairs,
+// and that the other side writes into its messages. They are random, so that they do not show how
+// many peers there are. They are kept as signed integers, which a DataView reads without
+// allocating.
 
 import { MAX_INDICES } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 
-/** Names of `H` (handshakes that wait for a response) and `K` (keypairs), never the same twice. */
+/**
+ * The indices of `H` (handshakes that wait for a response) and `K` (keypairs); none is used twice.
+ */
 export class IndexTable<H, K> {
   readonly #handshakes = new Map<number, H>();
   readonly #keypairs = new Map<number, K>();
@@ -17,21 +20,21 @@ export class IndexTable<H, K> {
     this.#random = random;
   }
 
-  /** Names a handshake; null when the table is full. */
+  /** Gives a handshake an index; null when the table is full. */
   addHandshake(handshake: H): number | null {
     const index = this.#unusedIndex();
     if (index !== null) this.#handshakes.set(index, handshake);
     return index;
   }
 
-  /** Names a keypair; null when the table is full. */
+  /** Gives a keypair an index; null when the table is full. */
   addKeypair(keypair: K): number | null {
     const index = this.#unusedIndex();
     if (index !== null) this.#keypairs.set(index, keypair);
     return index;
   }
 
-  /** The keypair of an initiator inherits the name of its handshake. */
+  /** Moves the index of a handshake to the keypair that it made. */
   promote(index: number, keypair: K): void {
     this.#handshakes.delete(index);
     this.#keypairs.set(index, keypair);
@@ -55,8 +58,8 @@ export class IndexTable<H, K> {
   }
 
   /**
-   * Draws until a name is free. With at most 2^18 of 2^32 names in use a draw collides with a
-   * chance below 2^-14, so the loop is one round long but for one time in sixteen thousand.
+   * Draws until an index is free. At most 2^18 of 2^32 are in use, so one draw in sixteen thousand
+   * must be repeated.
    */
   #unusedIndex(): number | null {
     if (this.size >= MAX_INDICES) return null;

@@ -1,13 +1,14 @@
-// Finds a peer by the static key that stands in a handshake message. The first word of the key
-// leads to it: a key written as text would have to be made anew for each handshake. Devices may be
-// given keys that begin alike, which makes a chain, as long as they are many.
+// Finds a peer by the static key in a handshake message. The first word of the key is looked up,
+// because the whole key as text would have to be allocated for each handshake. Keys that begin with
+// the same word make a chain. Somebody can make such keys on purpose; a search then takes as long
+// as the chain.
 
 import { sameBytes } from '../wire/bytes.ts';
 import type { Peer } from './peer.ts';
 
 /** Peers by public key (32 bytes). */
 export class PeerKeys {
-  /** By the first word of a key; the others with that word follow in `nextOfKey`. */
+  /** By the first word of a key: one peer. The others with that word follow in `nextOfKey`. */
   readonly #heads = new Map<number, Peer>();
 
   /** The peer of a key; null where there is none. */
@@ -17,14 +18,14 @@ export class PeerKeys {
     return peer;
   };
 
-  /** Adds a peer whose key is not here. */
+  /** Adds a peer whose key was not added before. */
   add(peer: Peer): void {
     const word = firstWord(peer.publicKey);
     peer.nextOfKey = this.#heads.get(word) ?? null;
     this.#heads.set(word, peer);
   }
 
-  /** Removes a peer; nothing happens where it is not here. */
+  /** Removes a peer; does nothing where it was not added. */
   remove(peer: Peer): void {
     const word = firstWord(peer.publicKey);
     let before = this.#heads.get(word) ?? null;
@@ -39,7 +40,7 @@ export class PeerKeys {
   }
 }
 
-/** Signed, which V8 keeps without a box more often. */
+/** Signed, because V8 keeps small signed numbers without allocating. */
 function firstWord(key: Uint8Array): number {
   return key[0]! | (key[1]! << 8) | (key[2]! << 16) | (key[3]! << 24);
 }

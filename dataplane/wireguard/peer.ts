@@ -1,6 +1,5 @@
-// One peer: who it is, its keypairs, its endpoint, its timers, and the packets that wait for a
-// keypair. It holds state and its own small rules; the way of a packet is in receive.ts and
-// send.ts.
+// One peer: its identity, keypairs, endpoint, timers, and the packets that wait for a keypair. It
+// holds the state; what packets do with it is in receive.ts and send.ts.
 
 import type { PeerConfig } from '../contract.ts';
 import type { CookieMaker } from '../noise/cookie.ts';
@@ -13,20 +12,20 @@ import { PeerTimers } from './timers.ts';
 /** One peer of the tunnel. */
 export class Peer implements NoisePeer {
   readonly id: string;
-  /** Number below MAX_PEERS that names its places in tables. */
+  /** Number below MAX_PEERS: the place of the peer in tables. */
   readonly slot: number;
-  /** Where its endpoint is kept. */
+  /** The slot of its endpoint in the endpoint table. */
   readonly endpointSlot: number;
   readonly publicKey: Uint8Array;
-  /** Another peer whose key begins with the same word; peer-keys.ts puts it there. */
+  /** The next peer whose key begins with the same word; peer-keys.ts sets it. */
   nextOfKey: Peer | null = null;
   readonly presharedKey: Uint8Array;
   #config: PeerConfig;
   staticShared: Uint8Array | null = null;
 
-  /** Serves for receiving what was sent before the current keypair was confirmed. */
+  /** Receives what was sent before the current keypair was confirmed. */
   previous: Keypair<Peer> | null = null;
-  /** Serves for sending and receiving. */
+  /** Sends and receives. */
   current: Keypair<Peer> | null = null;
   /** Made by our response; becomes current with the first packet that arrives under it. */
   next: Keypair<Peer> | null = null;
@@ -35,31 +34,33 @@ export class Peer implements NoisePeer {
   initiator: InitiatorState | null = null;
   initiatorIndex: number | null = null;
   lastInitiationSentAt = Number.NEGATIVE_INFINITY;
-  /** Responses to that initiation that proved false. */
+  /** How many false responses to that initiation came. */
   falseResponses = 0;
-  /** Greatest timestamp among the initiations taken from it. */
+  /** The greatest timestamp of the initiations that were taken from it. */
   readonly greatestTimestamp = new Uint8Array(TIMESTAMP_BYTES);
   /** The timestamp of our last initiation to it. */
   readonly sentTimestamp = new Uint8Array(TIMESTAMP_BYTES);
   lastInitiationTakenAt = Number.NEGATIVE_INFINITY;
-  /** Made with the first handshake message to it. */
+  /** Made at the first handshake message to it. */
   cookieMaker: CookieMaker | null = null;
 
   readonly timers = new PeerTimers();
-  /** What waits for a keypair, the oldest first; staging.ts puts it there and takes it away. */
+  /** Packets that wait for a keypair, the oldest first; staging.ts adds and removes them. */
   readonly staged: StagedPacket[] = [];
 
   /** Bytes of UDP payload since the last sample. */
   rxBytes = 0;
   txBytes = 0;
-  /** Unix time of the latest handshake, null before the first. */
+  /** Unix time in ms of the latest handshake, null before the first. */
   latestHandshakeMs: number | null = null;
-  /** Unix time of the latest handshake that another gateway told of. */
+  /** Unix time in ms of its latest handshake with another gateway. */
   elsewhereAtMs = Number.NEGATIVE_INFINITY;
-  /** Whether a sample has something to tell. */
+  /** Whether something changed since the last sample. */
   hasNews = false;
 
-  /** `presharedKey` is a place for it that stays where it is, so that it can be wiped. */
+  /**
+   * `presharedKey` is the memory that the peer keeps it in; it does not move, so it can be wiped.
+   */
   constructor(
     config: PeerConfig,
     publicKey: Uint8Array,
@@ -79,14 +80,14 @@ export class Peer implements NoisePeer {
     return this.#config;
   }
 
-  /** A changed preshared key serves from the next handshake on; the session stands. */
+  /** A changed preshared key is used from the next handshake on; the session goes on. */
   set config(config: PeerConfig) {
     this.#config = this.#ownCopy(config);
   }
 
   /**
-   * A configuration whose arrays are the peer's own. Those that came with a message lie outside the
-   * heap, at some hundred bytes each, until V8 collects old objects.
+   * Copies the arrays of a configuration. Arrays that came with a message are outside the heap,
+   * some hundred bytes each, until V8 collects old objects.
    */
   #ownCopy(config: PeerConfig): PeerConfig {
     const { presharedKey } = this;
@@ -96,7 +97,7 @@ export class Peer implements NoisePeer {
     return { ...config, presharedKey, ipv4, ipv6 };
   }
 
-  /** Whether another gateway was the last to shake hands with it. */
+  /** Whether its latest handshake was with another gateway. */
   get isElsewhere(): boolean {
     return this.elsewhereAtMs > (this.latestHandshakeMs ?? Number.NEGATIVE_INFINITY);
   }

@@ -1,5 +1,5 @@
-// A token bucket per source (paper, section 5.3): under load, how many initiations one source may
-// still send. A source is an IPv4 address or an IPv6 /64, because that is what one sender has.
+// A token bucket per source (paper, section 5.3): how many initiations one source may send under
+// load. A source is an IPv4 address or an IPv6 /64, because one sender has all addresses of a /64.
 
 import { MAX_RATE_LIMITED_SOURCES, RATE_LIMIT_BURST, RATE_LIMIT_PER_SECOND } from '../constants.ts';
 
@@ -12,12 +12,12 @@ interface Bucket {
   at: number;
 }
 
-/** The buckets; bounded, and refusing new sources while it is full of active ones. */
+/** The buckets; their number is limited, and new sources are refused while all are in use. */
 export class RateLimiter {
   readonly #buckets = new Map<number | bigint, Bucket>();
   #collectedAt = 0;
 
-  /** Whether a source may have one more initiation taken at `now`. */
+  /** Whether one more initiation of a source is taken at `now`; if so, it is counted. */
   allow(source: number | bigint, now: number): boolean {
     const bucket = this.#buckets.get(source);
     if (bucket === undefined) {
@@ -35,7 +35,7 @@ export class RateLimiter {
     return true;
   }
 
-  /** Forgets sources whose bucket is full again; at most once per time that filling takes. */
+  /** Forgets sources whose bucket is full again; not more often than a bucket takes to fill. */
   #collect(now: number): void {
     if (now - this.#collectedAt < FULL_MS) return;
     this.#collectedAt = now;

@@ -1,7 +1,7 @@
-// The way in. `classify` judges datagrams in order of arrival: type and exact size, then either
-// the handshake (mac1, under load mac2 and rate, later Noise) or transport data (receiver index,
-// age, counter). The engine opens what was marked; `accept` then moves the replay window, confirms
-// a next keypair, follows the endpoint and tells the timers. The order of gates is security.
+// The way in. `classify` judges datagrams in order of arrival: first type and exact size; then mac1
+// of handshake messages, mac2 and rate under load, later Noise; or receiver index, age and counter
+// of transport data. The engine opens what was marked. `accept` then moves the replay window,
+// confirms a next keypair, moves the endpoint and sets timers. Security depends on this order.
 
 import {
   COOKIE_REPLIES_OF_LOAD,
@@ -59,25 +59,27 @@ import type { Sender } from './send.ts';
 import { SourceLoad } from './source-load.ts';
 import { endpointLayout, type Tunnel } from './tunnel.ts';
 
-/** Age at which an initiator renews a keypair that is only being received on (6.2). */
+/** Age at which an initiator that only receives renews its keypair (6.2). */
 const LAST_MINUTE_MS = REJECT_AFTER_TIME_MS - KEEPALIVE_TIMEOUT_MS - REKEY_TIMEOUT_MS;
 
-/** Judges datagrams and turns authentic ones into inner packets. */
+/** Judges datagrams and opens authentic ones to inner packets. */
 export class Receiver {
   readonly #tunnel: Tunnel;
   readonly #sender: Sender;
-  /** By descriptor of the batch at hand: keypair and counter of what is being opened. */
+  /** By descriptor of the current batch: the keypair of what is opened. */
   readonly #keypairs: (Keypair<Peer> | null)[];
+  /** By descriptor of the current batch: the counter of what is opened. */
   readonly #counters: Float64Array;
-  /** Initiations that wait for their Diffie-Hellmans: a ring of whole messages. */
+  /** Initiations that wait for their Diffie-Hellman computations: a ring of whole messages. */
   readonly #waiting = new Uint8Array(MAX_QUEUED_INITIATIONS * initiation.bytes);
-  /** When each of them came. */
+  /** When each waiting initiation came. */
   readonly #waitingSince = new Float64Array(MAX_QUEUED_INITIATIONS);
   #firstWaiting = 0;
   #waitingCount = 0;
   #underLoadUntil = Number.NEGATIVE_INFINITY;
-  /** Cookies that have left since a time that is no longer ago than load lasts. */
+  /** Cookie replies since `#cookiesSince`. */
   #cookies = 0;
+  /** At most UNDER_LOAD_AFTER_MS ago when a cookie reply is counted. */
   #cookiesSince = Number.NEGATIVE_INFINITY;
   readonly #sources = new SourceLoad();
   readonly #cookieReply = new Uint8Array(cookieReply.bytes);
@@ -91,7 +93,7 @@ export class Receiver {
     this.#counters = new Float64Array(capacity);
   }
 
-  /** Initiations that have not been looked at yet. */
+  /** How many initiations wait. */
   get waitingInitiations(): number {
     return this.#waitingCount;
   }
@@ -140,7 +142,7 @@ export class Receiver {
     if (keypair.isExpired(now)) return tunnel.drop(reasons.transport_keypair_expired);
     const low = batch.view.getUint32(offset + transport.counter, true);
     const high = batch.view.getUint32(offset + transport.counter + 4, true);
-    // Exact below the limit; what is far above it may be rounded, and is refused all the same.
+    // The sum is exact below the limit. Far above it the sum may be rounded, but is still refused.
     const counter = high * 2 ** 32 + low;
     if (counter >= REJECT_AFTER_MESSAGES) return tunnel.drop(reasons.transport_counter_limit);
     if (!keypair.replay.isFresh(counter)) return tunnel.drop(reasons.transport_replayed);
@@ -154,8 +156,9 @@ export class Receiver {
   // ---- after the engine has opened ----
 
   /**
-   * Takes what the engine made of descriptor `i`. Returns the peer when an inner packet, still to
-   * be judged, stands there; null when there is none (refused, a keepalive, not transport data).
+   * Takes what the engine made of descriptor `i`. Returns the peer when it holds an inner packet,
+   * which is still to be judged. Returns null for a refused message, a keepalive and a handshake
+   * message.
    */
   accept(batch: Batch, i: number, now: number): Peer | null {
     const keypair = this.#keypairs[i]!;
@@ -177,7 +180,7 @@ export class Receiver {
     const { peer } = keypair;
     const length = d[at + LENGTH]!;
     peer.countReceived(length + TRANSPORT_OVERHEAD_BYTES);
-    // Before the confirmation, which sends what waited, to where this came from.
+    // Before the confirmation, which sends the waiting packets to the new endpoint.
     this.#follow(peer, d[at + ADDRESS]!);
     if (keypair === peer.next) this.#confirm(peer, now);
     tunnel.timers.anyAuthenticatedPacketReceived(peer);
@@ -196,14 +199,14 @@ export class Receiver {
     this.#sender.sendStaged(peer, now);
   }
 
-  /** The endpoint roams to where authentic messages come from (2.1). */
+  /** Moves the endpoint to where an authentic message came from (2.1). */
   #follow(peer: Peer, from: number): void {
     if (sameEndpoint(this.#tunnel.engine.endpoints, from, peer.endpointSlot)) return;
     this.#tunnel.moveTo(peer, from);
     peer.hasNews = true;
   }
 
-  /** An initiator that only receives renews its keypair before the last seconds (6.2). */
+  /** Renews the keypair of an initiator that only receives, before its last seconds (6.2). */
   #keepFresh(peer: Peer, now: number): void {
     const { current, timers } = peer;
     if (current === null || !current.isInitiator || timers.sentLastMinuteHandshake) return;
@@ -214,16 +217,18 @@ export class Receiver {
 
   // ---- handshake initiations ----
 
-  /** Only initiations are queued: established traffic never waits for Diffie-Hellmans. */
+  /**
+   * Queues an initiation, so that established traffic never waits for Diffie-Hellman computations.
+   */
   #queueInitiation(message: Uint8Array, from: number, now: number): void {
     const tunnel = this.#tunnel;
     if (!tunnel.cookieChecker.hasValidMac1(message, initiation.mac1))
       return tunnel.drop(reasons.mac1_invalid);
     const source = sourceOf(tunnel.engine.endpoints, from);
-    const isHouse = this.#isUnderLoad(now);
-    if (isHouse || this.#sources.isUnderLoad(source, now)) {
-      const reason = this.#admitUnderLoad(message, initiation.mac1, from, now, isHouse);
-      if (isHouse && reason === reasons.cookie_sent) this.#prolongLoad(now);
+    const isGatewayUnderLoad = this.#isUnderLoad(now);
+    if (isGatewayUnderLoad || this.#sources.isUnderLoad(source, now)) {
+      const reason = this.#admitUnderLoad(message, initiation.mac1, from, now, isGatewayUnderLoad);
+      if (isGatewayUnderLoad && reason === reasons.cookie_sent) this.#prolongLoad(now);
       if (reason === reasons.cookie_sent || reason === reasons.cookie_withheld)
         this.#sources.turnAway(source, now);
       if (reason !== reasons.none) return tunnel.drop(reason);
@@ -244,7 +249,10 @@ export class Receiver {
     return now < this.#underLoadUntil;
   }
 
-  /** A flood that is turned away waits in no queue, and is load as long as it goes on. */
+  /**
+   * Prolongs the load: refused initiations wait in no queue, but the load lasts as long as they
+   * come.
+   */
   #prolongLoad(now: number): void {
     if (now - this.#cookiesSince >= UNDER_LOAD_AFTER_MS) {
       this.#cookiesSince = now;
@@ -255,19 +263,19 @@ export class Receiver {
       this.#underLoadUntil = now + UNDER_LOAD_AFTER_MS;
   }
 
-  /** Under load a sender must prove that it receives at its address, and keep to a rate (5.3). */
+  /** Under load a sender must prove that it receives at its address, and obey a rate (5.3). */
   #admitUnderLoad(
     message: Uint8Array,
     mac1At: number,
     from: number,
     now: number,
-    isHouse: boolean,
+    isGatewayUnderLoad: boolean,
   ): number {
     const tunnel = this.#tunnel;
     const { endpoints } = tunnel.engine;
     const place = this.#placeOf(from);
     if (!tunnel.cookieChecker.hasValidMac2(message, mac1At, place, now)) {
-      if (!tunnel.cookiePace.allows(senderOf(endpoints, from), now, isHouse))
+      if (!tunnel.cookiePace.allows(senderOf(endpoints, from), now, isGatewayUnderLoad))
         return reasons.cookie_withheld;
       tunnel.cookieChecker.createReply(this.#cookieReply, message, mac1At, place, now);
       tunnel.engine.send(this.#cookieReply, from);
@@ -278,13 +286,13 @@ export class Receiver {
       : reasons.rate_limited;
   }
 
-  /** Port and address of an endpoint record: what a cookie is bound to. */
+  /** Port and address of an endpoint: a cookie is valid for these alone. */
   #placeOf(slot: number): Uint8Array {
     const at = slot * ENDPOINT_BYTES;
     return this.#tunnel.engine.endpoints.bytes.subarray(at + endpoint.port, at + endpoint.local);
   }
 
-  /** Computes the handshakes of up to `limit` waiting initiations. */
+  /** Takes up to `limit` waiting initiations and answers them. */
   takeInitiations(limit: number, now: number): void {
     const tunnel = this.#tunnel;
     let taken = 0;
@@ -295,7 +303,7 @@ export class Receiver {
       const from = endpointLayout.waiting + place;
       const source = sourceOf(tunnel.engine.endpoints, from);
       this.#sources.leave(source, now);
-      // Its sender has begun anew by now, and would not take the answer.
+      // Its sender has sent another initiation since and would refuse the response.
       if (now - this.#waitingSince[place]! >= REKEY_TIMEOUT_MS) {
         tunnel.drop(reasons.initiation_stale);
         continue;
@@ -321,8 +329,8 @@ export class Receiver {
     peer.greatestTimestamp.set(timestamp);
     peer.lastInitiationTakenAt = now;
     peer.countReceived(initiation.bytes);
-    // The answer goes where the message came from. The endpoint follows with the first packet that
-    // proves that the device is there: after a restart this may be a recorded message.
+    // The response goes to where the message came from. The endpoint moves later, with the first
+    // packet that proves that the device is there: after a restart this may be a replayed message.
     return this.#respond(peer, readIndex(message, initiation.sender), from, now);
   }
 
@@ -330,7 +338,7 @@ export class Receiver {
     const tunnel = this.#tunnel;
     const keys = tunnel.transportKeys;
     const message = this.#response;
-    // The index must stand in the message before the keys exist: reserve it for this keypair.
+    // The message must contain the index before the keys exist, so the index is reserved here.
     const reserved = tunnel.indices.addHandshake(peer);
     if (reserved === null) return reasons.index_table_full;
     if (!tunnel.handshake.createResponse(message, peer, reserved, remoteIndex, keys)) {
@@ -359,7 +367,8 @@ export class Receiver {
       return tunnel.drop(reasons.response_unknown_index);
     if (!tunnel.cookieChecker.hasValidMac1(message, response.mac1))
       return tunnel.drop(reasons.mac1_invalid);
-    // Whoever saw the initiation knows the index: after a few tries it costs a cookie to try on.
+    // Everybody who saw the initiation knows the index and can send false responses: after a few of
+    // them a cookie is required.
     if (peer.falseResponses >= FALSE_RESPONSES_MAX) {
       const reason = this.#admitUnderLoad(message, response.mac1, from, now, true);
       if (reason !== reasons.none) return tunnel.drop(reason);
@@ -394,7 +403,7 @@ export class Receiver {
     const index = readIndex(message, cookieReply.receiver);
     const peer = tunnel.indices.handshake(index) ?? tunnel.indices.keypair(index)?.peer;
     if (peer === undefined) return tunnel.drop(reasons.cookie_unknown_index);
-    // The endpoint never follows a cookie reply: anybody who saw our message could have sent it.
+    // The endpoint never moves by a cookie reply: everybody who saw our message could have sent it.
     if (!tunnel.cookieMakerOf(peer).consumeReply(message, now))
       return tunnel.drop(reasons.cookie_invalid);
     peer.countReceived(cookieReply.bytes);

@@ -1,23 +1,23 @@
-// The replay window of a keypair (paper, section 5.4.6; RFC 6479): which counters were seen among
-// the last 8,192. It differs from RFC 6479 in clearing single bits, so that the window is as long
-// as the bitmap and needs no spare word. The bitmap comes with the 33rd counter: a device that only
-// keeps its session alive never sends so many, and ten thousand of those would hold 10 MB of it.
+// The replay window of a keypair (paper, section 5.4.6; RFC 6479): which of the last 8,192 counters
+// were seen. RFC 6479 clears whole words and needs a spare one; here single bits are cleared, so
+// the window is as long as the bitmap. The bitmap is made at the 33rd counter: a device that only
+// sends keepalives never gets there, and bitmaps for ten thousand such devices would take 10 MB.
 
 import { REPLAY_WINDOW_COUNTERS } from '../constants.ts';
 
 const MASK = REPLAY_WINDOW_COUNTERS - 1;
-/** Counters of one word. */
+/** Counters in one word of the bitmap. */
 const WORD = 32;
 
 /** Seen counters of one keypair. Counters are integers below 2^53. */
 export class ReplayWindow {
-  /** The counters below 32, while there are no others. */
+  /** Which of the counters 0 to 31 were seen, while there is no bitmap. */
   #first = 0;
   #bitmap: Uint32Array | null = null;
   /** The greatest counter seen, -1 before the first. */
   #greatest = -1;
 
-  /** Whether a counter is neither seen nor older than the window. Changes nothing. */
+  /** Whether a counter was not seen and is not older than the window. Changes nothing. */
   isFresh(counter: number): boolean {
     if (counter > this.#greatest) return true;
     if (this.#greatest - counter >= REPLAY_WINDOW_COUNTERS) return false;
@@ -25,7 +25,7 @@ export class ReplayWindow {
   }
 
   /**
-   * Marks a counter as seen; false when it was not fresh. Call it only once the packet has been
+   * Marks a counter as seen; false when it was not fresh. Call it after the packet was
    * authenticated, or anybody could move the window.
    */
   accept(counter: number): boolean {
@@ -46,7 +46,7 @@ export class ReplayWindow {
     return ((this.#bitmap[bit >>> 5]! >>> (bit & 31)) & 1) === 1;
   }
 
-  /** Clears the bits of the counters after `greatest` up to and with `counter`. */
+  /** Clears the bits of the counters from `greatest` + 1 to `counter`. */
   #forgetBetween(greatest: number, counter: number): void {
     this.#bitmap ??= this.#makeBitmap();
     if (counter - greatest >= REPLAY_WINDOW_COUNTERS) {

@@ -1,6 +1,6 @@
-// The way out: a packet for a peer is marked for sealing under the current keypair, or staged while
-// a handshake fetches one. Also everything else that a peer is sent: initiations, responses,
-// keepalives (paper, sections 5.4, 6.2 to 6.5).
+// The way out. A packet for a peer is marked for sealing with the current keypair, or staged while
+// a handshake makes one. Initiations, responses and keepalives are sent here as well (paper,
+// sections 5.4, 6.2 to 6.5).
 
 import {
   REKEY_AFTER_TIME_MS,
@@ -43,9 +43,9 @@ export class Sender {
   }
 
   /**
-   * Marks descriptor `i` for sealing to `peer`, or stages a copy of it. `headerBytes` of virtio
-   * header stand before the packet (0 where the batch has none); `from` is the slot of the peer
-   * that it comes from, -1 for none.
+   * Marks descriptor `i` for sealing to `peer`, or stages a copy of it. `headerBytes` is the size
+   * of the virtio header before the packet (0 where the batch has none), `from` the slot of the
+   * peer that sent the packet, -1 for none.
    */
   sendPacket(
     peer: Peer,
@@ -67,7 +67,7 @@ export class Sender {
     this.#keepFresh(keypair, now);
   }
 
-  /** The initiator of a keypair renews it when it sends under one that is old (6.2). */
+  /** Renews an old keypair; only its initiator does so, when it sends (6.2). */
   #keepFresh(keypair: Keypair<Peer>, now: number): void {
     if (keypair.isInitiator && now - keypair.createdAt >= REKEY_AFTER_TIME_MS)
       this.initiate(keypair.peer, false, now);
@@ -97,7 +97,7 @@ export class Sender {
     }
   }
 
-  /** A key that seals nothing more: what comes next waits for another one. */
+  /** Marks a keypair as exhausted: the next packets wait for another one. */
   #exhaust({ current }: Peer, slot: number, generation: number): void {
     if (current !== null && current.keySlot === slot && current.keyGeneration === generation)
       current.isExhausted = true;
@@ -105,13 +105,16 @@ export class Sender {
 
   // ---- staged packets ----
 
-  /** A session has been made by us: what waited is sent, or a keepalive that confirms it (6.5). */
+  /**
+   * After our initiation made a session: sends the packets that waited, or a keepalive, which
+   * confirms the session (6.5).
+   */
   confirmSession(peer: Peer, now: number): void {
     if (peer.staged.length > 0) this.sendStaged(peer, now);
     else this.keepalive(peer, now);
   }
 
-  /** Sends what waited for a keypair. The batch of packets must be idle. */
+  /** Sends the packets that waited for a keypair. The batch of packets must not be in use. */
   sendStaged(peer: Peer, now: number): void {
     this.#tunnel.expireStaged(now);
     const staged = this.#tunnel.staging.take(peer);
@@ -143,7 +146,7 @@ export class Sender {
     const at = i * DESCRIPTOR_WORDS;
     d[at + VERDICT] = VERDICT_DROP;
     const tunnel = this.#tunnel;
-    // Who was answered will be heard, and then it is known where.
+    // A peer with a next keypair has our response; its first packet will show its endpoint.
     if (peer.next === null && !hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot))
       return tunnel.drop(peer.isElsewhere ? reasons.peer_elsewhere : reasons.peer_no_endpoint);
     const start = d[at + OFFSET]! - headerBytes;
@@ -154,7 +157,7 @@ export class Sender {
 
   // ---- keepalives ----
 
-  /** Sends an empty packet. The batch of packets must be idle. */
+  /** Sends an empty packet. The batch of packets must not be in use. */
   keepalive(peer: Peer, now: number): void {
     const keypair = peer.current;
     if (keypair === null || !keypair.canSend(now)) return;
@@ -185,7 +188,10 @@ export class Sender {
 
   // ---- handshake messages ----
 
-  /** Sends an initiation to a known endpoint, REKEY_TIMEOUT after our last one or response. */
+  /**
+   * Sends an initiation if the endpoint is known; not earlier than REKEY_TIMEOUT after our last
+   * handshake message to the peer.
+   */
   initiate(peer: Peer, isRetry: boolean, now: number): void {
     const tunnel = this.#tunnel;
     if (!isRetry) peer.timers.handshakeAttempts = 0;
@@ -212,7 +218,7 @@ export class Sender {
     tunnel.timers.handshakeInitiated(peer, now);
   }
 
-  /** Sends the response that made the peer's next keypair to the endpoint in slot `to`. */
+  /** Sends the response that made the next keypair of a peer to the endpoint in slot `to`. */
   sendResponse(peer: Peer, message: Uint8Array, to: number, now: number): void {
     peer.lastInitiationSentAt = now;
     this.#tunnel.timers.sessionDerived(peer, now);

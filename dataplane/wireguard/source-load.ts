@@ -1,7 +1,7 @@
-// How many initiations of each source wait, and which sources are under load by themselves. One
-// that sends more than its share, or much that is forged, must prove its address, and keeps to a
-// rate, as everybody must when the house is under load (paper, section 5.3); but nobody else has to
-// because of it. It is under load for as long as it goes on without that proof.
+// Which sources are under load by themselves, and how many initiations of each source wait. A
+// source that sends more than its share, or many forged initiations, must prove its address and
+// obey a rate, as every source must when the gateway is under load (paper, section 5.3). Other
+// sources need not. The load of a source lasts as long as it sends initiations without that proof.
 
 import {
   MAX_QUEUED_INITIATIONS,
@@ -11,18 +11,21 @@ import {
 } from '../constants.ts';
 import { Pace } from '../pace.ts';
 
-/** Sources share a slot by chance; a prime, so that neighbours do not. */
+/** Number of slots. Some sources share a slot by chance; a prime keeps neighbours apart. */
 const SLOTS = 65_521;
 
 interface Source {
   waiting: number;
   underLoadUntil: number;
-  /** Initiations without a proof while it is under load, since a time. */
+  /** Initiations without proof that came under load since `unprovenSince`. */
   unproven: number;
   unprovenSince: number;
 }
 
-/** The sources of waiting initiations; bounded by the queue, and by how fast it can be filled. */
+/**
+ * The sources of waiting initiations. Their number is limited by the queue, and by how fast it
+ * fills.
+ */
 export class SourceLoad {
   readonly #sources = new Map<bigint, Source>();
   readonly #refused = new Pace(SLOTS, MAX_REFUSED_PER_SOURCE, 1_000 / MAX_REFUSED_PER_SOURCE);
@@ -32,26 +35,26 @@ export class SourceLoad {
     return this.#sources.size;
   }
 
-  /** Whether a source has had more than its share, now or a moment ago. */
+  /** Whether a source sends more than its share, or did so a moment ago. */
   isUnderLoad(source: bigint, now: number): boolean {
     const found = this.#sources.get(source);
     return found !== undefined && now < found.underLoadUntil;
   }
 
-  /** One more initiation of a source waits. */
+  /** Notes that one more initiation of a source waits. */
   enter(source: bigint, now: number): void {
     const found = this.#of(source, now);
     found.waiting++;
     if (found.waiting >= MAX_WAITING_PER_SOURCE) found.underLoadUntil = now + UNDER_LOAD_AFTER_MS;
   }
 
-  /** An initiation of a source was computed for nothing. */
+  /** Notes that an initiation of a source was computed and refused. */
   refuse(source: bigint, now: number): void {
     if (this.#refused.allows(Number(source % BigInt(SLOTS)), now)) return;
     this.#of(source, now).underLoadUntil = now + UNDER_LOAD_AFTER_MS;
   }
 
-  /** A source under load sent an initiation without a proof: a flood of them prolongs its load. */
+  /** Notes an initiation without proof of a source under load; many of them prolong its load. */
   turnAway(source: bigint, now: number): void {
     const found = this.#sources.get(source);
     if (found === undefined || now >= found.underLoadUntil) return;
@@ -63,7 +66,7 @@ export class SourceLoad {
     if (found.unproven >= MAX_WAITING_PER_SOURCE) found.underLoadUntil = now + UNDER_LOAD_AFTER_MS;
   }
 
-  /** One initiation of a source waits no more. */
+  /** Notes that one initiation of a source no longer waits. */
   leave(source: bigint, now: number): void {
     const found = this.#sources.get(source);
     if (found === undefined) return;
@@ -86,7 +89,10 @@ export class SourceLoad {
     return found;
   }
 
-  /** Forgets sources of which nothing waits and that are under load no more; now and then. */
+  /**
+   * Forgets sources that are no longer under load and of which nothing waits; once a second at
+   * most.
+   */
   #collect(now: number): void {
     if (now - this.#collectedAt < UNDER_LOAD_AFTER_MS) return;
     this.#collectedAt = now;

@@ -1,25 +1,25 @@
-// Packets that wait for a keypair: a few for each peer, bounded in all, and none for longer than
-// any key lives. Where there is no room, the oldest goes first.
+// Packets that wait for a keypair: a few for each peer, limited in number and bytes, and none for
+// longer than a key lives. Where there is no room, the oldest is dropped.
 
 import { MAX_STAGED_BYTES, MAX_STAGED_PER_PEER, STAGED_TIME_MS } from '../constants.ts';
 
-/** What waits: its virtio_net_hdr and the packet, copied out of the arena. */
+/** A packet that waits, and the virtio_net_hdr before it, copied out of the arena. */
 export interface Waiting {
   readonly bytes: Uint8Array;
   /** Bytes of the header before the packet. */
   readonly headerBytes: number;
-  /** Slot of the peer that it comes from, -1 for none. */
+  /** Slot of the peer that sent it, -1 for none. */
   readonly from: number;
-  /** When it began to wait. */
+  /** When it began to wait, on the monotonic clock, in ms. */
   readonly at: number;
 }
 
-/** Who it is for: a peer, which lists what waits for its keypair, the oldest first. */
+/** What packets wait for: a peer, which lists its waiting packets, the oldest first. */
 export interface Holder {
   readonly staged: StagedPacket[];
 }
 
-/** A waiting packet between its neighbours among all that wait. */
+/** A packet in the list of all packets that wait. */
 export interface StagedPacket extends Waiting {
   readonly peer: Holder;
   older: StagedPacket | null;
@@ -41,7 +41,7 @@ export class Staging {
     return this.#oldest === null ? Number.POSITIVE_INFINITY : this.#oldest.at + STAGED_TIME_MS;
   }
 
-  /** Keeps a packet; returns how many older ones had to go. */
+  /** Keeps a packet; returns how many older ones were dropped for it. */
   add(peer: Holder, waiting: Waiting): number {
     const packet: StagedPacket = { ...waiting, peer, older: this.#newest, newer: null };
     if (this.#newest === null) this.#oldest = packet;
@@ -55,21 +55,21 @@ export class Staging {
     return gone;
   }
 
-  /** Takes away what waits for a peer, in order. */
+  /** Removes and returns the packets that wait for a peer, in order. */
   take(peer: Holder): readonly Waiting[] {
     const packets = peer.staged.slice();
     for (const packet of packets) this.#forget(packet);
     return packets;
   }
 
-  /** Forgets what came from some peers, named by their slots. */
+  /** Forgets the packets that came from some peers, named by their slots. */
   forgetFrom(slots: ReadonlySet<number>): void {
     if (slots.size === 0) return;
     for (let packet = this.#oldest; packet !== null; packet = packet.newer)
       if (slots.has(packet.from)) this.#forget(packet);
   }
 
-  /** Forgets what has waited for too long; returns how many that were. */
+  /** Forgets packets that have waited too long; returns how many. */
   expire(now: number): number {
     let gone = 0;
     while (this.nextDeadline <= now) gone += this.#forget(this.#oldest!);

@@ -1,6 +1,6 @@
-// The timers of WireGuard (paper, section 6). A peer's timers are four deadlines, moved only by the
-// named protocol events below, the kernel's. One heap over all peers knows the next deadline, so
-// the whole house sleeps on a single timer.
+// The timers of WireGuard (paper, section 6). A peer has four deadlines, which are moved only by
+// the protocol events below; they are those of the kernel. One heap over all peers gives the next
+// deadline of all, so that the gateway needs a single timer.
 
 import {
   INITIATIONS_PER_TURN,
@@ -14,12 +14,12 @@ import {
 const NEVER = Number.POSITIVE_INFINITY;
 const MAX_HANDSHAKE_ATTEMPTS = REKEY_ATTEMPT_TIME_MS / REKEY_TIMEOUT_MS;
 
-/** What an expired timer asks for. `P` is a peer. */
+/** What expired timers do. `P` is a peer. */
 export interface TimerActions<P> {
   /** Sends an initiation; `isRetry` when an earlier one went unanswered. */
   initiate(peer: P, isRetry: boolean, now: number): void;
   keepalive(peer: P, now: number): void;
-  /** Drops what waits for a keypair: the peer does not answer. */
+  /** Drops the packets that wait for a keypair, because the peer does not answer. */
   giveUp(peer: P): void;
   /** Wipes all keys and the handshake of a peer that has been silent for long. */
   forgetKeys(peer: P): void;
@@ -33,11 +33,11 @@ export class PeerTimers {
   forgetKeysAt = NEVER;
   handshakeAttempts = 0;
   needsAnotherKeepalive = false;
-  /** Whether the keypair's last-minute renewal was begun; one per keypair. */
+  /** Whether the last-minute renewal of the keypair was begun; there is one per keypair. */
   sentLastMinuteHandshake = false;
-  /** When the heap looks at this peer next; never later than its earliest deadline. */
+  /** Its key in the heap; never later than its earliest deadline. */
   scheduledAt = NEVER;
-  /** Place in the heap, -1 when absent. */
+  /** Its place in the heap, -1 when it is not there. */
   heapIndex = -1;
 
   get deadline(): number {
@@ -56,13 +56,14 @@ interface Timed {
 
 /** The deadlines of all peers, and the events that move them. */
 export class Timers<P extends Timed> {
-  /** A binary heap by scheduledAt. A deadline that moves away leaves its entry where it is. */
+  /** A binary heap by scheduledAt. An entry stays in place when its deadline moves to later. */
   readonly #heap: P[] = [];
   readonly #actions: TimerActions<P>;
   /** A whole number of milliseconds in [0, limit). */
   readonly #jitter: (limit: number) => number;
-  /** The turn in which initiations were made last, by its time, and how many. */
+  /** The time of the last turn that made initiations. */
   #turn = Number.NEGATIVE_INFINITY;
+  /** How many initiations that turn has made. */
   #initiations = 0;
 
   constructor(actions: TimerActions<P>, jitter: (limit: number) => number) {
@@ -72,7 +73,7 @@ export class Timers<P extends Timed> {
 
   // ---- events ----
 
-  /** Data, not a keepalive, was sent: an answer is due, else a handshake. */
+  /** Data, not a keepalive, was sent: without an answer a handshake follows. */
   dataSent(peer: P, now: number): void {
     const { timers } = peer;
     if (timers.newHandshakeAt !== NEVER) return;
@@ -81,7 +82,7 @@ export class Timers<P extends Timed> {
     this.#schedule(peer, timers.newHandshakeAt);
   }
 
-  /** Data, not a keepalive, was received: it must be acknowledged, by a keepalive if need be. */
+  /** Data, not a keepalive, was received: without an answer a keepalive follows. */
   dataReceived(peer: P, now: number): void {
     const { timers } = peer;
     if (timers.sendKeepaliveAt !== NEVER) {
@@ -101,8 +102,8 @@ export class Timers<P extends Timed> {
   }
 
   /**
-   * An initiation is about to be made. After a sleep the wiping of old keys may be overdue; it is
-   * done first, or it would take the handshake that begins.
+   * An initiation will be made. After the host slept, old keys may have to be wiped first, or the
+   * wiping would destroy the new handshake.
    */
   handshakeBegins(peer: P, now: number): void {
     if (peer.timers.forgetKeysAt > now) return;
@@ -117,8 +118,8 @@ export class Timers<P extends Timed> {
   }
 
   /**
-   * An initiation is wanted too soon after our last handshake message, perhaps a response: it is
-   * made when it may, unless a session comes first.
+   * An initiation is asked for too soon after our last handshake message, which may be a response.
+   * It is made later, unless a session comes first.
    */
   handshakePutOff(peer: P, sentAt: number): void {
     if (peer.timers.retransmitHandshakeAt === NEVER) this.#retransmitAfter(peer, sentAt);
@@ -142,14 +143,17 @@ export class Timers<P extends Timed> {
     this.#schedule(peer, peer.timers.forgetKeysAt);
   }
 
-  /** Asks for an initiation at `at` unless a handshake is under way (used to pace a start). */
+  /**
+   * Schedules an initiation at `at`, unless a handshake is under way. Spreads initiations over
+   * time.
+   */
   initiateAt(peer: P, at: number): void {
     if (peer.timers.retransmitHandshakeAt !== NEVER) return;
     peer.timers.newHandshakeAt = Math.min(peer.timers.newHandshakeAt, at);
     this.#schedule(peer, at);
   }
 
-  /** Whether this turn has made as many initiations as packets can wait for. */
+  /** Whether this turn has made as many initiations as it can while packets wait. */
   hasInitiatedEnough(now: number): boolean {
     return this.#madeIn(now) >= INITIATIONS_PER_TURN;
   }
@@ -171,14 +175,15 @@ export class Timers<P extends Timed> {
 
   // ---- expiry ----
 
-  /** When `expire` must be called next; infinite when nothing is due ever. */
+  /** When `expire` must be called next; infinite when no timer is set. */
   get nextDeadline(): number {
     return this.#heap[0]?.timers.scheduledAt ?? NEVER;
   }
 
   /**
-   * Fires what is due; at most `limit` peers, and none once the turn has made so many initiations,
-   * so that a crowd cannot hold up packets. Returns how many the turn has made.
+   * Fires timers that are due: of at most `limit` peers, and none after the turn has made
+   * `initiations` initiations, so that many peers do not delay packets. Returns how many
+   * initiations the turn has made.
    */
   expire(now: number, limit: number, initiations: number): number {
     for (let taken = 0; taken < limit && this.#madeIn(now) < initiations; taken++) {

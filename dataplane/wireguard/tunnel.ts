@@ -1,6 +1,6 @@
-// The WireGuard box: all peers, the tables that find them, and what both ways of a packet share.
-// receive.ts and send.ts are the two ways; this file holds the state, takes configuration, and
-// moves keypairs (paper, section 5.4.5 and 6). It knows neither rules nor sockets nor the clock.
+// The state of WireGuard: all peers, the tables that find them, and what both ways of a packet
+// share. receive.ts and send.ts are the two ways. This file takes configuration and moves keypairs
+// (paper, sections 5.4.5 and 6). It knows neither rules nor sockets nor the clock.
 
 import {
   DATAGRAM_SLOTS,
@@ -40,28 +40,28 @@ import { RateLimiter } from './rate-limiter.ts';
 import { Staging } from './staging.ts';
 import { type TimerActions, Timers } from './timers.ts';
 
-/** Distance at which peers that were heard before a restart are sent an initiation. */
+/** Time between initiations to peers that were heard before a restart. */
 const RESUME_PACE_MS = 0.25;
 
-/** Where in the endpoint table everyone's records are. */
+/** Where the endpoint table keeps the endpoints of waiting initiations and of peers. */
 export const endpointLayout: EndpointLayout = Object.freeze({
   waiting: DATAGRAM_SLOTS,
   peers: DATAGRAM_SLOTS + MAX_QUEUED_INITIATIONS,
   total: DATAGRAM_SLOTS + MAX_QUEUED_INITIATIONS + MAX_PEERS,
 });
 
-/** What a tunnel is made of; clock values are passed with each call. */
+/** What a tunnel is made from; clock values are passed with each call. */
 export interface TunnelOptions {
   readonly engine: PacketEngine;
   readonly identity: Identity;
   readonly random: Random;
-  /** Unix time in ms before which no initiation is dated. */
+  /** Unix time in ms: the smallest timestamp of an initiation. */
   readonly timestampFloorMs: number;
   /** Counts a refusal. */
   readonly drop: (reason: number) => void;
 }
 
-/** State shared by the ways of a packet. Its fields are public to receive.ts and send.ts only. */
+/** State that both ways of a packet share. Only receive.ts and send.ts use its public fields. */
 export class Tunnel {
   readonly engine: PacketEngine;
   readonly identity: Identity;
@@ -75,19 +75,23 @@ export class Tunnel {
   readonly cookiePace = new CookiePace();
   readonly rateLimiter = new RateLimiter();
   readonly timers: Timers<Peer>;
-  /** Unix time, set at the beginning of each turn; what people and TAI64N see. */
+  /**
+   * Unix time in ms, set at the beginning of each turn; used for TAI64N and for what people see.
+   */
   wallMs = 0;
   readonly staging = new Staging();
   readonly #keys: TransportKeys = createTransportKeys();
   readonly #peers = new Map<string, Peer>();
   readonly #peerKeys = new PeerKeys();
   readonly #freeSlots: number[] = [];
-  /** By slot. In one array, for V8 moves short ones and leaves copies of them behind. */
+  /**
+   * By slot. They are in one array, because V8 moves short arrays and leaves copies of them behind.
+   */
   readonly #presharedKeys = new Uint8Array(MAX_PEERS * KEY_BYTES);
-  /** Last news of peers that were removed since the last sample. */
+  /** The last samples of peers that were removed since the last sample. */
   #departed: PeerSample[] = [];
   #slotsUsed = 0;
-  /** When the last of the peers is called that were heard before a start. */
+  /** When the last initiation to a resumed peer is due. */
   #resumeAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: TunnelOptions, actions: TimerActions<Peer>) {
@@ -117,7 +121,7 @@ export class Tunnel {
   /** Finds a peer by the static key of a handshake message. */
   readonly peerByPublicKey = this.#peerKeys.find;
 
-  /** Adds a peer; null when there is no room for one more. */
+  /** Adds a peer; null when all places are taken. */
   addPeer(config: PeerConfig): Peer | null {
     const slot = this.#freeSlots.pop() ?? this.#slotsUsed;
     if (slot === MAX_PEERS) {
@@ -135,8 +139,11 @@ export class Tunnel {
     return peer;
   }
 
-  /** Calls a peer that was heard lately, before a restart; one after the other. */
-  callAgain(peer: Peer, now: number): void {
+  /**
+   * Initiates a handshake with a peer that was heard shortly before a restart; one peer after the
+   * other.
+   */
+  initiateAfterRestart(peer: Peer, now: number): void {
     const { resume } = peer.config;
     if (resume === null || this.wallMs - resume.heardAtMs >= REJECT_AFTER_TIME_MS) return;
     this.#resumeAt = Math.max(now, this.#resumeAt + RESUME_PACE_MS);
@@ -150,7 +157,7 @@ export class Tunnel {
     this.#route(peer, config);
   }
 
-  /** Removes a peer: its keys are wiped and nothing of it is sent or taken any more. */
+  /** Removes a peer: its keys are wiped, and nothing is sent to it or taken from it. */
   removePeer(peer: Peer): void {
     if (peer.hasNews) this.#departed.push(this.#sampleOf(peer));
     this.forgetKeys(peer);
@@ -166,18 +173,18 @@ export class Tunnel {
   }
 
   /**
-   * Lets go of a peer with which another gateway shook hands at `atMs` (Unix time), unless we did
-   * since: it has one endpoint for all gateways, and would follow whoever speaks to it. Keys are
-   * wiped and the endpoint is forgotten until it shakes hands here again. What is not sampled yet
-   * stays.
+   * Releases a peer that made a handshake with another gateway at `atMs` (Unix time), unless it
+   * made a later one here. A device has one endpoint for all gateways and would follow every
+   * gateway that sends to it. So keys are wiped, and the endpoint is forgotten until the peer makes
+   * a handshake here again. Bytes that are not sampled yet are kept.
    */
-  letGo(publicKey: string, atMs: number, now: number): void {
+  release(publicKey: string, atMs: number, now: number): void {
     const peer = this.#peers.get(publicKey);
     if (peer === undefined) return;
     peer.elsewhereAtMs = Math.max(peer.elsewhereAtMs, atMs);
     if (!peer.isElsewhere) return;
     const { next } = peer;
-    // A keypair that was made after that handshake may be the peer on its way back.
+    // A next keypair that is newer than that handshake: the peer may be coming back.
     const isReturning = next !== null && this.wallMs - (now - next.createdAt) > peer.elsewhereAtMs;
     if (isReturning) peer.next = null;
     this.forgetKeys(peer);
@@ -207,7 +214,7 @@ export class Tunnel {
     this.cookiePace.enter(senderOf(this.engine.endpoints, peer.endpointSlot));
   }
 
-  /** A peer is where the record `from` says. */
+  /** Sets the endpoint of a peer to that in slot `from`. */
   moveTo(peer: Peer, from: number): void {
     this.#forgetEndpoint(peer);
     copyEndpoint(this.engine.endpoints, from, peer.endpointSlot);
@@ -224,8 +231,8 @@ export class Tunnel {
   // ---- keypairs ----
 
   /**
-   * Makes a keypair of the keys that `derive` writes, wiping them here afterwards. The caller gives
-   * it an index. Null when the engine has no slot left.
+   * Makes a keypair and wipes `keys`. The caller gives it an index. Null when the engine has no
+   * free slot.
    */
   makeKeypair(
     peer: Peer,
@@ -240,12 +247,12 @@ export class Tunnel {
     return key === null ? null : new Keypair(peer, remoteIndex, key, isInitiator, now);
   }
 
-  /** Scratch for one handshake's keys. */
+  /** Memory for the keys of one handshake. */
   get transportKeys(): TransportKeys {
     return this.#keys;
   }
 
-  /** The initiator's new keypair serves at once; what it replaces may still receive. */
+  /** Uses a keypair that we initiated at once; the one that it replaces may still receive. */
   useInitiatorKeypair(peer: Peer, keypair: Keypair<Peer>): void {
     this.#retire(peer.previous);
     if (peer.next !== null) {
@@ -258,7 +265,7 @@ export class Tunnel {
     peer.current = keypair;
   }
 
-  /** The responder's new keypair waits for the first packet under it. */
+  /** Keeps a keypair that we responded with as next, until the first packet under it arrives. */
   useResponderKeypair(peer: Peer, keypair: Keypair<Peer>): void {
     if (peer.next !== null) this.drop(reasons.handshake_unconfirmed);
     this.#retire(peer.next);
@@ -267,7 +274,7 @@ export class Tunnel {
     peer.next = keypair;
   }
 
-  /** The first packet under the next keypair has arrived: the initiator has our response. */
+  /** Makes the next keypair current: its first packet shows that the initiator has our response. */
   confirmNextKeypair(peer: Peer): void {
     this.#retire(peer.previous);
     peer.previous = peer.current;
@@ -275,7 +282,7 @@ export class Tunnel {
     peer.next = null;
   }
 
-  /** Wipes all keys of a peer and the handshake under way. */
+  /** Wipes all keys of a peer and its unfinished handshake. */
   forgetKeys(peer: Peer): void {
     this.#retire(peer.previous);
     this.#retire(peer.current);
@@ -299,28 +306,29 @@ export class Tunnel {
     this.engine.removeKey(keypair.keySlot, keypair.keyGeneration);
   }
 
-  // ---- odds and ends that both ways use ----
+  // ---- what both ways use ----
 
   cookieMakerOf(peer: Peer): CookieMaker {
     peer.cookieMaker ??= new CookieMaker(this.engine.primitives, peer.publicKey);
     return peer.cookieMaker;
   }
 
-  /** Forgets what is staged for a peer, counting each packet unless the reason is none. */
+  /** Forgets the staged packets of a peer and counts each under the reason, unless it is none. */
   dropStaged(peer: Peer, reason: number): void {
     const { length } = this.staging.take(peer);
     if (reason === reasons.none) return;
     for (let i = 0; i < length; i++) this.drop(reason);
   }
 
-  /** When `expire` has something to do; infinite when nothing is due. */
+  /** When `expire` must be called next; infinite when nothing waits. */
   get nextDeadline(): number {
     return Math.min(this.timers.nextDeadline, this.staging.nextDeadline);
   }
 
   /**
-   * Fires timers that are due, until the turn has made so many initiations, and forgets what has
-   * waited for too long. Returns how many initiations the turn has made, those for packets too.
+   * Fires timers that are due, until the turn has made `initiations` initiations, and forgets
+   * packets that have waited too long. Returns how many initiations the turn has made, including
+   * those that packets caused.
    */
   expire(now: number, initiations: number): number {
     const made = this.timers.expire(now, TIMERS_PER_TURN, initiations);
@@ -328,15 +336,15 @@ export class Tunnel {
     return made;
   }
 
-  /** Forgets, and counts, what has waited for too long. */
+  /** Forgets and counts packets that have waited too long. */
   expireStaged(now: number): void {
     const count = this.staging.expire(now);
     for (let i = 0; i < count; i++) this.drop(reasons.staged_expired);
   }
 
   /**
-   * Takes the news of every peer that has any; of one that has none null. Peers may come and go
-   * between two of them: who goes leaves its news to the next time.
+   * Yields a sample of every peer that has news, and null for each other peer. Peers may come and
+   * go between two steps; a peer that goes leaves its sample for the next round.
    */
   *takeNews(): Generator<PeerSample | null> {
     const departed = this.#departed;

@@ -36,7 +36,7 @@ const PRUNE_MS = 60_000;
 const CHANGES_KEPT = 10_000;
 
 /** What of a data plane follows the database. */
-type Led = Pick<Gateway, 'amend' | 'letGo'>;
+type Led = Pick<Gateway, 'amend' | 'release'>;
 
 /** What a reconciler is made of. */
 export interface ReconcilerOptions {
@@ -364,7 +364,7 @@ export class Reconciler {
       await this.#beat(nowMs);
     const arrivals = await this.#neighbours.arrivals(nowMs);
     if (arrivals.size > 0) {
-      (await this.#options.gateway).letGo(arrivals);
+      (await this.#options.gateway).release(arrivals);
       this.#options.onArrivals?.(arrivals);
     }
     if (Math.abs(nowMs - this.#prunedAtMs) >= PRUNE_MS) {

@@ -3,7 +3,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/contract.ts';
-import { type Change, isEmpty, Standing } from '../../dataplane/diff.ts';
+import { type Change, isEmpty, ConfigInForce } from '../../dataplane/diff.ts';
 import type { CompiledTable } from '../../dataplane/filter/compile.ts';
 import { compileScope, diff, EMPTY_CONFIG } from '../support/standing.ts';
 import { peer, rule, SEEDED } from '../support/simulation.ts';
@@ -115,7 +115,7 @@ for (const [what, variation] of variations) {
 }
 
 test('an amendment takes the steps that it names, and no others', (t) => {
-  const standing = new Standing();
+  const standing = new ConfigInForce();
   const b = { ...a, publicKey: 'B' };
   standing.replace(config([a, b], { s: [drop], u: [drop] }));
   const other = rule('2', 'accept', 'fd00::/8');
@@ -154,7 +154,7 @@ test('an amendment takes the steps that it names, and no others', (t) => {
 });
 
 test('what is in force can be said to one who knows nothing', (t) => {
-  const standing = new Standing();
+  const standing = new ConfigInForce();
   standing.replace(config([a], { s: [drop] }));
   standing.amend({ peers: new Map(), rules: new Map([['s', new Map([['1', []]])]]) });
   t.deepEqual(named(standing.fromNothing()), { ...nothing, added: ['A'] });
@@ -163,7 +163,7 @@ test('what is in force can be said to one who knows nothing', (t) => {
 });
 
 test('a gateway is closed and opened once, and closed to one who knows nothing', (t) => {
-  const standing = new Standing();
+  const standing = new ConfigInForce();
   standing.replace(config([a]));
   const amend = (isClosed?: boolean): Change =>
     standing.amend({
@@ -180,7 +180,7 @@ test('a gateway is closed and opened once, and closed to one who knows nothing',
 });
 
 test('what no rule decides is said once, and to one who knows nothing', (t) => {
-  const standing = new Standing();
+  const standing = new ConfigInForce();
   standing.replace(config([a]));
   const amend = (defaultAction?: 'accept' | 'drop'): Change =>
     standing.amend({
@@ -207,7 +207,7 @@ function fragile(id: string, fault: { isOn: boolean }): RuleConfig {
 }
 
 test('a change that cannot be compiled is undone, and the same when it is asked for again', (t) => {
-  const standing = new Standing();
+  const standing = new ConfigInForce();
   const fault = { isOn: true };
   const rules = (ofScopes: Record<string, [string, RuleConfig[]][]>): Amendment => ({
     peers: new Map(),
@@ -248,7 +248,7 @@ test('a change that cannot be compiled is undone, and the same when it is asked 
 });
 
 test('a scope after changes that were undone takes the next one, and no part of those', (t) => {
-  const standing = new Standing(2);
+  const standing = new ConfigInForce(2);
   const fault = { isOn: true };
   const networks = Array.from({ length: 6 }, (_, i) => rule(`${i}`, 'drop', `10.${i}.0.0/16`));
   standing.replace(config([], { s: networks }));

@@ -82,7 +82,7 @@ test('a gateway that does not let go draws the device away from the other', (t) 
 
 test('one that let go is silent, whoever sends, and counts what it drops', (t) => {
   const { world, a, b, client, other, movedAtMs } = atB();
-  a.letGo(new Map([[client.key, movedAtMs]]));
+  a.release(new Map([[client.key, movedAtMs]]));
   world.wire.length = 0;
   for (let i = 0; i < 60; i++) {
     a.send(fromLan);
@@ -104,7 +104,7 @@ test('nothing of it is left but what has not been sampled', (t) => {
   const atFirst = handshakeAt(a, client);
   client.send(toLan);
   a.send(fromLan);
-  a.letGo(new Map([[client.key, movedAtMs]]));
+  a.release(new Map([[client.key, movedAtMs]]));
   t.is(a.engine.liveKeys, before - 1);
   const [last] = a.sample().peers;
   t.like(last, { publicKey: client.key, latestHandshakeMs: atFirst, endpoint: null });
@@ -125,7 +125,7 @@ test('a handshake under way ends, and what waits for it is dropped for this reas
   t.is(world.sent(INITIATION, a).length, 1);
   // B renewed its keys meanwhile.
   const renewedAtMs = movedAtMs + 2 * MINUTE;
-  a.letGo(new Map([[client.key, renewedAtMs]]));
+  a.release(new Map([[client.key, renewedAtMs]]));
   t.deepEqual(a.drops(), { peer_elsewhere: 2 });
   world.run(3 * MINUTE);
   t.is(world.sent(INITIATION, a).length, 1);
@@ -133,11 +133,11 @@ test('a handshake under way ends, and what waits for it is dropped for this reas
 
 test('a device that comes back is served, whatever was told before or comes late', (t) => {
   const { world, a, client, movedAtMs } = atB();
-  a.letGo(new Map([[client.key, movedAtMs]]));
+  a.release(new Map([[client.key, movedAtMs]]));
   world.run(6 * SECOND);
   lead(client, a);
   world.run(100);
-  a.letGo(new Map([[client.key, movedAtMs]]));
+  a.release(new Map([[client.key, movedAtMs]]));
   a.send(fromLan);
   world.run(100);
   t.deepEqual(client.delivered, [fromLan]);
@@ -152,7 +152,7 @@ test('a device on its way back is told from one that left', (t) => {
   // Its initiation is answered; A hears of the other gateway before the device can confirm.
   world.run(6);
   t.is(world.sent(RESPONSE, a).at(-1)?.to.port, client.endpoint.port);
-  a.letGo(new Map([[client.key, movedAtMs]]));
+  a.release(new Map([[client.key, movedAtMs]]));
   a.send(fromLan);
   world.run(100);
   t.deepEqual(client.delivered, [fromLan]);
@@ -170,7 +170,7 @@ test('a keypair that a device left unconfirmed goes with the others', (t) => {
   const before = a.engine.liveKeys;
   lead(client, b);
   world.run(6 * SECOND);
-  a.letGo(new Map([[client.key, handshakeAt(b, client)]]));
+  a.release(new Map([[client.key, handshakeAt(b, client)]]));
   t.is(a.engine.liveKeys, before - 2);
 });
 
@@ -181,7 +181,7 @@ test('keys of a return that comes to nothing are wiped in time', (t) => {
   world.run(6);
   world.remove(client);
   world.remove(other);
-  a.letGo(new Map([[client.key, movedAtMs]]));
+  a.release(new Map([[client.key, movedAtMs]]));
   t.true(a.engine.liveKeys > 0);
   world.run(10 * MINUTE);
   t.is(a.engine.liveKeys, 0);
@@ -190,7 +190,7 @@ test('keys of a return that comes to nothing are wiped in time', (t) => {
 test('a device that was never here is known to be elsewhere as well', (t) => {
   const { world, gateway: a, clients } = gatewayAndClients(1);
   a.send(fromLan);
-  a.letGo(new Map([[clients[0]!.key, world.wallMs]]));
+  a.release(new Map([[clients[0]!.key, world.wallMs]]));
   a.send(fromLan, fromLan);
   t.deepEqual(a.drops(), { peer_no_endpoint: 1, peer_elsewhere: 2 });
 });
@@ -198,7 +198,7 @@ test('a device that was never here is known to be elsewhere as well', (t) => {
 test('others are left alone, and keys that nobody has are nobody', (t) => {
   const { world, a, client, other, movedAtMs } = atB();
   const keypair = other.peer.current;
-  a.letGo(
+  a.release(
     new Map([
       [client.key, movedAtMs],
       ['nobody', movedAtMs],

@@ -213,7 +213,7 @@ test('a device that comes back from another gateway goes on with nothing that a 
   const { world, gateway, clients, peers } = connectedClients(1);
   gateway.apply(peers, noTalk);
   world.run(1);
-  gateway.pipeline.letGo(new Map([[peers[0]!.publicKey, world.wallMs]]), world.now, world.wallMs);
+  gateway.pipeline.release(new Map([[peers[0]!.publicKey, world.wallMs]]), world.now, world.wallMs);
   world.run(170 * SECOND);
   clients[0]!.sender.initiate(clients[0]!.peer, false, world.now);
   world.run(100);

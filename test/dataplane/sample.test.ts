@@ -1,7 +1,7 @@
 // Samples: what the drops of a part are, and how parts become a whole.
 
 import test from 'ava';
-import { MAX_TOLD_PER_PART } from '../../dataplane/constants.ts';
+import { MAX_REPORTED_PER_PART } from '../../dataplane/constants.ts';
 import type { PeerSample } from '../../dataplane/contract.ts';
 import { dropsByName, joinSamples, Sampling, WholeSample } from '../../dataplane/sample.ts';
 import { faultReasons, reasonNames, reasons } from '../../dataplane/reasons.ts';
@@ -30,14 +30,14 @@ function sampling(peers: number): Sampling {
 }
 
 test('a part tells of peers and rules, of so many together', (t) => {
-  const taken = sampling(MAX_TOLD_PER_PART);
+  const taken = sampling(MAX_REPORTED_PER_PART);
   t.like(taken.part({ no_tun: 1 }), { rules: [], drops: { no_tun: 1 }, isLast: false });
   t.deepEqual(taken.part({}), { peers: [], rules: [{ id: '1', ...hit }], drops: {}, isLast: true });
 });
 
 test('a whole sample is all parts', (t) => {
-  const { peers, rules, drops } = sampling(MAX_TOLD_PER_PART).whole({ no_tun: 3 });
-  t.is(peers.length, MAX_TOLD_PER_PART);
+  const { peers, rules, drops } = sampling(MAX_REPORTED_PER_PART).whole({ no_tun: 3 });
+  t.is(peers.length, MAX_REPORTED_PER_PART);
   t.deepEqual({ rules, drops }, { rules: [{ id: '1', ...hit }], drops: { no_tun: 3 } });
 });
 

@@ -8,7 +8,7 @@ import {
   INITIATIONS_PER_TURN,
   MADE_PER_TAKEN,
   MAX_LOOKED_AT_PER_PART,
-  MAX_TOLD_PER_PART,
+  MAX_REPORTED_PER_PART,
 } from '../../dataplane/constants.ts';
 import type { PeerConfig, SamplePart } from '../../dataplane/contract.ts';
 import { pagesOf, Round } from '../../dataplane/slices.ts';
@@ -121,13 +121,13 @@ test('while a crowd is called, initiations are taken too, and both cost what one
 });
 
 test('a sample of many devices is taken in parts, each device in one of them', (t) => {
-  const { world, gateway, silent } = crowd(MAX_TOLD_PER_PART + 20);
+  const { world, gateway, silent } = crowd(MAX_REPORTED_PER_PART + 20);
   world.run(1_000);
   const parts = sampleParts(gateway);
   t.deepEqual(
     parts.map(({ peers, isLast }) => [peers.length, isLast]),
     [
-      [MAX_TOLD_PER_PART, false],
+      [MAX_REPORTED_PER_PART, false],
       [20, true],
     ],
   );
@@ -140,7 +140,7 @@ test('a sample of many devices is taken in parts, each device in one of them', (
 });
 
 test('devices that go between two parts are told of once, whichever side they were on', (t) => {
-  const { world, gateway, silent } = crowd(MAX_TOLD_PER_PART + 20);
+  const { world, gateway, silent } = crowd(MAX_REPORTED_PER_PART + 20);
   world.run(1_000);
   const first = gateway.pipeline.samplePart();
   gateway.apply(silent.slice(1, -1));
@@ -154,7 +154,7 @@ test('devices that go between two parts are told of once, whichever side they we
 });
 
 test('hits of many rules are taken in parts, and a change between two loses none', (t) => {
-  const count = MAX_TOLD_PER_PART + 20;
+  const count = MAX_REPORTED_PER_PART + 20;
   const { world, gateway, clients, peers } = crowd(0, 1);
   const [client] = clients as [Client];
   const addresses = Array.from({ length: count }, (_, i) => `198.18.${i >> 8}.${i & 255}`);
@@ -165,7 +165,7 @@ test('hits of many rules are taken in parts, and a change between two loses none
     world.run(10);
   }
   const first = gateway.pipeline.samplePart();
-  t.is(first.peers.length + first.rules.length, MAX_TOLD_PER_PART);
+  t.is(first.peers.length + first.rules.length, MAX_REPORTED_PER_PART);
   gateway.apply(peers, { owner: rules.slice(1, -1) });
   const rest = [...sampleParts(gateway), ...sampleParts(gateway)];
   const told = [first, ...rest].flatMap((part) => part.rules);
@@ -183,14 +183,14 @@ function partsOf<T>(round: Round<T>): T[][] {
 }
 
 test('a round tells of everything once, a part at a time, and the next one begins anew', (t) => {
-  const count = 2 * MAX_TOLD_PER_PART + 3;
+  const count = 2 * MAX_REPORTED_PER_PART + 3;
   const news = Array.from({ length: count }, (_, i) => i);
   const round = new Round(() => news.values());
   for (let rounds = 0; rounds < 2; rounds++) {
     const parts = partsOf(round);
     t.deepEqual(
       parts.map(({ length }) => length),
-      [MAX_TOLD_PER_PART, MAX_TOLD_PER_PART, 3],
+      [MAX_REPORTED_PER_PART, MAX_REPORTED_PER_PART, 3],
     );
     t.deepEqual(parts.flat(), news);
   }

@@ -58,7 +58,7 @@ test('a peer that is elsewhere has no endpoint, and is resumed nowhere, until it
     sample('a', { rxBytes: 1, latestHandshakeMs, endpoint }),
   ];
   totals.add(seen(50), byKey(a, b), 60);
-  t.deepEqual(totals.letGo(new Map([['a', 40]]), byKey(a, b)), new Map(), 'it came here since');
+  t.deepEqual(totals.release(new Map([['a', 40]]), byKey(a, b)), new Map(), 'it came here since');
   t.deepEqual(totals.resumed(a).resume, { endpoint, heardAtMs: 60 });
 
   const heard = new Map([
@@ -70,7 +70,7 @@ test('a peer that is elsewhere has no endpoint, and is resumed nowhere, until it
     ['a', 70],
     ['b', 70],
   ]);
-  t.deepEqual(totals.letGo(heard, byKey(a, b)), moved);
+  t.deepEqual(totals.release(heard, byKey(a, b)), moved);
   t.deepEqual(totals.elsewhere(), moved);
   // Taken by the data plane before it heard of it.
   totals.add(seen(50), byKey(a, b), 71);

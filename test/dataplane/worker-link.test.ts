@@ -4,7 +4,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
-import { MAX_LET_GO_PER_COMMAND, MAX_TOLD_PER_PART } from '../../dataplane/constants.ts';
+import { MAX_RELEASED_PER_COMMAND, MAX_REPORTED_PER_PART } from '../../dataplane/constants.ts';
 import { derivePublicKey, type PeerConfig } from '../../dataplane/index.ts';
 import { type LinkOwner, WorkerLink } from '../../dataplane/worker-link.ts';
 import type { Report } from '../../dataplane/worker.ts';
@@ -111,7 +111,7 @@ for (const engine of engines) {
       }
       return (await refused()) > 0;
     };
-    gateway.letGo(
+    gateway.release(
       new Map([
         [configOf(2).publicKey, handshakeOf(2) + 1],
         [configOf(3).publicKey, handshakeOf(3) - 1],
@@ -143,7 +143,7 @@ for (const engine of engines) {
   });
 
   gatewayTest('many devices that moved are one sample', async (t, { gateway }) => {
-    const silent = await SilentDevices.open(t, MAX_TOLD_PER_PART + 20);
+    const silent = await SilentDevices.open(t, MAX_REPORTED_PER_PART + 20);
     await gateway.apply(config(silent.peers));
     t.true(await silent.wereCalled());
     const [sample, next] = await Promise.all([gateway.sample(), gateway.sample()]);
@@ -158,7 +158,7 @@ for (const engine of engines) {
     'what a worker reported of a sample before it failed is not lost',
     async (t, bench) => {
       const { gateway } = bench;
-      const silent = await SilentDevices.open(t, MAX_TOLD_PER_PART + 20);
+      const silent = await SilentDevices.open(t, MAX_REPORTED_PER_PART + 20);
       await gateway.apply(config(silent.peers));
       t.true(await silent.wereCalled());
       const sampled = gateway.sample();
@@ -168,17 +168,17 @@ for (const engine of engines) {
       await gateway.apply(config(silent.peers));
       await poisoned;
       const { peers } = await sampled;
-      t.is(peers.length, MAX_TOLD_PER_PART);
-      t.is([...gateway.peers()].filter(({ txBytes }) => txBytes > 0).length, MAX_TOLD_PER_PART);
+      t.is(peers.length, MAX_REPORTED_PER_PART);
+      t.is([...gateway.peers()].filter(({ txBytes }) => txBytes > 0).length, MAX_REPORTED_PER_PART);
       t.true(await settles(gateway.sample()), 'samples are taken again');
     },
   );
 
   gatewayTest('many devices that are elsewhere are all released', async (t, { gateway }) => {
-    const silent = await SilentDevices.open(t, MAX_LET_GO_PER_COMMAND + 20);
+    const silent = await SilentDevices.open(t, MAX_RELEASED_PER_COMMAND + 20);
     await gateway.apply(config(silent.peers));
     t.true(await silent.wereCalled());
-    gateway.letGo(new Map(silent.peers.map(({ publicKey }) => [publicKey, Date.now()])));
+    gateway.release(new Map(silent.peers.map(({ publicKey }) => [publicKey, Date.now()])));
     const { peers } = await gateway.sample();
     t.is(peers.length, silent.peers.length);
     t.true(peers.every(({ endpoint }) => endpoint === null));

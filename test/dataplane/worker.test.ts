@@ -208,7 +208,7 @@ for (const engine of engines) {
   test(`${engine}: between two commands the links are looked at`, async (t) => {
     const program = '../support/one-command-worker.ts';
     const { bench, port } = await start(t, { engine, program });
-    for (let i = 0; i < 100; i++) bench.tell({ type: 'letGo', heardElsewhere: new Map() });
+    for (let i = 0; i < 100; i++) bench.tell({ type: 'release', heardElsewhere: new Map() });
     t.deepEqual(await bench.drops(), {});
     t.truthy(await refuse(bench, port, 'malformed_message', 1), 'it serves');
     t.is(bench.count('failed') + bench.count('fault'), 0);

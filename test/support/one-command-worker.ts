@@ -16,10 +16,10 @@ for (const { prototype } of [NativeEngine, TwinEngine]) {
   };
 }
 
-const letGo = Reflect.get(Pipeline.prototype, 'letGo') as Pipeline['letGo'];
-Pipeline.prototype.letGo = function (...news): void {
+const release = Reflect.get(Pipeline.prototype, 'release') as Pipeline['release'];
+Pipeline.prototype.release = function (...news): void {
   if (!hasLooked) this.drop(reasons.internal_error);
   hasLooked = false;
-  Reflect.apply(letGo, this, news);
+  Reflect.apply(release, this, news);
 };
 await import('../../dataplane/worker.ts');

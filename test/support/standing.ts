@@ -1,7 +1,7 @@
 // Configurations for tests, whole ones at a time, where a gateway lives by amendments.
 
 import type { GatewayConfig, RuleConfig } from '../../dataplane/contract.ts';
-import { type Change, Standing } from '../../dataplane/diff.ts';
+import { type Change, ConfigInForce } from '../../dataplane/diff.ts';
 import type { CompiledScope } from '../../dataplane/filter/compile.ts';
 import type { Filter } from '../../dataplane/filter/filter.ts';
 import { ScopeRules } from '../../dataplane/filter/scope-rules.ts';
@@ -11,7 +11,7 @@ export const EMPTY_CONFIG: GatewayConfig = Object.freeze({ peers: new Map(), rul
 
 /** Computes the steps from `current` to `desired`. */
 export function diff(current: GatewayConfig, desired: GatewayConfig): Change {
-  const standing = new Standing();
+  const standing = new ConfigInForce();
   standing.replace(current);
   return standing.replace(desired);
 }
@@ -28,7 +28,7 @@ export function rulesFor(
   filter: Filter,
   pieceMax?: number,
 ): (scope: string, rules: readonly RuleConfig[]) => void {
-  const standing = new Standing(pieceMax);
+  const standing = new ConfigInForce(pieceMax);
   const wanted = new Map<string, readonly RuleConfig[]>();
   return (scope, rules) => {
     wanted.set(scope, rules);

@@ -3,7 +3,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { GLOBAL_SCOPE, type RuleConfig } from '../../../dataplane/contract.ts';
-import { Standing } from '../../../dataplane/diff.ts';
+import { ConfigInForce } from '../../../dataplane/diff.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { PIECE_MAX } from '../../../dataplane/filter/pieces.ts';
 import { reasonNames } from '../../../dataplane/reasons.ts';
@@ -139,7 +139,7 @@ test('rules that come and go are judged as by the slow twin, and hits are report
       fc.array(anyStep, { minLength: 1, maxLength: 40, size: 'max' }),
       fc.constantFrom(1, 2, 3, 8),
       (steps, pieceMax) => {
-        const standing = new Standing(pieceMax);
+        const standing = new ConfigInForce(pieceMax);
         const all = { [OWNER]: [] as RuleConfig[], [GLOBAL_SCOPE]: [] as RuleConfig[] };
         let filter = new Filter('accept');
         let held = filter.hold(OWNER);

@@ -82,9 +82,9 @@ test('a device that another gateway heard since is let go of', async (t) => {
   await other.ping('10.0.0.2');
   const { peers } = await scene.gateway.sample();
   const atMs = peers.find(({ publicKey }) => publicKey === key)!.latestHandshakeMs!;
-  scene.gateway.letGo(new Map([[key, atMs]]));
+  scene.gateway.release(new Map([[key, atMs]]));
   await other.ping('10.0.0.2');
-  scene.gateway.letGo(new Map([[key, atMs + 1]]));
+  scene.gateway.release(new Map([[key, atMs + 1]]));
   await t.throwsAsync(other.ping('10.0.0.2'), { message: /peer_elsewhere: 1/ });
   t.is([...scene.gateway.peers()][0]?.endpoint, null);
 });

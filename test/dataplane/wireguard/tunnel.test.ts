@@ -162,7 +162,7 @@ test('a peer that is let go of leaves nothing behind but its place', (t) => {
   const { world, responder } = busy();
   const { tunnel, engine, peer: gone } = responder;
   const staged = gone.staged.length;
-  tunnel.letGo(gone.id, world.wallMs, world.now);
+  tunnel.release(gone.id, world.wallMs, world.now);
   t.is(engine.liveKeys, 0);
   t.is(tunnel.indices.size, 0);
   t.is(tunnel.staging.bytes, 0);

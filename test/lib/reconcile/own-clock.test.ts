@@ -24,7 +24,7 @@ class Memory {
     this.isClosed = isClosed ?? this.isClosed;
   }
 
-  letGo(): void {}
+  release(): void {}
 }
 
 interface World {

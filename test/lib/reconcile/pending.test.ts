@@ -4,7 +4,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { PeerConfig } from '../../../dataplane/contract.ts';
-import { type Change, Standing } from '../../../dataplane/diff.ts';
+import { type Change, ConfigInForce } from '../../../dataplane/diff.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { type Amendment, GLOBAL_SCOPE } from '../../../dataplane/index.ts';
@@ -97,7 +97,7 @@ test('whatever fails on the way, what is in force in the end is what the rows me
   fc.assert(
     fc.property(steps, (list) => {
       const translation = new Translation(settings);
-      const standing = new Standing(PIECE_MAX);
+      const standing = new ConfigInForce(PIECE_MAX);
       const worker = new Worker();
       const carry = (fails: boolean): void => {
         const amendment = translation.pending();
@@ -133,7 +133,7 @@ test('whatever fails on the way, what is in force in the end is what the rows me
       const whole = new Translation(settings);
       whole.take(everything({ devices: [], rules: wanted }), NOW);
       const once = new Worker();
-      once.take(new Standing().amend(whole.pending()!));
+      once.take(new ConfigInForce().amend(whole.pending()!));
       t.deepEqual(once.verdicts(), begun.verdicts());
     }),
     SEEDED,

@@ -89,7 +89,7 @@ async function open(t: ExecutionContext, count: number): Promise<Opened> {
     database,
     gateway: {
       amend: async (amendment) => void amendments.push(amendment),
-      letGo: () => undefined,
+      release: () => undefined,
     },
     settings: { ...settings, gatewayId },
     clockFloorMs: 0,

@@ -4,7 +4,7 @@
 
 import fc from 'fast-check';
 import test, { type ExecutionContext } from 'ava';
-import { isEmpty, Standing } from '../../../dataplane/diff.ts';
+import { isEmpty, ConfigInForce } from '../../../dataplane/diff.ts';
 import {
   type Amendment,
   GLOBAL_SCOPE,
@@ -53,7 +53,7 @@ class Memory {
   /** What other gateways heard, as it was handed over, in order. */
   readonly letGone: ReadonlyMap<string, number>[] = [];
 
-  letGo(heardElsewhere: ReadonlyMap<string, number>): void {
+  release(heardElsewhere: ReadonlyMap<string, number>): void {
     this.letGone.push(heardElsewhere);
   }
 
@@ -116,7 +116,7 @@ async function obeys(database: Database, gateway: Memory, nowMs = Date.now()): P
     settings,
     nowMs,
   );
-  const standing = new Standing();
+  const standing = new ConfigInForce();
   const rules = new Map([...gateway.rules.keys()].map((name) => [name, gateway.rulesOf(name)]));
   standing.replace({ peers: gateway.peers, rules });
   return isEmpty(standing.replace(config)) && gateway.defaultAction === defaultAction;

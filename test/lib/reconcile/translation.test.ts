@@ -4,7 +4,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { type GatewayConfig, GLOBAL_SCOPE } from '../../../dataplane/index.ts';
-import { isEmpty, Standing } from '../../../dataplane/diff.ts';
+import { isEmpty, ConfigInForce } from '../../../dataplane/diff.ts';
 import type { RowSettings } from '../../../lib/reconcile/read.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
 import { Translation } from '../../../lib/reconcile/translation.ts';
@@ -415,7 +415,7 @@ class Follower {
 }
 
 function isSame(a: GatewayConfig, b: GatewayConfig): boolean {
-  const standing = new Standing();
+  const standing = new ConfigInForce();
   standing.replace(a);
   return isEmpty(standing.replace(b));
 }
