@@ -1,10 +1,11 @@
-// Doubly linked lists through an array of records: who came first. A list has a number; a record is
-// in at most one list of one set of chains, by two words of its own. Nothing is ever allocated.
+// Doubly linked lists of records in an array, in the order in which the records came. Each list has
+// a number. A record is in at most one list of a set of chains, by two of its words. Nothing is
+// allocated.
 
-/** Records that are looked at when the one that ends first is wanted. */
+/** How many of the oldest records are compared to find the one that ends first. */
 const CANDIDATES = 8;
 
-/** Lists of records by the order in which they came. Record 0 means none. */
+/** Lists of records in the order in which they came. Record 0 means none. */
 export class Chains {
   readonly #words: Int32Array;
   readonly #recordWords: number;
@@ -13,7 +14,7 @@ export class Chains {
   readonly #oldest: Int32Array;
   readonly #newest: Int32Array;
 
-  /** `next` is the place of two words in each record of `recordWords`. */
+  /** `next` is the place of the two words of a list in each record of `recordWords` words. */
   constructor(words: Int32Array, recordWords: number, next: number, lists: number) {
     this.#words = words;
     this.#recordWords = recordWords;
@@ -23,12 +24,12 @@ export class Chains {
     this.#newest = new Int32Array(lists);
   }
 
-  /** The record that has been in a list for longest. */
+  /** The record that has been in a list longest; 0: the list is empty. */
   oldest(list: number): number {
     return this.#oldest[list]!;
   }
 
-  /** The one that came after it. */
+  /** The record that came after this one; 0: none. */
   after(record: number): number {
     return this.#words[record * this.#recordWords + this.#next]!;
   }
@@ -53,7 +54,7 @@ export class Chains {
     else this.#words[next * this.#recordWords + this.#previous] = previous;
   }
 
-  /** The record that would end first, of some that are oldest in a list that is not empty. */
+  /** The record that ends first among the oldest ones of a list, which must not be empty. */
   soonest(list: number, deadlines: Float64Array): number {
     let chosen = this.oldest(list);
     let record = this.after(chosen);
@@ -64,7 +65,10 @@ export class Chains {
     return chosen;
   }
 
-  /** Returns that record, and puts the others last, so that not always the same ones are asked. */
+  /**
+   * Returns the same record as `soonest` and moves the others to the end of the list, so that next
+   * time other records are compared.
+   */
   passOver(list: number, deadlines: Float64Array): number {
     let chosen = this.oldest(list);
     let record = this.after(chosen);
@@ -79,7 +83,7 @@ export class Chains {
     return chosen;
   }
 
-  /** Makes a list empty at once; its records are in no list then. */
+  /** Empties a list at once; its records are in no list after that. */
   forget(list: number): void {
     this.#oldest[list] = 0;
     this.#newest[list] = 0;

@@ -1,32 +1,35 @@
-// Lays out prefixes and their rules as flat tables that the worker can search without allocating.
-// It runs on the main thread; the tables are transferred and put in their places in whole.
+// Compiles prefixes and their rules to flat tables, which the worker searches without allocating.
+// It runs on the main thread; whole tables are transferred and put in place.
 //
-// Prefixes either nest or are disjoint. Sorted, they cut the address space into intervals, each of
-// which has one narrowest prefix. A decision is a binary search for the interval and a walk from
-// that prefix to the wider ones around it that have port rules: its cost grows with the logarithm
-// of the number of rules and with the depth of nesting, never with the number of rules.
+// Two prefixes are disjoint, or one contains the other. Sorted, they divide the address space into
+// intervals; each interval has one longest prefix. A decision is a binary search for the interval,
+// and then a walk from its prefix to the shorter ones around it that have port rules. The cost
+// grows with the logarithm of the number of rules and with the depth of nesting.
 
 import { KINDS } from './ports.ts';
 import { type Bound, portsOf, type Prefix } from './prefixes.ts';
 
-/** One piece of one family of one scope: arrays in one buffer that can be transferred. */
+/** The table of one piece of one address family of one scope. All arrays are in one buffer. */
 export interface CompiledTable {
   /** First address of each interval, ascending, `words` numbers each. */
   readonly starts: Uint32Array;
-  /** Narrowest node of each interval, -1 where no prefix holds it. */
+  /** By interval: the node of its longest prefix, -1 where no prefix contains it. */
   readonly nodes: Int32Array;
-  /** By node: an accept and a drop rule without ports that cover it, -1 for none. */
+  /** By node: an accept rule without ports that covers it, -1 for none. */
   readonly accepts: Int32Array;
+  /** By node: a drop rule without ports that covers it, -1 for none. */
   readonly drops: Int32Array;
-  /** By node: the narrowest node from it outwards that has port rules, -1 for none. */
+  /** By node: the nearest node with port rules, from it to the shorter prefixes; -1 for none. */
   readonly portNodes: Int32Array;
-  /** By node: the node around it, -1 for none. */
+  /** By node: the next shorter prefix that contains it, -1 for none. */
   readonly parents: Int32Array;
   /** By node and kind: where its ranges begin; one more entry marks the end. */
   readonly rangeStarts: Int32Array;
-  /** Ranges: first and last port and the rule; within a node and kind ascending and disjoint. */
+  /** First port of each range. Within a node and kind, ranges are ascending and disjoint. */
   readonly portFirsts: Uint16Array;
+  /** Last port of each range. */
   readonly portLasts: Uint16Array;
+  /** The rule of each range. */
   readonly portRules: Int32Array;
 }
 
@@ -36,7 +39,7 @@ export interface CompiledFamily {
   readonly words: 1 | 4;
   /** First address of each piece, ascending, `words` numbers each; the first is zero. */
   readonly firsts: Uint32Array;
-  /** The pieces; a number stands for the one that had that place before, and is as it was. */
+  /** The pieces. A number stands for the piece that had that place before; it has not changed. */
   readonly pieces: readonly (CompiledTable | number)[];
 }
 
@@ -44,7 +47,7 @@ export interface CompiledFamily {
 export interface CompiledScope {
   readonly ipv4: CompiledFamily | null;
   readonly ipv6: CompiledFamily | null;
-  /** Rule numbers that became a rule's, or nobody's, and whose each is now. */
+  /** Rule numbers that changed their rule; `ids` says the rule of each, null for none. */
   readonly numbers: readonly number[];
   readonly ids: readonly (string | null)[];
 }
@@ -58,7 +61,7 @@ export function buffersOf({ ipv4, ipv6 }: CompiledScope): ArrayBuffer[] {
   );
 }
 
-/** Lays out prefixes of `words` words; each must stand before those that it holds. */
+/** Compiles prefixes of `words` words; a prefix must come before those that it contains. */
 export function layOut(prefixes: readonly Prefix[], words: 1 | 4): CompiledTable {
   const intervals = layOutIntervals(prefixes, words);
   const nodes = layOutNodes(prefixes, intervals.parents);
@@ -68,8 +71,8 @@ export function layOut(prefixes: readonly Prefix[], words: 1 | 4): CompiledTable
 type TableArray = Uint32Array | Int32Array | Uint16Array;
 
 /**
- * Moves the arrays of a table into one buffer, for each that is transferred costs the worker some
- * hundred bytes beside the heap, which only a collection of old objects gives back.
+ * Moves the arrays of a table into one buffer. Each transferred buffer costs the worker some
+ * hundred bytes outside the heap until V8 collects old objects.
  */
 function inOneBuffer(table: CompiledTable): CompiledTable {
   const arrays = Object.values(table).filter((value) => ArrayBuffer.isView(value));
@@ -96,12 +99,15 @@ function inOneBuffer(table: CompiledTable): CompiledTable {
   };
 }
 
-/** Bytes of an array, up to where the next may begin. */
+/** Bytes of an array, rounded up to where the next one can begin. */
 function alignedBytes({ byteLength }: ArrayBufferView): number {
   return (byteLength + 3) & ~3;
 }
 
-/** Cuts the whole address space where prefixes begin and end. Says which prefix is around which. */
+/**
+ * Divides the address space where prefixes begin and end; `parents` says which prefix is around
+ * which.
+ */
 function layOutIntervals(
   prefixes: readonly Prefix[],
   words: 1 | 4,
@@ -111,7 +117,7 @@ function layOutIntervals(
   const parents = new Int32Array(prefixes.length);
   let count = 1;
   let lastStart = ''.padStart(words * 8, '0');
-  /** The narrowest prefix that is open, and so its parents; -1 outside all. */
+  /** The longest prefix that has begun and not ended; -1 for none. */
   let open = -1;
   const begin = (start: Bound): void => {
     if (lastStart === start.hex) count--;
@@ -136,7 +142,7 @@ function layOutIntervals(
   return { starts: starts.slice(0, count * words), nodes: nodes.slice(0, count), parents };
 }
 
-/** Lays out what each prefix decides; an accept, a drop and ports around it hold in it too. */
+/** Compiles what each prefix decides; the rules of the prefixes around it apply in it too. */
 function layOutNodes(
   prefixes: readonly Prefix[],
   parents: Int32Array,
@@ -157,7 +163,7 @@ function layOutNodes(
   return { accepts, drops, portNodes };
 }
 
-/** Lays out the port ranges of all prefixes, one behind the other. */
+/** Compiles the port ranges of all prefixes, one after the other. */
 function layOutPorts(
   prefixes: readonly Prefix[],
 ): Pick<CompiledTable, 'rangeStarts' | 'portFirsts' | 'portLasts' | 'portRules'> {

@@ -1,7 +1,7 @@
-// The packet filter: may this packet, from a device of this scope, go to its destination? The
-// owner's rules are asked first, then the global ones, then the default. Within a scope the first
-// of these that matches decides: accept with ports, drop with ports, accept, drop. It never sees an
-// unauthenticated packet, and knows no keys.
+// The packet filter: whether a packet of a device of a scope may go to its destination. The rules
+// of the owner are asked first, then the global ones, then the default action. Within a scope the
+// first of these that matches decides: accept with ports, drop with ports, accept, drop. The filter
+// never sees an unauthenticated packet, and knows no keys.
 
 import { GLOBAL_SCOPE, type RuleConfig, type RuleSample } from '../contract.ts';
 import { reasons } from '../reasons.ts';
@@ -12,39 +12,39 @@ import { KINDS, TCP_ACCEPT, TCP_DROP, UDP_ACCEPT, UDP_DROP } from './ports.ts';
 
 const NO_MATCH = -1;
 
-/** In the place of a rule: none did it. */
+/** In place of a rule: no rule decided. */
 export const NO_RULE = -1;
 
-/** The rules of one family in force, in pieces that follow each other. */
+/** The rules in force of one address family, in pieces that follow each other. */
 interface Family {
   readonly words: 1 | 4;
-  /** First address of each piece, the first zero. */
+  /** First address of each piece; the first one is zero. */
   readonly firsts: Uint32Array;
   readonly pieces: readonly CompiledTable[];
 }
 
-/** The rules of one scope as they are in force. Stays the same object while its rules change. */
+/** The rules in force of one scope. The object stays the same while its rules change. */
 export interface Scope {
   readonly name: string;
   ipv4: Family | null;
   ipv6: Family | null;
   /** By rule number. */
   hits: Hits;
-  /** Holders that asked for it; without any, and without rules, it is forgotten. */
+  /** How many hold it; without holders and rules it is forgotten. */
   holders: number;
 }
 
-/** All scopes. */
+/** The rules of all scopes, and the default action. */
 export class Filter {
-  /** What happens to a packet that no rule matches: a reason, or none to accept it. */
+  /** The reason for packets that no rule matches; none accepts them. */
   #defaultReason: number;
   readonly #scopes = new Map<string, Scope>();
   readonly #global: Scope;
-  /** In an array, because a number in a field, or handed on, may be allocated anew. */
+  /** In an array, because V8 may allocate a number in a field or one that is passed. */
   readonly #wallMs = new Float64Array(1);
   #version = 0;
   #matched = NO_RULE;
-  /** Hits of rules that are gone since the last sample. */
+  /** Hits of rules that were removed since the last sample. */
   #retired: RuleSample[] = [];
 
   constructor(defaultAction: RuleConfig['action']) {
@@ -52,7 +52,7 @@ export class Filter {
     this.#global = this.hold(GLOBAL_SCOPE);
   }
 
-  /** The scope of that name, to be judged by; give it back with `release`. */
+  /** Returns the scope of that name and holds it until `release`. */
   hold(name: string): Scope {
     const scope = this.#scope(name);
     scope.holders++;
@@ -64,7 +64,7 @@ export class Filter {
     this.#forgetUnused(scope);
   }
 
-  /** Puts what changed in a scope in force at once; null takes all its rules away. */
+  /** Puts changes of a scope in force at once; null removes all its rules. */
   change(name: string, compiled: CompiledScope | null): void {
     const scope = this.#scope(name);
     if (compiled === null) {
@@ -88,34 +88,34 @@ export class Filter {
     this.renew();
   }
 
-  /** Sets the Unix time in ms at which what follows is hit. */
+  /** Sets the time of the next hits, as Unix time in ms. */
   begin(wallMs: number): void {
     this.#wallMs[0] = wallMs;
   }
 
-  /** Grows with every change that may change a verdict. */
+  /** Grows with every change that can change a verdict. */
   get version(): number {
     return this.#version;
   }
 
-  /** The rule that the last decision was made by, to be counted under that version; or NO_RULE. */
+  /** The rule that made the last decision, or NO_RULE; valid while `version` is the same. */
   get matched(): number {
     return this.#matched;
   }
 
-  /** Makes all verdicts so far those of an older version. */
+  /** Makes all verdicts before this one outdated. */
   renew(): void {
     this.#version = (this.#version + 1) | 0;
   }
 
-  /** Judges a packet from a device; reasons.none accepts it. Never allocates. */
+  /** Judges a packet of a device and counts the rule; reasons.none accepts it. Never allocates. */
   judge(packet: InnerPacket, scope: Scope): number {
     const reason = this.decide(packet, scope);
     this.count(this.#matched, packet, scope);
     return reason;
   }
 
-  /** The same, counting nothing. */
+  /** Judges a packet of a device and counts nothing; `matched` says the rule. Never allocates. */
   decide(packet: InnerPacket, scope: Scope): number {
     this.#matched = NO_RULE;
     const own = packet.version === 4 ? scope.ipv4 : scope.ipv6;
@@ -132,7 +132,7 @@ export class Filter {
     return (match & 1) === 0 ? reasons.none : reasons.rule_drop;
   }
 
-  /** Counts a packet for a rule that was `matched` under the version in force. */
+  /** Counts a packet for a rule that was `matched` under the current version. */
   count(matched: number, packet: InnerPacket, scope: Scope): void {
     if (matched === NO_RULE) return;
     const by = (matched & 1) === 1 ? this.#global : scope;
@@ -140,8 +140,8 @@ export class Filter {
   }
 
   /**
-   * Takes the hits since the last time; of a rule, or a scope, that has none null. Rules may change
-   * between two of them: what that replaces leaves its hits to the next time.
+   * Yields the hits of each rule since the last time, null for a rule or scope without hits. Rules
+   * may change between two steps; the hits of what goes are kept for the next time.
    */
   *takeHits(): Generator<RuleSample | null> {
     const retired = this.#retired;
@@ -176,7 +176,7 @@ function defaultReasonOf(action: RuleConfig['action']): number {
   return action === 'accept' ? reasons.none : reasons.default_drop;
 }
 
-/** What stays of a family and what comes, in their places; null where nothing is left. */
+/** Puts new pieces and unchanged ones in their places; null where no rules are left. */
 function familyAfter(before: Family | null, change: CompiledFamily | null): Family | null {
   if (change === null) return before;
   if (change.pieces.length === 0) return null;
@@ -187,10 +187,12 @@ function familyAfter(before: Family | null, change: CompiledFamily | null): Fami
   return { words, firsts, pieces };
 }
 
-/** A later fragment whose ports nobody saw, bound for where ports matter. */
+/** In place of a match: a later fragment with unknown ports, to a destination with port rules. */
 const UNSAFE_FRAGMENT = -2;
 
-/** Twice the number of the rule that decides, plus one if it drops; or NO_MATCH. */
+/**
+ * Twice the number of the rule that decides, plus 1 if it drops; or NO_MATCH or UNSAFE_FRAGMENT.
+ */
 function decideIn(family: Family, packet: InnerPacket): number {
   const table = family.pieces[find(family.firsts, family.words, packet)]!;
   const interval = find(table.starts, family.words, packet);
@@ -212,13 +214,16 @@ function decideIn(family: Family, packet: InnerPacket): number {
   return dropped !== -1 ? (dropped << 1) | 1 : NO_MATCH;
 }
 
-/** A later IPv6 fragment says nothing reliable of its protocol (RFC 8200, 4.5). */
+/**
+ * Whether a packet can have ports. A later IPv6 fragment does not reliably say its protocol (RFC
+ * 8200, 4.5).
+ */
 function mayHavePorts({ protocol, version, fragment }: InnerPacket): boolean {
   if (protocol === PROTOCOL_TCP || protocol === PROTOCOL_UDP) return true;
   return version === 6 && fragment === LATER_FRAGMENT;
 }
 
-/** The rule of one kind whose ports hold `port`, in a node or in those around it. */
+/** The rule of one kind whose ports contain `port`, in a node or in those around it. */
 function findPort(table: CompiledTable, from: number, kind: number, port: number): number {
   let node = table.portNodes[from]!;
   while (node !== -1) {
@@ -237,7 +242,7 @@ function findPort(table: CompiledTable, from: number, kind: number, port: number
   return NO_MATCH;
 }
 
-/** The last of some addresses, ascending from zero, that is a packet's destination or before it. */
+/** The last of some ascending addresses that is not after the destination of a packet. */
 function find(addresses: Uint32Array, words: 1 | 4, packet: InnerPacket): number {
   return words === 1 ? find4(addresses, packet.destination0) : find6(addresses, packet);
 }

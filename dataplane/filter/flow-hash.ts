@@ -1,8 +1,10 @@
-// Where a flow is looked for: a hash of addresses and ports that is equal for both ways of a flow.
+// The hash of a flow: of its addresses and ports, equal for both directions.
 
 import type { InnerPacket } from '../wire/ip.ts';
 
-/** Seeded, so that nobody can aim at one place of the table. */
+/**
+ * Hashes a packet. The seeds are secret, so that nobody can fill one place of the table on purpose.
+ */
 export function hashOf(
   packet: InnerPacket,
   sourcePort: number,

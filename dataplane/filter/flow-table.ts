@@ -1,8 +1,8 @@
-// The flows that the filter remembers: who opened each, whose it is, which rule admitted it, and
-// when it ends. Open addressing over typed arrays of fixed size; a look-up allocates nothing,
-// changes nothing, and finds a flow from either side. What a flow means for a packet: judge.ts;
-// how long a flow lives in lifetime.ts; this file keeps them, bounded, and chooses which one is
-// removed when there is no room.
+// The flows that the filter remembers: who opened each, between which owners, which rule admitted
+// it, and when it ends. A hash table with open addressing in typed arrays of fixed size. A look-up
+// allocates nothing, changes nothing, and finds a flow from both directions. judge.ts says what a
+// flow means for a packet, lifetime.ts how long it lives. This file stores flows, limits them, and
+// chooses which one is removed when there is no room.
 
 import { FLOWS_SWEPT_PER_FLOW, MAX_FLOWS, MAX_FLOWS_PER_PEER, MAX_PEERS } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
@@ -11,7 +11,7 @@ import { beginsAnywhere, type InnerPacket, WHOLE } from '../wire/ip.ts';
 import { Chains } from './chains.ts';
 import { hashOf } from './flow-hash.ts';
 
-/** Words of a flow. It goes from A, who opened it, to B. */
+/** Words of a flow. A opened it, towards B. */
 const FLOW_WORDS = 24;
 const KIND = 0;
 const A = 1;
@@ -19,12 +19,12 @@ const A_PORT = 5;
 const B = 6;
 const B_PORT = 10;
 const HASH = 11;
-/** Places of the words that judge.ts, tracker.ts and lifetime.ts read and write. */
+/** Words that judge.ts, tracker.ts and lifetime.ts read and write. */
 export const STATE = 12;
 export const VERSION = 13;
 export const REASON = 14;
 export const RULE = 15;
-/** Owners of A and B, and the generations of these owners in which the flow was made. */
+/** The owners of A and B, and their generations when the flow was made. */
 const A_OWNER = 16;
 const A_GENERATION = 17;
 const B_OWNER = 18;
@@ -32,20 +32,20 @@ const B_GENERATION = 19;
 const OWNER_CHAIN = 20;
 const COMMON_CHAIN = 22;
 
-/** The owner of everything that is not a peer: what is behind the TUN. */
+/** The owner of everything behind the TUN. */
 export const TUN_OWNER = 0;
 
-/** Bits of a flow's state, beside those of lifetime.ts. B has answered. */
+/** Bit of the state of a flow: B has replied. lifetime.ts has more bits. */
 export const REPLIED = 1;
-/** B may be who opened it. */
+/** Bit of the state of a flow: B may be the one who opened it. */
 export const DOUBTFUL = 32;
 
-/** Owner of a peer's addresses of one family. */
+/** The owner that a peer is with its address of one family. */
 export function ownerOf(peerSlot: number, version: number): number {
   return 1 + peerSlot * 2 + (version === 6 ? 1 : 0);
 }
 
-/** Slot of the peer that an owner is. */
+/** The slot of the peer that an owner is. */
 export function peerOf(owner: number): number {
   return (owner - 1) >> 1;
 }
@@ -54,41 +54,44 @@ const OWNERS = 1 + 2 * MAX_PEERS;
 const UNREPLIED_LIST = 0;
 const REPLIED_LIST = 1;
 
-/** What a table is made of; bounds are smaller in tests. */
+/** What a table is made from; tests use smaller limits. */
 export interface FlowTableOptions {
   readonly random: Random;
   readonly capacity?: number;
   readonly quota?: number;
-  /** Is told why a flow was forgotten before its end. */
+  /** Called with the reason when a flow is forgotten before its end. */
   readonly count?: (reason: number) => void;
 }
 
-/** All flows. A flow is a number from 1 on; `find` returns twice that, plus 1 for the reply way. */
+/**
+ * All flows. A flow is a number from 1 on; `find` returns twice that, plus 1 for the direction of
+ * replies.
+ */
 export class FlowTable {
   readonly #capacity: number;
   readonly #quota: number;
   readonly #count: (reason: number) => void;
   readonly #words: Int32Array;
   readonly #deadlines: Float64Array;
-  /** In an array, because a number in a field, or handed on, may be allocated anew. */
+  /** In an array, because V8 may allocate a number in a field or one that is passed. */
   readonly #now = new Float64Array(1);
-  /** Pairs of hash and flow; a flow of 0 is a free place. Twice as many as there are flows. */
+  /** Pairs of hash and flow, twice as many as flows; flow 0 is a free place. */
   readonly #index: Int32Array;
   readonly #mask: number;
   readonly #seed0: number;
   readonly #seed1: number;
   readonly #generations = new Int32Array(OWNERS);
   readonly #counts = new Int32Array(OWNERS);
-  /** By owner: until when it may have conversations that are not in memory any more. */
+  /** By owner: until when it may have flows that were forgotten. */
   readonly #doubtUntil = new Float64Array(OWNERS);
   readonly #byOwner: Chains;
   readonly #common: Chains;
-  /** Free flows are chained by this word of theirs. */
+  /** The first free flow; in a free flow, OWNER_CHAIN is the next one. */
   #firstFree = 0;
   #used = 0;
   #live = 0;
   #sweptTo = 0;
-  /** The flow of the last packet: packets come in trains. */
+  /** The flow of the last packet; it is tried first, because packets come in trains. */
   #latest = 0;
 
   constructor(options: FlowTableOptions) {
@@ -97,8 +100,8 @@ export class FlowTable {
     this.#count = options.count ?? (() => undefined);
     this.#words = new Int32Array((this.#capacity + 1) * FLOW_WORDS);
     this.#deadlines = new Float64Array(this.#capacity + 1);
-    // Written, so that its pages are there: else each new flow would fault in one at random, and
-    // memory would climb by up to 4 MB for hours.
+    // Writing gives the array its memory now. Otherwise each new flow could touch a new page, and
+    // memory would grow by up to 4 MB over hours.
     this.#index = new Int32Array(4 * this.#capacity).fill(0);
     this.#mask = 2 * this.#capacity - 1;
     const seeds = new Uint8Array(8);
@@ -110,12 +113,12 @@ export class FlowTable {
     this.#common = new Chains(this.#words, FLOW_WORDS, COMMON_CHAIN, 2);
   }
 
-  /** Says what time it is until the next call. */
+  /** Sets the time until the next call. */
   begin(now: number): void {
     this.#now[0] = now;
   }
 
-  /** Flows in memory, among them such that have ended and were not met since. */
+  /** How many flows are in memory, including flows that have ended and were not removed yet. */
   get live(): number {
     return this.#live;
   }
@@ -130,17 +133,17 @@ export class FlowTable {
     this.#words[flow * FLOW_WORDS + field] = value;
   }
 
-  /** Who opened it: TUN_OWNER or an owner that is a peer. */
+  /** The owner who opened a flow. */
   opener(flow: number): number {
     return this.#words[flow * FLOW_WORDS + A_OWNER]!;
   }
 
-  /** To whom it was opened. */
+  /** The owner towards whom a flow was opened. */
   target(flow: number): number {
     return this.#words[flow * FLOW_WORDS + B_OWNER]!;
   }
 
-  /** Whether what `find` returned goes from this owner to that one. */
+  /** Whether a result of `find` goes from `sender` to `receiver`. */
   isBetween(found: number, sender: number, receiver: number): boolean {
     const words = this.#words;
     const at = (found >> 1) * FLOW_WORDS;
@@ -149,12 +152,12 @@ export class FlowTable {
       : words[at + B_OWNER] === sender && words[at + A_OWNER] === receiver;
   }
 
-  /** Grows whenever an owner is forgotten. */
+  /** The generation of an owner; it grows when the owner is forgotten. */
   generationOf(owner: number): number {
     return this.#generations[owner]!;
   }
 
-  /** An owner may have conversations that are not in memory, for so many milliseconds. */
+  /** Notes that for `durationMs` an owner may have flows that are not in memory. */
   doubt(owner: number, durationMs: number): void {
     this.#doubtUntil[owner] = Math.max(this.#doubtUntil[owner]!, this.#now[0]! + durationMs);
   }
@@ -163,22 +166,22 @@ export class FlowTable {
     return this.#doubtUntil[owner]! > this.#now[0]!;
   }
 
-  /** A flow ends in so many milliseconds, if nothing more is said of it. */
+  /** Lets a flow end in `lifetimeMs`. */
   endIn(flow: number, lifetimeMs: number): void {
     this.#deadlines[flow] = this.#now[0]! + lifetimeMs;
   }
 
-  /** A flow ends no sooner than that. */
+  /** Lets a flow end in `lifetimeMs`, unless it ends later already. */
   endNotBefore(flow: number, lifetimeMs: number): void {
     this.#deadlines[flow] = Math.max(this.#deadlines[flow]!, this.#now[0]! + lifetimeMs);
   }
 
-  /** Fills in a packet as A sends it to B: what the rules judge. */
+  /** Fills in a packet from A to B, for the rules. */
   describe(flow: number, packet: InnerPacket): void {
     this.#describe(flow, B, B_PORT, packet);
   }
 
-  /** Fills in a packet as B sends it to A: what the rules of B's owner judge. */
+  /** Fills in a packet from B to A, for the rules of B's owner. */
   describeReply(flow: number, packet: InnerPacket): void {
     this.#describe(flow, A, A_PORT, packet);
   }
@@ -199,8 +202,8 @@ export class FlowTable {
   // ---- finding ----
 
   /**
-   * The flow that a packet belongs to, twice, plus 1 where the packet goes from B to A; or 0. It
-   * may have ended.
+   * Twice the number of the flow that a packet belongs to, plus 1 where the packet goes from B to
+   * A; or 0. The flow may have ended.
    */
   find(packet: InnerPacket, sourcePort: number, destinationPort: number): number {
     let flow = this.#latest;
@@ -222,7 +225,7 @@ export class FlowTable {
     return 2 * flow + way;
   }
 
-  /** The next packet is likely to belong to that flow. */
+  /** Makes `find` try a flow first, because the next packet probably belongs to it. */
   expect(flow: number): void {
     this.#latest = flow;
   }
@@ -248,7 +251,7 @@ export class FlowTable {
       : -1;
   }
 
-  /** Whether a flow is over, or belonged to somebody who has lost it. */
+  /** Whether a flow has ended, by time or because an owner was forgotten. */
   hasEnded(flow: number): boolean {
     const words = this.#words;
     const at = flow * FLOW_WORDS;
@@ -262,7 +265,7 @@ export class FlowTable {
 
   // ---- making and removing ----
 
-  /** Remembers the flow that a packet opens. Another one goes where there is no room. */
+  /** Adds the flow that a packet opens. Where there is no room, another flow is removed. */
   add(
     packet: InnerPacket,
     sourcePort: number,
@@ -301,7 +304,7 @@ export class FlowTable {
     return flow;
   }
 
-  /** B has answered: the flow is not among the first to go any more. */
+  /** Notes that B has replied: the flow is no longer among the first to be removed. */
   markReplied(flow: number): void {
     const payer = this.#payer(flow);
     if (this.#isCharged(flow, payer)) {
@@ -330,7 +333,7 @@ export class FlowTable {
     if (this.#latest === flow) this.#latest = 0;
   }
 
-  /** Ends all flows of an owner at once, its own and those to it; they are swept out later. */
+  /** Ends all flows from and to an owner at once; they are removed later. */
   forget(owner: number): void {
     this.#generations[owner] = (this.#generations[owner]! + 1) | 0;
     this.#counts[owner] = 0;
@@ -339,7 +342,9 @@ export class FlowTable {
     this.#byOwner.forget(2 * owner + REPLIED_LIST);
   }
 
-  /** Looks at some flows, in turn with those of the calls before, and removes what has ended. */
+  /**
+   * Checks the next `count` flows, in turn with earlier calls, and removes those that have ended.
+   */
   sweep(count: number, except = 0): void {
     for (let i = 0; i < count && this.#live > 0; i++) {
       this.#sweptTo = this.#sweptTo >= this.#used ? 1 : this.#sweptTo + 1;
@@ -349,14 +354,17 @@ export class FlowTable {
     }
   }
 
-  /** Who pays for a flow with its quota: the peer that opened it, or the one it was opened to. */
+  /**
+   * The owner in whose quota a flow counts: the peer that opened it, or the one towards which the
+   * TUN opened it.
+   */
   #payer(flow: number): number {
     const words = this.#words;
     const at = flow * FLOW_WORDS;
     return words[at + A_OWNER] === TUN_OWNER ? words[at + B_OWNER]! : words[at + A_OWNER]!;
   }
 
-  /** False once the payer was forgotten: its lists are others' now. */
+  /** Whether a flow is in the lists of its payer; false after the payer was forgotten. */
   #isCharged(flow: number, payer: number): boolean {
     const words = this.#words;
     const at = flow * FLOW_WORDS;
@@ -375,8 +383,8 @@ export class FlowTable {
   // ---- making room ----
 
   /**
-   * Whether an owner is in doubt once a flow of that opener has been added, and `stale` (0: none)
-   * has been removed: another flow may have to give way, and put its owners in doubt.
+   * Whether an owner is in doubt after a new flow of `opener` is added and `stale` (0: none) is
+   * removed. Adding it may remove another flow, which puts the owners of that flow in doubt.
    */
   willBeInDoubt(owner: number, opener: number, stale: number): boolean {
     if (this.isInDoubt(owner)) return true;
@@ -390,7 +398,7 @@ export class FlowTable {
     return words[at + B_OWNER] === owner && (words[at + STATE]! & DOUBTFUL) !== 0;
   }
 
-  /** The flow that gives way to another one of that payer when `stale` is gone; 0: none. */
+  /** The flow that is removed for a new one of `payer` when `stale` is gone; 0: none. */
   #nextToGo(payer: number, stale: number): number {
     const hasStale = stale !== 0 && this.#payer(stale) === payer && this.#isCharged(stale, payer);
     const isFull = this.#live === this.#capacity && stale === 0;
@@ -405,7 +413,7 @@ export class FlowTable {
     return this.#byOwner.soonest(2 * payer + REPLIED_LIST, this.#deadlines);
   }
 
-  /** The owner's oldest unreplied flow goes, or else one of its oldest. */
+  /** Removes the oldest flow of an owner without a reply, or else one of its oldest. */
   #evictOf(owner: number, reason: number): void {
     const unreplied = this.#byOwner.oldest(2 * owner + UNREPLIED_LIST);
     const list = 2 * owner + REPLIED_LIST;
@@ -415,7 +423,10 @@ export class FlowTable {
     );
   }
 
-  /** Anyone's oldest unreplied flow goes; failing that, the owner pays, if it has any. */
+  /**
+   * Removes the oldest flow of all without a reply; or else a flow of the owner; or else one of the
+   * oldest.
+   */
   #evictFor(owner: number): void {
     const unreplied = this.#common.oldest(UNREPLIED_LIST);
     if (unreplied !== 0) this.#evict(unreplied, reasons.flows_full);
@@ -426,7 +437,7 @@ export class FlowTable {
     }
   }
 
-  /** Removes a flow before its time; whose it was, or may have been, is in doubt for the rest. */
+  /** Removes a flow before its end. Its owners are in doubt for the rest of its time. */
   #evict(flow: number, reason: number): void {
     if (!this.hasEnded(flow)) this.#count(reason);
     const words = this.#words;
@@ -450,7 +461,7 @@ export class FlowTable {
     this.#words[flow * FLOW_WORDS + HASH] = hash;
   }
 
-  /** Takes a flow out and moves up what stands behind it, so that no gap ends a search. */
+  /** Removes a flow from the index and moves later entries up, so that no gap ends a search. */
   #drop(flow: number): void {
     const index = this.#index;
     const mask = this.#mask;
@@ -467,7 +478,10 @@ export class FlowTable {
   }
 }
 
-/** Whether the words of a packet's IPv6 addresses behind the first stand in these two places. */
+/**
+ * Whether the words of both IPv6 addresses of a packet, except the first ones, are equal to those
+ * at two places.
+ */
 function isRestAt(
   words: Int32Array,
   source: number,

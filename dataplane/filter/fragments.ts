@@ -1,10 +1,11 @@
-// The verdicts on first fragments, for the later ones that show no ports. A fixed number of
-// places, four for each datagram to choose from; the one that would end first gives way. Only
-// datagrams from peers are kept: what comes from the TUN is not judged.
+// The verdicts on first fragments, for the later ones, which have no ports. The table has a fixed
+// size. Each datagram can use one of four places; where all are taken, the one that ends first is
+// replaced. Only fragments of peers are kept, because packets from the TUN are not judged.
 //
-// Fragments belong together as their receiver sees it: over IPv4 by the protocol too (RFC 791),
-// over IPv6 by addresses and identification alone. There a later fragment may name any next
-// header; the one in the first fragment counts (RFC 8200, 4.5), and what stands behind it.
+// Fragments belong together as their receiver sees it: over IPv4 by addresses, identification and
+// protocol (RFC 791), over IPv6 by addresses and identification alone. Over IPv6 a later fragment
+// may name any next header; only that of the first fragment counts (RFC 8200, 4.5), and what
+// follows it.
 
 import { FRAGMENTED_MS, MAX_FRAGMENTED } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
@@ -27,14 +28,14 @@ const WAYS = 4;
 const TCP_HEADER_BYTES = 20;
 const UDP_HEADER_BYTES = 8;
 
-/** In the place of a place: no first fragment is known. */
+/** In place of a place: no first fragment is known. */
 export const NO_FIRST = -1;
 
-/** What is remembered of first fragments. */
+/** The first fragments that are remembered. */
 export class FragmentTable {
   readonly #words = new Int32Array(MAX_FRAGMENTED * PLACE_WORDS);
   readonly #deadlines = new Float64Array(MAX_FRAGMENTED);
-  /** In an array, because a number in a field, or handed on, may be allocated anew. */
+  /** In an array, because V8 may allocate a number in a field or one that is passed. */
   readonly #now = new Float64Array(1);
   readonly #seed: number;
 
@@ -44,14 +45,14 @@ export class FragmentTable {
     this.#seed = new DataView(seed.buffer).getInt32(0);
   }
 
-  /** Says what time it is until the next call. */
+  /** Sets the time until the next call. */
   begin(now: number): void {
     this.#now[0] = now;
   }
 
   /**
-   * Makes a place for a first fragment, of a sender in that generation. `isJudged` is 1 where rules
-   * for the packet itself gave the verdict.
+   * Makes a place for a first fragment of a sender in that generation. `isJudged` is 1 where the
+   * rules for this packet gave the verdict.
    */
   keep(packet: InnerPacket, generation: number, isJudged: number): number {
     let place = this.find(packet, generation);
@@ -76,7 +77,7 @@ export class FragmentTable {
     return place;
   }
 
-  /** Writes down the verdict of a place, and by which rule, under a version of the rules. */
+  /** Stores the verdict of a place, and by which rule, under a version of the rules. */
   setVerdict(place: number, version: number, reason: number, rule: number): void {
     const at = place * PLACE_WORDS;
     this.#words[at + VERSION] = version;
@@ -84,7 +85,7 @@ export class FragmentTable {
     this.#words[at + RULE] = rule;
   }
 
-  /** The place of the first fragment that a packet follows, or NO_FIRST. */
+  /** The place of the first fragment that a later one belongs to, or NO_FIRST. */
   find(packet: InnerPacket, generation: number): number {
     const first = this.#firstPlace(packet);
     for (let place = first; place < first + WAYS; place++) {
@@ -100,13 +101,13 @@ export class FragmentTable {
     return packet.fragmentOffset * 8 < this.#words[place * PLACE_WORDS + LEAST_OFFSET]!;
   }
 
-  /** Whether the verdict of a place was given by rules that have changed. */
+  /** Whether the rules have changed since the verdict of a place. */
   isOutdated(place: number, version: number): boolean {
     const at = place * PLACE_WORDS;
     return this.#words[at + JUDGED] === 1 && this.#words[at + VERSION] !== version;
   }
 
-  /** Fills in what the rules would judge of the first fragment that `later` follows. */
+  /** Fills in the first fragment that `later` belongs to, as the rules would judge it. */
   describe(place: number, first: InnerPacket, later: InnerPacket): void {
     first.version = later.version;
     first.protocol = this.#words[place * PLACE_WORDS + KIND]! & 0xff;
@@ -142,7 +143,7 @@ export class FragmentTable {
     );
   }
 
-  /** The place, of those that a datagram may take, that is free for longest or soonest. */
+  /** Of the places that a datagram can use, the one that ends first. */
   #choose(packet: InnerPacket): number {
     const first = this.#firstPlace(packet);
     let chosen = first;
@@ -165,7 +166,7 @@ function isOneDatagram(kind: number, packet: InnerPacket): boolean {
   return packet.version === 6 || (kind & 0xff) === packet.protocol;
 }
 
-/** Bytes of the upper layer that were judged. */
+/** Bytes of the upper layer's header that the verdict depends on. */
 function headerBytes(packet: InnerPacket): number {
   if (packet.protocol === PROTOCOL_TCP) return TCP_HEADER_BYTES;
   return packet.protocol === PROTOCOL_UDP ? UDP_HEADER_BYTES : 0;

@@ -1,9 +1,9 @@
-// What the rules of one scope were hit by since the last sample, by rule number. A number may
-// become another rule's; its hits are told under the id of who had it.
+// Counts the hits of the rules of one scope since the last sample, by rule number. A number can
+// move to another rule; hits before that are reported for the rule that had it.
 
 import type { RuleSample } from '../contract.ts';
 
-/** Of each rule: packets, bytes, Unix time in ms of the last. */
+/** Fields of a rule: packets, bytes, Unix time in ms of the last hit. */
 const FIELDS = 3;
 
 /** Hits of the rules of one scope. */
@@ -11,7 +11,10 @@ export class Hits {
   #ids: (string | null)[] = [];
   #fields = new Float64Array(0);
 
-  /** Counts a packet. The time comes in an array: a number that is handed on may be allocated. */
+  /**
+   * Counts a packet. The time is passed in an array, because V8 may allocate a number that is
+   * passed.
+   */
   count(rule: number, bytes: number, wallMs: Float64Array): void {
     const at = rule * FIELDS;
     this.#fields[at]! += 1;
@@ -19,7 +22,7 @@ export class Hits {
     this.#fields[at + 2] = wallMs[0]!;
   }
 
-  /** Gives a number to a rule, or to none. Returns the hits of who had it, null for none. */
+  /** Gives a number to a rule, or to none. Returns the hits of its rule before, null for none. */
   rename(rule: number, id: string | null): RuleSample | null {
     const hits = this.#takeOf(rule);
     while (this.#ids.length <= rule) this.#ids.push(null);
@@ -28,7 +31,7 @@ export class Hits {
     return hits;
   }
 
-  /** Takes the hits of all rules, which are zero afterwards; null for each that has none. */
+  /** Yields the hits of each rule and sets them to zero; null for a rule without hits. */
   *take(): Generator<RuleSample | null> {
     for (let rule = 0; rule < this.#ids.length; rule++) yield this.#takeOf(rule);
   }

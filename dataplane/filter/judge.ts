@@ -1,11 +1,11 @@
-// The filter's verdict on a packet, by the flow that it belongs to. The first packet of a
-// flow decides: one that a peer opened is judged by the rules of its owner, both ways and
-// for as long as it lasts; one that was opened towards a peer is answered freely. Later fragments
-// follow their first one, ICMP errors the flow that they quote.
+// The filter's verdict on a packet. The first packet of a flow decides for the whole flow. A flow
+// that a peer opened is judged by the rules of its owner, in both directions and as long as it
+// lasts. A flow that was opened towards a peer may be answered without asking its rules. Later
+// fragments get the verdict of their first one, ICMP errors that of the flow that they quote.
 //
-// A verdict is a function of packet, sender, tables and time. It changes no table: what has to be
-// counted and remembered is written into the verdict, and tracker.ts does it. Whoever only wants to
-// know what would become of a packet asks here.
+// A verdict depends on the packet, the sender, the tables and the time, and changes no table. What
+// must be counted and remembered is written into the verdict, and tracker.ts does it. To learn what
+// would happen to a packet, ask here.
 
 import { reasons } from '../reasons.ts';
 import { ECHO_ANSWER, ECHO_NONE, ECHO_QUESTION, echoPart, isIcmpError } from '../wire/icmp.ts';
@@ -36,18 +36,21 @@ import { type FragmentTable, NO_FIRST } from './fragments.ts';
 import { isClosed } from './lifetime.ts';
 import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './verdict.ts';
 
-/** In the place of the port of whoever answers echo requests: no port is that high. */
+/** The port of the side that answers echo requests; no real port is that high. */
 const RESPONDER_PORT = 0x10000;
 
-/** What a packet may be to a flow: nothing, a part of it, or its beginning as well. */
+/** What a packet can do to a flow: nothing, continue it, or also open it. */
 const APART = 0;
 const CONTINUES = 1;
 const OPENS = 2;
 
-/** The flow of a packet is one that others had. */
+/** In place of a flow: it is between other owners than the packet. */
 const MISPLACED = -1;
 
-/** What verdicts are read from. Nothing is named that changes a table, so nothing else compiles. */
+/**
+ * What verdicts are read from. The types name only methods that change no table, so that a call of
+ * another method does not compile.
+ */
 export interface JudgedBy {
   readonly filter: Pick<Filter, 'decide' | 'matched' | 'version'>;
   readonly flows: Pick<
@@ -114,13 +117,13 @@ export class Judge {
       if (reason !== reasons.none || part !== OPENS) return reason;
       return this.#open(packet, sender, receiver, verdict);
     }
-    // To begin a connection is no answer to one.
+    // A connection request in the direction of replies is no reply; it is judged by the rules.
     if (isRequest && (found & 1) === 1) return this.#rules(packet, verdict);
     verdict.step = FLOW_CONTINUES;
     return this.#follow(found, verdict);
   }
 
-  /** Looks at a packet from the TUN to a peer: no rule is for it, but its flow may be refused. */
+  /** Judges a packet from the TUN to a peer: rules do not apply, but its flow may be refused. */
   toPeer(
     view: DataView,
     offset: number,
@@ -140,7 +143,7 @@ export class Judge {
     if (found === MISPLACED) return reasons.none;
     const isRequest = isConnectionRequest(packet);
     if (found === 0) {
-      // In the middle of a connection nobody can say who opened it: it might have been the peer.
+      // In the middle of a connection it is not known who opened it; it may have been the peer.
       return part === OPENS && (isRequest || packet.protocol !== PROTOCOL_TCP)
         ? this.#open(packet, TUN_OWNER, receiver, verdict)
         : reasons.none;
@@ -152,7 +155,7 @@ export class Judge {
     return reason;
   }
 
-  /** Judges a packet from a peer by the rules alone, whatever flow it belongs to. */
+  /** Judges a packet of a peer by the rules alone, without its flow. */
   byRules(packet: InnerPacket, from: number, verdict: FlowVerdict): number {
     verdict.clear(from);
     return this.#rules(packet, verdict);
@@ -167,14 +170,17 @@ export class Judge {
     return reason;
   }
 
-  /** What may pass opens a flow. The target's rules judge it too, where it may be an old one. */
+  /**
+   * Lets a packet that may pass open a flow. Where the target may have opened that flow earlier,
+   * its rules are asked too.
+   */
   #open(packet: InnerPacket, opener: number, target: number, verdict: FlowVerdict): number {
     verdict.step = FLOW_OPENS;
     verdict.reason = reasons.none;
     verdict.isRenewed = false;
     verdict.opener = opener;
     verdict.target = target;
-    // What is in its place is over, or was made when the addresses were others'.
+    // A flow in this place has ended, or is from a time when others had these addresses.
     if (verdict.stale === 0) verdict.stale = verdict.flow >> 1;
     if (!beginsAnywhere(packet.protocol)) return reasons.none;
     if (!this.#flows.willBeInDoubt(target, opener, verdict.stale)) return reasons.none;
@@ -187,7 +193,7 @@ export class Judge {
     return reason;
   }
 
-  /** A peer's packet that belongs to a flow: what the opener sends counts for the rule. */
+  /** Judges a peer's packet of a known flow; packets of its opener count for the rule. */
   #follow(found: number, verdict: FlowVerdict): number {
     const flow = found >> 1;
     const reason = this.#reasonOf(flow, verdict);
@@ -197,7 +203,7 @@ export class Judge {
     return reason;
   }
 
-  /** What is to become of a flow: once more judged if the rules have changed since. */
+  /** The reason for a flow; it is judged again where the rules have changed since. */
   #reasonOf(flow: number, verdict: FlowVerdict): number {
     const flows = this.#flows;
     if (flows.opener(flow) === TUN_OWNER && !this.#isDoubtful(flow)) return reasons.none;
@@ -209,7 +215,10 @@ export class Judge {
     return reason;
   }
 
-  /** The opener's rules judge a flow; those of the other side too, where it may be the opener. */
+  /**
+   * Judges a flow by the rules of its opener, and by those of the other side where that may be the
+   * opener.
+   */
   #judgeFlow(flow: number, verdict: FlowVerdict): number {
     const flows = this.#flows;
     const filter = this.#filter;
@@ -262,7 +271,7 @@ export class Judge {
 
   // ---- flows ---------------------------------------------------------------------------------
 
-  /** The flow of a packet, or MISPLACED where it lies between others than it says. */
+  /** The flow of a packet, or MISPLACED where that flow is between other owners. */
   #find(packet: InnerPacket, sender: number, receiver: number, verdict: FlowVerdict): number {
     const flows = this.#flows;
     const found = flows.find(packet, verdict.sourcePort, verdict.destinationPort);
@@ -275,7 +284,7 @@ export class Judge {
     return flows.isBetween(found, sender, receiver) ? found : MISPLACED;
   }
 
-  /** The flow that an ICMP error quotes, with the way that the error itself goes; or 0. */
+  /** The flow that an ICMP error quotes, with the direction of the error itself; or 0. */
   #findQuoted(
     view: DataView,
     offset: number,
@@ -289,14 +298,14 @@ export class Judge {
     const skipped = packet.upperOffset + 8;
     const at = offset + skipped;
     if (!parseQuoted(view, at, packet.length - skipped, quoted)) return 0;
-    // It goes back to who sent what it quotes.
+    // An error goes back to the sender of the quoted packet.
     if (!isReturned(quoted, packet) || readPorts(view, at, quoted, verdict) === APART) return 0;
     const found = this.#find(quoted, receiver, sender, verdict);
     return found <= 0 ? 0 : found ^ 1;
   }
 }
 
-/** Says what a packet may be to a flow, and reads by which ports the flow is found. */
+/** What a packet can do to a flow. Reads the ports by which the flow is found. */
 function readPorts(
   view: DataView,
   offset: number,
@@ -320,7 +329,7 @@ function readPorts(
   return echo === ECHO_QUESTION ? OPENS : CONTINUES;
 }
 
-/** Fills in what answers a packet would look like to the rules of its receiver. */
+/** Fills in the reply to a packet, as the rules of the receiver would judge it. */
 function describeAnswer(packet: InnerPacket, sourcePort: number, answer: InnerPacket): void {
   answer.version = packet.version;
   answer.protocol = packet.protocol;

@@ -1,5 +1,6 @@
-// How long a flow is remembered: until a while after its last packet, and for TCP according to what
-// both sides have said. No windows and sequence numbers: whoever can forge them is past the tunnel.
+// How long a flow is remembered: for some time after its last packet, and for TCP according to the
+// flags of both sides. Windows and sequence numbers are not checked: whoever can forge them is
+// already inside the tunnel.
 
 import {
   ICMP_FLOW_MS,
@@ -19,25 +20,28 @@ import {
 } from '../wire/ip.ts';
 import { type FlowTable, REPLIED, STATE } from './flow-table.ts';
 
-/** Bits of a TCP flow's state, beside REPLIED: A has acknowledged the answer; who has ended. */
+/**
+ * Bits of a TCP flow's state, beside REPLIED: A acknowledged the reply; a side ended the
+ * connection.
+ */
 const ESTABLISHED = 2;
 const A_ENDED = 4;
 const B_ENDED = 8;
 const CLOSED = 16;
 
-/** Whether a connection is over, by a reset or by both sides. */
+/** Whether a connection is closed, by a reset or by both sides. */
 export function isClosed(flows: Pick<FlowTable, 'get'>, flow: number): boolean {
   return (flows.get(flow, STATE) & CLOSED) !== 0;
 }
 
-/** Takes note of a packet of a flow; `reply` is 1 where it goes from B to A. */
+/** Notes a packet of a flow; `reply` is 1 where it goes from B to A. */
 export function notice(flows: FlowTable, flow: number, packet: InnerPacket, reply: number): void {
   if (reply === 1 && (flows.get(flow, STATE) & REPLIED) === 0) flows.markReplied(flow);
   if (packet.protocol === PROTOCOL_TCP) noticeTcp(flows, flow, packet.flags, reply);
   else flows.endIn(flow, lifetimeOf(packet));
 }
 
-/** Keeps a flow that is refused in memory for as long as its packets come. */
+/** Keeps a refused flow in memory for as long as its packets come. */
 export function hold(flows: FlowTable, flow: number, packet: InnerPacket): void {
   if (packet.protocol !== PROTOCOL_TCP) flows.endIn(flow, lifetimeOf(packet));
   else flows.endNotBefore(flow, TCP_OPENING_MS);
@@ -45,7 +49,7 @@ export function hold(flows: FlowTable, flow: number, packet: InnerPacket): void 
 
 function noticeTcp(flows: FlowTable, flow: number, flags: number, reply: number): void {
   let state = flows.get(flow, STATE);
-  // Stragglers do not keep a connection that is over.
+  // Late packets do not prolong a closed connection.
   if ((state & CLOSED) !== 0) return;
   if ((flags & TCP_FIN) !== 0) state |= reply === 0 ? A_ENDED : B_ENDED;
   const bothEnded = (state & (A_ENDED | B_ENDED)) === (A_ENDED | B_ENDED);

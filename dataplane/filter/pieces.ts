@@ -1,32 +1,35 @@
-// The prefixes of one family of one scope, in pieces of some hundreds that follow each other
-// through the address space. Each piece is laid out by itself, so that a change costs the pieces
-// that it falls in: most often one, and all of them only for a prefix that holds everything.
+// The prefixes of one address family of one scope, in pieces of some hundred that follow each other
+// in the address space. Each piece is compiled by itself. So a change costs the pieces that it
+// touches: mostly one, and all of them only for a prefix that contains everything.
 //
-// A piece also lays out the wider prefixes that begin before it and reach into it. So its table is
-// right for every address from its first one to the next piece, whatever the others hold.
+// A piece also compiles the shorter prefixes that begin before it and reach into it. So its table
+// is complete for every address from its first one to the next piece.
 
 import { type CompiledFamily, type CompiledTable, layOut } from './compile.ts';
 import type { NumberedRule } from './ports.ts';
 import { type Bound, orderOf, type Prefix, prefixOf } from './prefixes.ts';
 
 /**
- * A piece with more prefixes is split in two; two that have half as many together are joined.
- * Laying out so many takes some 0.1 ms.
+ * A piece with more prefixes is split in two; two with half as many together are joined. Compiling
+ * a full piece takes about 0.1 ms.
  */
 export const PIECE_MAX = 512;
 
-/** In place of a place: it has to be laid out. */
+/** In place of a place: the piece must be compiled. */
 const CHANGED = -1;
 
 interface Piece {
-  /** Where it begins: with a prefix of that order, which may be gone, and its first address. */
+  /** The sort key of the prefix with which it began; that prefix may be gone. */
   readonly order: string;
+  /** Its first address. */
   readonly first: Bound;
-  /** What begins in it, by order. */
+  /** The prefixes that begin in it, sorted. */
   readonly own: Prefix[];
-  /** What begins before it and holds its first address, by order: wider ones first. */
+  /**
+   * The prefixes that begin before it and contain its first address, sorted: shorter ones first.
+   */
   readonly open: Prefix[];
-  /** Its place among the pieces that were handed over last, or CHANGED. */
+  /** Its place among the pieces of the last hand-over, or CHANGED. */
   place: number;
 }
 
@@ -38,7 +41,7 @@ export class Pieces {
   readonly #zero: Bound;
   readonly #prefixes = new Map<string, Prefix>();
   #pieces: Piece[] = [];
-  /** How many pieces were handed over last. */
+  /** How many pieces there were at the last hand-over. */
   #handedOver = 0;
 
   constructor(words: 1 | 4, max: number) {
@@ -61,13 +64,13 @@ export class Pieces {
     if (prefix.rules.length === 0) this.#delete(prefix);
   }
 
-  /** What differs from what was handed over last, laid out; null where nothing does. */
+  /** Compiles what changed since the last hand-over; null where nothing did. */
   compile(): CompiledFamily | null {
     if (!this.#hasChanged()) return null;
     return this.#family((piece) => (piece.place === CHANGED ? this.#layOut(piece) : piece.place));
   }
 
-  /** All pieces, laid out, for a worker that has none of them; null where there are none. */
+  /** Compiles all pieces, for a worker that has none of them; null where there are none. */
   compileAll(): CompiledFamily | null {
     return this.#pieces.length === 0 ? null : this.#family((piece) => this.#layOut(piece));
   }
@@ -79,8 +82,8 @@ export class Pieces {
   }
 
   /**
-   * Notes that one more worker has all pieces as they are. Where other workers have different ones,
-   * because a change was undone, the next change brings all pieces to all of them.
+   * Notes that one more worker has all pieces as they are now. Where other workers have different
+   * ones, because a change was undone, the next change sends all pieces to all workers.
    */
   handOverAll(): void {
     if (this.#hasChanged()) for (const piece of this.#pieces) piece.place = CHANGED;
@@ -133,23 +136,24 @@ export class Pieces {
     this.#pieces.splice(at + 1, 0, { order, first, own, open, place: CHANGED });
   }
 
-  /** Gives a piece what the next one holds, where both have become small. */
+  /** Joins a piece with the next one where both have become small. */
   #joinNext(at: number): void {
     const piece = this.#pieces[at]!;
     const next = this.#pieces[at + 1];
     if (next === undefined || piece.own.length + next.own.length > this.#max >> 1) return;
-    // What reaches into the next one begins in this one, or reaches into it too.
+    // A prefix that reaches into the next piece is in this one already: it begins here or reaches
+    // here.
     piece.own.push(...next.own);
     piece.place = CHANGED;
     this.#pieces.splice(at + 1, 1);
   }
 
-  /** The place of the piece that a prefix begins in. */
+  /** The place of the piece in which a prefix begins. */
   #placeOf({ order }: Prefix): number {
     return countUpTo(this.#pieces, order) - 1;
   }
 
-  /** The piece that a prefix begins in, then those into which it reaches. */
+  /** The piece in which a prefix begins, then those into which it reaches. */
   #piecesOf(prefix: Prefix): Piece[] {
     const at = this.#placeOf(prefix);
     let end = at + 1;
@@ -157,18 +161,18 @@ export class Pieces {
     return this.#pieces.slice(at, end);
   }
 
-  /** The lists that hold a prefix, or have to. */
+  /** The lists that contain a prefix, or must contain it. */
   #listsOf(prefix: Prefix): Prefix[][] {
     return this.#piecesOf(prefix).map(({ own, open }, i) => (i === 0 ? own : open));
   }
 }
 
-/** Whether a prefix holds an address that is not before its first. */
+/** Whether a prefix contains an address; the address must not be before the prefix. */
 function holds(prefix: Prefix, address: Bound): boolean {
   return prefix.lastHex >= address.hex;
 }
 
-/** How many of a sorted list come before an order, or have it. */
+/** How many entries of a sorted list have a key up to `order`. */
 function countUpTo(list: readonly { readonly order: string }[], order: string): number {
   let low = 0;
   let high = list.length;

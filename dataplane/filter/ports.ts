@@ -1,9 +1,9 @@
-// The ports of the rules that name one prefix, as ranges that can be searched: by kind, ascending
-// and disjoint.
+// The ports of the rules of one prefix, as ranges that can be searched: by kind, ascending and
+// disjoint.
 
 import type { RuleConfig } from '../contract.ts';
 
-/** The four kinds of port rules, in the order in which a prefix's ranges stand. */
+/** The four kinds of port rules, in the order in which their ranges are stored. */
 export const TCP_ACCEPT = 0;
 export const UDP_ACCEPT = 1;
 export const TCP_DROP = 2;
@@ -16,7 +16,7 @@ export interface NumberedRule {
   readonly number: number;
 }
 
-/** Ports that one rule decides. */
+/** A range of ports that one rule decides. */
 interface Range {
   readonly first: number;
   readonly last: number;
@@ -27,7 +27,7 @@ interface Range {
 /** The port ranges of one prefix, kind after kind. */
 export interface Ports {
   readonly ranges: readonly Range[];
-  /** By kind: how many ranges there are up to and with it. */
+  /** By kind: how many ranges there are up to the end of that kind. */
   readonly ends: readonly number[];
 }
 
@@ -51,7 +51,10 @@ function kindOf(rule: RuleConfig): number {
   return rule.portType === 'tcp' ? TCP_DROP : UDP_DROP;
 }
 
-/** Port ranges of one kind, ascending; where two overlap, the one that begins first has it. */
+/**
+ * The port ranges of one kind, ascending. Where two rules overlap, the range that begins first
+ * decides.
+ */
 function disjointRanges(rules: readonly NumberedRule[], kind: number): Range[] {
   const sorted = rules
     .filter(({ rule }) => kindOf(rule) === kind)

@@ -1,34 +1,34 @@
-// Prefixes and the rules that name them. What costs time is understanding a rule: its prefix, its
-// bounds, its ports. That is done once, here, and kept for every time that its prefix is laid out.
+// Prefixes and the rules that name them. Parsing a rule (prefix, bounds, ports) is expensive, so it
+// is done once and kept for each time that its prefix is compiled.
 
 import type { RuleConfig } from '../contract.ts';
 import { type NumberedRule, type Ports, rangesOf } from './ports.ts';
 
-/** An address, as text that sorts like the number that it is, and as words. */
+/** An address: as text that sorts like a number, and as words. */
 export interface Bound {
   readonly hex: string;
   readonly words: readonly number[];
 }
 
-/** A prefix with the rules that name exactly it. */
+/** A prefix, with the rules for exactly this prefix. */
 export interface Prefix {
-  /** Sorts by first address, then wider before narrower. */
+  /** Sorts by first address, then by length, the shorter prefix first. */
   readonly order: string;
   readonly first: Bound;
   readonly lastHex: string;
-  /** The address behind the last; null at the end of the address space. */
+  /** The address after the last one; null at the end of the address space. */
   readonly next: Bound | null;
   readonly rules: NumberedRule[];
-  /** Its ports as they are laid out; null when its rules have changed since. */
+  /** Its ports as compiled; null when its rules have changed since. */
   ports: Ports | null;
 }
 
-/** What the prefix of a rule sorts by. */
+/** The sort key of the prefix of a rule. */
 export function orderOf({ address, prefixBits }: RuleConfig): string {
   return hexOf(withHostBits(address, prefixBits, 0)) + prefixBits.toString(16).padStart(2, '0');
 }
 
-/** A prefix that no rule names yet. */
+/** Makes a prefix without rules. */
 export function prefixOf({ address, prefixBits }: RuleConfig, order: string): Prefix {
   const last = withHostBits(address, prefixBits, 0xff);
   const next = successorOf(last);
@@ -42,7 +42,7 @@ export function prefixOf({ address, prefixBits }: RuleConfig, order: string): Pr
   };
 }
 
-/** The ports of a prefix, worked out once for as long as its rules stay. */
+/** The ports of a prefix, computed once until its rules change. */
 export function portsOf(prefix: Prefix): Ports {
   prefix.ports ??= rangesOf(prefix.rules);
   return prefix.ports;

@@ -1,6 +1,6 @@
-// The rules of one scope as the main thread keeps them: understood once, numbered, and compiled
-// piece by piece, so that a change costs little more than itself. A number stays a rule's for as
-// long as the rule stays, whatever becomes of others; the worker counts hits by it.
+// The rules of one scope on the main thread. They are numbered and compiled in pieces, so that a
+// change costs little more than itself. A rule keeps its number for as long as it exists, whatever
+// happens to others; the worker counts hits by that number.
 
 import type { RuleConfig } from '../contract.ts';
 import { type Comparison, sameBytes, sameParts } from '../wire/bytes.ts';
@@ -10,22 +10,22 @@ import type { NumberedRule } from './ports.ts';
 
 const NO_RULES: readonly NumberedRule[] = [];
 
-/** What `set` did. */
+/** One change by `set`, which can be undone. */
 export interface RuleStep {
   readonly id: string;
   readonly number: number;
   readonly before: readonly NumberedRule[];
-  /** Whether the id has no rule any more. */
+  /** Whether the id has no rule after the change. */
   readonly isGone: boolean;
 }
 
 /** The rules of one scope. */
 export class ScopeRules {
-  /** By id: its rules, one at least, all of the same number. */
+  /** By id: its rules, at least one, all with one number. */
   readonly #rules = new Map<string, readonly NumberedRule[]>();
   readonly #ipv4: Pieces;
   readonly #ipv6: Pieces;
-  /** Numbers below the count of all that were given and are nobody's. */
+  /** Numbers that were given to rules and are free again. */
   readonly #free: number[] = [];
 
   constructor(pieceMax = PIECE_MAX) {
@@ -42,7 +42,7 @@ export class ScopeRules {
     return this.#rules.size === 0;
   }
 
-  /** Says what has an id: no rule, one, or several. Null where that is no change. */
+  /** Sets the rules of an id: none, one or several. Null where they are the ones that it has. */
   set(id: string, rules: readonly RuleConfig[]): RuleStep | null {
     const before = this.#rules.get(id) ?? NO_RULES;
     if (sameRules(before, rules)) return null;
@@ -52,7 +52,7 @@ export class ScopeRules {
     return { id, number, before, isGone: rules.length === 0 };
   }
 
-  /** Takes steps back, the last ones that were taken. */
+  /** Undoes steps; they must be the last ones that were taken. */
   undo(steps: readonly RuleStep[]): void {
     for (const { id, number, before } of steps.toReversed()) {
       const after = this.#rules.get(id) ?? NO_RULES;
@@ -61,7 +61,7 @@ export class ScopeRules {
     }
   }
 
-  /** What steps changed, all that were taken since rules were handed over last. */
+  /** Compiles what steps changed; they must be all steps since the last hand-over. */
   compile(steps: readonly RuleStep[]): CompiledScope {
     const renamed = new Map<number, string | null>();
     for (const { id, number, before, isGone } of steps)
@@ -71,14 +71,14 @@ export class ScopeRules {
     return { ipv4: this.#ipv4.compile(), ipv6: this.#ipv6.compile(), numbers, ids };
   }
 
-  /** All rules, for a worker that has none of them. */
+  /** Compiles all rules, for a worker that has none of them. */
   compileAll(): CompiledScope {
     const numbers = [...this.#rules.values()].map(([first]) => first!.number);
     const ids = [...this.#rules.keys()];
     return { ipv4: this.#ipv4.compileAll(), ipv6: this.#ipv6.compileAll(), numbers, ids };
   }
 
-  /** Notes that what was compiled is handed over: the next change is one from there. */
+  /** Notes that what was compiled is handed over: the next change starts from there. */
   handOver(): void {
     this.#ipv4.handOver();
     this.#ipv6.handOver();

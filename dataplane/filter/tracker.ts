@@ -1,8 +1,8 @@
-// The filter's memory: does what a verdict of judge.ts says. It counts the rule, makes flows, notes
-// their packets, keeps what was said of first fragments, and forgets all that a peer had when the
-// peer or its address goes. Why everything is tracked, also where no rule could drop it, is in
-// decisions/2026-11-21-flows-always.md; what becomes of conversations that may have been forgotten,
-// in decisions/2026-11-23-forgotten-flows.md.
+// The filter's memory: acts on verdicts of judge.ts. It counts rules, adds flows, notes their
+// packets, keeps the verdicts on first fragments, and forgets everything of a peer that goes or
+// loses its address. Flows are tracked even where no rule could drop anything:
+// decisions/2026-11-21-flows-always.md says why. Flows that may have been forgotten are the subject
+// of decisions/2026-11-23-forgotten-flows.md.
 
 import { FLOWS_SWEPT_PER_BATCH } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
@@ -15,9 +15,9 @@ import { Judge } from './judge.ts';
 import { hold, notice } from './lifetime.ts';
 import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './verdict.ts';
 
-/** Remembers conversations. Nothing here allocates per packet. */
+/** Remembers flows. Nothing here allocates per packet. */
 export class Tracker {
-  /** Judges by what is remembered here. */
+  /** Judges packets by what is remembered here. */
   readonly judge: Judge;
   readonly flows: FlowTable;
   readonly #fragments: FragmentTable;
@@ -32,7 +32,7 @@ export class Tracker {
     this.judge = new Judge({ filter, flows, fragments: this.#fragments, scopes: this.#scopes });
   }
 
-  /** Begins a turn: everything until the next one happens now. */
+  /** Begins a turn: everything in it happens at `now`. */
   begin(now: number, wallMs: number): void {
     this.#filter.begin(wallMs);
     this.#fragments.begin(now);
@@ -46,7 +46,7 @@ export class Tracker {
     this.#scopes[slot] = this.#filter.hold(scope);
   }
 
-  /** A peer belongs to another owner: all that it does is judged by other rules at once. */
+  /** Moves a peer to another owner: from now on the rules of that owner judge its flows. */
   moveToScope(slot: number, scope: string): void {
     const before = this.#scopes[slot]!;
     if (before.name === scope) return;
@@ -55,13 +55,13 @@ export class Tracker {
     this.#filter.renew();
   }
 
-  /** A peer may have conversations that nobody remembers here, for so many milliseconds. */
+  /** Notes that for `durationMs` a peer may have flows that are not remembered here. */
   doubt(slot: number, durationMs: number): void {
     this.flows.doubt(ownerOf(slot, 4), durationMs);
     this.flows.doubt(ownerOf(slot, 6), durationMs);
   }
 
-  /** A peer has lost its address of one family: nobody may go on with what it had there. */
+  /** Forgets the flows of an address that a peer has lost: nobody may continue them. */
   forgetAddress(slot: number, version: 4 | 6): void {
     this.flows.forget(ownerOf(slot, version));
   }
@@ -75,7 +75,9 @@ export class Tracker {
 
   // ---- packets -------------------------------------------------------------------------------
 
-  /** Counts and remembers a packet, as its verdict says. No other packet may come in between. */
+  /**
+   * Counts and remembers a packet as its verdict says. Call it before the next packet is judged.
+   */
   track(packet: InnerPacket, verdict: FlowVerdict): void {
     const { from, step } = verdict;
     if (verdict.rule !== NO_RULE) this.#filter.count(verdict.rule, packet, this.#scopes[from]!);
@@ -83,11 +85,11 @@ export class Tracker {
     if (verdict.stale !== 0) this.flows.remove(verdict.stale);
     if (step === FLOW_CONTINUES) this.#note(packet, verdict);
     else if (step === FLOW_OPENS) this.#add(packet, verdict);
-    // What comes from the TUN is not judged, so its fragments follow nothing.
+    // Packets from the TUN are not judged, so their fragments need no verdict of a first one.
     if (packet.fragment === FIRST_FRAGMENT && from !== NO_PEER) this.#keepFirst(packet, verdict);
   }
 
-  /** Writes down what the rules of now say of a flow or a first fragment. */
+  /** Stores what the current rules say of a flow or a first fragment. */
   #renew({ first, flow: found, reason, renewedRule }: FlowVerdict): void {
     const { version } = this.#filter;
     if (first !== NO_FIRST) return this.#fragments.setVerdict(first, version, reason, renewedRule);
@@ -104,7 +106,7 @@ export class Tracker {
     else hold(flows, found >> 1, packet);
   }
 
-  /** Makes a flow of the packet that opens it, also of one that is refused in doubt. */
+  /** Adds the flow that a packet opens, also where the flow is refused because of doubt. */
   #add(packet: InnerPacket, verdict: FlowVerdict): void {
     const flows = this.flows;
     const { sourcePort, destinationPort, opener, target } = verdict;
@@ -116,7 +118,7 @@ export class Tracker {
     notice(flows, flow, packet, 0);
   }
 
-  /** Keeps the verdict on a first fragment for those that follow it. */
+  /** Keeps the verdict on a first fragment for the later ones. */
   #keepFirst(packet: InnerPacket, { from, reason, rule, isByRules }: FlowVerdict): void {
     const fragments = this.#fragments;
     const generation = this.flows.generationOf(ownerOf(from, packet.version));

@@ -1,12 +1,12 @@
-// Fragmented datagrams on their way through the TUN that are not complete yet. The kernel puts
-// them together to translate their addresses, and has 4 MB for all senders, for 30 s (IPv6: 60 s)
-// each. So each peer has a share, and what does not fit is refused: one that never finishes its
-// datagrams takes nothing from the others. A fixed number of records; nothing is allocated.
+// Fragmented datagrams to the TUN that are not complete yet. The kernel joins their fragments to
+// translate addresses, and keeps unfinished ones for 30 s (IPv6: 60 s) in 4 MB for all senders. So
+// each peer gets a share of that memory, and more is refused: a peer that never finishes its
+// datagrams takes nothing from others. The number of records is fixed; nothing is allocated.
 //
-// A datagram counts as complete only when that is certain, because a sender could pretend
-// otherwise to get more than its share: its parts, in the order of a sender or backwards or with
-// one gap at a time, cover it from beginning to end, and the kernel takes each of them. All else
-// counts until the kernel gives it up.
+// A datagram counts as complete only when that is certain, because a sender could pretend it to get
+// more than its share. It is certain when the kernel accepts each part and the parts cover the
+// datagram from beginning to end: in order, in reverse order, or with one gap at a time. Every
+// other datagram counts until the kernel forgets it.
 
 import {
   MAX_UNFINISHED,
@@ -27,13 +27,13 @@ const VERSION = 1;
 const PROTOCOL = 2;
 const IDENTIFICATION = 3;
 const DESTINATION = 4;
-/** Bytes that the peer is charged for it. */
+/** Bytes that it costs its peer. */
 const CHARGE = 8;
-/** The parts that came, in bytes: from 0 to HEAD, and from GAP_END to TAIL. */
+/** The bytes that came: from 0 to HEAD, and from GAP_END to TAIL. */
 const HEAD = 9;
 const GAP_END = 10;
 const TAIL = 11;
-/** Where it ends, once that is known, else -1. */
+/** Where the datagram ends, or -1 while that is not known. */
 const END = 12;
 const LIST = 13;
 const AGE_CHAIN = 14;
@@ -47,17 +47,17 @@ const DATAGRAM_BYTES_MAX = 65_535;
 const IPV4_HEADER_BYTES = 20;
 const IPV6_FRAGMENT_AT = 48;
 
-/** What is under way, by peer slot. */
+/** The unfinished datagrams of all peers. */
 export class UnfinishedDatagrams {
   readonly #words = new Int32Array((MAX_UNFINISHED + 1) * RECORD_WORDS);
   readonly #deadlines = new Float64Array(MAX_UNFINISHED + 1);
   readonly #byAge = new Chains(this.#words, RECORD_WORDS, AGE_CHAIN, 2);
   readonly #byHash = new Chains(this.#words, RECORD_WORDS, BUCKET_CHAIN, BUCKETS);
-  /** By peer slot: what it is charged for all of its records. */
+  /** By peer slot: bytes of all of its records. */
   readonly #charges: Int32Array;
   readonly #now = new Float64Array(1);
   readonly #seed: number;
-  /** Free records are chained by this word of theirs. */
+  /** The first free record; in a free record, LIST is the next one. */
   #firstFree = 0;
   #used = 0;
 
@@ -68,21 +68,21 @@ export class UnfinishedDatagrams {
     this.#seed = new DataView(seed.buffer).getInt32(0);
   }
 
-  /** Says what time it is until the next call, and forgets what the kernel has given up by then. */
+  /** Sets the time until the next call, and forgets what the kernel has forgotten by then. */
   begin(now: number): void {
     this.#now[0] = now;
     this.#expire(AGE_V4);
     this.#expire(AGE_V6);
   }
 
-  /** Judges a fragment from a peer that would go to the TUN, and changes nothing. */
+  /** Judges a fragment of a peer to the TUN. Changes nothing. */
   judge(view: DataView, offset: number, packet: InnerPacket, slot: number): number {
     const start = packet.fragmentOffset * 8;
     const bytes = packet.length - packet.fragmentedAt;
     const more = hasMore(view, offset, packet);
     if (bytes === 0 || (more && bytes % 8 !== 0) || start + bytes > DATAGRAM_BYTES_MAX)
       return reasons.inner_fragment_malformed;
-    // The kernel drops it before it puts anything together, and would wait for another one.
+    // The kernel drops such a fragment before it joins anything, and waits for another one.
     if (packet.version === 4 && !isIpv4HeaderIntact(view, offset))
       return reasons.inner_fragment_malformed;
     const charge = bytes + UNFINISHED_BYTES_PER_FRAGMENT;
@@ -92,7 +92,7 @@ export class UnfinishedDatagrams {
     return hasRoom || this.#find(packet, slot) !== 0 ? reasons.none : reasons.inner_fragments_full;
   }
 
-  /** Notes a fragment that was judged so and goes to the TUN. */
+  /** Notes a fragment that `judge` accepted and that goes to the TUN. */
   take(view: DataView, offset: number, packet: InnerPacket, slot: number): void {
     const start = packet.fragmentOffset * 8;
     const bytes = packet.length - packet.fragmentedAt;
@@ -104,7 +104,7 @@ export class UnfinishedDatagrams {
     if (isPlain(packet)) this.#cover(record, start, start + bytes, hasMore(view, offset, packet));
   }
 
-  /** Notes a part; the datagram goes when it is complete. */
+  /** Notes a part; removes the record when the datagram is complete. */
   #cover(record: number, start: number, end: number, more: boolean): void {
     const words = this.#words;
     const at = record * RECORD_WORDS;
@@ -133,7 +133,7 @@ export class UnfinishedDatagrams {
     return record;
   }
 
-  /** A new record; there must be room. */
+  /** Makes a record; there must be room. */
   #add(packet: InnerPacket, slot: number): number {
     const record = this.#take();
     const words = this.#words;
@@ -177,7 +177,7 @@ export class UnfinishedDatagrams {
     this.#firstFree = record;
   }
 
-  /** Removes what the kernel has given up; the oldest of a family end first. */
+  /** Removes what the kernel has forgotten; in each family the oldest ends first. */
   #expire(list: number): void {
     for (;;) {
       const oldest = this.#byAge.oldest(list);
@@ -195,7 +195,7 @@ export class UnfinishedDatagrams {
   }
 }
 
-/** A peer has one address of each family, so its slot stands for the source. */
+/** A peer has one address of each family, so its slot stands for the source address. */
 function isOf(words: Int32Array, at: number, packet: InnerPacket, slot: number): boolean {
   return (
     words[at + IDENTIFICATION] === packet.identification &&
@@ -209,19 +209,24 @@ function isOf(words: Int32Array, at: number, packet: InnerPacket, slot: number):
   );
 }
 
-/** Whether a fragment says that more follow. A first fragment always does. */
+/** Whether a fragment has the flag that more follow. A first fragment always has it. */
 function hasMore(view: DataView, offset: number, packet: InnerPacket): boolean {
   if (packet.fragment !== LATER_FRAGMENT) return true;
   if (packet.version === 4) return (view.getUint8(offset + 6) & 0x20) !== 0;
   return (view.getUint8(offset + packet.fragmentedAt - 5) & 1) === 1;
 }
 
-/** Without options that the kernel might refuse before it puts anything together. */
+/**
+ * Whether there are no options, for which the kernel might refuse the fragment before it joins
+ * anything.
+ */
 function isPlain(packet: InnerPacket): boolean {
   return packet.fragmentedAt === (packet.version === 4 ? IPV4_HEADER_BYTES : IPV6_FRAGMENT_AT);
 }
 
-/** RFC 791: the sum of all words of the header, the checksum among them, is all ones. */
+/**
+ * Whether the header checksum is right (RFC 791): the sum of all words of the header is all ones.
+ */
 function isIpv4HeaderIntact(view: DataView, offset: number): boolean {
   const bytes = (view.getUint8(offset) & 0x0f) << 2;
   let sum = 0;

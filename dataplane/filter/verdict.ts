@@ -1,20 +1,20 @@
-// What the filter says of one packet: whether it may pass, and what has to be remembered of it.
-// judge.ts fills it in and changes nothing else; tracker.ts does what it says. One object serves
-// for all packets, one after the other, so that nothing is allocated.
+// The filter's verdict on one packet: whether it may pass, and what must be remembered of it.
+// judge.ts fills it in and changes nothing else; tracker.ts acts on it. One object is used for all
+// packets, one after the other, so that nothing is allocated.
 
 import { reasons } from '../reasons.ts';
 import { NO_RULE } from './filter.ts';
 import { NO_FIRST } from './fragments.ts';
 
-/** Slot of a peer that is none: the TUN. */
+/** In place of a peer slot: the TUN. */
 export const NO_PEER = -1;
 
-/** What the packet is to a flow: nothing that is remembered, its first packet, or a further one. */
+/** What the packet does to a flow: nothing, opens one, or continues one. */
 export const FLOW_NONE = 0;
 export const FLOW_OPENS = 1;
 export const FLOW_CONTINUES = 2;
 
-/** The filter's verdict on one packet, and what follows from it. */
+/** The verdict on one packet, and what follows from it. */
 export class FlowVerdict {
   /** reasons.none lets the packet pass. */
   reason: number = reasons.none;
@@ -22,31 +22,35 @@ export class FlowVerdict {
   from = NO_PEER;
   /** The rule that the packet is counted for. */
   rule = NO_RULE;
-  /** 1 where the rules for the packet itself gave the reason, 0 where those of others did. */
+  /** 1 where the rules for this packet gave the reason, 0 where those of another side did. */
   isByRules = 1;
 
   /** FLOW_NONE, FLOW_OPENS or FLOW_CONTINUES. */
   step = FLOW_NONE;
-  /** The flow that was found, twice, plus 1 where the packet goes from B to A; or 0. */
+  /**
+   * Twice the number of the flow that was found, plus 1 where the packet goes from B to A; or 0.
+   */
   flow = 0;
-  /** A flow that has ended, or that is in the place of the one that the packet opens; or 0. */
+  /** A flow to remove: it has ended, or the new flow takes its place; or 0. */
   stale = 0;
   /** Ports by which the flow is found. */
   sourcePort = 0;
   destinationPort = 0;
-  /** Of a flow that the packet opens: both owners, and whether the target may be the opener. */
+  /** Where the packet opens a flow: the owner that sends it. */
   opener = 0;
+  /** Where the packet opens a flow: the owner that receives it. */
   target = 0;
+  /** Whether the target may have opened that flow earlier. */
   isDoubtful = false;
 
-  /** Of a later fragment: where its first one is kept, or NO_FIRST. */
+  /** For a later fragment: where its first one is kept, or NO_FIRST. */
   first = NO_FIRST;
-  /** Whether the rules have changed, so that flow or first fragment was judged anew. */
+  /** Whether the rules changed, so that the flow or the first fragment was judged again. */
   isRenewed = false;
-  /** By which rule, then. */
+  /** The rule that decided when it was judged again. */
   renewedRule = NO_RULE;
 
-  /** Begins with the next packet. */
+  /** Clears the verdict for the next packet. */
   clear(from: number): void {
     this.reason = reasons.none;
     this.from = from;

@@ -1,6 +1,6 @@
-// The macs and cookies of WireGuard (paper, sections 5.4.4 and 5.4.7). The checker is the side that
-// is asked: it judges mac1 and mac2 and makes cookie replies. The maker is the side that asks: it
-// writes both macs and remembers the cookie that it was given.
+// The macs and cookies of WireGuard (paper, sections 5.4.4 and 5.4.7). The checker belongs to the
+// receiver of handshake messages: it checks mac1 and mac2 and makes cookie replies. The maker
+// belongs to their sender: it writes both macs and keeps the cookie that it received.
 
 import {
   COOKIE_LATENCY_MS,
@@ -18,18 +18,18 @@ const encoder = new TextEncoder();
 const LABEL_MAC1 = encoder.encode('mac1----');
 const LABEL_COOKIE = encoder.encode('cookie--');
 const SECRET_BYTES = 32;
-/** Of the number by which a sender knows its messages; it stands in the same place in each. */
+/** Bytes of the sender index of a message, which is at the same place in each type. */
 const INDEX_BYTES = 4;
 const NO_SOURCE = new Uint8Array(0);
 
-/** Hash(label || public key): the keys of mac1 and of the cookie's encryption. */
+/** Hash(label || public key): the key of mac1 or of the encryption of cookies. */
 function labelledKey(primitives: Primitives, label: Uint8Array, publicKey: Uint8Array): Uint8Array {
   const key = new Uint8Array(KEY_BYTES);
   primitives.hash(key, label, publicKey);
   return key;
 }
 
-/** The side that is asked. */
+/** Checks macs and makes cookie replies. */
 export class CookieChecker {
   readonly #primitives: Primitives;
   readonly #random: Random;
@@ -39,11 +39,13 @@ export class CookieChecker {
   #secretMadeAt = Number.NEGATIVE_INFINITY;
   readonly #mac = new Uint8Array(MAC_BYTES);
   readonly #cookie = new Uint8Array(MAC_BYTES);
-  /** The source that `#cookie` is for: a reply is made for the one that was just judged. */
+  /**
+   * The source for which `#cookie` was computed; a reply goes to the source that was just checked.
+   */
   #cookieSource = NO_SOURCE;
   /**
-   * Begins at random with each secret and then counts: what must never come twice under one key
-   * need not cost randomness for each datagram of a flood.
+   * The nonce of replies. It is random at first for each secret and then counts. It must be unique
+   * under one key, so a flood need not cost randomness for each datagram.
    */
   readonly #nonce = new Uint8Array(COOKIE_NONCE_BYTES);
   readonly #nonceView = new DataView(this.#nonce.buffer);
@@ -55,23 +57,27 @@ export class CookieChecker {
     this.#cookieKey = labelledKey(primitives, LABEL_COOKIE, publicKey);
   }
 
-  /** Whether the sender knew our public key: mac1 over all before it. */
+  /** Whether mac1 is right: the sender knows our public key. */
   hasValidMac1(message: Uint8Array, mac1At: number): boolean {
     this.#primitives.mac(this.#mac, this.#mac1Key, message.subarray(0, mac1At));
     return equalMacs(this.#mac, message, mac1At);
   }
 
-  /** Whether the sender received our cookie at `source` (its address and port as bytes). */
+  /**
+   * Whether mac2 is right: the sender received our cookie at `source` (its port and address, as
+   * bytes).
+   */
   hasValidMac2(message: Uint8Array, mac1At: number, source: Uint8Array, now: number): boolean {
     if (now - this.#secretMadeAt >= COOKIE_REFRESH_TIME_MS) return false;
-    // Who has no cookie writes zeros (5.4.4): a flood mostly has none, and is not worth two hashes.
+    // A sender without a cookie writes zeros (5.4.4). In a flood this is usual, so it costs no
+    // hash.
     if (isZero(message, mac1At + MAC_BYTES)) return false;
     this.#makeCookie(source);
     this.#primitives.mac(this.#mac, this.#cookie, message.subarray(0, mac1At + MAC_BYTES));
     return equalMacs(this.#mac, message, mac1At + MAC_BYTES);
   }
 
-  /** Writes into `out` (64 bytes) the reply that hands the sender of `message` its cookie. */
+  /** Writes into `out` (64 bytes) the cookie reply to `message`. */
   createReply(
     out: Uint8Array,
     message: Uint8Array,
@@ -82,7 +88,7 @@ export class CookieChecker {
     if (now - this.#secretMadeAt >= COOKIE_REFRESH_TIME_MS) this.#renew(now);
     this.#makeCookie(source);
     this.#nonceView.setUint32(0, (this.#nonceView.getUint32(0) + 1) >>> 0);
-    // Floods ask for many: nothing is allocated that need not be.
+    // In a flood there are many replies, so nothing more is allocated than necessary.
     out.fill(0, 0, cookieReply.receiver);
     out[0] = COOKIE_REPLY;
     // The receiver of the reply is the sender of the message.
@@ -119,11 +125,11 @@ function isZero(message: Uint8Array, at: number): boolean {
   return true;
 }
 
-/** The side that asks; one per peer, made when the first message to that peer is. */
+/** Writes macs and keeps cookies; one per peer, made at the first message to it. */
 export class CookieMaker {
   readonly #primitives: Primitives;
   readonly #remotePublicKey: Uint8Array;
-  /** Null until the other side was under load. */
+  /** The latest cookie; null before the first. */
   #cookie: Uint8Array | null = null;
   #cookieReceivedAt = Number.NEGATIVE_INFINITY;
   readonly #lastMac1 = new Uint8Array(MAC_BYTES);
@@ -149,7 +155,10 @@ export class CookieMaker {
     else mac2.fill(0);
   }
 
-  /** Takes the cookie of a reply to our last message; false when it is not one. */
+  /**
+   * Takes the cookie from a reply to our last message; false when the reply is not authentic or no
+   * reply is expected.
+   */
   consumeReply(reply: Uint8Array, now: number): boolean {
     if (!this.#awaitsReply) return false;
     const cookie = new Uint8Array(MAC_BYTES);
@@ -167,7 +176,10 @@ export class CookieMaker {
     return true;
   }
 
-  /** Computed for each message: keeping both keys of every peer would cost more than a hash. */
+  /**
+   * A key for this peer. It is computed for each message: keeping both keys of all peers costs
+   * more.
+   */
   #key(label: Uint8Array): Uint8Array {
     return labelledKey(this.#primitives, label, this.#remotePublicKey);
   }

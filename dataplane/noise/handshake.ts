@@ -3,8 +3,8 @@
 //     -> e, es, s, ss, {t}
 //     <- e, ee, se, psk, {}
 //
-// It computes keys from messages and knows of peers only what NoisePeer says; it asks for one
-// through a look-up. Sockets, timers, indices and the macs of a message are other files' business.
+// It computes keys from messages. Of a peer it knows only what NoisePeer says, and it finds a peer
+// through a look-up that it is given. Sockets, timers, indices and macs are in other files.
 
 import { KEY_BYTES, TIMESTAMP_BYTES } from '../constants.ts';
 import { reasons } from '../reasons.ts';
@@ -23,10 +23,10 @@ export interface Identity {
   readonly publicKey: Uint8Array;
 }
 
-/** What the handshake needs to know of the other side. */
+/** What the handshake needs to know about the other side. */
 export interface NoisePeer {
   readonly publicKey: Uint8Array;
-  /** 32 bytes; zeros mean "none" (5.2). A change serves from the next handshake on. */
+  /** 32 bytes; zeros mean "none" (5.2). A new one is used from the next handshake on. */
   presharedKey: Uint8Array;
   /** DH(our static, its static), computed at the first handshake; null until then. */
   staticShared: Uint8Array | null;
@@ -38,14 +38,14 @@ export interface TransportKeys {
   readonly receive: Uint8Array;
 }
 
-/** Fills an array with random bytes; injected, so that tests run from a seed. */
+/** Fills an array with random bytes; it is passed in, so that tests can use a seed. */
 export type Random = (bytes: Uint8Array) => void;
 
 export function createTransportKeys(): TransportKeys {
   return { send: new Uint8Array(KEY_BYTES), receive: new Uint8Array(KEY_BYTES) };
 }
 
-/** What an initiator must remember between its initiation and the response. */
+/** What an initiator must keep between its initiation and the response. */
 export class InitiatorState {
   readonly symmetric: SymmetricState;
   readonly ephemeralPrivate = new Uint8Array(KEY_BYTES);
@@ -62,7 +62,7 @@ export class InitiatorState {
 
 const EMPTY = new Uint8Array(0);
 
-/** Both roles of the handshake for one identity. Reuses its scratch buffers: not reentrant. */
+/** Both roles of the handshake, for one identity. It reuses its buffers, so it is not reentrant. */
 export class Handshake {
   readonly #primitives: Primitives;
   readonly #identity: Identity;
@@ -72,9 +72,11 @@ export class Handshake {
   readonly #ephemeralPrivate = new Uint8Array(KEY_BYTES);
   readonly #ephemeralPublic = new Uint8Array(KEY_BYTES);
   readonly #empty = new Uint8Array(0);
-  /** Set by consumeInitiation: the initiator's static and ephemeral key and its timestamp. */
+  /** Set by consumeInitiation: the initiator's static key. */
   readonly #remoteStatic = new Uint8Array(KEY_BYTES);
+  /** Set by consumeInitiation and consumeResponse: the other side's ephemeral key. */
   readonly #remoteEphemeral = new Uint8Array(KEY_BYTES);
+  /** Set by consumeInitiation: the initiator's timestamp. */
   readonly timestamp = new Uint8Array(TIMESTAMP_BYTES);
 
   constructor(primitives: Primitives, identity: Identity, random: Random) {
@@ -85,8 +87,8 @@ export class Handshake {
   }
 
   /**
-   * Writes an initiation, all but its macs, into `out` (148 bytes) and remembers in `state` what
-   * the response will need. False when the peer's static key is a low-order point.
+   * Writes an initiation without its macs into `out` (148 bytes), and keeps in `state` what the
+   * response will need. False when the static key of the peer is a low-order point.
    */
   createInitiation(
     out: Uint8Array,
@@ -124,9 +126,9 @@ export class Handshake {
   }
 
   /**
-   * Opens an initiation (148 bytes) up to and including its timestamp, which then stands in
-   * `timestamp`. `lookUp` finds the peer by its static key. Returns the peer, or a reason; nothing
-   * but scratch is changed, so a bad message leaves nothing behind.
+   * Opens an initiation (148 bytes) and leaves its timestamp in `timestamp`. `lookUp` finds the
+   * peer by its static key. Returns the peer or a reason. A bad message changes only buffers of
+   * this object.
    */
   consumeInitiation<P extends NoisePeer>(
     message: Uint8Array,
@@ -164,8 +166,9 @@ export class Handshake {
   }
 
   /**
-   * Writes the response, all but its macs, into `out` (92 bytes) and derives the keys. Must follow
-   * the consumeInitiation that returned `peer` directly. False on a low-order ephemeral.
+   * Writes the response without its macs into `out` (92 bytes) and derives the keys. Call it
+   * directly after the consumeInitiation that returned `peer`. False when the ephemeral key is a
+   * low-order point.
    */
   createResponse(
     out: Uint8Array,
@@ -201,8 +204,8 @@ export class Handshake {
   }
 
   /**
-   * Opens a response (92 bytes) to the initiation of `state` and derives the keys. On success the
-   * state is wiped; on failure it stands as it was, waiting for the real response.
+   * Opens a response (92 bytes) to the initiation of `state` and derives the keys. True: the state
+   * is wiped. False: the state is unchanged and still waits for the real response.
    */
   consumeResponse(
     message: Uint8Array,

@@ -1,5 +1,5 @@
-// Static keys (Curve25519): making one and deriving its public half. tweetnacl computes them, as in
-// the browser, so that a key made anywhere is the same key.
+// Makes static keys (Curve25519) and derives their public keys. tweetnacl computes them here and in
+// the browser, so the results are the same.
 
 import nacl from 'tweetnacl';
 import { KEY_BYTES } from '../constants.ts';
@@ -20,8 +20,8 @@ export function derivePublicKey(privateKey: Uint8Array): Uint8Array {
 }
 
 /**
- * Whether a public key is one of the low-order points, with which every shared secret is zero
- * (RFC 7748, section 6.1): no device can have it honestly.
+ * Whether a public key is one of the low-order points, with which every shared secret is zero (RFC
+ * 7748, section 6.1). No real key pair has such a public key.
  */
 export function isLowOrder(publicKey: Uint8Array): boolean {
   const probe = new Uint8Array(KEY_BYTES).fill(1);

@@ -1,13 +1,13 @@
-// The primitives of Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s behind one interface with two
-// implementations: the addon (dataplane/native) and this portable one. Both pass the same vectors.
-// Buffers are the caller's; nothing here keeps a key.
+// The primitives of Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s. One interface has two implementations,
+// the addon (dataplane/native) and the portable one in this file; both pass the same test vectors.
+// Callers own all buffers; no key is kept here.
 
 import { chacha20poly1305, xchacha20poly1305 } from '@noble/ciphers/chacha.js';
 import { blake2s } from '@noble/hashes/blake2.js';
 import { hmac } from '@noble/hashes/hmac.js';
 import nacl from 'tweetnacl';
 
-/** What the handshake and the cookies need of cryptography. Keys are 32 bytes. */
+/** The cryptography that handshake and cookies need. Keys are 32 bytes. */
 export interface Primitives {
   /** X25519(private key, 9): writes the public key, 32 bytes (RFC 7748). */
   publicKey: (out: Uint8Array, privateKey: Uint8Array) => void;
@@ -29,7 +29,7 @@ export interface Primitives {
   ) => void;
   /** ChaCha20-Poly1305 with nonce 0 (RFC 8439): writes the text and its 16-byte tag. */
   seal: (out: Uint8Array, key: Uint8Array, plaintext: Uint8Array, ad: Uint8Array) => void;
-  /** Opens what `seal` made; false, with `out` undefined, when the tag is wrong. */
+  /** Opens what `seal` made. False when the tag is wrong; then `out` holds nothing useful. */
   open: (out: Uint8Array, key: Uint8Array, sealed: Uint8Array, ad: Uint8Array) => boolean;
   /** XChaCha20-Poly1305 with a 24-byte nonce. */
   xseal: (
@@ -93,7 +93,7 @@ export const portablePrimitives: Primitives = {
   },
 };
 
-/** noble reports a wrong tag by throwing; here it is an ordinary outcome. */
+/** Runs `decrypt`; returns false where noble throws because of a wrong tag. */
 function opened(out: Uint8Array, decrypt: () => Uint8Array): boolean {
   try {
     out.set(decrypt());

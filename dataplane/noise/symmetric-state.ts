@@ -1,6 +1,6 @@
-// The SymmetricState of Noise (revision 34, section 5.2), with the one pattern and the one set of
-// primitives that WireGuard has: a chaining key ck and a hash h, advanced by each token. The key k
-// of a step is returned by mixKey, used once with nonce 0, and not kept.
+// The SymmetricState of Noise (revision 34, section 5.2) for the one pattern and the one set of
+// primitives that WireGuard uses: a chaining key ck and a hash h, which each token changes. The key
+// k of a step is used once, with nonce 0, for the next encryption or decryption.
 
 import { blake2s } from '@noble/hashes/blake2.js';
 import { KEY_BYTES } from '../constants.ts';
@@ -10,13 +10,14 @@ const encoder = new TextEncoder();
 const CONSTRUCTION = encoder.encode('Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s');
 const IDENTIFIER = encoder.encode('WireGuard v1 zx2c4 Jason@zx2c4.com');
 const EMPTY = new Uint8Array(0);
-/** With what every handshake begins: Hash(Construction), and Hash of that and the identifier. */
+/** The first ck of every handshake: Hash(Construction). */
 const FIRST_CK = blake2s(CONSTRUCTION);
+/** The first h of every handshake: Hash(FIRST_CK || Identifier). */
 const FIRST_H = blake2s.create({}).update(FIRST_CK).update(IDENTIFIER).digest();
-/** The t of a psk token, until it is mixed. */
+/** Memory for the t of a psk token. */
 const scratch = new Uint8Array(KEY_BYTES);
 
-/** ck and h of a handshake under way. */
+/** ck, h and k of an unfinished handshake. */
 export class SymmetricState {
   readonly ck = new Uint8Array(KEY_BYTES);
   readonly h = new Uint8Array(KEY_BYTES);
@@ -39,12 +40,12 @@ export class SymmetricState {
     this.#primitives.hash(this.h, this.h, data);
   }
 
-  /** ck := HKDF1(ck, input), where no key is needed before the next token. */
+  /** ck := HKDF1(ck, input), for tokens after which nothing is encrypted. */
   mixChain(input: Uint8Array): void {
     this.#primitives.hkdf(this.ck, input, this.ck, null, null);
   }
 
-  /** (ck, k) := HKDF2(ck, input); the k is for the next encryptAndHash or decryptAndHash. */
+  /** (ck, k) := HKDF2(ck, input); encryptAndHash or decryptAndHash uses k next. */
   mixKey(input: Uint8Array): void {
     this.#primitives.hkdf(this.ck, input, this.ck, this.#k, null);
   }
@@ -62,7 +63,7 @@ export class SymmetricState {
     this.mixHash(out);
   }
 
-  /** Opens `sealed` into `out`; false, leaving h alone, when its tag is wrong. */
+  /** Opens `sealed` into `out`. False, without changing h, when its tag is wrong. */
   decryptAndHash(out: Uint8Array, sealed: Uint8Array): boolean {
     if (!this.#primitives.open(out, this.#k, sealed, this.h)) return false;
     this.mixHash(sealed);

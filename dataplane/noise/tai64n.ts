@@ -1,6 +1,6 @@
-// TAI64N timestamps (https://cr.yp.to/libtai/tai64.html): 8 bytes of seconds, 4 of nanoseconds,
-// big-endian, so that a later one is greater as bytes. The low 24 bits of the nanoseconds are
-// cleared, as the kernel does, so that the timestamp tells little about the clock.
+// TAI64N timestamps (https://cr.yp.to/libtai/tai64.html): 8 bytes of seconds and 4 of nanoseconds,
+// big-endian, so that comparing bytes compares times. The low 24 bits of the nanoseconds are
+// cleared, as in the kernel, so that a timestamp shows little about the clock.
 
 import { TIMESTAMP_BYTES } from '../constants.ts';
 
@@ -8,19 +8,23 @@ import { TIMESTAMP_BYTES } from '../constants.ts';
 const TAI64_EPOCH_SECONDS = 2n ** 62n + 10n;
 const STEP_NANOSECONDS = 2 ** 24;
 
-/** Makes each peer's timestamps grow, whatever the wall clock does, also over a restart. */
+/**
+ * Makes timestamps that only grow for each peer, also when the wall clock is set back or the
+ * gateway restarts.
+ */
 export class TimestampSource {
   #greatestMs: number;
   readonly #next = new Uint8Array(TIMESTAMP_BYTES);
 
-  /** `floorMs` is Unix time: what earlier runs may have come to. */
+  /** `floorMs` is Unix time; no earlier run used a greater one. */
   constructor(floorMs = Number.NEGATIVE_INFINITY) {
     this.#greatestMs = floorMs;
   }
 
   /**
-   * Replaces the last timestamp that a peer was sent (12 bytes; zeros before the first) with
-   * max(wall clock, the greatest time ever used, last + one step); `wallMs` is Unix time.
+   * Replaces the last timestamp that a peer was sent (12 bytes; zeros before the first) by the
+   * greatest of: the wall clock, the greatest time ever used, the last timestamp plus one step.
+   * `wallMs` is Unix time.
    */
   renew(last: Uint8Array, wallMs: number): void {
     this.#greatestMs = Math.max(this.#greatestMs, wallMs);

@@ -1,6 +1,6 @@
-// Internet addresses as bytes, and the records in which endpoints live. An endpoint record is 64
-// bytes in one shared buffer: who sent to us (address, port) and at which of our own addresses, so
-// that answers leave from the address that was addressed. Records are copied, never allocated.
+// Internet addresses as bytes, and endpoint records. A record is 64 bytes in one shared buffer: the
+// address and port of a sender, and the own address at which its datagram arrived, so that answers
+// leave from that address. Records are copied, never allocated.
 
 /** Bytes of one endpoint record. */
 export const ENDPOINT_BYTES = 64;
@@ -10,22 +10,22 @@ export const endpoint = {
   /** 0 (none), 4 or 6. */
   family: 0,
   port: 2,
-  /** Interface of a link-local address, else 0. */
+  /** Interface of a link-local address, 0 for others. */
   scope: 4,
   /** 16 bytes; IPv4 uses the first four. */
   address: 8,
-  /** Our own address, 16 bytes, zero when unknown. */
+  /** Our own address, 16 bytes; zeros when it is not known. */
   local: 24,
-  /** Interface at which the datagram came in, else 0. */
+  /** Interface at which the datagram arrived, 0 when it is not known. */
   interface: 40,
-  /** Bytes that identify the endpoint; what follows is the engine's own note. */
+  /** Bytes that identify the endpoint; only the engine uses the bytes after them. */
   identity: 44,
 } as const;
 
 const IDENTITY_WORDS = endpoint.identity / 4;
 const RECORD_WORDS = ENDPOINT_BYTES / 4;
 
-/** A buffer of endpoint records, seen as bytes, as words, and as numbers of any size. */
+/** A buffer of endpoint records, with three views of it. */
 export interface EndpointTable {
   readonly bytes: Uint8Array;
   readonly words: Int32Array;
@@ -42,7 +42,7 @@ export function createEndpointTable(count: number): EndpointTable {
   };
 }
 
-/** True when both records name the same remote and the same local end. */
+/** Whether two records have the same remote and the same own address. */
 export function sameEndpoint(table: EndpointTable, a: number, b: number): boolean {
   const { words } = table;
   const left = a * RECORD_WORDS;
@@ -70,14 +70,14 @@ export function hasEndpoint(table: EndpointTable, slot: number): boolean {
 }
 
 /**
- * The source of a record: what one sender is sure to have, so that it is counted as one. An IPv4
- * address, or the first 64 bits of an IPv6 address, as a number.
+ * The source of a record: its IPv4 address, or the first 64 bits of its IPv6 address, as a number.
+ * One sender has all addresses of a /64, so limits count sources.
  */
 export function sourceOf(table: EndpointTable, slot: number): bigint {
   return table.view.getBigUint64(slot * ENDPOINT_BYTES + endpoint.address);
 }
 
-/** The same with the port: who exactly sent it, as far as one can tell without a key. */
+/** The sender of a record: its source and its port, as a number. */
 export function senderOf(table: EndpointTable, slot: number): bigint {
   const port = table.view.getUint16(slot * ENDPOINT_BYTES + endpoint.port, true);
   return (sourceOf(table, slot) << 16n) | BigInt(port);
@@ -85,12 +85,12 @@ export function senderOf(table: EndpointTable, slot: number): bigint {
 
 /** An endpoint as plain data, for configuration and statistics. */
 export interface Endpoint {
-  /** IPv4 or IPv6 address as text, without port; a link-local one carries `%` and its interface. */
+  /** IPv4 or IPv6 address as text, without port; after a link-local one, `%` and its interface. */
   address: string;
   port: number;
 }
 
-/** Reads a record; null when it is empty. Allocates: not for the packet path. */
+/** Reads a record; null when it is empty. It allocates, so the packet path does not use it. */
 export function readEndpoint(table: EndpointTable, slot: number): Endpoint | null {
   const at = slot * ENDPOINT_BYTES;
   const family = table.bytes[at];
@@ -103,7 +103,7 @@ export function readEndpoint(table: EndpointTable, slot: number): Endpoint | nul
   return { address, port: view.getUint16(endpoint.port, true) };
 }
 
-/** Writes an endpoint whose own side is not known. */
+/** Writes an endpoint; the own address is not known. */
 export function writeEndpoint(
   table: EndpointTable,
   slot: number,

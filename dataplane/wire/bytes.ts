@@ -1,4 +1,4 @@
-// Values that mean the same. What is compared here is public: macs have a comparison of their own.
+// Comparisons of values. They are not for secrets: macs are compared in constant time elsewhere.
 
 /** Whether two addresses or keys are equal, or both absent. */
 export function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
@@ -8,10 +8,10 @@ export function sameBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
   return true;
 }
 
-/** How each part of a value is compared; a part that is forgotten does not compile. */
+/** How each field of a value is compared; a field that is missing here does not compile. */
 export type Comparison<T> = { readonly [Name in keyof T]-?: (a: T[Name], b: T[Name]) => boolean };
 
-/** Whether two values are the same in each of their parts. */
+/** Whether two values are equal in all fields. */
 export function sameParts<T>(comparison: Comparison<T>, a: T, b: T): boolean {
   if (a === b) return true;
   for (const name in comparison) if (!comparison[name](a[name], b[name])) return false;

@@ -1,7 +1,7 @@
-// ICMP of both families (RFC 792, RFC 4443): what a message is to a conversation, and the two that
-// the gateway makes itself, each in place of the packet that asks for it. Without a TUN an echo
-// request to its own address becomes the reply; a packet too big for where it goes becomes the
-// message that says so.
+// ICMP for IPv4 and IPv6 (RFC 792, RFC 4443): what a message means for a flow, and the two messages
+// that the gateway makes. Each is written over the packet that causes it: an echo request to the
+// own address becomes the reply where there is no TUN, and a packet that is too big becomes the
+// error that says so.
 
 import {
   type InnerPacket,
@@ -25,17 +25,17 @@ const TOO_BIG_V6 = 2;
 const HOP_LIMIT = 64;
 /** Precedence "internetwork control" (RFC 1812, 4.3.2.5). */
 const CONTROL_CLASS = 0xc0;
-/** How large an error may be (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c). */
+/** The largest size of an error (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c). */
 const ERROR_BYTES_MAX_V4 = 576;
 const ERROR_BYTES_MAX_V6 = 1_280;
 const DONT_FRAGMENT = 0x40;
 
-/** What a message is to a conversation of echoes. */
+/** What a message is in a flow of echoes: nothing, a request, or a reply. */
 export const ECHO_NONE = 0;
 export const ECHO_QUESTION = 1;
 export const ECHO_ANSWER = 2;
 
-/** Which part of an exchange of echoes a packet with ICMP of its family is, if it shows it. */
+/** What an ICMP packet is in a flow of echoes: one of the values above. */
 export function echoPart(view: DataView, offset: number, packet: InnerPacket): number {
   if (packet.length - packet.upperOffset < 8) return ECHO_NONE;
   switch (view.getUint8(offset + packet.upperOffset)) {
@@ -48,7 +48,7 @@ export function echoPart(view: DataView, offset: number, packet: InnerPacket): n
   }
 }
 
-/** Whether a packet is an error that quotes another one. A redirect is none. */
+/** Whether a packet is an ICMP error that quotes another packet. A redirect is not an error. */
 export function isIcmpError(view: DataView, offset: number, packet: InnerPacket): boolean {
   if (!isIcmp(packet) || packet.fragment === LATER_FRAGMENT) return false;
   if (packet.length - packet.upperOffset < 8) return false;
@@ -86,7 +86,8 @@ export function turnIntoEchoReply(view: DataView, offset: number, packet: InnerP
   view.setUint8(upper, isIpv4 ? ECHO_REPLY : ECHO_REPLY_V6);
   adjustChecksum(view, upper + 2, oldType, view.getUint16(upper));
   if (isIpv4) {
-    // The IPv4 header sums 16-bit words; the hop limit is the upper half of the fifth.
+    // The IPv4 header has a checksum of 16-bit words; the hop limit is the upper half of the fifth
+    // word.
     const oldWord = view.getUint16(offset + 8);
     view.setUint8(offset + 8, HOP_LIMIT);
     adjustChecksum(view, offset + 10, oldWord, view.getUint16(offset + 8));
@@ -95,7 +96,7 @@ export function turnIntoEchoReply(view: DataView, offset: number, packet: InnerP
   }
 }
 
-/** RFC 1624, equation 3: the new sum from the old sum and one changed 16-bit word. */
+/** Updates a checksum after one 16-bit word has changed (RFC 1624, equation 3). */
 function adjustChecksum(view: DataView, at: number, oldWord: number, newWord: number): void {
   let sum = (~view.getUint16(at) & 0xffff) + (~oldWord & 0xffff) + newWord;
   sum = (sum & 0xffff) + (sum >>> 16);
@@ -105,20 +106,20 @@ function adjustChecksum(view: DataView, at: number, oldWord: number, newWord: nu
 
 // ---- too big -------------------------------------------------------------------------------
 
-/** Whether a packet may not be cut on its way, so that its sender must hear that it is too big. */
+/** Whether a packet must not be fragmented, so that its sender must learn that it is too big. */
 export function mayNotFragment(view: DataView, offset: number, packet: InnerPacket): boolean {
   return packet.version === 6 || (view.getUint8(offset + 6) & DONT_FRAGMENT) !== 0;
 }
 
-/** Whether an error may answer a packet: not another error, not a later fragment (RFC 1122). */
+/** Whether a packet may be answered by an error: not an error, not a later fragment (RFC 1122). */
 export function mayBeAnsweredByError(view: DataView, offset: number, packet: InnerPacket): boolean {
   return packet.fragment !== LATER_FRAGMENT && !isIcmpError(view, offset, packet);
 }
 
 /**
- * Turns the packet at `offset` into the error that tells its sender that at most `mtu` bytes go
- * where it was bound. `from` says so, 4 or 16 bytes. Returns the length, at most that of the
- * packet: what stands behind it is another one.
+ * Turns the packet at `offset` into the error for its sender that packets may have at most `mtu`
+ * bytes. `from` is the source of the error, 4 or 16 bytes. Returns the length of the error, which
+ * is at most that of the packet, because another packet may follow it.
  */
 export function turnIntoTooBig(
   bytes: Uint8Array,
@@ -187,7 +188,7 @@ function turnIntoPacketTooBig(
   return length;
 }
 
-/** RFC 1071, over bytes that may be odd in number, begun with `sum`. */
+/** The checksum of RFC 1071 over an even or odd number of bytes, starting with `sum`. */
 function checksum(view: DataView, offset: number, length: number, sum: number): number {
   let total = sum;
   for (let i = 0; i + 1 < length; i += 2) total += view.getUint16(offset + i);

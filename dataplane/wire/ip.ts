@@ -1,6 +1,6 @@
-// What the gateway reads of an inner IP packet (RFC 791, RFC 8200): version, addresses, protocol,
-// ports and fragment state, into one reusable object. It judges only whether a packet can be
-// read; it knows neither peers nor rules.
+// Reads an inner IP packet (RFC 791, RFC 8200) into one reusable object: version, addresses,
+// protocol, ports and fragment fields. It only decides whether a packet can be read; it knows
+// neither peers nor rules.
 
 import { MAX_EXTENSION_HEADERS } from '../constants.ts';
 import { reasons } from '../reasons.ts';
@@ -24,7 +24,7 @@ const DESTINATION_OPTIONS = 60;
 const AUTHENTICATION = 51;
 const MOBILITY = 135;
 
-/** A packet is whole, or its first fragment (which holds the ports), or a later one. */
+/** What a packet is: whole, a first fragment (which contains the ports), or a later fragment. */
 export const WHOLE = 0;
 export const FIRST_FRAGMENT = 1;
 export const LATER_FRAGMENT = 2;
@@ -36,20 +36,22 @@ export const LATER_FRAGMENT = 2;
 export class InnerPacket {
   /** 4 or 6. */
   version = 0;
-  /** Bytes of the whole packet as its header says. */
+  /** Bytes of the whole packet, as its header says. */
   length = 0;
   hopLimit = 0;
-  /** The upper-layer protocol, behind all extension headers. */
+  /** The upper-layer protocol, after all extension headers. */
   protocol = 0;
   /** Offset of the upper layer, relative to the start of the packet. */
   upperOffset = 0;
   /** WHOLE, FIRST_FRAGMENT or LATER_FRAGMENT. */
   fragment = WHOLE;
-  /** 8-byte units; valid for fragments. */
+  /** In units of 8 bytes; valid for fragments. */
   fragmentOffset = 0;
-  /** Names the datagram that a fragment is of; valid for fragments. */
+  /** Identification of the fragmented datagram; valid for fragments. */
   identification = 0;
-  /** Where the fragmentable part begins, relative to the start of the packet; as above. */
+  /**
+   * Where the fragmentable part begins, relative to the start of the packet; valid for fragments.
+   */
   fragmentedAt = 0;
   source0 = 0;
   source1 = 0;
@@ -61,13 +63,13 @@ export class InnerPacket {
   destination3 = 0;
   sourcePort = -1;
   destinationPort = -1;
-  /** TCP flags; 0 where there are none or they are not shown. */
+  /** TCP flags; 0 where the packet has none or does not show them. */
   flags = 0;
 }
 
 /**
- * Decodes the packet at `offset`, of which `available` bytes are there (padding may follow it).
- * Returns reasons.none, or why it cannot be read. Never reads past `offset + available`.
+ * Decodes the packet at `offset`, of which `available` bytes are there; padding may follow it.
+ * Returns reasons.none, or why the packet cannot be read. Never reads past `offset + available`.
  */
 export function parseInner(
   view: DataView,
@@ -137,7 +139,10 @@ function isExtensionHeader(protocol: number): boolean {
   }
 }
 
-/** Walks to the upper layer (RFC 8200, 4); bounded, and never past the packet's own length. */
+/**
+ * Finds the upper layer after extension headers (RFC 8200, 4); at most MAX_EXTENSION_HEADERS, and
+ * never past the length of the packet.
+ */
 function walkExtensionHeaders(view: DataView, offset: number, packet: InnerPacket): number {
   let at = packet.upperOffset;
   let protocol = packet.protocol;
@@ -153,7 +158,7 @@ function walkExtensionHeaders(view: DataView, offset: number, packet: InnerPacke
       packet.identification = view.getInt32(offset + at + 4);
       at += 8;
       packet.fragmentedAt = at;
-      // Behind the header of a later fragment stand bytes from the middle of something.
+      // After this header a later fragment has bytes from the middle of the datagram, not a header.
       if (packet.fragment === LATER_FRAGMENT) {
         protocol = next;
         break;
@@ -170,7 +175,10 @@ function walkExtensionHeaders(view: DataView, offset: number, packet: InnerPacke
   return reasons.none;
 }
 
-/** Reads the ports where the packet shows them; refuses fragments made to hide them (RFC 1858). */
+/**
+ * Reads the ports where the packet contains them; refuses fragments that are made to hide them (RFC
+ * 1858).
+ */
 function parseUpper(view: DataView, offset: number, packet: InnerPacket): number {
   const { protocol, fragment } = packet;
   if (fragment === LATER_FRAGMENT) {
@@ -184,7 +192,7 @@ function parseUpper(view: DataView, offset: number, packet: InnerPacket): number
   if (packet.length - packet.upperOffset < needed) {
     return fragment === FIRST_FRAGMENT ? reasons.inner_fragment_unsafe : reasons.inner_malformed;
   }
-  // IPv6 knows no UDP without checksum (RFC 8200, 8.1).
+  // UDP over IPv6 always has a checksum (RFC 8200, 8.1).
   if (protocol === PROTOCOL_UDP && packet.version === 6) {
     if (view.getUint16(offset + packet.upperOffset + 6) === 0) return reasons.inner_malformed;
   }
@@ -194,28 +202,28 @@ function parseUpper(view: DataView, offset: number, packet: InnerPacket): number
   return reasons.none;
 }
 
-/** Whether a packet is the first of a TCP handshake, which nothing else answers or continues. */
+/** Whether a packet is the first one of a TCP handshake. */
 export function isConnectionRequest(packet: InnerPacket): boolean {
   return packet.protocol === PROTOCOL_TCP && (packet.flags & (TCP_SYN | TCP_ACK)) === TCP_SYN;
 }
 
 /**
- * Whether packets of a protocol look alike at the beginning and in the middle of a conversation.
- * TCP has its SYN, and an echo request is not an echo reply.
+ * Whether a packet does not show that it is the first one of its flow. TCP shows it by SYN, ICMP by
+ * the difference of echo request and echo reply.
  */
 export function beginsAnywhere(protocol: number): boolean {
   return protocol !== PROTOCOL_TCP && protocol !== PROTOCOL_ICMP && protocol !== PROTOCOL_ICMPV6;
 }
 
-/** Whether a packet is ICMP of its own family. */
+/** Whether a packet is ICMP over IPv4 or ICMPv6 over IPv6. */
 export function isIcmp(packet: InnerPacket): boolean {
   return packet.protocol === (packet.version === 4 ? PROTOCOL_ICMP : PROTOCOL_ICMPV6);
 }
 
 /**
- * Decodes as much of a packet as an ICMP error quotes of it: `available` bytes from the start, of
- * which the upper layer may have only eight. False where no ports can be read and it should have
- * some. Of the packet's own length nothing is known.
+ * Decodes the part of a packet that an ICMP error quotes: `available` bytes from its start, which
+ * may contain only eight bytes of the upper layer. The length of the quoted packet stays unknown.
+ * False where the quote is too short to contain ports.
  */
 export function parseQuoted(
   view: DataView,
@@ -271,8 +279,8 @@ function readIpv6Addresses(view: DataView, offset: number, packet: InnerPacket):
 }
 
 /**
- * Takes one hop from the packet at `offset`, adjusting the IPv4 header's checksum (RFC 1624). The
- * packet must have been parsed; false, changing nothing, when it has no hop left to give.
+ * Lowers the hop limit of the packet at `offset` by one and adjusts the IPv4 checksum (RFC 1624).
+ * `packet` must describe it. False, without a change, when the hop limit is 1 or 0.
  */
 export function takeHop(view: DataView, offset: number, packet: InnerPacket): boolean {
   if (packet.hopLimit <= 1) return false;
@@ -281,7 +289,7 @@ export function takeHop(view: DataView, offset: number, packet: InnerPacket): bo
     return true;
   }
   view.setUint8(offset + 8, packet.hopLimit - 1);
-  // The hop limit is the upper half of its 16-bit word: the sum grows by 0x0100.
+  // The hop limit is the upper half of its 16-bit word, so the checksum grows by 0x0100.
   const sum = view.getUint16(offset + 10) + 0x0100;
   view.setUint16(offset + 10, (sum & 0xffff) + (sum >>> 16));
   return true;

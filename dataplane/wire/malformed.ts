@@ -1,6 +1,6 @@
-// What no honest sender makes of TCP, UDP and ICMP. The kernel's connection tracking calls it
-// invalid and does not translate its addresses, so it would leave with the address that a device
-// has inside the tunnel; and some hosts can be told apart, or confused, by it.
+// Finds TCP, UDP and ICMP that no honest sender makes. The connection tracking of the kernel calls
+// such packets invalid and does not translate their addresses, so they would leave with the tunnel
+// address of the device. Some of them also identify or confuse hosts.
 
 import { reasons } from '../reasons.ts';
 import {
@@ -17,7 +17,9 @@ import {
 } from './ip.ts';
 
 const TCP_URG = 0x20;
-/** The flags that say what a segment is; PSH and those of congestion may go with any. */
+/**
+ * The flags that say what a segment is; PSH and the flags of congestion can go with all of them.
+ */
 const TCP_MEANING = TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK | TCP_URG;
 const TCP_HEADER_WORDS = 5;
 const UDP_HEADER_BYTES = 8;
@@ -27,7 +29,7 @@ const IPV6_HEADER_BYTES = 40;
 /** ICMPv6 errors have types below this one (RFC 4443, 2.1). */
 const ICMPV6_ERRORS_END = 128;
 
-/** Combinations of these flags that there are (RFC 9293, 3.10; the kernel's list), by value. */
+/** By flags: 1 for each combination that is valid (RFC 9293, 3.10; the list of the kernel). */
 const validFlags = new Uint8Array(64);
 for (const flags of [
   TCP_SYN,
@@ -43,8 +45,8 @@ for (const flags of [
   validFlags[flags] = 1;
 
 /**
- * Why the upper layer of a packet that could be read is refused, or reasons.none. Of fragments only
- * the first is looked at, and only at what it holds itself. Never allocates.
+ * Why the upper layer of a readable packet is refused, or reasons.none. Of fragments only the first
+ * is checked, and only the bytes that it contains. Never allocates.
  */
 export function findMalformed(view: DataView, offset: number, packet: InnerPacket): number {
   if (packet.fragment === LATER_FRAGMENT) return reasons.none;
@@ -60,7 +62,7 @@ export function findMalformed(view: DataView, offset: number, packet: InnerPacke
     return isSound ? reasons.none : reasons.inner_tcp_malformed;
   }
   if (packet.protocol === PROTOCOL_UDP) {
-    // A datagram may end before its packet does (RFC 9868).
+    // A UDP datagram may be shorter than its packet (RFC 9868).
     const length = view.getUint16(at + 4);
     const isSound = length >= UDP_HEADER_BYTES && !(isWhole && length > bytes);
     return isSound ? reasons.none : reasons.inner_udp_malformed;
@@ -72,7 +74,7 @@ export function findMalformed(view: DataView, offset: number, packet: InnerPacke
   return isSound ? reasons.none : reasons.inner_icmp_malformed;
 }
 
-/** Whether a message of ICMP for IPv4 begins to quote a packet, if it must (RFC 792). */
+/** Whether an ICMP message quotes the beginning of a packet where it must (RFC 792). */
 function quotesAsIcmpv4(view: DataView, at: number, bytes: number): boolean {
   switch (view.getUint8(at)) {
     case 3: // destination unreachable
@@ -90,7 +92,10 @@ function quotesAsIcmpv4(view: DataView, at: number, bytes: number): boolean {
   }
 }
 
-/** The same for IPv6: every error does (RFC 4443, 2.4 c). */
+/**
+ * Whether an ICMPv6 message quotes the beginning of a packet where it must: in every error (RFC
+ * 4443, 2.4 c).
+ */
 function quotesAsIcmpv6(view: DataView, at: number, bytes: number): boolean {
   if (view.getUint8(at) >= ICMPV6_ERRORS_END) return true;
   return (

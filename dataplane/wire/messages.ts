@@ -1,16 +1,18 @@
 // The four messages of WireGuard (paper, section 5.4): their types, sizes and field offsets, and
-// the judgement whether a datagram has the form of one. Integers are little-endian. It knows no
-// key.
+// whether a datagram has the form of one. Integers are little-endian. Keys are not known here.
 
 import { TRANSPORT_OVERHEAD_BYTES } from '../constants.ts';
 
-/** Message types (first byte; the three reserved bytes behind it are zero). */
+/** Message types: the first byte; the next three bytes are reserved and zero. */
 export const HANDSHAKE_INITIATION = 1;
 export const HANDSHAKE_RESPONSE = 2;
 export const COOKIE_REPLY = 3;
 export const TRANSPORT_DATA = 4;
 
-/** 5.4.2: type, sender, ephemeral, encrypted static, encrypted timestamp, mac1, mac2. */
+/**
+ * Offsets in an initiation (5.4.2): type, sender, ephemeral, encrypted static, encrypted timestamp,
+ * mac1, mac2.
+ */
 export const initiation = {
   sender: 4,
   ephemeral: 8,
@@ -21,7 +23,9 @@ export const initiation = {
   bytes: 148,
 } as const;
 
-/** 5.4.3: type, sender, receiver, ephemeral, encrypted empty, mac1, mac2. */
+/**
+ * Offsets in a response (5.4.3): type, sender, receiver, ephemeral, encrypted empty, mac1, mac2.
+ */
 export const response = {
   sender: 4,
   receiver: 8,
@@ -32,7 +36,7 @@ export const response = {
   bytes: 92,
 } as const;
 
-/** 5.4.7: type, receiver, nonce, encrypted cookie. */
+/** Offsets in a cookie reply (5.4.7): type, receiver, nonce, encrypted cookie. */
 export const cookieReply = {
   receiver: 4,
   nonce: 8,
@@ -40,7 +44,7 @@ export const cookieReply = {
   bytes: 64,
 } as const;
 
-/** 5.4.6: type, receiver, counter, encrypted packet. */
+/** Offsets in transport data (5.4.6): type, receiver, counter, encrypted packet. */
 export const transport = {
   receiver: 4,
   counter: 8,
@@ -48,8 +52,8 @@ export const transport = {
 } as const;
 
 /**
- * Returns the type of the message that begins at `offset` when its size is exactly right for that
- * type, else 0. Never throws: reads only after the length is known.
+ * Returns the type of the message at `offset` when its size is right for that type, else 0. Never
+ * throws: it reads only after the length is known.
  */
 export function messageType(view: DataView, offset: number, length: number): number {
   if (length < TRANSPORT_OVERHEAD_BYTES) return 0;

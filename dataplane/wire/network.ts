@@ -1,5 +1,5 @@
-// A network of the tunnel, as the packet path asks for it: does an address lie in it, and is it the
-// gateway's own one?
+// A tunnel network, as words: whether an address is in it, and whether it is the own address of the
+// gateway.
 
 /** A tunnel network and the gateway's own address in it, as words. */
 export class OwnNetwork {
@@ -16,7 +16,7 @@ export class OwnNetwork {
     this.#address = wordsOf(config.address);
   }
 
-  /** Whether an address lies in it; an IPv4 address is one word and three zeros. */
+  /** Whether an address is in it; an IPv4 address is one word and three zeros. */
   contains(word0: number, word1: number, word2: number, word3: number): boolean {
     const [mask0, mask1, mask2, mask3] = this.#masks as [number, number, number, number];
     return (
@@ -38,7 +38,7 @@ export class OwnNetwork {
   }
 }
 
-/** An address as four words, most significant first; IPv4 fills the first. */
+/** An address as four words, most significant first; IPv4 uses the first and leaves zeros. */
 export function wordsOf(address: Uint8Array): number[] {
   const view = new DataView(address.buffer, address.byteOffset, address.byteLength);
   return [0, 1, 2, 3].map((i) => (4 * i < address.length ? view.getInt32(4 * i) : 0));

@@ -1,6 +1,6 @@
-// Ranges of addresses that are not like others: those that may not appear inside a tunnel, and
-// those at which a cloud answers the machine itself. An IPv4 address inside an IPv6 one counts as
-// itself. Addresses are signed 32-bit words, most significant first.
+// Special addresses: those that may not appear inside a tunnel, and those at which a cloud answers
+// its machine. An IPv4 address inside an IPv6 address is treated like the IPv4 address. Addresses
+// are signed 32-bit words, most significant first.
 
 import type { InnerPacket } from './ip.ts';
 
@@ -23,7 +23,10 @@ export function hasReservedDestination(packet: InnerPacket): boolean {
       );
 }
 
-/** 0/8, 127/8, 169.254/16, 224/4 and the limited broadcast (RFC 6890). */
+/**
+ * Whether an IPv4 address is in 0/8, 127/8, 169.254/16 or 224/4, or is the limited broadcast (RFC
+ * 6890).
+ */
 export function isReservedIpv4(address: number): boolean {
   const first = address >>> 24;
   if (first === 0 || first === 127) return true;
@@ -31,7 +34,10 @@ export function isReservedIpv4(address: number): boolean {
   return address >>> 16 === 0xa9fe;
 }
 
-/** ::, ::1, ::ffff:0:0/96, fe80::/10, ff00::/8 (RFC 6890), and what holds such an IPv4 address. */
+/**
+ * Whether an IPv6 address is ::, ::1, in ::ffff:0:0/96, fe80::/10 or ff00::/8 (RFC 6890), or
+ * contains a reserved IPv4 address.
+ */
 export function isReservedIpv6(a: number, b: number, c: number, d: number): boolean {
   if (a === 0 && b === 0) {
     if (c === 0 && (d === 0 || d === 1)) return true;
@@ -43,9 +49,10 @@ export function isReservedIpv6(a: number, b: number, c: number, d: number): bool
 }
 
 /**
- * Whether a packet goes to where a cloud gives a machine its identity and credentials, beside
- * 169.254.169.254, which nobody reaches. Azure 168.63.129.16, Alibaba 100.100.100.200, Oracle
- * 192.0.0.192; AWS fd00:ec2::254 and, for pods, fd00:ec2::23; Google fd20:ce::254.
+ * Whether a packet goes to an address at which a cloud gives a machine its identity and
+ * credentials: Azure 168.63.129.16, Alibaba 100.100.100.200, Oracle 192.0.0.192, AWS fd00:ec2::254
+ * and (for pods) fd00:ec2::23, Google fd20:ce::254. 169.254.169.254 is not here: it is reserved
+ * anyway.
  */
 export function isBoundForMetadata(packet: InnerPacket): boolean {
   if (packet.version === 4) return isMetadataIpv4(packet.destination0);
@@ -72,8 +79,8 @@ function isMetadataIpv4(address: number): boolean {
 }
 
 /**
- * Whether an IPv6 address holds an IPv4 one: 64:ff9b::/96 and 64:ff9b:1::/48 (RFC 6052, RFC 8215),
- * 2002::/16 (RFC 3056) and ::ffff:0:0:0/96 (RFC 2765).
+ * Whether an IPv6 address contains an IPv4 address: 64:ff9b::/96 and 64:ff9b:1::/48 (RFC 6052, RFC
+ * 8215), 2002::/16 (RFC 3056) and ::ffff:0:0:0/96 (RFC 2765).
  */
 function holdsIpv4(a: number, b: number, c: number): boolean {
   if (a >>> 16 === 0x2002) return true;
@@ -81,7 +88,7 @@ function holdsIpv4(a: number, b: number, c: number): boolean {
   return a === 0 && b === 0 && c === (0xffff_0000 | 0);
 }
 
-/** The IPv4 address that such an address holds: behind 2002, or at the end. */
+/** The IPv4 address inside such an address: after 2002, or at the end. */
 function heldIpv4(a: number, b: number, d: number): number {
   return a >>> 16 === 0x2002 ? (a << 16) | (b >>> 16) : d;
 }

@@ -1,5 +1,5 @@
-// The one thing that the gateway changes in TCP: a maximum segment size that would not fit through
-// the tunnel (RFC 9293, 3.7.1). Only handshakes carry it, so only they are looked at.
+// Clamps the maximum segment size of TCP to what fits through the tunnel (RFC 9293, 3.7.1). Only
+// handshakes contain it, and nothing else of TCP is changed.
 
 import { type InnerPacket, TCP_SYN } from './ip.ts';
 
@@ -9,18 +9,19 @@ const MAXIMUM_SEGMENT_SIZE = 2;
 const MAXIMUM_SEGMENT_SIZE_BYTES = 4;
 const HEADER_BYTES = 20;
 const CHECKSUM = 16;
-/** Bytes of the IP header and the TCP header that a full segment has at least. */
+/** The smallest size of an IPv4 header and a TCP header. */
 const HEADERS_V4 = 40;
+/** The smallest size of an IPv6 header and a TCP header. */
 const HEADERS_V6 = 60;
 
-/** Whether a packet begins or answers a TCP handshake; only such may be clamped. */
+/** Whether a packet has the flag SYN; only such packets are clamped. */
 export function isHandshake(packet: InnerPacket): boolean {
   return (packet.flags & TCP_SYN) !== 0;
 }
 
 /**
- * Lowers the maximum segment size that the packet at `offset` announces to what fits into `mtu`.
- * `isPartial`: its checksum does not cover it yet, only the pseudo header.
+ * Lowers the maximum segment size in the packet at `offset` to what fits into `mtu`. `isPartial`:
+ * its checksum covers only the pseudo header so far.
  */
 export function clampSegmentSize(
   view: DataView,
@@ -53,8 +54,8 @@ function lower(view: DataView, tcp: number, at: number, limit: number, isPartial
   if (announced <= limit) return;
   view.setUint16(at, limit);
   if (isPartial) return;
-  // RFC 1624, equation 3. At an odd place the number's halves lie in two words of the sum: then
-  // they are added the other way round (RFC 1071, 2 B).
+  // RFC 1624, equation 3. At an odd place the two bytes of the number belong to two words of the
+  // sum, so they are added in the other order (RFC 1071, 2 B).
   const isOdd = ((at - tcp) & 1) === 1;
   const before = isOdd ? swapped(announced) : announced;
   const after = isOdd ? swapped(limit) : limit;

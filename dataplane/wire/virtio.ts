@@ -1,5 +1,5 @@
-// The virtio_net_hdr that stands before each packet of a TUN (VIRTIO 1.2, section 5.1.6), as far as
-// TypeScript reads it; in the byte order of the machines that Postern runs on, little-endian.
+// The virtio_net_hdr before each packet of a TUN (VIRTIO 1.2, section 5.1.6), as far as TypeScript
+// reads it. Its byte order is that of the machine; Postern runs on little-endian machines.
 
 import { type InnerPacket, PROTOCOL_TCP } from './ip.ts';
 
@@ -17,7 +17,10 @@ export function hasPartialChecksum(view: DataView, offset: number): boolean {
   return (view.getUint8(offset - VIRTIO_HEADER_BYTES + FLAGS) & NEEDS_CHECKSUM) !== 0;
 }
 
-/** Bytes of the largest packet that becomes of the (super-)packet at `offset`. */
+/**
+ * Bytes of the largest packet into which the super-packet at `offset` is cut; of another packet,
+ * its length.
+ */
 export function segmentBytes(view: DataView, offset: number, packet: InnerPacket): number {
   const header = offset - VIRTIO_HEADER_BYTES;
   if (view.getUint8(header + GSO_TYPE) === 0) return packet.length;
