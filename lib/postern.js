@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The command `postern`: of `npx postern`, of a package that holds it, and of `npm start`.
+// What the launcher (`postern`, beside this file) runs.
 
 import { existsSync } from 'node:fs';
 import process from 'node:process';

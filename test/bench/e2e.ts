@@ -23,7 +23,6 @@ import { connectDatabase, migrate } from '../../models/index.ts';
 import { addRuleCrowd } from '../support/crowd.ts';
 import { type Host, Network } from '../support/namespaces.ts';
 import { cpuSecondsOf, Postern } from '../support/postern.ts';
-import { startEnvironment, startFlags } from '../support/start-flags.ts';
 import { canPing } from '../support/topology.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
 
@@ -163,9 +162,7 @@ async function startPosternClient(host: Host, keys: KeyPair, gateway: Gateway): 
   const program = join(import.meta.dirname, 'client-end.ts');
   const { privateKey } = keys;
   const words = [CLIENT_INTERFACE, MTU, privateKey, gateway.serverPublicKey, ENDPOINT, LAN];
-  host.start(process.execPath, [...startFlags(), program, ...words.map(String)], {
-    env: { ...process.env, ...startEnvironment() },
-  });
+  host.start(process.execPath, [program, ...words.map(String)]);
   for (let i = 0; !(await host.succeeds('ip', 'link', 'show', CLIENT_INTERFACE)); i++) {
     if (i === 100) throw new Error('the client did not start');
     await sleep(50);

@@ -1,18 +1,17 @@
-// A gateway for benchmarks of the API: a process of its own (`lib/main.ts serve`, with the flags of
-// `npm start`, without a TUN), on a database that was filled before.
+// A gateway for benchmarks of the API: a process of its own (`lib/postern serve`, without a TUN), on a
+// database that was filled before.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { settings as knownSettings } from '../../config/schema.ts';
 import { connectDatabase, type Database, migrate, newId } from '../../models/index.ts';
 import { sqlTime } from '../../models/storage/time.ts';
 import { addCrowd } from '../support/crowd.ts';
+import { LAUNCHER, PATH_TO_NODE } from '../support/launcher.ts';
 import { addUser } from '../support/records.ts';
-import { startEnvironment, startFlags } from '../support/start-flags.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PORT = 13_900;
@@ -42,12 +41,11 @@ export async function startGateway(
   const hasRateLimit = (knownSettings as readonly { name: string }[]).some(
     ({ name }) => name === 'API_RATE_LIMIT',
   );
-  const child = spawn(process.execPath, [...startFlags(), 'lib/main.ts', 'serve'], {
+  const child = spawn(LAUNCHER, ['serve'], {
     cwd: ROOT,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
-      ...startEnvironment(),
-      PATH: process.env['PATH'],
+      PATH: PATH_TO_NODE,
       DATA_DIR: folder,
       DATABASE_URL: url,
       DATABASE_ENCRYPTION_KEY: encryptionKey.toString('base64'),

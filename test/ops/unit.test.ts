@@ -9,7 +9,9 @@ import { bootMachine, type Machine } from '../support/machine.ts';
 import { Postern, until } from '../support/postern.ts';
 import { buildTopology, canPing, GATEWAY4, LAN4 } from '../support/topology.ts';
 
-const FOLDER = resolve(import.meta.dirname, '../../config/systemd');
+const ROOT = resolve(import.meta.dirname, '../..');
+const UNIT = join(ROOT, 'config/systemd/postern.service');
+const GUIDE = join(ROOT, 'docs/guides/systemd.md');
 /** Not that of other tests, which may run beside it. */
 const API_NETWORK = '10.255.91';
 const STOP_MS_MAX = 5_000;
@@ -31,7 +33,7 @@ test('the unit under a booted systemd', async (t) => {
     DEFAULT_ADMIN_PASSWORD: `"${DEFAULT_ADMIN_PASSWORD}"`,
   };
   const machine = await bootMachine(topology.gateway, {
-    'etc/systemd/system/postern.service': readFileSync(join(FOLDER, 'postern.service'), 'utf8'),
+    'etc/systemd/system/postern.service': readFileSync(UNIT, 'utf8'),
     'etc/postern/postern.env': Object.entries(settings)
       .map(([name, value]) => `${name}=${value}\n`)
       .join(''),
@@ -82,14 +84,14 @@ test('the unit under a booted systemd', async (t) => {
     t.is(await run('nft', 'list', 'tables'), '');
     t.notRegex(await run('ip', 'link'), /wg-postern/);
 
-    // What root does at the command line, as README.md says, is no harm to the service.
-    const [command] =
-      /(?<=:\s`)cd .*(?=doctor`)/.exec(readFileSync(join(FOLDER, 'README.md'), 'utf8')) ?? [];
+    // What root does at the command line, as the guide says, is no harm to the service.
+    const [command] = /(?<=^sudo sh -c ').*(?= doctor'$)/m.exec(readFileSync(GUIDE, 'utf8')) ?? [];
+    t.truthy(command);
     t.regex(
-      await run('sh', '-c', `${command} check-config`),
+      await run('sh', '-c', `cd /opt/postern; ${command} check-config`),
       /^EXTERNAL_URL=http:\/\/gateway\.example/m,
     );
-    await run('sh', '-c', `${command} keys rotate`);
+    await run('sh', '-c', `cd /opt/postern; ${command} keys rotate`);
     await run('systemctl', 'start', 'postern');
     t.is((await postern.readiness()).status, 'ready');
     await passes();

@@ -1,4 +1,4 @@
-// A whole Postern for end-to-end tests: `node lib/main.ts serve` on a host of its own, reached over
+// A whole Postern for end-to-end tests: `lib/postern serve` on a host of its own, reached over
 // its API like any client would.
 
 import type { ChildProcess } from 'node:child_process';
@@ -8,8 +8,8 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LAUNCHER, PATH_TO_NODE } from './launcher.ts';
 import { type Host, stop } from './namespaces.ts';
-import { startEnvironment, startFlags } from './start-flags.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -48,8 +48,7 @@ export class Postern {
     this.wrapper = wrapper;
     this.api = `http://${address}:13000`;
     this.environment = {
-      ...startEnvironment(),
-      PATH: process.env['PATH'] ?? '',
+      PATH: PATH_TO_NODE,
       HOME: process.env['HOME'] ?? '/root',
       DATA_DIR: mkdtempSync(join(tmpdir(), 'postern-data-')),
       HTTP_HOST: '0.0.0.0',
@@ -77,7 +76,7 @@ export class Postern {
 
   /** Starts the gateway and waits for nothing. */
   launch(): ChildProcess {
-    const command = [process.execPath, ...startFlags(), 'lib/main.ts', 'serve'] as const;
+    const command = [LAUNCHER, 'serve'] as const;
     const [program, ...args] = [...this.wrapper, ...command] as const;
     const child = this.host.start(program, args, {
       env: this.environment,

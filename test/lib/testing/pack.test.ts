@@ -17,6 +17,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { PATH_TO_NODE } from '../../support/launcher.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const exec = promisify(execFile);
@@ -61,7 +62,7 @@ test.serial('a project of its own tests against the package', async (t) => {
         default: './lib/testing/door.js',
       },
     },
-    bin: { postern: './lib/postern.js' },
+    bin: { postern: './lib/postern' },
     scripts: { install: 'node dataplane/native/build.js' },
   });
   // Whoever installs the package gets no reporter of installations.
@@ -112,7 +113,9 @@ test.serial('a project of its own tests against the package', async (t) => {
   await t.throwsAsync(exec(process.execPath, old, { cwd: folder }), {
     message: /Postern needs Node 24\.12 or newer, and require must take ES modules/,
   });
-  const version = await exec(process.execPath, [join(home, 'lib/postern.js'), '--version']);
+  const version = await exec(join(home, 'lib/postern'), ['--version'], {
+    env: { PATH: PATH_TO_NODE },
+  });
   t.regex(version.stdout, /^postern \d/);
   // /docs reads its own files where the package of Swagger UI is not there.
   t.true(names.includes('lib/api/swagger-ui/swagger-ui-bundle.js'));
