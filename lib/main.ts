@@ -21,9 +21,8 @@ import { defaultDatabaseFile } from './database/place.ts';
 import { prepareDataDir } from './installation/first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
-import { createLog } from './observe/log.ts';
+import { createLog, type Log } from './process/log.ts';
 import { type Instead, type Running, serve } from './serve.ts';
-import type { Log } from './services.ts';
 import { collectLater } from './process/start-garbage.ts';
 import { Reports } from './process/supervisor.ts';
 

@@ -24,14 +24,14 @@ import { letInCommand, readAdministration } from './auth/administrators.ts';
 import { forgetRequests } from './auth/identity/request.ts';
 import { forgetSessions } from './auth/sessions.ts';
 import { startHourly } from './process/hourly.ts';
-import { forgetEntries } from './observe/audit.ts';
-import { Counters } from './observe/counters.ts';
-import { messageOf } from './observe/log.ts';
+import { forgetEntries } from './records/audit.ts';
+import { Counters } from './process/counters.ts';
+import { type Log, messageOf } from './process/log.ts';
 import { Presence } from './observe/presence.ts';
 import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
-import type { Log, Observed, Readiness, Watched } from './services.ts';
+import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
 
 /** A gateway that serves. */

@@ -7,8 +7,7 @@
 import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Selection } from '../../models/index.ts';
-import { describeError } from '../observe/log.ts';
-import type { Log } from '../services.ts';
+import { describeError, type Log } from '../process/log.ts';
 import { isUuid } from '../judge/fields.ts';
 import type { ListTurns } from './list-turns.ts';
 import { type Filters, nextPage, type Position, readListQuery } from './paging.ts';

@@ -18,8 +18,8 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { addressScope } from '../http/client-address.ts';
-import { originOf } from '../observe/audit.ts';
-import type { Services } from '../services.ts';
+import { originOf } from '../records/audit.ts';
+import type { Shared } from '../process/shared.ts';
 
 /** Failures of an account, or with the codes of a user, after which it is enough. */
 export const ATTEMPTS_MAX = 5;
@@ -93,7 +93,7 @@ export async function forgiveAttempt(
 
 /** Tells the audit trail and the log that somebody has to wait; called where an attempt failed. */
 export async function noteLocks(
-  { database, log }: Pick<Services, 'database' | 'log'>,
+  { database, log }: Pick<Shared, 'database' | 'log'>,
   request: Request,
   { locks }: Taken,
   userId: string | null,

@@ -7,8 +7,8 @@ import type { Plugin, Request } from '@hapi/hapi';
 import { type Role, touchToken } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Recall } from '../records/recall.ts';
-import { describeError } from '../observe/log.ts';
-import type { Services } from '../services.ts';
+import { describeError } from '../process/log.ts';
+import type { Shared } from '../process/shared.ts';
 import { RateLimits } from './rate-limits.ts';
 import { findTokenOwner, hashToken, isTokenText, type TokenOwner } from './tokens.ts';
 
@@ -31,7 +31,7 @@ const NOTED_MAX = 10_000;
 
 /** What the scheme needs. */
 export interface BearerOptions {
-  readonly services: Pick<Services, 'config' | 'database' | 'log'>;
+  readonly services: Pick<Shared, 'config' | 'database' | 'log'>;
   readonly recall: Recall;
 }
 

@@ -6,13 +6,13 @@
 
 import type { Request } from '@hapi/hapi';
 import { actAs, emailKey, noteAction, type User, writeTransaction } from '../../models/index.ts';
-import { originOf } from '../observe/audit.ts';
-import type { Services } from '../services.ts';
+import { originOf } from '../records/audit.ts';
+import type { Shared } from '../process/shared.ts';
 import { accountOf, forgiveAttempt, fromAddress, noteLocks, takeAttempt } from './attempts.ts';
 import { KnownAddresses } from './known-addresses.ts';
 import { askerAt } from './password-queue.ts';
 import { DEFAULT_COST, standInHash, verifyPassword } from './passwords.ts';
-import { maySignIn } from './sessions.ts';
+import { maySignIn } from '../records/session-life.ts';
 
 /** What `last_signed_in_method` says of a password. */
 export const LOCAL_METHOD = 'email';
@@ -34,7 +34,7 @@ export interface Wait {
 
 /** The user whose e-mail and password these are; otherwise what may be said of the refusal. */
 export async function judgePassword(
-  services: Services,
+  services: Shared & { readonly passwordCost?: number },
   request: Request,
   email: string,
   password: string,
@@ -70,7 +70,7 @@ export async function judgePassword(
   return waitsUntil === null ? 'refused' : { waitsUntil };
 }
 
-async function findUser(database: Services['database'], email: string): Promise<User | null> {
+async function findUser(database: Shared['database'], email: string): Promise<User | null> {
   // What no account can have is looked for as something that none has.
   const isPossible = email.length <= EMAIL_CHARACTERS_MAX && email.isWellFormed();
   const key = isPossible && !email.includes('\0') ? emailKey(email) : '';

@@ -15,15 +15,12 @@ import {
   type User,
 } from '../../models/index.ts';
 import type { Chore } from '../process/hourly.ts';
-import { describeError } from '../observe/log.ts';
-import type { Services } from '../services.ts';
+import { describeError } from '../process/log.ts';
+import type { Shared } from '../process/shared.ts';
 import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';
 import { localPath } from './local-path.ts';
+import { IDLE_MS, isAlive } from '../records/session-life.ts';
 
-/** A session that nobody uses for so long ends. */
-export const IDLE_MS = 8 * 3_600_000;
-/** How long a second factor is waited for. */
-const SECOND_FACTOR_MS = 10 * 60_000;
 /** Sessions of one user; the one that was used least recently makes room. */
 export const SESSIONS_MAX = 20;
 /** Of those that wait for a second factor: whoever knows only a password ends no open session. */
@@ -59,9 +56,9 @@ export class Sessions {
   readonly cookies: BrowserCookies;
   readonly #database: Database;
   readonly #externalUrl: string;
-  readonly #log: Services['log'];
+  readonly #log: Shared['log'];
 
-  constructor({ config, database, log }: Pick<Services, 'config' | 'database' | 'log'>) {
+  constructor({ config, database, log }: Pick<Shared, 'config' | 'database' | 'log'>) {
     this.cookies = new BrowserCookies(config);
     this.#database = database;
     this.#externalUrl = config.externalUrl;
@@ -213,33 +210,6 @@ export function forgetSessions(database: Database): Chore {
       await pruneSignIns(database, { seenBefore: new Date(Date.now() - IDLE_MS) });
     },
   };
-}
-
-/** What `isAlive` looks at. */
-type AliveFacts = Pick<LiveSession, 'state' | 'method' | 'inserted_at' | 'seen_at'> & {
-  user: Parameters<typeof maySignIn>[0];
-};
-
-/** True while a session serves: neither idle nor late, and its user may be signed in. */
-export function isAlive(session: AliveFacts, nowMs: number): boolean {
-  const { user } = session;
-  if (session.state === 'second factor')
-    return (
-      nowMs - session.inserted_at.getTime() < SECOND_FACTOR_MS && maySignIn(user, session.method)
-    );
-  return nowMs - session.seen_at.getTime() < IDLE_MS && user.disabled_at === null;
-}
-
-/**
- * Whether a user may sign in this way. A provider's error shuts out of everything but signing in
- * through that provider; an administrator's switch, or a cause that is not known, of everything.
- */
-export function maySignIn(
-  user: Pick<User, 'disabled_at' | 'disabled_by' | 'disabled_provider'>,
-  method: string,
-): boolean {
-  if (user.disabled_at === null) return true;
-  return user.disabled_by === 'provider' && user.disabled_provider === method;
 }
 
 function credentialsOf({ id: sessionId, user }: LiveSession) {

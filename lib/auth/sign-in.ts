@@ -13,17 +13,18 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { noteRevision } from '../records/in-force.ts';
-import { originOf } from '../observe/audit.ts';
-import type { Services } from '../services.ts';
+import { originOf } from '../records/audit.ts';
+import type { Shared } from '../process/shared.ts';
 import { PageError } from '../http/page-error.ts';
 import { shownMethod } from './identity/method.ts';
 import { localPath } from './local-path.ts';
 import { hasSecondFactor } from './second-factors.ts';
-import { maySignIn, type Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
+import { maySignIn } from '../records/session-life.ts';
 
 /** What signing in needs of the server. */
 export interface SignInContext {
-  readonly services: Pick<Services, 'database' | 'counters'>;
+  readonly services: Pick<Shared, 'database' | 'counters'>;
   readonly sessions: Sessions;
   /** The path of EXTERNAL_URL, without its last slash. */
   readonly outside: string;

@@ -6,7 +6,7 @@ import { type CommandName, commands, type Entry, type OptionName, optionTypes } 
 import { helpText, nounText, usageOf, version } from './help.ts';
 import type { Command, Options } from './run.ts';
 import { commandLine } from '../process/command-line.ts';
-import { messageOf } from '../observe/log.ts';
+import { messageOf } from '../process/log.ts';
 
 /** What the arguments came to: a command, help that was asked for, or a complaint. */
 export type Parsed =

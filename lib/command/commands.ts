@@ -14,7 +14,7 @@ import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
 import { labelOfPassword, passwordOf } from './passwords.ts';
 import { setSwitches, type Switches } from '../devices/switches.ts';
-import { entryLine, showEntry } from '../observe/audit.ts';
+import { entryLine, showEntry } from '../records/audit.ts';
 import { metadataCommands } from './metadata-commands.ts';
 import { providerCommands } from './provider-commands.ts';
 import { recordCommands } from './record-commands.ts';

@@ -5,7 +5,7 @@
 import type { Config } from '../../config/index.ts';
 import { type Database, resealSecrets, watchGateways } from '../../models/index.ts';
 import type { Command, Outcome } from './run.ts';
-import type { Log } from '../services.ts';
+import type { Log } from '../process/log.ts';
 import { adoptNextKey, type EncryptionKeys, nextEncryptionKeys } from '../keys/encryption-keys.ts';
 
 /** What rotating needs. */

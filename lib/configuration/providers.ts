@@ -11,7 +11,7 @@ import {
   samlProviderFields,
 } from '../../models/index.ts';
 import { isMetadataAddress } from '../auth/saml/fetch-metadata.ts';
-import { isCanonicalBase64 } from '../devices/keys.ts';
+import { isCanonicalBase64 } from '../judge/keys.ts';
 import { isReadableId, joi, mark, trimmed, url, urlFault } from '../judge/fields.ts';
 import { isObject } from '../judge/judge.ts';
 import { schemaOf } from '../judge/resource.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
 import type { DatabaseTls } from '../../models/index.ts';
-import { messageOf } from '../observe/log.ts';
+import { messageOf } from '../process/log.ts';
 
 /** What connecting to the database is told of TLS; null where it is off. */
 export function databaseTls(config: Config): DatabaseTls | null {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import type { Config } from '../../config/index.ts';
 import type { DeviceRow } from '../../models/index.ts';
-import { KEY_BYTES } from './keys.ts';
+import { KEY_BYTES } from '../judge/keys.ts';
 import { type SettingValues, shownSettings } from './settings.ts';
 
 /** The text in place of the private key in the file; no key looks like it. */

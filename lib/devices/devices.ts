@@ -17,7 +17,7 @@ import {
   type Selection,
   type Transaction,
 } from '../../models/index.ts';
-import { hasKeySize, isCanonicalBase64, isLowOrderKey, KEY_BYTES } from './keys.ts';
+import { hasKeySize, isCanonicalBase64, isLowOrderKey, KEY_BYTES } from '../judge/keys.ts';
 import { defaultSettings, type SettingValues, shownSettings, storedSettings } from './settings.ts';
 import { ApiError } from '../http/errors.ts';
 import { isUuid, mark, text, type TextSchema } from '../judge/fields.ts';

@@ -18,7 +18,7 @@ import {
 import { AddressPool } from './addresses.ts';
 import { generateName } from './names.ts';
 import { judgeSettings } from './settings.ts';
-import type { Services } from '../services.ts';
+import type { Shared } from '../process/shared.ts';
 import { addFault, type Faults, isFaultless, type Judged } from '../judge/judge.ts';
 import { exhausted, messages, noPlace, notInNetwork } from '../judge/messages.ts';
 
@@ -35,10 +35,14 @@ export interface Judgement {
 }
 
 /** What judging needs of the server. */
-export type JudgeServices = Pick<
-  Services,
-  'config' | 'database' | 'maxPeers' | 'observed' | 'serverPublicKey'
->;
+export interface JudgeServices extends Pick<Shared, 'config' | 'database'> {
+  /** The gateway's public key, base64. */
+  readonly serverPublicKey: string;
+  /** Devices that the data plane has places for; MAX_PEERS where it is left out. */
+  readonly maxPeers?: number;
+  /** How many devices were there a moment ago; left out where nobody counts. */
+  readonly observed?: { readonly deviceCount: () => number };
+}
 
 /** So close to the most devices they are counted in the transaction: gateways may add at once. */
 const COUNTED_MARGIN = 4_096;

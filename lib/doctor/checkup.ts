@@ -5,8 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../models/index.ts';
-import { messageOf } from '../observe/log.ts';
-import type { Log } from '../services.ts';
+import { type Log, messageOf } from '../process/log.ts';
 import { type Finding, warning } from './finding.ts';
 import { hostOf, type Inspected } from './host.ts';
 import { certificate } from './listening.ts';

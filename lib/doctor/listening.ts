@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Config } from '../../config/index.ts';
 import { readCertificate } from '../http/tls.ts';
-import { messageOf } from '../observe/log.ts';
+import { messageOf } from '../process/log.ts';
 import { askReadiness, localUrl } from '../ready.ts';
-import type { Readiness } from '../services.ts';
+import type { Readiness } from '../observe/gateway-state.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 
 /** A certificate is renewed before it has so long to go. */

@@ -1,11 +1,9 @@
 // What a gateway that serves lacks, in words for people: the doctor says it, the dashboard, and the
 // page of each file that it spoils.
 
-import { isInTheClear, isLoopback, settingsAdvice } from '../../config/index.ts';
-import type { Readiness, Services } from '../services.ts';
+import { type Config, isInTheClear, isLoopback, settingsAdvice } from '../../config/index.ts';
+import type { Readiness } from '../observe/gateway-state.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
-
-type Known = Pick<Services, 'config'>['config'];
 
 const LOOK_AT_LOG = 'The log of the gateway names the fault and the setting to look at.';
 
@@ -38,7 +36,7 @@ const STATES: Record<
 };
 
 /** What a gateway says of its own state. */
-export function readiness(answer: Readiness, config: Known): Finding[] {
+export function readiness(answer: Readiness, config: Config): Finding[] {
   const check = 'gateway';
   const found = lacks(answer, config);
   if (answer.status !== 'ready') found.unshift(failed(check, ...STATES[answer.status]));
@@ -46,7 +44,7 @@ export function readiness(answer: Readiness, config: Known): Finding[] {
 }
 
 /** What is missing between the devices and the networks behind the gateway. */
-export function lacks({ tun, masquerade }: Readiness, config: Known): Finding[] {
+export function lacks({ tun, masquerade }: Readiness, config: Config): Finding[] {
   if (config.wireguardTun !== 'off' && tun === null)
     return [
       failed(
@@ -78,7 +76,7 @@ export function endpoint(address: string | null): Finding {
 }
 
 /** What works and may yet not be what was meant; where devices are led, `endpoint` judges. */
-export function settings(config: Known): Finding[] {
+export function settings(config: Config): Finding[] {
   const check = 'settings';
   const others = settingsAdvice(config).filter(({ about }) => about === 'other');
   const found = others.map(({ text }) => warning(check, text, null));
@@ -89,7 +87,7 @@ export function settings(config: Known): Finding[] {
   return [warning(check, text, fix), ...found];
 }
 
-function wantsMasquerade(config: Known): boolean {
+function wantsMasquerade(config: Config): boolean {
   return (
     (config.wireguardIpv4Enabled && config.wireguardIpv4Masquerade) ||
     (config.wireguardIpv6Enabled && config.wireguardIpv6Masquerade)

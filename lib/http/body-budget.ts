@@ -4,7 +4,7 @@
 // purpose makes room. How long a body may take is in body-pace.ts.
 
 import type { Plugin, Request } from '@hapi/hapi';
-import type { Counters } from '../observe/counters.ts';
+import type { Counters } from '../process/counters.ts';
 
 /** Bytes of such bodies that are held at once. */
 const BUDGET_BYTES = 8_388_608;

@@ -4,7 +4,6 @@
 
 import type { Plugin } from '@hapi/hapi';
 import ipaddr from 'ipaddr.js';
-import type { TrustedProxies } from './trusted-proxies.ts';
 import type { UnnamedProxies } from './unnamed-proxies.ts';
 
 /** Proxies that one request may have come through. */
@@ -13,9 +12,24 @@ const HOPS_MAX = 10;
 /** A network: its first address and the length of its prefix. */
 export type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
+declare module '@hapi/hapi' {
+  interface RequestApplicationState {
+    /** Where the request came from, as far as that is known. */
+    address?: string;
+  }
+}
+
+/** Proxies that are believed; in trusted-proxies.ts. */
+interface BelievedProxies {
+  /** Their addresses, as far as they are known. */
+  readonly ranges: readonly Range[];
+  /** Looks for the addresses of names where `peer` is none of those; null where it need not. */
+  heed(peer: string): Promise<unknown> | null;
+}
+
 /** Who is believed, and who was seen that is not. */
 interface Peers {
-  readonly proxies: TrustedProxies;
+  readonly proxies: BelievedProxies;
   readonly unnamed: UnnamedProxies;
 }
 

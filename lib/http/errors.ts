@@ -3,11 +3,10 @@
 
 import type Boom from '@hapi/boom';
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import type { Config } from '../../config/index.ts';
 import { isDatabaseAway, isDatabaseDamaged } from '../../models/index.ts';
 import { fixOf } from '../database/fault.ts';
-import { describeError } from '../observe/log.ts';
-import type { Services } from '../services.ts';
+import { describeError } from '../process/log.ts';
+import type { Shared } from '../process/shared.ts';
 import type { Faults } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 
@@ -83,7 +82,7 @@ export class ApiError extends Error {
 }
 
 /** What `errorAnswers` needs. */
-export interface ErrorAnswers extends Pick<Services, 'config' | 'log' | 'counters'> {
+export interface ErrorAnswers extends Pick<Shared, 'config' | 'log' | 'counters'> {
   /** Answers a browser with a page; null where the asker is a program. */
   readonly answerPerson: (
     request: Request,
@@ -143,7 +142,7 @@ function toApiError(request: Request, error: Error & Partial<Boom.Boom>): ApiErr
 }
 
 function logFault(
-  { config, log }: { config: Config; log: Services['log'] },
+  { config, log }: Pick<Shared, 'config' | 'log'>,
   request: Request,
   error: ApiError,
 ): void {

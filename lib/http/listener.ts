@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Counters } from '../observe/counters.ts';
+import type { Counters } from '../process/counters.ts';
 import { BODY_PACE, type BodyPace, paceBodies } from './body-pace.ts';
 import { addressScope } from './client-address.ts';
 import type { Certificate } from './tls.ts';

@@ -4,7 +4,7 @@
 
 import type { Plugin } from '@hapi/hapi';
 import type { Config } from '../../config/index.ts';
-import type { Services } from '../services.ts';
+import type { Shared } from '../process/shared.ts';
 import { PageError } from './page-error.ts';
 import { isWithin, parseRanges } from './client-address.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
@@ -15,7 +15,7 @@ const SAID = {
 };
 
 /** Refuses requests of devices before anything of them is read. */
-export const throughTunnel: Plugin<Pick<Services, 'config'> & { proxies: TrustedProxies }> = {
+export const throughTunnel: Plugin<Pick<Shared, 'config'> & { proxies: TrustedProxies }> = {
   name: 'through-tunnel',
   register(server, { config, proxies }) {
     if (admitsDevices(config)) return;

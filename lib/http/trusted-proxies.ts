@@ -3,8 +3,7 @@
 // again when a minute has passed. A name is worth as much as the resolver of this host.
 
 import { lookup } from 'node:dns/promises';
-import { messageOf } from '../observe/log.ts';
-import type { Log } from '../services.ts';
+import { type Log, messageOf } from '../process/log.ts';
 import { isAddress, isWithin, parseRanges, type Range, standsForMany } from './client-address.ts';
 
 /** What a name was found to be is believed for so long. */

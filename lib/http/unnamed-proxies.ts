@@ -2,7 +2,7 @@
 // proxies that an administrator forgot to name, so log and dashboard say so; a stranger can send
 // such headers too, so nothing else follows from them.
 
-import type { Log } from '../services.ts';
+import type { Log } from '../process/log.ts';
 
 /** Peers that the log names; strangers could fill it otherwise. */
 const LOGGED_MAX = 10;

@@ -13,7 +13,7 @@ import {
 } from '../../models/index.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import { userSchema } from '../users/users.ts';
-import { isKey } from '../devices/keys.ts';
+import { isKey } from '../judge/keys.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
 import { faultLines, type Imported, runImport } from './run.ts';
 import { parseWgQuick, type Section, type Setting } from './wg-quick-file.ts';

@@ -9,8 +9,7 @@ import type { Config } from '../../config/index.ts';
 import { letInCommand } from '../auth/administrators.ts';
 import { commandLine } from '../process/command-line.ts';
 import { type FirstCredentials, replaceFile } from './first-start.ts';
-import { messageOf } from '../observe/log.ts';
-import type { Log } from '../services.ts';
+import { type Log, messageOf } from '../process/log.ts';
 
 /** Where a person is told. */
 export interface Listener {

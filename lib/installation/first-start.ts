@@ -30,8 +30,8 @@ import {
 import { isUuid } from '../judge/fields.ts';
 import { makeFirstUser } from '../auth/accounts.ts';
 import { createToken, ensureBootstrapToken } from '../auth/tokens.ts';
-import { KEY_BYTES } from '../devices/keys.ts';
-import { messageOf } from '../observe/log.ts';
+import { KEY_BYTES } from '../judge/keys.ts';
+import { messageOf } from '../process/log.ts';
 
 const FIRST_ADMINISTRATOR = 'admin@localhost';
 const SERVER_KEY_NAME = 'wireguard_private_key';

@@ -5,17 +5,11 @@
 // wall clock disconnects nobody.
 
 import type { PeerSample } from '../../dataplane/index.ts';
-import type { Log } from '../services.ts';
+import type { Log } from '../process/log.ts';
+import type { KnownDevice } from '../reconcile/translation.ts';
 
 /** A device that was silent for longer has no keys that still serve: REJECT_AFTER_TIME. */
 export const ONLINE_MS = 180_000;
-
-/** A device as those who watch know it. */
-export interface KnownDevice {
-  readonly id: string;
-  readonly userId: string;
-  readonly name: string;
-}
 
 /** Why a device is connected no more. */
 type Ending = 'silent' | 'elsewhere' | 'removed';

@@ -1,7 +1,7 @@
 // Chores that are done at the start and every hour while the gateway serves: forgetting what is
 // old. One that fails is tried again an hour later and holds nothing up.
 
-import type { Log } from '../services.ts';
+import type { Log } from './log.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -3,8 +3,7 @@
 // lives. A data plane that stays down is silence, and systemd starts Postern again.
 
 import type { Supervisor } from '../../config/index.ts';
-import { messageOf } from '../observe/log.ts';
-import type { Log } from '../services.ts';
+import { type Log, messageOf } from './log.ts';
 
 /** Tells a socket; notify of the data plane's door. */
 export type Notify = (socket: string, lines: readonly string[]) => void;

@@ -4,7 +4,7 @@
 // revoked elsewhere.
 
 import type { Amendment, Gateway } from '../../dataplane/index.ts';
-import type { Log } from '../services.ts';
+import type { Log } from '../process/log.ts';
 import type { Translation } from './translation.ts';
 
 /** How late an end may be. */

@@ -13,13 +13,12 @@ import {
   recordHeartbeat,
   type Revision,
 } from '../../models/index.ts';
-import type { KnownDevice } from '../observe/presence.ts';
-import type { Log } from '../services.ts';
+import type { Log } from '../process/log.ts';
 import { Neighbours } from './neighbours.ts';
 import { OwnClock } from './own-clock.ts';
 import { readAll, readSince, type TakeRows } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
-import { type Problem, Translation } from './translation.ts';
+import { type KnownDevice, type Problem, Translation } from './translation.ts';
 
 const POLL_MS = 1_000;
 const RETRY_MS_MIN = 100;

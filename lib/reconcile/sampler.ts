@@ -4,7 +4,7 @@
 
 import type { Gateway, RuleSample, Sample } from '../../dataplane/index.ts';
 import { type Database, recordStatus, type StatusReport } from '../../models/index.ts';
-import type { Log } from '../services.ts';
+import type { Log } from '../process/log.ts';
 
 /** Each sample is a commit to the disk, and whatever packets arrive during it wait for a core. */
 const SAMPLE_MS = 1_000;

@@ -11,7 +11,7 @@ import {
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../models/index.ts';
-import { isKey, KEY_BYTES } from '../devices/keys.ts';
+import { isKey, KEY_BYTES } from '../judge/keys.ts';
 
 /** Settings that decide what rows mean. */
 export interface TranslateSettings {

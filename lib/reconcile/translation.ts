@@ -12,7 +12,6 @@ import {
   type RuleConfig,
 } from '../../dataplane/index.ts';
 import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../models/index.ts';
-import type { KnownDevice } from '../observe/presence.ts';
 import { Places } from './places.ts';
 import type { AllIds, RowChanges, RowSettings } from './read.ts';
 import {
@@ -26,6 +25,13 @@ import {
   translateRule,
   type TranslateSettings,
 } from './translate.ts';
+
+/** A device as those who watch know it. */
+export interface KnownDevice {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+}
 
 /** A row that could not be obeyed as it is. */
 export interface Problem {

@@ -12,7 +12,7 @@ import {
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import { PageError } from '../http/page-error.ts';
-import { isAlive } from '../auth/sessions.ts';
+import { isAlive } from './session-life.ts';
 
 /** By what a request was let in. */
 export interface LetIn {

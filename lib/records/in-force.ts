@@ -5,7 +5,6 @@
 
 import type { Plugin, Request } from '@hapi/hapi';
 import type { Revision } from '../../models/index.ts';
-import type { Services } from '../services.ts';
 
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
@@ -13,6 +12,9 @@ declare module '@hapi/hapi' {
     revision?: Revision;
   }
 }
+
+/** Waits until the data plane obeys a revision; false when `timeoutMs` pass first. */
+export type WhenApplied = (revision: Revision, timeoutMs: number) => Promise<boolean>;
 
 const WAIT_MS = 2_000;
 
@@ -22,7 +24,7 @@ export function noteRevision(request: Request, revision: Revision): void {
 }
 
 /** Holds back answers to writes until they are in force, and says whether they are. */
-export const inForce: Plugin<Pick<Services, 'whenApplied'>> = {
+export const inForce: Plugin<{ readonly whenApplied: WhenApplied }> = {
   name: 'in-force',
   register(server, { whenApplied }) {
     server.ext('onPostHandler', async (request, h) => {

@@ -20,7 +20,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { judgeActors, type LetIn, letInBy } from './actors.ts';
-import { originOf } from '../observe/audit.ts';
+import { originOf } from './audit.ts';
 import { ApiError } from '../http/errors.ts';
 import { noteRevision } from './in-force.ts';
 import { type Faults, isFaultless } from '../judge/judge.ts';

@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { parseCommandLine } from '../../lib/command/cli.ts';
-import { Counters } from '../../lib/observe/counters.ts';
+import { Counters } from '../../lib/process/counters.ts';
 import { Metrics } from '../../lib/observe/metrics/index.ts';
 import { reasonInWords } from '../../lib/web/parts/reason-words.ts';
 import { type ReadFamily, readExposition } from './exposition.ts';

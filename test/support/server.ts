@@ -6,7 +6,7 @@ import type { ExecutionContext } from 'ava';
 import type { Server } from '@hapi/hapi';
 import type { Config } from '../../config/index.ts';
 import { createToken } from '../../lib/auth/tokens.ts';
-import { Counters } from '../../lib/observe/counters.ts';
+import { Counters } from '../../lib/process/counters.ts';
 import { createServer } from '../../lib/server.ts';
 import type { Services } from '../../lib/services.ts';
 import { type LogLine, logInto } from '../../lib/testing/log.ts';

@@ -1,7 +1,7 @@
 // A gateway as metrics see it, without one: devices and rules by number, for tests of what is shown.
 
 import type { PeerTotals } from '../../dataplane/index.ts';
-import type { Observed, Watched } from '../../lib/services.ts';
+import type { Observed, Watched } from '../../lib/observe/gateway-state.ts';
 import { peer } from './simulation.ts';
 
 /** A device that did something; its key names it. */

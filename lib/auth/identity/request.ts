@@ -13,7 +13,7 @@ import {
 } from '../../../models/index.ts';
 import { addressScope, networkScope } from '../../http/client-address.ts';
 import type { Chore } from '../../process/hourly.ts';
-import type { Services } from '../../services.ts';
+import type { Shared } from '../../process/shared.ts';
 import { newSecret } from '../browser-cookies.ts';
 import { SIGN_IN_MS } from './browser.ts';
 import { ProviderRefusal } from './refusal.ts';
@@ -66,8 +66,10 @@ export async function keepRequest(
   await beginSignInRequest(database, { ...request, source, secrets: kept, now, expiresAt });
 }
 
-/** What forgetting needs; `maxSignIns` differs in tests alone. */
-type Keeper = Pick<Services, 'database' | 'log' | 'counters' | 'maxSignIns'>;
+/** What forgetting needs; `maxSignIns` is given in tests alone. */
+interface Keeper extends Pick<Shared, 'database' | 'log' | 'counters'> {
+  readonly maxSignIns?: number;
+}
 
 /** Forgets sign-ins that came to nothing, and the earliest of networks that have too many. */
 export async function makeRoom(keeper: Keeper): Promise<void> {

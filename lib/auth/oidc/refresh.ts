@@ -22,8 +22,8 @@ import {
   wakeTokens,
   writeTransaction,
 } from '../../../models/index.ts';
-import type { Counters } from '../../observe/counters.ts';
-import type { Log } from '../../services.ts';
+import type { Counters } from '../../process/counters.ts';
+import type { Log } from '../../process/log.ts';
 import { disableByProvider } from '../identity/disable.ts';
 import { methodOf } from '../identity/method.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';

@@ -3,7 +3,7 @@
 // this process since it, or its data plane, began.
 
 import { type GatewayFacts, reasonNames } from '../../../dataplane/index.ts';
-import type { Observed, Readiness, Watched } from '../../services.ts';
+import type { Observed, Readiness, Watched } from '../gateway-state.ts';
 import { byLabel, family, labelText, sample, single } from './exposition.ts';
 
 /** What the gateway is, and whether it serves. */

@@ -6,8 +6,9 @@
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
-import type { Services } from '../../services.ts';
-import type { CounterFamily, Counters } from '../counters.ts';
+import type { Shared } from '../../process/shared.ts';
+import type { Observed, Readiness, Watched } from '../gateway-state.ts';
+import type { CounterFamily, Counters } from '../../process/counters.ts';
 import { deviceMetrics } from './devices.ts';
 import { byLabel } from './exposition.ts';
 import {
@@ -90,10 +91,13 @@ const counted: Readonly<Record<CounterFamily, Counted>> = {
 };
 
 /** What metrics are made of. */
-export type MetricsSources = Pick<
-  Services,
-  'config' | 'counters' | 'observed' | 'readiness' | 'serverPublicKey' | 'watched'
->;
+export interface MetricsSources extends Pick<Shared, 'config' | 'counters'> {
+  readonly serverPublicKey: string;
+  readonly readiness: () => Readiness;
+  /** Left out where there is no data plane. */
+  readonly observed?: Observed;
+  readonly watched?: Watched;
+}
 
 /** The metrics of one server. */
 export class Metrics {

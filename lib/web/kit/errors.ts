@@ -3,7 +3,7 @@
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { type ApiError, type ErrorCode, statusOf } from '../../http/errors.ts';
-import type { Readiness } from '../../services.ts';
+import type { Readiness } from '../../observe/gateway-state.ts';
 import { isWeb } from './headers.ts';
 import { PageError, type Said } from '../../http/page-error.ts';
 import type { Pages } from './answers.ts';

@@ -7,8 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import { ApiError } from '../../http/errors.ts';
-import { describeError } from '../../observe/log.ts';
-import type { Log } from '../../services.ts';
+import { describeError, type Log } from '../../process/log.ts';
 import { attempt, faultLine } from './attempt.ts';
 import { PageError } from '../../http/page-error.ts';
 

@@ -19,7 +19,7 @@ import { shownMethod } from '../../auth/identity/method.ts';
 import { actorId } from '../../auth/index.ts';
 import { LOCAL_METHOD } from '../../auth/local.ts';
 import { hashPassword, verifyPassword } from '../../auth/passwords.ts';
-import { IDLE_MS } from '../../auth/sessions.ts';
+import { IDLE_MS } from '../../records/session-life.ts';
 import { browserName } from '../parts/browser-name.ts';
 import { textOf } from '../kit/form-token.ts';
 import { page } from '../kit/route.ts';

@@ -21,7 +21,7 @@ import { type Beginner, makeRoom, sourceOf } from '../../auth/identity/request.t
 import type { Tested } from '../../auth/identity/test-report.ts';
 import { localPath } from '../../auth/local-path.ts';
 import { completeSignIn, SignInRefusal } from '../../auth/sign-in.ts';
-import { originOf } from '../../observe/audit.ts';
+import { originOf } from '../../records/audit.ts';
 import { noteAction, type ProviderKind, type SessionAtProvider } from '../../../models/index.ts';
 import { PageError } from '../../http/page-error.ts';
 import type { Web } from '../kit/web.ts';

@@ -30,7 +30,7 @@ import {
 import { endSessionsAtProvider } from '../../auth/saml/sign-out.ts';
 import { verifier } from '../../auth/saml/verifier.ts';
 import { signOut } from '../../auth/sign-in.ts';
-import { originOf } from '../../observe/audit.ts';
+import { originOf } from '../../records/audit.ts';
 import { takesForm, textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage, openPage } from '../kit/route.ts';

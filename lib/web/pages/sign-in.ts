@@ -9,7 +9,7 @@ import { OidcClients } from '../../auth/oidc/client.ts';
 import { signOutAddress } from '../../auth/oidc/sign-out.ts';
 import type { LiveSession } from '../../auth/sessions.ts';
 import { completeSignIn, SignInRefusal, signOut } from '../../auth/sign-in.ts';
-import { describeError } from '../../observe/log.ts';
+import { describeError } from '../../process/log.ts';
 import { wantsPage } from '../kit/errors.ts';
 import { textOf } from '../kit/form-token.ts';
 import { homeOf } from '../kit/navigation.ts';

@@ -1,7 +1,7 @@
 // Who watches the process learns whether it lives and serves; nobody needs a token for that.
 
 import test from 'ava';
-import type { Readiness } from '../../../lib/services.ts';
+import type { Readiness } from '../../../lib/observe/gateway-state.ts';
 import { openServer } from '../../support/server.ts';
 
 test('healthz answers while the process lives', async (t) => {

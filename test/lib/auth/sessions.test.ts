@@ -1,7 +1,8 @@
 // Sessions: how long they live, what ends them, and that a browser cannot bring one of its own.
 
 import test from 'ava';
-import { IDLE_MS, maySignIn, SESSIONS_MAX, WAITING_MAX } from '../../../lib/auth/sessions.ts';
+import { SESSIONS_MAX, WAITING_MAX } from '../../../lib/auth/sessions.ts';
+import { IDLE_MS } from '../../../lib/records/session-life.ts';
 import { hashSecret, newSecret } from '../../../lib/auth/browser-cookies.ts';
 import { removeUser, type User, writeTransaction } from '../../../models/index.ts';
 import { databaseKinds } from '../../support/databases.ts';
@@ -164,16 +165,3 @@ for (const kind of databaseKinds()) {
     t.false(await isIn(stolen));
   });
 }
-
-test('who was shut out may sign in only by what shut them out, and only if that was no person', (t) => {
-  const disabled_at = new Date();
-  const rows: [boolean, Parameters<typeof maySignIn>[0]][] = [
-    [true, { disabled_at: null, disabled_by: null, disabled_provider: null }],
-    [true, { disabled_at, disabled_by: 'provider', disabled_provider: 'okta' }],
-    [false, { disabled_at, disabled_by: 'provider', disabled_provider: 'other' }],
-    [false, { disabled_at, disabled_by: 'provider', disabled_provider: null }],
-    [false, { disabled_at, disabled_by: 'administrator', disabled_provider: 'okta' }],
-    [false, { disabled_at, disabled_by: null, disabled_provider: null }],
-  ];
-  for (const [may, user] of rows) t.is(maySignIn(user, 'okta'), may, JSON.stringify(user));
-});

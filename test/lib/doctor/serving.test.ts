@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { endpoint, lacks, readiness, settings } from '../../../lib/doctor/serving.ts';
-import type { Readiness } from '../../../lib/services.ts';
+import type { Readiness } from '../../../lib/observe/gateway-state.ts';
 import { configOf } from '../../support/server.ts';
 
 const WELL: Readiness = { status: 'ready', tun: 'wg-postern', masquerade: true };

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Hapi, { type Server } from '@hapi/hapi';
 import test, { type ExecutionContext } from 'ava';
 import { bodyBudget } from '../../../lib/http/body-budget.ts';
-import { Counters } from '../../../lib/observe/counters.ts';
+import { Counters } from '../../../lib/process/counters.ts';
 
 const BUDGET = 10_000;
 

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { createListener, HTTP_LIMITS, type HttpLimits } from '../../../lib/http/listener.ts';
-import { Counters } from '../../../lib/observe/counters.ts';
+import { Counters } from '../../../lib/process/counters.ts';
 import { openServer, type TestServer } from '../../support/server.ts';
 
 interface Client {

@@ -2,7 +2,8 @@
 
 import test from 'ava';
 import type { PeerSample } from '../../../dataplane/index.ts';
-import { type KnownDevice, ONLINE_MS, Presence } from '../../../lib/observe/presence.ts';
+import { ONLINE_MS, Presence } from '../../../lib/observe/presence.ts';
+import type { KnownDevice } from '../../../lib/reconcile/translation.ts';
 import { logInto, type LogLine } from '../../support/server.ts';
 
 interface Setup {

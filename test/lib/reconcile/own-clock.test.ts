@@ -4,7 +4,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Amendment } from '../../../dataplane/index.ts';
 import { Reconciler } from '../../../lib/reconcile/reconciler.ts';
-import type { Log } from '../../../lib/services.ts';
+import type { Log } from '../../../lib/process/log.ts';
 import { type Database, registerGateway, writeTransaction } from '../../../models/index.ts';
 import { openDatabase } from '../../support/databases.ts';
 import { address } from '../../support/packets.ts';

@@ -14,7 +14,7 @@ import {
 import { readAll } from '../../../lib/reconcile/read.ts';
 import { Reconciler, type ReconcilerOptions } from '../../../lib/reconcile/reconciler.ts';
 import type { TranslateSettings } from '../../../lib/reconcile/translate.ts';
-import type { Log } from '../../../lib/services.ts';
+import type { Log } from '../../../lib/process/log.ts';
 import {
   currentRevision,
   type Database,

@@ -3,7 +3,7 @@
 import test from 'ava';
 import type { PeerSample, Sample } from '../../../dataplane/index.ts';
 import { RULES_MAX, Sampler } from '../../../lib/reconcile/sampler.ts';
-import type { Log } from '../../../lib/services.ts';
+import type { Log } from '../../../lib/process/log.ts';
 import { type Database, readDevices, recordStatus } from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/databases.ts';
 import { addDevice, addUser } from '../../support/records.ts';

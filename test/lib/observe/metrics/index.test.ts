@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { Counters } from '../../../../lib/observe/counters.ts';
+import { Counters } from '../../../../lib/process/counters.ts';
 import { Metrics, type MetricsSources } from '../../../../lib/observe/metrics/index.ts';
 import { readExposition, valueOf } from '../../../support/exposition.ts';
 import { configOf } from '../../../support/server.ts';

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { ApiError } from '../../../../lib/http/errors.ts';
-import type { Readiness } from '../../../../lib/services.ts';
+import type { Readiness } from '../../../../lib/observe/gateway-state.ts';
 import { openServer } from '../../../support/server.ts';
 import { addPerson, Visitor } from '../../../support/visitor.ts';
 

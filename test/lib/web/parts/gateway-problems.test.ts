@@ -2,7 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import test from 'ava';
-import type { Readiness } from '../../../../lib/services.ts';
+import type { Readiness } from '../../../../lib/observe/gateway-state.ts';
 import { addDevice } from '../../../models/fixtures.ts';
 import { openConsole } from '../../../support/console.ts';
 

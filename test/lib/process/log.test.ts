@@ -8,7 +8,7 @@ import process from 'node:process';
 import { Writable } from 'node:stream';
 import test from 'ava';
 import { DatabaseError } from 'sequelize';
-import { createLog, describeError, textStream } from '../../../lib/observe/log.ts';
+import { createLog, describeError, textStream } from '../../../lib/process/log.ts';
 import { scratchFolder } from '../../support/full-database.ts';
 
 function collect(): { lines: () => string; out: Writable } {
@@ -95,7 +95,7 @@ function fileStream(path: string): NodeJS.WriteStream & { fd: number } {
 
 for (const format of ['text', 'json'])
   test(`a process goes on where whoever reads its ${format} log has gone`, async (t) => {
-    const module = new URL('../../../lib/observe/log.ts', import.meta.url).href;
+    const module = new URL('../../../lib/process/log.ts', import.meta.url).href;
     const script = `
       import { createLog } from '${module}';
       const log = createLog({ logFormat: '${format}', logLevel: 'info' });

@@ -1,7 +1,7 @@
 // Counts of refusals, by reason.
 
 import test from 'ava';
-import { Counters } from '../../../lib/observe/counters.ts';
+import { Counters } from '../../../lib/process/counters.ts';
 import { openServer } from '../../support/server.ts';
 
 test('counts grow by reason, and what never happened is none', (t) => {

@@ -11,16 +11,9 @@ import {
   pruneAuditEntries,
 } from '../../models/index.ts';
 import type { Chore } from '../process/hourly.ts';
-import type { Log } from '../services.ts';
+import type { Log } from '../process/log.ts';
 
 const DAY_MS = 86_400_000;
-
-declare module '@hapi/hapi' {
-  interface RequestApplicationState {
-    /** Where the request came from, as far as that is known; see client-address.ts. */
-    address?: string;
-  }
-}
 
 /** On whose behalf a request writes: those of whoever was let in. */
 export function originOf({ app, auth }: Pick<Request, 'app' | 'auth'>): Origin {

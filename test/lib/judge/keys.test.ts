@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { derivePublicKey, isLowOrder } from '../../../dataplane/index.ts';
-import { hasKeySize, isCanonicalBase64, isKey, isLowOrderKey } from '../../../lib/devices/keys.ts';
+import { hasKeySize, isCanonicalBase64, isKey, isLowOrderKey } from '../../../lib/judge/keys.ts';
 
 /** 2^255 - 19, little-endian, moved by a few. */
 function nearPrime(offset: number, topBit = 0): Uint8Array {

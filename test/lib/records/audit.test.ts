@@ -7,7 +7,7 @@ import { parseCommandLine } from '../../../lib/command/cli.ts';
 import { databaseCommands } from '../../../lib/command/commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { startHourly } from '../../../lib/process/hourly.ts';
-import { forgetEntries } from '../../../lib/observe/audit.ts';
+import { forgetEntries } from '../../../lib/records/audit.ts';
 import {
   type AuditEntry,
   COMMAND_LINE,

@@ -8,6 +8,14 @@ import { type Logger, pino } from 'pino';
 import type { Config } from '../../config/index.ts';
 import { describeDatabaseError } from '../../models/index.ts';
 
+/** A log of one room; pino's methods, of which Postern uses these. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
 /**
  * Makes the log of a process: on standard output where the process serves, on standard error where
  * standard output is for the answer of a command.

@@ -1,0 +1,50 @@
+// What is known of the gateway of this process, all of it in memory: whether it serves, what its
+// data plane did, what its reconciler does.
+
+import type { GatewayFacts, PeerTotals, RuleSample } from '../../dataplane/index.ts';
+import type { ReconcilerWork } from '../reconcile/reconciler.ts';
+import type { KnownDevice, Problem } from '../reconcile/translation.ts';
+import type { PresenceCounts } from './presence.ts';
+
+/** Whether the gateway serves, and why not. */
+export interface Readiness {
+  readonly status:
+    | 'ready'
+    | 'starting'
+    | 'draining'
+    | 'database_unavailable'
+    /** The database is away for longer than DATABASE_AWAY_LIMIT: no device passes. */
+    | 'database_away'
+    /** The database server takes no writes: changes by others are still obeyed. */
+    | 'database_read_only'
+    | 'data_plane_down';
+  /** Name of the TUN, null without one. */
+  readonly tun: string | null;
+  readonly masquerade: boolean;
+}
+
+/** What this process's data plane was seen to do, at most half a second ago. */
+export interface Observed {
+  /** Packets that were refused, by reason, since the data plane began. */
+  readonly drops: () => Readonly<Record<string, number>>;
+  /** Hits by rule since this process began. */
+  readonly rules: () => ReadonlyMap<string, RuleSample>;
+  /** Rows that cannot be obeyed as they stand. */
+  readonly problems: () => readonly Problem[];
+  /** How many devices there are as of the last turn of the reconciler. */
+  readonly deviceCount: () => number;
+}
+
+/** What metrics tell of this process's gateway beside; all of it is in memory. */
+export interface Watched {
+  readonly facts: () => GatewayFacts;
+  /** Devices that are served, with what they did since the data plane began. */
+  readonly peers: () => Iterable<PeerTotals>;
+  readonly deviceOf: (publicKey: string) => KnownDevice | null;
+  /** Rules that are in force, with their actions. */
+  readonly ruleActions: () => Iterable<readonly [id: string, action: string]>;
+  readonly reconciler: () => ReconcilerWork;
+  readonly presence: () => PresenceCounts;
+  /** Whether what was observed cannot be written to the database. */
+  readonly isSamplerFailing: () => boolean;
+}
