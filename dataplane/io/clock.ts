@@ -1,12 +1,12 @@
-// The clocks. The packet path never reads one: it is told `now` and `wallMs`.
+// The clocks. The packet path never reads one: it gets `now` and `wallMs` with each call.
 
-/** Two clocks: one that only goes forward, and Unix time. Both in milliseconds. */
+/** Two clocks, both in milliseconds: one that only goes forward, and Unix time. */
 export interface Clock {
   now(): number;
   wall(): number;
 }
 
-/** Clocks of this machine; `bootTime` (CLOCK_BOOTTIME) where the addon is there to read it. */
+/** The clocks of this machine; `bootTime` reads CLOCK_BOOTTIME, null without the addon. */
 export function systemClock(bootTime: (() => number) | null): Clock {
   return { now: bootTime ?? (() => performance.now()), wall: () => Date.now() };
 }

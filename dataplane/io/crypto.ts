@@ -1,5 +1,5 @@
-// Randomness, and the choice of the primitives. What was chosen is tried against tweetnacl on
-// random keys before it serves: a difference stops the start.
+// Randomness, and the choice of the primitives. The chosen ones are compared with tweetnacl and
+// noble on random keys before they are used: a difference stops the start.
 
 import { randomFillSync } from 'node:crypto';
 import { COOKIE_NONCE_BYTES, KEY_BYTES, MAC_BYTES, TAG_BYTES } from '../constants.ts';
@@ -7,11 +7,11 @@ import { type Primitives, portablePrimitives } from '../noise/primitives.ts';
 
 const TRIALS = 8;
 
-/** Taken from the operating system's generator at once, because each call of it costs much. */
+/** Random bytes of the operating system, fetched many at a time, because each call is expensive. */
 const drawn = new Uint8Array(1_024);
 let given = drawn.length;
 
-/** Fills an array from the operating system's generator. What was given stands nowhere else. */
+/** Fills an array with random bytes of the operating system. No copy of them remains here. */
 export function systemRandom(bytes: Uint8Array): void {
   if (bytes.length > drawn.length) {
     randomFillSync(bytes);
@@ -28,7 +28,7 @@ export function systemRandom(bytes: Uint8Array): void {
   }
 }
 
-/** Returns the primitives of the addon, or with `x25519` "tweetnacl" with its X25519 replaced. */
+/** Returns the primitives of the addon; with `x25519` "tweetnacl" X25519 is that of tweetnacl. */
 export function choosePrimitives(
   native: Primitives | null,
   x25519: 'openssl' | 'tweetnacl',
@@ -53,7 +53,7 @@ export function choosePrimitives(
   return chosen;
 }
 
-/** Throws when an implementation and the portable one disagree about anything they do. */
+/** Throws when an implementation differs from the portable one in any operation. */
 export function assertAgreement(primitives: Primitives): void {
   for (let trial = 0; trial < TRIALS; trial++) {
     const key = randomBytes(KEY_BYTES);
@@ -70,7 +70,7 @@ export function assertAgreement(primitives: Primitives): void {
 
 type Outcome = (Uint8Array | boolean)[];
 
-/** Everything that primitives do, each as what comes out of it. */
+/** Every operation of the primitives, with its results. */
 function trials(
   key: Uint8Array,
   other: Uint8Array,

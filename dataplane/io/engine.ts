@@ -1,6 +1,6 @@
-// The TypeScript twin of the addon: the same batches, keys and verdicts, with the ciphers of noble
-// and whatever links it is given, sockets and a TUN or a simulation. It serves tests and machines
-// without a compiler; it allocates per packet and does not join or segment.
+// The TypeScript twin of the addon: the same batches, keys and verdicts, with the ciphers of noble.
+// Its links are given to it: sockets and a TUN, or a simulation. It is for tests and for machines
+// without a compiler. It allocates for each packet, and neither joins nor segments packets.
 
 import { chacha20poly1305 } from '@noble/ciphers/chacha.js';
 import {
@@ -47,9 +47,9 @@ import type { Primitives } from '../noise/primitives.ts';
 import { type Endpoint, type EndpointTable, readEndpoint, writeEndpoint } from '../wire/address.ts';
 import { TRANSPORT_DATA, transport } from '../wire/messages.ts';
 
-/** Where the twin puts what leaves it. */
+/** Where the twin sends datagrams and packets. */
 export interface Links {
-  /** Takes a datagram for an endpoint; the bytes are the receiver's. */
+  /** Takes a datagram for an endpoint; the receiver may keep the bytes. */
   sendDatagram(bytes: Uint8Array, to: Endpoint): void;
   /** Takes a packet for the TUN; null where there is none. Throws when it cannot be written. */
   writePacket: ((packet: Uint8Array) => void) | null;
@@ -262,13 +262,16 @@ export class TypeScriptEngine implements PacketEngine {
   }
 }
 
-/** Padding to 16, but never past the MTU: that would make a full packet's datagram fragment. */
+/**
+ * The length after padding to 16 bytes. Padding stops at the MTU: else the datagram of a full
+ * packet would be fragmented.
+ */
 function paddedLength(length: number, mtu: number): number {
   const padded = Math.ceil(length / PADDING_BYTES) * PADDING_BYTES;
   return length <= mtu && padded > mtu ? mtu : padded;
 }
 
-/** A limit that is not higher than the paper's. */
+/** Checks that a limit is not higher than that of the paper. */
 function lowered(limit: number | undefined, most: number): number {
   if (limit === undefined) return most;
   if (!Number.isInteger(limit) || limit < 1 || limit > most)

@@ -1,21 +1,23 @@
-// Whether other people's rules let the tunnel's packets through. It reads a ruleset as
-// `nft -j list ruleset` prints it, iptables-nft's tables included, and follows three packets: a
-// datagram of a device through every chain on the input hook; through those on the forward hook one
-// by which a device opens a conversation, and the answer to it. A condition that cannot be judged
-// here (a match of iptables, a mark, a limit) lets nothing in that opens, and lets answers in; it
-// never drops. So what is told stops all devices.
+// Finds rules of other programs that stop packets of the tunnel. It reads a ruleset as `nft -j list
+// ruleset` prints it, which includes the tables of iptables-nft, and follows three packets. The
+// datagram of a device goes through the chains on the input hook. The first packet of a flow that a
+// device opens, and the reply to it, go through the chains on the forward hook.
+//
+// Some conditions cannot be judged here: a match of iptables, a mark, a limit. A rule with such a
+// condition never drops, never accepts a first packet, and accepts a reply. So every chain that is
+// found stops all devices.
 
 import { BlockList } from 'node:net';
 
-/** The tunnel of one family as rules see it. */
+/** The tunnel of one address family, as rules see it. */
 export interface TunnelPath {
   readonly interfaceName: string;
   /** UDP port of the tunnel. */
   readonly listenPort: number;
-  /** By which packets leave, and datagrams come; empty when that is not known. */
+  /** The interfaces by which packets leave and datagrams come; empty when they are not known. */
   readonly egress: readonly string[];
   readonly family: 'ipv4' | 'ipv6';
-  /** The devices' network. */
+  /** The network of the devices. */
   readonly network: string;
   readonly prefixBits: number;
 }
@@ -25,9 +27,12 @@ export interface Obstacle {
   readonly family: string;
   readonly table: string;
   readonly chain: string;
-  /** Whose rules these are, by the names that they have. */
+  /** The program that made these rules, by their names. */
   readonly owner: 'docker' | 'ufw' | 'firewalld' | 'other';
-  /** The datagrams of devices, or what they open beyond the gateway, or only the answers to it. */
+  /**
+   * What the chain stops: datagrams of devices, flows that they open to other hosts, or only the
+   * replies.
+   */
   readonly stops: 'datagrams' | 'opening' | 'answers';
 }
 
@@ -46,15 +51,15 @@ interface Chain {
 interface Packet {
   readonly iifname: readonly string[];
   readonly oifname: readonly string[];
-  /** Where the address of a device is; null where there is none. */
+  /** The field that contains the address of a device; null where none does. */
   readonly addressField: 'saddr' | 'daddr' | null;
-  /** The UDP port that it goes to; null where that may be any, of any protocol. */
+  /** Its UDP destination port; null where it may have any protocol and port. */
   readonly udpPort: number | null;
   readonly state: 'new' | 'established';
   readonly path: TunnelPath;
 }
 
-/** Chains may call each other; nft allows 16 levels. */
+/** How deep chains may call each other; nft allows 16 levels. */
 const DEPTH_MAX = 16;
 
 /** Finds the chains that stop packets of the tunnel, in a ruleset of nft in JSON. */
@@ -91,7 +96,7 @@ export function findObstacles(ruleset: unknown, path: TunnelPath): Obstacle[] {
   const obstacles = new Map<Chain, Obstacle>();
   for (const [hook, stops, packet] of tried)
     for (const chain of rules.chainsOn(hook, path.family)) {
-      // That it stops what opens says enough of it.
+      // One obstacle for each chain is enough; what it stops first is reported.
       if (obstacles.has(chain) || !rules.stops(chain, packet)) continue;
       const { family, table, name } = chain;
       obstacles.set(chain, { family, table, chain: name, owner: rules.ownerOf(chain), stops });
@@ -126,7 +131,7 @@ class Ruleset {
     const names = this.#chains
       .filter((chain) => chain.family === family && chain.table === table)
       .map(({ name }) => name);
-    // Docker forbids nothing that is for the host itself.
+    // Docker has no rules for packets to the host itself.
     if (hook === 'forward' && names.includes('DOCKER-USER')) return 'docker';
     return names.some((name) => /^ufw6?-/.test(name)) ? 'ufw' : 'other';
   }
@@ -136,7 +141,7 @@ class Ruleset {
     return verdict === 'drop' || (verdict !== 'accept' && chain.policy === 'drop');
   }
 
-  /** What a chain comes to; null at its end. */
+  /** The verdict of a chain; null where it has none. */
   #walk(base: Chain, name: string, packet: Packet, depth: number): Verdict {
     if (depth > DEPTH_MAX) return null;
     let mayBeBack = false;
@@ -157,7 +162,7 @@ class Ruleset {
       if (found !== undefined) {
         if (isKnown) return found;
         if (found === 'return') return 'may return';
-        // Only an answer is believed to meet a condition that cannot be judged.
+        // Under a condition that cannot be judged, only a reply counts as accepted.
         return found === 'accept' && packet.state === 'established' ? 'accept' : null;
       }
       const truth = holds(expression, packet);
@@ -167,7 +172,7 @@ class Ruleset {
     return null;
   }
 
-  /** Undefined where an expression gives no verdict. */
+  /** The verdict of an expression; undefined where it has none. */
   #verdictOf(base: Chain, expression: Json, packet: Packet, depth: number): Verdict | undefined {
     if ('accept' in expression) return 'accept';
     if ('drop' in expression || 'reject' in expression) return 'drop';
@@ -175,7 +180,7 @@ class Ruleset {
     const target = recordOf(expression['jump'] ?? expression['goto'])['target'];
     if (typeof target === 'string') {
       const verdict = this.#walk(base, target, packet, depth + 1);
-      // What a chain that was gone to leaves open is left to the policy.
+      // A chain that was reached by goto does not return: without a verdict the policy decides.
       return 'goto' in expression && verdict === null ? 'return' : verdict;
     }
     if (!('vmap' in expression)) return undefined;
@@ -189,7 +194,7 @@ class Ruleset {
   }
 }
 
-/** Whether an expression lets the rule go on. */
+/** Whether the rule goes on after an expression. */
 function holds(expression: Json, packet: Packet): Truth {
   if ('match' in expression) {
     const { op, left, right } = recordOf(expression['match']);
@@ -198,11 +203,11 @@ function holds(expression: Json, packet: Packet): Truth {
     return truth === 'yes' ? 'no' : 'yes';
   }
   const isNeutral = ['counter', 'log', 'mangle', 'notrack'].some((name) => name in expression);
-  // A set of verdicts that named none for this packet lets the rule go on as well.
+  // A map of verdicts without an entry for this packet lets the rule go on as well.
   return isNeutral || 'vmap' in expression ? 'yes' : 'unknown';
 }
 
-/** Whether what a match looks at is the value, or one of the values, that it names. */
+/** Whether the left side of a match has the value, or one of the values, on its right side. */
 function isOneOf(left: unknown, right: unknown, packet: Packet): Truth {
   const set = recordOf(right)['set'];
   const values = Array.isArray(set) ? set : listOf(right).length > 0 ? listOf(right) : [right];
@@ -245,7 +250,7 @@ function isNamed(names: readonly string[], pattern: string): Truth {
   );
 }
 
-/** Whether all devices are in a network; one that holds only some of them is not enough. */
+/** Whether a network contains all devices; one with only some of them does not count. */
 function isInside(value: unknown, { network, prefixBits, family }: TunnelPath): Truth {
   const { addr, len } = recordOf(recordOf(value)['prefix']);
   if (typeof addr !== 'string' || typeof len !== 'number')

@@ -1,30 +1,32 @@
-// Old garbage of the worker, collected before it is much. Packets leave none; changes and
-// handshakes do: a peer, a keypair or a table of rules lives long enough to count as old. V8
-// collects old objects when they have grown by 8 MB or more, which takes thousands of changes and
-// looks like a leak meanwhile. It is asked to do so sooner: between packets, and only while that
-// takes milliseconds.
+// Collects old garbage of the worker early. Packets make no garbage, but changes and handshakes do:
+// a peer, a keypair or a table of rules lives long enough to count as old. V8 collects old objects
+// after they have grown by 8 MB or more. That takes thousands of changes and looks like a memory
+// leak. So this file asks V8 to collect sooner: between packets, and only while that takes
+// milliseconds.
 
 import { getHeapSpaceStatistics } from 'node:v8';
 
 const LOOK_MS = 10_000;
 const GROWTH_BYTES = 2 * 1024 * 1024;
-/** Where more lives, all is left to V8, which marks in small steps: this takes 1 ms for each MB. */
+/**
+ * With more living bytes V8 alone decides: it marks in small steps, while this takes 1 ms per MB.
+ */
 const LIVING_BYTES_MAX = 8 * 1024 * 1024;
-/** Garbage beside that is no more than V8 lets grow; what is above has come to live. */
+/** With more bytes V8 alone decides: V8 does not let so much garbage grow, so most of it lives. */
 const BYTES_MAX = 2 * LIVING_BYTES_MAX;
 
-/** Bytes of old objects in this thread's heap, dead ones with them. */
+/** Bytes of old objects in the heap of this thread, dead ones included. */
 function oldBytes(): number {
   const old = getHeapSpaceStatistics().find((space) => space.space_name === 'old_space');
   return old?.space_used_size ?? 0;
 }
 
-/** Looks at the heap now and then. Without `--expose-gc` all is left to V8. */
+/** Checks the heap from time to time. Without `--expose-gc` V8 alone decides. */
 export class HeapKeeper {
   readonly #collect: (() => void) | null;
   readonly #oldBytes: () => number;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** The least that was seen since it collected last; what lives is no more. */
+  /** The smallest size since the last collection; living objects take at most so much. */
   #least = Number.POSITIVE_INFINITY;
 
   constructor(collect: (() => void) | null = globalThis.gc ?? null, bytes = oldBytes) {
@@ -32,7 +34,7 @@ export class HeapKeeper {
     this.#oldBytes = bytes;
   }
 
-  /** To be called where no packet waits; `now` is a monotonic clock in ms. */
+  /** Call it where no packet waits; `now` is a monotonic clock in ms. */
   look(now: number): void {
     if (this.#collect === null || now - this.#lookedAt < LOOK_MS) return;
     this.#lookedAt = now;

@@ -1,7 +1,7 @@
-// Looks at the host before, or beside, a gateway: can there be a TUN, are the rights there, does
-// nft work, is forwarding on, do other people's rules let packets through, is the port free, is the
-// clock kept. Nothing of the host is changed; a TUN is made for a moment, under another name. Every
-// finding that is no good says how to fix it.
+// Inspects the host for a gateway that will start or that runs: whether a TUN can be made, rights
+// are sufficient, nft works, forwarding is on, the rules of other programs pass packets, the port
+// is free and the clock is synchronized. It changes nothing on the host; a TUN is made for a
+// moment, under another name. Every finding that is not ok says how to fix it.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -15,17 +15,17 @@ import { fixOfNft, runNft } from './nft.ts';
 import { tryMasquerade } from './masquerade.ts';
 import { readSysctl, SYSCTL } from './system.ts';
 
-/** What was found out about one thing. */
+/** The result of one check. */
 export interface Finding {
   readonly check: string;
-  /** Failed: something will not work. Warning: something may not, or could not be found out. */
+  /** failed: something will not work. warning: something may not work, or could not be checked. */
   readonly level: 'ok' | 'warning' | 'failed';
   readonly message: string;
-  /** What to do about it; null where nothing is to be done. */
+  /** How to fix it; null where nothing is to do. */
   readonly fix: string | null;
 }
 
-/** What a gateway on this host would be. */
+/** The settings of the gateway on this host. */
 export interface Inspected {
   readonly interfaceName: string;
   readonly listenPort: number;
@@ -36,13 +36,13 @@ export interface Inspected {
   readonly egressInterface: string | null;
   readonly forwarding: 'auto' | 'off';
   readonly tun: 'auto' | 'required' | 'off';
-  /** True while such a gateway runs: it has the port. */
+  /** True while this gateway runs, so that it has the port. */
   readonly isRunning: boolean;
-  /** The TUN of a gateway that asks about its own host; null: one is made for a moment. */
+  /** The TUN of the gateway that inspects its own host; null: a TUN is made for a moment. */
   readonly runningTun: string | null;
 }
 
-/** An interface that exists for a moment. */
+/** The name of the TUN that is made for a moment. */
 const TRIAL_NAME = 'postern-doctor';
 /** Bit of CAP_NET_ADMIN in the masks of /proc/self/status. */
 const NET_ADMIN_BIT = 12n;
@@ -56,7 +56,7 @@ const good = (check: string, message: string): Finding => ({
   fix: null,
 });
 
-/** Looks at everything. */
+/** Makes all checks. */
 export async function inspectHost(inspected: Inspected): Promise<Finding[]> {
   const withoutTun = inspected.tun === 'off';
   if (withoutTun)
@@ -190,7 +190,10 @@ function canWrite(path: string): boolean {
   }
 }
 
-/** A host that forwards ignores routers that announce themselves, unless it was told otherwise. */
+/**
+ * Finds interfaces that ignore router advertisements: a host that forwards does so, unless it is
+ * configured otherwise.
+ */
 function lostRouters({ interfaceName }: Inspected): Finding[] {
   const check = 'router advertisements';
   if (defaultInterfaces('ipv6').length > 0) return [good(check, 'there is an IPv6 default route')];
@@ -211,7 +214,7 @@ function lostRouters({ interfaceName }: Inspected): Finding[] {
   ];
 }
 
-// ---- other people's rules --------------------------------------------------------------------
+// ---- rules of other programs --------------------------------------------------------------------
 
 async function otherRules(inspected: Inspected): Promise<Finding[]> {
   const check = 'foreign rules';
@@ -306,7 +309,7 @@ function fixOf({ owner, family, table, chain }: Obstacle, name: string): string 
   }
 }
 
-/** Lets datagrams in to the gateway itself. */
+/** The command that lets datagrams of devices in. */
 function openingOf({ owner, family, table, chain }: Obstacle, port: number): string {
   switch (owner) {
     case 'ufw':
@@ -319,7 +322,9 @@ function openingOf({ owner, family, table, chain }: Obstacle, port: number): str
   }
 }
 
-/** Tables of iptables-legacy: the old and the new way filter one after the other. */
+/**
+ * Which families have tables of iptables-legacy. A packet must pass the old filter and the new one.
+ */
 function legacyTables(): string[] {
   return ['ip_tables_names', 'ip6_tables_names'].filter((name) => {
     try {

@@ -1,5 +1,5 @@
-// What the kernel refused or lost of the gateway's packets, and how full its table of connections
-// is. The worker sees nothing of it, so the main thread looks every few seconds.
+// Reads how many packets of the gateway the kernel refused or lost, and how full its connection
+// table is. The worker cannot see this, so the main thread reads it every few seconds.
 
 import { readFile } from 'node:fs/promises';
 import { reasonNames, reasons } from '../reasons.ts';
@@ -14,14 +14,14 @@ export interface TableFill {
   readonly max: number;
 }
 
-/** What is looked at. */
+/** What is read. */
 export interface KernelCountsOptions {
   readonly listenPort: () => number;
   /** The TUN whose nft table is loaded; null where none is. */
   readonly masqueraded: () => string | null;
 }
 
-/** The counts as of the last look. */
+/** The counts, as they were read last. */
 export class KernelCounts {
   readonly #options: KernelCountsOptions;
   readonly #timer: NodeJS.Timeout;
@@ -34,23 +34,23 @@ export class KernelCounts {
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
   }
 
-  /** Totals by the names of reasons; zero ones are left out. */
+  /** Totals by name of the reason; those of zero are left out. */
   get drops(): Readonly<Record<string, number>> {
     return this.#drops;
   }
 
-  /** Null where the kernel tracks no connections. */
+  /** How full the connection table is; null where the kernel has none. */
   get fill(): TableFill | null {
     return this.#fill;
   }
 
-  /** Looks once; one look at a time. */
+  /** Reads the counts once; reads never overlap. */
   look(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#look()).catch(() => undefined);
     return this.#looking;
   }
 
-  /** Ends with the look that is under way. */
+  /** Stops; resolves when the current read has ended. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#looking;
@@ -85,7 +85,10 @@ export function readTableFill(): TableFill | null {
   return { entries: Number(entries), max: Number(max) };
 }
 
-/** Datagrams that the sockets of a UDP port had no room for since they were opened. */
+/**
+ * How many datagrams were lost since the sockets of a UDP port were opened, because the sockets had
+ * no room.
+ */
 export async function readSocketLosses(port: number): Promise<number> {
   const tables = await Promise.all(
     ['udp', 'udp6'].map((name) => readFile(`/proc/net/${name}`, 'latin1').catch(() => '')),
@@ -93,7 +96,10 @@ export async function readSocketLosses(port: number): Promise<number> {
   return lossesIn(tables.join('\n'), port);
 }
 
-/** The same, of the text of /proc/net/udp: the local address is second, the losses are last. */
+/**
+ * How many datagrams a port has lost, according to the text of /proc/net/udp: in each line the
+ * local address is the second field, the losses are the last one.
+ */
 export function lossesIn(text: string, port: number): number {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   let lost = 0;

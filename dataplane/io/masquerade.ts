@@ -1,35 +1,35 @@
-// The kernel's part of the egress: one nft table, loaded and removed in one transaction each, that
-// gives what leaves the gateway's own address. It also keeps inside what the kernel cannot
-// translate, and bounds what one device may take of the kernel's table of connections.
-// Why: decisions/2026-11-23-kernel-table.md.
+// Masquerading by the kernel: one nft table, loaded and removed in one transaction each. It gives
+// outgoing packets the address of the gateway, drops packets of devices that the kernel cannot
+// translate, and limits how much of the kernel's connection table one device takes. Why:
+// decisions/2026-11-23-kernel-table.md.
 
 import { MAX_FLOWS_PER_PEER, MAX_PEERS, TCP_CLOSED_MS, TCP_ESTABLISHED_MS } from '../constants.ts';
 import type { NetworkConfig } from '../contract.ts';
 import { formatAddress } from '../wire/address.ts';
 import { fixOfNft, runNft } from './nft.ts';
 
-/** Which networks leave with the gateway's address, and where. */
+/** Which networks are masqueraded, and on which interface. */
 export interface Masquerade {
   readonly interfaceName: string;
   readonly networks: readonly NetworkConfig[];
-  /** Only by this interface, null: by any but the TUN. */
+  /** Masquerade on this interface only; null: on all but the TUN. */
   readonly egressInterface: string | null;
 }
 
-/** What loading the table came to. */
+/** The result of loading the table. */
 export interface Loaded {
   readonly isMasqueraded: boolean;
-  /** What is missing and how to fix it; null where nothing is. */
+  /** What is missing and how to fix it; null where nothing is missing. */
   readonly fault: string | null;
 }
 
-/** What the table counts since it was loaded, in packets. */
+/** Packets that the table has counted since it was loaded. */
 export interface MasqueradeCounts {
   readonly untranslatable: number;
   readonly tooManyFlows: number;
 }
 
-/** Loads the table. A kernel that cannot count connections masquerades all the same. */
+/** Loads the table. On a kernel that cannot count connections it masquerades without limits. */
 export async function loadMasquerade(masquerade: Masquerade): Promise<Loaded> {
   const fault = await nft(scriptOf(masquerade, 'with limits'));
   if (fault === null) return { isMasqueraded: true, fault };
@@ -53,13 +53,13 @@ export async function tryMasquerade(masquerade: Masquerade): Promise<string | nu
   return 'fault' in answer ? answer.fault : null;
 }
 
-/** Removes the table; resolves to a fault or null. A table that is not there is no fault. */
+/** Removes the table; resolves to a fault or null. It is no fault when there is no table. */
 export function removeMasquerade(interfaceName: string): Promise<string | null> {
   const table = tableName(interfaceName);
   return nft(`add table inet ${table}\ndelete table inet ${table}\n`);
 }
 
-/** Reads what the table has counted; null where it cannot be read. */
+/** Reads the counters of the table; null where they cannot be read. */
 export async function readMasqueradeCounts(
   interfaceName: string,
 ): Promise<MasqueradeCounts | null> {
@@ -116,8 +116,9 @@ ${from.map((source) => `    ${out} ${source} masquerade`).join('\n')}
 }
 
 /**
- * The first packet of each connection from the tunnel is counted for its source; later ones of a
- * connection that nobody answers are "new" to the kernel as well, and are let through here.
+ * Limits connections by source address: the first packet of each connection from the tunnel is
+ * counted. Later packets of a connection without a reply are "new" to the kernel as well; they are
+ * not counted again.
  */
 function limitsOf(interfaceName: string): string {
   const families = [
@@ -149,12 +150,15 @@ ${rules.join('\n')}
   }`;
 }
 
-/** nft's names are letters, digits and underscores; an interface's may hold more. */
+/**
+ * The name of the table. Names of nft have only letters, digits and underscores; names of
+ * interfaces can have more.
+ */
 function tableName(interfaceName: string): string {
   return `postern_${interfaceName.replaceAll(/[^A-Za-z0-9]/g, '_')}`;
 }
 
-/** Runs one transaction. */
+/** Runs one transaction; resolves to a fault or null. */
 async function nft(script: string): Promise<string | null> {
   const answer = await runNft(['-f', '-'], script);
   return 'fault' in answer ? answer.fault : null;

@@ -1,13 +1,13 @@
-// The program nft, which speaks for us to the kernel's packet filter. It is found where systems
-// keep their own programs, not by the path that the process was given.
+// Runs the program nft, which configures the packet filter of the kernel. It is searched in the
+// folders of system programs, not in the PATH of this process.
 
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-/** What nft said: its output, or what is wrong. */
+/** The output of nft, or what is wrong. */
 export type NftAnswer = { readonly output: string } | { readonly fault: string };
 
-/** The fault where there is no such program. */
+/** The fault where nft is not installed. */
 export const NFT_MISSING = 'the program nft is not installed';
 
 /** How to fix a fault of nft. */

@@ -1,5 +1,5 @@
-// What the host must do so that packets of devices go further: IP forwarding, switched on where it
-// is off. Where rights are missing it says what to do; the gateway runs all the same.
+// Switches IP forwarding on where it is off, so that packets of devices go on to other networks.
+// Where rights are missing it says what to do, and the gateway runs without.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -15,8 +15,9 @@ export function enableForwarding(families: { ipv4: boolean; ipv6: boolean }): st
   if (families.ipv4) faults.push(...enable('ipv4/ip_forward', 'net.ipv4.ip_forward'));
   if (families.ipv6 && existsSync(join(SYSCTL, 'ipv6'))) {
     const isOff = readSysctl('ipv6/conf/all/forwarding') === '0';
-    // A forwarding host ignores router advertisements unless told otherwise, and would lose the
-    // routes that it learnt from them: where that cannot be told, it does not forward.
+    // A host that forwards ignores router advertisements, unless it is configured otherwise, and
+    // would lose the routes that it learnt from them. Where that cannot be configured, forwarding
+    // stays off.
     const kept = isOff ? keepRouterAdvertisements() : [];
     faults.push(...kept);
     if (kept.length === 0)
@@ -39,7 +40,7 @@ function keepRouterAdvertisements(): string[] {
     );
 }
 
-/** A value below /proc/sys/net, null where there is none. */
+/** A value in /proc/sys/net, null where there is none. */
 export function readSysctl(file: string): string | null {
   try {
     return readFileSync(join(SYSCTL, file), 'utf8').trim();

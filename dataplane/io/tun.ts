@@ -1,11 +1,11 @@
 // A TUN for the TypeScript twin: a file descriptor that the addon opened, non-blocking and without
-// virtio_net_hdr, read by node:fs. Node cannot wait for such a descriptor, so an idle one is looked
-// at a few hundred times a second.
+// virtio_net_hdr, read by node:fs. Node cannot wait for such a descriptor, so the twin reads it
+// again and again, also when nothing comes.
 
 import { readSync, writeSync } from 'node:fs';
 
 const PACKET_BYTES_MAX = 65_535;
-/** EBADFD, EBADF, ENODEV: the interface was removed, and will not come back. */
+/** EBADFD, EBADF, ENODEV: the interface was removed and will not come back. */
 const GONE = new Set([-77, -9, -19]);
 
 /** One TUN interface. */
@@ -30,7 +30,7 @@ export class TunFile {
     try {
       const length = readSync(this.#fd, this.#buffer);
       if (length > 0) return this.#buffer.subarray(0, length);
-      // Nothing at all is what comes after the last packet.
+      // Zero bytes are read only when the interface has been removed.
       this.#onFault();
       this.#isGone = true;
       return null;

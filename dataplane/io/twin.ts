@@ -1,5 +1,5 @@
 // The TypeScript engine with real links: sockets of node:dgram and, where the addon opened one, a
-// TUN. It never blocks: `poll` tells what has arrived, `rest` waits for more on the event loop.
+// TUN. It never blocks: `poll` says what has arrived, `rest` waits for more on the event loop.
 
 import { FAULT_TUN_READ, FAULT_UDP_RECEIVE, FAULT_UDP_SEND } from '../contract.ts';
 import { EVENT_TUN, EVENT_TUN_GONE, EVENT_UDP } from '../native/index.ts';
@@ -9,8 +9,9 @@ import { TypeScriptEngine } from './engine.ts';
 import { TunFile } from './tun.ts';
 import { UdpSockets } from './udp.ts';
 
-/** How long a TUN goes unread: short after it had something, longer while it is quiet. */
+/** Pause before the TUN is read again, when the last read found packets. */
 const TUN_LOOK_MS_MIN = 1;
+/** The longest pause, when reads find nothing. */
 const TUN_LOOK_MS_MAX = 16;
 
 export interface TwinOptions {
@@ -26,7 +27,7 @@ export class TwinEngine extends TypeScriptEngine {
   readonly #udp: () => UdpSockets;
   readonly #tun: TunFile | null;
   #tunLookMs = TUN_LOOK_MS_MIN;
-  #isGoneTold = false;
+  #isGoneReported = false;
   #rouse: (() => void) | null = null;
 
   private constructor(
@@ -70,13 +71,13 @@ export class TwinEngine extends TypeScriptEngine {
 
   poll(): number {
     const arrived = this.#udp().hasArrivals ? EVENT_UDP : 0;
-    if (this.#tun === null || this.#isGoneTold) return arrived;
+    if (this.#tun === null || this.#isGoneReported) return arrived;
     if (!this.#tun.isGone) return arrived | EVENT_TUN;
-    this.#isGoneTold = true;
+    this.#isGoneReported = true;
     return arrived | EVENT_TUN_GONE;
   }
 
-  /** Moves what arrived at the sockets into `datagrams`. */
+  /** Moves datagrams that have arrived into `datagrams`. */
   receive(): void {
     while (this.#udp().hasArrivals && this.datagrams.count < DATAGRAMS_PER_TURN) {
       const datagram = this.#udp().take()!;
@@ -84,7 +85,7 @@ export class TwinEngine extends TypeScriptEngine {
     }
   }
 
-  /** Moves what waits at the TUN into `packets`. */
+  /** Moves packets of the TUN into `packets`. */
   readTun(): void {
     for (let i = 0; i < PACKETS_PER_TURN; i++) {
       const packet = this.#tun?.read() ?? null;
@@ -96,10 +97,10 @@ export class TwinEngine extends TypeScriptEngine {
   }
 
   flush(): void {
-    // Datagrams leave as they are sealed.
+    // Datagrams are sent as soon as they are sealed.
   }
 
-  /** Waits for an arrival, a wake or `timeoutMs`, whichever is first. */
+  /** Waits for a datagram, a wake or `timeoutMs`, whichever comes first. */
   async rest(timeoutMs: number): Promise<void> {
     if (this.#udp().hasArrivals) return;
     const limit = this.#tun === null ? timeoutMs : Math.min(timeoutMs, this.#tunLookMs);

@@ -1,6 +1,6 @@
 // WireGuard's configuration protocol (https://www.wireguard.com/xplatform/, "Configuration
-// Protocol"): a Unix socket on which `wg show` asks a userspace WireGuard what it is and what its
-// peers do. It only tells: what peers there are is the database's business, so `set` is refused.
+// Protocol"): a Unix socket on which `wg show` asks for the interface and its peers. It only
+// reports. The database decides which peers there are, so `set` is refused.
 
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { PeerTotals } from '../totals.ts';
 import { type Endpoint, formatAddress } from '../wire/address.ts';
 
-/** What is told of an interface. */
+/** What is reported of an interface. */
 export interface UapiDevice {
   readonly privateKey: Uint8Array;
   readonly listenPort: number;
@@ -26,13 +26,14 @@ const REQUEST_BYTES_MAX = 65_536;
 const IDLE_MS = 5_000;
 const CONNECTIONS_MAX = 16;
 
-/** Error numbers of the protocol are those of POSIX. */
+/** Error numbers; the protocol uses those of POSIX. */
 const EPERM = 1;
 const EPROTO = 71;
 
 /**
- * Opens the socket of an interface for its owner alone. A socket that nobody listens on any more is
- * replaced. Throws when another process listens there, or the folder cannot be written.
+ * Opens the socket of an interface, for its owner alone. Replaces a socket on which no process
+ * listens any more. Throws when another process listens there, or when the folder cannot be
+ * written.
  */
 export async function openUapi(
   interfaceName: string,
@@ -43,19 +44,19 @@ export async function openUapi(
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
   if (await isAlive(path)) throw new Error(`another process answers at ${path}`);
   const sockets = new Set<Socket>();
-  // Who has asked may say that it says no more, and is still answered.
+  // A client may end its own side after its request and still gets the answer.
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
-    converse(socket, device).then(
+    serve(socket, device).then(
       () => socket.destroySoon(),
       () => socket.destroy(),
     );
   });
   server.maxConnections = CONNECTIONS_MAX;
   await listen(server, path);
-  // The gateway ends when it is stopped, whoever still listens to it.
+  // An open socket does not keep the process alive.
   server.unref();
   return {
     close: async () => {
@@ -66,7 +67,7 @@ export async function openUapi(
   };
 }
 
-/** Whether somebody answers at a path; what nobody answers at is removed. */
+/** Whether a process listens at a path; a socket without one is removed. */
 async function isAlive(path: string): Promise<boolean> {
   const error = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
     const probe = connect(path, () => {
@@ -79,7 +80,10 @@ async function isAlive(path: string): Promise<boolean> {
   return error === null;
 }
 
-/** Binds in a folder of the owner's, so that the path is nobody else's for no moment. */
+/**
+ * Binds in a private folder and moves the socket to its path, so that nobody else can use it before
+ * its rights are set.
+ */
 async function listen(server: Server, path: string): Promise<void> {
   const draft = mkdtempSync(`${path}.`);
   try {
@@ -94,16 +98,16 @@ async function listen(server: Server, path: string): Promise<void> {
   }
 }
 
-/** Answers until the other end is gone, or has said too much or nothing for too long. */
-async function converse(socket: Socket, device: () => UapiDevice): Promise<void> {
-  const conversation = new Conversation(device);
+/** Answers until the other side ends, sends too much, or sends nothing for too long. */
+async function serve(socket: Socket, device: () => UapiDevice): Promise<void> {
+  const requests = new Requests(device);
   socket.setEncoding('utf8');
   socket.setTimeout(IDLE_MS, () => socket.destroy());
   for await (const chunk of socket as AsyncIterable<string>) {
-    if (!conversation.hear(chunk)) break;
-    // One answer at a time, and the next one only when the other end has taken it: thousands of
-    // operations may come at once, and of thousands of peers an answer has megabytes.
-    for (let answer = conversation.answer(); answer !== null; answer = conversation.answer()) {
+    if (!requests.take(chunk)) break;
+    // One answer at a time; the next one when the other side has taken it. Thousands of operations
+    // may come at once, and an answer about thousands of peers has megabytes.
+    for (let answer = requests.answer(); answer !== null; answer = requests.answer()) {
       await write(socket, answer);
       await turn();
     }
@@ -116,8 +120,10 @@ function write(socket: Socket, text: string): Promise<void> {
   );
 }
 
-/** What one end has said and was not answered yet: operations, each ended by an empty line. */
-export class Conversation {
+/**
+ * What one side has sent and what was not answered yet: operations, each ended by an empty line.
+ */
+export class Requests {
   readonly #device: () => UapiDevice;
   #text = '';
 
@@ -125,13 +131,13 @@ export class Conversation {
     this.#device = device;
   }
 
-  /** Takes a piece of text; false when it is too much. */
-  hear(chunk: string): boolean {
+  /** Takes a piece of text; false when it is too long. */
+  take(chunk: string): boolean {
     this.#text += chunk;
     return this.#text.length <= REQUEST_BYTES_MAX;
   }
 
-  /** The answer to the first operation that was heard to its end and not answered, or null. */
+  /** The answer to the first complete operation that was not answered, or null. */
   answer(): string | null {
     const end = this.#text.indexOf('\n\n');
     if (end < 0) return null;
@@ -141,7 +147,7 @@ export class Conversation {
   }
 }
 
-/** The answer to one operation, with its empty line. */
+/** The answer to one operation, with the empty line that ends it. */
 export function answerTo(operation: string, device: () => UapiDevice): string {
   const [first] = operation.split('\n');
   if (first === 'get=1') return `${describe(device())}errno=0\n\n`;

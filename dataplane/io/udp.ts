@@ -1,5 +1,5 @@
-// The UDP sockets of the TypeScript twin: node:dgram, one per family on one port. What arrives
-// waits in a bounded queue until the worker takes it.
+// The UDP sockets of the TypeScript twin: node:dgram, one socket per address family on one port.
+// Datagrams wait in a queue of limited length until the worker takes them.
 
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -7,24 +7,24 @@ import { type Endpoint, parseAddress } from '../wire/address.ts';
 
 const QUEUE_DATAGRAMS = 1_024;
 const BUFFER_BYTES = 4 * 1024 * 1024;
-/** How often another free port is tried where one turns out to be taken in one of the families. */
+/** How often another free port is tried when one turns out to be taken in one family. */
 const FREE_PORT_TRIES = 16;
 
-/** A datagram and where it came from. */
+/** A datagram, and the address and port that it came from. */
 export interface ReceivedDatagram {
   readonly bytes: Uint8Array;
   readonly address: Uint8Array;
   readonly port: number;
 }
 
-/** Both sockets. */
+/** The sockets of both families. */
 export class UdpSockets {
   readonly port: number;
   readonly #v4: Socket;
   readonly #v6: Socket | null;
   readonly #queue: ReceivedDatagram[] = [];
   readonly #onArrival: () => void;
-  /** Datagrams that could not be sent, or came while the queue was full. */
+  /** Called for each datagram that could not be sent, or that came while the queue was full. */
   readonly #onFault: (kind: 'send' | 'receive') => void;
 
   private constructor(
@@ -77,7 +77,7 @@ export class UdpSockets {
         if (error !== null) this.#onFault('send');
       });
     } catch {
-      // Anybody may send from port 0; node:dgram throws on what cannot be an address.
+      // Anybody can send from port 0; node:dgram throws for an address that cannot be one.
       this.#onFault('send');
     }
   }
@@ -88,7 +88,9 @@ export class UdpSockets {
   }
 }
 
-/** Whether a port was left to the system, and the one that it gave is taken in one family. */
+/**
+ * Whether another port should be tried: the system chose this one, and in one family it is taken.
+ */
 export function mayTryAnotherPort(error: unknown, port: number, tries: number): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return port === 0 && code === 'EADDRINUSE' && tries < FREE_PORT_TRIES;

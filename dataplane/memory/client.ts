@@ -1,6 +1,7 @@
-// A tunnel alone, as a device has it: no filter, no networks; each packet goes to its first peer
-// whatever its addresses are, and whatever arrives is delivered. It is the WireGuard of the gateway
-// itself, so it renews keys, answers calls and keeps alive as that does.
+// The WireGuard of a device in memory, without filter and networks: each packet goes to its first
+// peer, whatever its addresses are, and every packet that arrives is delivered. It is made of the
+// same code as the gateway, so it renews keys, answers handshakes and sends keepalives in the same
+// way.
 
 import { INITIATIONS_PER_TURN } from '../constants.ts';
 import { DESCRIPTOR_WORDS, LENGTH, OFFSET, type PeerConfig } from '../contract.ts';
@@ -24,17 +25,17 @@ import {
   type Surroundings,
 } from './surroundings.ts';
 
-/** MTU of clients; packets are padded up to it. */
+/** MTU of clients; padding stops at it. */
 const MTU = 1420;
 
-/** What a client is made of. */
+/** What a client is made from. */
 export interface ClientOptions<E extends TypeScriptEngine> extends Placed {
   readonly makeEngine: MakeEngine<E>;
   /** Takes inner packets that arrive, without their padding. */
   readonly deliver: (packet: Uint8Array) => void;
 }
 
-/** A client; its tables are open to tests. */
+/** A client; its tables are public for tests. */
 export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
   endpoint: Endpoint;
   readonly privateKey: Uint8Array;
@@ -89,7 +90,7 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
     return [...this.tunnel.peers.values()][0]!;
   }
 
-  /** What it refused, by reason. */
+  /** What it has refused, by reason. */
   drops(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#drops);
   }
@@ -98,23 +99,26 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
     return this.tunnel.addPeer(config)!;
   }
 
-  /** Begins a handshake with the first peer. */
+  /** Initiates a handshake with the first peer. */
   connect(): void {
     this.tunnel.wallMs = this.#around.wallMs;
     this.sender.initiate(this.peer, false, this.#around.now);
   }
 
-  /** Begins anew with the first peer, as if switched off and on: no session, nothing that waits. */
+  /**
+   * Forgets the session and all waiting packets of the first peer, as a device does that is
+   * switched off and on.
+   */
   restart(): void {
     const { sentTimestamp } = this.peer;
     // Removing a peer wipes its preshared key.
     const config = { ...this.peer.config, presharedKey: new Uint8Array(this.peer.presharedKey) };
     this.tunnel.removePeer(this.peer);
-    // A gateway takes later timestamps alone.
+    // A gateway takes only greater timestamps.
     this.addPeer(config).sentTimestamp.set(sentTimestamp);
   }
 
-  /** Packets go to the first peer, in one batch. */
+  /** Sends packets to the first peer, in one batch. */
   send(...packets: Uint8Array[]): void {
     const { engine, tunnel, sender, peer } = this;
     tunnel.wallMs = this.#around.wallMs;
@@ -127,12 +131,12 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
     batch.count = 0;
   }
 
-  /** A datagram arrives. */
+  /** Takes a datagram. */
   receive(bytes: Uint8Array, from: Endpoint): void {
     this.receiveAll([{ bytes, from }]);
   }
 
-  /** Datagrams arrive in one batch. */
+  /** Takes datagrams in one batch. */
   receiveAll(datagrams: readonly Arrival[]): void {
     const { engine, receiver } = this;
     const { now } = this.#around;
@@ -159,7 +163,7 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
     this.#deliver(bytes.slice(offset, offset + length));
   }
 
-  /** When `expire` must be called at the latest, ms; infinite when nothing is due. */
+  /** When `expire` must be called at the latest, in ms; infinite when nothing waits. */
   nextTimeout(): number {
     return this.receiver.waitingInitiations > 0 ? this.#around.now : this.tunnel.nextDeadline;
   }

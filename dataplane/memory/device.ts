@@ -1,6 +1,6 @@
-// A device in memory: a host behind a WireGuard client of its own, configured as a device's file
-// says. It does at once what a client does in time, or a person by switching it off and on: where
-// the gateway knows its session no more, it begins a new one and tries again.
+// A device in memory: a host with a WireGuard client, configured as the file of the device says.
+// Where the gateway no longer knows its session, it makes a new one at once and tries again. A real
+// client does so after some time, or when a person switches it off and on.
 
 import { INITIATION_INTERVAL_MS } from '../constants.ts';
 import { TypeScriptEngine } from '../io/engine.ts';
@@ -11,19 +11,19 @@ import { type Addresses, type Answers, MemoryHost } from './host.ts';
 import type { MemoryNetwork } from './network.ts';
 import type { Refusals } from './no-answer.ts';
 
-/** What a device must know, as its WireGuard file says it; keys as bytes. */
+/** The contents of the file of a device; keys as bytes. */
 export interface DeviceConfig extends Addresses {
   readonly privateKey: Uint8Array;
   readonly presharedKey: Uint8Array;
   /** Base64. */
   readonly serverPublicKey: string;
   readonly serverPort: number;
-  /** Where the device is on the network. */
+  /** Its address and port on the network. */
   readonly endpoint: Endpoint;
 }
 
-/** Refusals after which a new handshake is worth a try. */
-const MENDABLE = ['transport_unknown_index', 'transport_keypair_expired'];
+/** Refusals after which a new handshake can help. */
+const REPAIRABLE = ['transport_unknown_index', 'transport_keypair_expired'];
 /** Refusals of a handshake that came too early. */
 const TOO_EARLY = ['initiation_too_frequent', 'initiation_replayed'];
 
@@ -32,7 +32,7 @@ export class MemoryDevice extends MemoryHost {
   readonly #network: MemoryNetwork;
   readonly #client: TunnelClient;
   #isOnline = false;
-  /** When it last had shaken hands by going online. */
+  /** When it made its last handshake by going online. */
   #connectedAt = Number.NEGATIVE_INFINITY;
 
   constructor(network: MemoryNetwork, config: DeviceConfig, answers: Answers = {}) {
@@ -64,29 +64,30 @@ export class MemoryDevice extends MemoryHost {
     return this.#client.peer.current !== null;
   }
 
-  /** Joins the network and shakes hands with the gateway, which may refuse. */
+  /** Joins the network and makes a handshake with the gateway, which may refuse it. */
   online(): void {
     if (this.#isOnline) return;
     this.#isOnline = true;
     this.#network.join(this.#client);
-    // Nobody switches a device off and on within the time in which a gateway takes but one call.
+    // A gateway takes one initiation in this time. Real devices are not switched off and on so
+    // fast.
     const tooSoonMs = this.#connectedAt + INITIATION_INTERVAL_MS - this.#network.now;
     if (tooSoonMs > 0) this.#network.skip(Math.ceil(tooSoonMs) + 1);
     this.#network.run(() => {
       this.#client.restart();
       this.#client.connect();
     });
-    // The gateway took the call somewhat later than it was made.
+    // The gateway took the initiation a little later than it was sent.
     this.#connectedAt = this.#network.now;
   }
 
-  /** Leaves the network without a word; `online` begins anew. */
+  /** Leaves the network without a message; `online` makes a new session. */
   offline(): void {
     this.#isOnline = false;
     this.#network.leave(this.#client);
   }
 
-  /** Moves to another address, as a laptop does that changes its network. */
+  /** Moves to another address, like a laptop that changes its network. */
   roam(endpoint: Endpoint): void {
     const wasOnline = this.#isOnline;
     this.#network.leave(this.#client);
@@ -108,9 +109,9 @@ export class MemoryDevice extends MemoryHost {
     if (!this.isConnected) this.#client.restart();
   }
 
-  protected override mend(refusals: Refusals): number | null {
+  protected override repair(refusals: Refusals): number | null {
     if (TOO_EARLY.some((reason) => reason in refusals)) return INITIATION_INTERVAL_MS;
-    if (!MENDABLE.some((reason) => reason in refusals)) return null;
+    if (!REPAIRABLE.some((reason) => reason in refusals)) return null;
     this.#client.restart();
     return 0;
   }

@@ -1,5 +1,5 @@
-// The data plane of a gateway under test: the door's `Gateway`, in memory and on the caller's
-// thread. What it is told is in force when the call returns.
+// The data plane of a gateway for tests: the same `Gateway`, in memory and on the thread of the
+// caller. A change is in force when the call returns.
 
 import type { Amendment, GatewayConfig, Sample } from '../contract.ts';
 import type { GatewayOptions } from '../descriptors.ts';
@@ -11,10 +11,10 @@ import type { Endpoint } from '../wire/address.ts';
 import type { GatewayParticipant, MemoryNetwork } from './network.ts';
 import { PipelineNode } from './node.ts';
 
-/** Where the gateway of every network in memory is (RFC 5737). */
+/** The address of the gateway in every network in memory (RFC 5737). */
 export const GATEWAY_ADDRESS = '192.0.2.1';
 
-/** Tests make few conversations, and many gateways: tables of the full size cost each 40 MB. */
+/** Tests have few flows and many gateways; a table of full size takes 40 MB. */
 const FLOWS = 16_384;
 
 /** A gateway on a network in memory. */

@@ -1,6 +1,6 @@
-// A host in memory: as much of IP as lets rules be tried. It pings, sends datagrams and opens TCP
-// connections, and answers those of others: pings, datagrams with an echo, connections on any
-// port with an echo, unless its owner says otherwise. Devices are hosts with a tunnel before them.
+// A host in memory, with as much of IP as is needed to try rules. It pings, sends datagrams and
+// opens TCP connections. It answers pings, datagrams and connections on any port with an echo,
+// unless its owner gives other answers. A device is a host with a tunnel.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasons } from '../reasons.ts';
@@ -20,24 +20,24 @@ import { growth, NoAnswerError, type Refusals } from './no-answer.ts';
 import { echoRequest, sourceOf, tcp, udp, viewOf } from './packets.ts';
 import { Connection, readSegment, resetOf, type Segment } from './tcp.ts';
 
-/** Ports that the system gives to those who ask (RFC 6335). */
+/** The first of the ports that a system chooses itself (RFC 6335). */
 const FIRST_OWN_PORT = 49_152;
 const LAST_OWN_PORT = 65_535;
-/** How often something is sent, where another try may help. */
+/** How often something is sent at most. */
 const ATTEMPTS_MAX = 4;
 
-/** Who asks a host, and on which of its ports. */
+/** Who sends to a host, and to which of its ports. */
 export interface Asker {
   readonly address: string;
   readonly port: number;
-  /** The port of the host that was asked. */
+  /** The port of the host. */
   readonly at: number;
 }
 
-/** What an asker gets; null for nothing. */
+/** The answer of a host; null for none. */
 export type Answer = Uint8Array | string | null;
 
-/** How a host answers; what is left out is echoed. */
+/** How a host answers; what is left out is answered by an echo. */
 export interface Answers {
   /** Answers a datagram. */
   readonly udp?: (data: Buffer, asker: Asker) => Answer;
@@ -60,9 +60,9 @@ export class MemoryHost {
   readonly #answers: Answers;
   readonly #packet = new InnerPacket();
   readonly #connections = new Map<string, Connection>();
-  /** What waits for datagrams, by port. */
+  /** By port: what is called with a datagram. */
   readonly #listening = new Map<number, (data: Buffer) => void>();
-  /** What waits for the echo of a number. */
+  /** By number of the ping: what is called at its reply. */
   readonly #pings = new Map<number, () => void>();
   #lastPort = FIRST_OWN_PORT - 1;
   #lastPing = 0;
@@ -90,7 +90,7 @@ export class MemoryHost {
 
   // ---- asking others ----
 
-  /** Pings an address; how long the answer took. */
+  /** Pings an address; resolves to the time that the reply took. */
   async ping(to: string): Promise<{ ms: number }> {
     const { source, destination } = this.#waysTo(to);
     const sequence = this.#lastPing++ & 0xffff;
@@ -109,7 +109,7 @@ export class MemoryHost {
     }
   }
 
-  /** Sends a datagram; the data of the one that answers it. */
+  /** Sends a datagram; resolves to the data of its answer. */
   async udp(to: string, port: number, data: Uint8Array | string): Promise<Buffer> {
     const { source, destination } = this.#waysTo(to);
     const sourcePort = this.#takePort();
@@ -127,7 +127,7 @@ export class MemoryHost {
     }
   }
 
-  /** Opens a TCP connection; its end is up to the caller. */
+  /** Opens a TCP connection; the caller closes it. */
   async connect(to: string, port: number): Promise<Connection> {
     const { destination } = this.#waysTo(to);
     const ends = { address: destination, port, at: this.#takePort() };
@@ -141,23 +141,26 @@ export class MemoryHost {
     }
   }
 
-  /** Lets a packet onto the network; devices send it through their tunnel. */
+  /** Sends a packet to the network; devices send it through their tunnel. */
   send(packet: Uint8Array): void {
     this.#network.toGateway(packet);
   }
 
-  /** What this host itself refused so far. */
+  /** What this host itself has refused, by reason. */
   protected ownRefusals(): Refusals {
     return {};
   }
 
-  /** Makes ready to send. */
+  /** Prepares to send. */
   protected prepare(): void {
-    // A host behind the TUN always is.
+    // A host behind the TUN needs no preparation.
   }
 
-  /** Mends what can be mended after something was not answered; how long to wait, null: in vain. */
-  protected mend(_refusals: Refusals): number | null {
+  /**
+   * Repairs what it can after something was not answered. Returns how many ms to wait before the
+   * next try; null: another try is useless.
+   */
+  protected repair(_refusals: Refusals): number | null {
     return null;
   }
 
@@ -174,7 +177,7 @@ export class MemoryHost {
       const answered = answer();
       if (answered !== null) return answered;
       const refusals = growth(before, network.drops());
-      const waitMs = this.mend(refusals);
+      const waitMs = this.repair(refusals);
       if (waitMs === null || attempt === ATTEMPTS_MAX) {
         const ownRefusals = growth(ownBefore, this.ownRefusals());
         const isUnclaimed = network.unclaimed > unclaimed;
@@ -184,7 +187,7 @@ export class MemoryHost {
     }
   }
 
-  /** Own address and that of another, of one family. */
+  /** The own address and another address, of one family. */
   #waysTo(to: string): { source: string; destination: string } {
     const bytes = parseAddress(to);
     if (bytes === null) throw new TypeError(`${to} is no IP address`);
@@ -203,7 +206,7 @@ export class MemoryHost {
 
   // ---- answering ----
 
-  /** A packet arrives. */
+  /** Takes a packet. */
   receive(packet: Uint8Array): void {
     const inner = this.#packet;
     const view = viewOf(packet);

@@ -1,4 +1,4 @@
-// The door to the data plane in memory, for gateways in test processes alone (lib/testing): what
+// What the data plane in memory offers to gateways in test processes (lib/testing). A gateway that
 // serves real devices never loads it.
 
 export { type DeviceConfig, MemoryDevice } from './device.ts';

@@ -1,6 +1,6 @@
-// A network in memory and in real time: one gateway, its clients, and hosts behind its TUN. Nothing
-// on it takes time: whatever a packet causes, handshakes too, has happened when `run` returns. So
-// it is known at once that a packet was refused, and by whom.
+// A network in memory, in real time: one gateway, its clients, and hosts behind its TUN. Nothing on
+// it takes time: everything that a packet causes, handshakes included, has happened when `run`
+// returns. So it is known at once that a packet was refused, and who refused it.
 
 import { systemClock } from '../io/clock.ts';
 import { systemRandom } from '../io/crypto.ts';
@@ -9,12 +9,15 @@ import { type Endpoint, formatAddress } from '../wire/address.ts';
 import { destinationOf } from './packets.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Timers of Node take no longer wait. */
+/** The longest wait that timers of Node take. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
-/** Nothing that is right goes on for so many steps: two hosts answer each other's answers. */
+/**
+ * More steps than anything correct takes: two hosts that answer the answers of each other do not
+ * end.
+ */
 const STEPS_MAX = 100_000;
 
-/** Whoever sends and receives datagrams. */
+/** Something that sends and receives datagrams. */
 export interface Participant {
   readonly endpoint: Endpoint;
   receive(bytes: Uint8Array, from: Endpoint): void;
@@ -33,7 +36,7 @@ export interface LanHost {
   receive(packet: Uint8Array): void;
 }
 
-/** One gateway and all that it joins. */
+/** One gateway, its clients and its hosts. */
 export class MemoryNetwork implements Surroundings {
   readonly random: Random;
   readonly #clock = systemClock(null);
@@ -44,12 +47,12 @@ export class MemoryNetwork implements Surroundings {
   #isRunning = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** Packets from the TUN for which there is no host. */
+  /** Packets from the TUN to addresses without a host. */
   #unclaimed = 0;
-  /** How far both clocks are ahead of those of this machine. */
+  /** How far both clocks are ahead of the clocks of this machine. */
   #skippedMs = 0;
 
-  /** `random` is what its gateway and its clients draw keys and indices from. */
+  /** `random` makes the keys and indices of its gateway and its clients. */
   constructor(random: Random = systemRandom) {
     this.random = random;
   }
@@ -62,17 +65,17 @@ export class MemoryNetwork implements Surroundings {
     return this.#clock.wall() + this.#skippedMs;
   }
 
-  /** Lets time pass that nobody has to wait for. */
+  /** Moves both clocks forward without waiting. */
   skip(ms: number): void {
     this.#skippedMs += ms;
   }
 
-  /** Packets that left the gateway for addresses at which nobody is. */
+  /** How many packets left the gateway to addresses without a host. */
   get unclaimed(): number {
     return this.#unclaimed;
   }
 
-  /** Refusals of the gateway by reason, since the beginning. */
+  /** Refusals of the gateway by reason, since its start. */
   drops(): Readonly<Record<string, number>> {
     return this.#gateway?.drops() ?? {};
   }
@@ -88,12 +91,12 @@ export class MemoryNetwork implements Surroundings {
     this.#participants.set(keyOf(participant.endpoint), participant);
   }
 
-  /** Nothing of it is heard any more, as if it had lost its network. */
+  /** Removes a participant, as if it had lost its network. */
   leave(participant: Participant): void {
     this.#participants.delete(keyOf(participant.endpoint));
   }
 
-  /** Puts a host behind the TUN; `at` is as `formatAddress` writes it. */
+  /** Adds a host behind the TUN; `at` is an address as `formatAddress` writes it. */
   addHost(at: string, host: LanHost): void {
     if (this.#hosts.has(at)) throw new Error(`there is a host at ${at} already`);
     this.#hosts.set(at, host);
@@ -101,12 +104,12 @@ export class MemoryNetwork implements Surroundings {
 
   // ---- what moves on it ----
 
-  /** A datagram, between the gateway and a client. */
+  /** Carries a datagram between the gateway and a client. */
   transmit(bytes: Uint8Array, from: Endpoint, to: Endpoint): void {
     this.#steps.push(() => this.#participants.get(keyOf(to))?.receive(bytes, from));
   }
 
-  /** A packet that comes out at the TUN. */
+  /** Carries a packet from the TUN to a host. */
   fromGateway(packet: Uint8Array): void {
     this.#steps.push(() => {
       const host = this.#hosts.get(formatAddress(destinationOf(packet)));
@@ -115,12 +118,12 @@ export class MemoryNetwork implements Surroundings {
     });
   }
 
-  /** A packet of a host, for the TUN. */
+  /** Carries a packet of a host to the TUN. */
   toGateway(packet: Uint8Array): void {
     this.#steps.push(() => this.#gateway?.send(packet));
   }
 
-  /** Does some work on the network, and all that comes of it. */
+  /** Does some work on the network, and then everything that it causes. */
   run(work: () => void): void {
     if (this.#isClosed) throw new Error('the gateway is closed');
     this.#steps.push(work);
@@ -148,7 +151,7 @@ export class MemoryNetwork implements Surroundings {
     }
   }
 
-  /** Fires what is due; false when nothing was. */
+  /** Fires timers that are due; false when none was. */
   #expire(): boolean {
     const due = [...this.#participants.values()].filter((one) => one.nextTimeout() <= this.now);
     for (const participant of due) participant.expire();
@@ -165,11 +168,11 @@ export class MemoryNetwork implements Surroundings {
       next = Math.min(next, participant.nextTimeout());
     if (next === Number.POSITIVE_INFINITY) return;
     const wait = Math.min(WAIT_MS_MAX, Math.max(1, Math.ceil(next - this.now)));
-    // A test that has ended need not wait for the next keepalive.
+    // The timer does not keep a test process alive.
     this.#timer = setTimeout(() => this.run(() => undefined), wait).unref();
   }
 
-  /** Ends everything; what is under way is lost. */
+  /** Ends everything; unfinished work is lost. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -1,16 +1,18 @@
-// What a test is told when a packet came to nothing: who refused it and why, as the gateway counts
-// its refusals. Nothing on a network in memory takes time, so this is known at once.
+// The error for a test whose packet was not answered: who refused it and why, as the gateway counts
+// refusals. Nothing on a network in memory takes time, so this is known at once.
 
 /** Refusals by reason. */
 export type Refusals = Readonly<Record<string, number>>;
 
-/** What became of a packet that was not answered. */
+/** What happened to a packet that was not answered. */
 export interface Fate {
-  /** What the gateway refused meanwhile, by the names of dataplane/reasons.ts. */
+  /** What the gateway refused meanwhile, by name of the reason (dataplane/reasons.ts). */
   readonly refusals: Refusals;
-  /** What the asker's own WireGuard refused, a response under another preshared key say. */
+  /**
+   * What the WireGuard of the sender refused, for example a response under another preshared key.
+   */
   readonly ownRefusals: Refusals;
-  /** Whether something left the gateway for an address at which there is no host. */
+  /** Whether a packet left the gateway to an address without a host. */
   readonly isUnclaimed: boolean;
 }
 
@@ -18,7 +20,7 @@ export interface Fate {
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError';
   readonly code = 'NO_ANSWER';
-  /** What the gateway refused, by reason; empty where it let everything pass. */
+  /** What the gateway refused, by reason; empty where it refused nothing. */
   readonly refusals: Refusals;
 
   constructor(what: string, to: string, fate: Fate) {
@@ -32,10 +34,10 @@ function whyOf(to: string, { refusals, ownRefusals, isUnclaimed }: Fate): string
     ['the gateway refused it', refusals],
     ['the device refused what came', ownRefusals],
   ] as const;
-  const told = refused
+  const found = refused
     .filter(([, counts]) => Object.keys(counts).length > 0)
     .map(([who, counts]) => `${who} (${listed(counts)})`);
-  if (told.length > 0) return told.join('; ');
+  if (found.length > 0) return found.join('; ');
   if (isUnclaimed)
     return `the gateway let it pass, and nobody is at ${to}; put somebody there with gateway.host('${to}')`;
   return `the gateway refused nothing, and nobody answered; is ${to} online?`;

@@ -1,5 +1,5 @@
-// A gateway's packet path on the TypeScript engine, joined to a link and a TUN that are functions:
-// datagrams and packets are put in by calls and come out by calls, at once and on one thread.
+// The packet path of a gateway on the TypeScript engine. Its link and its TUN are functions:
+// datagrams and packets go in and out by calls, at once and on one thread.
 
 import { DATAGRAM_SLOTS, PACKET_SLOTS } from '../constants.ts';
 import type { NetworkConfig } from '../contract.ts';
@@ -19,7 +19,7 @@ import {
   type Surroundings,
 } from './surroundings.ts';
 
-/** What a node is made of. */
+/** What a node is made from. */
 export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly makeEngine: MakeEngine<E>;
   readonly ipv4: NetworkConfig | null;
@@ -29,7 +29,7 @@ export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly defaultAction: 'accept' | 'drop';
   readonly allowsMetadata: boolean;
   readonly timestampFloorMs: number;
-  /** Conversations that are remembered at most, a power of two; as many as ever if left out. */
+  /** How many flows are remembered, a power of two; MAX_FLOWS where it is left out. */
   readonly flows?: number;
   /** Takes packets that come out at the TUN. */
   readonly deliver: (packet: Uint8Array) => void;
@@ -79,41 +79,44 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
     return Buffer.from(this.publicKey).toString('base64');
   }
 
-  /** Takes the steps of a change. */
+  /** Puts a change in force. */
   change(change: Change): void {
     this.pipeline.apply(change, this.#around.now, this.#around.wallMs);
   }
 
-  /** Lets go of peers that another gateway shook hands with: by public key, when (Unix ms). */
+  /**
+   * Releases peers that made a later handshake with another gateway: by public key, Unix time in
+   * ms.
+   */
   release(heardElsewhere: ReadonlyMap<string, number>): void {
     this.pipeline.release(heardElsewhere, this.#around.now, this.#around.wallMs);
   }
 
-  /** Packets leave the host through the TUN, in one batch (PACKET_SLOTS at most). */
+  /** Sends packets of the host to the TUN, in one batch (at most PACKET_SLOTS). */
   send(...packets: Uint8Array[]): void {
     if (packets.length > PACKET_SLOTS) throw new RangeError(`${packets.length} packets at once`);
     for (const packet of packets) this.engine.acceptPacket(packet);
     this.pipeline.outbound(this.#around.now, this.#around.wallMs);
   }
 
-  /** A datagram arrives. */
+  /** Takes a datagram. */
   receive(bytes: Uint8Array, from: Endpoint): void {
     this.receiveAll([{ bytes, from }]);
   }
 
-  /** Datagrams arrive in one batch (DATAGRAM_SLOTS at most). */
+  /** Takes datagrams in one batch (at most DATAGRAM_SLOTS). */
   receiveAll(datagrams: readonly Arrival[]): void {
     if (datagrams.length > DATAGRAM_SLOTS)
       throw new RangeError(`${datagrams.length} datagrams at once`);
     for (const { bytes, from } of datagrams)
       this.engine.acceptDatagram(bytes, address(from.address), from.port);
     this.pipeline.inbound(this.#around.now, this.#around.wallMs);
-    // A turn ends with what is due by then: the initiations that have just come.
+    // A turn ends with what is due, here the initiations that have just come.
     this.expire();
     this.engine.datagrams.count = 0;
   }
 
-  /** When `expire` must be called at the latest, ms; infinite when nothing is due. */
+  /** When `expire` must be called at the latest, in ms; infinite when nothing waits. */
   nextTimeout(): number {
     return this.pipeline.nextTimeout(this.#around.now);
   }

@@ -1,5 +1,5 @@
-// Inner packets made by hand: IPv4 and IPv6 with UDP, TCP and ICMP, checksums right. What hosts in
-// memory send, and what tests feed the packet path with.
+// Makes inner packets: IPv4 and IPv6 with UDP, TCP and ICMP, with correct checksums. Hosts in
+// memory send them, and tests give them to the packet path.
 
 import { parseAddress } from '../wire/address.ts';
 
@@ -10,7 +10,7 @@ export function address(text: string): Uint8Array {
   return bytes;
 }
 
-/** One's complement sum of 16-bit words, complemented (RFC 1071). */
+/** The checksum of RFC 1071 over all parts. */
 export function checksum(...parts: Uint8Array[]): number {
   const bytes = concat(...parts);
   let sum = 0;
@@ -29,14 +29,14 @@ export function concat(...parts: Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** What may be said about the IP header of any packet; what is left out is ordinary. */
+/** Fields of the IP header; a field that is left out has an ordinary value. */
 export interface IpExtras {
   hopLimit?: number;
   /** IPv4: TOS; IPv6: traffic class. */
   trafficClass?: number;
   /** IPv4 only. */
   identification?: number;
-  /** IPv4 flags and fragment offset, the 16 bits as they stand. */
+  /** IPv4 flags and fragment offset, as the 16 bits of the header. */
   fragment?: number;
   /** IPv4 options, a multiple of 4 bytes. */
   ipOptions?: Uint8Array;
@@ -46,7 +46,7 @@ export interface IpExtras {
   extensions?: readonly Extension[];
 }
 
-/** An IPv6 extension header: its protocol number and all of it behind the next-header byte. */
+/** An IPv6 extension header: its protocol number, and its bytes after the next-header byte. */
 export interface Extension {
   type: number;
   body: Uint8Array;
@@ -125,7 +125,7 @@ export interface UdpFields extends IpExtras {
   sourcePort?: number;
   destinationPort?: number;
   data?: Uint8Array | string;
-  /** Instead of the right one. */
+  /** A checksum instead of the correct one. */
   checksum?: number;
 }
 
@@ -217,7 +217,7 @@ export function sourceOf(packet: Uint8Array): Uint8Array {
   return packet[0]! >> 4 === 4 ? packet.subarray(12, 16) : packet.subarray(8, 24);
 }
 
-/** All of some bytes, and nothing else, as a view. */
+/** A view of exactly these bytes. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

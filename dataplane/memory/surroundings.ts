@@ -1,42 +1,42 @@
-// What a gateway or a client in memory is given by the world around it: clocks, chance, and the
-// link that takes its datagrams. Tests of the data plane give virtual time; network.ts real time.
+// What a gateway or a client in memory is given: clocks, randomness, and the link that takes its
+// datagrams. Tests of the data plane give virtual time, network.ts gives real time.
 
 import type { Random } from '../noise/handshake.ts';
 import type { Primitives } from '../noise/primitives.ts';
 import type { TypeScriptEngine } from '../io/engine.ts';
 import type { Endpoint } from '../wire/address.ts';
 
-/** The world around a gateway or a client. */
+/** Clocks, randomness and link of a gateway or a client. */
 export interface Surroundings {
   /** A clock that only goes forward, ms. */
   readonly now: number;
   /** Unix time, ms. */
   readonly wallMs: number;
   readonly random: Random;
-  /** Takes a datagram; the bytes are the receiver's. */
+  /** Takes a datagram; the receiver may keep the bytes. */
   transmit(bytes: Uint8Array, from: Endpoint, to: Endpoint): void;
 }
 
-/** Makes the engine of a gateway or a client; tests make one that they can watch. */
+/** Makes the engine of a gateway or a client; tests make one that they can observe. */
 export type MakeEngine<E extends TypeScriptEngine> = (
   ...parts: ConstructorParameters<typeof TypeScriptEngine>
 ) => E;
 
-/** Who a gateway or a client is, and where on the link. */
+/** The identity of a gateway or a client, and its place on the link. */
 export interface Placed {
   readonly endpoint: Endpoint;
   readonly primitives?: Primitives;
-  /** 32 bytes; made up where it is left out. */
+  /** 32 bytes; random where it is left out. */
   readonly privateKey?: Uint8Array;
 }
 
-/** A datagram and whom it is from. */
+/** A datagram and its sender. */
 export interface Arrival {
   readonly bytes: Uint8Array;
   readonly from: Endpoint;
 }
 
-/** As many random bytes. */
+/** Makes so many random bytes. */
 export function randomBytes(random: Random, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   random(bytes);

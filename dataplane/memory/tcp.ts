@@ -1,11 +1,11 @@
-// As much TCP as shows whether a conversation is let through: the three-way handshake, data that is
-// acknowledged, the end, and the reset. The network in memory loses, doubles and reorders nothing,
-// so there are no timers, no window and no congestion here.
+// As much of TCP as is needed to see whether a flow passes: the three-way handshake, data with
+// acknowledgements, the end, and the reset. The network in memory never loses, repeats or reorders
+// anything, so there are no timers, no window and no congestion control.
 
 import { TCP_ACK, TCP_FIN, TCP_RST, TCP_SYN } from '../wire/ip.ts';
 import { bytesOf, viewOf } from './packets.ts';
 
-/** Bytes of data in one segment; a full one fits an IPv6 link of the least MTU. */
+/** Bytes of data in one segment; a full segment fits an IPv6 link of the smallest MTU. */
 const SEGMENT_BYTES = 1_200;
 const FIRST_SEQUENCE = 1_000;
 
@@ -28,7 +28,7 @@ export function readSegment(packet: Uint8Array, at: number): Segment {
   };
 }
 
-/** The reset that answers a segment for which there is no connection. */
+/** The reset that answers a segment without a connection. */
 export function resetOf({ sequence, acknowledgement, flags, data }: Segment): Segment {
   const length = data.length + ((flags & (TCP_SYN | TCP_FIN)) === 0 ? 0 : 1);
   return {
@@ -41,15 +41,15 @@ export function resetOf({ sequence, acknowledgement, flags, data }: Segment): Se
 
 /** What a connection needs of its host. */
 export interface Carrier {
-  /** How the other end is called in messages: `10.0.0.5 port 80`. */
+  /** The name of the other side in messages: `10.0.0.5 port 80`. */
   readonly peer: string;
-  /** Puts a segment on the network. */
+  /** Sends a segment. */
   emit(segment: Segment): void;
-  /** Does `send` on the network until `isDone`; rejects with the reason when it is in vain. */
+  /** Calls `send` until `isDone`; rejects with the reason when it is useless. */
   ask(what: string, send: () => void, isDone: () => boolean): Promise<void>;
-  /** Makes the answer to data; null where nobody answers. */
+  /** Makes the answer to data; null where nothing answers. */
   answer: ((data: Buffer) => Uint8Array | string | null) | null;
-  /** The connection is no more. */
+  /** Called when the connection has ended. */
   forget(): void;
 }
 
@@ -57,7 +57,7 @@ export interface Carrier {
 export class Connection {
   readonly #carrier: Carrier;
   #state: 'opening' | 'open' | 'closing' | 'closed' | 'reset' = 'opening';
-  /** What was said and is not acknowledged; SYN and FIN count as one byte. */
+  /** Segments that were sent and are not acknowledged; SYN and FIN count as one byte. */
   #unacknowledged: readonly Segment[] = [];
   #next = FIRST_SEQUENCE;
   #expected = 0;
@@ -68,12 +68,12 @@ export class Connection {
     this.#carrier = carrier;
   }
 
-  /** Whether data may be sent. */
+  /** Whether data can be sent. */
   get isOpen(): boolean {
     return this.#state === 'open';
   }
 
-  /** Sends data; resolves when the other end has acknowledged it. */
+  /** Sends data; resolves when the other side has acknowledged it. */
   async send(data: Uint8Array | string): Promise<void> {
     this.#mustBeOpen();
     const bytes = bytesOf(data);
@@ -82,20 +82,20 @@ export class Connection {
     await this.#insist('data');
   }
 
-  /** Sends data and takes what is answered to it, all that came. */
+  /** Sends data; resolves to all data that has come since. */
   async exchange(data: Uint8Array | string): Promise<Buffer> {
     await this.send(data);
     return this.take();
   }
 
-  /** Takes the data that has come and was not taken yet; empty when there is none. */
+  /** Takes the data that has come since the last call; empty when there is none. */
   take(): Buffer {
     const received = Buffer.concat(this.#received);
     this.#received = [];
     return received;
   }
 
-  /** Ends the connection, both ways. */
+  /** Ends the connection in both directions. */
   async close(): Promise<void> {
     if (this.#state !== 'closing') {
       this.#mustBeOpen();
@@ -105,7 +105,7 @@ export class Connection {
     await this.#insist('the end', () => this.#state === 'closed');
   }
 
-  /** For the host: begins the connection. */
+  /** For the host: opens the connection. */
   async open(): Promise<void> {
     this.#say(TCP_SYN);
     await this.#insist('a request', () => this.isOpen);
@@ -116,7 +116,7 @@ export class Connection {
       throw new Error(`the connection to ${this.#carrier.peer} is ${this.#state}`);
   }
 
-  // ---- what is said ----
+  // ---- sending ----
 
   #say(flags: number, data: Uint8Array = new Uint8Array(0)): void {
     const segment = { sequence: this.#next, acknowledgement: 0, flags, data };
@@ -124,7 +124,7 @@ export class Connection {
     this.#next += lengthOf(segment);
   }
 
-  /** Sends what is not acknowledged, again where that is worth a try. */
+  /** Sends segments that are not acknowledged, and sends them again where that can help. */
   async #insist(
     what: string,
     isDone = (): boolean => this.#unacknowledged.length === 0,
@@ -149,9 +149,9 @@ export class Connection {
     return (flags & TCP_ACK) === 0 ? 0 : this.#expected;
   }
 
-  // ---- what is heard ----
+  // ---- receiving ----
 
-  /** For the host: a segment arrives. */
+  /** For the host: takes a segment. */
   receive(segment: Segment): void {
     const { flags, sequence, acknowledgement } = segment;
     if ((flags & TCP_RST) !== 0) return this.#end('reset');
@@ -189,7 +189,7 @@ export class Connection {
     this.#say(TCP_FIN | TCP_ACK);
   }
 
-  /** Says what is to be said in return, at least that the segment came. */
+  /** Sends new segments in return, or at least an acknowledgement. */
   #acknowledge(saidBefore: readonly Segment[]): void {
     const fresh = this.#unacknowledged.filter((said) => !saidBefore.includes(said));
     const toSay = this.#state === 'opening' ? this.#unacknowledged : fresh;
@@ -211,7 +211,7 @@ export class Connection {
   }
 }
 
-/** Places in the sequence that a segment takes. */
+/** How far a segment advances the sequence. */
 function lengthOf({ flags, data }: Segment): number {
   return data.length + ((flags & (TCP_SYN | TCP_FIN)) === 0 ? 0 : 1);
 }

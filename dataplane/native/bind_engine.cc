@@ -1,5 +1,5 @@
-// The door to engines. Everything an engine needs hangs on the engine, nothing on the process, so
-// that any number of workers may load the addon. index.ts describes each function.
+// Offers engines to JavaScript. Everything that an engine needs belongs to the engine and nothing
+// to the process, so any number of workers can load the addon. index.ts describes each function.
 
 #include "call.h"
 #include "engine.h"
@@ -8,7 +8,7 @@ namespace postern {
 
 namespace {
 
-// The ArrayBuffers whose memory an engine uses, as its options name them.
+// The options that contain the memory of an engine.
 constexpr const char* BUFFER_NAMES[] = {"datagrams",         "datagramDescriptors", "packets",
                                         "packetDescriptors", "endpoints",           "faults"};
 constexpr size_t BUFFERS = sizeof BUFFER_NAMES / sizeof *BUFFER_NAMES;
@@ -28,7 +28,7 @@ void release(Holder* holder) {
     napi_delete_reference(holder->env, holder->buffers[i]);
 }
 
-// The environment ends: keys are wiped even when nobody closed the engine.
+// Runs when the environment ends: keys are wiped even when nobody closed the engine.
 void clean_up(void* data) {
   auto* holder = static_cast<Holder*>(data);
   delete holder->engine;
@@ -41,7 +41,7 @@ Engine* engine_of(Call& call) {
   return engine;
 }
 
-// A batch by its number, and a count of descriptors that it really has.
+// A batch by its number, and a count that is at most its number of descriptors.
 bool batch_of(Call& call, Engine* engine, Batch*& batch, int& count) {
   const int32_t which = call.integer(0, 0, 1);
   count = call.integer(1);
@@ -71,7 +71,7 @@ napi_value on_read_tun(napi_env env, napi_callback_info info) {
   return make_integer(env, engine->tun < 0 ? 0 : read_tun(*engine));
 }
 
-// `open`, `seal` and `writeTun` take the same: a batch and how many of its descriptors count.
+// The form of `open`, `seal` and `writeTun`: a batch and how many of its descriptors are used.
 template <void (*operation)(Engine&, Batch&, int)>
 napi_value on_batch(napi_env env, napi_callback_info info) {
   Call call(env, info);
@@ -109,7 +109,7 @@ napi_value on_flush(napi_env env, napi_callback_info info) {
 constexpr double SLOTS_PER_GENERATION = 1048576;
 static_assert(MAX_KEYPAIRS <= SLOTS_PER_GENERATION, "slot and generation share 53 bits");
 
-// Slot and generation in one number: generation * 2^20 + slot; -1 when all slots are taken.
+// Returns slot and generation in one number: generation * 2^20 + slot; -1 when all slots are taken.
 napi_value on_install_key(napi_env env, napi_callback_info info) {
   Call call(env, info);
   Engine* engine = engine_of(call);
@@ -150,7 +150,7 @@ struct Options {
     return value;
   }
 
-  // A whole number between two others, both included.
+  // A whole number in a range, both ends included.
   int32_t integer(const char* name, int32_t least, int32_t greatest) {
     double value = 0;
     if (napi_get_value_double(call.env, get(name), &value) != napi_ok ||
@@ -161,7 +161,7 @@ struct Options {
     return static_cast<int32_t>(value);
   }
 
-  // A limit of messages: `most` where it is left out, and never higher.
+  // A limit of messages, at most `most`, which is also the default.
   uint64_t messages(const char* name, uint64_t most) {
     napi_value given = get(name);
     napi_valuetype type = napi_null;
@@ -182,7 +182,7 @@ struct Options {
     return value;
   }
 
-  // Whether memory keeps its length and is this thread's alone. To ask may run JavaScript.
+  // Whether memory has a fixed length and belongs to this thread alone. Asking may run JavaScript.
   bool is_fixed(napi_value array) {
     napi_value buffer = nullptr;
     napi_value resizable = nullptr;
@@ -195,8 +195,8 @@ struct Options {
            napi_get_value_bool(call.env, resizable, &is_resizable) == napi_ok && !is_resizable;
   }
 
-  // The memory of a typed array, which is kept alive until the engine is closed. What index.ts
-  // hands over cannot be transferred to another thread, so that it also stays where it is.
+  // The memory of a typed array. It is kept alive until the engine is closed. index.ts marks it as
+  // not transferable, so it does not move.
   void* memory(napi_value array, napi_typedarray_type wanted, size_t minimum) {
     napi_typedarray_type type = napi_int8_array;
     size_t length = 0;
@@ -235,7 +235,7 @@ bool read_options(Call& call, Holder* holder) {
   engine.packets.size = PACKET_SLOTS * SLOT_BYTES;
   engine.packets.capacity = PACKET_SLOTS;
   engine.packets.has_virtio_header = true;
-  // First all that may run JavaScript, which may detach memory; then the pointers.
+  // First everything that may run JavaScript, because that could detach memory; then the pointers.
   napi_value arrays[BUFFERS];
   for (size_t i = 0; i < BUFFERS; i++) {
     arrays[i] = options.get(BUFFER_NAMES[i]);

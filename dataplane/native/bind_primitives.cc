@@ -1,4 +1,4 @@
-// The door to the primitives of Noise. index.ts describes each function.
+// Offers the primitives of Noise to JavaScript. index.ts describes each function.
 
 #include <openssl/crypto.h>
 

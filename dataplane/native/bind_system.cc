@@ -1,5 +1,5 @@
-// The door to the operating system: interfaces, sockets, descriptors, the clock. index.ts describes
-// each function.
+// Offers the operating system to JavaScript: interfaces, sockets, descriptors, the clock. index.ts
+// describes each function.
 
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -19,8 +19,8 @@ namespace {
 
 bool name_of(Call& call, int i, char* name, size_t size) {
   size_t length = 0;
-  // Node-API cuts a text that is too long, and C ends one at its first zero byte: what is left may
-  // be another interface's name.
+  // Node-API cuts a text that is too long, and in C a text ends at its first zero byte. The rest
+  // could be the name of another interface.
   if (napi_get_value_string_utf8(call.env, call.values[i], nullptr, 0, &length) != napi_ok ||
       length == 0 || length >= size ||
       napi_get_value_string_utf8(call.env, call.values[i], name, size, &length) != napi_ok ||
@@ -109,7 +109,7 @@ napi_value on_wake(napi_env env, napi_callback_info info) {
   Call call(env, info);
   const int32_t fd = call.integer(0);
   const uint64_t one = 1;
-  // A full counter means that it has been rung already.
+  // A full counter means that the worker was woken already.
   if (!call.failed && write(fd, &one, sizeof one) < 0 && errno != EAGAIN)
     throws(call, -errno, "waking the worker");
   return nullptr;
@@ -129,7 +129,8 @@ napi_value on_boot_time(napi_env env, napi_callback_info) {
                               static_cast<double>(now.tv_nsec) / 1e6);
 }
 
-// One datagram to a socket in the file system, or to an abstract one where the path begins with @.
+// Sends one datagram to a socket in the file system, or to an abstract socket where the path begins
+// with @.
 int send_to_path(const char* path, size_t path_length, const uint8_t* bytes, size_t length) {
   sockaddr_un to = {};
   if (path_length == 0 || path_length >= sizeof to.sun_path) return -EINVAL;

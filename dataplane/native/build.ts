@@ -1,5 +1,5 @@
-// Builds the addon; `npm ci` runs it as the package's install script. The addon is optional: where
-// it cannot be built, Postern runs on the TypeScript engine without a TUN, and says so at start.
+// Builds the addon; `npm ci` runs it as the install script of the package. The addon is optional:
+// without it Postern runs on the TypeScript engine without a TUN, and says so at its start.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 
 /**
- * A folder with Node's headers, if one is here: Node-API is stable, so those of any Node >= 20 on
- * the path will do, and nothing needs to be downloaded.
+ * A folder with Node's headers, if there is one on the path: Node-API is stable, so the headers of
+ * any Node >= 20 are enough, and nothing must be downloaded.
  */
 function localHeaders(path: string): string | null {
   for (const folder of path.split(delimiter)) {

@@ -1,5 +1,5 @@
-// A call from JavaScript: its arguments as checked bytes and numbers, and what it gives back or
-// throws. After a refusal nothing more is read.
+// A call from JavaScript: its arguments as checked bytes and numbers, and what it returns or
+// throws. After a refusal no more arguments are read.
 
 #ifndef POSTERN_CALL_H
 #define POSTERN_CALL_H
@@ -15,10 +15,10 @@
 namespace postern {
 
 constexpr size_t ARGUMENTS_MAX = 8;
-// More than any message has. OpenSSL counts in int: of more than it can count it would take a part.
+// Longer than any message. OpenSSL counts in int; of a longer input it would read only a part.
 constexpr size_t BYTES_MAX = 1 << 20;
 
-// Whether a number is whole and between two others, both included.
+// Whether a number is whole and in a range, both ends included.
 inline bool is_whole(double value, double least, double greatest) {
   return value >= least && value <= greatest && std::floor(value) == value;
 }
@@ -46,13 +46,13 @@ struct Call {
     return value;
   }
 
-  // A whole number between two others, both included. Node-API would cut what does not fit, and a
-  // number that was cut is another file, key or port.
+  // A whole number in a range, both ends included. Node-API would cut a number that does not fit,
+  // and the result could name another file, key or port.
   int32_t integer(int i, int32_t least = INT32_MIN, int32_t greatest = INT32_MAX) {
     return static_cast<int32_t>(whole(i, least, greatest));
   }
 
-  // 32 bits, which TypeScript reads as a signed number or as one that is not.
+  // 32 bits, which may come as a signed or an unsigned number.
   uint32_t word(int i) {
     return static_cast<uint32_t>(static_cast<int64_t>(whole(i, INT32_MIN, UINT32_MAX)));
   }

@@ -1,4 +1,4 @@
-// See checksum.h.
+// Implements checksum.h.
 
 #include "checksum.h"
 
@@ -8,8 +8,8 @@
 
 namespace postern {
 
-// Compiled twice where the C library can choose at load time: the vectorised sum is three times as
-// fast with AVX2.
+// Compiled twice where the C library can choose when it loads: with AVX2 the sum is three times as
+// fast.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 __attribute__((target_clones("avx2", "default")))
 #endif

@@ -10,10 +10,10 @@
 
 namespace postern {
 
-// Adds the bytes to a running sum. `bytes` must begin at an even position of what is summed.
+// Adds bytes to a sum. `bytes` must begin at an even position of what is summed.
 uint64_t sum_bytes(const uint8_t* bytes, size_t length, uint64_t sum);
 
-// Folds a running sum to 16 bits, not complemented, in memory order.
+// Folds a sum to 16 bits, not complemented, in the byte order of memory.
 inline uint16_t fold_sum(uint64_t sum) {
   sum = (sum & 0xffffffff) + (sum >> 32);
   sum = (sum & 0xffffffff) + (sum >> 32);

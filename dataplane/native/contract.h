@@ -1,5 +1,5 @@
 // The numbers that the addon shares with dataplane/contract.ts, dataplane/constants.ts and
-// dataplane/wire/address.ts; a test reads this file and compares. Everything here is plain data.
+// dataplane/wire/address.ts; a test compares them. Everything here is plain data.
 
 #ifndef POSTERN_CONTRACT_H
 #define POSTERN_CONTRACT_H
@@ -65,7 +65,8 @@ struct EndpointRecord {
   uint8_t address[16];
   uint8_t local[16];
   uint32_t interface;
-  // Seconds of the monotonic clock until which datagrams go one by one; the engine's own note.
+  // Until when datagrams are sent one by one, in seconds of the monotonic clock; only the engine
+  // uses it.
   uint32_t single_until;
   uint8_t unused[16];
 };
@@ -73,8 +74,8 @@ static_assert(sizeof(EndpointRecord) == 64, "an endpoint record is 64 bytes");
 static_assert(offsetof(EndpointRecord, local) == 24, "fields as in address.ts");
 static_assert(offsetof(EndpointRecord, single_until) == 44, "fields as in address.ts");
 
-// Datagrams that one UDP_SEGMENT train may hold (UDP_MAX_SEGMENTS of older kernels), and its bytes:
-// what fits into one IPv4 datagram, with room for IP options.
+// How many datagrams one UDP_SEGMENT train may have (UDP_MAX_SEGMENTS of older kernels), and how
+// many bytes: what fits into one IPv4 datagram with room for IP options.
 constexpr int TRAIN_DATAGRAMS = 64;
 constexpr size_t TRAIN_BYTES = 65000;
 

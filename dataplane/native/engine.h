@@ -1,6 +1,6 @@
-// One engine: the arenas that TypeScript gave it, the file descriptors it moves bytes between, the
-// keys, and the queue of datagrams to send. It belongs to one thread. Every descriptor is checked
-// before it is followed; TypeScript can ask for nonsense and gets a refusal, never a stray read.
+// One engine: the arenas that TypeScript gave it, its file descriptors, the keys, and the queue of
+// datagrams to send. It belongs to one thread. Every descriptor is checked before it is used: a
+// wrong one is refused and never leads to a read outside the arena.
 
 #ifndef POSTERN_ENGINE_H
 #define POSTERN_ENGINE_H
@@ -23,14 +23,14 @@ struct Batch {
 
   int32_t* descriptor(int i) { return descriptors + static_cast<size_t>(i) * DESCRIPTOR_WORDS; }
 
-  // Whether `length` bytes at `offset`, with `before` bytes in front, lie inside the arena.
+  // Whether `length` bytes at `offset`, with `before` bytes before them, are inside the arena.
   bool holds(int64_t offset, int64_t length, int64_t before = 0) const {
     return offset >= before && length >= 0 && offset <= static_cast<int64_t>(size) &&
            length <= static_cast<int64_t>(size) - offset;
   }
 };
 
-// The keys of one keypair. A slot whose generation has moved on refuses its old holders.
+// The keys of one keypair. A handle with an older generation than that of the slot is refused.
 struct KeySlot {
   uint8_t send[KEY_BYTES];
   uint8_t receive[KEY_BYTES];
@@ -38,7 +38,7 @@ struct KeySlot {
   uint32_t generation;
   uint32_t remote_index;
   bool in_use;
-  // Names these keys, and no others ever, to the cipher that remembers them.
+  // A number for these keys and no others, for the cipher context that remembers a key.
   uint64_t owner;
 };
 
@@ -54,7 +54,7 @@ class KeyTable {
               uint32_t& generation);
   // Wipes a key; returns its owner, 0 when it is gone already.
   uint64_t remove(int32_t slot, int32_t generation);
-  // Null when the slot or the generation is not there.
+  // Null when there is no such slot, or when it has another generation.
   KeySlot* find(int32_t slot, int32_t generation);
   void wipe();
 
@@ -65,8 +65,8 @@ class KeyTable {
   uint32_t used_ = 0;
 };
 
-// ChaCha20-Poly1305 through one EVP context per direction. Setting a key costs more than setting a
-// nonce, and trains of packets share a key, so the context remembers whose key it holds.
+// ChaCha20-Poly1305 with one EVP context per direction. Setting a key costs more than setting a
+// nonce, and the packets of a train share a key, so the context keeps the key and its owner.
 class Aead {
  public:
   Aead();
@@ -74,14 +74,14 @@ class Aead {
   Aead(const Aead&) = delete;
   Aead& operator=(const Aead&) = delete;
 
-  // False where OpenSSL lacks the cipher, or memory: then nothing else may be called.
+  // False where OpenSSL has no such cipher or no memory; then nothing else may be called.
   bool is_ready() const;
   // Writes length + TAG_BYTES; `out` may be `in`. `owner` identifies the key (0 means: not cached).
   bool seal(uint64_t owner, const uint8_t* key, uint64_t counter, const uint8_t* in, size_t length,
             uint8_t* out);
-  // `length` is that of the plaintext, whose tag follows the ciphertext; in place.
+  // Opens in place. `length` is that of the plaintext; the tag follows the ciphertext.
   bool open(uint64_t owner, const uint8_t* key, uint64_t counter, uint8_t* data, size_t length);
-  // Wipes what the contexts remember of a key that goes.
+  // Wipes a key from the contexts.
   void forget(uint64_t owner);
   void wipe();
 
@@ -93,7 +93,7 @@ class Aead {
   uint64_t open_owner_ = 0;
 };
 
-// Datagrams that go to one endpoint in one system call: equal in size, the last may be shorter.
+// Datagrams for one endpoint in one system call: equal in size; the last may be shorter.
 struct Train {
   size_t offset;
   size_t bytes;
@@ -106,17 +106,17 @@ struct Train {
 struct Engine {
   int udp4 = -1;
   int udp6 = -1;
-  // What poll said of them, until the next receive: a socket that it did not name is not asked.
+  // What the last poll said of both sockets; a socket that is not readable is not read.
   bool udp4_readable = true;
   bool udp6_readable = true;
   int tun = -1;
   int wake = -1;
   bool tun_gone = false;
-  bool tun_gone_told = false;
+  bool tun_gone_reported = false;
   bool tun_takes_udp = false;
   bool udp_segments = true;
   size_t mtu = 1420;
-  // Only ever lower than the paper's, see MessageLimits in contract.ts.
+  // At most those of the paper; see MessageLimits in contract.ts.
   uint64_t rekey_after_messages = REKEY_AFTER_MESSAGES;
   uint64_t reject_after_messages = REJECT_AFTER_MESSAGES;
   int receive_limit = DATAGRAM_SLOTS;
@@ -145,13 +145,13 @@ struct Engine {
 
   Batch& batch(int which) { return which == 0 ? datagrams : packets; }
   void fault(int which) { faults[which] += 1; }
-  // Wipes a key wherever it is.
+  // Wipes a key in the table and in the contexts.
   void remove_key(int32_t slot, int32_t generation);
-  // Clears the cached contexts and all keys.
+  // Wipes the contexts and all keys.
   void wipe();
 };
 
-// poll.cc: waits for an event, at most timeout_ms (negative: for ever). Returns EVENT_ bits.
+// poll.cc: waits for an event, at most timeout_ms (negative: without limit). Returns EVENT_ bits.
 int poll_events(Engine& engine, double timeout_ms);
 
 // receive.cc: fills `datagrams`; returns the descriptors in use.
@@ -162,9 +162,10 @@ void open_datagrams(Engine& engine, Batch& batch, int count);
 // seal.cc: seals what is marked VERDICT_SEAL and queues it.
 void seal_packets(Engine& engine, Batch& batch, int count);
 
-// send.cc: room for a datagram of `length` bytes, flushing if need be; null when it can't be.
+// send.cc: memory for a datagram of `length` bytes, after a flush if necessary; null when it is too
+// long.
 uint8_t* reserve_datagram(Engine& engine, size_t length);
-// send.cc: queues the datagram that was written into the room reserved last.
+// send.cc: queues the datagram that was written into that memory.
 void commit_datagram(Engine& engine, uint32_t endpoint, size_t length);
 // send.cc: sends everything that is queued.
 void flush_datagrams(Engine& engine);

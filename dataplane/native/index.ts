@@ -1,6 +1,6 @@
-// The one file that loads the addon. It gives the same interface as the TypeScript twin
-// (dataplane/io): primitives, and an engine for the worker; for the main thread it opens what the
-// operating system has to give. Descriptors of bytes go by number; nothing is copied here.
+// The one file that loads the addon. For the worker it has the same interface as the TypeScript
+// twin (dataplane/io): primitives and an engine. For the main thread it opens what the operating
+// system gives. Batches are passed by number; nothing is copied here.
 
 import { createRequire } from 'node:module';
 import { markAsUntransferable } from 'node:worker_threads';
@@ -26,30 +26,36 @@ const SLOTS_PER_GENERATION = 2 ** 20;
 
 /** The addon's functions for the main thread. File descriptors are plain numbers; errors throw. */
 export interface Addon extends Primitives {
-  /** Makes or takes over a TUN, non-blocking. `takesUdp`: joined UDP datagrams may be written. */
+  /**
+   * Makes a TUN, or takes one that exists; non-blocking. `takesUdp`: joined UDP datagrams can be
+   * written to it.
+   */
   openTun(name: string, virtioHeader: boolean): { fd: number; takesUdp: boolean };
   /** Sets the MTU and brings the interface up. */
   setLink(name: string, mtu: number): void;
   addAddress(name: string, address: Uint8Array, prefixBits: number): void;
-  /** A non-blocking socket on all addresses of one family; port 0 takes a free one. */
+  /** Opens a non-blocking socket on all addresses of one family; port 0 takes a free one. */
   openUdp(isIpv6: boolean, port: number): number;
   boundPort(fd: number): number;
-  /** An eventfd by which the main thread wakes a worker that is blocked in `poll`. */
+  /** Opens an eventfd by which the main thread wakes a worker that waits in `poll`. */
   openWake(): number;
-  /** Two ends of a TUN in memory: each read or write is one packet with its virtio_net_hdr. */
+  /**
+   * Opens two connected ends of a TUN in memory: each read or write is one packet with its
+   * virtio_net_hdr.
+   */
   openPair(): [number, number];
   wake(fd: number): void;
   closeFd(fd: number): void;
-  /** CLOCK_BOOTTIME in milliseconds: it goes on while the machine sleeps. */
+  /** CLOCK_BOOTTIME in milliseconds; it counts the time in which the machine sleeps. */
   bootTime: () => number;
-  /** Sends a datagram to a Unix socket, by its path or by @ and an abstract name. */
+  /** Sends a datagram to a Unix socket, named by its path or by @ and an abstract name. */
   notify(path: Uint8Array, message: Uint8Array): void;
-  /** Whether the kernel holds its clock for synchronized (adjtimex). */
+  /** Whether the kernel says that its clock is synchronized (adjtimex). */
   clockIsSynchronized(): boolean;
   createEngine(options: NativeEngineOptions & NativeMemory): NativeFunctions;
 }
 
-/** What a native engine moves bytes between; -1 where there is none. */
+/** The descriptors of a native engine; -1 where there is none. */
 export interface NativeEngineOptions extends MessageLimits {
   readonly udp4: number;
   readonly udp6: number;
@@ -70,7 +76,7 @@ interface NativeMemory {
   readonly faults: Float64Array;
 }
 
-/** An engine's functions as the addon gives them; a batch is 0 (datagrams) or 1 (packets). */
+/** The functions of an engine in the addon; a batch is 0 (datagrams) or 1 (packets). */
 interface NativeFunctions {
   poll(timeoutMs: number): number;
   receive(): number;
@@ -95,7 +101,7 @@ export function loadAddon(): { addon: Addon } | { addon: null; reason: string } 
   }
 }
 
-/** The engine of the worker, native. */
+/** The native engine. */
 export class NativeEngine implements PacketEngine {
   readonly kind = 'native';
   readonly primitives: Primitives;
@@ -126,13 +132,13 @@ export class NativeEngine implements PacketEngine {
       endpointCount,
       faults: this.faults,
     };
-    // The addon keeps pointers: memory that was given to another thread could go away under them.
+    // The addon keeps pointers into this memory, so it must not be transferred to another thread.
     for (const held of Object.values(memory))
       if (ArrayBuffer.isView(held)) markAsUntransferable(held.buffer);
     this.#functions = addon.createEngine({ ...options, ...memory });
   }
 
-  /** Waits for an event, at most `timeoutMs` (negative: for ever); returns EVENT_ bits. */
+  /** Waits for an event, at most `timeoutMs` (negative: without limit); returns EVENT_ bits. */
   poll(timeoutMs: number): number {
     return this.#functions.poll(timeoutMs);
   }
@@ -172,7 +178,7 @@ export class NativeEngine implements PacketEngine {
     const handle = this.#functions.installKey(send, receive, remoteIndex);
     if (handle < 0) return null;
     const slot = handle % SLOTS_PER_GENERATION;
-    // A descriptor holds the generation as a signed number.
+    // Descriptors contain the generation as a signed number.
     return { slot, generation: ((handle - slot) / SLOTS_PER_GENERATION) | 0 };
   }
 
@@ -180,7 +186,7 @@ export class NativeEngine implements PacketEngine {
     this.#functions.removeKey(slot, generation);
   }
 
-  /** Wipes all keys and gives the memory back; the file descriptors stay open. */
+  /** Wipes all keys and releases the memory; the file descriptors stay open. */
   close(): void {
     this.#functions.close();
   }

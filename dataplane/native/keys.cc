@@ -1,4 +1,4 @@
-// Keys and the cipher that uses them. A key never leaves this file but as ciphertext.
+// The keys, and the cipher that uses them. No key leaves this file.
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -22,7 +22,7 @@ void write_nonce(uint8_t nonce[12], uint64_t counter) {
 }  // namespace
 
 KeyTable::KeyTable()
-    // Untouched pages of both tables cost no memory.
+    // Pages of these tables that are never written take no memory.
     : slots_(static_cast<KeySlot*>(calloc(MAX_KEYPAIRS, sizeof(KeySlot)))),
       free_(static_cast<uint32_t*>(calloc(MAX_KEYPAIRS, sizeof(uint32_t)))) {
   if (slots_ == nullptr || free_ == nullptr) abort();
@@ -133,7 +133,7 @@ bool Aead::open(uint64_t owner, const uint8_t* key, uint64_t counter, uint8_t* d
 }
 
 void Aead::forget(uint64_t owner) {
-  // A context that does not know whose key it holds, after a failure, may hold this one.
+  // After a failure a context has no owner and may still hold this key.
   if (seal_owner_ == owner || seal_owner_ == 0) {
     EVP_CIPHER_CTX_reset(sealer_);
     seal_owner_ = 0;

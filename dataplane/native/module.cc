@@ -1,5 +1,5 @@
-// The door of the addon (Node-API, context-aware): it turns JavaScript values into bytes and
-// numbers and back, and checks them, in the files of bindings.
+// The entry of the addon (Node-API, context-aware). The files bind_*.cc turn JavaScript values into
+// checked bytes and numbers, and back.
 
 #include "call.h"
 

@@ -1,4 +1,4 @@
-// The few rtnetlink requests that make a TUN usable: MTU, addresses, up.
+// The rtnetlink requests that make a TUN usable: MTU, addresses, up.
 
 #include <arpa/inet.h>
 #include <linux/netlink.h>
@@ -84,7 +84,7 @@ int add_address(const char* name, const uint8_t* address, size_t length, uint8_t
   request.body.ifa_family = length == 16 ? AF_INET6 : AF_INET;
   request.body.ifa_prefixlen = prefix_bits;
   request.body.ifa_index = index;
-  // The link is point to point and its addresses are ours to give: no one to ask for duplicates.
+  // The link is point to point, so nobody else can have the address: duplicate detection is off.
   if (length == 16) request.body.ifa_flags = IFA_F_NODAD;
   request.add(IFA_LOCAL, address, length);
   request.add(IFA_ADDRESS, address, length);

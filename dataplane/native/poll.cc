@@ -1,4 +1,4 @@
-// Waiting: for a datagram, a packet, a wake from the main thread, or a deadline.
+// Waits for a datagram, a packet, a wake by the main thread, or a deadline.
 
 #include <poll.h>
 #include <time.h>
@@ -12,7 +12,7 @@ namespace postern {
 
 namespace {
 
-// A wait that is longer, or no time at all, ends here: whoever waits asks again.
+// The longest wait; also the wait for a timeout that is not a number. The caller then waits again.
 constexpr double WAIT_MS_MAX = 3600 * 1000;
 
 }  // namespace
@@ -54,13 +54,13 @@ int poll_events(Engine& engine, double timeout_ms) {
     }
     if (bits[i] == EVENT_WAKE) {
       uint64_t drained;
-      // An eventfd that is read is reset; that it may have been rung many times does not matter.
+      // Reading resets the eventfd; it does not matter how often it was written.
       if (read(engine.wake, &drained, sizeof drained) < 0) continue;
     }
   }
-  // A read may have found it first.
-  if (engine.tun_gone && !engine.tun_gone_told) {
-    engine.tun_gone_told = true;
+  // A read may have noticed it before.
+  if (engine.tun_gone && !engine.tun_gone_reported) {
+    engine.tun_gone_reported = true;
     events |= EVENT_TUN_GONE;
   }
   return events;

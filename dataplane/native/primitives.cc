@@ -1,5 +1,6 @@
-// See primitives.h. X25519 and ChaCha20-Poly1305 are OpenSSL's; BLAKE2s is written out, because
-// OpenSSL offers it with a key only as a MAC object whose set-up costs more than the hash.
+// Implements primitives.h. X25519 and ChaCha20-Poly1305 are those of OpenSSL. BLAKE2s is written
+// here, because OpenSSL offers it with a key only as a MAC object, whose set-up costs more than the
+// hash.
 
 #include "primitives.h"
 
@@ -15,8 +16,8 @@ namespace postern {
 
 namespace {
 
-// OpenSSL keeps a thread's errors until somebody takes them, and TLS of the same thread would take
-// ours for its own. What is told here is told by what is returned.
+// Removes errors that OpenSSL adds to the list of the thread. TLS in the same thread would read
+// them as its own. Functions here report errors by what they return.
 struct Quiet {
   Quiet() { ERR_set_mark(); }
   ~Quiet() { ERR_pop_to_mark(); }
@@ -27,8 +28,8 @@ struct Pkey {
   ~Pkey() { EVP_PKEY_free(value); }
 };
 
-// Makes keys of X25519 from bytes. Each thread keeps one: OpenSSL looks the algorithm up by its
-// name when a context is made, and that costs as much as making three keys.
+// Makes keys of X25519 from bytes. Each thread keeps one maker: OpenSSL searches the algorithm by
+// name when a context is made, which costs as much as making three keys.
 class KeyMaker {
  public:
   KeyMaker() : context_(EVP_PKEY_CTX_new_from_name(nullptr, "X25519", nullptr)) {
@@ -39,8 +40,8 @@ class KeyMaker {
 
   ~KeyMaker() { EVP_PKEY_CTX_free(context_); }
 
-  // A private key for deriving. Given without its public key OpenSSL would compute that first,
-  // which costs as much as the derivation; deriving never reads it, so any 32 bytes will do.
+  // A private key for deriving. Without a public key OpenSSL would compute it first, which costs as
+  // much as the derivation. Deriving never reads it, so a placeholder is enough.
   EVP_PKEY* deriving_key(const uint8_t private_key[32]) {
     static const uint8_t placeholder[32] = {9};
     OSSL_PARAM parameters[] = {octets(OSSL_PKEY_PARAM_PRIV_KEY, private_key),
@@ -75,7 +76,7 @@ KeyMaker& key_maker() {
   return maker;
 }
 
-// Asked for once: finding it by its name costs more than sealing a key with it.
+// Fetched once: finding it by name costs more than sealing a key with it.
 const EVP_CIPHER* chacha20_poly1305() {
   static EVP_CIPHER* const cipher = EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr);
   return cipher;
@@ -137,7 +138,7 @@ class Blake2s {
 
   void update(const uint8_t* in, size_t length) {
     while (length > 0) {
-      // The last block is compressed differently, so a full one waits until more comes.
+      // The last block is compressed in another way, so a full block waits until more input comes.
       if (filled_ == BLOCK_BYTES) {
         total_ += BLOCK_BYTES;
         compress(false);
@@ -171,7 +172,8 @@ class Blake2s {
     v[12] ^= static_cast<uint32_t>(total_);
     v[13] ^= static_cast<uint32_t>(total_ >> 32);
     if (is_last) v[14] = ~v[14];
-    // Unrolled, the compiler knows the place of each word: a hash takes two thirds of the time.
+    // When the loop is unrolled, the compiler knows the place of each word, and a hash takes two
+    // thirds of the time.
 #pragma GCC unroll 10
     for (const auto& s : SIGMA) {
       mix(v, 0, 4, 8, 12, m[s[0]], m[s[1]]);
@@ -193,7 +195,7 @@ class Blake2s {
   size_t out_bytes_;
 };
 
-// HMAC (RFC 2104) with a 32-byte key, over two pieces.
+// HMAC (RFC 2104) with a 32-byte key, over two inputs in order.
 void hmac(uint8_t out[32], const uint8_t key[32], const uint8_t* a, size_t a_bytes,
           const uint8_t* b, size_t b_bytes) {
   uint8_t pad[BLOCK_BYTES];
@@ -249,8 +251,8 @@ bool x25519_shared(uint8_t out[32], const uint8_t private_key[32], const uint8_t
   EVP_PKEY_CTX* context = EVP_PKEY_CTX_new(own.value, nullptr);
   if (context == nullptr) return false;
   size_t length = 32;
-  // OpenSSL itself refuses an all-zero result; validating the peer key would cost another scalar
-  // multiplication's worth of look-ups and prove nothing more.
+  // OpenSSL itself refuses a result of zeros. Checking the public key would cost almost as much as
+  // another multiplication and prove nothing more.
   const bool derived = EVP_PKEY_derive_init(context) == 1 &&
                        EVP_PKEY_derive_set_peer_ex(context, other.value, 0) == 1 &&
                        EVP_PKEY_derive(context, out, &length) == 1;

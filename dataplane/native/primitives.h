@@ -1,5 +1,5 @@
 // The primitives of Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s for the handshake, as
-// dataplane/noise/primitives.ts describes them. No state, no allocation but OpenSSL's own.
+// dataplane/noise/primitives.ts describes them. They have no state; only OpenSSL allocates.
 
 #ifndef POSTERN_PRIMITIVES_H
 #define POSTERN_PRIMITIVES_H
@@ -13,7 +13,7 @@ bool x25519_public(uint8_t out[32], const uint8_t private_key[32]);
 // False when the shared secret is all zero (RFC 7748, 6.1) or OpenSSL refuses.
 bool x25519_shared(uint8_t out[32], const uint8_t private_key[32], const uint8_t public_key[32]);
 
-// BLAKE2s (RFC 7693), optionally keyed, over two pieces of input.
+// BLAKE2s (RFC 7693), with or without a key, over two inputs in order.
 void blake2s(uint8_t* out, size_t out_bytes, const uint8_t* key, size_t key_bytes, const uint8_t* a,
              size_t a_bytes, const uint8_t* b, size_t b_bytes);
 
@@ -24,11 +24,11 @@ void hkdf(const uint8_t ck[32], const uint8_t* input, size_t input_bytes, uint8_
 // ChaCha20-Poly1305 (RFC 8439) with a 12-byte nonce; seal writes length + 16 bytes.
 bool aead_seal(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], const uint8_t* in,
                size_t length, const uint8_t* ad, size_t ad_bytes);
-// `sealed_bytes` counts the tag.
+// `sealed_bytes` includes the tag.
 bool aead_open(uint8_t* out, const uint8_t key[32], const uint8_t nonce[12], const uint8_t* sealed,
                size_t sealed_bytes, const uint8_t* ad, size_t ad_bytes);
 
-// The key and the nonce of ChaCha20-Poly1305 that XChaCha20-Poly1305 uses
+// The key and the nonce for ChaCha20-Poly1305 by which XChaCha20-Poly1305 is defined
 // (draft-irtf-cfrg-xchacha-03, section 2.3).
 void xchacha_subkey(uint8_t subkey[32], uint8_t subnonce[12], const uint8_t key[32],
                     const uint8_t nonce[24]);

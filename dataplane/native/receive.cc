@@ -1,5 +1,5 @@
-// The way in, the bytes' half: recvmmsg with UDP_GRO into the arena of datagrams, one descriptor
-// per datagram; and the opening, in place, of those that TypeScript marked.
+// The way in: recvmmsg with UDP_GRO fills the arena of datagrams, with one descriptor per datagram.
+// Datagrams that TypeScript marked are opened in place.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,12 +19,13 @@ namespace postern {
 namespace {
 
 constexpr size_t CONTROL_BYTES = 128;
-// Bytes of one batch above which the next one takes fewer messages, and below which it takes more:
-// what a batch moves should stay in the cache between its steps.
+// A batch of more bytes makes the next one take fewer messages, one of fewer bytes makes it take
+// more, so that a batch stays in the cache between its steps.
 constexpr size_t LARGE_BATCH_BYTES = 1024 * 1024;
 constexpr size_t SMALL_BATCH_BYTES = 256 * 1024;
 constexpr int RECEIVE_LIMIT_MIN = 16;
-// Slots that the first socket leaves to the second, or a flood on one would starve the other.
+// Slots that the first socket leaves to the second one, so that a flood on one cannot block the
+// other.
 constexpr int SECOND_SOCKET_SLOTS = 8;
 
 void write_source(EndpointRecord& record, const sockaddr_storage& name) {
@@ -43,8 +44,8 @@ void write_source(EndpointRecord& record, const sockaddr_storage& name) {
   }
 }
 
-// Reads the address that was addressed; returns the size at which the kernel joined datagrams, or
-// 0.
+// Reads the local address to which the datagram was sent. Returns the size of the datagrams that
+// the kernel joined, or 0.
 int read_control(msghdr& header, EndpointRecord& record) {
   int segment = 0;
   for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {

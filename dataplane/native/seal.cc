@@ -1,7 +1,6 @@
-// The way out, the bytes' half: a packet, or each segment of a super-packet from the TUN, is given
-// its checksum, padded, sealed into the queue and committed. Segments are sealed straight from the
-// arena: the header of a segment is written over the end of the one before, which is sealed
-// already.
+// The way out: a packet, or each segment of a super-packet from the TUN, gets its checksum, is
+// padded, sealed into the queue and committed. Segments are sealed directly from the arena: the
+// header of a segment is written over the end of the segment before, which is sealed already.
 
 #include "checksum.h"
 #include "engine.h"
@@ -14,16 +13,16 @@ namespace {
 constexpr uint8_t TCP_FIN = 0x01;
 constexpr uint8_t TCP_PSH = 0x08;
 constexpr uint8_t TCP_CWR = 0x80;
-// IPv4 with options (60) or IPv6, and TCP with options (60); extension headers are counted by
-// csum_start, so this bounds what is copied before each segment.
+// The largest header that is copied before each segment: IPv4 with options (60) or IPv6, and TCP
+// with options (60). csum_start includes IPv6 extension headers, so there is a limit.
 constexpr size_t HEADER_BYTES_MAX = 256;
-// What is left of the largest UDP datagram over IPv4 for the inner packet.
+// The largest inner packet that fits into the largest UDP datagram over IPv4.
 constexpr size_t INNER_BYTES_MAX = 65507 - TRANSPORT_OVERHEAD_BYTES - PADDING_BYTES;
 
-// How far packets for the same endpoint are looked for: as many as come from the TUN at once.
+// How far ahead packets for the same endpoint are searched: as many as the TUN gives at once.
 constexpr int LOOK_AHEAD = PACKET_SLOTS;
 
-// What one call of seal_one needs besides the bytes.
+// What seal_one needs besides the bytes.
 struct Sealer {
   Engine& engine;
   KeySlot* key;
@@ -34,12 +33,12 @@ struct Sealer {
 
 size_t padded_length(size_t length, size_t mtu) {
   const size_t padded = (length + PADDING_BYTES - 1) & ~(PADDING_BYTES - 1);
-  // Padding past the MTU would make the datagram of a full packet one that fragments.
+  // Padding stops at the MTU: else the datagram of a full packet would be fragmented.
   return length <= mtu && padded > mtu ? mtu : padded;
 }
 
-// Seals `length` bytes at `packet`. The bytes behind it, up to the padding, are put back
-// afterwards.
+// Seals `length` bytes at `packet`. The padding is written over the bytes after them, which are
+// restored afterwards.
 bool seal_one(Sealer& sealer, uint8_t* packet, size_t length) {
   Engine& engine = sealer.engine;
   KeySlot& key = *sealer.key;
@@ -70,13 +69,14 @@ bool seal_one(Sealer& sealer, uint8_t* packet, size_t length) {
   return true;
 }
 
-// A checksum that the kernel left to the device: the field holds the pseudo header's sum.
+// Completes a checksum that the kernel left unfinished: the field holds the sum of the pseudo
+// header.
 bool complete_checksum(uint8_t* packet, size_t length, const VirtioHeader& header) {
   const size_t start = header.csum_start;
   const size_t field = start + header.csum_offset;
   if (start >= length || field + 2 > length) return false;
   uint16_t sum = static_cast<uint16_t>(~fold_sum(sum_bytes(packet + start, length - start, 0)));
-  // A UDP checksum of zero would mean "none".
+  // A UDP checksum of zero means that there is none.
   if (sum == 0 && header.csum_offset == 6) sum = 0xffff;
   memcpy(packet + field, &sum, 2);
   return true;
@@ -91,7 +91,8 @@ struct Layout {
   size_t segment;    // payload bytes of each segment
 };
 
-// hdr_len is not to be trusted on forwarded packets: the header ends where TCP says it ends.
+// Finds the parts of a super-packet. hdr_len of forwarded packets is not trusted: the header ends
+// where TCP says it ends.
 bool find_layout(const uint8_t* packet, size_t length, const VirtioHeader& header, Layout& layout) {
   const uint8_t type = header.gso_type & static_cast<uint8_t>(~VIRTIO_GSO_ECN);
   layout.is_tcp = type == VIRTIO_GSO_TCPV4 || type == VIRTIO_GSO_TCPV6;
@@ -113,7 +114,7 @@ bool find_layout(const uint8_t* packet, size_t length, const VirtioHeader& heade
          layout.header + layout.segment <= INNER_BYTES_MAX;
 }
 
-// Makes the header of the segment whose payload of `payload` bytes begins `at` bytes into it all.
+// Writes the header of a segment, whose `payload` bytes begin `at` bytes into the whole payload.
 void write_segment_header(uint8_t* packet, const Layout& layout, size_t number, size_t at,
                           size_t payload, bool is_last) {
   const size_t total = layout.header + payload;
@@ -184,12 +185,12 @@ int32_t seal_packet(Sealer& sealer, const Batch& batch, size_t offset, size_t le
   return seal_one(sealer, packet, length) ? VERDICT_SEALED : VERDICT_SEAL_EXHAUSTED;
 }
 
-// Seals what one descriptor holds, and says in it what became of it.
+// Seals the packet of one descriptor and writes the result into it.
 void seal_described(Engine& engine, const Batch& batch, int32_t* d) {
   d[VERDICT] = VERDICT_SEAL_INVALID;
   d[DATAGRAMS] = 0;
   const int64_t before = batch.has_virtio_header ? VIRTIO_HEADER_BYTES : 0;
-  // Padding is written behind the packet and taken back: the room for it must be there as well.
+  // Padding is written after the packet for a moment, so there must be room for it.
   if (d[LENGTH] < 0 ||
       !batch.holds(d[OFFSET], static_cast<int64_t>(d[LENGTH]) + PADDING_BYTES, before))
     return;
@@ -215,7 +216,8 @@ void seal_packets(Engine& engine, Batch& batch, int count) {
   for (int i = 0; i < count; i++) {
     const int32_t* first = batch.descriptor(i);
     if (first[VERDICT] != VERDICT_SEAL) continue;
-    // Packets of several peers take turns; side by side, those of each leave as one train.
+    // Packets of several peers may alternate. Those of one peer are sealed together, so that they
+    // leave as one train.
     const int32_t endpoint = first[ADDRESS];
     const int end = count - i < LOOK_AHEAD ? count : i + LOOK_AHEAD;
     for (int j = i; j < end; j++) {

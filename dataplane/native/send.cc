@@ -1,6 +1,6 @@
-// The last step of the way out: queued datagrams leave with sendmmsg, those of equal size for one
-// endpoint as one UDP_SEGMENT train. What the kernel refuses is tried in a plainer way, then
-// counted.
+// The last step of the way out: queued datagrams are sent by sendmmsg; those of equal size for one
+// endpoint are one UDP_SEGMENT train. What the kernel refuses is sent again without trains, and
+// then counted.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -22,9 +22,9 @@ namespace postern {
 namespace {
 
 constexpr size_t CONTROL_BYTES = 128;
-// After a path refused a train its datagrams go one by one for this long.
+// After a path refused a train, its datagrams go one by one for so long.
 constexpr uint32_t SINGLE_SECONDS = 600;
-// How long a full socket buffer may hold up a batch before the batch is given up.
+// How long to wait for a full socket buffer before datagrams are dropped.
 constexpr int FULL_BUFFER_WAIT_MS = 2;
 
 uint32_t now_seconds() {
@@ -33,7 +33,7 @@ uint32_t now_seconds() {
   return static_cast<uint32_t>(now.tv_sec);
 }
 
-// One system call's worth of message headers.
+// The parts that one message header points to.
 struct Message {
   sockaddr_storage name;
   iovec buffer;
@@ -77,7 +77,8 @@ void add_control(msghdr& header, int level, int type, const T& value) {
   header.msg_controllen += CMSG_SPACE(sizeof value);
 }
 
-// Answers leave from the address that was addressed, by whatever interface routing says.
+// Answers are sent from the address to which the datagram was sent, on the interface that routing
+// chooses.
 void write_control(Message& message, msghdr& header, const EndpointRecord& record,
                    uint16_t segment) {
   memset(message.control, 0, CONTROL_BYTES);
@@ -90,7 +91,7 @@ void write_control(Message& message, msghdr& header, const EndpointRecord& recor
   } else if (record.family == 6 && !is_zero(record.local, 16)) {
     in6_pktinfo info = {};
     memcpy(&info.ipi6_addr, record.local, 16);
-    // A link-local address means something only together with its interface.
+    // A link-local address has a meaning only together with its interface.
     if (record.local[0] == 0xfe && (record.local[1] & 0xc0) == 0x80)
       info.ipi6_ifindex = static_cast<decltype(info.ipi6_ifindex)>(record.scope);
     add_control(header, IPPROTO_IPV6, IPV6_PKTINFO, info);
@@ -113,8 +114,8 @@ int socket_for(const Engine& engine, const EndpointRecord& record) {
   return record.family == 4 ? engine.udp4 : record.family == 6 ? engine.udp6 : -1;
 }
 
-// Whether a full socket buffer is waited for: once for a whole flush, then what does not fit is
-// lost.
+// Whether to try again after waiting for a full socket buffer: once for a whole flush. After that,
+// what does not fit is lost.
 bool waits_for_room(int fd, int error, bool& waited) {
   if (waited || (error != EAGAIN && error != ENOBUFS)) return false;
   waited = true;
@@ -123,7 +124,8 @@ bool waits_for_room(int fd, int error, bool& waited) {
   return true;
 }
 
-// Sends one datagram alone; a local address that is gone is forgotten. False: it is lost.
+// Sends one datagram alone. Forgets a local address that no longer exists. False: the datagram is
+// lost.
 bool send_single(Engine& engine, EndpointRecord& record, size_t offset, size_t length,
                  bool& waited) {
   const int fd = socket_for(engine, record);
@@ -140,7 +142,7 @@ bool send_single(Engine& engine, EndpointRecord& record, size_t offset, size_t l
   }
 }
 
-// A train that was refused, or may not be one: its datagrams one by one.
+// Sends the datagrams of a train one by one.
 void send_singly(Engine& engine, const Train& train, bool& waited) {
   EndpointRecord& record = engine.endpoints[train.endpoint];
   for (size_t at = 0; at < train.bytes; at += train.datagram_bytes) {
@@ -151,24 +153,24 @@ void send_singly(Engine& engine, const Train& train, bool& waited) {
   }
 }
 
-// Counts every datagram of a train that is given up.
+// Counts every datagram of a train that is dropped.
 void give_up(Engine& engine, const Train& train) {
   engine.faults[FAULT_UDP_SEND] += train.datagrams;
 }
 
-// Says what becomes of the train that `error` stopped at: sent in a plainer way, or given up.
+// Sends the train that failed with `error` one by one, and remembers that its path takes no trains.
 void recover(Engine& engine, const Train& train, int error, bool& waited) {
   EndpointRecord& record = engine.endpoints[train.endpoint];
   const bool may_be_size = error == EINVAL || error == EMSGSIZE;
   if (train.datagrams > 1) {
-    // The path, or the device behind it, does not take trains (of this size).
+    // The path, or the network card, does not take trains (of this size).
     if (error == EIO) engine.udp_segments = false;
     else if (may_be_size) record.single_until = now_seconds() + SINGLE_SECONDS;
   }
   send_singly(engine, train, waited);
 }
 
-// Sends consecutive trains that use the same socket; returns how many are done with.
+// Sends consecutive trains of one socket; returns how many of them are done.
 int send_trains(Engine& engine, int first, int count, int fd, bool& waited) {
   static thread_local mmsghdr headers[Engine::QUEUE_TRAINS];
   static thread_local Message messages[Engine::QUEUE_TRAINS];

@@ -1,5 +1,5 @@
-// What the main thread asks of the operating system before an engine runs: a TUN interface with its
-// addresses, UDP sockets, an eventfd. Functions return a value >= 0, or -errno.
+// What the main thread needs from the operating system before an engine runs: a TUN interface with
+// its addresses, UDP sockets, an eventfd. Functions return a value >= 0, or -errno.
 
 #ifndef POSTERN_SYSTEM_H
 #define POSTERN_SYSTEM_H

@@ -1,5 +1,5 @@
-// Opening the TUN and reading it: one read per packet, which with offloads on may be a super-packet
-// of 64 KiB, into the slots of the arena of packets, its virtio_net_hdr in front of it.
+// Opens the TUN and reads it: one read per packet into a slot of the arena, its virtio_net_hdr
+// before it. With offloads a packet may be a super-packet of 64 KiB.
 
 #include <fcntl.h>
 #include <linux/if.h>
@@ -23,8 +23,8 @@ namespace postern {
 namespace {
 
 constexpr size_t PACKET_BYTES_MAX = 65535;
-// Bytes after which a batch is full: what it moves should stay in the cache between its steps, and
-// datagrams that have arrived meanwhile should not wait longer than this takes.
+// Bytes after which a batch is full. So a batch stays in the cache between its steps, and datagrams
+// that arrive meanwhile do not wait longer than it takes.
 constexpr size_t BATCH_BYTES = 512 * 1024;
 
 }  // namespace
@@ -66,12 +66,12 @@ int read_tun(Engine& engine) {
   for (int reads = 0; reads < batch.capacity && bytes < BATCH_BYTES; reads++) {
     const size_t offset = count * SLOT_BYTES + SLOT_HEADROOM_BYTES;
     uint8_t* start = batch.bytes + offset - VIRTIO_HEADER_BYTES;
-    // One byte more than may be there, so that a longer packet shows.
+    // One byte more than a packet can have, so that a longer packet is noticed.
     const ssize_t got = read(engine.tun, start, VIRTIO_HEADER_BYTES + PACKET_BYTES_MAX + 1);
     if (got < 0) {
       if (errno == EAGAIN || errno == EINTR) break;
       engine.fault(FAULT_TUN_READ);
-      // The interface has been removed: poll must not spin on it.
+      // The interface was removed; poll must not return for it again and again.
       if (errno == EBADFD || errno == EBADF || errno == ENODEV) engine.tun_gone = true;
       break;
     }

@@ -29,7 +29,8 @@ bool set(int fd, int level, int option, int value) {
 int open_udp(bool is_ipv6, uint16_t port) {
   const int fd = socket(is_ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
-  // With rights beyond the system's limit, else up to it.
+  // With enough rights the buffers may exceed the limit of the system; without them, the limit
+  // applies.
   if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES))
     set(fd, SOL_SOCKET, SO_RCVBUF, BUFFER_BYTES);
   if (!set(fd, SOL_SOCKET, SO_SNDBUFFORCE, BUFFER_BYTES))

@@ -1,6 +1,6 @@
-// The virtio_net_hdr that stands before every packet of a TUN opened with IFF_VNET_HDR, in the
-// byte order of the machine (VIRTIO 1.2, section 5.1.6). The system's <linux/virtio_net.h> does
-// not compile as C++, because it uses the word "class".
+// The virtio_net_hdr before every packet of a TUN opened with IFF_VNET_HDR, in the byte order of
+// the machine (VIRTIO 1.2, section 5.1.6). <linux/virtio_net.h> of the system does not compile as
+// C++, because it uses the word "class".
 
 #ifndef POSTERN_VIRTIO_H
 #define POSTERN_VIRTIO_H

@@ -1,7 +1,8 @@
-// Writing to the TUN. Consecutive TCP segments and equal UDP datagrams of one flow leave as one
-// super-packet: headers of the first, payloads gathered from the arena by writev. Packets join only
-// after their checksums were verified and when nothing but what the kernel makes anew on
-// segmenting differs; the order within a flow is kept.
+// Writes to the TUN. Consecutive TCP segments, and UDP datagrams of equal size, of one flow leave
+// as one super-packet: the headers of the first one, and the payloads gathered from the arena by
+// writev. Packets are joined only after their checksums were verified, and only when they differ in
+// nothing but what the kernel writes anew when it cuts the super-packet. The order within a flow is
+// kept.
 
 #include <sys/uio.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ namespace postern {
 namespace {
 
 constexpr size_t PACKET_BYTES_MAX = 65535;
-// IPv6 counts its payload alone (RFC 8200, section 3).
+// The length in an IPv6 header counts the payload alone (RFC 8200, section 3).
 constexpr int32_t IPV6_BYTES_MAX = 40 + 65535;
 constexpr int ITEM_PARTS_MAX = 64;
 constexpr int BATCH_MAX = DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT;
@@ -28,7 +29,7 @@ constexpr uint8_t PROTOCOL_ICMPV6 = 58;
 constexpr uint8_t TCP_ACK = 0x10;
 constexpr uint8_t TCP_PSH = 0x08;
 
-// One packet as far as joining is concerned.
+// One packet, with what joining needs to know of it.
 struct Candidate {
   uint8_t* packet;
   size_t length;
@@ -87,7 +88,7 @@ void examine_tcp(Candidate& c) {
 void examine_udp(Candidate& c, bool tun_takes_udp) {
   const uint8_t* udp = c.packet + c.transport;
   if (load16(udp + 4) != c.length - c.transport) return;
-  // IPv4 allows "no checksum"; such a packet is passed on as it is, never joined.
+  // IPv4 allows "no checksum"; such a packet is passed on unchanged and never joined.
   if (load16(udp + 6) == 0 || !verify_upper_checksum(c, 17)) return;
   c.verified = true;
   c.header = c.transport + 8;
@@ -95,7 +96,8 @@ void examine_udp(Candidate& c, bool tun_takes_udp) {
   c.joinable = tun_takes_udp && c.payload > 0;
 }
 
-// Decides whether a packet may join others. Options, extension headers and fragments may not.
+// Decides whether a packet can be joined with others. Packets with options, extension headers and
+// fragments cannot.
 Candidate examine(uint8_t* packet, size_t length, bool tun_takes_udp) {
   Candidate c = {};
   c.packet = packet;
@@ -143,7 +145,7 @@ bool same_flow(const Candidate& a, const Candidate& b) {
          memcmp(a.packet + a.transport, b.packet + b.transport, 4) == 0;
 }
 
-// Whether the headers agree in all that segmenting will not make anew.
+// Whether the headers are equal in everything that the kernel does not write anew.
 bool same_headers(const Candidate& a, const Candidate& b) {
   if (a.is_ipv6) {
     // Version, class and flow label; hop limit.
@@ -197,7 +199,7 @@ void begin(Workspace& w, const Candidate& c, int part) {
   w.next_part[part] = -1;
 }
 
-// Finds or takes the bucket of a flow; the latest item of a flow is the only one that may grow.
+// Finds or takes the bucket of a flow. Only the latest item of a flow can grow.
 int& bucket_of(Workspace& w, const Candidate& c) {
   uint32_t at = hash_flow(c) % FLOW_BUCKETS;
   for (int probes = 0; probes < 8; probes++) {
@@ -205,11 +207,11 @@ int& bucket_of(Workspace& w, const Candidate& c) {
     if (bucket == -1 || same_flow(w.items[bucket].first, c)) return bucket;
     at = (at + 1) % FLOW_BUCKETS;
   }
-  // A crowd of flows: this one takes the place of another, which merely stops growing.
+  // With too many flows this one takes the bucket of another, whose item then stops growing.
   return w.buckets[at];
 }
 
-// Rewrites the first packet's headers for the whole, and describes the whole to the kernel.
+// Rewrites the headers of the first packet for the whole, and describes the whole to the kernel.
 void make_super_packet(Item& item, VirtioHeader& header) {
   const Candidate& c = item.first;
   uint8_t* transport = c.packet + c.transport;
@@ -238,8 +240,8 @@ void make_super_packet(Item& item, VirtioHeader& header) {
   header.csum_offset = static_cast<uint16_t>(field);
 }
 
-// Writes one packet, or several as one. The virtio_net_hdr goes over the bytes in front of it, and
-// they are put back afterwards, because the kernel takes one piece faster than two.
+// Writes one packet, or several as one. The virtio_net_hdr is written over the bytes before the
+// packet, which are restored afterwards: the kernel reads one piece faster than two.
 void write_item(Engine& engine, const Workspace& w, Item& item) {
   VirtioHeader header = {};
   if (item.parts > 1) make_super_packet(item, header);
@@ -279,7 +281,7 @@ void write_tun(Engine& engine, Batch& batch, int count) {
                                 engine.tun_takes_udp);
     if (!c.verified) {
       begin(w, c, i);
-      // Nothing that comes later may join what came earlier and so overtake this one.
+      // No later packet may be joined with an earlier one, or it would overtake this one.
       if (c.ordered) buckets_ready = false;
       continue;
     }

@@ -1,9 +1,9 @@
 // Text at the socket of `wg show`, in pieces of any size: each operation has one answer, whatever the
-// pieces were, each answer is in the form that `wg` reads, and who says too much is cut off.
+// pieces were, each answer is in the form that `wg` reads, and who sends too much is cut off.
 
 import { strict as assert } from 'node:assert';
 import { StringDecoder } from 'node:string_decoder';
-import { Conversation, type UapiDevice } from '../../../dataplane/io/uapi.ts';
+import { Requests, type UapiDevice } from '../../../dataplane/io/uapi.ts';
 import type { PeerTotals } from '../../../dataplane/totals.ts';
 import { counting } from '../../support/packets.ts';
 import { peer } from '../../support/simulation.ts';
@@ -52,8 +52,8 @@ export function uapi(input: Uint8Array): string {
   const text = reader.slice(TEXT_BYTES_MAX);
   const said = isOverlong ? Buffer.alloc(OVERLONG_BYTES, text.length > 0 ? text : 'x') : text;
   const heard = Buffer.from(said).toString('utf8');
-  const answers = converse(device, said, pieceBytes);
-  const whole = converse(device, said, Number.POSITIVE_INFINITY);
+  const answers = answersTo(device, said, pieceBytes);
+  const whole = answersTo(device, said, Number.POSITIVE_INFINITY);
   if (answers === null || whole === null) {
     assert(heard.length > TEXT_LENGTH_MAX, 'who says little is heard');
     return 'cut off';
@@ -66,15 +66,15 @@ export function uapi(input: Uint8Array): string {
   return [...new Set(answers.map((answer) => judge(answer, device)))].sort().join(' ');
 }
 
-/** All answers; null when the conversation was ended. */
-function converse(device: UapiDevice, said: Uint8Array, pieceBytes: number): string[] | null {
-  const conversation = new Conversation(() => device);
+/** All answers; null when the other side was cut off. */
+function answersTo(device: UapiDevice, said: Uint8Array, pieceBytes: number): string[] | null {
+  const requests = new Requests(() => device);
   const decoder = new StringDecoder('utf8');
   const answers: string[] = [];
   for (let at = 0; at < said.length; at += pieceBytes) {
     const piece = decoder.write(Buffer.from(said.subarray(at, at + pieceBytes)));
-    if (!conversation.hear(piece)) return null;
-    for (let answer = conversation.answer(); answer !== null; answer = conversation.answer())
+    if (!requests.take(piece)) return null;
+    for (let answer = requests.answer(); answer !== null; answer = requests.answer())
       answers.push(answer);
   }
   return answers;
@@ -88,9 +88,9 @@ function judge(answer: string, device: UapiDevice): string {
   assert.match(`${error}`, /^errno=(0|1|71)$/);
   for (const line of lines) assert.match(line, lineOf);
   const count = (key: string): number => lines.filter((line) => line.startsWith(`${key}=`)).length;
-  const isTold = error === 'errno=0';
-  for (const key of keys.interface) assert.equal(count(key), isTold ? 1 : 0, key);
-  const peers = isTold ? [...device.peers].length : 0;
+  const isReport = error === 'errno=0';
+  for (const key of keys.interface) assert.equal(count(key), isReport ? 1 : 0, key);
+  const peers = isReport ? [...device.peers].length : 0;
   for (const key of ['public_key', 'tx_bytes', 'rx_bytes', 'last_handshake_time_sec'])
     assert.equal(count(key), peers, key);
   return `${error}`;
