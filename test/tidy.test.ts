@@ -40,6 +40,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'lib/doctor/host-thread.ts': 'test/lib/doctor/checkup.test.ts',
   'lib/doctor/rows.ts': 'test/lib/doctor/index.test.ts',
   'lib/doctor/storage.ts': 'test/lib/doctor/index.test.ts',
+  'lib/api/v0/configuration.ts': 'test/lib/configuration/configuration.test.ts',
   'lib/api/openapi/answers.ts': 'test/lib/api/openapi/document.test.ts',
   'lib/api/openapi/operations.ts': 'test/lib/api/openapi/document.test.ts',
   'models/fields/api-token.ts': 'test/models/fields/field.test.ts',

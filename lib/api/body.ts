@@ -11,8 +11,6 @@ import { messages } from '../judge/messages.ts';
 
 /** Greatest body of most operations. */
 export const BODY_BYTES_MAX = 1_048_576;
-/** Greatest body of the configuration, which holds logos and metadata. */
-export const CONFIGURATION_BYTES_MAX = 8_000_000;
 
 const JSON_TYPE = /^application\/([a-z0-9!#$&^_.-]+\+)?json$/i;
 

@@ -8,10 +8,10 @@ import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { Selection } from '../../models/index.ts';
 import { describeError, type Log } from '../process/log.ts';
-import { isUuid } from '../judge/fields.ts';
 import type { ListTurns } from './list-turns.ts';
-import { type Filters, nextPage, type Position, readListQuery } from './paging.ts';
-import type { Recall, Source } from '../records/recall.ts';
+import { nextPage, type Position, readListQuery } from './paging.ts';
+import type { Listed, Narrow } from '../records/collection.ts';
+import type { Recall } from '../records/recall.ts';
 import type { Shown } from '../records/shown.ts';
 
 /** Longer lists, in characters, are sent while they are read. */
@@ -20,22 +20,6 @@ export const SHORT_LIST_MAX = 4_000_000;
 const RECORDS_AT_ONCE = 50;
 /** How long a list is believed to be a long one; sending a short one so is slower, not wrong. */
 const LONG_KEEP_MS = 60_000;
-
-/** What a filter may say of the records to read. */
-export type Narrow = Pick<Selection, 'userId' | 'emailKey'>;
-
-/** Records that can be listed. */
-export interface Listed {
-  /** In paths: `users`. */
-  readonly name: string;
-  readonly filters: Filters<Narrow>;
-  /** The tables that a list is made of. */
-  readonly sources: readonly Source[];
-  /** How long a list may be remembered, where it shows what leaves no changes. */
-  readonly keepMs?: number;
-  /** Oldest first, by `inserted_at`, then `id`. */
-  list(selection: Selection): Promise<Shown[]>;
-}
 
 /** What listing needs of the server. */
 export interface ListContext {
@@ -49,11 +33,6 @@ export interface ListContext {
 /** The same with the id of the request at hand, for the log. */
 interface AskedContext extends ListContext {
   readonly requestId: string;
-}
-
-/** What the filter `user_id` selects; nobody has an id that is none. */
-export function selectOwner(id: string): Narrow | null {
-  return isUuid(id) ? { userId: id.toLowerCase() } : null;
 }
 
 /** Answers the list that a request asks for. */

@@ -2,10 +2,10 @@
 // A cursor names the last record that was shown, by time and id, which never change: what others
 // add or delete between two pages moves nobody to another page. docs/api.md#lists.
 
-import type Joi from 'joi';
 import { isUuid, resource, text, integer } from '../judge/fields.ts';
 import { ApiError } from '../http/errors.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
+import type { Filter, Filters } from '../records/collection.ts';
 
 /** Records of one page at most. */
 export const LIMIT_MAX = 1_000;
@@ -17,16 +17,6 @@ export interface Position {
   readonly inserted_at: Date;
   readonly id: string;
 }
-
-/** A parameter that narrows a list to records that have a value. */
-export interface Filter<Narrow> {
-  readonly schema: Joi.Schema;
-  /** What the value selects; null when no record can have it. */
-  select(value: string): Narrow | null;
-}
-
-/** Filters by their parameters. */
-export type Filters<Narrow> = Readonly<Record<string, Filter<Narrow>>>;
 
 /** What a query asks for. */
 export interface ListQuery<Narrow> {

@@ -5,33 +5,14 @@
 import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
 import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
-import type { Judge, Judged } from '../judge/judge.ts';
-import type { Shown } from '../records/shown.ts';
-import { answerList, type Listed } from './lists.ts';
-import type { Recall } from '../records/recall.ts';
-import type { FixedSettings } from '../records/effective-configuration.ts';
+import type { Collection, RecordContext } from '../records/collection.ts';
+import { answerList } from './lists.ts';
 import type { ListTurns } from './list-turns.ts';
-import type { Writes } from '../records/writes.ts';
 
-/** What the resources of one server share. */
-export interface ApiContext {
+/** What the operations of one server share. */
+export interface ApiContext extends RecordContext {
   readonly services: Services;
-  readonly recall: Recall;
-  readonly writes: Writes;
   readonly turns: ListTurns;
-  /** What the environment fixes of the configuration. */
-  readonly fixed: FixedSettings;
-}
-
-/** A kind of records, and what happens to them. An unknown id is an ApiError, `not_found`. */
-export interface Collection<Values> extends Listed {
-  /** In bodies: `user`. */
-  readonly wrapper: string;
-  readonly judge: Judge<Values>;
-  show(id: string): Promise<Shown>;
-  create(request: Request, input: Judged<Values>): Promise<Shown>;
-  update(request: Request, id: string, input: Judged<Values>): Promise<Shown>;
-  remove(request: Request, id: string): Promise<void>;
 }
 
 /** The routes of a collection. */

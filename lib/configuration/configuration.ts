@@ -1,7 +1,7 @@
-// The configuration: what may be sent, what is shown, and its two operations.
+// The configuration: what may be sent, what is shown, and how it is changed.
 // docs/api.md#the-configuration.
 
-import type { Request, ServerRoute } from '@hapi/hapi';
+import type { Request } from '@hapi/hapi';
 import type { Config } from '../../config/index.ts';
 import {
   type Configuration,
@@ -10,10 +10,10 @@ import {
   type Transaction,
 } from '../../models/index.ts';
 import { defaultSettings } from '../devices/settings.ts';
-import { CONFIGURATION_BYTES_MAX, judgedBody, takesBody } from '../api/body.ts';
 import { entryList, withUnsent } from '../judge/fields.ts';
 import { type Faults, type Judged, judgeOf } from '../judge/judge.ts';
-import { type ApiContext, route } from '../api/routes.ts';
+import type { DocumentLimits } from '../auth/documents.ts';
+import type { RecordContext } from '../records/collection.ts';
 import { schemaOf } from '../judge/resource.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
@@ -31,6 +31,17 @@ import {
   samlProviderSchema,
 } from './providers.ts';
 
+/** Greatest body of the configuration, which holds logos and metadata. */
+export const CONFIGURATION_BYTES_MAX = 8_000_000;
+
+/** What the configuration needs of the server. */
+export interface ConfigurationContext extends RecordContext {
+  readonly services: RecordContext['services'] & {
+    /** Bounds of fetches of providers' documents; those of documents.ts where they are left out. */
+    readonly discoveryLimits?: DocumentLimits;
+  };
+}
+
 /** What judges and describes the configuration. */
 export const configurationSchema = schemaOf(configurationFields, {
   logo: ({ description }) => logo(description),
@@ -45,31 +56,12 @@ export type ConfigurationValues = Omit<SentOf<typeof configurationFields>, keyof
 /** Judges what was sent, or what variables say. */
 export const judgeConfiguration = judgeOf<ConfigurationValues>(configurationSchema);
 
-/** The operations on the configuration. */
-export function configurationRoutes(context: ApiContext): ServerRoute[] {
-  const path = '/v0/configuration';
-  const body = takesBody({
-    wrapper: 'configuration',
-    judge: judgeConfiguration,
-    mode: 'update',
-    maxBytes: CONFIGURATION_BYTES_MAX,
-  });
-  return [
-    route('GET', path, {}, async () => ({
-      data: shownConfiguration(context, await context.recall.configuration()),
-    })),
-    route(['PATCH', 'PUT'], path, body, async (request) => ({
-      data: await updateConfiguration(context, request, judgedBody(request)),
-    })),
-  ];
-}
-
 /**
  * Changes the configuration. `unless` looks at the row under the lock, and may refuse what was made
  * of an older one.
  */
 export async function updateConfiguration(
-  context: ApiContext,
+  context: ConfigurationContext,
   request: Request,
   { values, faults }: Judged<ConfigurationValues>,
   unless: (present: Configuration) => Faults = () => ({}),
@@ -94,7 +86,7 @@ export async function updateConfiguration(
 }
 
 function save(
-  context: ApiContext,
+  context: ConfigurationContext,
   present: Configuration,
   values: ConfigurationValues,
   transaction: Transaction,

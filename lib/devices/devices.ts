@@ -6,6 +6,7 @@ import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
 import {
   type ApiField,
+  type Database,
   type Device,
   deviceFields,
   type DeviceRow,
@@ -23,11 +24,10 @@ import { ApiError } from '../http/errors.ts';
 import { isUuid, mark, text, type TextSchema } from '../judge/fields.ts';
 import { isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { columnsSent, schemaOf } from '../judge/resource.ts';
-import { selectOwner } from '../api/lists.ts';
-import type { ApiContext, Collection } from '../api/routes.ts';
+import { type Collection, type RecordContext, selectOwner } from '../records/collection.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
-import { DeviceJudge, type DeviceValues, type FoundRow } from './judge.ts';
+import { DeviceJudge, type DeviceValues, type FoundRow, type JudgeServices } from './judge.ts';
 
 /** Gateways report status once a second; it may be little older than that. */
 const STATUS_KEEP_MS = 200;
@@ -60,6 +60,11 @@ const UNSEEN = {
 const judgeDevice = judgeOf<DeviceValues>(deviceSchema);
 const shownDevice = showerOf(deviceFields);
 
+/** What devices need of the server. */
+export interface DeviceContext extends RecordContext {
+  readonly services: JudgeServices;
+}
+
 /** The devices of one server. */
 export class Devices implements Collection<DeviceValues> {
   readonly name = 'devices';
@@ -68,11 +73,11 @@ export class Devices implements Collection<DeviceValues> {
   readonly keepMs = STATUS_KEEP_MS;
   readonly filters = deviceFilters;
   readonly judge = judgeDevice;
-  readonly #context: ApiContext;
+  readonly #context: DeviceContext;
   readonly #judge: DeviceJudge;
   readonly #creation: JointWork<Judged<DeviceValues>, NewDevice, Device>;
 
-  constructor(context: ApiContext) {
+  constructor(context: DeviceContext) {
     this.#context = context;
     this.#judge = new DeviceJudge(context.services);
     this.#creation = {
@@ -132,7 +137,7 @@ export class Devices implements Collection<DeviceValues> {
     });
   }
 
-  get #database(): ApiContext['services']['database'] {
+  get #database(): Database {
     return this.#context.services.database;
   }
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import type { Config } from '../../config/index.ts';
 import { readCertificate } from '../http/tls.ts';
 import { messageOf } from '../process/log.ts';
-import { askReadiness, localUrl } from '../ready.ts';
+import { askReadiness, localUrl } from '../http/ask-readiness.ts';
 import type { Readiness } from '../observe/gateway-state.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
 

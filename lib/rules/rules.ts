@@ -22,9 +22,8 @@ import {
 import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, joi, mark, text } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
-import { selectOwner } from '../api/lists.ts';
+import { type Collection, type RecordContext, selectOwner } from '../records/collection.ts';
 import { messages } from '../judge/messages.ts';
-import type { ApiContext, Collection } from '../api/routes.ts';
 import {
   columnDefaults,
   columnsSent,
@@ -91,7 +90,7 @@ export class Rules implements Collection<RuleValues> {
   readonly sources = [{ table: 'rules' }] as const;
   readonly filters = ruleFilters;
   readonly judge = judgeRule;
-  readonly #context: ApiContext;
+  readonly #context: RecordContext;
   readonly #creation: JointWork<NewRule, RuleContent, Rule> = {
     scopes: ({ row }) => ({ configuration: row.user_id === null }),
     judge: async (transaction, rules) =>
@@ -102,7 +101,7 @@ export class Rules implements Collection<RuleValues> {
       this.#database.models.Rule.bulkCreate(rows, { transaction, validate: false }),
   };
 
-  constructor(context: ApiContext) {
+  constructor(context: RecordContext) {
     this.#context = context;
   }
 
@@ -167,7 +166,7 @@ export class Rules implements Collection<RuleValues> {
     };
   }
 
-  get #database(): ApiContext['services']['database'] {
+  get #database(): Database {
     return this.#context.services.database;
   }
 

@@ -29,7 +29,7 @@ import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, mark, text, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
-import type { ApiContext, Collection } from '../api/routes.ts';
+import type { Collection, RecordContext } from '../records/collection.ts';
 import { columnsSent, limited, schemaOf, type SentColumn } from '../judge/resource.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
@@ -80,6 +80,14 @@ export function showUser(user: UserRow): Shown {
 
 const shownUser = showerOf(userFields);
 
+/** What users need of the server. */
+export interface UserContext extends RecordContext {
+  readonly services: RecordContext['services'] & {
+    /** Cost of bcrypt; 12 where it is left out. */
+    readonly passwordCost?: number;
+  };
+}
+
 /** The users of one server. */
 export class Users implements Collection<UserValues> {
   readonly name = 'users';
@@ -87,9 +95,9 @@ export class Users implements Collection<UserValues> {
   readonly sources = [{ table: 'users' }] as const;
   readonly filters = userFilters;
   readonly judge = judgeUser;
-  readonly #context: ApiContext;
+  readonly #context: UserContext;
 
-  constructor(context: ApiContext) {
+  constructor(context: UserContext) {
     this.#context = context;
   }
 
@@ -150,7 +158,7 @@ export class Users implements Collection<UserValues> {
     });
   }
 
-  get #database(): ApiContext['services']['database'] {
+  get #database(): Database {
     return this.#context.services.database;
   }
 

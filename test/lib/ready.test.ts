@@ -7,8 +7,6 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { localUrl } from '../../lib/ready.ts';
-import { configOf } from '../support/server.ts';
 
 const PROGRAM = resolve(import.meta.dirname, '../../lib/ready.ts');
 
@@ -41,13 +39,4 @@ test('a gateway that is ready is 0, one that is not is 1, and so is nobody', asy
   t.is(nobody.status, 1);
   t.regex(nobody.said, /^http:\/\/127\.0\.0\.1:1\/readyz: .*ECONNREFUSED/);
   t.is((await run({ HTTP_PORT: 'x' })).status, 1);
-});
-
-test('the gateway is asked where it listens', (t) => {
-  const urlOf = (environment: Record<string, string>): string =>
-    localUrl(configOf(environment)).href;
-  t.is(urlOf({}), 'http://127.0.0.1:13000/readyz');
-  t.is(urlOf({ HTTP_HOST: '::' }), 'http://[::1]:13000/readyz');
-  t.is(urlOf({ HTTP_HOST: '192.0.2.1', HTTP_PORT: '81' }), 'http://192.0.2.1:81/readyz');
-  t.is(urlOf({ HTTP_TLS_CERT: '/c', HTTP_TLS_KEY: '/k' }), 'https://127.0.0.1:13000/readyz');
 });

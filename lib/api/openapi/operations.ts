@@ -2,8 +2,10 @@
 // devices and rules, and those of the configuration. docs/api.md#operations.
 
 import type Joi from 'joi';
-import { CONFIGURATION_BYTES_MAX, BODY_BYTES_MAX } from '../body.ts';
-import { type Filters, pageFields } from '../paging.ts';
+import { BODY_BYTES_MAX } from '../body.ts';
+import { CONFIGURATION_BYTES_MAX } from '../../configuration/configuration.ts';
+import { pageFields } from '../paging.ts';
+import type { Filters } from '../../records/collection.ts';
 import { headerRefs, jsonContent, schemaRef } from './answers.ts';
 import { examples } from './examples.ts';
 import { type Json, parameterSchema } from './schemas.ts';

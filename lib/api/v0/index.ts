@@ -2,7 +2,7 @@
 
 import type { Plugin } from '@hapi/hapi';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
-import { configurationRoutes } from '../../configuration/configuration.ts';
+import { configurationRoutes } from './configuration.ts';
 import { Devices } from '../../devices/devices.ts';
 import { relinkRoutes } from './relinking.ts';
 import { ruleCounterRoutes } from './rule-counters.ts';

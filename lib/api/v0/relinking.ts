@@ -3,14 +3,8 @@
 // it means is decided in lib/auth/decisions/2026-11-23-relinking.md.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
-import {
-  type Database,
-  freeLinks,
-  type Links,
-  type LinksWanted,
-  readLinks,
-} from '../../../models/index.ts';
-import { whyNotFreed } from '../../auth/identity/relink.ts';
+import type { LinksWanted } from '../../../models/index.ts';
+import { relinkWork } from '../../auth/identity/relink.ts';
 import { judgedBody, takesBody } from '../body.ts';
 import { ApiError } from '../../http/errors.ts';
 import { flag, integer, mark, reference, resource, timestamp } from '../../judge/fields.ts';
@@ -18,7 +12,7 @@ import { addFault, type Judged, judgeOf } from '../../judge/judge.ts';
 import { messages } from '../../judge/messages.ts';
 import { type Shown, showTime } from '../../records/shown.ts';
 import { type ApiContext, route } from '../routes.ts';
-import { refuseFaults, type Work } from '../../records/writes.ts';
+import { refuseFaults } from '../../records/writes.ts';
 
 const PEOPLE_MAX = 2 ** 31 - 1;
 
@@ -70,28 +64,6 @@ async function relink(
   });
   const { users, administrators, until } = await context.writes.run(request, work);
   return { user_id: userId, everyone, users, administrators, until: showTime(until) };
-}
-
-/** Frees the links that `find` names; refused where those of one user cannot be. */
-export function relinkWork(
-  database: Database,
-  find: () => Promise<LinksWanted>,
-): Work<Links, Pick<Links, 'users' | 'administrators'> & { until: Date }> {
-  return {
-    // Sign-ins lock it too, so that none replaces a link between reading and freeing.
-    scopes: { configuration: true },
-    judge: async (transaction) => {
-      const wanted = await find();
-      const links = await readLinks(database, wanted, transaction);
-      const why = wanted.userId === null ? null : whyNotFreed(links);
-      if (why !== null) refuseFaults({ user_id: [why] });
-      return links;
-    },
-    write: async (transaction, links) => {
-      const until = await freeLinks(database, links, new Date(), transaction);
-      return { users: links.users, administrators: links.administrators, until };
-    },
-  };
 }
 
 async function findEntry(

@@ -1,6 +1,14 @@
-// The words about linking people anew, the same for API, console and command line.
+// Linking people anew: what is written, for API and console, and the words about it, which the
+// command line uses too.
 
-import type { Links } from '../../../models/index.ts';
+import {
+  type Database,
+  freeLinks,
+  type Links,
+  type LinksWanted,
+  readLinks,
+} from '../../../models/index.ts';
+import { refuseFaults, type Work } from '../../records/writes.ts';
 
 /** Why the links of one user cannot be freed; null where they can. */
 export function whyNotFreed({ users, administrators }: Links): string | null {
@@ -23,4 +31,26 @@ export function relinkedSentence(
       ? ''
       : ` ${admins} left out: an e-mail alone never links one; mark the entry as trusted for that.`;
   return `${many} may be linked anew, each by the next sign-in with their e-mail, until ${until.toISOString()}.${left}`;
+}
+
+/** Frees the links that `find` names; refused where those of one user cannot be. */
+export function relinkWork(
+  database: Database,
+  find: () => Promise<LinksWanted>,
+): Work<Links, Pick<Links, 'users' | 'administrators'> & { until: Date }> {
+  return {
+    // Sign-ins lock it too, so that none replaces a link between reading and freeing.
+    scopes: { configuration: true },
+    judge: async (transaction) => {
+      const wanted = await find();
+      const links = await readLinks(database, wanted, transaction);
+      const why = wanted.userId === null ? null : whyNotFreed(links);
+      if (why !== null) refuseFaults({ user_id: [why] });
+      return links;
+    },
+    write: async (transaction, links) => {
+      const until = await freeLinks(database, links, new Date(), transaction);
+      return { users: links.users, administrators: links.administrators, until };
+    },
+  };
 }

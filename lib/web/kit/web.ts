@@ -1,14 +1,16 @@
 // What every page of the web interface is given: the server's services and the means to show pages,
 // to redirect, and to tell something on the next page. One object, made once for a server.
 
-import type { ApiContext } from '../../api/routes.ts';
 import type { Sessions } from '../../auth/sessions.ts';
+import type { RecordContext } from '../../records/collection.ts';
+import type { Services } from '../../services.ts';
 import type { Jobs } from './jobs.ts';
 import type { LiveStatus } from '../parts/live-status.ts';
 import type { Pages } from './answers.ts';
 
 /** The web interface of one server. */
-export interface Web extends ApiContext {
+export interface Web extends RecordContext {
+  readonly services: Services;
   readonly sessions: Sessions;
   readonly pages: Pages;
   readonly live: LiveStatus;

@@ -5,8 +5,11 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { isTrusted, markTrusted } from '../../../models/index.ts';
 import { type Faults, isFaultless } from '../../judge/judge.ts';
-import { judgeConfiguration, storedValues } from '../../configuration/configuration.ts';
-import { CONFIGURATION_BYTES_MAX } from '../../api/body.ts';
+import {
+  CONFIGURATION_BYTES_MAX,
+  judgeConfiguration,
+  storedValues,
+} from '../../configuration/configuration.ts';
 import type { Finding } from '../../auth/identity/finding.ts';
 import { metadataState } from '../../auth/saml/metadata-state.ts';
 import { faultLine } from '../kit/attempt.ts';

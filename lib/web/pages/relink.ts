@@ -5,7 +5,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import type { LinksWanted, ProviderKind, UserRow } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
-import { relinkWork } from '../../api/v0/relinking.ts';
+import { relinkWork } from '../../auth/identity/relink.ts';
 import { relinkedSentence } from '../../auth/identity/relink.ts';
 import { attempt, faultLine } from '../kit/attempt.ts';
 import { textOf } from '../kit/form-token.ts';

@@ -4,12 +4,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import {
-  BODY_BYTES_MAX,
-  CONFIGURATION_BYTES_MAX,
-  ignoresBody,
-  takesBody,
-} from '../../../lib/api/body.ts';
+import { BODY_BYTES_MAX, ignoresBody, takesBody } from '../../../lib/api/body.ts';
+import { CONFIGURATION_BYTES_MAX } from '../../../lib/configuration/configuration.ts';
 import { openServer } from '../../support/server.ts';
 
 test('limits are those of docs/api.md#requests', (t) => {
