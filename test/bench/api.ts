@@ -8,7 +8,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -17,6 +17,7 @@ import autocannon from 'autocannon';
 import { cpuSecondsOf } from '../support/postern.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
 import { fillPlace, type Gateway, type Place, startGateway } from './gateway.ts';
+import { keepResult } from './results.ts';
 
 const { values } = parseArgs({
   options: {
@@ -274,4 +275,4 @@ const report = `
 \`npm run bench:api -- --seconds ${seconds} --connections ${connections} --devices ${manyDevices}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; autocannon on the same cores; load average ${load} before the run.
 ${measured}`;
 process.stdout.write(report);
-if (values.record) appendFileSync(new URL('./RESULTS.md', import.meta.url), report);
+if (values.record) keepResult('npm run bench:api', report);

@@ -10,7 +10,7 @@
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -27,6 +27,7 @@ import {
 import { ThisMachine } from '../support/namespaces.ts';
 import { cpuSecondsOf, Postern } from '../support/postern.ts';
 import { addUser } from '../support/records.ts';
+import { keepResult } from './results.ts';
 
 const { values } = parseArgs({
   options: {
@@ -337,4 +338,4 @@ const report = `
 ${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}
 `;
 process.stdout.write(report);
-if (values.record) appendFileSync(new URL('./RESULTS.md', import.meta.url), report);
+if (values.record) keepResult('npm run bench:big', report);

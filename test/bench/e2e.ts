@@ -14,7 +14,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,6 +25,7 @@ import { type Host, Network } from '../support/namespaces.ts';
 import { cpuSecondsOf, Postern } from '../support/postern.ts';
 import { canPing } from '../support/topology.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+import { keepResult } from './results.ts';
 
 const { values } = parseArgs({
   options: {
@@ -282,4 +283,5 @@ const report = `
 ${table(results)}
 `;
 process.stdout.write(report);
-if (values.record) appendFileSync(new URL('./RESULTS.md', import.meta.url), report);
+const compared = ruleCount > 0 ? ' -- --rules' : values.both ? ' -- --both' : '';
+if (values.record) keepResult(`npm run bench:e2e${compared}`, report);

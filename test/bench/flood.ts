@@ -13,7 +13,7 @@
 // datagrams that are none: to receive either is what any flood costs.
 
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -24,6 +24,7 @@ import { type Host, Network } from '../support/namespaces.ts';
 import { Postern } from '../support/postern.ts';
 import { canPing } from '../support/topology.ts';
 import { makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+import { keepResult } from './results.ts';
 
 const { values } = parseArgs({
   allowNegative: true,
@@ -379,4 +380,4 @@ const report = `
 ${lines.map((line) => `| ${line} |`).join('\n')}
 `;
 process.stdout.write(report);
-if (values.record) appendFileSync(new URL('./RESULTS.md', import.meta.url), report);
+if (values.record) keepResult('npm run bench:flood', report);

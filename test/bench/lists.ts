@@ -10,7 +10,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -19,6 +19,7 @@ import { parseArgs } from 'node:util';
 import { connectDatabase, writeTransaction } from '../../models/index.ts';
 import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
 import { fillPlace, type Gateway, type Place, startGateway } from './gateway.ts';
+import { keepResult } from './results.ts';
 
 const { values } = parseArgs({
   options: {
@@ -259,7 +260,7 @@ async function main(): Promise<void> {
 \`npm run bench:lists -- --devices ${values.devices} --writes ${writes} --readers ${readers}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Node ${process.versions.node}; load average ${load} before the run.
 ${measured}`;
   process.stdout.write(report);
-  if (values.record) appendFileSync(new URL('./RESULTS.md', import.meta.url), report);
+  if (values.record) keepResult('npm run bench:lists', report);
 }
 
 const { READ_URI: uri, READ_TOKEN: token } = process.env;

@@ -21,9 +21,6 @@ const NOT_OURS: Readonly<Record<string, string>> = {
 /** What tests write there, git ignores. */
 const ARTEFACTS = /^test\/artefacts(\/|$)/;
 
-/** Written by scripts, run by run: what a run measured may be gone. */
-const HISTORY = ['test/bench/RESULTS.md'];
-
 /** A file by its name or by a path, of a kind that is written here by hand. */
 const FILE =
   /(?<![\w./@<>$*{}-])((?:[\w.@-]+\/)*[\w-][\w.-]*\.(?:ts|js|cc|md|sh|eta|gyp|sql))(#[\w-]+)?(?![\w/*}>-])/g;
@@ -41,7 +38,6 @@ const named = tracked
   .filter((path) =>
     /\.(ts|js|cc|h|sh|md|yaml|eta|css|service)$|(^|\/)(Dockerfile|entrypoint|run)$/.test(path),
   )
-  .filter((path) => !HISTORY.includes(path))
   .flatMap((path) =>
     proseOf(path, readFileSync(join(ROOT, path), 'utf8')).flatMap((text) =>
       [...text.matchAll(FILE), ...text.matchAll(PATH)].map(([, name = '', anchor = '']) => ({
