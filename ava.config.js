@@ -1,6 +1,6 @@
 // The unit tests: all that needs neither root nor a browser.
-import { withoutAlone } from './test/support/alone.ts';
-import { processes } from './test/support/processes.js';
+import { withoutAlone } from './test/support/suite/alone.ts';
+import { processes } from './test/support/suite/processes.js';
 
 export default {
   ...processes,

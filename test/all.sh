@@ -70,9 +70,9 @@ if [ -z "$complete" ]; then
   checks
   phase unit npx ava --tap
 else
-  TEST_MARIADB_URL=$(node test/support/mariadb.ts start)
+  TEST_MARIADB_URL=$(node test/support/database/mariadb.ts start)
   export TEST_MARIADB_URL DATABASES=sqlite,mariadb
-  trap 'node test/support/mariadb.ts stop' EXIT
+  trap 'node test/support/database/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
   # Four rows of phases at the same time: the first computes, the others mostly wait, each on a network
   # of its own. The first tests of operation want a MariaDB there.
@@ -95,4 +95,4 @@ else
   # What judges how soon something happens has the machine for itself, and the network of the machine.
   phase alone npx ava --config test/alone.config.js --tap
 fi
-node test/support/summary.ts
+node test/support/suite/summary.ts

@@ -1,6 +1,6 @@
-// The files that want the machine for themselves (support/alone.ts), one after the other.
-import { alone } from './support/alone.ts';
-import { processes } from './support/processes.js';
+// The files that want the machine for themselves (support/suite/alone.ts), one after the other.
+import { alone } from './support/suite/alone.ts';
+import { processes } from './support/suite/processes.js';
 
 export default {
   ...processes,

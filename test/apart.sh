@@ -14,9 +14,9 @@ done
 ip link set lo up
 unset TEST_MARIADB_URL
 if [[ "${DATABASES:-}" = *mariadb* ]]; then
-  TEST_MARIADB_URL=$(node test/support/mariadb.ts start)
+  TEST_MARIADB_URL=$(node test/support/database/mariadb.ts start)
   export TEST_MARIADB_URL
-  trap 'node test/support/mariadb.ts stop' EXIT
+  trap 'node test/support/database/mariadb.ts stop' EXIT
 fi
 status=0
 "$@" || status=$?

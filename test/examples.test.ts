@@ -10,10 +10,10 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { parse } from 'yaml';
-import { missingFrom } from './support/dashboard.ts';
-import { metricFamilies } from './support/documents.ts';
-import { examplesOf, runShell } from './support/examples.ts';
-import { newKey, openServer } from './support/server.ts';
+import { missingFrom } from './support/observe/dashboard.ts';
+import { metricFamilies } from '../tools/documents.ts';
+import { examplesOf, runShell } from './support/suite/examples.ts';
+import { newKey, openServer } from './support/api/server.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const ADDRESS = 'http://127.0.0.1:13000';

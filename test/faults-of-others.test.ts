@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import test from 'ava';
-import { FAULTS_PAGE, filesOf, readClaims, readPointers } from './support/faults.ts';
+import { FAULTS_PAGE, filesOf, readClaims, readPointers } from '../tools/faults.ts';
 
 /** A test begins here, or one of its kinds: nativeTest, engineTest. */
 const TEST = /^\s*\w*[tT]est(\.serial)?\(/;

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { isPermissive, licensesPage, productionDependencies } from './support/licenses.ts';
+import { isPermissive, licensesPage, productionDependencies } from '../tools/licenses.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 

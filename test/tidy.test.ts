@@ -22,7 +22,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'config/schema.ts': 'test/config/index.test.ts',
   'config/configuration-variables.ts': 'test/config/index.test.ts',
   'config/table.ts': 'test/tidy.test.ts',
-  'config/write-page.ts': 'test/tidy.test.ts',
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/filter/verdict.ts': 'test/dataplane/filter/judge.test.ts',
   'dataplane/path/verdict.ts': 'test/dataplane/path/inward.test.ts',
@@ -52,7 +51,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'models/fields/rule.ts': 'test/models/fields/field.test.ts',
   'models/fields/trusted-provider.ts': 'test/models/fields/field.test.ts',
   'models/fields/user.ts': 'test/models/fields/field.test.ts',
-  'models/migrations/write-latest.ts': 'test/models/migrations/latest.test.ts',
   'models/tables/from-fields.ts': 'test/models/fields/field.test.ts',
   'models/storage/origin.ts': 'test/models/storage/auditing.test.ts',
   'models/tables/audit-entry.ts': 'test/models/database/audit-trail.test.ts',
@@ -85,16 +83,17 @@ const sources = ROOMS.flatMap((room) => filesIn(join(ROOT, room))).filter((path)
 );
 const scripts = sources.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
 const tests = filesIn(join(ROOT, 'test')).filter((path) => path.endsWith('.ts'));
+const tools = filesIn(join(ROOT, 'tools')).filter((path) => path.endsWith('.ts'));
 
 test('every source file begins with sentences that say what it is', (t) => {
-  for (const path of [...sources, ...tests]) {
+  for (const path of [...sources, ...tools, ...tests]) {
     const first = read(path).split('\n')[0] ?? '';
     t.regex(first, /^(\/\/ [A-Z`0-9]|#!)/, `${path} begins with a comment`);
   }
 });
 
 test('files and lines are of a size that can be read', (t) => {
-  for (const path of sources) {
+  for (const path of [...sources, ...tools]) {
     const lines = read(path).split('\n');
     t.true(lines.length <= FILE_LINES_MAX, `${path} has ${lines.length} lines`);
     for (const [i, line] of lines.entries())
@@ -104,7 +103,7 @@ test('files and lines are of a size that can be read', (t) => {
 });
 
 test('functions are of a size that can be read', (t) => {
-  for (const path of scripts)
+  for (const path of [...scripts, ...tools])
     for (const { name, lines } of functionsOf(read(path)))
       t.true(lines <= FUNCTION_LINES_MAX, `${path}: ${name} has ${lines} lines`);
 });
@@ -176,24 +175,26 @@ test('the pure rooms know neither clock nor chance nor the operating system', (t
 });
 
 test('nothing is printed past the log, and no test is skipped or run alone', (t) => {
-  for (const path of scripts) t.false(/\bconsole\./.test(withoutComments(read(path))), path);
+  for (const path of [...scripts, ...tools])
+    t.false(/\bconsole\./.test(withoutComments(read(path))), path);
   for (const path of tests)
     t.false(/\btest\.(serial\.)?(skip|only|todo|failing)\b/.test(read(path)), path);
 });
 
 test('there is no room for odds and ends', (t) => {
-  for (const path of [...sources, ...tests])
+  for (const path of [...sources, ...tools, ...tests])
     t.notRegex(path, /(^|\/)(utils?|helpers?|common|misc|types)(\.ts|\/)/, path);
 });
 
 test('every top-level folder says what it is', (t) => {
-  for (const room of [...ROOMS, 'test']) t.true(existsSync(join(ROOT, room, 'README.md')), room);
+  for (const room of [...ROOMS, 'test', 'tools'])
+    t.true(existsSync(join(ROOT, room, 'README.md')), room);
 });
 
 test('the files that ARCHITECTURE.md, CONTRIBUTING.md and SECURITY.md name are there', (t) => {
   for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md']) {
     const named = [
-      ...read(document).matchAll(/`((?:config|models|dataplane|lib|test)\/[\w./-]+)`/g),
+      ...read(document).matchAll(/`((?:config|models|dataplane|lib|test|tools)\/[\w./-]+)`/g),
     ];
     t.true(named.length > 3, document);
     for (const [, path] of named) t.true(existsSync(join(ROOT, path!)), `${document}: ${path}`);

@@ -1,6 +1,6 @@
 // The attacks: as root, one file after the other, against whole gateways.
-import { withoutAlone } from '../support/alone.ts';
-import { processes } from '../support/processes.js';
+import { withoutAlone } from '../support/suite/alone.ts';
+import { processes } from '../support/suite/processes.js';
 
 export default {
   ...processes,

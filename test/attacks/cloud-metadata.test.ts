@@ -3,10 +3,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { udp } from '../support/packets.ts';
-import { Postern, until } from '../support/postern.ts';
-import { RawDevice } from '../support/raw-device.ts';
-import { API_ADDRESS, buildTopology, LAN4, LAN6, Traffic } from '../support/topology.ts';
+import { udp } from '../support/dataplane/packets.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import { RawDevice } from '../support/network/raw-device.ts';
+import { API_ADDRESS, buildTopology, LAN4, LAN6, Traffic } from '../support/network/topology.ts';
 
 const PORT = 7_401;
 const clouds4 = ['168.63.129.16', '100.100.100.200', '192.0.0.192'];

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { enrol } from '../e2e/people.ts';
-import { Postern } from '../support/postern.ts';
+import { Postern } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -11,7 +11,7 @@ import {
   GATEWAY4,
   TUNNEL4,
   TUNNEL6,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 
 const ADDRESSES = [TUNNEL4, `[${TUNNEL6}]`, '198.51.100.1'];
 

@@ -2,10 +2,10 @@
 // the hundred and end none. Somebody elsewhere, who began before, still ends theirs.
 
 import test from 'ava';
-import { openBadProvider } from '../support/bad-openid-provider.ts';
-import { oidcEntry } from '../support/providers.ts';
-import { configOf, listen, openServer } from '../support/server.ts';
-import { atGateway, Visitor } from '../support/visitor.ts';
+import { openBadProvider } from '../support/auth/bad-openid-provider.ts';
+import { oidcEntry } from '../support/auth/provider-entries.ts';
+import { configOf, listen, openServer } from '../support/api/server.ts';
+import { atGateway, Visitor } from '../support/web/visitor.ts';
 
 /** Places of the gateway under attack; 20,000 take longer to fill, and nothing else differs. */
 const PLACES = 200;

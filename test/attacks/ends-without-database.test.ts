@@ -6,10 +6,16 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { enrol, expireDevice, type Person } from '../e2e/people.ts';
-import { openDoor, urlThrough } from '../support/door.ts';
-import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
-import { Postern, until } from '../support/postern.ts';
-import { buildTopology, canPing, GATEWAY4, GATEWAY4_BOB, LAN4 } from '../support/topology.ts';
+import { openRelay, urlThrough } from '../support/network/tcp-relay.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import {
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  GATEWAY4_BOB,
+  LAN4,
+} from '../support/network/topology.ts';
 
 const API_NETWORK = '10.255.93';
 const AWAY_LIMIT_S = 20;
@@ -19,10 +25,10 @@ test.serial('neither an end nor the limit waits for a database that hangs', asyn
   const mariadb = await startMariadb();
   await runOnServer(mariadb.url, 'CREATE DATABASE gone');
   const topology = await buildTopology('ae', API_NETWORK);
-  const door = await openDoor(`${API_NETWORK}.1`, Number(new URL(mariadb.url).port));
+  const relay = await openRelay(`${API_NETWORK}.1`, Number(new URL(mariadb.url).port));
   try {
     const postern = new Postern(topology.gateway, `${API_NETWORK}.2`, {
-      DATABASE_URL: urlThrough(mariadb.url, `${API_NETWORK}.1`, door, 'gone'),
+      DATABASE_URL: urlThrough(mariadb.url, `${API_NETWORK}.1`, relay, 'gone'),
       DATABASE_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       DATABASE_AWAY_LIMIT: String(AWAY_LIMIT_S),
     });
@@ -58,7 +64,7 @@ test.serial('neither an end nor the limit waits for a database that hangs', asyn
     t.true((postern.drops()['database_away'] ?? 0) > 0);
     await postern.stop();
   } finally {
-    door.close();
+    relay.close();
     await topology.network.remove();
     await stopMariadb(mariadb);
   }

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { Network } from '../support/namespaces.ts';
-import { Postern } from '../support/postern.ts';
-import { makeKeyPair } from '../support/wireguard-client.ts';
+import { Network } from '../support/network/namespaces.ts';
+import { Postern } from '../support/gateway/postern.ts';
+import { makeKeyPair } from '../support/network/wireguard-client.ts';
 
 const API = '10.255.73';
 const GATEWAY = '203.0.113.1';
-/** The only source of the forger. */
+/** The only source of the flood. */
 const SOURCE = '10.66.0.2';
 const TRIES = 160;
 /** The limit of a source that has its cookie is 20 a second. */
@@ -72,7 +72,7 @@ test.serial('a client whose address is flooded is served, at little cost', async
   const device = await postern.create('device', { user_id: user.id, public_key: keys.publicKey });
   const serverKey = String(device['server_public_key']);
   const run = async (program: string, ...args: (string | number)[]): Promise<string> => {
-    const file = join(import.meta.dirname, `../support/${program}.ts`);
+    const file = join(import.meta.dirname, `../support/network/${program}.ts`);
     const words = [process.execPath, file, ...args.map(String)];
     const { stdout } = await attacker.run('nice', '-n', '-10', ...words);
     return stdout;
@@ -80,11 +80,11 @@ test.serial('a client whose address is flooded is served, at little cost', async
 
   const shares: number[] = [];
   for (const perSecond of [20_000, 50_000]) {
-    const flooding = run('forger', GATEWAY, 51_820, serverKey, perSecond, SECONDS, 1);
+    const flooding = run('initiation-flood', GATEWAY, 51_820, serverKey, perSecond, SECONDS, 1);
     await sleep(1_000);
     const [before, beganAt] = [workerSeconds(postern.pid), performance.now()];
     const found = await run(
-      'knocker',
+      'handshake-attempts',
       GATEWAY,
       51_820,
       SOURCE,

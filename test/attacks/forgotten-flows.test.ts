@@ -4,10 +4,16 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { udp } from '../support/packets.ts';
-import { Postern, until } from '../support/postern.ts';
-import { RawDevice } from '../support/raw-device.ts';
-import { API_ADDRESS, buildTopology, LAN4, LAN4_OTHER, Traffic } from '../support/topology.ts';
+import { udp } from '../support/dataplane/packets.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import { RawDevice } from '../support/network/raw-device.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  LAN4,
+  LAN4_OTHER,
+  Traffic,
+} from '../support/network/topology.ts';
 
 const PORT = 5_300;
 /** The gateway, as the host outside sees it. */

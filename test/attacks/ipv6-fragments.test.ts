@@ -4,11 +4,11 @@
 // Nothing is masqueraded, so that no kernel puts them together before they leave.
 
 import test from 'ava';
-import { Capture } from '../support/capture.ts';
-import { concat, fragmentHeader, ip, udp, viewOf } from '../support/packets.ts';
-import { Postern, until } from '../support/postern.ts';
-import { RawDevice } from '../support/raw-device.ts';
-import { API_ADDRESS, buildTopology, LAN6, Traffic } from '../support/topology.ts';
+import { Capture } from '../support/network/capture.ts';
+import { concat, fragmentHeader, ip, udp, viewOf } from '../support/dataplane/packets.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import { RawDevice } from '../support/network/raw-device.ts';
+import { API_ADDRESS, buildTopology, LAN6, Traffic } from '../support/network/topology.ts';
 
 const OPEN_PORT = 7_403;
 const CLOSED_PORT = 7_404;

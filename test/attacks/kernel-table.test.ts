@@ -11,10 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { MAX_FLOWS_PER_PEER } from '../../dataplane/constants.ts';
 import { enrol, type Person } from '../e2e/people.ts';
-import { readExposition, valueOf } from '../support/exposition.ts';
-import type { Host } from '../support/namespaces.ts';
-import { flagsOf, ip, tcp, udp } from '../support/packets.ts';
-import { Postern, until } from '../support/postern.ts';
+import { readExposition, valueOf } from '../support/observe/exposition.ts';
+import type { Host } from '../support/network/namespaces.ts';
+import { flagsOf, ip, tcp, udp } from '../support/dataplane/packets.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
   canPing,
@@ -26,7 +26,7 @@ import {
   type Topology,
   traffic,
   Traffic,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 
 const API = '10.255.75';
 /** Beyond what a device may have, by more than any other packet of the test. */
@@ -52,7 +52,9 @@ async function scene(t: ExecutionContext, prefix: string): Promise<Scene> {
 
 /** Lets a host send packets of any shape. */
 async function inject(host: Host, packets: Iterable<Uint8Array>): Promise<void> {
-  const child = host.start(process.execPath, [join(import.meta.dirname, '../support/injector.ts')]);
+  const child = host.start(process.execPath, [
+    join(import.meta.dirname, '../support/network/packet-injector.ts'),
+  ]);
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
   await lines.next();
   let sent = 0;

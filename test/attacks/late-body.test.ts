@@ -2,9 +2,13 @@
 // rest: a revoked token, a disabled administrator, one who is an administrator no more.
 
 import test, { type ExecutionContext } from 'ava';
-import { FIRST_ADMIN, type GatewayProcess, startGateway } from '../support/gateway-process.ts';
-import { beginLate, type LateRequest } from '../support/late-request.ts';
-import { atGateway, Visitor } from '../support/visitor.ts';
+import {
+  FIRST_ADMIN,
+  type GatewayProcess,
+  startGateway,
+} from '../support/gateway/gateway-process.ts';
+import { beginLate, type LateRequest } from '../support/api/late-request.ts';
+import { atGateway, Visitor } from '../support/web/visitor.ts';
 
 const INTRUDER = { email: 'intruder@example.com', password: 'correct horse battery' };
 

@@ -2,7 +2,7 @@
 // characters that steer a terminal: each is refused in words, quickly, and nothing is written.
 
 import test from 'ava';
-import { startGateway } from '../support/gateway-process.ts';
+import { startGateway } from '../support/gateway/gateway-process.ts';
 
 /** The body stays below its limit of 1 MiB. */
 const MEMBERS = 250_000;

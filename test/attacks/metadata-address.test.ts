@@ -17,10 +17,10 @@ import {
   idpMetadata,
   otherIdpKey,
   requestIn,
-} from '../support/bad-saml-provider.ts';
-import { startGateway } from '../support/gateway-process.ts';
-import { signOnService } from '../support/identity-provider.ts';
-import { openMetadataAddress, type Served } from '../support/metadata-address.ts';
+} from '../support/auth/bad-saml-provider.ts';
+import { startGateway } from '../support/gateway/gateway-process.ts';
+import { signOnService } from '../support/auth/identity-provider.ts';
+import { openMetadataAddress, type Served } from '../support/auth/metadata-address.ts';
 
 const good = idpMetadata(signOnService());
 const evilKey = { key: otherIdpKey };

@@ -4,11 +4,17 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { Capture } from '../support/capture.ts';
-import { concat, fragmentHeader, ip, tcp, udp } from '../support/packets.ts';
-import { Postern, until } from '../support/postern.ts';
-import { RawDevice } from '../support/raw-device.ts';
-import { API_ADDRESS, buildTopology, LAN4, LAN6, type Topology } from '../support/topology.ts';
+import { Capture } from '../support/network/capture.ts';
+import { concat, fragmentHeader, ip, tcp, udp } from '../support/dataplane/packets.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import { RawDevice } from '../support/network/raw-device.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  LAN4,
+  LAN6,
+  type Topology,
+} from '../support/network/topology.ts';
 
 const PORT = 7_402;
 /** More than the kernel has room for, where nothing bounds it. */

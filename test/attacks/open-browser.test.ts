@@ -3,8 +3,8 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { Secret, TOTP } from 'otpauth';
-import { openServer, type TestServer } from '../support/server.ts';
-import { addPerson, atGateway, PASSWORD, Visitor } from '../support/visitor.ts';
+import { openServer, type TestServer } from '../support/api/server.ts';
+import { addPerson, atGateway, PASSWORD, Visitor } from '../support/web/visitor.ts';
 
 const OWNER = 'owner@example.com';
 const SECRET = 'JBSWY3DPEHPK3PXP';

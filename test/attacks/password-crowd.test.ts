@@ -3,8 +3,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { configOf, listen, openServer } from '../support/server.ts';
-import { addPerson, atGateway, PASSWORD, Visitor } from '../support/visitor.ts';
+import { configOf, listen, openServer } from '../support/api/server.ts';
+import { addPerson, atGateway, PASSWORD, Visitor } from '../support/web/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 

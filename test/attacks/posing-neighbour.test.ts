@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { formatAddress } from '../../dataplane/wire/address.ts';
-import { Postern, until } from '../support/postern.ts';
-import { RawDevice } from '../support/raw-device.ts';
-import { API_ADDRESS, buildTopology, LAN4, LAN6, traffic } from '../support/topology.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import { RawDevice } from '../support/network/raw-device.ts';
+import { API_ADDRESS, buildTopology, LAN4, LAN6, traffic } from '../support/network/topology.ts';
 
 const PORT = 7_400;
 

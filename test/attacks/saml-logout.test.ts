@@ -14,20 +14,20 @@ import {
   otherIdpKey,
   answerXml,
   sign,
-} from '../support/bad-saml-provider.ts';
-import { signOnService } from '../support/identity-provider.ts';
-import { configure } from '../support/portal.ts';
-import { samlEntry } from '../support/providers.ts';
+} from '../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../support/auth/identity-provider.ts';
+import { configure } from '../support/web/portal.ts';
+import { samlEntry } from '../support/auth/provider-entries.ts';
 import {
   addressedLogout,
   logoutXml,
   type LogoutSaid,
   postedLogout,
   signedQuery,
-} from '../support/saml-logout.ts';
-import { openServer } from '../support/server.ts';
-import { answerTo, begunBy, CONSUME, postAnswer } from '../support/test-sign-in.ts';
-import { atGateway, Visitor } from '../support/visitor.ts';
+} from '../support/auth/saml-logout.ts';
+import { openServer } from '../support/api/server.ts';
+import { answerTo, begunBy, CONSUME, postAnswer } from '../support/auth/test-sign-in.ts';
+import { atGateway, Visitor } from '../support/web/visitor.ts';
 
 const NAME = 'person@example.com';
 const LOGOUT = '/auth/saml/sp/logout/saml-idp';

@@ -4,9 +4,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { base64, idpMetadata } from '../support/bad-saml-provider.ts';
-import { startGateway } from '../support/gateway-process.ts';
-import { signOnService } from '../support/identity-provider.ts';
+import { base64, idpMetadata } from '../support/auth/bad-saml-provider.ts';
+import { startGateway } from '../support/gateway/gateway-process.ts';
+import { signOnService } from '../support/auth/identity-provider.ts';
 
 const LOGOUT = '/auth/saml/sp/logout/saml-idp';
 /** The attack took 5 s; a free API answers in some ms, a loaded machine needs more. */

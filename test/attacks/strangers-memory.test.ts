@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { startGateway } from '../support/gateway-process.ts';
+import { startGateway } from '../support/gateway/gateway-process.ts';
 
 const SAML = '/auth/saml/sp/consume/nobody';
 const LOCAL = '/auth/identity/callback';

@@ -4,9 +4,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { otherIdpKey } from '../support/bad-saml-provider.ts';
-import { openConsole } from '../support/console.ts';
-import { openServer, type TestServer } from '../support/server.ts';
+import { otherIdpKey } from '../support/auth/bad-saml-provider.ts';
+import { openConsole } from '../support/web/console.ts';
+import { openServer, type TestServer } from '../support/api/server.ts';
 import {
   addSamlEntry,
   answerTo,
@@ -15,8 +15,8 @@ import {
   CONSUME,
   ENTRY,
   postAnswer,
-} from '../support/test-sign-in.ts';
-import { addPerson, atGateway, Visitor } from '../support/visitor.ts';
+} from '../support/auth/test-sign-in.ts';
+import { addPerson, atGateway, Visitor } from '../support/web/visitor.ts';
 
 const ADMIN = 'boss@example.com';
 const SIGN_IN = '/auth/saml/auth/signin/saml-idp';

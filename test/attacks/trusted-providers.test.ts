@@ -6,12 +6,12 @@ import test, { type ExecutionContext } from 'ava';
 import { createToken } from '../../lib/auth/tokens.ts';
 import { type User, writeTransaction } from '../../models/index.ts';
 import { addIdentity } from '../models/fixtures.ts';
-import { idpMetadata } from '../support/bad-saml-provider.ts';
-import { signOnService } from '../support/identity-provider.ts';
-import { configure } from '../support/portal.ts';
-import { samlEntry } from '../support/providers.ts';
-import { openServer, type TestServer } from '../support/server.ts';
-import { addPerson, atGateway, Visitor } from '../support/visitor.ts';
+import { idpMetadata } from '../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../support/auth/identity-provider.ts';
+import { configure } from '../support/web/portal.ts';
+import { samlEntry } from '../support/auth/provider-entries.ts';
+import { openServer, type TestServer } from '../support/api/server.ts';
+import { addPerson, atGateway, Visitor } from '../support/web/visitor.ts';
 
 const LIST = '/v0/trusted_providers';
 const ONE = `${LIST}/saml/saml-idp`;

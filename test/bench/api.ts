@@ -14,8 +14,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
-import { cpuSecondsOf } from '../support/postern.ts';
-import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
+import { cpuSecondsOf } from '../support/gateway/postern.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
 import { fillPlace, type Gateway, type Place, startGateway } from './gateway.ts';
 import { keepResult } from './results.ts';
 

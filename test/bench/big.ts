@@ -3,9 +3,9 @@
 // 10,000 devices that live, under 10,000 global rules, on SQLite: how long a start takes, what one
 // change costs and whom it disturbs, how soon everyone is served again after a restart, what steady
 // rekeying costs. The gateway is a process of its own on this machine, without a TUN: it answers
-// pings to its own address itself. The clients (test/support/many-clients.ts) are another process,
-// and the one device more whose pings are timed is a third: what ten thousand sessions make its
-// own collector do is not the gateway's delay. All share the machine's cores. Needs no rights.
+// pings to its own address itself. The clients (test/support/network/many-clients.ts) are another
+// process, and the one device more whose pings are timed is a third: what ten thousand sessions make
+// its own collector do is not the gateway's delay. All share the machine's cores. Needs no rights.
 
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,16 +17,16 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { connectDatabase, migrate } from '../../models/index.ts';
-import { addCrowd, addRuleCrowd, ipv4OfCrowd } from '../support/crowd.ts';
+import { addManyDevices, addManyRules, ipv4OfDevice } from '../support/database/many-devices.ts';
 import {
   type ClientConfig,
   type FromClients,
   makeClientKeys,
   type ToClients,
-} from '../support/many-clients.ts';
-import { ThisMachine } from '../support/namespaces.ts';
-import { cpuSecondsOf, Postern } from '../support/postern.ts';
-import { addUser } from '../support/records.ts';
+} from '../support/network/many-clients.ts';
+import { ThisMachine } from '../support/network/namespaces.ts';
+import { cpuSecondsOf, Postern } from '../support/gateway/postern.ts';
+import { addUser } from '../support/database/records.ts';
 import { keepResult } from './results.ts';
 
 const { values } = parseArgs({
@@ -68,10 +68,10 @@ async function fill(url: string, encryptionKey: Buffer): Promise<ClientConfig[]>
     const clients = Array.from({ length: deviceCount + 1 }, (_, number) => ({
       ...makeClientKeys(),
       presharedKey: randomBytes(32).toString('base64'),
-      ipv4: ipv4OfCrowd(number),
+      ipv4: ipv4OfDevice(number),
     }));
-    await addCrowd(database, id, clients.length, (number) => clients[number]!);
-    await addRuleCrowd(database, ruleCount);
+    await addManyDevices(database, id, clients.length, (number) => clients[number]!);
+    await addManyRules(database, ruleCount);
     return clients;
   } finally {
     await database.close();
@@ -85,7 +85,7 @@ class Clients {
   readonly #told: FromClients[] = [];
 
   constructor() {
-    this.#child = fork(join(import.meta.dirname, '../support/many-clients.ts'));
+    this.#child = fork(join(import.meta.dirname, '../support/network/many-clients.ts'));
     this.#child.on('message', (message: FromClients) => this.#told.push(message));
   }
 

@@ -20,11 +20,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { connectDatabase, migrate } from '../../models/index.ts';
-import { addRuleCrowd } from '../support/crowd.ts';
-import { type Host, Network } from '../support/namespaces.ts';
-import { cpuSecondsOf, Postern } from '../support/postern.ts';
-import { canPing } from '../support/topology.ts';
-import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+import { addManyRules } from '../support/database/many-devices.ts';
+import { type Host, Network } from '../support/network/namespaces.ts';
+import { cpuSecondsOf, Postern } from '../support/gateway/postern.ts';
+import { canPing } from '../support/network/topology.ts';
+import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 import { keepResult } from './results.ts';
 
 const { values } = parseArgs({
@@ -96,7 +96,7 @@ async function startPostern(host: Host, clientPublicKey: string, rules = 0): Pro
   const place = { url: `sqlite:${folder}/bench.sqlite`, encryptionKey: randomBytes(32) };
   const database = await connectDatabase(place);
   await migrate(database);
-  await addRuleCrowd(database, rules);
+  await addManyRules(database, rules);
   await database.close();
   const postern = new Postern(host, API, {
     WIREGUARD_MTU: String(MTU),

@@ -5,15 +5,15 @@
 import { arch, cpus } from 'node:os';
 import process from 'node:process';
 import { GLOBAL_SCOPE, type RuleConfig } from '../../dataplane/contract.ts';
-import { rulesFor } from '../support/standing.ts';
+import { rulesFor } from '../support/dataplane/whole-configs.ts';
 import { Filter } from '../../dataplane/filter/filter.ts';
 import { Tracker } from '../../dataplane/filter/tracker.ts';
 import { NO_PEER } from '../../dataplane/filter/verdict.ts';
 import { reasons } from '../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../dataplane/wire/ip.ts';
-import { fromPeer, toPeer } from '../support/flows.ts';
-import { tcp, udp, viewOf } from '../support/packets.ts';
-import { rule, seededRandom } from '../support/simulation.ts';
+import { fromPeer, toPeer } from '../support/filter/flows.ts';
+import { tcp, udp, viewOf } from '../support/dataplane/packets.ts';
+import { rule, seededRandom } from '../support/dataplane/simulation.ts';
 
 const ROUNDS = 9;
 const CALLS = 500_000;

@@ -6,10 +6,10 @@
 //
 // UDP goes through the tunnel at a pace, up, with pings beside it: undisturbed, under as many
 // datagrams that are no messages, under forged initiations from random sources and from one
-// (test/support/forger.ts), and while the API serves 300 requests a second. The client is
-// wireguard-go (WIREGUARD_GO names another) and shares the cores with everyone, so the pace is the
-// greatest of a few that the machine carries undisturbed with half of itself to spare; what counts
-// is the difference. Handshake work is what the worker's thread costs more for initiations than for
+// (test/support/network/initiation-flood.ts), and while the API serves 300 requests a second. The
+// client is wireguard-go (WIREGUARD_GO names another) and shares the cores with everyone, so the pace
+// is the greatest of a few that the machine carries undisturbed with half of itself to spare; what
+// counts is the difference. Handshake work is what the worker's thread costs more for initiations than for
 // datagrams that are none: to receive either is what any flood costs.
 
 import { execFileSync } from 'node:child_process';
@@ -20,10 +20,10 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
-import { type Host, Network } from '../support/namespaces.ts';
-import { Postern } from '../support/postern.ts';
-import { canPing } from '../support/topology.ts';
-import { makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+import { type Host, Network } from '../support/network/namespaces.ts';
+import { Postern } from '../support/gateway/postern.ts';
+import { canPing } from '../support/network/topology.ts';
+import { makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 import { keepResult } from './results.ts';
 
 const { values } = parseArgs({
@@ -241,7 +241,7 @@ async function flood(
   publicKey: string,
   { sources, type }: Flood,
 ): Promise<string> {
-  const script = join(import.meta.dirname, '../support/forger.ts');
+  const script = join(import.meta.dirname, '../support/network/initiation-flood.ts');
   const { stdout } = await attacker.run(
     process.execPath,
     script,

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { settings as knownSettings } from '../../config/schema.ts';
 import { connectDatabase, type Database, migrate, newId } from '../../models/index.ts';
 import { sqlTime } from '../../models/storage/time.ts';
-import { addCrowd } from '../support/crowd.ts';
-import { LAUNCHER, PATH_TO_NODE } from '../support/launcher.ts';
-import { addUser } from '../support/records.ts';
+import { addManyDevices } from '../support/database/many-devices.ts';
+import { LAUNCHER, PATH_TO_NODE } from '../support/gateway/launcher.ts';
+import { addUser } from '../support/database/records.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PORT = 13_900;
@@ -75,7 +75,7 @@ export async function startGateway(
   return { uri, token, pid: child.pid ?? 0, stop };
 }
 
-/** Makes users in bulk, as `addCrowd` makes devices. */
+/** Makes users in bulk, as `addManyDevices` makes devices. */
 async function addOwners(database: Database, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newId());
   const time = sqlTime(database.kind, new Date());
@@ -95,7 +95,7 @@ export async function fillPlace(place: Place, devices: number): Promise<string[]
   try {
     await migrate(database);
     const { id } = await addUser(database, { email: 'crowd@example.test', role: 'admin' });
-    await addCrowd(database, id, devices);
+    await addManyDevices(database, id, devices);
     return await addOwners(database, OWNERS);
   } finally {
     await database.close();

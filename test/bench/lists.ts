@@ -17,7 +17,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { connectDatabase, writeTransaction } from '../../models/index.ts';
-import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
 import { fillPlace, type Gateway, type Place, startGateway } from './gateway.ts';
 import { keepResult } from './results.ts';
 

@@ -17,7 +17,7 @@ import {
   recordStatus,
   writeTransaction,
 } from '../../models/index.ts';
-import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
 import { addUser, deviceValues, write } from '../models/fixtures.ts';
 
 const ROUNDS = 5;

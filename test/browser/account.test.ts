@@ -3,8 +3,8 @@
 import { Secret, TOTP } from 'otpauth';
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { inspect, openBrowser, signIn } from '../support/browser.ts';
-import { FIRST_ADMIN } from '../support/gateway-process.ts';
+import { inspect, openBrowser, signIn } from '../support/web/browser.ts';
+import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
 const NEW = 'staple staple staple';
 

@@ -1,6 +1,6 @@
 // The tests in a real browser, one file after the other: two cores carry one Chromium.
-import { withoutAlone } from '../support/alone.ts';
-import { processes } from '../support/processes.js';
+import { withoutAlone } from '../support/suite/alone.ts';
+import { processes } from '../support/suite/processes.js';
 
 export default {
   ...processes,

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { inspect, openBrowser, signIn, type Stage } from '../support/browser.ts';
-import { openProvider, samlMetadata } from '../support/identity-provider.ts';
+import { inspect, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
+import { openProvider, samlMetadata } from '../support/auth/identity-provider.ts';
 
 const NASTY = '"><img src=x onerror=alert(1)>';
 

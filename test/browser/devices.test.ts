@@ -6,9 +6,9 @@ import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { derivePublicKey } from '../../dataplane/index.ts';
 import { connectDatabase, newId, recordStatus } from '../../models/index.ts';
-import { inspect, openBrowser, signIn, type Stage } from '../support/browser.ts';
-import { readCode } from '../support/qr.ts';
-import { newKey } from '../support/server.ts';
+import { inspect, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
+import { readCode } from '../support/web/qr.ts';
+import { newKey } from '../support/api/server.ts';
 
 /** A device as the API tells of it. */
 interface Told {

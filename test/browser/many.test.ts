@@ -2,7 +2,7 @@
 // progress, and what became of them.
 
 import test from 'ava';
-import { inspect, openBrowser, signIn } from '../support/browser.ts';
+import { inspect, openBrowser, signIn } from '../support/web/browser.ts';
 
 const RULES = 600;
 

@@ -4,7 +4,7 @@
 import test from 'ava';
 import { plainWords } from '../../lib/web/kit/plain-words.ts';
 import { createViews } from '../../lib/web/kit/views.ts';
-import { inspect, openBrowser } from '../support/browser.ts';
+import { inspect, openBrowser } from '../support/web/browser.ts';
 
 const question = {
   id: 'remove-laptop',

@@ -3,12 +3,12 @@
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import { otherIdpKey } from '../support/bad-saml-provider.ts';
-import { beginTestSignIn, inspect, openBrowser, signIn } from '../support/browser.ts';
-import { openRealProvider } from '../support/openid-provider.ts';
-import { oidcEntry, samlEntry } from '../support/providers.ts';
-import { openSamlProvider, type RealSamlProvider } from '../support/saml-provider.ts';
-import type { GatewayProcess } from '../support/gateway-process.ts';
+import { otherIdpKey } from '../support/auth/bad-saml-provider.ts';
+import { beginTestSignIn, inspect, openBrowser, signIn } from '../support/web/browser.ts';
+import { openRealProvider } from '../support/auth/openid-provider.ts';
+import { oidcEntry, samlEntry } from '../support/auth/provider-entries.ts';
+import { openSamlProvider, type RealSamlProvider } from '../support/auth/saml-provider.ts';
+import type { GatewayProcess } from '../support/gateway/gateway-process.ts';
 
 async function configure(
   t: ExecutionContext,

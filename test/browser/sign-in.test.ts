@@ -1,8 +1,8 @@
 // Signing in and out in a real browser, with the mouse, the keyboard and without any script.
 
 import test from 'ava';
-import { inspect, openBrowser, signIn } from '../support/browser.ts';
-import { FIRST_ADMIN } from '../support/gateway-process.ts';
+import { inspect, openBrowser, signIn } from '../support/web/browser.ts';
+import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
 test('a person signs in, is led on, and signs out', async (t) => {
   const { person } = await openBrowser(t);

@@ -7,8 +7,8 @@ import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { RECENT_MS } from '../../lib/web/kit/recent.ts';
 import { sqlTime } from '../../models/storage/time.ts';
-import { inspect, openBrowser, signIn, type Stage } from '../support/browser.ts';
-import { FIRST_ADMIN } from '../support/gateway-process.ts';
+import { inspect, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
+import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
 /** As if everybody had signed in longer ago. */
 function wait({ gateway }: Stage): void {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { openSettings, withOpenSettings } from '../../config/index.ts';
-import { configOf } from '../support/server.ts';
+import { configOf } from '../support/api/server.ts';
 
 const SECRETS = {
   METRICS_TOKEN: 'm'.repeat(40),

@@ -28,7 +28,7 @@ import {
   VERDICT_SEAL,
   VERDICT_SEALED,
 } from '../../dataplane/contract.ts';
-import { diff, EMPTY_CONFIG } from '../support/standing.ts';
+import { diff, EMPTY_CONFIG } from '../support/dataplane/whole-configs.ts';
 import { TypeScriptEngine } from '../../dataplane/io/engine.ts';
 import { type Addon, EVENT_UDP } from '../../dataplane/native/index.ts';
 import { portablePrimitives } from '../../dataplane/noise/primitives.ts';
@@ -36,9 +36,9 @@ import { Pipeline } from '../../dataplane/pipeline.ts';
 import { createEndpointTable, writeEndpoint } from '../../dataplane/wire/address.ts';
 import { TRANSPORT_DATA, transport } from '../../dataplane/wire/messages.ts';
 import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';
-import { addon, bytesPerCall, MTU, openNative } from '../support/native.ts';
-import { address, counting, tcp, udp } from '../support/packets.ts';
-import { peer, rule, seededRandom } from '../support/simulation.ts';
+import { addon, bytesPerCall, MTU, openNative } from '../support/dataplane/native.ts';
+import { address, counting, tcp, udp } from '../support/dataplane/packets.ts';
+import { peer, rule, seededRandom } from '../support/dataplane/simulation.ts';
 
 const PACKETS = 60;
 const MEASURE = { calls: 10, rounds: 151 };

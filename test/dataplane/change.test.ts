@@ -3,8 +3,14 @@
 
 import test from 'ava';
 import { MAX_FLOWS_PER_PEER } from '../../dataplane/constants.ts';
-import { address, counting, udp } from '../support/packets.ts';
-import { type Client, gatewayAndClients, INITIATION, peer, rule } from '../support/simulation.ts';
+import { address, counting, udp } from '../support/dataplane/packets.ts';
+import {
+  type Client,
+  gatewayAndClients,
+  INITIATION,
+  peer,
+  rule,
+} from '../support/dataplane/simulation.ts';
 import {
   MINUTE,
   SECOND,
@@ -16,7 +22,7 @@ import {
   toClient,
   toGateway,
   up,
-} from '../support/pipeline-scenes.ts';
+} from '../support/dataplane/pipeline-scenes.ts';
 
 // ---- rules -----------------------------------------------------------------------------------
 

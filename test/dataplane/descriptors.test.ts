@@ -9,8 +9,8 @@ import {
   openDescriptors,
 } from '../../dataplane/descriptors.ts';
 import type { Addon } from '../../dataplane/native/index.ts';
-import { addon } from '../support/native.ts';
-import { counting } from '../support/packets.ts';
+import { addon } from '../support/dataplane/native.ts';
+import { counting } from '../support/dataplane/packets.ts';
 
 function open(t: ExecutionContext, listenPort: number): Descriptors {
   const options: GatewayOptions = {

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/contract.ts';
 import { type Change, isEmpty, ConfigInForce } from '../../dataplane/diff.ts';
 import type { CompiledTable } from '../../dataplane/filter/compile.ts';
-import { compileScope, diff, EMPTY_CONFIG } from '../support/standing.ts';
-import { peer, rule, SEEDED } from '../support/simulation.ts';
+import { compileScope, diff, EMPTY_CONFIG } from '../support/dataplane/whole-configs.ts';
+import { peer, rule, SEEDED } from '../support/dataplane/simulation.ts';
 
 function config(
   peers: readonly PeerConfig[],

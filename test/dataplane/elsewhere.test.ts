@@ -4,7 +4,7 @@
 
 import test from 'ava';
 import { readEndpoint, parseAddress, writeEndpoint } from '../../dataplane/wire/address.ts';
-import { udp } from '../support/packets.ts';
+import { udp } from '../support/dataplane/packets.ts';
 import {
   type Client,
   gatewayAndClients,
@@ -12,8 +12,8 @@ import {
   type Node,
   RESPONSE,
   type World,
-} from '../support/simulation.ts';
-import '../support/world-test.ts';
+} from '../support/dataplane/simulation.ts';
+import '../support/dataplane/seeded-test.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -13,7 +13,7 @@ import {
   ip,
   tcp,
   udp,
-} from '../support/packets.ts';
+} from '../support/dataplane/packets.ts';
 import {
   type Client,
   gatewayAndClients,
@@ -24,8 +24,8 @@ import {
   rule,
   seededRandom,
   type World,
-} from '../support/simulation.ts';
-import '../support/world-test.ts';
+} from '../support/dataplane/simulation.ts';
+import '../support/dataplane/seeded-test.ts';
 
 const host = '192.0.2.1';
 const host6 = '2001:db8::1';

@@ -6,10 +6,10 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
 import * as dataplane from '../../dataplane/index.ts';
-import { addon } from '../support/native.ts';
-import { checksum, counting, echoRequest, udp } from '../support/packets.ts';
-import { randomBytes, rule } from '../support/simulation.ts';
-import { chance } from '../support/world-test.ts';
+import { addon } from '../support/dataplane/native.ts';
+import { checksum, counting, echoRequest, udp } from '../support/dataplane/packets.ts';
+import { randomBytes, rule } from '../support/dataplane/simulation.ts';
+import { chance } from '../support/dataplane/seeded-test.ts';
 import {
   Device,
   canPing,
@@ -19,7 +19,7 @@ import {
   gatewayTests,
   open,
   pause,
-} from '../support/loopback-gateway.ts';
+} from '../support/dataplane/loopback-gateway.ts';
 
 // ---- a device --------------------------------------------------------------------------------
 

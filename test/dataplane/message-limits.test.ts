@@ -6,8 +6,8 @@ import { chacha20poly1305 } from '@noble/ciphers/chacha.js';
 import test from 'ava';
 import { REJECT_AFTER_MESSAGES, REPLAY_WINDOW_COUNTERS } from '../../dataplane/constants.ts';
 import type { MessageLimits } from '../../dataplane/contract.ts';
-import { concat, udp, viewOf } from '../support/packets.ts';
-import { SEED } from '../support/seed.ts';
+import { concat, udp, viewOf } from '../support/dataplane/packets.ts';
+import { SEED } from '../support/dataplane/seed.ts';
 import {
   back,
   COOKIE,
@@ -20,8 +20,8 @@ import {
   type SendingKey,
   twoGateways,
   type World,
-} from '../support/simulation.ts';
-import '../support/world-test.ts';
+} from '../support/dataplane/simulation.ts';
+import '../support/dataplane/seeded-test.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -3,8 +3,8 @@
 
 import test from 'ava';
 import { FAULT_TUN_WRITE, FAULT_UDP_SEND, LENGTH } from '../../dataplane/contract.ts';
-import { address, counting, udp, viewOf } from '../support/packets.ts';
-import { SEED } from '../support/seed.ts';
+import { address, counting, udp, viewOf } from '../support/dataplane/packets.ts';
+import { SEED } from '../support/dataplane/seed.ts';
 import {
   DATA,
   GATEWAY_ENDPOINT,
@@ -12,8 +12,8 @@ import {
   randomBytes,
   rule,
   World,
-} from '../support/simulation.ts';
-import { chance } from '../support/world-test.ts';
+} from '../support/dataplane/simulation.ts';
+import { chance } from '../support/dataplane/seeded-test.ts';
 import {
   SECOND,
   connected,
@@ -23,7 +23,7 @@ import {
   toClient,
   toGateway,
   up,
-} from '../support/pipeline-scenes.ts';
+} from '../support/dataplane/pipeline-scenes.ts';
 
 // ---- the way in and out ----------------------------------------------------------------------
 

@@ -3,9 +3,9 @@
 
 import test from 'ava';
 import { BUSY_BATCH_DATAGRAMS } from '../../dataplane/constants.ts';
-import { forger } from '../support/forged.ts';
-import { implementations } from '../support/native.ts';
-import { udp } from '../support/packets.ts';
+import { initiationForger } from '../support/dataplane/forged-messages.ts';
+import { implementations } from '../support/dataplane/native.ts';
+import { udp } from '../support/dataplane/packets.ts';
 import {
   type Client,
   DATA,
@@ -19,7 +19,7 @@ import {
   rule,
   seededRandom,
   World,
-} from '../support/simulation.ts';
+} from '../support/dataplane/simulation.ts';
 import {
   MINUTE,
   SECOND,
@@ -29,7 +29,7 @@ import {
   elsewhere,
   toClient,
   up,
-} from '../support/pipeline-scenes.ts';
+} from '../support/dataplane/pipeline-scenes.ts';
 
 // ---- restarts --------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ test('many devices are initiated to one after the other, within a second', (t) =
 
 test('initiations are taken eight at a time, and after a large batch two, once a turn', (t) => {
   const { world, gateway } = gatewayAndClient();
-  const forge = forger(gateway.publicKey);
+  const forge = initiationForger(gateway.publicKey);
   const taken = (): number => gateway.drops().initiation_invalid ?? 0;
   const batch = (count: number): number => {
     const before = taken();

@@ -2,8 +2,8 @@
 // flows and what waits, in both directions; and nobody else notices. In the whole packet path.
 
 import test from 'ava';
-import { udp, tcp, ip } from '../support/packets.ts';
-import { SEED } from '../support/seed.ts';
+import { udp, tcp, ip } from '../support/dataplane/packets.ts';
+import { SEED } from '../support/dataplane/seed.ts';
 import {
   type Client,
   DATA,
@@ -14,8 +14,8 @@ import {
   peer,
   rule,
   type World,
-} from '../support/simulation.ts';
-import '../support/world-test.ts';
+} from '../support/dataplane/simulation.ts';
+import '../support/dataplane/seeded-test.ts';
 
 const host = '192.0.2.1';
 const SYN = 0x02;

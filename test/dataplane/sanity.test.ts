@@ -3,10 +3,10 @@
 
 import test from 'ava';
 import type { ReasonName } from '../../dataplane/reasons.ts';
-import { counting, ip, tcp, udp } from '../support/packets.ts';
-import { gatewayAndClients } from '../support/simulation.ts';
-import { SEED } from '../support/seed.ts';
-import '../support/world-test.ts';
+import { counting, ip, tcp, udp } from '../support/dataplane/packets.ts';
+import { gatewayAndClients } from '../support/dataplane/simulation.ts';
+import { SEED } from '../support/dataplane/seed.ts';
+import '../support/dataplane/seeded-test.ts';
 
 /** Two devices with sessions. */
 function connected(allowsMetadata = false): ReturnType<typeof gatewayAndClients> {

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { STAGED_TIME_MS } from '../../dataplane/constants.ts';
-import { udp } from '../support/packets.ts';
+import { udp } from '../support/dataplane/packets.ts';
 import {
   type Client,
   DATA,
@@ -14,8 +14,8 @@ import {
   peer,
   RESPONSE,
   twoGateways,
-} from '../support/simulation.ts';
-import { seededTest } from '../support/world-test.ts';
+} from '../support/dataplane/simulation.ts';
+import { seededTest } from '../support/dataplane/seeded-test.ts';
 import {
   MINUTE,
   SECOND,
@@ -25,7 +25,7 @@ import {
   toClient,
   toGateway,
   up,
-} from '../support/pipeline-scenes.ts';
+} from '../support/dataplane/pipeline-scenes.ts';
 
 // ---- renewing (6.2) --------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ import {
 } from '../../dataplane/constants.ts';
 import type { PeerConfig, SamplePart } from '../../dataplane/contract.ts';
 import { pagesOf, Round } from '../../dataplane/slices.ts';
-import { implementations } from '../support/native.ts';
-import { udp } from '../support/packets.ts';
+import { implementations } from '../support/dataplane/native.ts';
+import { udp } from '../support/dataplane/packets.ts';
 import {
   type Client,
   gatewayAndClients,
@@ -25,8 +25,8 @@ import {
   rule,
   SEEDED,
   type World,
-} from '../support/simulation.ts';
-import '../support/world-test.ts';
+} from '../support/dataplane/simulation.ts';
+import '../support/dataplane/seeded-test.ts';
 
 const INITIATION_BYTES = 148;
 const primitives = implementations.at(-1)![1];

@@ -15,10 +15,10 @@ import {
   REKEY_TIMEOUT_MS,
 } from '../../dataplane/constants.ts';
 import { initiation } from '../../dataplane/wire/messages.ts';
-import { forger } from '../support/forged.ts';
-import { implementations } from '../support/native.ts';
-import { viewOf } from '../support/packets.ts';
-import { SEED } from '../support/seed.ts';
+import { initiationForger } from '../support/dataplane/forged-messages.ts';
+import { implementations } from '../support/dataplane/native.ts';
+import { viewOf } from '../support/dataplane/packets.ts';
+import { SEED } from '../support/dataplane/seed.ts';
 import {
   back,
   COOKIE,
@@ -30,8 +30,8 @@ import {
   RESPONSE,
   twoGateways,
   type World,
-} from '../support/simulation.ts';
-import { seededTest } from '../support/world-test.ts';
+} from '../support/dataplane/simulation.ts';
+import { seededTest } from '../support/dataplane/seeded-test.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -299,7 +299,7 @@ test('data that is answered by data needs no keepalive, and one-way data one eve
 
 /** Forged initiations from many addresses, until a gateway is under load. */
 function flood(gateway: Node): void {
-  const forge = forger(gateway.publicKey);
+  const forge = initiationForger(gateway.publicKey);
   const asked = (): number => gateway.drops()['cookie_sent'] ?? 0;
   const before = asked();
   for (let batch = 0; asked() === before; batch++)

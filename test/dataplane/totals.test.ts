@@ -3,7 +3,7 @@
 import test from 'ava';
 import type { PeerConfig, PeerSample } from '../../dataplane/contract.ts';
 import { Totals } from '../../dataplane/totals.ts';
-import { peer } from '../support/simulation.ts';
+import { peer } from '../support/dataplane/simulation.ts';
 
 const a = peer({ key: 'a', ipv4: '10.0.0.2' });
 const b = peer({ key: 'b', endpoint: { address: '192.0.2.9', port: 9 } });

@@ -8,8 +8,8 @@ import { MAX_RELEASED_PER_COMMAND, MAX_REPORTED_PER_PART } from '../../dataplane
 import { derivePublicKey, type PeerConfig } from '../../dataplane/index.ts';
 import { type LinkOwner, WorkerLink } from '../../dataplane/worker-link.ts';
 import type { Report } from '../../dataplane/worker.ts';
-import { counting, udp } from '../support/packets.ts';
-import { peer, randomBytes, seededRandom } from '../support/simulation.ts';
+import { counting, udp } from '../support/dataplane/packets.ts';
+import { peer, randomBytes, seededRandom } from '../support/dataplane/simulation.ts';
 import {
   Device,
   canPing,
@@ -19,7 +19,7 @@ import {
   gatewayTests,
   pause,
   until,
-} from '../support/loopback-gateway.ts';
+} from '../support/dataplane/loopback-gateway.ts';
 
 /** Devices that were heard lately, and answer nothing. */
 class SilentDevices {

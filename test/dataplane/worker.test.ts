@@ -9,9 +9,9 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { derivePublicKey } from '../../dataplane/index.ts';
 import type { Command, Report, WorkerOptions } from '../../dataplane/worker.ts';
-import { addon } from '../support/native.ts';
-import { nativeTest } from '../support/native-test.ts';
-import { counting } from '../support/packets.ts';
+import { addon } from '../support/dataplane/native.ts';
+import { nativeTest } from '../support/dataplane/native-test.ts';
+import { counting } from '../support/dataplane/packets.ts';
 
 /** Reading gives EIO, and it is always ready to be read; a TUN could do the same. */
 const ALWAYS_FAILS = '/proc/self/mem';
@@ -191,7 +191,7 @@ for (const engine of engines) {
   test(
     title('an exception in the packet path is counted, logged once a second, and ends nothing'),
     async (t) => {
-      const program = '../support/failing-worker.ts';
+      const program = '../support/dataplane/failing-worker.ts';
       const { bench, port } = await start(t, { engine, program });
       const began = performance.now();
       const drops = await refuse(bench, port, 'internal_error', 40);
@@ -206,7 +206,7 @@ for (const engine of engines) {
 
 for (const engine of engines) {
   test(`${engine}: between two commands the links are looked at`, async (t) => {
-    const program = '../support/one-command-worker.ts';
+    const program = '../support/dataplane/one-command-worker.ts';
     const { bench, port } = await start(t, { engine, program });
     for (let i = 0; i < 100; i++) bench.tell({ type: 'release', heardElsewhere: new Map() });
     t.deepEqual(await bench.drops(), {});

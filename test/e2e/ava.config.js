@@ -1,6 +1,6 @@
 // The end-to-end tests: as root, one file after the other, with time for a gigabyte.
-import { withoutAlone } from '../support/alone.ts';
-import { processes } from '../support/processes.js';
+import { withoutAlone } from '../support/suite/alone.ts';
+import { processes } from '../support/suite/processes.js';
 
 export default {
   ...processes,

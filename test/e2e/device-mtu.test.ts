@@ -5,9 +5,9 @@
 
 import type { ChildProcess } from 'node:child_process';
 import test, { type ExecutionContext } from 'ava';
-import { listens } from '../support/capture.ts';
-import { type Host, type Output, stop } from '../support/namespaces.ts';
-import { Postern, until } from '../support/postern.ts';
+import { listens } from '../support/network/capture.ts';
+import { type Host, type Output, stop } from '../support/network/namespaces.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -19,7 +19,7 @@ import {
   transfer,
   TUNNEL4,
   TUNNEL6,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { enrol, type Person } from './people.ts';
 
 const TUN_MTU = 1_420;

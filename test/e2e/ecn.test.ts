@@ -3,8 +3,8 @@
 // dataplane/wireguard/decisions/2026-11-22-ecn.md.
 
 import test from 'ava';
-import { Capture, NFT } from '../support/capture.ts';
-import { Postern, until } from '../support/postern.ts';
+import { Capture, NFT } from '../support/network/capture.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -13,7 +13,7 @@ import {
   GATEWAY6_BOB,
   LAN4,
   LAN6,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { enrol } from './people.ts';
 
 /** Voice that can be told of congestion (ECT(0)), and a packet that was told (CE). */

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { derivePublicKey } from '../../dataplane/index.ts';
-import { examplesOf } from '../support/examples.ts';
-import { Network, stop } from '../support/namespaces.ts';
-import { until } from '../support/postern.ts';
+import { examplesOf } from '../support/suite/examples.ts';
+import { Network, stop } from '../support/network/namespaces.ts';
+import { until } from '../support/gateway/postern.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { Postern } from '../support/postern.ts';
-import { buildTopology, canPing, GATEWAY4, LAN4, Traffic } from '../support/topology.ts';
+import { Postern } from '../support/gateway/postern.ts';
+import { buildTopology, canPing, GATEWAY4, LAN4, Traffic } from '../support/network/topology.ts';
 import { enrol } from './people.ts';
 
 const API = '10.255.74';

@@ -4,9 +4,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import { command } from '../support/namespaces.ts';
-import { unpackNewestWireguardGo } from '../support/newest-wireguard-go.ts';
-import { Postern, until } from '../support/postern.ts';
+import { command } from '../support/network/namespaces.ts';
+import { unpackNewestWireguardGo } from '../support/network/newest-wireguard-go.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -17,7 +17,7 @@ import {
   type Topology,
   TUNNEL4,
   TUNNEL6,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { enrol, type Person } from './people.ts';
 
 /** Of this test alone: the sockets that `wg` asks lie in one folder for all hosts. */

@@ -4,10 +4,10 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import type { OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
-import { beginTestSignIn, openBrowser } from '../support/browser.ts';
-import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway-process.ts';
-import { DWHO, type Lemonldap, openLemonldap } from '../support/lemonldap.ts';
-import { oidcEntry, samlEntry } from '../support/providers.ts';
+import { beginTestSignIn, openBrowser } from '../support/web/browser.ts';
+import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway/gateway-process.ts';
+import { DWHO, type Lemonldap, openLemonldap } from '../support/auth/lemonldap.ts';
+import { oidcEntry, samlEntry } from '../support/auth/provider-entries.ts';
 
 test.serial('a person signs in through OpenID Connect of LemonLDAP::NG', async (t) => {
   const { gateway, person } = await openBrowser(t);

@@ -1,14 +1,14 @@
 // The main job, end to end, for one engine: real wireguard-go clients that were registered over the
 // API, real traffic through the gateway, and rules that decide which. The topology is drawn in
-// test/support/topology.ts. The tests build on each other and run in their order.
+// test/support/network/topology.ts. The tests build on each other and run in their order.
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { Capture, NFT } from '../support/capture.ts';
-import { type Data, Postern, until } from '../support/postern.ts';
+import { Capture, NFT } from '../support/network/capture.ts';
+import { type Data, Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -26,8 +26,8 @@ import {
   transfer,
   TUNNEL4,
   TUNNEL6,
-} from '../support/topology.ts';
-import { makeKeyPair } from '../support/wireguard-client.ts';
+} from '../support/network/topology.ts';
+import { makeKeyPair } from '../support/network/wireguard-client.ts';
 import { enrol, type Person } from './people.ts';
 
 /** How one run of the suite differs from another. */

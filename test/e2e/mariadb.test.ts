@@ -5,9 +5,14 @@ import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import test from 'ava';
 import mysql from 'mysql2/promise';
-import { type Door, openDoor, urlThrough } from '../support/door.ts';
-import { type Mariadb, runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
-import { Host } from '../support/namespaces.ts';
+import { type TcpRelay, openRelay, urlThrough } from '../support/network/tcp-relay.ts';
+import {
+  type Mariadb,
+  runOnServer,
+  startMariadb,
+  stopMariadb,
+} from '../support/database/mariadb.ts';
+import { Host } from '../support/network/namespaces.ts';
 import { mainJob } from './main-job.ts';
 
 /** This machine, as the gateway's host sees it. */
@@ -16,7 +21,7 @@ const PREFIX = 'pm';
 const DATABASE = `e2e_${randomBytes(8).toString('hex')}`;
 
 let own: Mariadb | null = null;
-let door: Door | null = null;
+let relay: TcpRelay | null = null;
 
 function serverUrl(): string {
   return process.env['TEST_MARIADB_URL'] ?? own?.url ?? '';
@@ -65,9 +70,9 @@ mainJob({
   settings: async () => {
     if (serverUrl() === '') own = await startMariadb();
     await runOnServer(serverUrl(), `CREATE DATABASE ${DATABASE}`);
-    door = await openDoor(MACHINE, Number(new URL(serverUrl()).port));
+    relay = await openRelay(MACHINE, Number(new URL(serverUrl()).port));
     return {
-      DATABASE_URL: urlThrough(serverUrl(), MACHINE, door, DATABASE),
+      DATABASE_URL: urlThrough(serverUrl(), MACHINE, relay, DATABASE),
       DATABASE_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     };
   },
@@ -95,7 +100,7 @@ test.serial('MariaDB holds what the API changed, and not what it deleted', async
 });
 
 test.after.always('the database goes away', async () => {
-  door?.close();
+  relay?.close();
   if (serverUrl() !== '') await runOnServer(serverUrl(), `DROP DATABASE IF EXISTS ${DATABASE}`);
   if (own !== null) await stopMariadb(own);
 });

@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { expressionsOf, missingFrom, readDashboard } from '../support/dashboard.ts';
-import { readExposition, valueOf } from '../support/exposition.ts';
-import { type Data, Postern, until } from '../support/postern.ts';
+import { expressionsOf, missingFrom, readDashboard } from '../support/observe/dashboard.ts';
+import { readExposition, valueOf } from '../support/observe/exposition.ts';
+import { type Data, Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -19,7 +19,7 @@ import {
   GATEWAY4,
   LAN4,
   LAN4_OTHER,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { enrol, type Person } from './people.ts';
 
 const METRICS_TOKEN = 'for-prometheus-and-nothing-else';

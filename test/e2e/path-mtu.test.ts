@@ -3,8 +3,8 @@
 // nothing stalls. docs/packets.md#trains-and-the-path-mtu.
 
 import test, { type ExecutionContext } from 'ava';
-import type { Host } from '../support/namespaces.ts';
-import { Postern } from '../support/postern.ts';
+import type { Host } from '../support/network/namespaces.ts';
+import { Postern } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -15,7 +15,7 @@ import {
   Traffic,
   traffic,
   transfer,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { enrol } from './people.ts';
 
 const NARROW = '1280';

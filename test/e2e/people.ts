@@ -3,10 +3,10 @@
 
 import { resolve } from 'node:path';
 import process from 'node:process';
-import type { Host } from '../support/namespaces.ts';
-import type { Data, Postern } from '../support/postern.ts';
-import { ROUTES } from '../support/topology.ts';
-import { type KeyPair, makeKeyPair, WireguardClient } from '../support/wireguard-client.ts';
+import type { Host } from '../support/network/namespaces.ts';
+import type { Data, Postern } from '../support/gateway/postern.ts';
+import { ROUTES } from '../support/network/topology.ts';
+import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../lib/main.ts');
 

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { chromium, type Page } from 'playwright-core';
-import type { Host } from '../support/namespaces.ts';
-import { Postern, until } from '../support/postern.ts';
+import type { Host } from '../support/network/namespaces.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -19,7 +19,7 @@ import {
   ROUTES,
   Traffic,
   TUNNEL4,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 
 const PASSWORD = 'correct horse battery';
 const EMAIL = 'alice@example.test';

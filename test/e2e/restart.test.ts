@@ -3,7 +3,7 @@
 // The exception is thrown in the worker by Node's own inspector; nothing in Postern knows of it.
 
 import test, { type ExecutionContext } from 'ava';
-import { type Data, Postern, until } from '../support/postern.ts';
+import { type Data, Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -14,7 +14,7 @@ import {
   LAN6,
   type Topology,
   Traffic,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { enrol } from './people.ts';
 
 const INSPECTOR_PORT = 9_229;

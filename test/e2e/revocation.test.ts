@@ -7,8 +7,8 @@
 import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import type { Host } from '../support/namespaces.ts';
-import { type Data, Postern, until } from '../support/postern.ts';
+import type { Host } from '../support/network/namespaces.ts';
+import { type Data, Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   beginBeacon,
@@ -20,8 +20,8 @@ import {
   type Topology,
   Traffic,
   TUNNEL4,
-} from '../support/topology.ts';
-import { makeKeyPair } from '../support/wireguard-client.ts';
+} from '../support/network/topology.ts';
+import { makeKeyPair } from '../support/network/wireguard-client.ts';
 import { enrol, type Person, setDisabled } from './people.ts';
 
 const PORT = 7_300;

@@ -4,10 +4,10 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import type { SamlIdentityProvider } from '../../models/index.ts';
-import { beginTestSignIn, openBrowser } from '../support/browser.ts';
-import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway-process.ts';
-import { samlEntry } from '../support/providers.ts';
-import { openSimplesamlphp, type Simplesamlphp } from '../support/simplesamlphp.ts';
+import { beginTestSignIn, openBrowser } from '../support/web/browser.ts';
+import { FIRST_ADMIN, type GatewayProcess } from '../support/gateway/gateway-process.ts';
+import { samlEntry } from '../support/auth/provider-entries.ts';
+import { openSimplesamlphp, type Simplesamlphp } from '../support/auth/simplesamlphp.ts';
 
 const ALICE = { mail: 'alice@example.com' };
 const BOB = { mail: 'bob@example.com' };

@@ -1,5 +1,5 @@
-// The machine of a gateway sleeps (slept.cc): only CLOCK_BOOTTIME counts that time, and the keys of
-// a device are as old as it says. docs/packets.md#clocks.
+// The machine of a gateway sleeps (boottime-shift.cc): only CLOCK_BOOTTIME counts that time, and the
+// keys of a device are as old as it says. docs/packets.md#clocks.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,11 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { Postern, until } from '../support/postern.ts';
-import { API_ADDRESS, buildTopology, canPing, GATEWAY4, LAN4 } from '../support/topology.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  LAN4,
+} from '../support/network/topology.ts';
 import { enrol } from './people.ts';
 
-const SOURCE = join(import.meta.dirname, '../support/slept.cc');
+const SOURCE = join(import.meta.dirname, '../support/gateway/boottime-shift.cc');
 /** More than REJECT_AFTER_TIME, 180 s, and less than three times as long, when keys are wiped. */
 const SLEPT_S = 200;
 /** By then both ends have said what they had to: KEEPALIVE_TIMEOUT is 10 s. */
@@ -28,7 +34,7 @@ test.serial('keys age while the machine sleeps, and a handshake makes new ones',
   t.timeout(120_000);
   const folder = mkdtempSync(join(tmpdir(), 'postern-slept-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
-  const [library, file] = [join(folder, 'slept.so'), join(folder, 'seconds')];
+  const [library, file] = [join(folder, 'boottime-shift.so'), join(folder, 'seconds')];
   execFileSync('g++', ['-shared', '-fPIC', '-O1', '-o', library, SOURCE, '-ldl']);
   const sleepFor = (seconds: number): void =>
     writeFileSync(file, BigInt64Array.of(BigInt(seconds)), { flag: 'r+' });
@@ -38,7 +44,7 @@ test.serial('keys age while the machine sleeps, and a handshake makes new ones',
   const postern = new Postern(gateway, API_ADDRESS, {
     WIREGUARD_TUN: 'required',
     LD_PRELOAD: library,
-    SLEPT_FILE: file,
+    BOOTTIME_SHIFT_FILE: file,
   });
   await postern.start();
   t.teardown(() => postern.stop());

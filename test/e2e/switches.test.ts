@@ -4,8 +4,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import type { Host } from '../support/namespaces.ts';
-import { Postern, until } from '../support/postern.ts';
+import type { Host } from '../support/network/namespaces.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   type Beacon,
@@ -15,8 +15,8 @@ import {
   GATEWAY4,
   LAN4,
   TUNNEL4,
-} from '../support/topology.ts';
-import { atGateway, PASSWORD, Visitor } from '../support/visitor.ts';
+} from '../support/network/topology.ts';
+import { atGateway, PASSWORD, Visitor } from '../support/web/visitor.ts';
 import { enrol, type Person } from './people.ts';
 
 const BOSS = 'boss@example.test';

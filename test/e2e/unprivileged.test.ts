@@ -1,7 +1,7 @@
 // A start without rights: it serves what it can, and says what is missing and how to fix it.
 
 import test from 'ava';
-import { Postern, until } from '../support/postern.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   buildTopology,
@@ -11,7 +11,7 @@ import {
   LAN4,
   TUNNEL4,
   TUNNEL6,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { enrol } from './people.ts';
 
 /** Root's files can still be read, but none of root's capabilities is left. */

@@ -9,9 +9,14 @@ import test from 'ava';
 import { ProviderRefusal } from '../../lib/auth/identity/refusal.ts';
 import { parseSamlMetadata } from '../../lib/auth/saml-metadata.ts';
 import { Verifier } from '../../lib/auth/saml/verifier.ts';
-import { base64, idpMetadata, otherIdpKey, OUR_ENTITY_ID } from '../support/bad-saml-provider.ts';
-import { signOnService } from '../support/identity-provider.ts';
-import { samlEntry } from '../support/providers.ts';
+import {
+  base64,
+  idpMetadata,
+  otherIdpKey,
+  OUR_ENTITY_ID,
+} from '../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../support/auth/identity-provider.ts';
+import { samlEntry } from '../support/auth/provider-entries.ts';
 import { Chance, mutate } from './mutate.ts';
 import { messageOf } from './targets/saml.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import { LAUNCHER, PATH_TO_NODE } from '../support/launcher.ts';
+import { LAUNCHER, PATH_TO_NODE } from '../support/gateway/launcher.ts';
 
 const LIB = resolve(import.meta.dirname, '../../lib');
 /** Prints its process number, what surrounds it, and one argument a line. */

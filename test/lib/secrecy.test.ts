@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { hashToken } from '../../lib/auth/tokens.ts';
-import { databaseKinds, openDatabase } from '../support/databases.ts';
-import { openProvider, samlMetadata } from '../support/identity-provider.ts';
-import { type LogLine, logInto, newKey, serverOn } from '../support/server.ts';
+import { databaseKinds, openDatabase } from '../support/database/databases.ts';
+import { openProvider, samlMetadata } from '../support/auth/identity-provider.ts';
+import { type LogLine, logInto, newKey, serverOn } from '../support/api/server.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PASSWORD = 'correct horse battery';

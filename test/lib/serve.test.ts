@@ -13,10 +13,10 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { serve, type Running } from '../../lib/serve.ts';
-import { openDatabase } from '../support/databases.ts';
-import { holdFile } from '../support/held-file.ts';
-import { addon } from '../support/native.ts';
-import { configOf, type LogLine, logInto } from '../support/server.ts';
+import { openDatabase } from '../support/database/databases.ts';
+import { lockSqliteFile } from '../support/database/sqlite-lock.ts';
+import { addon } from '../support/dataplane/native.ts';
+import { configOf, type LogLine, logInto } from '../support/api/server.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TOKEN = `pst_${'s'.repeat(43)}`;
@@ -305,7 +305,7 @@ test.serial('a signal also stops a start that waits for the database, in time', 
   const folder = dataDir(t);
   t.is((await postern(['migrate'], { DATA_DIR: folder })).status, 0);
   const held = join(folder, 'postern.sqlite');
-  const letGo = await holdFile(held);
+  const release = await lockSqliteFile(held);
   const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
     cwd: ROOT,
     env: { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freePort()) },
@@ -323,7 +323,7 @@ test.serial('a signal also stops a start that waits for the database, in time', 
   // Whichever comes first: the start gives up its wait for the file, or the stop is due.
   t.regex(output, /the database cannot be used|took too long and is ended by force/);
   t.notRegex(output, /Postern serves|API token/);
-  await letGo();
+  await release();
 });
 
 test.serial(

@@ -11,7 +11,7 @@ import {
   refused,
   type Row,
   surfaces,
-} from '../support/server.ts';
+} from '../support/api/server.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const notFound = { error: 'not_found' };

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import * as models from '../../models/index.ts';
-import { databaseKinds, openDatabase } from '../support/databases.ts';
+import { databaseKinds, openDatabase } from '../support/database/databases.ts';
 import { addDevice, addUser } from './fixtures.ts';
 
 test('the door gives out what other rooms need, and no connection', (t) => {

@@ -2,8 +2,8 @@
 // container takes as long to build as all the others together, and a machine that systemd boots wants
 // packages of its own, so they come with the long ones.
 import process from 'node:process';
-import { withoutAlone } from '../support/alone.ts';
-import { processes } from '../support/processes.js';
+import { withoutAlone } from '../support/suite/alone.ts';
+import { processes } from '../support/suite/processes.js';
 
 const isLong = process.env.SOAK_MINUTES !== undefined;
 

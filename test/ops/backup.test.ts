@@ -12,13 +12,18 @@ import test, { type ExecutionContext } from 'ava';
 import { migrate } from '../../models/index.ts';
 import { migrations } from '../../models/migrations/index.ts';
 import { addDevice, addUser } from '../models/fixtures.ts';
-import { databaseKinds, makePlace, openAt, type TestDatabaseKind } from '../support/databases.ts';
-import { linesByTable, scratchFolder } from '../support/full-database.ts';
-import { startGateway } from '../support/gateway-process.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  type TestDatabaseKind,
+} from '../support/database/databases.ts';
+import { linesByTable, scratchFolder } from '../support/database/full-database.ts';
+import { startGateway } from '../support/gateway/gateway-process.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** Makes a process one that knows a further migration. */
-const LATER_MIGRATION = `--import=${new URL('../support/later-migration.ts', import.meta.url).href}`;
+const LATER_MIGRATION = `--import=${new URL('../support/database/later-migration.ts', import.meta.url).href}`;
 const kinds = databaseKinds();
 
 /** What a command printed, and how it ended. */

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import { type Host, Network } from '../support/namespaces.ts';
-import { Postern, until } from '../support/postern.ts';
+import { type Host, Network } from '../support/network/namespaces.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 
 const COMPOSE = readFileSync(resolve(import.meta.dirname, '../../compose.caddy.yaml'), 'utf8');
 const DOMAIN = 'vpn.example.com';

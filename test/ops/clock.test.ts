@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { connectDatabase, type Database, writeTransaction } from '../../models/index.ts';
 import { enrol, type Person } from '../e2e/people.ts';
-import { Postern, until } from '../support/postern.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
   canPing,
@@ -19,8 +19,8 @@ import {
   LAN4,
   type Topology,
   Traffic,
-} from '../support/topology.ts';
-import { atGateway, PASSWORD, Visitor } from '../support/visitor.ts';
+} from '../support/network/topology.ts';
+import { atGateway, PASSWORD, Visitor } from '../support/web/visitor.ts';
 import { API_ADDRESS, API_NETWORK } from './lengths.ts';
 
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';

@@ -12,11 +12,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { enrol } from '../e2e/people.ts';
-import { buildImage, IMAGE, imageMegabytes, podman, podmanRun } from '../support/container.ts';
-import { examplesOf, runShell } from '../support/examples.ts';
-import { command, Host, Network } from '../support/namespaces.ts';
-import { Postern, until } from '../support/postern.ts';
-import { canPing } from '../support/topology.ts';
+import {
+  buildImage,
+  IMAGE,
+  imageMegabytes,
+  podman,
+  podmanRun,
+} from '../support/gateway/container.ts';
+import { examplesOf, runShell } from '../support/suite/examples.ts';
+import { command, Host, Network } from '../support/network/namespaces.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import { canPing } from '../support/network/topology.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const API = '10.255.78.2';

@@ -10,9 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { enrol, type Person } from '../e2e/people.ts';
 import { Chance } from '../fuzz/mutate.ts';
-import { openDoor, urlThrough } from '../support/door.ts';
-import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
-import { Postern, until } from '../support/postern.ts';
+import { openRelay, urlThrough } from '../support/network/tcp-relay.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
   canPing,
@@ -20,7 +20,7 @@ import {
   LAN4,
   type Topology,
   Traffic,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { inspectDatabase, Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, length, MACHINE, seed } from './lengths.ts';
 
@@ -171,14 +171,14 @@ test.serial(`mariadb: every answered write outlives ${KILLS} kills`, async (t) =
   await runOnServer(mariadb.url, 'CREATE DATABASE crash');
   const encryptionKey = randomBytes(32);
   await inTopology(async (topology) => {
-    const door = await openDoor(MACHINE, Number(new URL(mariadb.url).port));
+    const relay = await openRelay(MACHINE, Number(new URL(mariadb.url).port));
     await killAgainAndAgain(t, topology, {
       settings: {
-        DATABASE_URL: urlThrough(mariadb.url, MACHINE, door, 'crash'),
+        DATABASE_URL: urlThrough(mariadb.url, MACHINE, relay, 'crash'),
         DATABASE_ENCRYPTION_KEY: encryptionKey.toString('base64'),
       },
       inspect: () => ({ url: `${mariadb.url}crash`, encryptionKey }),
     });
-    door.close();
+    relay.close();
   });
 });

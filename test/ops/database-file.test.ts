@@ -8,9 +8,9 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import type { Finding } from '../../dataplane/index.ts';
-import { startGateway } from '../support/gateway-process.ts';
-import { holdFile } from '../support/held-file.ts';
-import { until } from '../support/postern.ts';
+import { startGateway } from '../support/gateway/gateway-process.ts';
+import { lockSqliteFile } from '../support/database/sqlite-lock.ts';
+import { until } from '../support/gateway/postern.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const HELD_MS = 20_000;
@@ -19,7 +19,7 @@ const ANSWERED_MS = 12_000;
 
 test('while another program holds the file, writes are told so in time', async (t) => {
   const { call, environment } = await startGateway(t);
-  const letGo = await holdFile(join(environment['DATA_DIR']!, 'postern.sqlite'));
+  const release = await lockSqliteFile(join(environment['DATA_DIR']!, 'postern.sqlite'));
   const untilMs = performance.now() + HELD_MS;
   const write = async (i: number): Promise<void> => {
     const askedAt = performance.now();
@@ -37,7 +37,7 @@ test('while another program holds the file, writes are told so in time', async (
     t.is((await call('GET', '/v0/users')).status, 200);
     await sleep(1_000);
   }
-  await letGo();
+  await release();
   await Promise.all(writes);
   t.is((await call('POST', '/v0/users', { user: { email: 'after@example.test' } })).status, 201);
   await until('the gateway is ready', async () => (await call('GET', '/readyz')).status === 200);

@@ -7,15 +7,15 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { enrol, type Person } from '../e2e/people.ts';
-import { openDoor, urlThrough } from '../support/door.ts';
+import { openRelay, urlThrough } from '../support/network/tcp-relay.ts';
 import {
   launch,
   type Mariadb,
   runOnServer,
   startMariadb,
   stopMariadb,
-} from '../support/mariadb.ts';
-import { Postern, until } from '../support/postern.ts';
+} from '../support/database/mariadb.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
   canPing,
@@ -24,7 +24,7 @@ import {
   LAN4_OTHER,
   type Topology,
   Traffic,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { inspectDatabase, Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, length, MACHINE, seed } from './lengths.ts';
 
@@ -162,12 +162,12 @@ test.serial(`a database that is away for ${AWAY_MS / 1_000} s stops no tunnel`, 
   let mariadb = await startMariadb();
   await runOnServer(mariadb.url, 'CREATE DATABASE gone');
   const topology = await buildTopology('og', API_NETWORK);
-  const door = await openDoor(MACHINE, Number(new URL(mariadb.url).port));
+  const relay = await openRelay(MACHINE, Number(new URL(mariadb.url).port));
   const encryptionKey = randomBytes(32);
   try {
     const postern = new Postern(topology.gateway, API_ADDRESS, {
       API_RATE_LIMIT: '0',
-      DATABASE_URL: urlThrough(mariadb.url, MACHINE, door, 'gone'),
+      DATABASE_URL: urlThrough(mariadb.url, MACHINE, relay, 'gone'),
       DATABASE_ENCRYPTION_KEY: encryptionKey.toString('base64'),
     });
     await postern.start();
@@ -183,7 +183,7 @@ test.serial(`a database that is away for ${AWAY_MS / 1_000} s stops no tunnel`, 
     await postern.stop();
     await inspectDatabase(t, { url: `${mariadb.url}gone`, encryptionKey });
   } finally {
-    door.close();
+    relay.close();
     await topology.network.remove();
     await stopMariadb(mariadb);
   }

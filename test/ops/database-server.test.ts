@@ -7,8 +7,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { startGateway } from '../support/gateway-process.ts';
-import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
+import { startGateway } from '../support/gateway/gateway-process.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
 
 async function until(holds: () => Promise<boolean>, limitMs = 20_000): Promise<boolean> {
   for (const endAt = performance.now() + limitMs; performance.now() < endAt;) {

@@ -8,9 +8,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { enrol } from '../e2e/people.ts';
-import { command } from '../support/namespaces.ts';
-import { Postern, until } from '../support/postern.ts';
-import { buildTopology, canPing, GATEWAY4, LAN4, type Topology } from '../support/topology.ts';
+import { command } from '../support/network/namespaces.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import {
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  LAN4,
+  type Topology,
+} from '../support/network/topology.ts';
 import { inspectDatabase, Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, seed } from './lengths.ts';
 

@@ -9,11 +9,17 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import type { Finding } from '../../dataplane/index.ts';
-import { type Host, Network } from '../support/namespaces.ts';
-import { Postern, until } from '../support/postern.ts';
-import { API_ADDRESS, buildTopology, canPing, GATEWAY4, LAN4 } from '../support/topology.ts';
+import { type Host, Network } from '../support/network/namespaces.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  LAN4,
+} from '../support/network/topology.ts';
 import { enrol } from '../e2e/people.ts';
-import { atGateway, Visitor } from '../support/visitor.ts';
+import { atGateway, Visitor } from '../support/web/visitor.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 

@@ -4,10 +4,10 @@
 
 import test from 'ava';
 import { connectDatabase, type Database, migrate } from '../../models/index.ts';
-import { startGalera, stopGalera } from '../support/galera.ts';
-import { runOnServer } from '../support/mariadb.ts';
-import type { Answer } from '../support/requests.ts';
-import { newKey, serverOn } from '../support/server.ts';
+import { startGalera, stopGalera } from '../support/database/galera.ts';
+import { runOnServer } from '../support/database/mariadb.ts';
+import type { Answer } from '../support/api/requests.ts';
+import { newKey, serverOn } from '../support/api/server.ts';
 
 const ROUNDS = 4;
 const OWNERS = 10;

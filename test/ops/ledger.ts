@@ -6,8 +6,8 @@ import type { ExecutionContext } from 'ava';
 import { connectDatabase } from '../../models/index.ts';
 import { plainSelect } from '../../models/storage/select.ts';
 import { Chance } from '../fuzz/mutate.ts';
-import type { Answer, Data, Postern } from '../support/postern.ts';
-import { makeKeyPair } from '../support/wireguard-client.ts';
+import type { Answer, Data, Postern } from '../support/gateway/postern.ts';
+import { makeKeyPair } from '../support/network/wireguard-client.ts';
 
 type Kind = 'user' | 'device' | 'rule';
 

@@ -10,11 +10,17 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { makeCertificate } from '../../lib/auth/saml/certificate.ts';
-import { LAUNCHER } from '../support/launcher.ts';
-import { command } from '../support/namespaces.ts';
-import { Postern } from '../support/postern.ts';
-import { Receiver } from '../support/receiver.ts';
-import { API_ADDRESS, buildTopology, canPing, GATEWAY4, LAN4 } from '../support/topology.ts';
+import { LAUNCHER } from '../support/gateway/launcher.ts';
+import { command } from '../support/network/namespaces.ts';
+import { Postern } from '../support/gateway/postern.ts';
+import { SupervisorSocket } from '../support/gateway/supervisor-socket.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  LAN4,
+} from '../support/network/topology.ts';
 import { enrol } from '../e2e/people.ts';
 
 const UNIT = resolve(import.meta.dirname, '../../config/systemd/postern.service');
@@ -70,7 +76,7 @@ test.serial(
     t.timeout(120_000);
     t.deepEqual(valuesOf('AmbientCapabilities'), ['CAP_NET_ADMIN']);
     const topology = await buildTopology('ps');
-    const receiver = await new Receiver().ready();
+    const receiver = await new SupervisorSocket().ready();
     // A user without rights opens the device on hosts as they come; here it may be root's alone.
     const device = (await command('stat', '-c', '%a', '/dev/net/tun')).stdout.trim();
     await command('chmod', '0666', '/dev/net/tun');

@@ -5,10 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { enrol, type Person } from '../e2e/people.ts';
-import { stop } from '../support/namespaces.ts';
-import { type Answer, type Data, type Postern, until } from '../support/postern.ts';
-import { canPing, Traffic, traffic } from '../support/topology.ts';
-import { makeKeyPair } from '../support/wireguard-client.ts';
+import { stop } from '../support/network/namespaces.ts';
+import { type Answer, type Data, type Postern, until } from '../support/gateway/postern.ts';
+import { canPing, Traffic, traffic } from '../support/network/topology.ts';
+import { makeKeyPair } from '../support/network/wireguard-client.ts';
 import { LAN, LAN_OTHER, SERVICE, type Site, type Sites } from './sites.ts';
 
 /** Migrations on a cluster take their time: every table is made on all nodes before the next. */

@@ -3,9 +3,9 @@
 
 import type { ExecutionContext } from 'ava';
 import { setDisabled } from '../e2e/people.ts';
-import { until } from '../support/postern.ts';
-import { Traffic } from '../support/topology.ts';
-import { makeKeyPair } from '../support/wireguard-client.ts';
+import { until } from '../support/gateway/postern.ts';
+import { Traffic } from '../support/network/topology.ts';
+import { makeKeyPair } from '../support/network/wireguard-client.ts';
 import { IN_FORCE_MS, type World } from './several-gateways.ts';
 import { LAN_OTHER } from './sites.ts';
 

@@ -7,10 +7,10 @@ import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { startGalera, stopGalera } from '../support/galera.ts';
-import { launch, type Mariadb, runOnServer } from '../support/mariadb.ts';
-import { until } from '../support/postern.ts';
-import { canPing } from '../support/topology.ts';
+import { startGalera, stopGalera } from '../support/database/galera.ts';
+import { launch, type Mariadb, runOnServer } from '../support/database/mariadb.ts';
+import { until } from '../support/gateway/postern.ts';
+import { canPing } from '../support/network/topology.ts';
 import { inspectDatabase, Ledger } from './ledger.ts';
 import { length, seed } from './lengths.ts';
 import {

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { runOnServer, startMariadb, stopMariadb } from '../support/mariadb.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../support/database/mariadb.ts';
 import { inspectDatabase } from './ledger.ts';
 import { length, soakMinutes } from './lengths.ts';
 import {

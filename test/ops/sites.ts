@@ -8,9 +8,9 @@
 //
 // The lan answers as 198.51.100.2 and .3 to what is masqueraded; it has no route to the tunnels.
 
-import { type Door, openDoor, urlThrough } from '../support/door.ts';
-import { type Host, Network } from '../support/namespaces.ts';
-import { Postern } from '../support/postern.ts';
+import { type TcpRelay, openRelay, urlThrough } from '../support/network/tcp-relay.ts';
+import { type Host, Network } from '../support/network/namespaces.ts';
+import { Postern } from '../support/gateway/postern.ts';
 
 /** Where every gateway receives, so that a client need not know which one serves it. */
 export const SERVICE = '203.0.113.1';
@@ -24,7 +24,7 @@ export interface Site {
   readonly address: string;
   readonly host: Host;
   readonly postern: Postern;
-  readonly door: Door;
+  readonly relay: TcpRelay;
 }
 
 /** The network with its gateways, none of them started. */
@@ -77,7 +77,7 @@ export async function buildSites(options: SitesOptions): Promise<Sites> {
     sites,
     lead: (client, { number }) => lead(router, clients.indexOf(client), number),
     remove: async () => {
-      for (const { door } of sites) door.close();
+      for (const { relay } of sites) relay.close();
       await network.remove();
     },
   };
@@ -107,16 +107,16 @@ async function addSite(
     { host, name: 'm1', addresses: [`${api}/30`] },
   );
   const server = options.server(number);
-  const door = await openDoor(machine, Number(new URL(server).port));
+  const relay = await openRelay(machine, Number(new URL(server).port));
   const postern = new Postern(host, api, {
     // One folder holds the control sockets of all hosts, under the names of the interfaces.
     WIREGUARD_INTERFACE: `wg-${options.prefix}${number}`,
     WIREGUARD_TUN: 'required',
     API_RATE_LIMIT: '0',
-    DATABASE_URL: urlThrough(server, machine, door, options.database),
+    DATABASE_URL: urlThrough(server, machine, relay, options.database),
     ...options.settings,
   });
-  return { number, address: far, host, postern, door };
+  return { number, address: far, host, postern, relay };
 }
 
 /** A rule for each client, and a table of its own behind it. */

@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { enrol, type Person } from '../e2e/people.ts';
-import { Postern, until } from '../support/postern.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
   canPing,
@@ -17,7 +17,7 @@ import {
   type Topology,
   Traffic,
   traffic,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, seed, soakMinutes } from './lengths.ts';
 

@@ -3,7 +3,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { enrol } from '../e2e/people.ts';
-import { Postern, until } from '../support/postern.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
 import {
   buildTopology,
   canPing,
@@ -14,7 +14,7 @@ import {
   type Topology,
   TUNNEL4,
   TUNNEL6,
-} from '../support/topology.ts';
+} from '../support/network/topology.ts';
 import { API_ADDRESS, API_NETWORK } from './lengths.ts';
 
 const TUN = 'wg-postern';

@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { enrol } from '../e2e/people.ts';
-import { bootMachine, type Machine } from '../support/machine.ts';
-import { Postern, until } from '../support/postern.ts';
-import { buildTopology, canPing, GATEWAY4, LAN4 } from '../support/topology.ts';
+import { bootMachine, type Machine } from '../support/gateway/systemd-machine.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import { buildTopology, canPing, GATEWAY4, LAN4 } from '../support/network/topology.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const UNIT = join(ROOT, 'config/systemd/postern.service');

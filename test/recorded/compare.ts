@@ -3,7 +3,7 @@
 // change: no value, no type, no order, no length of a list.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Answer } from '../support/requests.ts';
+import type { Answer } from '../support/api/requests.ts';
 import type { Bindings } from './placeholders.ts';
 import type { RecordedAnswer } from './recording.ts';
 

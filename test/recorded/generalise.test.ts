@@ -2,7 +2,7 @@
 // letter; and a recording grows by what came, without losing anything.
 
 import test from 'ava';
-import { answerOf } from '../support/requests.ts';
+import { answerOf } from '../support/api/requests.ts';
 import { differenceOf } from './compare.ts';
 import { Generaliser } from './generalise.ts';
 import { Bindings } from './placeholders.ts';

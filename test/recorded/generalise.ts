@@ -1,7 +1,7 @@
 // Makes a recording of an answer: puts placeholders where the next run will have another text. Ids
 // are named after the collection in the path, times and made-up values after their record and field.
 
-import type { Answer } from '../support/requests.ts';
+import type { Answer } from '../support/api/requests.ts';
 import type { Bindings } from './placeholders.ts';
 import type { Exchange, RecordedAnswer } from './recording.ts';
 

@@ -4,8 +4,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { databaseKinds } from '../support/databases.ts';
-import { operationOf, operations } from '../support/openapi.ts';
+import { databaseKinds } from '../support/database/databases.ts';
+import { operationOf, operations } from '../support/api/openapi.ts';
 import { differenceOf } from './compare.ts';
 import { readRecording, writeRecording } from './recording.ts';
 import { openWorld, play } from './world.ts';

@@ -12,10 +12,10 @@ import { ConnectionRefusedError } from 'sequelize';
 import { createToken, revokeToken } from '../../lib/auth/tokens.ts';
 import type { Services } from '../../lib/services.ts';
 import { type Database, identityKey, writeTransaction } from '../../models/index.ts';
-import { openDatabase, type TestDatabaseKind } from '../support/databases.ts';
-import { judgeAnswer } from '../support/openapi.ts';
-import { type Answer, answerOf } from '../support/requests.ts';
-import { serverOn } from '../support/server.ts';
+import { openDatabase, type TestDatabaseKind } from '../support/database/databases.ts';
+import { judgeAnswer } from '../support/api/openapi.ts';
+import { type Answer, answerOf } from '../support/api/requests.ts';
+import { serverOn } from '../support/api/server.ts';
 import { Bindings } from './placeholders.ts';
 import type { Exchange, Recording } from './recording.ts';
 

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { joiMessages, messages } from '../../lib/judge/messages.ts';
-import { examplesOf } from '../support/examples.ts';
-import { openServer } from '../support/server.ts';
+import { examplesOf } from '../support/suite/examples.ts';
+import { openServer } from '../support/api/server.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/api.md');
 const page = readFileSync(PAGE, 'utf8');

@@ -12,7 +12,7 @@ import {
   metricFamilies,
   reasonRows,
   reasonsInSources,
-} from '../support/documents.ts';
+} from '../../tools/documents.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const REASONS = 'docs/reference/refusal-reasons.md';

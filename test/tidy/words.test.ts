@@ -10,7 +10,7 @@ import {
   retiredWords,
   shortened,
   wordsLeft,
-} from '../support/words.ts';
+} from '../../tools/words.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 

@@ -3,7 +3,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { Chains } from '../../../dataplane/filter/chains.ts';
-import { SEEDED } from '../../support/simulation.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 const RECORDS = 12;
 const RECORD_WORDS = 5;

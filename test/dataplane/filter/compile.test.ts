@@ -7,8 +7,8 @@ import {
   type CompiledFamily,
   type CompiledTable,
 } from '../../../dataplane/filter/compile.ts';
-import { compileScope } from '../../support/standing.ts';
-import { rule } from '../../support/simulation.ts';
+import { compileScope } from '../../support/dataplane/whole-configs.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
 
 /** The only piece of a family. */
 function only(family: CompiledFamily | null): CompiledTable {

@@ -3,14 +3,14 @@
 
 import test from 'ava';
 import { GLOBAL_SCOPE, type RuleSample } from '../../../dataplane/contract.ts';
-import { rulesFor } from '../../support/standing.ts';
+import { rulesFor } from '../../support/dataplane/whole-configs.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { type ReasonName, reasons } from '../../../dataplane/reasons.ts';
-import { bytesPerCall } from '../../support/native.ts';
-import { address } from '../../support/packets.ts';
-import { rule } from '../../support/simulation.ts';
-import { addressValue } from '../../support/slow-filter.ts';
-import { withoutNulls } from '../../support/without-nulls.ts';
+import { bytesPerCall } from '../../support/dataplane/native.ts';
+import { address } from '../../support/dataplane/packets.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
+import { addressValue } from '../../support/filter/slow-filter.ts';
+import { withoutNulls } from '../../support/filter/without-nulls.ts';
 import {
   OWNER,
   filterOf,
@@ -20,7 +20,7 @@ import {
   tcpTo,
   udp53,
   udpTo,
-} from '../../support/filtering.ts';
+} from '../../support/filter/filtering.ts';
 
 test('another default is in force at once, and makes all verdicts old', (t) => {
   const { filter, judge } = filterOf({ own: [rule('1', 'accept', '10.0.0.0/8')] });

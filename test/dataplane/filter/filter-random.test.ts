@@ -8,12 +8,12 @@ import { Filter } from '../../../dataplane/filter/filter.ts';
 import { PIECE_MAX } from '../../../dataplane/filter/pieces.ts';
 import { reasonNames } from '../../../dataplane/reasons.ts';
 import { FIRST_FRAGMENT, InnerPacket, LATER_FRAGMENT, WHOLE } from '../../../dataplane/wire/ip.ts';
-import { address } from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
-import { addressValue, slowJudge, type SlowPacket } from '../../support/slow-filter.ts';
-import { withoutNulls } from '../../support/without-nulls.ts';
-import { chance } from '../../support/world-test.ts';
-import { OWNER, filterOf } from '../../support/filtering.ts';
+import { address } from '../../support/dataplane/packets.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
+import { addressValue, slowJudge, type SlowPacket } from '../../support/filter/slow-filter.ts';
+import { withoutNulls } from '../../support/filter/without-nulls.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
+import { OWNER, filterOf } from '../../support/filter/filtering.ts';
 
 // ---- a slow twin -----------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 // The packet filter: verdict tables for what the rules mean.
 
 import test from 'ava';
-import { rulesFor } from '../../support/standing.ts';
+import { rulesFor } from '../../support/dataplane/whole-configs.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
-import { fragmentHeader, ip, udp } from '../../support/packets.ts';
-import { rule } from '../../support/simulation.ts';
+import { fragmentHeader, ip, udp } from '../../support/dataplane/packets.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
 import {
   type Row,
   filterOf,
@@ -17,7 +17,7 @@ import {
   tcpTo,
   udp53,
   udpTo,
-} from '../../support/filtering.ts';
+} from '../../support/filter/filtering.ts';
 
 // ---- verdicts --------------------------------------------------------------------------------
 

@@ -11,8 +11,8 @@ import {
 } from '../../../dataplane/filter/flow-table.ts';
 import { reasonNames } from '../../../dataplane/reasons.ts';
 import { InnerPacket, PROTOCOL_UDP } from '../../../dataplane/wire/ip.ts';
-import { SEEDED } from '../../support/simulation.ts';
-import { chance } from '../../support/world-test.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
 
 const PEER = ownerOf(0, 4);
 const OTHER = ownerOf(1, 4);

@@ -4,7 +4,7 @@ import test from 'ava';
 import { MAX_FRAGMENTED } from '../../../dataplane/constants.ts';
 import { FragmentTable, NO_FIRST } from '../../../dataplane/filter/fragments.ts';
 import { FIRST_FRAGMENT, InnerPacket, PROTOCOL_TCP } from '../../../dataplane/wire/ip.ts';
-import { chance } from '../../support/world-test.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
 
 function first(identification: number, change: Partial<InnerPacket> = {}): InnerPacket {
   const packet = Object.assign(new InnerPacket(), {

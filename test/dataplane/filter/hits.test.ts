@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { Hits } from '../../../dataplane/filter/hits.ts';
-import { bytesPerCall } from '../../support/native.ts';
-import { withoutNulls } from '../../support/without-nulls.ts';
+import { bytesPerCall } from '../../support/dataplane/native.ts';
+import { withoutNulls } from '../../support/filter/without-nulls.ts';
 
 const at = (wallMs: number): Float64Array => new Float64Array([wallMs]);
 

@@ -1,8 +1,8 @@
 // Verdicts on fragments: later ones follow their first one.
 
 import test from 'ava';
-import { fragmentHeader, ip, tcp, udp } from '../../support/packets.ts';
-import { rule } from '../../support/simulation.ts';
+import { fragmentHeader, ip, tcp, udp } from '../../support/dataplane/packets.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
 import {
   Bench,
   SECOND,
@@ -11,7 +11,7 @@ import {
   firstFragment,
   host,
   laterFragment,
-} from '../../support/tracking.ts';
+} from '../../support/filter/tracking.ts';
 
 // ---- fragments -------------------------------------------------------------------------------
 

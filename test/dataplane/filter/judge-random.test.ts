@@ -3,11 +3,11 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { type ReasonName } from '../../../dataplane/reasons.ts';
-import { address, flagsOf, fragmentHeader, ip, tcp, udp } from '../../support/packets.ts';
-import { rule, SEEDED } from '../../support/simulation.ts';
-import { type Described, SlowTracker } from '../../support/slow-filter.ts';
-import { withoutNulls } from '../../support/without-nulls.ts';
-import { Bench, errorAbout, host, peerText, sideOf } from '../../support/tracking.ts';
+import { address, flagsOf, fragmentHeader, ip, tcp, udp } from '../../support/dataplane/packets.ts';
+import { rule, SEEDED } from '../../support/dataplane/simulation.ts';
+import { type Described, SlowTracker } from '../../support/filter/slow-filter.ts';
+import { withoutNulls } from '../../support/filter/without-nulls.ts';
+import { Bench, errorAbout, host, peerText, sideOf } from '../../support/filter/tracking.ts';
 
 // ---- the slow twin ---------------------------------------------------------------------------
 

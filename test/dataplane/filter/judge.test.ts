@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { GLOBAL_SCOPE } from '../../../dataplane/contract.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
-import { toPeer } from '../../support/flows.ts';
-import { concat, echoRequest, ip, tcp, udp, viewOf } from '../../support/packets.ts';
-import { rule, SEEDED } from '../../support/simulation.ts';
+import { toPeer } from '../../support/filter/flows.ts';
+import { concat, echoRequest, ip, tcp, udp, viewOf } from '../../support/dataplane/packets.ts';
+import { rule, SEEDED } from '../../support/dataplane/simulation.ts';
 import {
   ACK,
   Bench,
@@ -25,7 +25,7 @@ import {
   host,
   other,
   places,
-} from '../../support/tracking.ts';
+} from '../../support/filter/tracking.ts';
 
 // ---- who opened it ---------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ import {
 } from '../../../dataplane/filter/flow-table.ts';
 import { hold, isClosed, notice } from '../../../dataplane/filter/lifetime.ts';
 import { InnerPacket } from '../../../dataplane/wire/ip.ts';
-import { flagsOf } from '../../support/packets.ts';
-import { chance } from '../../support/world-test.ts';
+import { flagsOf } from '../../support/dataplane/packets.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -5,7 +5,7 @@ import test from 'ava';
 import type { CompiledTable } from '../../../dataplane/filter/compile.ts';
 import { Pieces } from '../../../dataplane/filter/pieces.ts';
 import type { NumberedRule } from '../../../dataplane/filter/ports.ts';
-import { rule } from '../../support/simulation.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
 
 function drop(destination: string, number: number): NumberedRule {
   return { rule: rule('1', 'drop', destination), number };

@@ -13,7 +13,7 @@ import {
   UDP_ACCEPT,
   UDP_DROP,
 } from '../../../dataplane/filter/ports.ts';
-import { rule, SEEDED } from '../../support/simulation.ts';
+import { rule, SEEDED } from '../../support/dataplane/simulation.ts';
 
 function numbered(...rules: RuleConfig[]): NumberedRule[] {
   return rules.map((one, i) => ({ rule: one, number: 10 + i }));

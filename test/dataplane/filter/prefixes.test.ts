@@ -4,8 +4,8 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { RuleConfig } from '../../../dataplane/contract.ts';
 import { orderOf, portsOf, type Prefix, prefixOf } from '../../../dataplane/filter/prefixes.ts';
-import { rule, SEEDED } from '../../support/simulation.ts';
-import { addressValue } from '../../support/slow-filter.ts';
+import { rule, SEEDED } from '../../support/dataplane/simulation.ts';
+import { addressValue } from '../../support/filter/slow-filter.ts';
 
 function prefix(config: RuleConfig): Prefix {
   return prefixOf(config, orderOf(config));

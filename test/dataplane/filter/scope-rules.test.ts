@@ -8,7 +8,7 @@ import {
   type CompiledTable,
 } from '../../../dataplane/filter/compile.ts';
 import { type RuleStep, ScopeRules } from '../../../dataplane/filter/scope-rules.ts';
-import { rule } from '../../support/simulation.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
 
 /** The rules of a scope, with the steps that were not handed over yet. */
 class Scope {

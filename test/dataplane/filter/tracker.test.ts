@@ -6,10 +6,10 @@ import { GLOBAL_SCOPE } from '../../../dataplane/contract.ts';
 import { NO_PEER } from '../../../dataplane/filter/verdict.ts';
 import { type ReasonName } from '../../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
-import { fromPeer, toPeer } from '../../support/flows.ts';
-import { bytesPerCall } from '../../support/native.ts';
-import { echoRequest, ip, udp, viewOf } from '../../support/packets.ts';
-import { rule } from '../../support/simulation.ts';
+import { fromPeer, toPeer } from '../../support/filter/flows.ts';
+import { bytesPerCall } from '../../support/dataplane/native.ts';
+import { echoRequest, ip, udp, viewOf } from '../../support/dataplane/packets.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
 import {
   ACK,
   Bench,
@@ -27,7 +27,7 @@ import {
   laterFragment,
   other,
   places,
-} from '../../support/tracking.ts';
+} from '../../support/filter/tracking.ts';
 
 const HOUR = 3_600 * SECOND;
 

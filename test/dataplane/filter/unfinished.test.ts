@@ -10,9 +10,9 @@ import {
 import { UnfinishedDatagrams } from '../../../dataplane/filter/unfinished.ts';
 import { type ReasonName, reasonNames, reasons } from '../../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
-import { bytesPerCall } from '../../support/native.ts';
-import { extension, fragmentHeader, ip, viewOf } from '../../support/packets.ts';
-import { chance } from '../../support/world-test.ts';
+import { bytesPerCall } from '../../support/dataplane/native.ts';
+import { extension, fragmentHeader, ip, viewOf } from '../../support/dataplane/packets.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
 
 const SECOND = 1_000;
 

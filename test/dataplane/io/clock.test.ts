@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import test from 'ava';
 import { systemClock } from '../../../dataplane/io/clock.ts';
-import { nativeTest } from '../../support/native-test.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
 
 test('without the addon, now only goes forward', (t) => {
   const clock = systemClock(null);

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { assertAgreement, choosePrimitives, systemRandom } from '../../../dataplane/io/crypto.ts';
 import { type Primitives, portablePrimitives } from '../../../dataplane/noise/primitives.ts';
-import { nativeTest } from '../../support/native-test.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
 
 test('randomness fills the whole array, and another time otherwise', (t) => {
   const [a, b] = [new Uint8Array(1_000), new Uint8Array(1_000)];

@@ -35,8 +35,8 @@ import {
   place,
   TARGET,
   verdictOf,
-} from '../../support/native.ts';
-import { counting, udp, viewOf } from '../../support/packets.ts';
+} from '../../support/dataplane/native.ts';
+import { counting, udp, viewOf } from '../../support/dataplane/packets.ts';
 
 const A = counting(32, 1);
 const B = counting(32, 100);

@@ -4,8 +4,8 @@
 
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import { command } from '../../support/namespaces.ts';
-import { withoutRights } from '../../support/without-rights.ts';
+import { command } from '../../support/network/namespaces.ts';
+import { withoutRights } from '../../support/dataplane/without-rights.ts';
 
 const masquerade = `{
   interfaceName: 'wg-postern.test',

@@ -1,12 +1,12 @@
 // What a supervisor is told, over real sockets of both kinds.
 
 import { notify } from '../../../dataplane/io/notify.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { Receiver } from '../../support/receiver.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { SupervisorSocket } from '../../support/gateway/supervisor-socket.ts';
 
 nativeTest('a supervisor hears lines at a path and under an abstract name', async (t) => {
   for (const name of [undefined, `@postern-${process.pid}`]) {
-    const receiver = await new Receiver(name).ready();
+    const receiver = await new SupervisorSocket(name).ready();
     t.teardown(() => receiver.close());
     notify(receiver.path, ['READY=1', 'STATUS=well']);
     t.is(await receiver.message(() => true), 'READY=1\nSTATUS=well');

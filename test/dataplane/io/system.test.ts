@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { enableForwarding } from '../../../dataplane/io/system.ts';
-import { withoutRights } from '../../support/without-rights.ts';
+import { withoutRights } from '../../support/dataplane/without-rights.ts';
 
 test('nothing asked for, nothing done, nothing missing', (t) => {
   t.deepEqual(enableForwarding({ ipv4: false, ipv6: false }), []);

@@ -4,8 +4,8 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { TunFile } from '../../../dataplane/io/tun.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { counting } from '../../support/packets.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { counting } from '../../support/dataplane/packets.ts';
 
 function open(
   t: ExecutionContext,

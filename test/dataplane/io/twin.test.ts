@@ -18,9 +18,9 @@ import {
   readEndpoint,
   writeEndpoint,
 } from '../../../dataplane/wire/address.ts';
-import { contentOf, mark, place, TARGET, verdictOf } from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { address, counting, udp } from '../../support/packets.ts';
+import { contentOf, mark, place, TARGET, verdictOf } from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { address, counting, udp } from '../../support/dataplane/packets.ts';
 
 const KEY = counting(32, 1);
 

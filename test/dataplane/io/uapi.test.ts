@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { answerTo, openUapi, type UapiDevice } from '../../../dataplane/io/uapi.ts';
-import { counting } from '../../support/packets.ts';
-import { peer } from '../../support/simulation.ts';
+import { counting } from '../../support/dataplane/packets.ts';
+import { peer } from '../../support/dataplane/simulation.ts';
 
 const key = Buffer.from(counting(32, 1));
 const device: UapiDevice = {

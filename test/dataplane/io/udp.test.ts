@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
 import { type ReceivedDatagram, UdpSockets } from '../../../dataplane/io/udp.ts';
 import { formatAddress } from '../../../dataplane/wire/address.ts';
-import { counting } from '../../support/packets.ts';
+import { counting } from '../../support/dataplane/packets.ts';
 
 interface Bench {
   sockets: UdpSockets;

@@ -1,7 +1,7 @@
 // Devices in memory shake hands, are forgotten and come back, go offline, and move.
 
 import test from 'ava';
-import { rule } from '../../support/simulation.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
 import { MemoryScene } from './scene.ts';
 
 test('a device that the gateway forgot is refused, and served again when it is known', async (t) => {

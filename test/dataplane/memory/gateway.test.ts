@@ -2,7 +2,7 @@
 // and what it did is told.
 
 import test, { type ExecutionContext } from 'ava';
-import { rule } from '../../support/simulation.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
 import { MemoryScene } from './scene.ts';
 
 test('it says what it is', async (t) => {

@@ -3,7 +3,7 @@
 import test from 'ava';
 import type { Asker } from '../../../dataplane/memory/host.ts';
 import { NoAnswerError } from '../../../dataplane/memory/no-answer.ts';
-import { rule } from '../../support/simulation.ts';
+import { rule } from '../../support/dataplane/simulation.ts';
 import { MemoryScene } from './scene.ts';
 
 const FAMILIES = [

@@ -9,9 +9,9 @@ import { type Answers, MemoryHost } from '../../../dataplane/memory/host.ts';
 import { MemoryNetwork } from '../../../dataplane/memory/network.ts';
 import { randomBytes } from '../../../dataplane/memory/surroundings.ts';
 import { derivePublicKey } from '../../../dataplane/noise/keys.ts';
-import { address } from '../../support/packets.ts';
-import { peer } from '../../support/simulation.ts';
-import { chance } from '../../support/world-test.ts';
+import { address } from '../../support/dataplane/packets.ts';
+import { peer } from '../../support/dataplane/simulation.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
 
 const PORT = 51_820;
 

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { Connection, readSegment, resetOf, type Segment } from '../../../dataplane/memory/tcp.ts';
-import { flagsOf, tcp } from '../../support/packets.ts';
+import { flagsOf, tcp } from '../../support/dataplane/packets.ts';
 
 interface Pair {
   client: Connection;

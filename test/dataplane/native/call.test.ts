@@ -17,9 +17,9 @@ import {
   type KeyHandle,
 } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import { mark, NativeBench, place, verdictOf } from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { counting } from '../../support/packets.ts';
+import { mark, NativeBench, place, verdictOf } from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { counting } from '../../support/dataplane/packets.ts';
 
 const refusal = { instanceOf: TypeError };
 /** What the lower 32 bits of a number hide. */

@@ -20,10 +20,10 @@ import {
   VERDICT_TUN,
 } from '../../../dataplane/contract.ts';
 import { type Addon } from '../../../dataplane/native/index.ts';
-import { mark, NativeBench, TARGET, verdictOf } from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { counting } from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
+import { mark, NativeBench, TARGET, verdictOf } from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { counting } from '../../support/dataplane/packets.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 // ---- descriptors out of bounds ---------------------------------------------------------------
 

@@ -12,9 +12,9 @@ import { DESCRIPTOR_WORDS, VERDICT_OPEN, VERDICT_SEAL } from '../../../dataplane
 import { type Addon, loadAddon, NativeEngine } from '../../../dataplane/native/index.ts';
 import { portablePrimitives } from '../../../dataplane/noise/primitives.ts';
 import { createEndpointTable } from '../../../dataplane/wire/address.ts';
-import { mark, NativeBench, openNative, place } from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { counting } from '../../support/packets.ts';
+import { mark, NativeBench, openNative, place } from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { counting } from '../../support/dataplane/packets.ts';
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length);
 
@@ -426,7 +426,7 @@ nativeTest('an OpenSSL without the cipher is an error with a name, not an abort'
   const script = `
     const { setFips } = await import('node:crypto');
     const { loadAddon } = await import('./dataplane/native/index.ts');
-    const { openNative } = await import('./test/support/native.ts');
+    const { openNative } = await import('./test/support/dataplane/native.ts');
     setFips(true);
     try { openNative(loadAddon().addon, ${JSON.stringify(nothing)}); }
     catch (error) { console.log(error.message); }`;

@@ -11,9 +11,9 @@ import {
   type NativeEngine,
 } from '../../../dataplane/native/index.ts';
 import { FAULT_TUN_READ } from '../../../dataplane/contract.ts';
-import { NativeBench, openNative, TARGET } from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { counting } from '../../support/packets.ts';
+import { NativeBench, openNative, TARGET } from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { counting } from '../../support/dataplane/packets.ts';
 
 function elapsed(work: () => void): number {
   const began = performance.now();

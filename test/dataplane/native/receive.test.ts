@@ -29,9 +29,9 @@ import {
   openNative,
   place,
   TARGET,
-} from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { address, counting, join, tcp } from '../../support/packets.ts';
+} from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { address, counting, join, tcp } from '../../support/dataplane/packets.ts';
 
 const KEY = counting(32, 3);
 

@@ -17,7 +17,7 @@ import {
   EVENT_TUN_GONE,
   EVENT_UDP,
 } from '../../../dataplane/native/index.ts';
-import { faultyTest } from '../../support/faulty-kernel.ts';
+import { faultyTest } from '../../support/dataplane/faulty-kernel.ts';
 import {
   contentOf,
   NativeBench,
@@ -25,8 +25,8 @@ import {
   place,
   TARGET,
   verdictOf,
-} from '../../support/native.ts';
-import { counting, ip, udp } from '../../support/packets.ts';
+} from '../../support/dataplane/native.ts';
+import { counting, ip, udp } from '../../support/dataplane/packets.ts';
 
 const MSG_CTRUNC = 0x08;
 const MSG_TRUNC = 0x20;

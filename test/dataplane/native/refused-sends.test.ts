@@ -5,9 +5,9 @@
 import { FAULT_UDP_SEND } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import { endpoint, ENDPOINT_BYTES } from '../../../dataplane/wire/address.ts';
-import { faultyTest } from '../../support/faulty-kernel.ts';
-import { NativeBench, TARGET } from '../../support/native.ts';
-import { counting } from '../../support/packets.ts';
+import { faultyTest } from '../../support/dataplane/faulty-kernel.ts';
+import { NativeBench, TARGET } from '../../support/dataplane/native.ts';
+import { counting } from '../../support/dataplane/packets.ts';
 
 /** Another endpoint than TARGET, at the same socket. */
 const OTHER = TARGET + 1;

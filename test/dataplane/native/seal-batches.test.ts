@@ -11,9 +11,15 @@ import {
   VERDICT_SEALED_REKEY,
   VERDICT_TRUNCATED,
 } from '../../../dataplane/contract.ts';
-import { contentOf, NativeBench, place, TARGET, verdictOf } from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { counting, ip, join, udp, viewOf } from '../../support/packets.ts';
+import {
+  contentOf,
+  NativeBench,
+  place,
+  TARGET,
+  verdictOf,
+} from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { counting, ip, join, udp, viewOf } from '../../support/dataplane/packets.ts';
 import {
   full,
   opened,
@@ -22,7 +28,7 @@ import {
   udpDatagrams,
   v4,
   withBench,
-} from '../../support/sealing.ts';
+} from '../../support/dataplane/sealing.ts';
 
 // ---- padding, sizes, reading -----------------------------------------------------------------
 

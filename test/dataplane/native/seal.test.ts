@@ -11,8 +11,8 @@ import {
   VERDICT_SEALED,
 } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import { place, verdictOf } from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
+import { place, verdictOf } from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
 import {
   checksum,
   counting,
@@ -28,7 +28,7 @@ import {
   udp,
   viewOf,
   virtioHeader,
-} from '../../support/packets.ts';
+} from '../../support/dataplane/packets.ts';
 import {
   ACK,
   full,
@@ -39,7 +39,7 @@ import {
   udpDatagrams,
   v4,
   withBench,
-} from '../../support/sealing.ts';
+} from '../../support/dataplane/sealing.ts';
 
 const PSH = 0x08;
 const FIN = 0x01;

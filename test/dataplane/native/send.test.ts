@@ -4,9 +4,14 @@
 import { FAULT_UDP_SEND, OFFSET, VERDICT_SEAL } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import { endpoint, ENDPOINT_BYTES, readEndpoint } from '../../../dataplane/wire/address.ts';
-import { NativeBench, type NativeBenchOptions, place, TARGET } from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
-import { address, counting, udp } from '../../support/packets.ts';
+import {
+  NativeBench,
+  type NativeBenchOptions,
+  place,
+  TARGET,
+} from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { address, counting, udp } from '../../support/dataplane/packets.ts';
 
 const KEY = counting(32, 3);
 

@@ -12,8 +12,8 @@ import {
   openNative,
   place,
   verdictOf,
-} from '../../support/native.ts';
-import { nativeTest } from '../../support/native-test.ts';
+} from '../../support/dataplane/native.ts';
+import { nativeTest } from '../../support/dataplane/native-test.ts';
 import {
   checksum,
   counting,
@@ -33,8 +33,8 @@ import {
   udp,
   type UdpFields,
   viewOf,
-} from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
+} from '../../support/dataplane/packets.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 const ACK = 0x10;
 const PSH = 0x08;

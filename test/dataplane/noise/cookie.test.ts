@@ -6,9 +6,9 @@ import test from 'ava';
 import { CookieChecker, CookieMaker } from '../../../dataplane/noise/cookie.ts';
 import { type Primitives, portablePrimitives } from '../../../dataplane/noise/primitives.ts';
 import { cookieReply, initiation } from '../../../dataplane/wire/messages.ts';
-import { implementations } from '../../support/native.ts';
-import { concat, counting, viewOf } from '../../support/packets.ts';
-import { seededRandom } from '../../support/simulation.ts';
+import { implementations } from '../../support/dataplane/native.ts';
+import { concat, counting, viewOf } from '../../support/dataplane/packets.ts';
+import { seededRandom } from '../../support/dataplane/simulation.ts';
 
 const MAC1 = initiation.mac1;
 const publicKey = counting(32, 100);

@@ -17,9 +17,9 @@ import {
 import { type Primitives, portablePrimitives } from '../../../dataplane/noise/primitives.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
 import { initiation, response } from '../../../dataplane/wire/messages.ts';
-import { implementations } from '../../support/native.ts';
-import { concat, counting, viewOf } from '../../support/packets.ts';
-import { randomBytes, seededRandom } from '../../support/simulation.ts';
+import { implementations } from '../../support/dataplane/native.ts';
+import { concat, counting, viewOf } from '../../support/dataplane/packets.ts';
+import { randomBytes, seededRandom } from '../../support/dataplane/simulation.ts';
 import { ikpsk2 } from '../../vectors/noise.ts';
 import { lowOrderPoints } from '../../vectors/primitives.ts';
 

@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { derivePublicKey, isLowOrder, makePrivateKey } from '../../../dataplane/noise/keys.ts';
-import { randomBytes } from '../../support/simulation.ts';
-import { chance } from '../../support/world-test.ts';
+import { randomBytes } from '../../support/dataplane/simulation.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
 import { diffieHellman, lowOrderPoints } from '../../vectors/primitives.ts';
 
 function bytesOf(text: string): Uint8Array {

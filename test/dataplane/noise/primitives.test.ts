@@ -6,9 +6,9 @@ import { blake2s } from '@noble/hashes/blake2.js';
 import test from 'ava';
 import fc from 'fast-check';
 import { type Primitives, portablePrimitives } from '../../../dataplane/noise/primitives.ts';
-import { implementations } from '../../support/native.ts';
-import { randomBytes, SEEDED } from '../../support/simulation.ts';
-import { chance } from '../../support/world-test.ts';
+import { implementations } from '../../support/dataplane/native.ts';
+import { randomBytes, SEEDED } from '../../support/dataplane/simulation.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
 import * as vectors from '../../vectors/primitives.ts';
 
 const EMPTY = new Uint8Array(0);

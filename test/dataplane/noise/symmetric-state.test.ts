@@ -4,8 +4,8 @@ import { hmac } from '@noble/hashes/hmac.js';
 import { blake2s } from '@noble/hashes/blake2.js';
 import test from 'ava';
 import { SymmetricState } from '../../../dataplane/noise/symmetric-state.ts';
-import { implementations } from '../../support/native.ts';
-import { concat, counting } from '../../support/packets.ts';
+import { implementations } from '../../support/dataplane/native.ts';
+import { concat, counting } from '../../support/dataplane/packets.ts';
 import { ikpsk2 } from '../../vectors/noise.ts';
 
 const encoder = new TextEncoder();

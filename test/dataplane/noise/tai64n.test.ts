@@ -3,8 +3,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { isLaterTimestamp, TimestampSource } from '../../../dataplane/noise/tai64n.ts';
-import { viewOf } from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
+import { viewOf } from '../../support/dataplane/packets.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 const STEP_NANOSECONDS = 2 ** 24;
 

@@ -1,8 +1,8 @@
 // What becomes of packets that pass: from device to device, and without a TUN.
 
 import test from 'ava';
-import { address, checksum, concat, echoRequest, udp } from '../../support/packets.ts';
-import { SEED } from '../../support/seed.ts';
+import { address, checksum, concat, echoRequest, udp } from '../../support/dataplane/packets.ts';
+import { SEED } from '../../support/dataplane/seed.ts';
 import {
   gatewayAndClient,
   gatewayAndClients,
@@ -10,14 +10,14 @@ import {
   INITIATION,
   peer,
   rule,
-} from '../../support/simulation.ts';
+} from '../../support/dataplane/simulation.ts';
 import {
   connectedClients,
   elsewhere,
   from,
   from6,
   toGateway,
-} from '../../support/pipeline-scenes.ts';
+} from '../../support/dataplane/pipeline-scenes.ts';
 
 // ---- device to device ------------------------------------------------------------------------
 

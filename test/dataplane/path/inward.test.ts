@@ -20,11 +20,16 @@ import {
   tcp,
   udp,
   viewOf,
-} from '../../support/packets.ts';
-import { gatewayAndClient, peer, rule } from '../../support/simulation.ts';
-import { rulesFor } from '../../support/standing.ts';
-import { asked, Tables } from '../../support/verdicts.ts';
-import { connected, connectedClients, from, from6 } from '../../support/pipeline-scenes.ts';
+} from '../../support/dataplane/packets.ts';
+import { gatewayAndClient, peer, rule } from '../../support/dataplane/simulation.ts';
+import { rulesFor } from '../../support/dataplane/whole-configs.ts';
+import { asked, Tables } from '../../support/filter/verdicts.ts';
+import {
+  connected,
+  connectedClients,
+  from,
+  from6,
+} from '../../support/dataplane/pipeline-scenes.ts';
 
 // ---- gates for inner packets -----------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { type GatewayConfig, type PeerConfig, VERDICT_DROP } from '../../../dataplane/contract.ts';
-import { diff, EMPTY_CONFIG } from '../../support/standing.ts';
+import { diff, EMPTY_CONFIG } from '../../support/dataplane/whole-configs.ts';
 import { Pipeline } from '../../../dataplane/pipeline.ts';
 import { copyEndpoint, formatAddress } from '../../../dataplane/wire/address.ts';
 import { endpointLayout } from '../../../dataplane/wireguard/tunnel.ts';
@@ -16,7 +16,7 @@ import {
   NativeBench,
   place,
   TARGET,
-} from '../../support/native.ts';
+} from '../../support/dataplane/native.ts';
 import {
   address,
   checksum,
@@ -34,9 +34,15 @@ import {
   udp,
   viewOf,
   virtioHeader,
-} from '../../support/packets.ts';
-import { type Client, gatewayPeer, peer, randomBytes, World } from '../../support/simulation.ts';
-import '../../support/world-test.ts';
+} from '../../support/dataplane/packets.ts';
+import {
+  type Client,
+  gatewayPeer,
+  peer,
+  randomBytes,
+  World,
+} from '../../support/dataplane/simulation.ts';
+import '../../support/dataplane/seeded-test.ts';
 import nacl from 'tweetnacl';
 
 /** A gateway on an engine, and devices with a session each: 10.0.0.2, fd00::2 and so on. */

@@ -4,10 +4,10 @@ import test from 'ava';
 import { VERDICT, VERDICT_TRUNCATED } from '../../../dataplane/contract.ts';
 import { TO_NOBODY, TO_PEER, type Verdict } from '../../../dataplane/path/verdict.ts';
 import { type ReasonName, reasonNames } from '../../../dataplane/reasons.ts';
-import { counting, udp } from '../../support/packets.ts';
-import { gatewayAndClient } from '../../support/simulation.ts';
-import { asked, Tables } from '../../support/verdicts.ts';
-import { SECOND, connected, toClient } from '../../support/pipeline-scenes.ts';
+import { counting, udp } from '../../support/dataplane/packets.ts';
+import { gatewayAndClient } from '../../support/dataplane/simulation.ts';
+import { asked, Tables } from '../../support/filter/verdicts.ts';
+import { SECOND, connected, toClient } from '../../support/dataplane/pipeline-scenes.ts';
 
 // ---- the way in and out ----------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ import {
   sourceOf,
   writeEndpoint,
 } from '../../../dataplane/wire/address.ts';
-import { address } from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
+import { address } from '../../support/dataplane/packets.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 // ---- text to bytes -------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { type Comparison, sameBytes, sameParts } from '../../../dataplane/wire/bytes.ts';
-import { counting } from '../../support/packets.ts';
+import { counting } from '../../support/dataplane/packets.ts';
 
 test('bytes are the same where every one of them is, and nothing is the same as nothing', (t) => {
   t.true(sameBytes(counting(32, 7), counting(32, 7)));

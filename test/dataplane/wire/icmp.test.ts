@@ -24,7 +24,7 @@ import {
   ip,
   udp,
   viewOf,
-} from '../../support/packets.ts';
+} from '../../support/dataplane/packets.ts';
 
 function parsed(bytes: Uint8Array): InnerPacket {
   const packet = new InnerPacket();

@@ -10,10 +10,18 @@ import {
   parseInner,
   WHOLE,
 } from '../../../dataplane/wire/ip.ts';
-import { bytesPerCall } from '../../support/native.ts';
-import { address, concat, extension, ip, tcp, udp, viewOf } from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
-import { parse, v4, v6 } from '../../support/inner-packets.ts';
+import { bytesPerCall } from '../../support/dataplane/native.ts';
+import {
+  address,
+  concat,
+  extension,
+  ip,
+  tcp,
+  udp,
+  viewOf,
+} from '../../support/dataplane/packets.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
+import { parse, v4, v6 } from '../../support/dataplane/inner-packets.ts';
 
 // ---- any bytes -------------------------------------------------------------------------------
 

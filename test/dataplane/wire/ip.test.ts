@@ -24,9 +24,9 @@ import {
   tcp,
   udp,
   viewOf,
-} from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
-import { parse, v4, v6 } from '../../support/inner-packets.ts';
+} from '../../support/dataplane/packets.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
+import { parse, v4, v6 } from '../../support/dataplane/inner-packets.ts';
 
 /** A copy with some bytes overwritten. */
 function changed(bytes: Uint8Array, at: number, ...values: number[]): Uint8Array {

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { type ReasonName, reasonNames, reasons } from '../../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { findMalformed } from '../../../dataplane/wire/malformed.ts';
-import { bytesPerCall } from '../../support/native.ts';
+import { bytesPerCall } from '../../support/dataplane/native.ts';
 import {
   concat,
   echoRequest,
@@ -16,8 +16,8 @@ import {
   tcp,
   udp,
   viewOf,
-} from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
+} from '../../support/dataplane/packets.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 const v4 = { source: '10.0.0.2', destination: '192.0.2.1' };
 const v6 = { source: 'fd00::2', destination: '2001:db8::1' };

@@ -13,8 +13,8 @@ import {
   TRANSPORT_DATA,
   transport,
 } from '../../../dataplane/wire/messages.ts';
-import { viewOf } from '../../support/packets.ts';
-import { SEEDED } from '../../support/simulation.ts';
+import { viewOf } from '../../support/dataplane/packets.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 function typeOf(firstBytes: readonly number[], length: number): number {
   const bytes = new Uint8Array(length);

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { OwnNetwork, wordsOf } from '../../../dataplane/wire/network.ts';
-import { address } from '../../support/packets.ts';
+import { address } from '../../support/dataplane/packets.ts';
 
 function words(text: string): [number, number, number, number] {
   return wordsOf(address(text)) as [number, number, number, number];

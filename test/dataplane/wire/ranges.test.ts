@@ -7,8 +7,8 @@ import {
   hasReservedSource,
   isBoundForMetadata,
 } from '../../../dataplane/wire/ranges.ts';
-import { bytesPerCall } from '../../support/native.ts';
-import { ip } from '../../support/packets.ts';
+import { bytesPerCall } from '../../support/dataplane/native.ts';
+import { ip } from '../../support/dataplane/packets.ts';
 
 function parse(bytes: Uint8Array): { packet: InnerPacket } {
   const packet = new InnerPacket();

@@ -4,7 +4,7 @@
 import test from 'ava';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { clampSegmentSize, isHandshake } from '../../../dataplane/wire/tcp.ts';
-import { extension, join, tcp, type TcpFields, viewOf } from '../../support/packets.ts';
+import { extension, join, tcp, type TcpFields, viewOf } from '../../support/dataplane/packets.ts';
 
 const SYN = 0x02;
 const v4 = { source: '10.0.0.2', destination: '192.0.2.1', flags: SYN };

@@ -18,7 +18,7 @@ import {
   udp,
   viewOf,
   virtioHeader,
-} from '../../support/packets.ts';
+} from '../../support/dataplane/packets.ts';
 
 function bytesOfLargest({ header, packet }: TunMessage): number {
   const view = viewOf(concat(header, packet));

@@ -3,10 +3,10 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { AllowedIps } from '../../../dataplane/wireguard/allowed-ips.ts';
-import { bytesPerCall } from '../../support/native.ts';
-import { address, viewOf } from '../../support/packets.ts';
-import { randomBytes, SEEDED } from '../../support/simulation.ts';
-import { chance } from '../../support/world-test.ts';
+import { bytesPerCall } from '../../support/dataplane/native.ts';
+import { address, viewOf } from '../../support/dataplane/packets.ts';
+import { randomBytes, SEEDED } from '../../support/dataplane/simulation.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
 
 function lookUp<T>(trie: AllowedIps<T>, bytes: Uint8Array): T | null {
   const view = viewOf(bytes);

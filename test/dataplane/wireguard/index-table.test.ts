@@ -3,8 +3,8 @@
 import test from 'ava';
 import { MAX_INDICES } from '../../../dataplane/constants.ts';
 import { IndexTable } from '../../../dataplane/wireguard/index-table.ts';
-import { viewOf } from '../../support/packets.ts';
-import { chance } from '../../support/world-test.ts';
+import { viewOf } from '../../support/dataplane/packets.ts';
+import { chance } from '../../support/dataplane/seeded-test.ts';
 
 /** Randomness that says these numbers one after the other. */
 function saying(...numbers: number[]): (bytes: Uint8Array) => void {

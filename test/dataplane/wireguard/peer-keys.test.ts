@@ -3,8 +3,8 @@
 import test from 'ava';
 import { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { PeerKeys } from '../../../dataplane/wireguard/peer-keys.ts';
-import { peer, randomBytes } from '../../support/simulation.ts';
-import { chance, seededTest } from '../../support/world-test.ts';
+import { peer, randomBytes } from '../../support/dataplane/simulation.ts';
+import { chance, seededTest } from '../../support/dataplane/seeded-test.ts';
 
 function textOf(key: Uint8Array): string {
   return Buffer.from(key).toString('base64');

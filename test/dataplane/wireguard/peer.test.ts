@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { Peer } from '../../../dataplane/wireguard/peer.ts';
-import { counting } from '../../support/packets.ts';
-import { peer as configOf } from '../../support/simulation.ts';
+import { counting } from '../../support/dataplane/packets.ts';
+import { peer as configOf } from '../../support/dataplane/simulation.ts';
 
 function makePeer(): Peer {
   return new Peer(

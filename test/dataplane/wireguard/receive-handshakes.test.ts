@@ -6,16 +6,16 @@ import { FALSE_RESPONSES_MAX } from '../../../dataplane/constants.ts';
 import { CookieChecker, CookieMaker } from '../../../dataplane/noise/cookie.ts';
 import { type Endpoint, readEndpoint } from '../../../dataplane/wire/address.ts';
 import { cookieReply, initiation, response } from '../../../dataplane/wire/messages.ts';
-import { responseForger } from '../../support/forged.ts';
-import { counting, viewOf } from '../../support/packets.ts';
+import { responseForger } from '../../support/dataplane/forged-messages.ts';
+import { counting, viewOf } from '../../support/dataplane/packets.ts';
 import {
   COOKIE,
   gatewayPeer,
   INITIATION,
   RESPONSE,
   seededRandom,
-} from '../../support/simulation.ts';
-import '../../support/world-test.ts';
+} from '../../support/dataplane/simulation.ts';
+import '../../support/dataplane/seeded-test.ts';
 import {
   type Scene,
   answer,
@@ -30,7 +30,7 @@ import {
   packet,
   quick,
   scene,
-} from '../../support/receiving.ts';
+} from '../../support/dataplane/tunnel-scenes.ts';
 
 // ---- initiations -----------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ import {
 import { VERDICT, VERDICT_TRUNCATED } from '../../../dataplane/contract.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
 import { readEndpoint } from '../../../dataplane/wire/address.ts';
-import { counting, viewOf } from '../../support/packets.ts';
-import { type Client, DATA, INITIATION, RESPONSE } from '../../support/simulation.ts';
-import '../../support/world-test.ts';
+import { counting, viewOf } from '../../support/dataplane/packets.ts';
+import { type Client, DATA, INITIATION, RESPONSE } from '../../support/dataplane/simulation.ts';
+import '../../support/dataplane/seeded-test.ts';
 import {
   answer,
   assertRefused,
@@ -25,7 +25,7 @@ import {
   lastSent,
   packet,
   scene,
-} from '../../support/receiving.ts';
+} from '../../support/dataplane/tunnel-scenes.ts';
 
 // ---- form ------------------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@ import test from 'ava';
 import fc from 'fast-check';
 import { REPLAY_WINDOW_COUNTERS } from '../../../dataplane/constants.ts';
 import { ReplayWindow } from '../../../dataplane/wireguard/replay.ts';
-import { bytesPerCall } from '../../support/native.ts';
-import { SEEDED } from '../../support/simulation.ts';
+import { bytesPerCall } from '../../support/dataplane/native.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 const W = REPLAY_WINDOW_COUNTERS;
 const LIMIT = 2 ** 53 - 1;

@@ -23,7 +23,7 @@ import {
 } from '../../../dataplane/contract.ts';
 import { response } from '../../../dataplane/wire/messages.ts';
 import { VIRTIO_HEADER_BYTES } from '../../../dataplane/wire/virtio.ts';
-import { counting, udp, viewOf } from '../../support/packets.ts';
+import { counting, udp, viewOf } from '../../support/dataplane/packets.ts';
 import {
   type Client,
   DATA,
@@ -32,8 +32,8 @@ import {
   RESPONSE,
   twoTunnels,
   type World,
-} from '../../support/simulation.ts';
-import '../../support/world-test.ts';
+} from '../../support/dataplane/simulation.ts';
+import '../../support/dataplane/seeded-test.ts';
 import { lowOrderPoints } from '../../vectors/primitives.ts';
 
 function numbered(i: number): Uint8Array {

@@ -8,8 +8,8 @@ import {
 } from '../../../dataplane/constants.ts';
 import { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { Staging } from '../../../dataplane/wireguard/staging.ts';
-import { counting } from '../../support/packets.ts';
-import { peer as configOf } from '../../support/simulation.ts';
+import { counting } from '../../support/dataplane/packets.ts';
+import { peer as configOf } from '../../support/dataplane/simulation.ts';
 
 function makePeer(): Peer {
   return new Peer(configOf({ key: 'key' }), counting(32), new Uint8Array(32), 4, 70);

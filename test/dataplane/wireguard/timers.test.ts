@@ -10,7 +10,7 @@ import {
   REKEY_TIMEOUT_MS,
 } from '../../../dataplane/constants.ts';
 import { PeerTimers, Timers } from '../../../dataplane/wireguard/timers.ts';
-import { SEEDED } from '../../support/simulation.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 
 interface Timed {
   name: string;

@@ -8,7 +8,7 @@ import { hasEndpoint, readEndpoint } from '../../../dataplane/wire/address.ts';
 import type { Keypair } from '../../../dataplane/wireguard/keypair.ts';
 import type { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { endpointLayout } from '../../../dataplane/wireguard/tunnel.ts';
-import { address, counting, udp, viewOf } from '../../support/packets.ts';
+import { address, counting, udp, viewOf } from '../../support/dataplane/packets.ts';
 import {
   type Client,
   DATA,
@@ -18,9 +18,9 @@ import {
   seededRandom,
   twoTunnels,
   World,
-} from '../../support/simulation.ts';
-import { withoutNulls } from '../../support/without-nulls.ts';
-import '../../support/world-test.ts';
+} from '../../support/dataplane/simulation.ts';
+import { withoutNulls } from '../../support/filter/without-nulls.ts';
+import '../../support/dataplane/seeded-test.ts';
 
 const packet = udp({ source: '10.0.0.2', destination: '10.0.0.1', data: 'hello' });
 const answer = udp({ source: '10.0.0.1', destination: '10.0.0.2', data: 'answer' });

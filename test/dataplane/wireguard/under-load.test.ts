@@ -17,10 +17,10 @@ import type { Arrival } from '../../../dataplane/memory/surroundings.ts';
 import { CookieMaker } from '../../../dataplane/noise/cookie.ts';
 import { type Endpoint, hasEndpoint } from '../../../dataplane/wire/address.ts';
 import { initiation } from '../../../dataplane/wire/messages.ts';
-import { forger } from '../../support/forged.ts';
-import { address } from '../../support/packets.ts';
-import { type Client, COOKIE, INITIATION, RESPONSE } from '../../support/simulation.ts';
-import '../../support/world-test.ts';
+import { initiationForger } from '../../support/dataplane/forged-messages.ts';
+import { address } from '../../support/dataplane/packets.ts';
+import { type Client, COOKIE, INITIATION, RESPONSE } from '../../support/dataplane/simulation.ts';
+import '../../support/dataplane/seeded-test.ts';
 import {
   type Scene,
   answer,
@@ -32,7 +32,7 @@ import {
   packet,
   quick,
   scene,
-} from '../../support/receiving.ts';
+} from '../../support/dataplane/tunnel-scenes.ts';
 
 /** After so long one more cookie may leave, and one more to the same source. */
 const COOKIE_PACE_MS = 1_000 / COOKIE_REPLIES_PER_SECOND;
@@ -43,7 +43,7 @@ const SOURCE_PACE_MS = 1_000 / COOKIE_REPLIES_PER_SECOND_AND_SOURCE;
 
 /** Forged initiations from many addresses until the responder is under load. */
 function flood({ responder }: Scene): void {
-  const forge = forger(responder.publicKey);
+  const forge = initiationForger(responder.publicKey);
   const cookies = (): number => responder.drops()['cookie_sent'] ?? 0;
   const before = cookies();
   for (let batch = 0; cookies() === before; batch++) {
@@ -58,7 +58,7 @@ function flood({ responder }: Scene): void {
 test('initiations are taken eight at a time, so that data does not wait for them', (t) => {
   const all = scene();
   const { responder } = all;
-  const forge = forger(responder.publicKey);
+  const forge = initiationForger(responder.publicKey);
   const from = elsewhere;
   responder.receiveAll(Array.from({ length: 64 }, () => ({ bytes: forge(), from })));
   t.is(responder.receiver.waitingInitiations, 56);
@@ -152,7 +152,7 @@ test('under load one source may have five initiations taken at once', (t) => {
 test('one source that floods has to give a cookie, and nobody else has to', (t) => {
   const all = scene();
   const { world, responder, initiator } = all;
-  const forge = forger(responder.publicKey);
+  const forge = initiationForger(responder.publicKey);
   const flooder = { address: '203.0.113.9', port: 9 };
   for (let batch = 0; batch < 200; batch++) {
     // From as many ports as it likes: they are one source.
@@ -177,7 +177,7 @@ test('one source that floods has to give a cookie, and nobody else has to', (t) 
 
 test('a source that forges is asked for a cookie, though the worker keeps up with it', (t) => {
   const { world, responder } = scene();
-  const forge = forger(responder.publicKey);
+  const forge = initiationForger(responder.publicKey);
   const count = 1_000;
   for (let i = 0; i < count; i++) {
     // From as many ports as it likes, and each is taken before the next one comes.
@@ -194,7 +194,7 @@ test('a source that forges is asked for a cookie, though the worker keeps up wit
 test('a source is under load for a second longer than it floods, and is then forgotten', (t) => {
   const all = scene();
   const { world, responder, initiator } = all;
-  const forge = forger(responder.publicKey);
+  const forge = initiationForger(responder.publicKey);
   const from = { ...initiator.endpoint, port: 77 };
   for (let batch = 0; batch < 10; batch++)
     responder.receiveAll(Array.from({ length: 64 }, () => ({ bytes: forge(), from })));
@@ -208,7 +208,7 @@ test('a source is under load for a second longer than it floods, and is then for
 
 /** Forged initiations from everywhere, until no cookie is left for one more. */
 function exhaustCookies({ world, responder }: Scene): void {
-  const forge = forger(responder.publicKey);
+  const forge = initiationForger(responder.publicKey);
   const withheld = (): number => responder.drops()['cookie_withheld'] ?? 0;
   const before = withheld();
   for (let batch = 0; withheld() === before; batch++)
@@ -258,7 +258,7 @@ test('a device gets its cookie where it was last heard, whoever else asks', (t) 
 test('an initiation that waited until its sender sent another one is not computed', (t) => {
   const all = scene();
   const { world, responder } = all;
-  const forge = forger(responder.publicKey);
+  const forge = initiationForger(responder.publicKey);
   responder.receiveAll(Array.from({ length: 20 }, () => ({ bytes: forge(), from: elsewhere })));
   const late = droppedDuring(responder, () =>
     responder.receiver.takeInitiations(4, world.now + REKEY_TIMEOUT_MS - 1),
@@ -325,7 +325,7 @@ function queueAll({ engine, receiver }: Client, datagrams: readonly Arrival[], n
 
 /** Initiations without a cookie, from as many sources. */
 function strangers({ publicKey }: Client, count: number): Arrival[] {
-  const forge = forger(publicKey);
+  const forge = initiationForger(publicKey);
   const from = (i: number): Endpoint => ({ address: `10.9.${i >> 8}.${i & 255}`, port: 9 });
   return Array.from({ length: count }, (_, i) => ({ bytes: forge(), from: from(i) }));
 }
@@ -380,7 +380,7 @@ for (const count of [1, 11])
 /** Initiations from a source that asks for a cookie and then bears it. */
 function cookieBearer(all: Scene, from: Endpoint): () => Arrival {
   const { responder, world } = all;
-  const forge = forger(responder.publicKey);
+  const forge = initiationForger(responder.publicKey);
   const maker = new CookieMaker(quick, responder.publicKey);
   const make = (): Arrival => {
     const bytes = forge();

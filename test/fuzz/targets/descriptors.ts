@@ -12,7 +12,7 @@ import {
   VERDICT_TRUNCATED,
   VERDICT_TUN,
 } from '../../../dataplane/contract.ts';
-import { addon, mark, verdictOf } from '../../support/native.ts';
+import { addon, mark, verdictOf } from '../../support/dataplane/native.ts';
 import { ChoiceReader } from '../reader.ts';
 import { AIMED, Sealing, type SealingKey } from './sealing.ts';
 

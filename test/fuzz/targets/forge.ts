@@ -11,8 +11,8 @@ import { CookieMaker } from '../../../dataplane/noise/cookie.ts';
 import { derivePublicKey } from '../../../dataplane/noise/keys.ts';
 import type { Primitives } from '../../../dataplane/noise/primitives.ts';
 import { initiation, response } from '../../../dataplane/wire/messages.ts';
-import { seededRandom } from '../../support/simulation.ts';
-import { counting } from '../../support/packets.ts';
+import { seededRandom } from '../../support/dataplane/simulation.ts';
+import { counting } from '../../support/dataplane/packets.ts';
 import type { ChoiceReader } from '../reader.ts';
 
 const NO_KEY = new Uint8Array(32);

@@ -21,9 +21,9 @@ import {
   type Node,
   seededRandom,
   type World,
-} from '../../support/simulation.ts';
-import { udp } from '../../support/packets.ts';
-import { implementations } from '../../support/native.ts';
+} from '../../support/dataplane/simulation.ts';
+import { udp } from '../../support/dataplane/packets.ts';
+import { implementations } from '../../support/dataplane/native.ts';
 import { lowOrderPoints } from '../../vectors/primitives.ts';
 import { ChoiceReader } from '../reader.ts';
 import { forgeInitiation, forgeResponse } from './forge.ts';

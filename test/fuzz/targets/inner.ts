@@ -11,7 +11,7 @@ import {
   hasReservedSource,
   isBoundForMetadata,
 } from '../../../dataplane/wire/ranges.ts';
-import { seededRandom } from '../../support/simulation.ts';
+import { seededRandom } from '../../support/dataplane/simulation.ts';
 import { ChoiceReader } from '../reader.ts';
 
 const packet = new InnerPacket();

@@ -23,8 +23,8 @@ import {
 } from '../../../dataplane/contract.ts';
 import { type Addon, EVENT_UDP } from '../../../dataplane/native/index.ts';
 import { endpoint, ENDPOINT_BYTES } from '../../../dataplane/wire/address.ts';
-import { mark, NativeBench, TARGET, verdictOf } from '../../support/native.ts';
-import { viewOf } from '../../support/packets.ts';
+import { mark, NativeBench, TARGET, verdictOf } from '../../support/dataplane/native.ts';
+import { viewOf } from '../../support/dataplane/packets.ts';
 
 /** Endpoint slots behind which somebody listens. */
 export const AIMED: readonly number[] = [TARGET, TARGET + 1, TARGET + 2];

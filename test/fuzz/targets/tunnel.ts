@@ -4,7 +4,7 @@
 
 import { strict as assert } from 'node:assert';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
-import { address, udp } from '../../support/packets.ts';
+import { address, udp } from '../../support/dataplane/packets.ts';
 import {
   type Client,
   gatewayAndClient,
@@ -12,8 +12,8 @@ import {
   peer,
   rule,
   type World,
-} from '../../support/simulation.ts';
-import { implementations } from '../../support/native.ts';
+} from '../../support/dataplane/simulation.ts';
+import { implementations } from '../../support/dataplane/native.ts';
 import { ChoiceReader } from '../reader.ts';
 
 const stranger = { address: '203.0.113.66', port: 666 };

@@ -5,8 +5,8 @@ import { strict as assert } from 'node:assert';
 import { StringDecoder } from 'node:string_decoder';
 import { Requests, type UapiDevice } from '../../../dataplane/io/uapi.ts';
 import type { PeerTotals } from '../../../dataplane/totals.ts';
-import { counting } from '../../support/packets.ts';
-import { peer } from '../../support/simulation.ts';
+import { counting } from '../../support/dataplane/packets.ts';
+import { peer } from '../../support/dataplane/simulation.ts';
 import { ChoiceReader } from '../reader.ts';
 
 const TEXT_BYTES_MAX = 4_096;

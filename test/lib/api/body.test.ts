@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { BODY_BYTES_MAX, ignoresBody, takesBody } from '../../../lib/api/body.ts';
 import { CONFIGURATION_BYTES_MAX } from '../../../lib/configuration/configuration.ts';
-import { openServer } from '../../support/server.ts';
+import { openServer } from '../../support/api/server.ts';
 
 test('limits are those of docs/api.md#requests', (t) => {
   t.is(BODY_BYTES_MAX, 1024 * 1024);

@@ -4,15 +4,15 @@
 
 import test, { type ExecutionContext } from 'ava';
 import { migrate } from '../../../models/index.ts';
-import { type ApiProcess, startApi } from '../../support/api-process.ts';
+import { type ApiProcess, startApi } from '../../support/api/api-process.ts';
 import {
   databaseKinds,
   makePlace,
   openAt,
   type TestDatabaseKind,
-} from '../../support/databases.ts';
-import { judgeAnswer } from '../../support/openapi.ts';
-import { newKey, openServer, refused } from '../../support/server.ts';
+} from '../../support/database/databases.ts';
+import { judgeAnswer } from '../../support/api/openapi.ts';
+import { newKey, openServer, refused } from '../../support/api/server.ts';
 
 type Send = ApiProcess['send'];
 

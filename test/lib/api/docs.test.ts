@@ -1,8 +1,8 @@
 // The pages of the document: whole from here, under a strict policy, for everyone.
 
 import test from 'ava';
-import { document } from '../../support/openapi.ts';
-import { openServer } from '../../support/server.ts';
+import { document } from '../../support/api/openapi.ts';
+import { openServer } from '../../support/api/server.ts';
 
 const anonymous = { token: null };
 

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import type { Readiness } from '../../../lib/observe/gateway-state.ts';
-import { openServer } from '../../support/server.ts';
+import { openServer } from '../../support/api/server.ts';
 
 test('healthz answers while the process lives', async (t) => {
   const { send } = await openServer(t, 'sqlite');

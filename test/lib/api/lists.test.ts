@@ -12,10 +12,15 @@ import type { Listed } from '../../../lib/records/collection.ts';
 import { ListTurns } from '../../../lib/api/list-turns.ts';
 import { LIMIT_MAX } from '../../../lib/api/paging.ts';
 import { Recall } from '../../../lib/records/recall.ts';
-import { startApi } from '../../support/api-process.ts';
-import { addCrowd } from '../../support/crowd.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
-import { addDevice, addRule, addUser } from '../../support/records.ts';
+import { startApi } from '../../support/api/api-process.ts';
+import { addManyDevices } from '../../support/database/many-devices.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
+import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { migrate, removeDevices, writeTransaction } from '../../../models/index.ts';
 import {
   ADMIN_EMAIL,
@@ -27,7 +32,7 @@ import {
   refused,
   type Row,
   type TestServer,
-} from '../../support/server.ts';
+} from '../../support/api/server.ts';
 
 const invalid = ['is invalid'];
 
@@ -54,7 +59,7 @@ function idsOf(...pages: { body: { data: { id: string }[] } }[]): string[] {
 for (const kind of databaseKinds()) {
   test(`${kind}: pages follow one another by Link, oldest first, and are the whole list`, async (t) => {
     const { send, adminId, database } = await openServer(t, kind);
-    const ids = await addCrowd(database, adminId, 253);
+    const ids = await addManyDevices(database, adminId, 253);
     const whole = await send('GET', '/v0/devices');
     t.deepEqual(idsOf(whole), ids);
     t.is(whole.headers['link'], undefined);
@@ -159,7 +164,7 @@ for (const kind of databaseKinds()) {
     const settings = { EXTERNAL_URL: 'https://vpn.example.com/gate/' };
     const { send, database } = await openServer(t, kind, settings);
     const { id } = await addUser(database, { email: 'a+b&c@d.e' });
-    await addCrowd(database, id, 3);
+    await addManyDevices(database, id, 3);
     const page = await send('GET', `/v0/devices/?x=1&user_id=${id.toUpperCase()}&limit=02`);
     const next = nextOf(page) ?? '';
     t.true(next.startsWith(`/gate/v0/devices?limit=2&user_id=${id.toUpperCase()}&cursor=`), next);
@@ -207,7 +212,7 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: pages are stable while others add and delete`, async (t) => {
     const { send, adminId, database } = await openServer(t, kind);
-    const ids = await addCrowd(database, adminId, 120);
+    const ids = await addManyDevices(database, adminId, 120);
     const seen: string[] = [];
     let round = 0;
     for (let next: string | null = '/v0/devices?limit=10'; next !== null; round += 1) {
@@ -233,7 +238,7 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: a long list is sent while it is read, and is the same as its pages`, async (t) => {
     const { send, adminId, database, server } = await openServer(t, kind);
-    const ids = await addCrowd(database, adminId, 8_000);
+    const ids = await addManyDevices(database, adminId, 8_000);
     for (let i = 0; i < 2; i += 1) {
       const whole = await send('GET', '/v0/devices');
       t.true(whole.text.length > SHORT_LIST_MAX);
@@ -311,7 +316,7 @@ for (const kind of databaseKinds())
     const database = await openAt(t, place);
     await migrate(database);
     const { id } = await addUser(database);
-    await addCrowd(database, id, 100_000);
+    await addManyDevices(database, id, 100_000);
     const { pid, uri, token } = await startApi(t, place, {}, LIMITS);
     const read = async (slowly: boolean): Promise<number> => {
       const request = get(`${uri}/v0/devices`, { headers: { authorization: `Bearer ${token}` } });

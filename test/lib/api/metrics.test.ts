@@ -4,10 +4,10 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Server } from '@hapi/hapi';
 import { createToken } from '../../../lib/auth/tokens.ts';
-import { readExposition, valueOf } from '../../support/exposition.ts';
-import { addUser } from '../../support/records.ts';
-import { openServer } from '../../support/server.ts';
-import { observedWith, totals, watchedWith } from '../../support/watched.ts';
+import { readExposition, valueOf } from '../../support/observe/exposition.ts';
+import { addUser } from '../../support/database/records.ts';
+import { openServer } from '../../support/api/server.ts';
+import { fakeObserved, totals, fakeWatched } from '../../support/observe/fake-gateway.ts';
 
 const METRICS_TOKEN = 'a-token-for-prometheus';
 const ELSEWHERE = '192.0.2.50';
@@ -15,8 +15,8 @@ const ELSEWHERE = '192.0.2.50';
 /** A server whose metrics tell of a device. */
 const open = (t: ExecutionContext, settings: Record<string, string> = {}) =>
   openServer(t, 'sqlite', settings, {
-    observed: observedWith(),
-    watched: watchedWith([totals('a')]),
+    observed: fakeObserved(),
+    watched: fakeWatched([totals('a')]),
   });
 
 interface Asked {
@@ -147,8 +147,8 @@ test('only so many are read at once, and one that is given up makes room', async
     'sqlite over a socket',
     {},
     {
-      observed: observedWith(),
-      watched: watchedWith(many),
+      observed: fakeObserved(),
+      watched: fakeWatched(many),
     },
   );
   const scrape = (signal: AbortSignal): Promise<Response> =>

@@ -1,13 +1,13 @@
 // Random requests made of the OpenAPI document. What it allows never makes a 5xx, and is answered
-// as it says (test/support/server.ts looks); what it cannot allow is a 4xx and changes nothing.
+// as it says (test/support/api/server.ts looks); what it cannot allow is a 4xx and changes nothing.
 
 import test from 'ava';
 import fc from 'fast-check';
-import { allowedBy, refusedBy } from '../../support/arbitrary.ts';
-import { databaseKinds } from '../../support/databases.ts';
-import { operations, type Operation, type Part, resolve } from '../../support/openapi.ts';
-import { addDevice, addRule, addUser } from '../../support/records.ts';
-import { newKey, openServer, type TestServer } from '../../support/server.ts';
+import { allowedBy, refusedBy } from '../../support/api/random-values.ts';
+import { databaseKinds } from '../../support/database/databases.ts';
+import { operations, type Operation, type Part, resolve } from '../../support/api/openapi.ts';
+import { addDevice, addRule, addUser } from '../../support/database/records.ts';
+import { newKey, openServer, type TestServer } from '../../support/api/server.ts';
 import type { Database } from '../../../models/index.ts';
 
 const writes = operations.filter(({ part }) => part.requestBody !== undefined);

@@ -10,9 +10,9 @@ import { logInto } from '../../../lib/testing/log.ts';
 import { type Answer, injectInto } from '../../../lib/testing/requests.ts';
 import { testSettings } from '../../../lib/testing/settings.ts';
 import { type Database, migrate, newId } from '../../../models/index.ts';
-import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
-import { newKey, serverOn } from '../../support/server.ts';
-import { SlowLine } from '../../support/slow-line.ts';
+import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
+import { newKey, serverOn } from '../../support/api/server.ts';
+import { SlowLine } from '../../support/database/slow-line.ts';
 
 /** One way of the slow line, where the time is looked at. */
 const DELAY_MS = 100;

@@ -1,7 +1,7 @@
 // What the operations of all collections have in common.
 
 import test from 'ava';
-import { newKey, openServer } from '../../support/server.ts';
+import { newKey, openServer } from '../../support/api/server.ts';
 
 test('a list is as new as its records, in every process', async (t) => {
   const { send, adminId } = await openServer(t, 'sqlite');

@@ -5,7 +5,7 @@ import { ensureAdministrator, makeFirstUser, setUserEnabled } from '../../../lib
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
 import { writeTransaction } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const COST = 4;
 const password = 'correct horse battery';

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { letInCommand, readAdministration } from '../../../lib/auth/administrators.ts';
 import { addUser, write } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const closed = {
   local_auth_enabled: false,

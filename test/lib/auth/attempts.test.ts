@@ -13,7 +13,12 @@ import {
 } from '../../../lib/auth/attempts.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';
 import { writeTransaction } from '../../../models/index.ts';
-import { databaseKinds, openAt, makePlace, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  openAt,
+  makePlace,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { migrate } from '../../../models/index.ts';
 
 const account: Counted = { kind: 'account', subject: 'ann@example.com' };

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import test from 'ava';
 import { fetchDiscoveryDocument } from '../../../lib/auth/discovery.ts';
 import { DocumentError } from '../../../lib/auth/documents.ts';
-import { discoveryDocument, openProvider } from '../../support/identity-provider.ts';
+import { discoveryDocument, openProvider } from '../../support/auth/identity-provider.ts';
 
 const limits = { timeoutMs: 20_000, bytesMax: 20_000 };
 const brief = { ...limits, timeoutMs: 300 };

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { DocumentError, failureOf, fetchDocument } from '../../../lib/auth/documents.ts';
-import { openProvider } from '../../support/identity-provider.ts';
+import { openProvider } from '../../support/auth/identity-provider.ts';
 
 const limits = { timeoutMs: 20_000, bytesMax: 1_000 };
 

@@ -4,7 +4,7 @@ import test from 'ava';
 import { hashToken } from '../../../lib/auth/tokens.ts';
 import { createToken, revokeToken } from '../../../lib/auth/tokens.ts';
 import { type Database, writeTransaction } from '../../../models/index.ts';
-import { ADMIN_EMAIL, openServer, refused, serverOn, surfaces } from '../../support/server.ts';
+import { ADMIN_EMAIL, openServer, refused, serverOn, surfaces } from '../../support/api/server.ts';
 
 const path = '/v0/users';
 const unauthenticated = refused({ auth: 'unauthenticated' });

@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { KNOWN_MAX, KnownAddresses } from '../../../lib/auth/known-addresses.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { addPerson } from '../../support/visitor.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { addPerson } from '../../support/web/visitor.ts';
 
 for (const kind of databaseKinds())
   test(`${kind}: live sessions tell them at first, and only open ones`, async (t) => {

@@ -5,9 +5,9 @@ import test from 'ava';
 import { ensureAdministrator } from '../../../lib/auth/accounts.ts';
 import { hashPassword } from '../../../lib/auth/passwords.ts';
 import { readAuditEntries, writeTransaction } from '../../../models/index.ts';
-import { databaseKinds } from '../../support/databases.ts';
-import { openServer, type TestServer } from '../../support/server.ts';
-import { addPerson, PASSWORD, Visitor } from '../../support/visitor.ts';
+import { databaseKinds } from '../../support/database/databases.ts';
+import { openServer, type TestServer } from '../../support/api/server.ts';
+import { addPerson, PASSWORD, Visitor } from '../../support/web/visitor.ts';
 
 const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
 

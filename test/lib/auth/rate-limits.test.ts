@@ -5,7 +5,7 @@ import { ApiError } from '../../../lib/http/errors.ts';
 import { RateLimits } from '../../../lib/auth/rate-limits.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
 import { writeTransaction } from '../../../models/index.ts';
-import { ADMIN_EMAIL, type Answer, openServer, type TestServer } from '../../support/server.ts';
+import { ADMIN_EMAIL, type Answer, openServer, type TestServer } from '../../support/api/server.ts';
 
 const refusal = { instanceOf: ApiError, message: 'too_many_requests' };
 

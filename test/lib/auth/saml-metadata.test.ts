@@ -6,7 +6,7 @@ import {
   parseSamlMetadata,
   samlMetadataFault,
 } from '../../../lib/auth/saml-metadata.ts';
-import { CERTIFICATE, samlMetadata, signOnService } from '../../support/identity-provider.ts';
+import { CERTIFICATE, samlMetadata, signOnService } from '../../support/auth/identity-provider.ts';
 
 const noProvider = 'it does not describe an identity provider of SAML 2.0';
 const noAddress = 'it has no SSO address (http or https) for HTTP-Redirect or HTTP-POST';

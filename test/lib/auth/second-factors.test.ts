@@ -20,8 +20,8 @@ import {
   type User,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { addPerson } from '../../support/visitor.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { addPerson } from '../../support/web/visitor.ts';
 
 // RFC 6238, appendix B: SHA-1, the secret is the text 12345678901234567890; codes of eight digits
 // there end in these six.

@@ -5,7 +5,11 @@
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import test, { type ExecutionContext } from 'ava';
-import { type BadProvider, CLIENT, openBadProvider } from '../../support/bad-openid-provider.ts';
+import {
+  type BadProvider,
+  CLIENT,
+  openBadProvider,
+} from '../../support/auth/bad-openid-provider.ts';
 import {
   answerXml,
   base64,
@@ -14,11 +18,11 @@ import {
   idpMetadata,
   requestIn,
   type Signing,
-} from '../../support/bad-saml-provider.ts';
-import { type GatewayProcess, startGateway } from '../../support/gateway-process.ts';
-import { signOnService } from '../../support/identity-provider.ts';
-import { oidcEntry, samlEntry } from '../../support/providers.ts';
-import { atGateway, PASSWORD, type Shown, Visitor } from '../../support/visitor.ts';
+} from '../../support/auth/bad-saml-provider.ts';
+import { type GatewayProcess, startGateway } from '../../support/gateway/gateway-process.ts';
+import { signOnService } from '../../support/auth/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../support/auth/provider-entries.ts';
+import { atGateway, PASSWORD, type Shown, Visitor } from '../../support/web/visitor.ts';
 
 const EMAIL = 'ann.person@example.com';
 const MISTYPED = 'mistyped battery horse';

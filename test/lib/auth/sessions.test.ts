@@ -5,9 +5,9 @@ import { SESSIONS_MAX, WAITING_MAX } from '../../../lib/auth/sessions.ts';
 import { IDLE_MS } from '../../../lib/records/session-life.ts';
 import { hashSecret, newSecret } from '../../../lib/auth/browser-cookies.ts';
 import { removeUser, type User, writeTransaction } from '../../../models/index.ts';
-import { databaseKinds } from '../../support/databases.ts';
-import { openServer, serverOn, type TestServer } from '../../support/server.ts';
-import { addPerson, PASSWORD, personOf, Visitor } from '../../support/visitor.ts';
+import { databaseKinds } from '../../support/database/databases.ts';
+import { openServer, serverOn, type TestServer } from '../../support/api/server.ts';
+import { addPerson, PASSWORD, personOf, Visitor } from '../../support/web/visitor.ts';
 
 const COOKIE = 'postern-session';
 const EMAIL = 'ann@example.com';

@@ -4,9 +4,9 @@ import test from 'ava';
 import { completeSignIn, signOut } from '../../../lib/auth/sign-in.ts';
 import { Sessions } from '../../../lib/auth/sessions.ts';
 import { currentRevision, readAuditEntries, readChanges } from '../../../models/index.ts';
-import { databaseKinds } from '../../support/databases.ts';
-import { openServer, type TestServer } from '../../support/server.ts';
-import { addPerson, personOf, Visitor } from '../../support/visitor.ts';
+import { databaseKinds } from '../../support/database/databases.ts';
+import { openServer, type TestServer } from '../../support/api/server.ts';
+import { addPerson, personOf, Visitor } from '../../support/web/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 

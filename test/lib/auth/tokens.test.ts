@@ -12,7 +12,7 @@ import {
   revokeToken,
 } from '../../../lib/auth/tokens.ts';
 import { type Database, registerGateway, writeTransaction } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const DAY_MS = 86_400_000;
 const BOOTSTRAP = `pst_${'b'.repeat(43)}`;

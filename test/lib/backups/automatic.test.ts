@@ -7,9 +7,14 @@ import test from 'ava';
 import { backUpBefore, KEPT } from '../../../lib/backups/automatic.ts';
 import { restoreBackup } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
-import { scratchFolder } from '../../support/full-database.ts';
-import { configOf } from '../../support/server.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
+import { scratchFolder } from '../../support/database/full-database.ts';
+import { configOf } from '../../support/api/server.ts';
 import { migrate } from '../../../models/index.ts';
 
 for (const kind of databaseKinds())

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import test from 'ava';
 import { writeNewFile } from '../../../lib/backups/file.ts';
-import { scratchFolder } from '../../support/full-database.ts';
+import { scratchFolder } from '../../support/database/full-database.ts';
 
 test('a file is written whole, for its owner alone, with nothing beside it', async (t) => {
   const folder = scratchFolder(t);

@@ -17,9 +17,9 @@ import {
 } from '../../../models/index.ts';
 import { migrations } from '../../../models/migrations/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
-import { databaseKinds, makePlace, openAt, type Place } from '../../support/databases.ts';
-import { scratchFolder } from '../../support/full-database.ts';
-import { configOf } from '../../support/server.ts';
+import { databaseKinds, makePlace, openAt, type Place } from '../../support/database/databases.ts';
+import { scratchFolder } from '../../support/database/full-database.ts';
+import { configOf } from '../../support/api/server.ts';
 
 async function runLine(database: Database, folder: string, line: string): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));

@@ -11,10 +11,10 @@ import { verifyPassword } from '../../../lib/auth/passwords.ts';
 import { addSecondFactor } from '../../../lib/auth/second-factors.ts';
 import { type Database, writeTransaction } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { configure } from '../../support/portal.ts';
-import { openServer } from '../../support/server.ts';
-import { addPerson, Visitor } from '../../support/visitor.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { configure } from '../../support/web/portal.ts';
+import { openServer } from '../../support/api/server.ts';
+import { addPerson, Visitor } from '../../support/web/visitor.ts';
 
 /** Runs a line as a person types it; `stdin` is what is piped into it. */
 async function runLine(

@@ -5,8 +5,8 @@ import { parseCommandLine } from '../../../lib/command/cli.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { configurationCommands } from '../../../lib/command/configuration-commands.ts';
 import { type Database, readAuditEntries, readConfiguration } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { configOf } from '../../support/server.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { configOf } from '../../support/api/server.ts';
 
 /** Runs a line as a person types it. */
 async function runLine(

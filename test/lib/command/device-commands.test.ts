@@ -17,8 +17,8 @@ import {
   registerGateway,
 } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { configOf } from '../../support/server.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { configOf } from '../../support/api/server.ts';
 
 // The package is CommonJS and tells its types as if it were not.
 const readImage = jsqr as unknown as typeof jsqr.default;

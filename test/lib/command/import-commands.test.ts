@@ -8,9 +8,9 @@ import type { Outcome } from '../../../lib/command/run.ts';
 import { importCommands } from '../../../lib/command/import-commands.ts';
 import { type Database, newId } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { rawRows, scratchFolder } from '../../support/full-database.ts';
-import { configOf, newKey } from '../../support/server.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { rawRows, scratchFolder } from '../../support/database/full-database.ts';
+import { configOf, newKey } from '../../support/api/server.ts';
 
 async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));

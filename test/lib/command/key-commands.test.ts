@@ -18,10 +18,10 @@ import {
   readDevices,
 } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
-import { databaseKinds, makePlace, openAt, type Place } from '../../support/databases.ts';
-import { scratchFolder } from '../../support/full-database.ts';
-import { enterGateway, startBeating } from '../../support/heartbeat.ts';
-import { configOf } from '../../support/server.ts';
+import { databaseKinds, makePlace, openAt, type Place } from '../../support/database/databases.ts';
+import { scratchFolder } from '../../support/database/full-database.ts';
+import { enterGateway, startBeating } from '../../support/database/heartbeat.ts';
+import { configOf } from '../../support/api/server.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 

@@ -6,11 +6,11 @@ import { databaseCommands } from '../../../lib/command/commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { type Database, readOrCreateConfiguration } from '../../../models/index.ts';
 import { write } from '../../models/fixtures.ts';
-import { ENTITY_ID, idpMetadata, otherIdpKey } from '../../support/bad-saml-provider.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { signOnService } from '../../support/identity-provider.ts';
-import { openMetadataAddress, status } from '../../support/metadata-address.ts';
-import { samlEntry } from '../../support/providers.ts';
+import { ENTITY_ID, idpMetadata, otherIdpKey } from '../../support/auth/bad-saml-provider.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { signOnService } from '../../support/auth/identity-provider.ts';
+import { openMetadataAddress, status } from '../../support/auth/metadata-address.ts';
+import { samlEntry } from '../../support/auth/provider-entries.ts';
 
 async function runLine(database: Database, line: string): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { untilObeyed } from '../../../lib/command/obeyed.ts';
 import { currentRevision, newId, recordHeartbeat, registerGateway } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { addUser } from '../../support/records.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { addUser } from '../../support/database/records.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: a command waits for each gateway that runs`, async (t) => {

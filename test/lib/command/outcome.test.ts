@@ -3,8 +3,8 @@
 import test from 'ava';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
 import { outcomeOf } from '../../../lib/command/outcome.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { configOf, logInto } from '../../support/server.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { configOf, logInto } from '../../support/api/server.ts';
 
 const lines: Readonly<Record<string, RegExp>> = {
   'user disable --email a@b.example': /a@b\.example/,

@@ -11,9 +11,9 @@ import {
   readOrCreateConfiguration,
 } from '../../../models/index.ts';
 import { addIdentity, addUser, write } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { samlMetadata } from '../../support/identity-provider.ts';
-import { oidcEntry, samlEntry } from '../../support/providers.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { samlMetadata } from '../../support/auth/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../support/auth/provider-entries.ts';
 
 async function runLine(database: Database, line: string): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));

@@ -7,7 +7,7 @@ import { databaseCommands } from '../../../lib/command/commands.ts';
 import type { Outcome } from '../../../lib/command/run.ts';
 import { type Database, readAuditEntries, readDevices, readUsers } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 async function runLine(database: Database, line: string, stdin = ''): Promise<Outcome> {
   const parsed = parseCommandLine(line.split(' '));

@@ -11,7 +11,7 @@ import {
   type Row,
   serverOn,
   surfaces,
-} from '../../support/server.ts';
+} from '../../support/api/server.ts';
 
 const path = '/v0/configuration';
 const blank = ["can't be blank"];

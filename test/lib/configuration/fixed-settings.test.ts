@@ -5,8 +5,8 @@ import test from 'ava';
 import { configurationVariables } from '../../../config/index.ts';
 import { configurationSchema } from '../../../lib/configuration/configuration.ts';
 import { fixedSettingsOf, readFixedSettings } from '../../../lib/configuration/fixed-settings.ts';
-import { samlMetadata } from '../../support/identity-provider.ts';
-import { configOf } from '../../support/server.ts';
+import { samlMetadata } from '../../support/auth/identity-provider.ts';
+import { configOf } from '../../support/api/server.ts';
 
 const settings = { externalUrl: 'https://vpn.example.com/' };
 const openid = {

@@ -4,9 +4,13 @@
 
 import test from 'ava';
 import { currentRevision } from '../../../models/index.ts';
-import { databaseKinds } from '../../support/databases.ts';
-import { discoveryDocument, openProvider, samlMetadata } from '../../support/identity-provider.ts';
-import { type Answer, openServer, refused } from '../../support/server.ts';
+import { databaseKinds } from '../../support/database/databases.ts';
+import {
+  discoveryDocument,
+  openProvider,
+  samlMetadata,
+} from '../../support/auth/identity-provider.ts';
+import { type Answer, openServer, refused } from '../../support/api/server.ts';
 
 const path = '/v0/configuration';
 const discoveryLimits = { timeoutMs: 1_000, bytesMax: 20_000 };

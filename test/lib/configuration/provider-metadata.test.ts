@@ -2,11 +2,11 @@
 // what is refused with words.
 
 import test, { type ExecutionContext } from 'ava';
-import { ENTITY_ID, idpMetadata, otherIdpKey } from '../../support/bad-saml-provider.ts';
-import { databaseKinds, type TestDatabaseKind } from '../../support/databases.ts';
-import { signOnService } from '../../support/identity-provider.ts';
-import { openMetadataAddress, status } from '../../support/metadata-address.ts';
-import { openServer } from '../../support/server.ts';
+import { ENTITY_ID, idpMetadata, otherIdpKey } from '../../support/auth/bad-saml-provider.ts';
+import { databaseKinds, type TestDatabaseKind } from '../../support/database/databases.ts';
+import { signOnService } from '../../support/auth/identity-provider.ts';
+import { openMetadataAddress, status } from '../../support/auth/metadata-address.ts';
+import { openServer } from '../../support/api/server.ts';
 
 const first = idpMetadata(signOnService());
 const second = idpMetadata(signOnService(), { key: otherIdpKey });

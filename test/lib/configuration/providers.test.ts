@@ -2,8 +2,8 @@
 // docs/api.md#the-configuration.
 
 import test from 'ava';
-import { openProvider, samlMetadata } from '../../support/identity-provider.ts';
-import { type Answer, openServer, refused, surfaces } from '../../support/server.ts';
+import { openProvider, samlMetadata } from '../../support/auth/identity-provider.ts';
+import { type Answer, openServer, refused, surfaces } from '../../support/api/server.ts';
 
 const path = '/v0/configuration';
 const blank = ["can't be blank"];

@@ -7,7 +7,7 @@ import test from 'ava';
 import { DatabaseError } from 'sequelize';
 import { sayFault } from '../../../lib/database/fault.ts';
 import { connectDatabase } from '../../../models/index.ts';
-import { configOf } from '../../support/server.ts';
+import { configOf } from '../../support/api/server.ts';
 
 const DATABASE_ENCRYPTION_KEY = Buffer.alloc(32).toString('base64');
 const encryptionKey = Buffer.alloc(32);

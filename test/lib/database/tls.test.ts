@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { databaseTls } from '../../../lib/database/tls.ts';
-import { configOf } from '../../support/server.ts';
+import { configOf } from '../../support/api/server.ts';
 
 const PEM = '-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n';
 const server = {

@@ -11,8 +11,8 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { newKey } from '../../support/server.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { newKey } from '../../support/api/server.ts';
 
 const NETWORK = { family: 4, network: '10.9.0.0/27', gateway: '10.9.0.5' } as const;
 

@@ -10,7 +10,7 @@ import {
   PRIVATE_KEY_BLANK,
 } from '../../../lib/devices/client-config.ts';
 import type { DeviceRow } from '../../../models/index.ts';
-import { configOf, newKey } from '../../support/server.ts';
+import { configOf, newKey } from '../../support/api/server.ts';
 
 const CLIENT: ClientConfig = {
   public_key: 'the public key',

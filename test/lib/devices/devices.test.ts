@@ -11,7 +11,7 @@ import {
   refused,
   type Row,
   allSurfaces,
-} from '../../support/server.ts';
+} from '../../support/api/server.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const blank = ["can't be blank"];

@@ -10,8 +10,8 @@ import {
   type Row,
   serverOn,
   surfaces,
-} from '../../support/server.ts';
-import { observedWith } from '../../support/watched.ts';
+} from '../../support/api/server.ts';
+import { fakeObserved } from '../../support/observe/fake-gateway.ts';
 
 const blank = ["can't be blank"];
 const invalid = ['is invalid'];
@@ -309,7 +309,7 @@ for (const kind of surfaces()) {
   });
 
   test(`${kind}: what is known of the number of devices may be old where there is little room`, async (t) => {
-    const observed = observedWith({ deviceCount: () => 4_097 });
+    const observed = fakeObserved({ deviceCount: () => 4_097 });
     const { send, adminId } = await openServer(t, kind, {}, { maxPeers: 4_097, observed });
     t.is((await create(send, adminId)).status, 201);
   });

@@ -9,7 +9,7 @@ import {
   shownSettings,
   storedSettings,
 } from '../../../lib/devices/settings.ts';
-import { configOf, openServer } from '../../support/server.ts';
+import { configOf, openServer } from '../../support/api/server.ts';
 import { defaultEndpoint } from '../../../lib/devices/settings.ts';
 
 const own: Settings = {

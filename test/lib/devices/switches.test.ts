@@ -4,7 +4,7 @@ import test from 'ava';
 import { setSwitches, switchState, switchValues } from '../../../lib/devices/switches.ts';
 import { readAuditEntries, readDevices } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 

@@ -7,9 +7,9 @@ import { hostOf } from '../../../lib/doctor/host.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';
 import { readOrCreateConfiguration } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
-import { openDatabase } from '../../support/databases.ts';
-import { configOf } from '../../support/server.ts';
-import { until } from '../../support/postern.ts';
+import { openDatabase } from '../../support/database/databases.ts';
+import { configOf } from '../../support/api/server.ts';
+import { until } from '../../support/gateway/postern.ts';
 
 const FAULT = failed('nft', 'it is not there', 'install it');
 

@@ -28,9 +28,9 @@ import {
 } from '../../../models/index.ts';
 import { refreshOnDemand } from '../../../lib/auth/saml/refresh.ts';
 import { addUser, write } from '../../models/fixtures.ts';
-import { samlEntry } from '../../support/providers.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { configOf } from '../../support/server.ts';
+import { samlEntry } from '../../support/auth/provider-entries.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { configOf } from '../../support/api/server.ts';
 
 type Environment = Record<string, string>;
 

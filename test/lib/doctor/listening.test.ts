@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { runsAlready } from '../../../lib/doctor/listening.ts';
-import { configOf } from '../../support/server.ts';
+import { configOf } from '../../support/api/server.ts';
 
 test('a gateway that answers is found, another program on its port is not', async (t) => {
   let answer = JSON.stringify({ status: 'ready', tun: 'wg-postern', masquerade: true });

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { endpoint, lacks, readiness, settings } from '../../../lib/doctor/serving.ts';
 import type { Readiness } from '../../../lib/observe/gateway-state.ts';
-import { configOf } from '../../support/server.ts';
+import { configOf } from '../../support/api/server.ts';
 
 const WELL: Readiness = { status: 'ready', tun: 'wg-postern', masquerade: true };
 const GOOD = { EXTERNAL_URL: 'https://vpn.example.com/', HTTP_HOST: '127.0.0.1' };

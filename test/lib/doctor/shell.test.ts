@@ -4,8 +4,8 @@ import test from 'ava';
 import { openSettings } from '../../../config/index.ts';
 import { shell } from '../../../lib/doctor/shell.ts';
 import { registerGateway } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { configOf } from '../../support/server.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { configOf } from '../../support/api/server.ts';
 
 for (const kind of databaseKinds())
   test(`${kind}: settings that differ from the gateway's are named`, async (t) => {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { localUrl } from '../../../lib/http/ask-readiness.ts';
-import { configOf } from '../../support/server.ts';
+import { configOf } from '../../support/api/server.ts';
 
 test('the gateway is asked where it listens', (t) => {
   const urlOf = (environment: Record<string, string>): string =>

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { addressOf, addressScope, parseRanges } from '../../../lib/http/client-address.ts';
 import { readAuditEntries } from '../../../models/index.ts';
-import { openServer } from '../../support/server.ts';
+import { openServer } from '../../support/api/server.ts';
 
 const proxies = parseRanges('10.0.0.0/8, 192.0.2.7,fd00::/8');
 

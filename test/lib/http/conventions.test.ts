@@ -1,7 +1,7 @@
 // What holds for every request. The server's own test looks at it from outside.
 
 import test from 'ava';
-import { openServer } from '../../support/server.ts';
+import { openServer } from '../../support/api/server.ts';
 
 test('bytes and percent signs that encode nothing are read as they are', async (t) => {
   const { server, send } = await openServer(t, 'sqlite');

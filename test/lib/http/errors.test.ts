@@ -5,9 +5,9 @@ import test from 'ava';
 import { ConnectionRefusedError, DatabaseError } from 'sequelize';
 import { ApiError } from '../../../lib/http/errors.ts';
 import { connectDatabase, migrate } from '../../../models/index.ts';
-import { databaseKinds } from '../../support/databases.ts';
-import { runOnServer, startMariadb, stopMariadb } from '../../support/mariadb.ts';
-import { openServer, serverOn } from '../../support/server.ts';
+import { databaseKinds } from '../../support/database/databases.ts';
+import { runOnServer, startMariadb, stopMariadb } from '../../support/database/mariadb.ts';
+import { openServer, serverOn } from '../../support/api/server.ts';
 
 const SECRET = 'pst_this-must-not-be-seen';
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { createListener, HTTP_LIMITS, type HttpLimits } from '../../../lib/http/listener.ts';
 import { Counters } from '../../../lib/process/counters.ts';
-import { openServer, type TestServer } from '../../support/server.ts';
+import { openServer, type TestServer } from '../../support/api/server.ts';
 
 interface Client {
   socket: Socket;

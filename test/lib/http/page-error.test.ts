@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { PageError } from '../../../lib/http/page-error.ts';
-import { openServer } from '../../support/server.ts';
-import { Visitor } from '../../support/visitor.ts';
+import { openServer } from '../../support/api/server.ts';
+import { Visitor } from '../../support/web/visitor.ts';
 
 test('title and text are shown, as text; the cause is not', async (t) => {
   const server = await openServer(t, 'sqlite');

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { parseRanges } from '../../../lib/http/client-address.ts';
 import { admitsDevices, deviceTest } from '../../../lib/http/through-tunnel.ts';
-import { configOf, openServer } from '../../support/server.ts';
+import { configOf, openServer } from '../../support/api/server.ts';
 
 test('an address of the tunnel networks is a device, unless it is the gateway or a proxy', (t) => {
   const isDevice = deviceTest(configOf(), { ranges: parseRanges('100.64.0.80') });

@@ -11,7 +11,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
 import { followCertificate, readCertificate } from '../../../lib/http/tls.ts';
 import { makeCertificate } from '../../../lib/auth/saml/certificate.ts';
-import { openServer, type LogLine, logInto } from '../../support/server.ts';
+import { openServer, type LogLine, logInto } from '../../support/api/server.ts';
 
 interface Files {
   httpTlsCert: string;

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { type LookUp, namesOfProxies, TrustedProxies } from '../../../lib/http/trusted-proxies.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';
-import { openServer } from '../../support/server.ts';
+import { openServer } from '../../support/api/server.ts';
 
 const MINUTE_MS = 60_000;
 const CADDY = '172.18.0.3';

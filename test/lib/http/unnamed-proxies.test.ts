@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { UnnamedProxies } from '../../../lib/http/unnamed-proxies.ts';
 import { type LogLine, logInto } from '../../../lib/testing/log.ts';
-import { openConsole } from '../../support/console.ts';
-import { openServer } from '../../support/server.ts';
+import { openConsole } from '../../support/web/console.ts';
+import { openServer } from '../../support/api/server.ts';
 
 const MINUTE_MS = 60_000;
 

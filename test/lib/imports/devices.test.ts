@@ -4,8 +4,8 @@ import test from 'ava';
 import { importDevices } from '../../../lib/imports/devices.ts';
 import { newId, readDevices } from '../../../models/index.ts';
 import { addUser, write } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { configOf, newKey } from '../../support/server.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { configOf, newKey } from '../../support/api/server.ts';
 
 for (const kind of databaseKinds())
   test(`${kind}: addresses are chosen where they are left out, ids and times kept`, async (t) => {

@@ -4,8 +4,8 @@ import test, { type ExecutionContext } from 'ava';
 import { importConfiguration } from '../../../lib/imports/firezone-configuration.ts';
 import { type Database, readOrCreateConfiguration } from '../../../models/index.ts';
 import { write } from '../../models/fixtures.ts';
-import { openDatabase } from '../../support/databases.ts';
-import { configOf } from '../../support/server.ts';
+import { openDatabase } from '../../support/database/databases.ts';
+import { configOf } from '../../support/api/server.ts';
 
 const provider = (id: string, client_secret: unknown) => ({
   id,

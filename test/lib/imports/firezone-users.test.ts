@@ -5,7 +5,7 @@ import { importUsers } from '../../../lib/imports/firezone-users.ts';
 import type { PresentUser } from '../../../lib/imports/run.ts';
 import { newId, readUsers } from '../../../models/index.ts';
 import { addUser, write } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const EMAIL = 'ann@b.example';
 const LONG_AGO = new Date('2024-01-02T03:04:05Z');

@@ -6,8 +6,12 @@ import { importFirezone } from '../../../lib/imports/firezone.ts';
 import { ImportError } from '../../../lib/imports/run.ts';
 import { readDevices, readRules, readUsers } from '../../../models/index.ts';
 import { addUser } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase, type TestDatabaseKind } from '../../support/databases.ts';
-import { configOf, newKey } from '../../support/server.ts';
+import {
+  databaseKinds,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../support/database/databases.ts';
+import { configOf, newKey } from '../../support/api/server.ts';
 
 /** Answers as Firezone 0.7.36 gives them, for two users with a device each and three rules. */
 function dump() {

@@ -4,7 +4,7 @@ import test from 'ava';
 import { faultLines, ImportError, indented, runImport } from '../../../lib/imports/run.ts';
 import { currentRevision } from '../../../models/index.ts';
 import { userValues } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 for (const kind of databaseKinds())
   test(`${kind}: with a fault, or on trial, nothing stays, not even a revision`, async (t) => {

@@ -7,8 +7,12 @@ import { ImportError } from '../../../lib/imports/run.ts';
 import { importWgQuick } from '../../../lib/imports/wg-quick.ts';
 import { type Database, readDevices, readUsers } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
-import { databaseKinds, openDatabase, type TestDatabaseKind } from '../../support/databases.ts';
-import { configOf, newKey } from '../../support/server.ts';
+import {
+  databaseKinds,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../support/database/databases.ts';
+import { configOf, newKey } from '../../support/api/server.ts';
 
 const privateKey = randomBytes(32).toString('base64');
 const publicKey = Buffer.from(

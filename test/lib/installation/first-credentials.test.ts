@@ -9,7 +9,7 @@ import {
   forgottenCredentials,
   tellCredentials,
 } from '../../../lib/installation/first-credentials.ts';
-import { configOf, type LogLine, logInto } from '../../support/server.ts';
+import { configOf, type LogLine, logInto } from '../../support/api/server.ts';
 
 const credentials = { email: 'admin@localhost', password: 'secret-word', token: 'pst_secret' };
 

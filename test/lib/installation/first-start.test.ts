@@ -25,9 +25,14 @@ import {
   readOrCreateKey,
   serverPrivateKey,
 } from '../../../lib/installation/first-start.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { migrate } from '../../../models/index.ts';
-import { configOf } from '../../support/server.ts';
+import { configOf } from '../../support/api/server.ts';
 
 /** Settings with a data folder that does not exist yet. */
 function fresh(t: ExecutionContext, environment: Record<string, string> = {}): Config {

@@ -5,8 +5,8 @@ import test from 'ava';
 import { openSettings } from '../../../config/index.ts';
 import { gatewayOfFiles, runningGateway } from '../../../lib/installation/running-gateway.ts';
 import { registerGateway } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { configOf } from '../../support/server.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { configOf } from '../../support/api/server.ts';
 
 const config = configOf({ EXTERNAL_URL: 'https://vpn.example.com/' });
 const told = {

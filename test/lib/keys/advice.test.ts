@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { sayKeys, unknownKeys } from '../../../lib/keys/advice.ts';
-import { makePlace, openAt } from '../../support/databases.ts';
+import { makePlace, openAt } from '../../support/database/databases.ts';
 
 test('keys are named, and those among several that are not known here', async (t) => {
   const other = randomBytes(32);

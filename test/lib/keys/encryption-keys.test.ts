@@ -11,8 +11,8 @@ import {
   nextEncryptionKeys,
 } from '../../../lib/keys/encryption-keys.ts';
 import { keyIdOf } from '../../../models/index.ts';
-import { scratchFolder } from '../../support/full-database.ts';
-import { configOf } from '../../support/server.ts';
+import { scratchFolder } from '../../support/database/full-database.ts';
+import { configOf } from '../../support/api/server.ts';
 
 test('one key is made, and serves alone', (t) => {
   const config = configOf({ DATA_DIR: scratchFolder(t) });

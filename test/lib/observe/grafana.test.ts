@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import test, { type ExecutionContext } from 'ava';
 import { serve } from '../../../lib/serve.ts';
-import { expressionsOf, missingFrom, readDashboard } from '../../support/dashboard.ts';
-import { openDatabase } from '../../support/databases.ts';
-import { readExposition } from '../../support/exposition.ts';
-import { namedBy } from '../../support/promql.ts';
-import { configOf, logInto } from '../../support/server.ts';
+import { expressionsOf, missingFrom, readDashboard } from '../../support/observe/dashboard.ts';
+import { openDatabase } from '../../support/database/databases.ts';
+import { readExposition } from '../../support/observe/exposition.ts';
+import { namedBy } from '../../support/observe/promql.ts';
+import { configOf, logInto } from '../../support/api/server.ts';
 
 const TOKEN = `pst_${'g'.repeat(43)}`;
 const dashboard = readDashboard();

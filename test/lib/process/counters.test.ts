@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { Counters } from '../../../lib/process/counters.ts';
-import { openServer } from '../../support/server.ts';
+import { openServer } from '../../support/api/server.ts';
 
 test('counts grow by reason, and what never happened is none', (t) => {
   const counters = new Counters();

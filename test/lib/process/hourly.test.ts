@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { startHourly } from '../../../lib/process/hourly.ts';
-import { type LogLine, logInto } from '../../support/server.ts';
+import { type LogLine, logInto } from '../../support/api/server.ts';
 
 test('every chore has its turn, and a failure is told without its words', async (t) => {
   const done: string[] = [];

@@ -9,7 +9,7 @@ import { Writable } from 'node:stream';
 import test from 'ava';
 import { DatabaseError } from 'sequelize';
 import { createLog, describeError, textStream } from '../../../lib/process/log.ts';
-import { scratchFolder } from '../../support/full-database.ts';
+import { scratchFolder } from '../../support/database/full-database.ts';
 
 function collect(): { lines: () => string; out: Writable } {
   let text = '';

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { Reports } from '../../../lib/process/supervisor.ts';
-import { type LogLine, logInto } from '../../support/server.ts';
+import { type LogLine, logInto } from '../../support/api/server.ts';
 
 function reportsTo(watchdogMs: number | null): { reports: Reports; heard: string[] } {
   const heard: string[] = [];

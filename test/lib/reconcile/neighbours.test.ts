@@ -4,8 +4,12 @@
 import test, { type ExecutionContext } from 'ava';
 import { Neighbours } from '../../../lib/reconcile/neighbours.ts';
 import { type Database, recordStatus, registerGateway } from '../../../models/index.ts';
-import { databaseKinds, openDatabase, type TestDatabaseKind } from '../../support/databases.ts';
-import { addDevice, addUser } from '../../support/records.ts';
+import {
+  databaseKinds,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../support/database/databases.ts';
+import { addDevice, addUser } from '../../support/database/records.ts';
 
 const START = Date.UTC(2026, 10, 22, 10);
 const SECOND = 1_000;

@@ -6,9 +6,9 @@ import type { Amendment } from '../../../dataplane/index.ts';
 import { Reconciler } from '../../../lib/reconcile/reconciler.ts';
 import type { Log } from '../../../lib/process/log.ts';
 import { type Database, registerGateway, writeTransaction } from '../../../models/index.ts';
-import { openDatabase } from '../../support/databases.ts';
-import { address } from '../../support/packets.ts';
-import { addDevice, addUser } from '../../support/records.ts';
+import { openDatabase } from '../../support/database/databases.ts';
+import { address } from '../../support/dataplane/packets.ts';
+import { addDevice, addUser } from '../../support/database/records.ts';
 
 /** A data plane that remembers whom it serves. */
 class Memory {

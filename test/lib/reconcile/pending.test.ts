@@ -10,9 +10,15 @@ import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { type Amendment, GLOBAL_SCOPE } from '../../../dataplane/index.ts';
 import { Translation } from '../../../lib/reconcile/translation.ts';
 import type { DeviceRow, RuleRow } from '../../../models/index.ts';
-import { udp, viewOf } from '../../support/packets.ts';
-import { changesOf, deviceRow, everything, ruleRow, settings } from '../../support/rows.ts';
-import { rule as anyRule, SEEDED } from '../../support/simulation.ts';
+import { udp, viewOf } from '../../support/dataplane/packets.ts';
+import {
+  changesOf,
+  deviceRow,
+  everything,
+  ruleRow,
+  settings,
+} from '../../support/reconcile/rows.ts';
+import { rule as anyRule, SEEDED } from '../../support/dataplane/simulation.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const OWNER = 'u1';

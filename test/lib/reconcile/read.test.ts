@@ -3,10 +3,10 @@
 import test from 'ava';
 import { readAll, readSince } from '../../../lib/reconcile/read.ts';
 import { pruneChanges, removeUser, writeTransaction } from '../../../models/index.ts';
-import { addCrowd } from '../../support/crowd.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { addDevice, addRule, addUser } from '../../support/records.ts';
-import { collect } from '../../support/rows.ts';
+import { addManyDevices } from '../../support/database/many-devices.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { addDevice, addRule, addUser } from '../../support/database/records.ts';
+import { collect } from '../../support/reconcile/rows.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: reading what changed equals reading everything`, async (t) => {
@@ -37,7 +37,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: a long table is read in pages, each row once`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addUser(database);
-    await addCrowd(database, id, 2_500);
+    await addManyDevices(database, id, 2_500);
     const sizes: number[] = [];
     const whole = await collect((take) =>
       readAll(database, (page) => {

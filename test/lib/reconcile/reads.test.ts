@@ -9,12 +9,12 @@ import type { Amendment } from '../../../dataplane/index.ts';
 import { Reconciler } from '../../../lib/reconcile/reconciler.ts';
 import { registerGateway, writeTransaction } from '../../../models/index.ts';
 import { SqliteConnection } from '../../../models/storage/sqlite-connection.ts';
-import { addCrowd, addRuleCrowd } from '../../support/crowd.ts';
-import { openDatabase } from '../../support/databases.ts';
-import { addDevice, addRule, addUser } from '../../support/records.ts';
-import { settings } from '../../support/rows.ts';
-import { logInto, newKey, serverOn, type TestServer } from '../../support/server.ts';
-import { observedWith } from '../../support/watched.ts';
+import { addManyDevices, addManyRules } from '../../support/database/many-devices.ts';
+import { openDatabase } from '../../support/database/databases.ts';
+import { addDevice, addRule, addUser } from '../../support/database/records.ts';
+import { settings } from '../../support/reconcile/rows.ts';
+import { logInto, newKey, serverOn, type TestServer } from '../../support/api/server.ts';
+import { fakeObserved } from '../../support/observe/fake-gateway.ts';
 
 const FEW = 1_000;
 const MANY = 10_000;
@@ -78,8 +78,8 @@ async function open(t: ExecutionContext, count: number): Promise<Opened> {
       { transaction },
     ),
   );
-  await addCrowd(database, id, count);
-  await addRuleCrowd(database, count);
+  await addManyDevices(database, id, count);
+  await addManyRules(database, count);
   isFilled = true;
   const gatewayId = crypto.randomUUID();
   await registerGateway(database, { id: gatewayId, name: 'test', startedAt: new Date() });
@@ -104,7 +104,7 @@ async function open(t: ExecutionContext, count: number): Promise<Opened> {
     {},
     {
       whenApplied: (revision, ms) => reconciler.whenApplied(revision, ms),
-      observed: observedWith({ deviceCount: () => reconciler.deviceCount }),
+      observed: fakeObserved({ deviceCount: () => reconciler.deviceCount }),
     },
   );
   return { ...server, reconciler, amendments };

@@ -27,12 +27,17 @@ import {
   type RuleAction,
   writeTransaction,
 } from '../../../models/index.ts';
-import { addCrowd, addRuleCrowd } from '../../support/crowd.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
-import { addDevice, addRule, addUser } from '../../support/records.ts';
-import { address } from '../../support/packets.ts';
-import { collect } from '../../support/rows.ts';
-import { rowsOf, slowTranslate } from '../../support/slow-translate.ts';
+import { addManyDevices, addManyRules } from '../../support/database/many-devices.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
+import { addDevice, addRule, addUser } from '../../support/database/records.ts';
+import { address } from '../../support/dataplane/packets.ts';
+import { collect } from '../../support/reconcile/rows.ts';
+import { rowsOf, slowTranslate } from '../../support/reconcile/slow-translate.ts';
 
 const settings: TranslateSettings = {
   ipv4: { network: address('100.64.0.0'), prefixBits: 10, address: address('100.64.0.1') },
@@ -151,8 +156,8 @@ for (const kind of databaseKinds()) {
   test(`${kind}: at a start each page of devices is served while the next is read, after all rules`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addUser(database);
-    await addCrowd(database, id, 2_500);
-    await addRuleCrowd(database, 1_500);
+    await addManyDevices(database, id, 2_500);
+    await addManyRules(database, 1_500);
     const served: { devices: number; rules: number }[] = [];
     const gateway = new Memory();
     await start(t, database, {
@@ -171,7 +176,7 @@ for (const kind of databaseKinds()) {
     const database = await openDatabase(t, kind);
     const user = await addUser(database);
     await addDevice(database, user.id);
-    await addRuleCrowd(database, 1);
+    await addManyRules(database, 1);
     await database.sequelize.query("UPDATE rules SET destination = 'nowhere'");
     const { reconciler } = await start(t, database);
     t.deepEqual(

@@ -5,8 +5,8 @@ import type { PeerSample, Sample } from '../../../dataplane/index.ts';
 import { RULES_MAX, Sampler } from '../../../lib/reconcile/sampler.ts';
 import type { Log } from '../../../lib/process/log.ts';
 import { type Database, readDevices, recordStatus } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { addDevice, addUser } from '../../support/records.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { addDevice, addUser } from '../../support/database/records.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-000000000001';
 

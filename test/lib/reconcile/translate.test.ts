@@ -13,7 +13,7 @@ import {
   settings,
   translateAll,
   userRow,
-} from '../../support/rows.ts';
+} from '../../support/reconcile/rows.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 

@@ -20,9 +20,9 @@ import {
   settings,
   afterHandOver,
   userRow,
-} from '../../support/rows.ts';
-import { SEEDED } from '../../support/simulation.ts';
-import { type Rows, slowTranslate } from '../../support/slow-translate.ts';
+} from '../../support/reconcile/rows.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
+import { type Rows, slowTranslate } from '../../support/reconcile/slow-translate.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const DAY = 86_400_000;

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { networksOf } from '../../../lib/reconcile/tunnel-networks.ts';
-import { configOf } from '../../support/server.ts';
+import { configOf } from '../../support/api/server.ts';
 
 test('networks come as bytes and bits, and a family that is off as nothing', (t) => {
   const networks = networksOf(

@@ -4,9 +4,9 @@ import test from 'ava';
 import { setUserEnabled } from '../../../lib/auth/accounts.ts';
 import { createToken, revokeToken } from '../../../lib/auth/tokens.ts';
 import { writeTransaction } from '../../../models/index.ts';
-import { ADMIN_EMAIL, openServer, type TestServer } from '../../support/server.ts';
-import { databaseKinds } from '../../support/databases.ts';
-import { addPerson, personOf, Visitor } from '../../support/visitor.ts';
+import { ADMIN_EMAIL, openServer, type TestServer } from '../../support/api/server.ts';
+import { databaseKinds } from '../../support/database/databases.ts';
+import { addPerson, personOf, Visitor } from '../../support/web/visitor.ts';
 
 /** Does something between the moment a request is let in and its handler. */
 function meanwhile({ server }: TestServer, path: string, deed: () => Promise<unknown>): void {

@@ -15,8 +15,19 @@ import {
   migrate,
   readAuditEntries,
 } from '../../../models/index.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
-import { ADMIN_EMAIL, logInto, type LogLine, newKey, openServer } from '../../support/server.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
+import {
+  ADMIN_EMAIL,
+  logInto,
+  type LogLine,
+  newKey,
+  openServer,
+} from '../../support/api/server.ts';
 
 const shortly = ({ action, kind }: AuditEntry): string => `${kind} ${action}`;
 

@@ -4,8 +4,8 @@
 import test from 'ava';
 import { effectiveConfiguration } from '../../../lib/records/effective-configuration.ts';
 import { currentRevision, readOrCreateConfiguration } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { answers, newKey, openServer, refused, serverOn } from '../../support/server.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { answers, newKey, openServer, refused, serverOn } from '../../support/api/server.ts';
 
 const path = '/v0/configuration';
 const fixedBy = (name: string): string =>

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { currentRevision } from '../../../models/index.ts';
-import { openServer } from '../../support/server.ts';
+import { openServer } from '../../support/api/server.ts';
 
 test('a write is answered with its revision, once it is applied', async (t) => {
   const asked: [revision: number, timeoutMs: number][] = [];

@@ -8,7 +8,7 @@ import {
   readOrCreateConfiguration,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 async function addRule(database: Database, destination: string): Promise<string> {
   const { result } = await writeTransaction(database, (transaction) =>

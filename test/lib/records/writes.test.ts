@@ -6,7 +6,7 @@ import test from 'ava';
 import { ApiError } from '../../../lib/http/errors.ts';
 import { type JointWork, refuseFaults, saveChanges, Writes } from '../../../lib/records/writes.ts';
 import { currentRevision, type Database, readAuditEntries } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const requestOf = (id?: string): Request => ({ app: { id }, auth: {} }) as Request;
 const request = (): Request => requestOf();

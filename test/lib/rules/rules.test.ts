@@ -9,7 +9,7 @@ import {
   type Row,
   serverOn,
   surfaces,
-} from '../../support/server.ts';
+} from '../../support/api/server.ts';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const blank = ["can't be blank"];

@@ -12,7 +12,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '../../../lib/testing/index.ts';
-import { judgeAnswer } from '../../support/openapi.ts';
+import { judgeAnswer } from '../../support/api/openapi.ts';
 
 /** Folders of databases that this process has open. */
 function openFolders(): string[] {

@@ -17,7 +17,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { PATH_TO_NODE } from '../../support/launcher.ts';
+import { PATH_TO_NODE } from '../../support/gateway/launcher.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const exec = promisify(execFile);

@@ -14,7 +14,7 @@ import {
   type Row,
   serverOn,
   surfaces,
-} from '../../support/server.ts';
+} from '../../support/api/server.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';

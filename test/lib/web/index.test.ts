@@ -1,9 +1,9 @@
 // The web interface as a whole: what every answer has, and that nothing is open by an oversight.
 
 import test from 'ava';
-import { firstKind } from '../../support/databases.ts';
-import { openServer } from '../../support/server.ts';
-import { addPerson, type Shown, Visitor } from '../../support/visitor.ts';
+import { firstKind } from '../../support/database/databases.ts';
+import { openServer } from '../../support/api/server.ts';
+import { addPerson, type Shown, Visitor } from '../../support/web/visitor.ts';
 
 /** What everybody may open. */
 const OPEN = new Set([

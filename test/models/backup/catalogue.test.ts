@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { NOT_CARRIED, readCatalogue } from '../../../models/backup/catalogue.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const kinds = databaseKinds();
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { BackupError } from '../../../models/index.ts';
 import { readHeader, readPages, verifyBackup } from '../../../models/backup/read.ts';
-import { openDatabase } from '../../support/databases.ts';
-import { backupFile, fillDatabase, scratchFolder } from '../../support/full-database.ts';
+import { openDatabase } from '../../support/database/databases.ts';
+import { backupFile, fillDatabase, scratchFolder } from '../../support/database/full-database.ts';
 import { write } from '../fixtures.ts';
 
 test('rows come in pages, in the order of the header', async (t) => {

@@ -15,15 +15,15 @@ import {
 } from '../../../models/index.ts';
 import { type Migration, migrations } from '../../../models/migrations/index.ts';
 import { addColumn } from '../../../models/migrations/schema.ts';
-import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
+import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
 import {
   backupFile,
   fillDatabase,
   linesByTable,
   rawRows,
   scratchFolder,
-} from '../../support/full-database.ts';
-import { beat, enterGateway, startBeating } from '../../support/heartbeat.ts';
+} from '../../support/database/full-database.ts';
+import { beat, enterGateway, startBeating } from '../../support/database/heartbeat.ts';
 import { addDevice, addUser } from '../fixtures.ts';
 
 const kinds = databaseKinds();

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { withSnapshot } from '../../../models/backup/snapshot.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, write } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

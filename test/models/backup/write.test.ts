@@ -4,8 +4,13 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { BackupError, writeBackup } from '../../../models/index.ts';
 import { migrations } from '../../../models/migrations/index.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
-import { backupFile, fillDatabase } from '../../support/full-database.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
+import { backupFile, fillDatabase } from '../../support/database/full-database.ts';
 import { addDevice, addUser, write } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

@@ -9,7 +9,7 @@ import {
   readAuditEntries,
 } from '../../../models/index.ts';
 import { appendAuditEntries } from '../../../models/database/audit-trail.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { write } from '../fixtures.ts';
 
 const idAt = (ms: number): string => {

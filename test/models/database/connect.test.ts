@@ -3,7 +3,7 @@
 import test from 'ava';
 import { connectDatabase, EncryptionKeyError, migrate } from '../../../models/index.ts';
 import { isDatabaseAway } from '../../../models/index.ts';
-import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
+import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
 import { addUser } from '../fixtures.ts';
 
 const encryptionKey = Buffer.alloc(32, 1);

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { writeTransaction } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

@@ -11,7 +11,12 @@ import {
   migrate,
   uniqueColumn,
 } from '../../../models/index.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { addDevice, addToken, addUser, deviceValues, write } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

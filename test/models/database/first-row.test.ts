@@ -3,7 +3,12 @@
 import test from 'ava';
 import { migrate, readOrCreateConfiguration } from '../../../models/index.ts';
 import { insertOrRead } from '../../../models/database/first-row.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { addUser } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

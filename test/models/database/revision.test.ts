@@ -10,7 +10,12 @@ import {
   type Revision,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { addUser, userValues } from '../fixtures.ts';
 
 const minus = (revision: Revision, steps: number): Revision => (revision - steps) as Revision;

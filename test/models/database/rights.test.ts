@@ -11,8 +11,8 @@ import {
   tryWriting,
 } from '../../../models/index.ts';
 import { missingRights } from '../../../models/database/rights.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { runOnServer } from '../../support/mariadb.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { runOnServer } from '../../support/database/mariadb.ts';
 import { addDevice, addUser } from '../fixtures.ts';
 
 const ALL = ['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'CREATE', 'ALTER', 'REFERENCES'];

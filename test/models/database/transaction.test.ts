@@ -18,7 +18,12 @@ import {
 } from '../../../models/index.ts';
 import { TransactionLostError } from '../../../models/storage/rerun.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { addDevice, addUser, deviceValues, userValues, write } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

@@ -23,7 +23,7 @@ import {
   userFields,
 } from '../../../models/index.ts';
 import { ENCRYPTED } from '../../../models/queries/key-rotation.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const TABLES: Readonly<Record<string, Fields>> = {
   api_tokens: apiTokenFields,

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { ForeignKeyConstraintError, type ModelAttributeColumnOptions } from 'sequelize';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addToken, addUser, write } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

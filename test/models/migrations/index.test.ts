@@ -12,7 +12,12 @@ import {
 } from '../../../models/index.ts';
 import { type Migration, migrations } from '../../../models/migrations/index.ts';
 import { createTable } from '../../../models/migrations/schema.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { addUser } from '../fixtures.ts';
 import { readSchema } from './schema-text.ts';
 

@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { connectDatabase, type Database, executedMigrations } from '../../../models/index.ts';
 import { migrations, runMissingSteps } from '../../../models/migrations/index.ts';
 import { latestOf, makeLatest, readLatest } from '../../../models/migrations/latest.ts';
-import { makePlace, openAt } from '../../support/databases.ts';
+import { makePlace, openAt } from '../../support/database/databases.ts';
 
 test('the text is what the migrations make', async (t) => {
   const database = await openEmpty(t);

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { LeaseError, type LeaseTimes, withLease } from '../../../models/migrations/lease.ts';
-import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
+import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
 
 const times: LeaseTimes = { expiresMs: 5000, renewMs: 100, pollMs: 20, waitMs: 20_000 };
 

@@ -12,7 +12,7 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
-import { openDatabase } from '../../support/databases.ts';
+import { openDatabase } from '../../support/database/databases.ts';
 
 async function open(t: ExecutionContext): Promise<Database> {
   const database = await openMemoryDatabase({ encryptionKey: randomBytes(32) });

@@ -27,8 +27,8 @@ import {
   openAt,
   openDatabase,
   type TestDatabaseKind,
-} from '../../support/databases.ts';
-import { rawRows } from '../../support/full-database.ts';
+} from '../../support/database/databases.ts';
+import { rawRows } from '../../support/database/full-database.ts';
 import { addUser } from '../fixtures.ts';
 import { readSchema } from './schema-text.ts';
 

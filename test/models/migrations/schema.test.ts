@@ -9,7 +9,7 @@ import {
   longText,
 } from '../../../models/migrations/schema.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
-import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
+import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
 
 const schema = {
   columns: {

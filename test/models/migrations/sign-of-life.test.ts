@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { type LeaseTimes, withLease } from '../../../models/migrations/lease.ts';
 import { lifeOf } from '../../../models/migrations/sign-of-life.ts';
-import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
+import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
 
 /** As they serve, but for the time between two looks. */
 const times: LeaseTimes = { expiresMs: 60_000, renewMs: 5_000, pollMs: 20, waitMs: 120_000 };

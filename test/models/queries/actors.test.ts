@@ -3,8 +3,8 @@
 import test from 'ava';
 import { lockSessions, lockTokens, writeTransaction } from '../../../models/index.ts';
 import { createToken } from '../../../lib/auth/tokens.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
-import { addPerson } from '../../support/visitor.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+import { addPerson } from '../../support/web/visitor.ts';
 
 for (const kind of databaseKinds())
   test(`${kind}: what is there is read with its user, and what is gone is left out`, async (t) => {

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { newId, noteClientFile, readAuditEntries, readClientFiles } from '../../../models/index.ts';
 import { currentRevision } from '../../../models/database/revision.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser } from '../fixtures.ts';
 
 const SHA256 = 'ab'.repeat(32);

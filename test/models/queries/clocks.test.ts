@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { readClocks, registerGateway } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 for (const kind of databaseKinds())
   test(`${kind}: a server tells its time, and gateways when they were seen last`, async (t) => {

@@ -12,7 +12,7 @@ import {
   type Revision,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const startedAt = new Date('2026-11-20T10:00:00.123Z');
 const seenAt = new Date('2026-11-20T10:00:01.456Z');

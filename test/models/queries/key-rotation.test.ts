@@ -11,7 +11,7 @@ import {
   readSealingKeys,
   resealSecrets,
 } from '../../../models/index.ts';
-import { databaseKinds, makePlace, openAt } from '../../support/databases.ts';
+import { databaseKinds, makePlace, openAt } from '../../support/database/databases.ts';
 import { addDevice, addUser, write } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

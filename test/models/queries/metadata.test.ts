@@ -13,7 +13,12 @@ import {
   settleMetadata,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 
 const entry: MetadataEntry = { id: 'okta', metadata: '', metadata_url: 'https://idp.example/m' };
 const now = new Date('2026-11-23T10:00:00.000Z');

@@ -18,7 +18,7 @@ import {
   openAt,
   openDatabase,
   type TestDatabaseKind,
-} from '../../support/databases.ts';
+} from '../../support/database/databases.ts';
 import { migrate } from '../../../models/index.ts';
 import { addIdentity, addUser, write } from '../fixtures.ts';
 

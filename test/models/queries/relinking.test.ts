@@ -10,7 +10,7 @@ import {
   RELINK_DAYS,
   removeLinks,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addIdentity, addUser, write } from '../fixtures.ts';
 
 const everybody: LinksWanted = { kind: 'oidc', provider_id: 'okta', userId: null };

@@ -12,7 +12,7 @@ import {
   type User,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addIdentity, addRule, addToken, addUser, write } from '../fixtures.ts';
 
 async function withChildren(database: Database): Promise<{ user: User; names: string[] }> {

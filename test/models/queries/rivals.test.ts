@@ -11,7 +11,7 @@ import {
   type RuleScope,
 } from '../../../models/index.ts';
 import { extentOf, isShadowedBy, newId, readRules, readShadows } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser, randomKey, write } from '../fixtures.ts';
 
 const nothing = { user_id: [], public_key: [], ipv4_key: [], ipv6_key: [] };

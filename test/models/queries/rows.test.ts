@@ -13,7 +13,7 @@ import {
   recordStatus,
   type User,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser, deviceValues, write } from '../fixtures.ts';
 
 /** Takes away what the plain rows leave out. */

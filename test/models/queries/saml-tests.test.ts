@@ -8,7 +8,7 @@ import {
   type SignedParts,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const HASH = 'a'.repeat(64);
 const tested_at = new Date('2026-11-23T12:00:00Z');

@@ -11,7 +11,7 @@ import {
   searchIds,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser } from '../fixtures.ts';
 
 const ALL = { text: '', offset: 0, limit: 50 };

@@ -11,7 +11,12 @@ import {
   readSecret,
   refuseOtherKey,
 } from '../../../models/index.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: a secret is made once and then read`, async (t) => {

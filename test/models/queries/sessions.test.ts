@@ -3,7 +3,7 @@
 import test from 'ava';
 import { pruneSignIns, type Session, touchSession } from '../../../models/index.ts';
 import type { Database, User } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, randomKey } from '../fixtures.ts';
 
 function addSession(database: Database, user: User, seen_at: Date): Promise<Session> {

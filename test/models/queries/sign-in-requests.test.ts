@@ -8,7 +8,7 @@ import {
   forgetSignInRequests,
   takeSignInRequest,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const at = (seconds: number) => new Date(now.getTime() + seconds * 1_000);

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { beginSignInRequest, type Database } from '../../../models/index.ts';
 import { makeSignInRoom, SIGN_IN_REQUESTS_MAX } from '../../../models/queries/sign-in-room.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 let began = 0;
 

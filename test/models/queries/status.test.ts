@@ -11,7 +11,7 @@ import {
   type StatusReport,
   touchToken,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addToken, addUser } from '../fixtures.ts';
 
 const at = (second: number): Date => new Date(Date.UTC(2026, 10, 20, 10, 0, second, 123));

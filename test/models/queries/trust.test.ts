@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { isTrusted, markTrusted, readAuditEntries } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { write } from '../fixtures.ts';
 
 const okta = { kind: 'oidc', provider_id: 'okta', authority: 'https://id.example/d' } as const;

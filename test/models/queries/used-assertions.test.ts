@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { useAssertion } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const later = new Date(now.getTime() + 60_000);

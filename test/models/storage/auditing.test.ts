@@ -14,7 +14,12 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { VALUE_CHARACTERS_MAX } from '../../../models/storage/auditing.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { migrate } from '../../../models/index.ts';
 import { addDevice, addRule, addToken, addUser, userValues, write } from '../fixtures.ts';
 

@@ -9,8 +9,13 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
-import { SlowLine } from '../../support/slow-line.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
+import { SlowLine } from '../../support/database/slow-line.ts';
 import { addUser, userValues } from '../fixtures.ts';
 
 /** Opens a database over a line that counts commands. */

@@ -12,7 +12,12 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { mysqlDialectOptions } from '../../../models/storage/mysql.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { addUser, write } from '../fixtures.ts';
 
 test('the driver waits a bounded time', (t) => {

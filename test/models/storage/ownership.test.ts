@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import test from 'ava';
 import { giveToOwnerOf } from '../../../models/index.ts';
-import { openAt } from '../../support/databases.ts';
+import { openAt } from '../../support/database/databases.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** Whoever is not root can give nothing away: there the file stays as it is. */

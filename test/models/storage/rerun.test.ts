@@ -20,8 +20,13 @@ import {
   rerunOnConflict,
   TransactionLostError,
 } from '../../../models/storage/rerun.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
-import { holdFile } from '../../support/held-file.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
+import { lockSqliteFile } from '../../support/database/sqlite-lock.ts';
 import { addUser, userValues } from '../fixtures.ts';
 
 const busy = (): Error =>
@@ -115,7 +120,7 @@ test('faults of the disk are distinguished from conflicts', (t) => {
 });
 
 test('a file that another process keeps busy is waited for', async (t) => {
-  const { database, letGo } = await heldByAnother(t);
+  const { database, release } = await heldByAnother(t);
   let runs = 0;
   const writing = writeTransaction(database, async (transaction) => {
     runs += 1;
@@ -123,14 +128,14 @@ test('a file that another process keeps busy is waited for', async (t) => {
   });
   await sleep(BUSY_TIMEOUT_MS - 1_500);
   t.is(runs, 0);
-  await letGo();
+  await release();
   await writing;
   t.is(runs, 1);
   t.is(await database.models.User.count(), 1);
 });
 
 test('however many writes wait for a busy file, each is refused in time', async (t) => {
-  const { database, letGo } = await heldByAnother(t);
+  const { database, release } = await heldByAnother(t);
   const startedAt = performance.now();
   const ends = await Promise.all(
     Array.from({ length: 12 }, async (_, i) => {
@@ -144,7 +149,7 @@ test('however many writes wait for a busy file, each is refused in time', async 
   );
   // Those that came late waited for the turn of one more.
   t.true(Math.max(...ends) < 2 * BUSY_TIMEOUT_MS + 1_500, `${Math.max(...ends)} ms`);
-  await letGo();
+  await release();
   await writeTransaction(database, (transaction) =>
     database.models.User.create(userValues(), { transaction }),
   );
@@ -202,14 +207,14 @@ if (databaseKinds().includes('mariadb')) {
   });
 }
 
-/** A database whose file another program holds until `letGo`. */
+/** A database whose file another program holds until `release`. */
 async function heldByAnother(
   t: ExecutionContext,
-): Promise<{ database: Database; letGo: () => Promise<void> }> {
+): Promise<{ database: Database; release: () => Promise<void> }> {
   const place = await makePlace(t, 'sqlite');
   const database = await openAt(t, place);
   await migrate(database);
-  return { database, letGo: await holdFile(place.url.slice('sqlite:'.length)) };
+  return { database, release: await lockSqliteFile(place.url.slice('sqlite:'.length)) };
 }
 
 async function twoUsers(t: ExecutionContext): Promise<{ database: Database; users: User[] }> {

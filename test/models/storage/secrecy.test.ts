@@ -3,7 +3,7 @@
 import { inspect } from 'node:util';
 import test from 'ava';
 import { readOrCreateConfiguration, uniqueColumn } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addToken, addUser, deviceValues, tokenValues, write } from '../fixtures.ts';
 
 /** All that any logger could make of an error. */

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { plainSelect, selectRows } from '../../../models/storage/select.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser, write } from '../fixtures.ts';
 
 const everything = { paged: false, where: '', order: '', limit: '', replacements: {} };

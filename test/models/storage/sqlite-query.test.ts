@@ -3,7 +3,7 @@
 import test from 'ava';
 import { ForeignKeyConstraintError, UniqueConstraintError } from 'sequelize';
 import { type Database, isDatabaseFull, writeTransaction } from '../../../models/index.ts';
-import { openDatabase } from '../../support/databases.ts';
+import { openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser, deviceValues, userValues, write } from '../fixtures.ts';
 
 test('dates and booleans come back as such, in an included table too', async (t) => {

@@ -21,7 +21,7 @@ import {
 } from '../../../models/index.ts';
 import { BUSY_TIMEOUT_MS } from '../../../models/storage/rerun.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
-import { makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import { makePlace, openAt, openDatabase } from '../../support/database/databases.ts';
 import { addUser, userValues } from '../fixtures.ts';
 
 const MODE_BITS = 0o777;

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { readTransaction, writeTransaction } from '../../../models/index.ts';
 import { outermost } from '../../../models/storage/statement-order.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, userValues } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

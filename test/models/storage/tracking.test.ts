@@ -12,7 +12,7 @@ import {
   writeTransaction,
 } from '../../../models/index.ts';
 import { BULK_ROWS_MAX } from '../../../models/storage/tracking.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, deviceValues, identityValues, tokenValues, userValues } from '../fixtures.ts';
 
 /** A tracked table, values for a new row, and a change that the row does not have yet. */

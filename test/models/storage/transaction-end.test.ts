@@ -9,7 +9,7 @@ import {
   type Transaction,
   writeTransaction,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, deviceValues } from '../fixtures.ts';
 
 interface Line {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { uniqueColumn } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addToken, addUser, tokenValues, write } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { auditedTables } from '../../../models/tables/audited-fields.ts';
 import { type FieldChanges, readAuditEntries } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser, randomKey, write } from '../fixtures.ts';
 
 /** Columns that other fields stand for, or that move by themselves. */

@@ -3,7 +3,7 @@
 import test from 'ava';
 import { parseAddress, parseRange } from '../../../models/index.ts';
 import { sqlTime } from '../../../models/storage/time.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser, deviceValues, randomKey, write } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

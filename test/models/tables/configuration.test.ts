@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { readOrCreateConfiguration, uniqueColumn } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { write } from '../fixtures.ts';
 
 const provider = {

@@ -1,7 +1,7 @@
 // Device statuses as rows of their class; how they are written is tested in queries/status.test.ts.
 
 import test from 'ava';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { UniqueConstraintError } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser, deviceValues, write } from '../fixtures.ts';
 
 for (const kind of databaseKinds()) {

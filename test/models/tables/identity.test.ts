@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { identityKey, type ProviderAccount, UniqueConstraintError } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addIdentity, addUser, identityValues, write } from '../fixtures.ts';
 
 const account: ProviderAccount = {

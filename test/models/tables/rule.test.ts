@@ -10,7 +10,7 @@ import {
   readRivalRules,
   type RuleScope,
 } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addRule, addUser, write } from '../fixtures.ts';
 
 const drop: RuleScope = {

@@ -3,7 +3,12 @@
 import test from 'ava';
 import { resealSecrets } from '../../../models/index.ts';
 import { plainSelect } from '../../../models/storage/select.ts';
-import { databaseKinds, makePlace, openAt, openDatabase } from '../../support/databases.ts';
+import {
+  databaseKinds,
+  makePlace,
+  openAt,
+  openDatabase,
+} from '../../support/database/databases.ts';
 import { migrate } from '../../../models/index.ts';
 import { addUser } from '../fixtures.ts';
 

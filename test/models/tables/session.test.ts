@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import type { Database, Session, User } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, randomKey, write } from '../fixtures.ts';
 
 function addSession(database: Database, user: User, seen_at: Date): Promise<Session> {

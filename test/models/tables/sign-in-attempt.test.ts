@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { UniqueConstraintError } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 for (const kind of databaseKinds()) {
   test(`${kind}: what is counted has one row`, async (t) => {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { UntrackedWriteError } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addToken, addUser } from '../fixtures.ts';
 
 /** What is seen or was done, and what only signing in needs; everything else is tracked. */

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { emailKey, uniqueColumn } from '../../../models/index.ts';
-import { databaseKinds, openDatabase } from '../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addUser, write } from '../fixtures.ts';
 
 test('an e-mail has one key for every case and every form of its letters', (t) => {

@@ -1,13 +1,13 @@
 // The document: valid, current, complete, and of the same fields as docs/api.md. That every answer of
-// every other test is one that it describes, test/support/server.ts sees to.
+// every other test is one that it describes, test/support/api/server.ts sees to.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { openApiDocument } from '../../../../lib/api/openapi/document.ts';
-import { document, operations, type Part, resolve } from '../../../support/openapi.ts';
-import { openServer } from '../../../support/server.ts';
+import { document, operations, type Part, resolve } from '../../../support/api/openapi.ts';
+import { openServer } from '../../../support/api/server.ts';
 
 const golden = join(import.meta.dirname, '../../../golden/openapi.json');
 

@@ -3,12 +3,12 @@
 
 import test from 'ava';
 import { EXAMPLE_ID, examples } from '../../../../lib/api/openapi/examples.ts';
-import { operations, type Part, schemaFault } from '../../../support/openapi.ts';
-import { idpMetadata } from '../../../support/bad-saml-provider.ts';
-import { openProvider, signOnService } from '../../../support/identity-provider.ts';
-import { openMetadataAddress } from '../../../support/metadata-address.ts';
-import { oidcEntry, samlEntry } from '../../../support/providers.ts';
-import { openServer, surfaces } from '../../../support/server.ts';
+import { operations, type Part, schemaFault } from '../../../support/api/openapi.ts';
+import { idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
+import { openProvider, signOnService } from '../../../support/auth/identity-provider.ts';
+import { openMetadataAddress } from '../../../support/auth/metadata-address.ts';
+import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
+import { openServer, surfaces } from '../../../support/api/server.ts';
 
 for (const kind of surfaces())
   test(`${kind}: every example of the document works`, async (t) => {

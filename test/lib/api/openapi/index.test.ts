@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { openApiDocument } from '../../../../lib/api/openapi/document.ts';
-import { openServer, surfaces } from '../../../support/server.ts';
+import { openServer, surfaces } from '../../../support/api/server.ts';
 
 for (const kind of surfaces())
   test(`${kind}: the document is open to everyone`, async (t) => {

@@ -1,7 +1,7 @@
 // All operations of docs/api.md#operations, and every field of its tables.
 
 import test from 'ava';
-import { openServer } from '../../../support/server.ts';
+import { openServer } from '../../../support/api/server.ts';
 
 test('the routes are those of docs/api.md#operations, and no others', async (t) => {
   const { server } = await openServer(t, 'sqlite');

@@ -3,9 +3,9 @@
 import test from 'ava';
 import type { Identity } from '../../../../models/index.ts';
 import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
-import { samlMetadata } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
-import { openServer, refused, surfaces } from '../../../support/server.ts';
+import { samlMetadata } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
+import { openServer, refused, surfaces } from '../../../support/api/server.ts';
 
 for (const kind of surfaces())
   test(`${kind}: one user or everybody of an entry is linked anew`, async (t) => {

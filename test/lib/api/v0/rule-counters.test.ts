@@ -2,10 +2,10 @@
 
 import test from 'ava';
 import type { RuleSample } from '../../../../dataplane/index.ts';
-import { databaseKinds } from '../../../support/databases.ts';
-import { addRule } from '../../../support/records.ts';
-import { openServer } from '../../../support/server.ts';
-import { observedWith } from '../../../support/watched.ts';
+import { databaseKinds } from '../../../support/database/databases.ts';
+import { addRule } from '../../../support/database/records.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
 
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
 
@@ -18,7 +18,7 @@ for (const kind of databaseKinds()) {
       kind,
       {},
       {
-        observed: observedWith({ rules: () => hits }),
+        observed: fakeObserved({ rules: () => hits }),
       },
     );
     const { id } = await addRule(database, { destination: '10.0.0.0/8' });
@@ -48,7 +48,7 @@ for (const kind of databaseKinds()) {
       kind,
       {},
       {
-        observed: observedWith({ rules: () => new Map([[ABSENT, hit]]) }),
+        observed: fakeObserved({ rules: () => new Map([[ABSENT, hit]]) }),
       },
     );
     const { id } = await addRule(database, { destination: '10.0.0.0/8' });

@@ -2,10 +2,15 @@
 // former certificates made void; and what an entry with an address may leave out.
 
 import test from 'ava';
-import { ENTITY_ID, idpKey, idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { openMetadataAddress, status } from '../../../support/metadata-address.ts';
-import { openServer, refused, surfaces } from '../../../support/server.ts';
+import {
+  ENTITY_ID,
+  idpKey,
+  idpMetadata,
+  otherIdpKey,
+} from '../../../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { openMetadataAddress, status } from '../../../support/auth/metadata-address.ts';
+import { openServer, refused, surfaces } from '../../../support/api/server.ts';
 
 const documentOf = (key: typeof idpKey) => idpMetadata(signOnService(), { key });
 

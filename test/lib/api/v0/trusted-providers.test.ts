@@ -2,9 +2,9 @@
 
 import test from 'ava';
 import { isTrusted } from '../../../../models/index.ts';
-import { openProvider, samlMetadata } from '../../../support/identity-provider.ts';
-import { oidcEntry, samlEntry } from '../../../support/providers.ts';
-import { openServer, refused, surfaces } from '../../../support/server.ts';
+import { openProvider, samlMetadata } from '../../../support/auth/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
+import { openServer, refused, surfaces } from '../../../support/api/server.ts';
 
 const path = '/v0/trusted_providers';
 

@@ -2,10 +2,10 @@
 
 import test from 'ava';
 import { oidcAuthority, samlAuthority } from '../../../../lib/auth/identity/authority.ts';
-import { ENTITY_ID, idpMetadata } from '../../../support/bad-saml-provider.ts';
-import { openDatabase } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { oidcEntry, samlEntry } from '../../../support/providers.ts';
+import { ENTITY_ID, idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 
 test('an OpenID entry leads to its discovery document', (t) => {
   const discovery_document_uri = 'https://id.example/d';

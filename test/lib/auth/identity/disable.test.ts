@@ -3,7 +3,7 @@
 import test from 'ava';
 import { disableByProvider } from '../../../../lib/auth/identity/disable.ts';
 import { addUser, write } from '../../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 
 for (const kind of databaseKinds())
   test(`${kind}: an enabled user is disabled, with the provider as cause`, async (t) => {

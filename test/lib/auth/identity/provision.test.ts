@@ -18,7 +18,7 @@ import {
   type User,
 } from '../../../../models/index.ts';
 import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
-import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 
 const ISSUER = 'https://id.example';
 const rules = { autoCreateUsers: false, authority: `${ISSUER}/discovery` };

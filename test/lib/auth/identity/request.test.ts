@@ -14,7 +14,7 @@ import {
 } from '../../../../lib/auth/identity/request.ts';
 import { Counters } from '../../../../lib/process/counters.ts';
 import { type LogLine, logInto } from '../../../../lib/testing/log.ts';
-import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 
 const browserSha256 = 'b'.repeat(64);
 const begun = { browserSha256, userId: 'u', kind: 'oidc', providerId: 'okta' } as const;

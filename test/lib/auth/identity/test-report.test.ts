@@ -4,7 +4,7 @@ import test from 'ava';
 import { findReport, keepReport, makeReport } from '../../../../lib/auth/identity/test-report.ts';
 import { keepRequest, takeRequest } from '../../../../lib/auth/identity/request.ts';
 import { good } from '../../../../lib/auth/identity/finding.ts';
-import { databaseKinds, openDatabase } from '../../../support/databases.ts';
+import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 
 const SESSION = '00000000-0000-4000-8000-000000000001';
 const report = makeReport([good('It works.')], [{ name: 'mail', values: ['ann@example.com'] }]);

@@ -5,11 +5,11 @@ import { randomBytes } from 'node:crypto';
 import type { Finding } from '../../../../lib/auth/identity/finding.ts';
 import { tryOidcProvider, trySamlProvider } from '../../../../lib/auth/identity/try-provider.ts';
 import { makeCertificate } from '../../../../lib/auth/saml/certificate.ts';
-import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
-import { idpMetadata } from '../../../support/bad-saml-provider.ts';
-import { samlMetadata, signOnService } from '../../../support/identity-provider.ts';
-import { openMetadataAddress, status } from '../../../support/metadata-address.ts';
-import { oidcEntry, samlEntry } from '../../../support/providers.ts';
+import { type BadProvider, openBadProvider } from '../../../support/auth/bad-openid-provider.ts';
+import { idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
+import { samlMetadata, signOnService } from '../../../support/auth/identity-provider.ts';
+import { openMetadataAddress, status } from '../../../support/auth/metadata-address.ts';
+import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const EXTERNAL_URL = 'http://127.0.0.1:13000/';
 const JSON_TYPE = { 'content-type': 'application/json' };

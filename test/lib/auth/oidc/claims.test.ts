@@ -12,10 +12,10 @@ import {
 import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
 import { beginOidc, finishOidc, redirectUriOf } from '../../../../lib/auth/oidc/sign-in.ts';
 import type { OpenidConnectProvider } from '../../../../models/index.ts';
-import { openBadProvider } from '../../../support/bad-openid-provider.ts';
-import { proofOf } from '../../../support/openid-provider.ts';
-import { openDatabase } from '../../../support/databases.ts';
-import { oidcEntry } from '../../../support/providers.ts';
+import { openBadProvider } from '../../../support/auth/bad-openid-provider.ts';
+import { proofOf } from '../../../support/auth/openid-provider.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 
 type Asking = Parameters<typeof emailOf>[0];
 

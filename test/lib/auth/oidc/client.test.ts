@@ -3,8 +3,8 @@
 import test from 'ava';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
 import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
-import { discoveryDocument, openProvider } from '../../../support/identity-provider.ts';
-import { oidcEntry } from '../../../support/providers.ts';
+import { discoveryDocument, openProvider } from '../../../support/auth/identity-provider.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 
 const limits = { timeoutMs: 2_000, bytesMax: 50_000 };
 

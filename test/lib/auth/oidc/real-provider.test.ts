@@ -10,14 +10,14 @@ import {
   type OidcContext,
   redirectUriOf,
 } from '../../../../lib/auth/oidc/sign-in.ts';
-import { openDatabase } from '../../../support/databases.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
 import {
   openRealProvider,
   Person,
   proofOf,
   type RealProvider,
-} from '../../../support/openid-provider.ts';
-import { oidcEntry } from '../../../support/providers.ts';
+} from '../../../support/auth/openid-provider.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 import type { ExecutionContext } from 'ava';
 
 const EXTERNAL_URL = 'http://127.0.0.1:13000/';

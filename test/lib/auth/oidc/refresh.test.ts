@@ -25,17 +25,17 @@ import {
   type User,
 } from '../../../../models/index.ts';
 import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
-import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
+import { type BadProvider, openBadProvider } from '../../../support/auth/bad-openid-provider.ts';
 import {
   firstKind,
   makePlace,
   openAt,
   openDatabase,
   type TestDatabaseKind,
-} from '../../../support/databases.ts';
-import { openRealProvider, Person, proofOf } from '../../../support/openid-provider.ts';
-import { oidcEntry } from '../../../support/providers.ts';
-import { type LogLine, logInto } from '../../../support/server.ts';
+} from '../../../support/database/databases.ts';
+import { openRealProvider, Person, proofOf } from '../../../support/auth/openid-provider.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
+import { type LogLine, logInto } from '../../../support/api/server.ts';
 
 const limits = { timeoutMs: 1_000, bytesMax: 50_000 };
 const JSON_TYPE = { 'content-type': 'application/json' };

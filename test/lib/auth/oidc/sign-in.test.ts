@@ -11,16 +11,20 @@ import {
   type OidcContext,
   redirectUriOf,
 } from '../../../../lib/auth/oidc/sign-in.ts';
-import { firstKind, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
+import {
+  firstKind,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../../support/database/databases.ts';
 import {
   type BadProvider,
   type Bent,
   CLIENT,
   openBadProvider,
   otherKey,
-} from '../../../support/bad-openid-provider.ts';
-import { proofOf } from '../../../support/openid-provider.ts';
-import { oidcEntry } from '../../../support/providers.ts';
+} from '../../../support/auth/bad-openid-provider.ts';
+import { proofOf } from '../../../support/auth/openid-provider.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 
 const beginner = { browserSha256: 'b'.repeat(64), userId: null, returnTo: '/devices' };
 const limits = { timeoutMs: 2_000, bytesMax: 50_000 };

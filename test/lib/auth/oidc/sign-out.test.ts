@@ -5,9 +5,9 @@ import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
 import { signOutAddress } from '../../../../lib/auth/oidc/sign-out.ts';
 import { keepTokens } from '../../../../models/index.ts';
 import { addIdentity, addUser, write } from '../../../models/fixtures.ts';
-import { CLIENT, openBadProvider } from '../../../support/bad-openid-provider.ts';
-import { firstKind, openDatabase } from '../../../support/databases.ts';
-import { oidcEntry } from '../../../support/providers.ts';
+import { CLIENT, openBadProvider } from '../../../support/auth/bad-openid-provider.ts';
+import { firstKind, openDatabase } from '../../../support/database/databases.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 
 const externalUrl = 'http://127.0.0.1:13000/';
 const limits = { timeoutMs: 1_000, bytesMax: 50_000 };

@@ -8,7 +8,7 @@ import {
 } from '../../../../lib/auth/oidc/test-findings.ts';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
 import type { OpenidConnectProvider } from '../../../../models/index.ts';
-import { oidcEntry } from '../../../support/providers.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 
 const idToken = `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.claims.signature`;
 const claims = { sub: 's', email: 'ann@example.com', email_verified: true };

@@ -12,9 +12,9 @@ import {
   idpMetadata,
   OUR_ENTITY_ID,
   type Said,
-} from '../../../support/bad-saml-provider.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const provider = samlEntry({ metadata: idpMetadata(signOnService()) });
 const setup = {

@@ -19,9 +19,9 @@ import {
   type Said,
   type Signing,
   wrappedAnswers,
-} from '../../../support/bad-saml-provider.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const REQUEST = '_request1';
 const GROUPS = `<a:AttributeStatement><a:Attribute Name="groups"><a:AttributeValue>staff</a:AttributeValue></a:Attribute></a:AttributeStatement>`;

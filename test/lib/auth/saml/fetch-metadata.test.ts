@@ -13,9 +13,13 @@ import {
   type MetadataFault,
   MetadataFetchError,
 } from '../../../../lib/auth/saml/fetch-metadata.ts';
-import { ENTITY_ID, idpMetadata } from '../../../support/bad-saml-provider.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { openMetadataAddress, type Served, status } from '../../../support/metadata-address.ts';
+import { ENTITY_ID, idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import {
+  openMetadataAddress,
+  type Served,
+  status,
+} from '../../../support/auth/metadata-address.ts';
 
 const limits = { timeoutMs: 20_000, bytesMax: 100_000 };
 const good = idpMetadata(signOnService());

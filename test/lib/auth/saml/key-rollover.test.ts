@@ -15,12 +15,16 @@ import {
   idpMetadata,
   otherIdpKey,
   requestIn,
-} from '../../../support/bad-saml-provider.ts';
-import { firstKind, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { openMetadataAddress } from '../../../support/metadata-address.ts';
-import { samlEntry } from '../../../support/providers.ts';
-import { configOf } from '../../../support/server.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import {
+  firstKind,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { openMetadataAddress } from '../../../support/auth/metadata-address.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
+import { configOf } from '../../../support/api/server.ts';
 
 const documentOf = (key: typeof idpKey) => idpMetadata(signOnService(), { key });
 

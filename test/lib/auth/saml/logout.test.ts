@@ -19,9 +19,9 @@ import {
   idpMetadata,
   otherIdpKey,
   OUR_ENTITY_ID,
-} from '../../../support/bad-saml-provider.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const LOGOUT =
   '<SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo"/>';

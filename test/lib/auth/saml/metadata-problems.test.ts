@@ -3,11 +3,11 @@
 import test from 'ava';
 import { metadataProblems } from '../../../../lib/auth/saml/metadata-problems.ts';
 import { refreshOnDemand } from '../../../../lib/auth/saml/refresh.ts';
-import { idpMetadata } from '../../../support/bad-saml-provider.ts';
-import { firstKind, openDatabase } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { openMetadataAddress, status } from '../../../support/metadata-address.ts';
-import { samlEntry } from '../../../support/providers.ts';
+import { idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
+import { firstKind, openDatabase } from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { openMetadataAddress, status } from '../../../support/auth/metadata-address.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 for (const kind of firstKind())
   test(`${kind}: a problem says what is wrong and what serves`, async (t) => {

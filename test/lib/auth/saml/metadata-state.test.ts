@@ -8,11 +8,16 @@ import {
   metadataStates,
 } from '../../../../lib/auth/saml/metadata-state.ts';
 import { refreshOnDemand } from '../../../../lib/auth/saml/refresh.ts';
-import { ENTITY_ID, idpKey, idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { firstKind, openDatabase } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { derOf, openMetadataAddress, status } from '../../../support/metadata-address.ts';
-import { samlEntry } from '../../../support/providers.ts';
+import {
+  ENTITY_ID,
+  idpKey,
+  idpMetadata,
+  otherIdpKey,
+} from '../../../support/auth/bad-saml-provider.ts';
+import { firstKind, openDatabase } from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { derOf, openMetadataAddress, status } from '../../../support/auth/metadata-address.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const sha256 = ({ certificate }: typeof idpKey) =>
   new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();

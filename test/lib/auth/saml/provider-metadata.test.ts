@@ -6,11 +6,16 @@ import {
   metadataOf,
   parseMetadata,
 } from '../../../../lib/auth/saml/provider-metadata.ts';
-import { ENTITY_ID, idpKey, idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { firstKind, openDatabase } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { derOf } from '../../../support/metadata-address.ts';
-import { samlEntry } from '../../../support/providers.ts';
+import {
+  ENTITY_ID,
+  idpKey,
+  idpMetadata,
+  otherIdpKey,
+} from '../../../support/auth/bad-saml-provider.ts';
+import { firstKind, openDatabase } from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { derOf } from '../../../support/auth/metadata-address.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 import { claimMetadata, settleMetadata, writeTransaction } from '../../../../models/index.ts';
 
 test('metadata are read once and remembered', async (t) => {

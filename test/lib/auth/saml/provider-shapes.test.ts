@@ -15,9 +15,9 @@ import {
   idpMetadata,
   OUR_ENTITY_ID,
   sign,
-} from '../../../support/bad-saml-provider.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const EMAIL = 'person@example.com';
 const CLAIMS = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims';

@@ -10,12 +10,12 @@ import {
   consumeSaml,
   type SamlContext,
 } from '../../../../lib/auth/saml/sign-in.ts';
-import { otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { openDatabase } from '../../../support/databases.ts';
-import { formIn } from '../../../support/openid-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
-import { openSamlProvider, type RealSamlProvider } from '../../../support/saml-provider.ts';
-import { configOf } from '../../../support/server.ts';
+import { otherIdpKey } from '../../../support/auth/bad-saml-provider.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
+import { formIn } from '../../../support/auth/openid-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
+import { openSamlProvider, type RealSamlProvider } from '../../../support/auth/saml-provider.ts';
+import { configOf } from '../../../support/api/server.ts';
 
 const beginner = { browserSha256: 'b'.repeat(64), userId: null };
 

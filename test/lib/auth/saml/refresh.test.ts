@@ -19,11 +19,15 @@ import {
   type SamlIdentityProvider,
   writeTransaction,
 } from '../../../../models/index.ts';
-import { idpKey, idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { firstKind, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { derOf, openMetadataAddress, status } from '../../../support/metadata-address.ts';
-import { samlEntry } from '../../../support/providers.ts';
+import { idpKey, idpMetadata, otherIdpKey } from '../../../support/auth/bad-saml-provider.ts';
+import {
+  firstKind,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { derOf, openMetadataAddress, status } from '../../../support/auth/metadata-address.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;

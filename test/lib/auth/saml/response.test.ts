@@ -25,9 +25,9 @@ import {
   sign,
   type Signing,
   wrappedAnswers,
-} from '../../../support/bad-saml-provider.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const REQUEST = '_request1';
 const metadata = idpMetadata(signOnService());

@@ -13,10 +13,10 @@ import {
 } from '../../../../lib/auth/saml/service-provider.ts';
 import { parseXml } from '../../../../lib/auth/saml/xml.ts';
 import { migrate } from '../../../../models/index.ts';
-import { idpKey, otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { firstKind, makePlace, openAt, openDatabase } from '../../../support/databases.ts';
-import { samlEntry } from '../../../support/providers.ts';
-import { configOf } from '../../../support/server.ts';
+import { idpKey, otherIdpKey } from '../../../support/auth/bad-saml-provider.ts';
+import { firstKind, makePlace, openAt, openDatabase } from '../../../support/database/databases.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
+import { configOf } from '../../../support/api/server.ts';
 
 /** Enough for what a test reads. */
 const LIMITS = { characters: 100_000, tags: 1_000, attributes: 1_000 };

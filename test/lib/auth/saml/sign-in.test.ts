@@ -21,11 +21,15 @@ import {
   idpMetadata,
   requestIn,
   type Said,
-} from '../../../support/bad-saml-provider.ts';
-import { firstKind, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
-import { configOf } from '../../../support/server.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import {
+  firstKind,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
+import { configOf } from '../../../support/api/server.ts';
 
 const beginner = { browserSha256: 'b'.repeat(64), userId: null, returnTo: '/devices' };
 

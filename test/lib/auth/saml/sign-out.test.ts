@@ -8,8 +8,8 @@ import {
   type SessionAtProvider,
   writeTransaction,
 } from '../../../../models/index.ts';
-import { firstKind, openDatabase } from '../../../support/databases.ts';
-import { addPerson } from '../../../support/visitor.ts';
+import { firstKind, openDatabase } from '../../../support/database/databases.ts';
+import { addPerson } from '../../../support/web/visitor.ts';
 
 const account = { kind: 'saml', provider_id: 'idp', issuer: 'urn:idp', subject: 'one' } as const;
 const other = { ...account, subject: 'two' };

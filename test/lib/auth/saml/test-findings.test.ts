@@ -7,9 +7,9 @@ import type { Examined } from '../../../../lib/auth/saml/examine.ts';
 import { flagsFor, samlReport, signedBy } from '../../../../lib/auth/saml/test-findings.ts';
 import { parseSamlMetadata } from '../../../../lib/auth/saml-metadata.ts';
 import type { SamlIdentityProvider } from '../../../../models/index.ts';
-import { idpMetadata } from '../../../support/bad-saml-provider.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
+import { idpMetadata } from '../../../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const LOGOUT = `<SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo"/>`;
 const RSA = { algorithm: 'rsa-sha256' } as const;

@@ -20,10 +20,14 @@ import {
   OUR_ENTITY_ID,
   type Said,
   type Signing,
-} from '../../../support/bad-saml-provider.ts';
-import { firstKind, openDatabase, type TestDatabaseKind } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import {
+  firstKind,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const REQUEST = '_request1';
 

@@ -10,9 +10,9 @@ import {
   idpMetadata,
   otherIdpKey,
   OUR_ENTITY_ID,
-} from '../../../support/bad-saml-provider.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const METADATA = idpMetadata(signOnService());
 const LIMITS = { taskMs: 20_000, startMs: 60_000, waitingMax: 2 };

@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { deviceMetrics } from '../../../../lib/observe/metrics/devices.ts';
-import { readExposition } from '../../../support/exposition.ts';
-import { totals, watchedWith } from '../../../support/watched.ts';
+import { readExposition } from '../../../support/observe/exposition.ts';
+import { totals, fakeWatched } from '../../../support/observe/fake-gateway.ts';
 
 const NOW = 1_800_000_010_500;
 
@@ -16,9 +16,9 @@ const heard = totals('a', {
 const silent = totals('b');
 
 function shown(
-  ...peers: Parameters<typeof watchedWith>[0] & object
+  ...peers: Parameters<typeof fakeWatched>[0] & object
 ): ReturnType<typeof readExposition> {
-  return readExposition([...deviceMetrics(watchedWith(peers), 'wg-postern', NOW)].join(''));
+  return readExposition([...deviceMetrics(fakeWatched(peers), 'wg-postern', NOW)].join(''));
 }
 
 const MDLAYHER = { device: 'wg-postern', public_key: 'a' };
@@ -86,7 +86,7 @@ test('a name may hold anything, and a device that is just going has none', (t) =
   const name = 'Åsa\'s "phone" \\ 2\n';
   const show = (device: { id: string; userId: string; name: string } | null) =>
     readExposition(
-      [...deviceMetrics(watchedWith([heard], { deviceOf: () => device }), 'w', NOW)].join(''),
+      [...deviceMetrics(fakeWatched([heard], { deviceOf: () => device }), 'w', NOW)].join(''),
     ).get('wireguard_peer_info')?.samples[0]?.labels;
   t.is(show({ id: 'i', userId: 'u', name })?.['name'], name);
   t.like(show(null), { name: '', device_id: '', user_id: '' });
@@ -100,7 +100,7 @@ test('a clock that was set back makes no delay below zero', (t) => {
 test('no key but the public one, and no address but the tunnel and the endpoint', (t) => {
   const preshared = new Uint8Array(32).fill(7);
   const secret = { ...heard, config: { ...heard.config, presharedKey: preshared } };
-  const text = [...deviceMetrics(watchedWith([secret]), 'w', NOW)].join('');
+  const text = [...deviceMetrics(fakeWatched([secret]), 'w', NOW)].join('');
   for (const form of ['base64', 'hex'] as const)
     t.false(text.includes(Buffer.from(preshared).toString(form)));
 });

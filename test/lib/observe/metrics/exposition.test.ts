@@ -10,7 +10,7 @@ import {
   sample,
   single,
 } from '../../../../lib/observe/metrics/exposition.ts';
-import { readExposition } from '../../../support/exposition.ts';
+import { readExposition } from '../../../support/observe/exposition.ts';
 
 // docs/faults-of-others.md#fault-22: labels.
 test('labels may hold anything and come back as they were', (t) => {

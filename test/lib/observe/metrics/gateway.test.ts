@@ -9,8 +9,8 @@ import {
   reconcilerMetrics,
   ruleMetrics,
 } from '../../../../lib/observe/metrics/gateway.ts';
-import { readExposition, valueOf } from '../../../support/exposition.ts';
-import { watchedWith } from '../../../support/watched.ts';
+import { readExposition, valueOf } from '../../../support/observe/exposition.ts';
+import { fakeWatched } from '../../../support/observe/fake-gateway.ts';
 
 const read = (pieces: Iterable<string>) => readExposition([...pieces].join(''));
 
@@ -53,7 +53,7 @@ test('rules in force have counters, hit or not; rules that are gone have none', 
 
 test('the reconciler says how far it is and how it does', (t) => {
   const problems = [{ table: 'rules', id: 'r', message: 'm' }] as const;
-  const families = read(reconcilerMetrics(watchedWith(), () => problems));
+  const families = read(reconcilerMetrics(fakeWatched(), () => problems));
   for (const [name, value, labels] of [
     ['wg_gateway_reconciler_applied_revision', 7, {}],
     ['wg_gateway_reconciler_turns_total', 3, { result: 'done' }],
@@ -69,19 +69,19 @@ test('the reconciler says how far it is and how it does', (t) => {
   ] as const)
     t.is(valueOf(families, name, labels), value, name);
   const fresh = {
-    ...watchedWith().reconciler(),
+    ...fakeWatched().reconciler(),
     lastTurnMs: null,
     isFailing: true,
     isClosed: true,
   };
-  const failing = read(reconcilerMetrics(watchedWith([], { reconciler: () => fresh }), () => []));
+  const failing = read(reconcilerMetrics(fakeWatched([], { reconciler: () => fresh }), () => []));
   t.is(valueOf(failing, 'wg_gateway_reconciler_last_success_seconds'), undefined);
   t.is(valueOf(failing, 'wg_gateway_reconciler_failing'), 1);
   t.is(valueOf(failing, 'wg_gateway_database_away'), 1);
 });
 
 test('devices that come and go are counted', (t) => {
-  const families = read(presenceMetrics(watchedWith()));
+  const families = read(presenceMetrics(fakeWatched()));
   t.is(valueOf(families, 'wg_gateway_connected_devices'), 1);
   t.is(valueOf(families, 'wg_gateway_device_connects_total'), 2);
   t.is(valueOf(families, 'wg_gateway_device_disconnects_total', { reason: 'silent' }), 1);
@@ -92,14 +92,14 @@ test('devices that come and go are counted', (t) => {
 test('what runs and whether it serves', (t) => {
   const about = { version: '1.2.3', tunnel: 'wg-postern', publicKey: 'k' };
   const ready = { status: 'ready', tun: 'wg-postern', masquerade: true } as const;
-  const families = read(factMetrics(watchedWith().facts(), ready, about));
+  const families = read(factMetrics(fakeWatched().facts(), ready, about));
   t.is(valueOf(families, 'wg_gateway_build_info', { version: '1.2.3', engine: 'native' }), 1);
   t.is(valueOf(families, 'wireguard_device_info', { device: 'wg-postern', public_key: 'k' }), 1);
   for (const name of ['ready', 'data_plane_up', 'tun_up', 'masquerade_up'])
     t.is(valueOf(families, `wg_gateway_${name}`), 1, name);
   t.is(valueOf(families, 'wg_gateway_kernel_connections'), undefined, 'none are tracked');
   const connections = { entries: 12, max: 262_144 };
-  const tracked = read(factMetrics({ ...watchedWith().facts(), connections }, ready, about));
+  const tracked = read(factMetrics({ ...fakeWatched().facts(), connections }, ready, about));
   t.is(valueOf(tracked, 'wg_gateway_kernel_connections'), 12);
   t.is(valueOf(tracked, 'wg_gateway_kernel_connections_max'), 262_144);
   const down = { status: 'draining', tun: null, masquerade: false } as const;

@@ -4,9 +4,9 @@ import { setImmediate } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Counters } from '../../../../lib/process/counters.ts';
 import { Metrics, type MetricsSources } from '../../../../lib/observe/metrics/index.ts';
-import { readExposition, valueOf } from '../../../support/exposition.ts';
-import { configOf } from '../../../support/server.ts';
-import { observedWith, totals, watchedWith } from '../../../support/watched.ts';
+import { readExposition, valueOf } from '../../../support/observe/exposition.ts';
+import { configOf } from '../../../support/api/server.ts';
+import { fakeObserved, totals, fakeWatched } from '../../../support/observe/fake-gateway.ts';
 
 const DEVICES = 10_000;
 
@@ -16,8 +16,8 @@ function metricsOf(t: ExecutionContext, fields: Partial<MetricsSources> = {}): M
     counters: new Counters(),
     readiness: () => ({ status: 'ready', tun: null, masquerade: false }),
     serverPublicKey: 'k',
-    observed: observedWith(),
-    watched: watchedWith(),
+    observed: fakeObserved(),
+    watched: fakeWatched(),
     ...fields,
   });
   t.teardown(() => metrics.stop());
@@ -72,7 +72,7 @@ test('without a data plane the rest is shown', async (t) => {
 });
 
 test('METRICS_PER_DEVICE=false leaves devices out, and counts them still', async (t) => {
-  const watched = watchedWith([totals('a')]);
+  const watched = fakeWatched([totals('a')]);
   const config = configOf({ METRICS_PER_DEVICE: 'false' });
   const families = readExposition(await textOf(metricsOf(t, { config, watched })));
   t.false(families.has('wireguard_peer_info'));
@@ -89,7 +89,7 @@ test(`with ${DEVICES} devices others have their turn while the text is made`, as
       endpoint: { address: '192.0.2.200', port: 10_000 + i },
     }),
   );
-  const metrics = metricsOf(t, { watched: watchedWith(peers) });
+  const metrics = metricsOf(t, { watched: fakeWatched(peers) });
   await textOf(metrics);
   const chunks: string[] = [];
   let turns = 0;
@@ -115,7 +115,7 @@ test(`with ${DEVICES} devices others have their turn while the text is made`, as
 
 test('devices that come and go while the text is sent are shown once, or not', async (t) => {
   const peers = new Map(Array.from({ length: 2_000 }, (_, i) => [`k${i}`, totals(`k${i}`)]));
-  const metrics = metricsOf(t, { watched: watchedWith([], { peers: () => peers.values() }) });
+  const metrics = metricsOf(t, { watched: fakeWatched([], { peers: () => peers.values() }) });
   let text = '';
   for await (const chunk of metrics.text()) {
     text += chunk;

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { ProcessMetrics } from '../../../../lib/observe/metrics/process.ts';
-import { readExposition, valueOf } from '../../../support/exposition.ts';
+import { readExposition, valueOf } from '../../../support/observe/exposition.ts';
 
 test('memory, CPU, descriptors and start are those of this process', async (t) => {
   const metrics = new ProcessMetrics();

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { RequestMetrics } from '../../../../lib/observe/metrics/requests.ts';
-import { readExposition, valueOf } from '../../../support/exposition.ts';
+import { readExposition, valueOf } from '../../../support/observe/exposition.ts';
 
 const NAME = 'http_request_duration_seconds';
 

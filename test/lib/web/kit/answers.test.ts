@@ -6,9 +6,9 @@ import { Recall } from '../../../../lib/records/recall.ts';
 import { Sessions } from '../../../../lib/auth/sessions.ts';
 import { Pages } from '../../../../lib/web/kit/answers.ts';
 import { readOrCreateConfiguration } from '../../../../models/index.ts';
-import { openDatabase } from '../../../support/databases.ts';
-import { configOf, logInto } from '../../../support/server.ts';
-import { Visitor } from '../../../support/visitor.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
+import { configOf, logInto } from '../../../support/api/server.ts';
+import { Visitor } from '../../../support/web/visitor.ts';
 
 type Handler = (pages: Pages, request: Request, h: ResponseToolkit) => unknown;
 

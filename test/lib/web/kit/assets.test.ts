@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { findAssets } from '../../../../lib/web/kit/assets.ts';
-import { openServer } from '../../../support/server.ts';
+import { openServer } from '../../../support/api/server.ts';
 
 test('every file is served with its type, and kept under the present version', async (t) => {
   const { server } = await openServer(t, 'sqlite');

@@ -3,8 +3,8 @@
 import test from 'ava';
 import { ApiError } from '../../../../lib/http/errors.ts';
 import type { Readiness } from '../../../../lib/observe/gateway-state.ts';
-import { openServer } from '../../../support/server.ts';
-import { addPerson, Visitor } from '../../../support/visitor.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { addPerson, Visitor } from '../../../support/web/visitor.ts';
 
 test('a browser gets a page with the id of its request, a program JSON', async (t) => {
   const server = await openServer(t, 'sqlite');

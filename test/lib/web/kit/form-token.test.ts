@@ -3,9 +3,9 @@
 import test from 'ava';
 import { textOf, textsOf } from '../../../../lib/web/kit/form-token.ts';
 import { formToken, newSecret } from '../../../../lib/auth/browser-cookies.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { openServer } from '../../../support/server.ts';
-import { addPerson, PASSWORD, Visitor } from '../../../support/visitor.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { addPerson, PASSWORD, Visitor } from '../../../support/web/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 const FORM = { email: EMAIL, password: PASSWORD };

@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { isWeb } from '../../../../lib/web/kit/headers.ts';
-import { openServer } from '../../../support/server.ts';
-import { addPerson, Visitor } from '../../../support/visitor.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { addPerson, Visitor } from '../../../support/web/visitor.ts';
 
 test('every page forbids scripts and styles of others, frames, guesses of types and caches', async (t) => {
   const server = await openServer(t, 'sqlite');

@@ -5,7 +5,7 @@ import test from 'ava';
 import type { Request } from '@hapi/hapi';
 import { ApiError } from '../../../../lib/http/errors.ts';
 import { type Job, JOB_RECORDS_MAX, type JobPlan, Jobs } from '../../../../lib/web/kit/jobs.ts';
-import { logInto, type LogLine } from '../../../support/server.ts';
+import { logInto, type LogLine } from '../../../support/api/server.ts';
 
 const request = { app: { id: 'r1' } } as Request;
 

@@ -1,8 +1,8 @@
 // The logo: ours is served here, one elsewhere is allowed by the page's policy, and by nothing more.
 
 import test from 'ava';
-import { openServer } from '../../../support/server.ts';
-import { Visitor } from '../../../support/visitor.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { Visitor } from '../../../support/web/visitor.ts';
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

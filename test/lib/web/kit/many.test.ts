@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { readDevices, removeDevices, writeTransaction } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { addPerson, type Shown, Visitor } from '../../../support/visitor.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { addPerson, type Shown, Visitor } from '../../../support/web/visitor.ts';
 
 test('nothing selected, an unknown deed or a bad end changes nothing and says so', async (t) => {
   const console = await openConsole(t, 'sqlite');

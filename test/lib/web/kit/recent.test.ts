@@ -2,10 +2,10 @@
 
 import test from 'ava';
 import { RECENT_MS } from '../../../../lib/web/kit/recent.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { visit } from '../../../support/portal.ts';
-import { openServer, type TestServer } from '../../../support/server.ts';
-import { PASSWORD } from '../../../support/visitor.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { visit } from '../../../support/web/portal.ts';
+import { openServer, type TestServer } from '../../../support/api/server.ts';
+import { PASSWORD } from '../../../support/web/visitor.ts';
 
 const ID = '00000000-0000-4000-8000-000000000000';
 const PROVIDER_FORMS = ['openid', 'saml'];

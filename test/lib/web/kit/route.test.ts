@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { adminPage, openPage, page, secondFactorPage } from '../../../../lib/web/kit/route.ts';
-import { openServer } from '../../../support/server.ts';
-import { addPerson, Visitor } from '../../../support/visitor.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { addPerson, Visitor } from '../../../support/web/visitor.ts';
 
 test('each kind lets in whom it is for', async (t) => {
   const server = await openServer(t, 'sqlite');

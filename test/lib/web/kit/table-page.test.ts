@@ -3,7 +3,7 @@
 import test from 'ava';
 import { askedIn, findPage } from '../../../../lib/web/kit/table-page.ts';
 import { addUser } from '../../../models/fixtures.ts';
-import { openDatabase } from '../../../support/databases.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
 
 const PLAN = { table: 'users', path: '/users', states: { enabled: 'Enabled' } } as const;
 

@@ -2,9 +2,9 @@
 
 import test from 'ava';
 import { readAuditEntries } from '../../../../models/index.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { openServer, type TestServer } from '../../../support/server.ts';
-import { addPerson, PASSWORD, Visitor } from '../../../support/visitor.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { openServer, type TestServer } from '../../../support/api/server.ts';
+import { addPerson, PASSWORD, Visitor } from '../../../support/web/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 const NEW = 'staple staple staple';

@@ -2,8 +2,8 @@
 
 import test from 'ava';
 import { createToken } from '../../../../lib/auth/tokens.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see, make and revoke tokens`, async (t) => {

@@ -2,10 +2,10 @@
 
 import test from 'ava';
 import { addDevice } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
 import { recordStatus } from '../../../../models/index.ts';
-import { observedWith } from '../../../support/watched.ts';
+import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see the dashboard, which is where they begin`, async (t) => {
@@ -17,7 +17,7 @@ for (const kind of firstKind()) {
 
   test(`${kind}: it shows devices online, handshakes, refusals and problems`, async (t) => {
     const problem = { table: 'devices', id: 'd1', message: `its key is bad ${NASTY}` } as const;
-    const observed = observedWith({
+    const observed = fakeObserved({
       drops: () => ({ rule_drop: 1_200, mac1_invalid: 3 }),
       problems: () => [problem],
     });

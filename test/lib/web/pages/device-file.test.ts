@@ -5,10 +5,10 @@ import test from 'ava';
 import { PRIVATE_KEY_BLANK } from '../../../../lib/devices/client-config.ts';
 import { newId } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
-import { judgeGuard, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { addOwn, BY_DEFAULT, configure, visit } from '../../../support/portal.ts';
-import { newKey, openServer } from '../../../support/server.ts';
+import { judgeGuard, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { addOwn, BY_DEFAULT, configure, visit } from '../../../support/web/portal.ts';
+import { newKey, openServer } from '../../../support/api/server.ts';
 
 const ANN = 'ann@example.com';
 

@@ -3,9 +3,9 @@
 import test from 'ava';
 import { recordStatus, writeTransaction } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
-import { openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { configure } from '../../../support/portal.ts';
+import { openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { configure } from '../../../support/web/portal.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: whose session ended is not online, on any page`, async (t) => {

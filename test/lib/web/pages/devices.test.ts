@@ -3,9 +3,9 @@
 import test from 'ava';
 import { readDevices, recordStatus } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { newKey } from '../../../support/server.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { newKey } from '../../../support/api/server.ts';
 
 const DEFAULTS = Object.fromEntries(
   ['allowed_ips', 'dns', 'endpoint', 'mtu', 'persistent_keepalive'].map((name) => [

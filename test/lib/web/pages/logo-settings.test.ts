@@ -1,8 +1,8 @@
 // The logo in the console: an image as a file of a form, an address, or none.
 
 import test from 'ava';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
 
 const PATH = '/settings/customization';
 const PIXEL =

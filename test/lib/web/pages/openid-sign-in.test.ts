@@ -5,12 +5,12 @@ import test, { type ExecutionContext } from 'ava';
 import { Secret, TOTP } from 'otpauth';
 import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { type OpenidConnectProvider, writeTransaction } from '../../../../models/index.ts';
-import { type BadProvider, openBadProvider } from '../../../support/bad-openid-provider.ts';
-import { firstKind, type TestDatabaseKind } from '../../../support/databases.ts';
-import { openRealProvider, Person } from '../../../support/openid-provider.ts';
-import { oidcEntry } from '../../../support/providers.ts';
-import { openServer, type TestServer } from '../../../support/server.ts';
-import { addPerson, personOf, Visitor } from '../../../support/visitor.ts';
+import { type BadProvider, openBadProvider } from '../../../support/auth/bad-openid-provider.ts';
+import { firstKind, type TestDatabaseKind } from '../../../support/database/databases.ts';
+import { openRealProvider, Person } from '../../../support/auth/openid-provider.ts';
+import { oidcEntry } from '../../../support/auth/provider-entries.ts';
+import { openServer, type TestServer } from '../../../support/api/server.ts';
+import { addPerson, personOf, Visitor } from '../../../support/web/visitor.ts';
 
 const HOME = 'http://127.0.0.1:13000/';
 const CALLBACK = `${HOME}auth/oidc/okta/callback/`;

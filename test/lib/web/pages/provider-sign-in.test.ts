@@ -4,11 +4,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import test from 'ava';
-import { FIRST_ADMIN, startGateway } from '../../../support/gateway-process.ts';
-import { samlMetadata } from '../../../support/identity-provider.ts';
-import { oidcEntry, samlEntry } from '../../../support/providers.ts';
-import { openServer } from '../../../support/server.ts';
-import { atGateway, Visitor } from '../../../support/visitor.ts';
+import { FIRST_ADMIN, startGateway } from '../../../support/gateway/gateway-process.ts';
+import { samlMetadata } from '../../../support/auth/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { atGateway, Visitor } from '../../../support/web/visitor.ts';
 
 const places = [
   ['/auth/oidc/none', 'oidc'],

@@ -3,21 +3,21 @@
 
 import test, { type ExecutionContext } from 'ava';
 import type { SamlIdentityProvider } from '../../../../models/index.ts';
-import { openBadProvider } from '../../../support/bad-openid-provider.ts';
-import { denial, idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { type Console, judgeGuard, judgeText, openConsole } from '../../../support/console.ts';
-import { firstKind, type TestDatabaseKind } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { configure } from '../../../support/portal.ts';
-import { oidcEntry, samlEntry } from '../../../support/providers.ts';
+import { openBadProvider } from '../../../support/auth/bad-openid-provider.ts';
+import { denial, idpMetadata, otherIdpKey } from '../../../support/auth/bad-saml-provider.ts';
+import { type Console, judgeGuard, judgeText, openConsole } from '../../../support/web/console.ts';
+import { firstKind, type TestDatabaseKind } from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { configure } from '../../../support/web/portal.ts';
+import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 import {
   addSamlEntry,
   answerTo,
   beginTest,
   ENTRY,
   postAnswer,
-} from '../../../support/test-sign-in.ts';
-import { Visitor } from '../../../support/visitor.ts';
+} from '../../../support/auth/test-sign-in.ts';
+import { Visitor } from '../../../support/web/visitor.ts';
 
 const MAIL = `<a:AttributeStatement><a:Attribute Name="mail"><a:AttributeValue>&lt;img src=x onerror=alert(1)&gt;ann</a:AttributeValue></a:Attribute></a:AttributeStatement>`;
 const SET = 'Set the flags to what the provider signs';

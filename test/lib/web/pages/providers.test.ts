@@ -3,9 +3,9 @@
 
 import test from 'ava';
 import { isTrusted } from '../../../../models/index.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { openProvider, samlMetadata } from '../../../support/identity-provider.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { openProvider, samlMetadata } from '../../../support/auth/identity-provider.ts';
 
 const PROVIDERS = '/settings/providers';
 const SECRET = 'a secret of theirs';

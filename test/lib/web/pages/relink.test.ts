@@ -2,10 +2,10 @@
 
 import test from 'ava';
 import { addIdentity, write } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { samlMetadata } from '../../../support/identity-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { samlMetadata } from '../../../support/auth/identity-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const PROVIDER = '/settings/providers/saml/okta';
 

@@ -2,11 +2,11 @@
 
 import test from 'ava';
 import { methodOf } from '../../../../lib/auth/identity/method.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { openProvider, samlMetadata } from '../../../support/identity-provider.ts';
-import { configure, visit } from '../../../support/portal.ts';
-import { openServer } from '../../../support/server.ts';
-import { PASSWORD, personOf } from '../../../support/visitor.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { openProvider, samlMetadata } from '../../../support/auth/identity-provider.ts';
+import { configure, visit } from '../../../support/web/portal.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { PASSWORD, personOf } from '../../../support/web/visitor.ts';
 
 const ANN = 'ann@example.com';
 

@@ -2,9 +2,9 @@
 
 import test from 'ava';
 import { addRule } from '../../../models/fixtures.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { observedWith } from '../../../support/watched.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change rules`, async (t) => {
@@ -114,7 +114,7 @@ for (const kind of firstKind()) {
 
   test(`${kind}: hits that the data plane counted are shown`, async (t) => {
     const hits = new Map();
-    const observed = observedWith({ rules: () => hits });
+    const observed = fakeObserved({ rules: () => hits });
     const { admin, database } = await openConsole(t, kind, {}, { observed });
     const { id } = await addRule(database, { destination: '10.0.0.0/8' });
     hits.set(id, { id, packets: 1_234, bytes: 1_500_000, lastHitMs: Date.UTC(2026, 10, 21) });

@@ -2,11 +2,11 @@
 // certificate made void; and what the form does with an address.
 
 import test from 'ava';
-import { idpMetadata, otherIdpKey } from '../../../support/bad-saml-provider.ts';
-import { judgeGuard, judgeText, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { openMetadataAddress, status } from '../../../support/metadata-address.ts';
+import { idpMetadata, otherIdpKey } from '../../../support/auth/bad-saml-provider.ts';
+import { judgeGuard, judgeText, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { openMetadataAddress, status } from '../../../support/auth/metadata-address.ts';
 
 const PROVIDER = '/settings/providers/saml/adfs';
 const FETCH = `${PROVIDER}/metadata/refresh`;

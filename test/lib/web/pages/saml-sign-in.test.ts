@@ -15,15 +15,15 @@ import {
   idpMetadata,
   requestIn,
   type Said,
-} from '../../../support/bad-saml-provider.ts';
-import { firstKind, type TestDatabaseKind } from '../../../support/databases.ts';
-import { signOnService } from '../../../support/identity-provider.ts';
-import { formIn } from '../../../support/openid-provider.ts';
-import { samlEntry } from '../../../support/providers.ts';
-import { addressedLogout, logoutXml, postedLogout } from '../../../support/saml-logout.ts';
-import { openSamlProvider } from '../../../support/saml-provider.ts';
-import { openServer, type TestServer } from '../../../support/server.ts';
-import { addPerson, personOf, type Shown, Visitor } from '../../../support/visitor.ts';
+} from '../../../support/auth/bad-saml-provider.ts';
+import { firstKind, type TestDatabaseKind } from '../../../support/database/databases.ts';
+import { signOnService } from '../../../support/auth/identity-provider.ts';
+import { formIn } from '../../../support/auth/openid-provider.ts';
+import { samlEntry } from '../../../support/auth/provider-entries.ts';
+import { addressedLogout, logoutXml, postedLogout } from '../../../support/auth/saml-logout.ts';
+import { openSamlProvider } from '../../../support/auth/saml-provider.ts';
+import { openServer, type TestServer } from '../../../support/api/server.ts';
+import { addPerson, personOf, type Shown, Visitor } from '../../../support/web/visitor.ts';
 
 /** Enough for what a test reads. */
 const LIMITS = { characters: 100_000, tags: 1_000, attributes: 1_000 };

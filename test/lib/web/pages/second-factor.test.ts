@@ -4,9 +4,9 @@ import { Secret, TOTP } from 'otpauth';
 import test from 'ava';
 import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { writeTransaction } from '../../../../models/index.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { openServer, type TestServer } from '../../../support/server.ts';
-import { addPerson, endSessionsBefore, personOf, Visitor } from '../../../support/visitor.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { openServer, type TestServer } from '../../../support/api/server.ts';
+import { addPerson, endSessionsBefore, personOf, Visitor } from '../../../support/web/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 const SECRET = new Secret({ size: 20 }).base32;

@@ -2,9 +2,9 @@
 
 import { Secret, TOTP } from 'otpauth';
 import test from 'ava';
-import { firstKind } from '../../../support/databases.ts';
-import { openServer, type TestServer } from '../../../support/server.ts';
-import { addPerson, endSessionsBefore, Visitor } from '../../../support/visitor.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { openServer, type TestServer } from '../../../support/api/server.ts';
+import { addPerson, endSessionsBefore, Visitor } from '../../../support/web/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 

@@ -1,8 +1,8 @@
 // Settings in the console: judged as the API judges them, locked where the environment fixes them.
 
 import test from 'ava';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
 
 const DEFAULTS = '/settings/client_defaults';
 const SECURITY = '/settings/security';

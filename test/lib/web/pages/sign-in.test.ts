@@ -1,10 +1,10 @@
 // Signing in and out, by form. docs/api.md#sign-in.
 
 import test from 'ava';
-import { firstKind } from '../../../support/databases.ts';
-import { openProvider, samlMetadata } from '../../../support/identity-provider.ts';
-import { openServer } from '../../../support/server.ts';
-import { addPerson, personOf, Visitor } from '../../../support/visitor.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { openProvider, samlMetadata } from '../../../support/auth/identity-provider.ts';
+import { openServer } from '../../../support/api/server.ts';
+import { addPerson, personOf, Visitor } from '../../../support/web/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 

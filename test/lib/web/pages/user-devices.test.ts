@@ -4,11 +4,11 @@
 import test from 'ava';
 import { setSwitches, type Switches } from '../../../../lib/devices/switches.ts';
 import type { Problem } from '../../../../lib/reconcile/translation.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/portal.ts';
-import { newKey, openServer } from '../../../support/server.ts';
-import { Visitor } from '../../../support/visitor.ts';
-import { observedWith } from '../../../support/watched.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { addByForm, addOwn, BY_DEFAULT, configure, visit } from '../../../support/web/portal.ts';
+import { newKey, openServer } from '../../../support/api/server.ts';
+import { Visitor } from '../../../support/web/visitor.ts';
+import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
 
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
@@ -50,7 +50,7 @@ for (const kind of firstKind()) {
 
   test(`${kind}: whoever sees a device that cannot be served is told so, each in their words`, async (t) => {
     const problems: Problem[] = [];
-    const observed = observedWith({ problems: () => problems });
+    const observed = fakeObserved({ problems: () => problems });
     const server = await openServer(t, kind, {}, { observed });
     const [ann, boss] = [await visit(server, ANN), await visit(server, BOB, 'admin')];
     const { id } = await addOwn(server, ann);

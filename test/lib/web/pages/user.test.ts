@@ -5,9 +5,9 @@ import { ATTEMPTS_MAX, countedOf, readWaits, takeAttempt } from '../../../../lib
 import { addSecondFactor } from '../../../../lib/auth/second-factors.ts';
 import { readAuditEntries, writeTransaction } from '../../../../models/index.ts';
 import { addDevice } from '../../../models/fixtures.ts';
-import { judgeGuard, openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { addPerson, personOf, Visitor } from '../../../support/visitor.ts';
+import { judgeGuard, openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { addPerson, personOf, Visitor } from '../../../support/web/visitor.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see and change a user`, async (t) => {

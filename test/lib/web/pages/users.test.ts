@@ -1,9 +1,9 @@
 // The table of users and the form that makes one.
 
 import test from 'ava';
-import { firstKind } from '../../../support/databases.ts';
-import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/console.ts';
-import { addPerson, PASSWORD, personOf, Visitor } from '../../../support/visitor.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+import { addPerson, PASSWORD, personOf, Visitor } from '../../../support/web/visitor.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: only administrators see and make users`, async (t) => {

@@ -4,8 +4,8 @@ import test from 'ava';
 import { Fleet } from '../../../../lib/web/parts/fleet.ts';
 import { recordStatus } from '../../../../models/index.ts';
 import { addDevice, addUser } from '../../../models/fixtures.ts';
-import { firstKind, openDatabase } from '../../../support/databases.ts';
-import { observedWith } from '../../../support/watched.ts';
+import { firstKind, openDatabase } from '../../../support/database/databases.ts';
+import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
 
 /** Sessions that do not end, and a gateway that lacks nothing. */
 const ASKED = {
@@ -65,7 +65,7 @@ test('problems are told up to a number', async (t) => {
     id: `r${i}`,
     message: 'bad',
   }));
-  const observed = observedWith({ problems: () => problems });
+  const observed = fakeObserved({ problems: () => problems });
   const fleet = new Fleet({ database: await openDatabase(t, 'sqlite'), observed }, ASKED);
   const view = await fleet.read();
   t.is(view.problems.length, 20);

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import test from 'ava';
 import type { Readiness } from '../../../../lib/observe/gateway-state.ts';
 import { addDevice } from '../../../models/fixtures.ts';
-import { openConsole } from '../../../support/console.ts';
+import { openConsole } from '../../../support/web/console.ts';
 
 const WELL: Readiness = { status: 'ready', tun: 'wg-postern', masquerade: true };
 test('the dashboard says what a gateway lacks, and each file what spoils it', async (t) => {

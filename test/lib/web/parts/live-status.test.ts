@@ -8,9 +8,9 @@ import test from 'ava';
 import { Recall } from '../../../../lib/records/recall.ts';
 import { LiveStatus } from '../../../../lib/web/parts/live-status.ts';
 import { newId, recordStatus, removeDevices, writeTransaction } from '../../../../models/index.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { addOwn, visit } from '../../../support/portal.ts';
-import { configOf, listen, openServer } from '../../../support/server.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { addOwn, visit } from '../../../support/web/portal.ts';
+import { configOf, listen, openServer } from '../../../support/api/server.ts';
 
 const ANN = 'ann@example.com';
 

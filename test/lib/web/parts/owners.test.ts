@@ -7,8 +7,8 @@ import {
   ownerIdOf,
   suggestedOwners,
 } from '../../../../lib/web/parts/owners.ts';
-import { firstKind, openDatabase } from '../../../support/databases.ts';
-import { addUser } from '../../../support/records.ts';
+import { firstKind, openDatabase } from '../../../support/database/databases.ts';
+import { addUser } from '../../../support/database/records.ts';
 
 for (const kind of firstKind()) {
   test(`${kind}: an e-mail in any spelling is its user's id, a strange one nobody's`, async (t) => {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { addressesToPaste } from '../../../../lib/web/parts/provider-addresses.ts';
-import { oidcEntry, samlEntry } from '../../../support/providers.ts';
+import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const settings = { externalUrl: 'https://vpn.example.com/', samlEntityId: 'urn:our:name' };
 

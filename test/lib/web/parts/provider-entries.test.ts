@@ -2,9 +2,9 @@
 // written over.
 
 import test from 'ava';
-import { openConsole } from '../../../support/console.ts';
-import { firstKind } from '../../../support/databases.ts';
-import { samlMetadata } from '../../../support/identity-provider.ts';
+import { openConsole } from '../../../support/web/console.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { samlMetadata } from '../../../support/auth/identity-provider.ts';
 
 const NEW = '/settings/providers/saml/new';
 

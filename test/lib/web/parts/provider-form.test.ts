@@ -10,9 +10,9 @@ import {
   typedEntry,
 } from '../../../../lib/web/parts/provider-form.ts';
 import { typedFrom } from '../../../../lib/web/kit/form.ts';
-import { openDatabase } from '../../../support/databases.ts';
-import { samlMetadata } from '../../../support/identity-provider.ts';
-import { oidcEntry, samlEntry } from '../../../support/providers.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
+import { samlMetadata } from '../../../support/auth/identity-provider.ts';
+import { oidcEntry, samlEntry } from '../../../support/auth/provider-entries.ts';
 
 const { oidc, saml } = providerForms;
 

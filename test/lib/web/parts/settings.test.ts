@@ -5,7 +5,7 @@ import { Recall } from '../../../../lib/records/recall.ts';
 import { Writes } from '../../../../lib/records/writes.ts';
 import { changeSettings, fixedSentence, settingTabs } from '../../../../lib/web/parts/settings.ts';
 import type { Web } from '../../../../lib/web/kit/web.ts';
-import { openServer } from '../../../support/server.ts';
+import { openServer } from '../../../support/api/server.ts';
 
 test('the tab of a page within is the current one', (t) => {
   const current = (path: string) =>

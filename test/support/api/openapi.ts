@@ -1,0 +1,102 @@
+// The OpenAPI document, used to judge: whether an answer is one that it describes, and what its
+// operations are. Schemas are run by Ajv, which is not what they were made with.
+
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormatsModule from 'ajv-formats';
+import { openApiDocument } from '../../../lib/api/openapi/document.ts';
+import type { Answer } from './requests.ts';
+
+/** A part of the document. */
+// Tests reach into it without a type for each.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Part = any;
+
+/** An operation, with what its path says. */
+export interface Operation {
+  method: string;
+  /** With `{id}`. */
+  path: string;
+  pattern: RegExp;
+  part: Part;
+}
+
+/** The document of a gateway at the root of its address. */
+export const document: Part = openApiDocument('');
+
+// The package exports its function as `default` of a CommonJS module.
+const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void;
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
+addFormats(ajv);
+ajv.addSchema(document as object, 'document', undefined, false);
+
+/** Every operation of the document. */
+export const operations: Operation[] = Object.entries<Part>(document.paths).flatMap(
+  ([path, item]) =>
+    Object.entries<Part>(item)
+      .filter(([method]) => method !== 'parameters')
+      .map(([method, part]) => ({
+        method: method.toUpperCase(),
+        path,
+        pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
+        part,
+      })),
+);
+
+/** The operation that a request means; HEAD means GET. Null when there is none. */
+export function operationOf(method: string, path: string): Operation | null {
+  const [plain = ''] = path.split('?');
+  const upper = method.toUpperCase();
+  const wanted = upper === 'HEAD' ? 'GET' : upper;
+  // A path of its own comes before one with an id in it.
+  return operations.find((one) => one.method === wanted && one.pattern.test(plain)) ?? null;
+}
+
+/** Follows a reference inside the document; what is none stays as it is. */
+export function resolve(part: Part): Part {
+  if (part?.$ref === undefined) return part;
+  return String(part.$ref)
+    .slice(2)
+    .split('/')
+    .reduce((found: Part, name) => found[name], document);
+}
+
+const compiled = new Map<object, ValidateFunction>();
+
+/** What is wrong with a value; null when the schema allows it. */
+export function schemaFault(schema: object, value: unknown): string | null {
+  let validate = compiled.get(schema);
+  if (validate === undefined) {
+    validate = ajv.compile(rooted(schema) as object);
+    compiled.set(schema, validate);
+  }
+  return validate(value) ? null : ajv.errorsText(validate.errors, { separator: '; ' });
+}
+
+/** References of a part are those of the document. */
+function rooted(part: unknown): unknown {
+  return JSON.parse(JSON.stringify(part).replaceAll('"$ref":"#/', '"$ref":"document#/')) as unknown;
+}
+
+/** What of an answer the document does not describe; null when it describes all of it. */
+export function judgeAnswer(method: string, path: string, answer: Answer): string | null {
+  const operation = operationOf(method, path);
+  // Paths of which the document knows nothing, also because their method is unknown.
+  if (operation === null) return null;
+  const response = resolve(operation.part.responses[answer.status]);
+  if (response === undefined)
+    // No id at all, or one that is a path: the router finds nothing.
+    return answer.status === 404 && answer.body?.error === 'not_found'
+      ? null
+      : 'the status is not described';
+  for (const [name, reference] of Object.entries<Part>(response.headers)) {
+    const header = resolve(reference);
+    const value: unknown = answer.headers[name.toLowerCase()];
+    if (value === undefined && header.required === true) return `the header ${name} is missing`;
+    const fault = value === undefined ? null : schemaFault(header.schema, value);
+    if (fault !== null) return `the header ${name}: ${fault}`;
+  }
+  const schema = response.content?.['application/json']?.schema as object | undefined;
+  if (method === 'HEAD' || schema === undefined)
+    return answer.text === '' ? null : 'a body is not described';
+  return schemaFault(schema, answer.body);
+}

@@ -1,0 +1,172 @@
+// A server on a fresh database, for tests that inject requests: an administrator with a token, and
+// nothing that listens. No data plane: every write is said to be in force at once.
+
+import { randomBytes } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import type { Server } from '@hapi/hapi';
+import type { Config } from '../../../config/index.ts';
+import { createToken } from '../../../lib/auth/tokens.ts';
+import { Counters } from '../../../lib/process/counters.ts';
+import { createServer } from '../../../lib/server.ts';
+import type { Services } from '../../../lib/services.ts';
+import { type LogLine, logInto } from '../../../lib/testing/log.ts';
+import { type Answer, injectInto, type Sent } from '../../../lib/testing/requests.ts';
+import { configOf } from '../../../lib/testing/settings.ts';
+import {
+  type Database,
+  readOrCreateConfiguration,
+  writeTransaction,
+} from '../../../models/index.ts';
+import {
+  databaseKinds,
+  firstKind,
+  openDatabase,
+  type TestDatabaseKind,
+} from '../database/databases.ts';
+import { judgeAnswer } from './openapi.ts';
+import { sendOverSocket } from './socket.ts';
+
+export { type LogLine, logInto } from '../../../lib/testing/log.ts';
+export type { Answer, Sent } from '../../../lib/testing/requests.ts';
+export { configOf } from '../../../lib/testing/settings.ts';
+
+/** A database, and whether requests are injected or go over a socket. */
+export type Surface = TestDatabaseKind | `${TestDatabaseKind} over a socket`;
+
+/** A server under test. */
+export interface TestServer {
+  server: Server;
+  services: Services;
+  database: Database;
+  log: LogLine[];
+  /** The administrator in whose name requests go. */
+  adminId: string;
+  token: string;
+  send: (method: string, path: string, sent?: Sent) => Promise<Answer>;
+}
+
+/** The e-mail of the administrator. */
+export const ADMIN_EMAIL = 'admin@example.com';
+
+/** The same settings, for a server that listens on a free port of this machine. */
+export function listen(config: Config): Config {
+  return { ...config, httpHost: '127.0.0.1', httpPort: 0 };
+}
+
+/** A public key that no other call gave. */
+export function newKey(): string {
+  return randomBytes(32).toString('base64');
+}
+
+/** Every database that this run asks for, and the first of them over a socket too. */
+export function surfaces(): Surface[] {
+  return [...databaseKinds(), ...firstKind().map((kind) => `${kind} over a socket` as const)];
+}
+
+/** Every database that this run asks for, without and with a socket: for one suite of the API. */
+export function allSurfaces(): Surface[] {
+  return databaseKinds().flatMap((kind) => [kind, `${kind} over a socket` as const]);
+}
+
+/** Makes a server on a fresh database; `settings` are environment variables. */
+export async function openServer(
+  t: ExecutionContext,
+  surface: Surface,
+  settings: Record<string, string> = {},
+  services: Partial<Services> = {},
+): Promise<TestServer> {
+  const [kind] = surface.split(' ') as [TestDatabaseKind];
+  const database = await openDatabase(t, kind);
+  if (kind === surface) return serverOn(database, settings, services);
+  const config = listen(services.config ?? configOf(settings));
+  const opened = await serverOn(database, settings, { ...services, config });
+  const { server, token } = opened;
+  await server.start();
+  t.teardown(() => server.stop({ timeout: 0 }));
+  const socket = { host: '127.0.0.1', port: Number(server.info.port) };
+  return {
+    ...opened,
+    send: async (method, path, sent = {}) =>
+      conforming(method, path, await sendOverSocket(socket, method, path, { token, ...sent })),
+  };
+}
+
+/** Makes a server on a database; several on one are several processes. */
+export async function serverOn(
+  database: Database,
+  settings: Record<string, string> = {},
+  overrides: Partial<Services> = {},
+): Promise<TestServer> {
+  const log: LogLine[] = [];
+  const services: Services = {
+    // Tests ask faster than anybody; those of the limits set one.
+    config: configOf({ API_RATE_LIMIT: '0', ...settings }),
+    database,
+    log: logInto(log),
+    counters: new Counters(),
+    serverPublicKey: newKey(),
+    whenApplied: async () => true,
+    readiness: () => ({ status: 'ready', tun: null, masquerade: false }),
+    passwordCost: 4,
+    ...overrides,
+  };
+  await readOrCreateConfiguration(database);
+  const adminId = await ensureAdmin(database);
+  const { token } = await createToken(database, { email: ADMIN_EMAIL, name: 'test' });
+  const server = createServer(services);
+  return {
+    server,
+    services,
+    database,
+    log,
+    adminId,
+    token,
+    send: async (method, path, sent = {}) =>
+      conforming(method, path, await injectInto(server, method, path, { token, ...sent })),
+  };
+}
+
+async function ensureAdmin(database: Database): Promise<string> {
+  const { User } = database.models;
+  const present = await User.findOne({ where: { email_key: ADMIN_EMAIL } });
+  if (present !== null) return present.id;
+  const { result } = await writeTransaction(database, (transaction) =>
+    User.create({ email: ADMIN_EMAIL, role: 'admin' }, { transaction }),
+  );
+  return result.id;
+}
+
+/** Whatever a test asks, the answer is one that the OpenAPI document describes. */
+function conforming(method: string, path: string, answer: Answer): Answer {
+  const fault = judgeAnswer(method, path, answer);
+  if (fault !== null) throw new Error(`${method} ${path} ${answer.status}: ${fault}`);
+  return answer;
+}
+
+/** A request and the answer that it must get, to the letter. */
+export interface Row {
+  /** What docs/api.md says, as far as this row shows it. */
+  says: string;
+  send: [method: string, path: string, sent?: Sent];
+  status: number;
+  /** Left out: not looked at. */
+  body?: unknown;
+}
+
+/** Sends each row and compares; the rows share one server. */
+export async function answers(
+  t: ExecutionContext,
+  { send: sendOne }: Pick<TestServer, 'send'>,
+  rows: readonly Row[],
+): Promise<void> {
+  for (const { says, send: sent, status, body } of rows) {
+    const answer = await sendOne(...sent);
+    t.is(answer.status, status, `${says}: ${answer.text}`);
+    if (body !== undefined) t.deepEqual(answer.body, body, says);
+  }
+}
+
+/** The fields of records that a refused request named. */
+export function refused(errors: object): { errors: object } {
+  return { errors };
+}

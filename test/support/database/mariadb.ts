@@ -1,0 +1,215 @@
+// A private MariaDB for the tests: Debian's mariadb-server on a folder, a port and a socket of its
+// own, never a system service. One serves the whole test run:
+//   export TEST_MARIADB_URL=$(npx node test/support/database/mariadb.ts start) DATABASES=sqlite,mariadb
+//   npx ava; node test/support/database/mariadb.ts stop
+// `start` prints the URL alone. `stop` stops that of TEST_MARIADB_URL, or every one that was
+// started from this working tree when the variable is not set; other servers are never touched.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash, randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import mysql from 'mysql2';
+
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 30_000;
+
+/** A running server. */
+export interface Mariadb {
+  /** URL of the server; append the name of a database. */
+  url: string;
+  pid: number;
+  /** Holds its data, socket and log; gone once it is stopped. */
+  folder: string;
+  /** Further options of mariadbd that it was started with. */
+  settings: readonly string[];
+}
+
+/** Starts a server with empty data under `parent`; `settings` are further options of mariadbd. */
+export async function startMariadb(
+  settings: readonly string[] = [],
+  parent: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir(),
+): Promise<Mariadb> {
+  const folder = makeData(parent, userInfo().username);
+  const url = `mariadb://root@127.0.0.1:${await freePort()}/`;
+  return launch({ url, pid: 0, folder, settings: [`--user=${userInfo().username}`, ...settings] });
+}
+
+/** Makes a folder of a server's own, with empty data that belong to a user of this machine. */
+export function makeData(parent: string, user: string): string {
+  const folder = mkdtempSync(join(parent, 'postern-maria-'));
+  const output = openSync(join(folder, 'log'), 'a');
+  execFileSync('chown', [user, folder]);
+  execFileSync(
+    'mariadb-install-db',
+    [
+      '--no-defaults',
+      `--datadir=${join(folder, 'data')}`,
+      `--user=${user}`,
+      '--auth-root-authentication-method=normal',
+      '--skip-test-db',
+    ],
+    { stdio: ['ignore', output, output] },
+  );
+  return folder;
+}
+
+/**
+ * Starts a server on its folder and its port, for the first time or after it was ended; `once` are
+ * options of this start alone. Returns when it answers.
+ */
+export async function launch(mariadb: Mariadb, once: readonly string[] = []): Promise<Mariadb> {
+  const { url, folder, settings } = mariadb;
+  const log = join(folder, 'log');
+  const output = openSync(log, 'a');
+  const server = spawn(
+    'mariadbd',
+    [
+      '--no-defaults',
+      `--datadir=${join(folder, 'data')}`,
+      `--socket=${join(folder, 'socket')}`,
+      `--pid-file=${join(folder, 'pid')}`,
+      `--port=${new URL(url).port}`,
+      '--bind-address=127.0.0.1',
+      '--skip-name-resolve',
+      '--max-connections=500',
+      ...settings,
+      ...once,
+    ],
+    { stdio: ['ignore', output, output], detached: true },
+  );
+  server.unref();
+  const { pid } = server;
+  if (pid === undefined)
+    throw new Error('mariadbd is not installed: apt-get install mariadb-server');
+  const launched = { ...mariadb, pid };
+  try {
+    await waitUntilReady(launched);
+  } catch (error) {
+    const text = readFileSync(log, 'utf8').slice(-2000);
+    await stopMariadb(launched);
+    throw new Error(`mariadbd did not start:\n${text}`, { cause: error });
+  }
+  return launched;
+}
+
+/** Stops a server that `startMariadb` started, and deletes its folder. */
+export async function stopMariadb({ pid, folder }: Pick<Mariadb, 'pid' | 'folder'>): Promise<void> {
+  if (isAlive(pid)) process.kill(pid, 'SIGTERM');
+  const untilMs = Date.now() + STOP_TIMEOUT_MS;
+  while (isAlive(pid)) {
+    if (Date.now() > untilMs) process.kill(pid, 'SIGKILL');
+    await sleep(50);
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Runs statements on a server, outside any database. */
+export async function runOnServer(url: string, ...statements: string[]): Promise<void> {
+  const connection = mysql.createConnection(url.replace(/^mariadb:/, 'mysql:')).promise();
+  try {
+    for (const sql of statements) await connection.query(sql);
+  } finally {
+    await connection.end();
+  }
+}
+
+async function waitUntilReady({ url, pid }: Mariadb): Promise<void> {
+  const untilMs = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      await runOnServer(url, 'SELECT 1');
+      return;
+    } catch (error) {
+      if (!isAlive(pid) || Date.now() > untilMs) throw error;
+      await sleep(100);
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  // A child that ended but was not waited for still answers to signal 0.
+  return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+}
+
+/**
+ * A TCP port of loopback that nobody uses: below those that Linux gives to connections that leave,
+ * so that none takes it before the server does.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_768);
+    const server = createServer().listen(port, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue;
+      throw error;
+    }
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+}
+
+/** Where `start` leaves word for `stop`: a folder for each working tree, a file for each server. */
+function noteFolder(): string {
+  const tree = createHash('sha256')
+    .update(import.meta.dirname)
+    .digest('hex')
+    .slice(0, 12);
+  return join(tmpdir(), `postern-mariadb-${userInfo().uid}-${tree}`);
+}
+
+function noteFile(url: string): string {
+  return join(noteFolder(), `${new URL(url).port}.json`);
+}
+
+/** The servers that `start` started here and that still run; of `url` alone where it is given. */
+function readNotes(url: string | undefined): Mariadb[] {
+  if (!existsSync(noteFolder())) return [];
+  return readdirSync(noteFolder())
+    .map((name) => JSON.parse(readFileSync(join(noteFolder(), name), 'utf8')) as Mariadb)
+    .filter((note) => url === undefined || note.url === url);
+}
+
+async function main(verb: string | undefined, url: string | undefined): Promise<void> {
+  if (verb === 'start') {
+    // The data outlive no test run: nothing is gained by waiting for a disk.
+    const mariadb = await startMariadb(['--innodb-flush-log-at-trx-commit=0']);
+    mkdirSync(noteFolder(), { recursive: true, mode: 0o700 });
+    writeFileSync(noteFile(mariadb.url), JSON.stringify(mariadb));
+    process.stdout.write(`${mariadb.url}\n`);
+  } else if (verb === 'stop') {
+    for (const note of readNotes(url)) {
+      // The folder proves that the process is ours: process ids come again.
+      if (existsSync(note.folder)) await stopMariadb(note);
+      rmSync(noteFile(note.url), { force: true });
+    }
+  } else {
+    process.stderr.write('usage: node test/support/database/mariadb.ts start | stop [url]\n');
+    process.exitCode = 2;
+  }
+}
+
+if (import.meta.main)
+  await main(process.argv[2], process.argv[3] ?? process.env['TEST_MARIADB_URL']);

@@ -1,0 +1,474 @@
+// A world in virtual time: gateways and clients joined by a link that can lose, reorder, duplicate
+// and delay, and that takes large datagrams in fragments, or not at all. Nothing sleeps: the clock
+// jumps to the next deadline, of the link or of a node. Randomness comes from a seed, so that every
+// run can be run again; seeded-test.ts prints it.
+
+import type {
+  GatewayConfig,
+  KeyHandle,
+  MessageLimits,
+  NetworkConfig,
+  PeerConfig,
+  RuleConfig,
+  Sample,
+} from '../../../dataplane/contract.ts';
+import { TypeScriptEngine } from '../../../dataplane/io/engine.ts';
+import { TunnelClient } from '../../../dataplane/memory/client.ts';
+import { PipelineNode } from '../../../dataplane/memory/node.ts';
+import type { Random } from '../../../dataplane/noise/handshake.ts';
+import type { Primitives } from '../../../dataplane/noise/primitives.ts';
+import type { Endpoint } from '../../../dataplane/wire/address.ts';
+import { address, udp } from './packets.ts';
+import { SEED } from './seed.ts';
+import { diff, EMPTY_CONFIG } from './whole-configs.ts';
+
+export { randomBytes } from '../../../dataplane/memory/surroundings.ts';
+
+/** For fast-check: the same cases in every run; it prints seed and path of a case that fails. */
+export const SEEDED = { seed: 20_261_120 } as const;
+
+/** Message types, as they stand in the first byte. */
+export const INITIATION = 1;
+export const RESPONSE = 2;
+export const COOKIE = 3;
+export const DATA = 4;
+
+/** Bytes from a seed (xorshift32): good enough to name indices, never to keep secrets. */
+export function seededRandom(seed: number): Random {
+  let state = (seed * 2654435761) >>> 0 || 1;
+  return (bytes) => {
+    for (let i = 0; i < bytes.length; i++) {
+      state ^= state << 13;
+      state ^= state >>> 17;
+      state ^= state << 5;
+      state >>>= 0;
+      bytes[i] = state >>> 11;
+    }
+  };
+}
+
+// ---- the world -----------------------------------------------------------------------------
+
+/** What the link does to datagrams; chances between 0 and 1. */
+export interface LinkOptions {
+  delayMs: number;
+  loss: number;
+  duplication: number;
+  /** Further delay, up to this much, that puts datagrams out of order. */
+  jitterMs: number;
+  /** The largest IP packet that goes in one piece. */
+  mtu: number;
+  /** Whether what is larger gets through in pieces, as senders ask (they set no DF). */
+  passesFragments: boolean;
+}
+
+/** A datagram on the link: sent at, or arriving at, `at`. */
+export interface Flight {
+  at: number;
+  order: number;
+  bytes: Uint8Array;
+  from: Endpoint;
+  to: Endpoint;
+}
+
+/** Whoever sends and receives datagrams. */
+interface Participant {
+  endpoint: Endpoint;
+  receive(bytes: Uint8Array, from: Endpoint): void;
+  nextTimeout(): number;
+  expire(): void;
+}
+
+/** All nodes and the link between them. */
+export class World {
+  now = 1_000;
+  /** Unix time at `now` 0. */
+  epochMs = Date.UTC(2026, 0, 1);
+  readonly link: LinkOptions = {
+    delayMs: 5,
+    loss: 0,
+    duplication: 0,
+    jitterMs: 0,
+    mtu: 1_500,
+    passesFragments: true,
+  };
+  /** Every datagram that was sent, also lost ones. */
+  readonly wire: Flight[] = [];
+  /** Loses the datagrams for which it returns true. */
+  loses: (flight: Flight) => boolean = () => false;
+  readonly random: Random;
+  readonly #participants: Participant[] = [];
+  #flights: Flight[] = [];
+  #order = 0;
+
+  constructor(seed = SEED) {
+    this.random = seededRandom(seed);
+  }
+
+  get wallMs(): number {
+    return this.epochMs + this.now;
+  }
+
+  addNode(options: NodeOptions): Node {
+    const node = new Node(this, options);
+    this.#participants.push(node);
+    return node;
+  }
+
+  addClient(options: ClientOptions): Client {
+    const client = new Client(this, options);
+    this.#participants.push(client);
+    return client;
+  }
+
+  /** Takes a node away, as a crash does: nothing of it is heard or moves any more. */
+  remove(participant: Node | Client): void {
+    this.#participants.splice(this.#participants.indexOf(participant), 1);
+  }
+
+  /** Puts a datagram on the link. */
+  transmit(bytes: Uint8Array, from: Endpoint, to: Endpoint): void {
+    const flight = { at: this.now, order: this.#order++, bytes, from, to };
+    this.wire.push(flight);
+    if (this.loses(flight) || !this.#passes(bytes.length, to)) return;
+    this.#launch(flight);
+    if (this.#chance() < this.link.duplication) this.#launch(flight);
+  }
+
+  /** Whether a datagram gets through. Its fragments are lost one by one: the whole needs them all. */
+  #passes(length: number, { address: to }: Endpoint): boolean {
+    const { loss, mtu, passesFragments } = this.link;
+    const fragments = fragmentsOf(length, mtu, to.includes(':'));
+    if (fragments > 1 && !passesFragments) return false;
+    for (let i = 0; i < fragments; i++) if (this.#chance() < loss) return false;
+    return true;
+  }
+
+  #launch(flight: Flight): void {
+    const at = this.now + this.link.delayMs + this.#chance() * this.link.jitterMs;
+    this.#flights.push({ ...flight, at, order: this.#order++ });
+  }
+
+  /** What was sent, of one type (0: any) and by one node (left out: by anybody). */
+  sent(type: number, by?: { readonly endpoint: Endpoint }): Flight[] {
+    return this.wire.filter(
+      (flight) =>
+        (type === 0 || flight.bytes[0] === type) &&
+        (by === undefined || isSame(flight.from, by.endpoint)),
+    );
+  }
+
+  /** Lets time pass, jumping from deadline to deadline. */
+  run(durationMs: number): void {
+    const end = this.now + durationMs;
+    for (;;) {
+      let next = Number.POSITIVE_INFINITY;
+      for (const flight of this.#flights) next = Math.min(next, flight.at);
+      for (const participant of this.#participants)
+        next = Math.min(next, participant.nextTimeout());
+      if (next > end) break;
+      this.now = Math.max(this.now, next);
+      this.#deliver();
+      for (const participant of this.#participants) participant.expire();
+    }
+    this.now = end;
+  }
+
+  #deliver(): void {
+    const due = this.#flights
+      .filter((flight) => flight.at <= this.now)
+      .sort((a, b) => a.at - b.at || a.order - b.order);
+    this.#flights = this.#flights.filter((flight) => flight.at > this.now);
+    for (const flight of due) {
+      const receiver = this.#participants.find(({ endpoint }) => isSame(endpoint, flight.to));
+      receiver?.receive(flight.bytes.slice(), flight.from);
+    }
+  }
+
+  #chance(): number {
+    const bytes = new Uint8Array(4);
+    this.random(bytes);
+    return new DataView(bytes.buffer).getUint32(0) / 2 ** 32;
+  }
+}
+
+/** IP packets that carry a UDP payload over a link. */
+function fragmentsOf(length: number, mtu: number, isIpv6: boolean): number {
+  const payload = 8 + length;
+  const room = mtu - (isIpv6 ? 40 : 20);
+  if (payload <= room) return 1;
+  // Fragments end at multiples of 8; over IPv6 each has a header of its own.
+  return Math.ceil(payload / ((room - (isIpv6 ? 8 : 0)) & ~7));
+}
+
+function isSame(a: Endpoint, b: Endpoint): boolean {
+  return a.port === b.port && a.address === b.address;
+}
+
+// ---- an engine that counts its keys --------------------------------------------------------
+
+/** What a keypair sends with. */
+export interface SendingKey {
+  readonly send: Uint8Array;
+  readonly remoteIndex: number;
+}
+
+/** The TypeScript engine, which also tells how many keys it holds, and gives the latest away. */
+export class WatchedEngine extends TypeScriptEngine {
+  latestKey: SendingKey | null = null;
+  readonly #live = new Set<string>();
+
+  get liveKeys(): number {
+    return this.#live.size;
+  }
+
+  override installKey(
+    send: Uint8Array,
+    receive: Uint8Array,
+    remoteIndex: number,
+  ): KeyHandle | null {
+    const handle = super.installKey(send, receive, remoteIndex);
+    this.latestKey = { send: send.slice(), remoteIndex };
+    if (handle !== null) this.#live.add(`${handle.slot}/${handle.generation}`);
+    return handle;
+  }
+
+  override removeKey(slot: number, generation: number): void {
+    super.removeKey(slot, generation);
+    this.#live.delete(`${slot}/${generation}`);
+  }
+}
+
+// ---- a gateway -----------------------------------------------------------------------------
+
+export interface NodeOptions {
+  endpoint: Endpoint;
+  /** The gateway's own address in its networks, a /24 and a /64; null switches a family off. */
+  ipv4?: string | null;
+  ipv6?: string | null;
+  hasTun?: boolean;
+  defaultAction?: 'accept' | 'drop';
+  allowsMetadata?: boolean;
+  primitives?: Primitives;
+  privateKey?: Uint8Array;
+  timestampFloorMs?: number;
+  /** How much one key may send; as much as ever if left out. */
+  limits?: MessageLimits;
+}
+
+/** A gateway that keeps what comes out at its TUN. */
+export class Node extends PipelineNode<WatchedEngine> implements Participant {
+  /** Packets that came out at the TUN. */
+  readonly delivered: Uint8Array[];
+  #config: GatewayConfig = EMPTY_CONFIG;
+
+  constructor(world: World, options: NodeOptions) {
+    const { ipv4 = '10.0.0.1', ipv6 = 'fd00::1', limits, ...rest } = options;
+    const delivered: Uint8Array[] = [];
+    super(world, {
+      hasTun: true,
+      defaultAction: 'accept',
+      allowsMetadata: false,
+      timestampFloorMs: 0,
+      ...rest,
+      mtu: 1420,
+      ipv4: ipv4 === null ? null : network(ipv4, 24),
+      ipv6: ipv6 === null ? null : network(ipv6, 64),
+      makeEngine: (primitives, endpoints, mtu, links) =>
+        new WatchedEngine(primitives, endpoints, mtu, links, limits),
+      deliver: (packet) => delivered.push(packet),
+    });
+    this.delivered = delivered;
+  }
+
+  /** Makes a configuration the desired one. */
+  apply(peers: readonly PeerConfig[], rules: Record<string, readonly RuleConfig[]> = {}): void {
+    const desired: GatewayConfig = {
+      peers: new Map(peers.map((peer) => [peer.publicKey, peer])),
+      rules: new Map(Object.entries(rules)),
+    };
+    this.change(diff(this.#config, desired));
+    this.#config = desired;
+  }
+
+  sample(): Sample {
+    return this.pipeline.sample();
+  }
+
+  drops(): Readonly<Record<string, number>> {
+    return this.sample().drops;
+  }
+}
+
+function network(text: string, prefixBits: number): NetworkConfig {
+  return { network: address(text), prefixBits, address: address(text) };
+}
+
+// ---- a client ------------------------------------------------------------------------------
+
+export interface ClientOptions {
+  endpoint: Endpoint;
+  primitives?: Primitives;
+  privateKey?: Uint8Array;
+}
+
+/** A client that keeps what arrives. */
+export class Client extends TunnelClient<WatchedEngine> implements Participant {
+  /** Inner packets, without their padding. */
+  readonly delivered: Uint8Array[];
+
+  constructor(world: World, options: ClientOptions) {
+    const delivered: Uint8Array[] = [];
+    super(world, {
+      ...options,
+      makeEngine: (...parts) => new WatchedEngine(...parts),
+      deliver: (packet) => delivered.push(packet),
+    });
+    this.delivered = delivered;
+  }
+}
+
+// ---- configurations ------------------------------------------------------------------------
+
+export interface PeerFields {
+  key: string;
+  ipv4?: string | null;
+  ipv6?: string | null;
+  presharedKey?: Uint8Array;
+  scope?: string;
+  endpoint?: Endpoint;
+  heardAtMs?: number;
+}
+
+/** A peer's configuration; what is left out is ordinary. */
+export function peer(fields: PeerFields): PeerConfig {
+  return {
+    publicKey: fields.key,
+    presharedKey: fields.presharedKey ?? new Uint8Array(32),
+    ipv4: fields.ipv4 == null ? null : address(fields.ipv4),
+    ipv6: fields.ipv6 == null ? null : address(fields.ipv6),
+    scope: fields.scope ?? 'owner',
+    resume:
+      fields.endpoint === undefined
+        ? null
+        : { endpoint: fields.endpoint, heardAtMs: fields.heardAtMs ?? 0 },
+  };
+}
+
+/** A rule; what is left out is ordinary. `range` is a prefix, "10.0.0.0/8", or an address. */
+export function rule(
+  id: string,
+  action: 'accept' | 'drop',
+  range: string,
+  ports?: { type: 'tcp' | 'udp'; first: number; last?: number },
+): RuleConfig {
+  const [text, bits] = range.split('/') as [string, string | undefined];
+  const bytes = address(text);
+  return {
+    id,
+    action,
+    address: bytes,
+    prefixBits: bits === undefined ? bytes.length * 8 : Number(bits),
+    portType: ports?.type ?? null,
+    portFirst: ports?.first ?? 0,
+    portLast: ports?.last ?? ports?.first ?? 65_535,
+  };
+}
+
+/** Where the gateway of every simulation is. */
+export const GATEWAY_ENDPOINT: Endpoint = { address: '192.0.2.1', port: 51820 };
+
+/** The peer of a client: a gateway whose address it knows. */
+export function gatewayPeer(gateway: Node | Client, presharedKey?: Uint8Array): PeerConfig {
+  return peer({
+    key: gateway.key,
+    endpoint: gateway.endpoint,
+    ...(presharedKey === undefined ? {} : { presharedKey }),
+  });
+}
+
+export interface SceneOptions {
+  psk?: Uint8Array;
+  gateway?: Partial<NodeOptions>;
+  client?: Partial<ClientOptions>;
+}
+
+/**
+ * A gateway (10.0.0.1, fd00::1) and a client (10.0.0.2, fd00::2) that know each other; the client
+ * knows where the gateway is, the gateway does not know where the client is.
+ */
+export function gatewayAndClient(
+  seed = SEED,
+  options: SceneOptions = {},
+): { world: World; gateway: Node; client: Client } {
+  const { world, gateway, clients } = gatewayAndClients(1, seed, options);
+  return { world, gateway, client: clients[0]! };
+}
+
+/**
+ * The same with several clients: 10.0.0.2, fd00::2 (scope "owner"), 10.0.0.3, fd00::3 and so on.
+ */
+export function gatewayAndClients(
+  count: number,
+  seed = SEED,
+  options: SceneOptions = {},
+): { world: World; gateway: Node; clients: Client[]; peers: PeerConfig[] } {
+  const world = new World(seed);
+  const gateway = world.addNode({ endpoint: GATEWAY_ENDPOINT, ...options.gateway });
+  const clients = Array.from({ length: count }, (_, i) =>
+    world.addClient({
+      endpoint: { address: `198.51.100.${7 + i}`, port: 40_000 + i },
+      ...options.client,
+    }),
+  );
+  const presharedKey = options.psk ?? new Uint8Array(32);
+  const peers = clients.map((client, i) =>
+    peer({ key: client.key, ipv4: `10.0.0.${2 + i}`, ipv6: `fd00::${2 + i}`, presharedKey }),
+  );
+  gateway.apply(peers);
+  for (const client of clients) client.addPeer(gatewayPeer(gateway, presharedKey));
+  return { world, gateway, clients, peers };
+}
+
+/** A gateway's packet with a number in it, to the other of two. */
+export function forth(i: number, size = 0): Uint8Array {
+  return numbered('10.0.0.1', '10.1.0.1', i, size);
+}
+
+/** The same from the other. */
+export function back(i: number, size = 0): Uint8Array {
+  return numbered('10.1.0.1', '10.0.0.1', i, size);
+}
+
+function numbered(source: string, destination: string, i: number, size: number): Uint8Array {
+  return udp({ source, destination, data: `${i} `.padEnd(size, '.') });
+}
+
+/** Two gateways, 10.0.0.1 and 10.1.0.1, that know each other and where the other is. */
+export function twoGateways(
+  seed = SEED,
+  options: Partial<NodeOptions> = {},
+): { world: World; a: Node; b: Node } {
+  const world = new World(seed);
+  const a = world.addNode({ endpoint: GATEWAY_ENDPOINT, ...options });
+  const endpoint = { address: '203.0.113.66', port: 666 };
+  const b = world.addNode({ endpoint, ipv4: '10.1.0.1', ipv6: 'fd01::1', ...options });
+  a.apply([peer({ key: b.key, ipv4: '10.1.0.1', ipv6: 'fd01::1', endpoint })]);
+  b.apply([peer({ key: a.key, ipv4: '10.0.0.1', ipv6: 'fd00::1', endpoint: a.endpoint })]);
+  return { world, a, b };
+}
+
+/** Two tunnels alone that know each other; only the second knows where the first is. */
+export function twoTunnels(
+  seed = SEED,
+  options: SceneOptions = {},
+): { world: World; responder: Client; initiator: Client } {
+  const world = new World(seed);
+  const responder = world.addClient({ endpoint: GATEWAY_ENDPOINT, ...options.client });
+  const endpoint = { address: '198.51.100.7', port: 40_000 };
+  const initiator = world.addClient({ endpoint, ...options.client });
+  const presharedKey = options.psk ?? new Uint8Array(32);
+  responder.addPeer(peer({ key: initiator.key, ipv4: '10.0.0.2', ipv6: 'fd00::2', presharedKey }));
+  initiator.addPeer(gatewayPeer(responder, presharedKey));
+  return { world, responder, initiator };
+}

@@ -1,0 +1,424 @@
+// The filter once more, slow and obvious: what the law says, with lists, strings and objects. Random
+// tests compare the real one with it.
+
+import type { RuleConfig } from '../../../dataplane/contract.ts';
+import type { ReasonName } from '../../../dataplane/reasons.ts';
+import { LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP, WHOLE } from '../../../dataplane/wire/ip.ts';
+import { address } from '../dataplane/packets.ts';
+
+// ---- rules -----------------------------------------------------------------------------------
+
+export interface SlowPacket {
+  version: 4 | 6;
+  destination: bigint;
+  protocol: number;
+  port: number;
+  fragment: number;
+}
+
+export interface SlowVerdict {
+  reason: ReasonName;
+  /** Ids of the rules of the kind that decided. */
+  rules: string[];
+}
+
+export function addressValue(bytes: Uint8Array): bigint {
+  return BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+}
+
+/** From the first address to the last one; kept, because there may be thousands of rules. */
+interface Range {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+const ranges = new WeakMap<RuleConfig, Range>();
+
+function rangeOf(one: RuleConfig): Range {
+  const known = ranges.get(one);
+  if (known !== undefined) return known;
+  const size = 1n << BigInt(one.address.length * 8 - one.prefixBits);
+  const first = (addressValue(one.address) / size) * size;
+  const range = { first, last: first + size - 1n };
+  ranges.set(one, range);
+  return range;
+}
+
+function covers(one: RuleConfig, packet: SlowPacket): boolean {
+  if (one.address.length !== (packet.version === 4 ? 4 : 16)) return false;
+  const { first, last } = rangeOf(one);
+  return first <= packet.destination && packet.destination <= last;
+}
+
+/** One scope, as the law words it: accept with ports, drop with ports, accept, drop. */
+function slowScope(rules: readonly RuleConfig[], packet: SlowPacket): SlowVerdict | null {
+  const covering = rules.filter((one) => covers(one, packet));
+  // What a later IPv6 fragment says of its protocol is nothing to rely on.
+  const isUnknown = packet.version === 6 && packet.fragment === LATER_FRAGMENT;
+  const hasPorts =
+    packet.protocol === PROTOCOL_TCP || packet.protocol === PROTOCOL_UDP || isUnknown;
+  const withPorts = hasPorts ? covering.filter((one) => one.portType !== null) : [];
+  if (withPorts.length > 0 && packet.fragment === LATER_FRAGMENT)
+    return { reason: 'inner_fragment_unsafe', rules: [] };
+  const type = packet.protocol === PROTOCOL_TCP ? 'tcp' : 'udp';
+  const matching = withPorts.filter(
+    (one) => one.portType === type && one.portFirst <= packet.port && packet.port <= one.portLast,
+  );
+  const plain = covering.filter((one) => one.portType === null);
+  for (const candidates of [matching, plain]) {
+    for (const action of ['accept', 'drop'] as const) {
+      const deciding = candidates.filter((one) => one.action === action);
+      if (deciding.length > 0)
+        return {
+          reason: action === 'accept' ? 'none' : 'rule_drop',
+          rules: deciding.map((one) => one.id),
+        };
+    }
+  }
+  return null;
+}
+
+export function slowJudge(
+  own: readonly RuleConfig[],
+  global: readonly RuleConfig[],
+  defaultAction: 'accept' | 'drop',
+  packet: SlowPacket,
+): SlowVerdict {
+  return (
+    slowScope(own, packet) ??
+    slowScope(global, packet) ?? {
+      reason: defaultAction === 'accept' ? 'none' : 'default_drop',
+      rules: [],
+    }
+  );
+}
+
+// ---- conversations ---------------------------------------------------------------------------
+
+/** Where something comes from or goes to: the number of a peer, or what is behind the TUN. */
+export type Side = number | 'tun';
+
+/** A packet, as one would describe it. */
+export interface Described {
+  from: Side;
+  to: Side;
+  source: string;
+  destination: string;
+  protocol: number;
+  sourcePort: number;
+  destinationPort: number;
+  /** TCP: letters of its flags. */
+  flags: string;
+  echo: 'request' | 'reply' | null;
+  fragment: 'whole' | 'first' | 'later';
+  identification: number;
+  /** 8-byte units. */
+  fragmentOffset: number;
+  /** An ICMP error quotes another packet. */
+  quotes: Described | null;
+}
+
+interface SlowFlow {
+  packet: Described;
+  opener: Side;
+  target: Side;
+  replied: boolean;
+  established: boolean;
+  ended: Set<'opener' | 'target'>;
+  closed: boolean;
+  endsAt: number;
+  version: number;
+  verdict: SlowVerdict;
+  /** The target may be who opened it. */
+  isDoubtful: boolean;
+}
+
+interface SlowFirst {
+  packet: Described;
+  verdict: SlowVerdict;
+  version: number;
+  isJudged: boolean;
+  endsAt: number;
+}
+
+const SECOND = 1_000;
+const FREE: SlowVerdict = { reason: 'none', rules: [] };
+
+/** Judges packets in the words of the law. */
+export class SlowTracker {
+  defaultAction: 'accept' | 'drop';
+  global: readonly RuleConfig[] = [];
+  readonly rules = new Map<string, readonly RuleConfig[]>();
+  /** By peer: whose rules are for it. */
+  readonly scopes = new Map<number, string>();
+  flows: SlowFlow[] = [];
+  firsts: SlowFirst[] = [];
+  version = 0;
+  now = 0;
+  /** By peer and family: until when it may have conversations that nobody remembers. */
+  readonly doubts = new Map<string, number>();
+  /** How many verdicts were given because of doubt. */
+  doubted = 0;
+
+  constructor(defaultAction: 'accept' | 'drop') {
+    this.defaultAction = defaultAction;
+  }
+
+  /** What is to become of a packet, and which rules might count it. */
+  judge(packet: Described): SlowVerdict {
+    this.flows = this.flows.filter((flow) => flow.endsAt > this.now);
+    this.firsts = this.firsts.filter((first) => first.endsAt > this.now);
+    return packet.from === 'tun' ? this.#fromTun(packet) : this.#fromPeer(packet, packet.from);
+  }
+
+  /** What the rules alone would say. */
+  byRules(packet: Described): ReasonName {
+    return packet.from === 'tun' ? 'none' : this.#byRules(packet, packet.from).reason;
+  }
+
+  /** Everything is forgotten, as by a restart; the peers are known to have been there. */
+  restart(): void {
+    this.flows = [];
+    this.firsts = [];
+    for (const peer of this.scopes.keys())
+      for (const family of [4, 6]) this.doubts.set(`${peer} ${family}`, this.now + 180 * SECOND);
+  }
+
+  /** A peer, or its address, is gone. `family` is 4 or 6. */
+  forget(peer: number, family: number): void {
+    this.doubts.delete(`${peer} ${family}`);
+    const isOf = (side: Side, packet: Described): boolean =>
+      side === peer && familyOf(packet) === family;
+    this.flows = this.flows.filter(
+      ({ opener, target, packet }) => !isOf(opener, packet) && !isOf(target, packet),
+    );
+    this.firsts = this.firsts.filter(({ packet }) => !isOf(packet.from, packet));
+  }
+
+  #fromPeer(packet: Described, peer: number): SlowVerdict {
+    if (packet.fragment === 'later') return this.#later(packet, peer);
+    const verdict = this.#whole(packet, peer);
+    if (packet.fragment === 'first') {
+      const known = this.firsts.findIndex((first) => isSameDatagram(first.packet, packet));
+      if (known !== -1) this.firsts.splice(known, 1);
+      this.firsts.push({
+        packet,
+        verdict: { reason: verdict.reason, rules: verdict.isJudged ? verdict.rules : [] },
+        version: this.version,
+        isJudged: verdict.isJudged,
+        endsAt: this.now + 30 * SECOND,
+      });
+    }
+    return verdict;
+  }
+
+  #whole(packet: Described, peer: number): SlowVerdict & { isJudged: boolean } {
+    const byRules = (): SlowVerdict & { isJudged: boolean } => ({
+      ...this.#byRules(packet, peer),
+      isJudged: true,
+    });
+    if (packet.quotes !== null) {
+      const flow = this.#flowOf(packet.quotes);
+      if (flow === undefined || !isReturned(packet.quotes, packet)) return byRules();
+      return this.#inFlow(flow, !isAlong(flow, packet.quotes));
+    }
+    if (packet.protocol === 58 || packet.protocol === 1) if (packet.echo === null) return byRules();
+    const flow = this.#flowOf(packet);
+    if (flow === undefined || (isRequest(packet) && flow.closed)) {
+      const verdict = byRules();
+      if (verdict.reason === 'none' && packet.echo !== 'reply') {
+        if (flow !== undefined) this.flows.splice(this.flows.indexOf(flow), 1);
+        const { reason } = this.#open(packet, verdict);
+        return { reason, rules: verdict.rules, isJudged: reason === 'none' };
+      }
+      return verdict;
+    }
+    if (isRequest(packet) && !isAlong(flow, packet)) return byRules();
+    const verdict = this.#inFlow(flow, isAlong(flow, packet));
+    this.#note(flow, packet);
+    return verdict;
+  }
+
+  /** What an opener sends stands under its rules and counts for them; what it is sent does not. */
+  #inFlow(flow: SlowFlow, along: boolean): SlowVerdict & { isJudged: boolean } {
+    const { reason, rules } = this.#verdictOn(flow);
+    return { reason, rules: along ? rules : [], isJudged: along };
+  }
+
+  #verdictOn(flow: SlowFlow): SlowVerdict {
+    if ((flow.opener !== 'tun' || flow.isDoubtful) && flow.version !== this.version) {
+      const { opener } = flow;
+      const packet: Described = { ...flow.packet, fragment: 'whole' };
+      flow.verdict = this.#byTarget(flow, opener === 'tun' ? FREE : this.#byRules(packet, opener));
+      flow.version = this.version;
+    }
+    return flow.verdict;
+  }
+
+  /** In doubt the rules of the other side are asked as well, as if it had opened the flow. */
+  #byTarget({ isDoubtful, packet, target }: SlowFlow, verdict: SlowVerdict): SlowVerdict {
+    if (!isDoubtful || target === 'tun' || verdict.reason !== 'none') return verdict;
+    const { source, destination, sourcePort, destinationPort } = packet;
+    const turned: Described = {
+      ...packet,
+      fragment: 'whole',
+      source: destination,
+      destination: source,
+      sourcePort: destinationPort,
+      destinationPort: sourcePort,
+    };
+    const { reason } = this.#byRules(turned, target);
+    if (reason !== 'none') this.doubted++;
+    return { reason, rules: verdict.rules };
+  }
+
+  #later(packet: Described, peer: number): SlowVerdict {
+    const first = this.firsts.find((one) => isSameDatagram(one.packet, packet));
+    if (first === undefined) return this.#byRules(packet, peer);
+    const { protocol } = first.packet;
+    const judgedBytes = protocol === PROTOCOL_TCP ? 20 : protocol === PROTOCOL_UDP ? 8 : 0;
+    if (packet.fragmentOffset * 8 < judgedBytes)
+      return { reason: 'inner_fragment_unsafe', rules: [] };
+    if (first.isJudged && first.version !== this.version) {
+      first.verdict = this.#byRules(first.packet, peer);
+      first.version = this.version;
+    }
+    return first.verdict;
+  }
+
+  #fromTun(packet: Described): SlowVerdict {
+    if (packet.fragment === 'later') return FREE;
+    if (packet.quotes !== null) {
+      const flow = this.#flowOf(packet.quotes);
+      if (flow === undefined || !isReturned(packet.quotes, packet)) return FREE;
+      return { reason: this.#verdictOn(flow).reason, rules: [] };
+    }
+    if (packet.protocol === 58 || packet.protocol === 1) if (packet.echo === null) return FREE;
+    const flow = this.#flowOf(packet);
+    const opens =
+      isRequest(packet) || (packet.protocol !== PROTOCOL_TCP && packet.echo !== 'reply');
+    if (flow === undefined) {
+      return opens ? this.#open(packet, FREE) : FREE;
+    }
+    const { reason } = this.#verdictOn(flow);
+    if (isRequest(packet) && (reason !== 'none' || flow.closed)) {
+      this.flows.splice(this.flows.indexOf(flow), 1);
+      return this.#open(packet, FREE);
+    }
+    this.#note(flow, packet);
+    return { reason, rules: [] };
+  }
+
+  #byRules(packet: Described, peer: number): SlowVerdict {
+    const own = this.rules.get(this.scopes.get(peer)!) ?? [];
+    return slowJudge(own, this.global, this.defaultAction, {
+      version: familyOf(packet),
+      destination: addressValue(address(packet.destination)),
+      protocol: packet.protocol,
+      port: packet.destinationPort,
+      fragment: packet.fragment === 'later' ? LATER_FRAGMENT : WHOLE,
+    });
+  }
+
+  /** The flow between these two sides that a packet belongs to, either way. */
+  #flowOf(packet: Described): SlowFlow | undefined {
+    const flow = this.flows.find((one) => isAlong(one, packet) || isAgainst(one.packet, packet));
+    return flow;
+  }
+
+  #open(packet: Described, verdict: SlowVerdict): SlowVerdict {
+    const doubtUntil = this.doubts.get(`${packet.to} ${familyOf(packet)}`) ?? 0;
+    const flow: SlowFlow = {
+      packet,
+      opener: packet.from,
+      target: packet.to,
+      replied: false,
+      established: false,
+      ended: new Set(),
+      closed: false,
+      endsAt: 0,
+      version: this.version,
+      verdict,
+      isDoubtful: doubtUntil > this.now && ![PROTOCOL_TCP, 1, 58].includes(packet.protocol),
+    };
+    flow.verdict = this.#byTarget(flow, { reason: 'none', rules: verdict.rules });
+    this.flows.push(flow);
+    this.#note(flow, packet);
+    return flow.verdict;
+  }
+
+  #note(flow: SlowFlow, packet: Described): void {
+    const isTcp = packet.protocol === PROTOCOL_TCP;
+    if (flow.verdict.reason !== 'none') {
+      const lifetime = isTcp ? 120 * SECOND : lifetimeOf(packet);
+      flow.endsAt = isTcp ? Math.max(flow.endsAt, this.now + lifetime) : this.now + lifetime;
+      return;
+    }
+    const along = isAlong(flow, packet);
+    if (!along) flow.replied = true;
+    if (!isTcp) {
+      flow.endsAt = this.now + lifetimeOf(packet);
+      return;
+    }
+    if (flow.closed) return;
+    if (packet.flags.includes('F')) flow.ended.add(along ? 'opener' : 'target');
+    if (packet.flags.includes('R') || flow.ended.size === 2) {
+      flow.closed = true;
+      flow.endsAt = this.now + 10 * SECOND;
+      return;
+    }
+    if (along && flow.replied && !packet.flags.includes('S')) flow.established = true;
+    flow.endsAt = this.now + (flow.established ? (2 * 60 + 4) * 60 * SECOND : 120 * SECOND);
+  }
+}
+
+function familyOf(packet: Described): 4 | 6 {
+  return packet.source.includes(':') ? 6 : 4;
+}
+
+function isRequest(packet: Described): boolean {
+  return (
+    packet.protocol === PROTOCOL_TCP && packet.flags.includes('S') && !packet.flags.includes('A')
+  );
+}
+
+function lifetimeOf(packet: Described): number {
+  return packet.echo === null ? 180 * SECOND : 30 * SECOND;
+}
+
+/** Both ends of a packet, the asking end of an echo told from the answering one. */
+function ends(packet: Described): [string, string, string] {
+  const asks = packet.echo === null ? '' : packet.echo === 'request' ? 'asks' : 'answers';
+  const other = asks === '' ? '' : asks === 'asks' ? 'answers' : 'asks';
+  return [
+    `${packet.source} ${packet.sourcePort} ${asks}`,
+    `${packet.destination} ${packet.destinationPort} ${other}`,
+    `${packet.protocol}`,
+  ];
+}
+
+function isAlong(flow: { packet: Described }, packet: Described): boolean {
+  return ends(flow.packet).join() === ends(packet).join();
+}
+
+function isAgainst(opening: Described, packet: Described): boolean {
+  const [a, b, protocol] = ends(packet);
+  return ends(opening).join() === [b, a, protocol].join();
+}
+
+/** Whether an error goes to who sent what it quotes, from the side to which that was sent. */
+function isReturned(quoted: Described, error: Described): boolean {
+  return (
+    quoted.source === error.destination && quoted.from === error.to && quoted.to === error.from
+  );
+}
+
+function isSameDatagram(a: Described, b: Described): boolean {
+  return (
+    a.source === b.source &&
+    a.destination === b.destination &&
+    // Over IPv6 the first fragment alone says what it is.
+    (a.protocol === b.protocol || familyOf(a) === 6) &&
+    a.identification === b.identification
+  );
+}

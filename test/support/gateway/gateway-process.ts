@@ -1,0 +1,136 @@
+// A whole gateway as a process of its own on this machine, without a TUN, on free ports: for tests
+// that need neither rights nor network namespaces.
+
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
+import { answerOf, type Answer, requestOf } from '../api/requests.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const START_MS = 30_000;
+
+/** The administrator that the gateway makes at its first start. */
+export const FIRST_ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
+
+/** A gateway that serves until its test ends. */
+export interface GatewayProcess {
+  readonly pid: number | undefined;
+  /** Without a slash at its end. */
+  readonly url: string;
+  /** An administrator's API token. */
+  readonly token: string;
+  /** Its environment, for commands on the same data. */
+  readonly environment: Record<string, string>;
+  /** Everything that it printed. */
+  readonly output: () => string;
+  /** Asks the API in the administrator's name. */
+  readonly call: (method: string, path: string, body?: unknown) => Promise<Answer>;
+  /** Runs a command of the command line on the same data; returns its standard output. */
+  readonly command: (...args: string[]) => Promise<string>;
+}
+
+/** Starts a gateway and waits until it is ready; `settings` are environment variables. */
+export async function startGateway(
+  t: ExecutionContext,
+  settings: Record<string, string> = {},
+): Promise<GatewayProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-gateway-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const port = await freeTcpPort();
+  const url = `http://127.0.0.1:${port}`;
+  const token = `pst_${randomBytes(32).toString('base64url')}`;
+  const environment: Record<string, string> = {
+    PATH: process.env['PATH'] ?? '',
+    DATA_DIR: folder,
+    HTTP_PORT: String(port),
+    EXTERNAL_URL: `${url}/`,
+    WIREGUARD_PORT: String(await freeUdpPort()),
+    WIREGUARD_TUN: 'off',
+    WIREGUARD_UAPI: 'off',
+    DEFAULT_ADMIN_EMAIL: FIRST_ADMIN.email,
+    DEFAULT_ADMIN_PASSWORD: FIRST_ADMIN.password,
+    BOOTSTRAP_API_TOKEN: token,
+    LOG_FORMAT: 'json',
+    LOG_LEVEL: 'debug',
+    ...settings,
+  };
+  const run = (...args: string[]) =>
+    spawn(process.execPath, ['lib/main.ts', ...args], { cwd: ROOT, env: environment });
+  const child = run('serve');
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  t.teardown(async () => {
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+  });
+  await untilReady(url, () => (child.exitCode === null ? null : output));
+  return {
+    pid: child.pid,
+    url,
+    token,
+    environment,
+    output: () => output,
+    call: (method, path, body) => ask(url + path, method, { token, body }),
+    command: async (...args) => {
+      const command = run(...args);
+      let [printed, noted] = ['', ''];
+      command.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+      command.stderr.on('data', (chunk: Buffer) => (noted += chunk.toString()));
+      const [status] = (await once(command, 'close')) as [number];
+      if (status !== 0)
+        throw new Error(`${args.join(' ')} ended with ${status}: ${printed}${noted}`);
+      return printed.trim();
+    },
+  };
+}
+
+/** `ended` tells what a gateway printed that is no longer there. */
+async function untilReady(url: string, ended: () => string | null): Promise<void> {
+  const begun = performance.now();
+  for (;;) {
+    const printed = ended();
+    if (printed !== null) throw new Error(`the gateway ended: ${printed}`);
+    if (performance.now() - begun > START_MS) throw new Error('the gateway is not ready');
+    const status = await fetch(`${url}/readyz`).then(
+      (response) => response.status,
+      () => 0,
+    );
+    if (status === 200) return;
+    await sleep(50);
+  }
+}
+
+async function ask(
+  url: string,
+  method: string,
+  sent: Parameters<typeof requestOf>[0],
+): Promise<Answer> {
+  const { headers, payload } = requestOf(sent);
+  const response = await fetch(url, { method, headers, body: payload as string | null });
+  return answerOf(response.status, Object.fromEntries(response.headers), await response.text());
+}
+
+async function freeTcpPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function freeUdpPort(): Promise<number> {
+  const socket = createSocket('udp4').bind(0);
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  return port;
+}

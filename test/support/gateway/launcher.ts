@@ -1,0 +1,11 @@
+// How a gateway is started here: by the script that `npm start`, the unit and the image run, so that
+// what is tested and measured is what people run.
+
+import { delimiter, dirname, resolve } from 'node:path';
+import process from 'node:process';
+
+/** The launcher; a gateway is started by it with the word `serve`. */
+export const LAUNCHER = resolve(import.meta.dirname, '../../../lib/postern');
+
+/** A PATH in which `node` is the Node that runs this process. */
+export const PATH_TO_NODE = [dirname(process.execPath), process.env['PATH']].join(delimiter);

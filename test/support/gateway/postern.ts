@@ -1,0 +1,217 @@
+// A whole Postern for end-to-end tests: `lib/postern serve` on a host of its own, reached over
+// its API like any client would.
+
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LAUNCHER, PATH_TO_NODE } from './launcher.ts';
+import { type Host, stop } from '../network/namespaces.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+/** A record as the API answers it. */
+export type Data = Record<string, unknown> & { id: string };
+
+/** One answer of the API. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+  /** Clock of this machine (ms) when the answer was complete. */
+  readonly at: number;
+}
+
+/** A gateway process. */
+export class Postern {
+  readonly host: Host;
+  readonly api: string;
+  readonly token = `pst_${randomBytes(32).toString('base64url')}`;
+  readonly environment: Record<string, string>;
+  /** A program and its arguments that the gateway is run by, to take rights away say. */
+  readonly wrapper: readonly string[];
+  /** Everything it has printed. */
+  output = '';
+  #process: ChildProcess | null = null;
+
+  /** `address` is where the API is reached from this machine. */
+  constructor(
+    host: Host,
+    address: string,
+    settings: Record<string, string> = {},
+    wrapper: readonly string[] = [],
+  ) {
+    this.host = host;
+    this.wrapper = wrapper;
+    this.api = `http://${address}:13000`;
+    this.environment = {
+      PATH: PATH_TO_NODE,
+      HOME: process.env['HOME'] ?? '/root',
+      DATA_DIR: mkdtempSync(join(tmpdir(), 'postern-data-')),
+      HTTP_HOST: '0.0.0.0',
+      EXTERNAL_URL: 'http://gateway.example.test:13000/',
+      BOOTSTRAP_API_TOKEN: this.token,
+      DEFAULT_ADMIN_EMAIL: 'admin@example.test',
+      DEFAULT_ADMIN_PASSWORD: 'correct horse battery',
+      LOG_FORMAT: 'json',
+      LOG_LEVEL: 'debug',
+      ...settings,
+    };
+  }
+
+  /** Starts the gateway and waits until it is ready; resolves to the ms that took. */
+  async start(patienceMs = 60_000): Promise<number> {
+    const begun = performance.now();
+    const child = this.launch();
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`the gateway ended: ${this.output}`);
+      if (performance.now() - begun > patienceMs) throw new Error(`not ready: ${this.output}`);
+      if ((await this.readiness()).status === 'ready') return performance.now() - begun;
+      await sleep(20);
+    }
+  }
+
+  /** Starts the gateway and waits for nothing. */
+  launch(): ChildProcess {
+    const command = [LAUNCHER, 'serve'] as const;
+    const [program, ...args] = [...this.wrapper, ...command] as const;
+    const child = this.host.start(program, args, {
+      env: this.environment,
+      cwd: ROOT,
+    });
+    this.#process = child;
+    const keep = (chunk: Buffer): void => {
+      this.output += chunk.toString();
+    };
+    child.stdout?.on('data', keep);
+    child.stderr?.on('data', keep);
+    return child;
+  }
+
+  /** What it says of itself; `status` is "silent" where it does not answer. */
+  async readiness(): Promise<{ status: string; code: number }> {
+    try {
+      const response = await fetch(`${this.api}/readyz`, { signal: AbortSignal.timeout(5_000) });
+      const { status } = (await response.json()) as { status: string };
+      return { status, code: response.status };
+    } catch {
+      return { status: 'silent', code: 0 };
+    }
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process !== null) await stop(this.#process);
+    this.#process = null;
+  }
+
+  /** Ends the process without a warning, and waits until it is gone. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    this.#process = null;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  /** What it tells Prometheus. */
+  async metrics(): Promise<string> {
+    const headers = { authorization: `Bearer ${this.token}` };
+    return (await fetch(`${this.api}/metrics`, { headers })).text();
+  }
+
+  /** Sends a request with the bootstrap token. */
+  async call(method: string, path: string, body?: unknown): Promise<Answer> {
+    const response = await fetch(`${this.api}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? null : JSON.parse(text),
+      at: Date.now(),
+    };
+  }
+
+  /** Creates a record; throws when the API refuses. */
+  async create(kind: 'user' | 'device' | 'rule', fields: object): Promise<Data> {
+    return dataOf(await this.call('POST', `/v0/${kind}s`, { [kind]: fields }), 201);
+  }
+
+  async update(kind: 'user' | 'device' | 'rule', id: string, fields: object): Promise<Data> {
+    return dataOf(await this.call('PATCH', `/v0/${kind}s/${id}`, { [kind]: fields }), 200);
+  }
+
+  async read(kind: 'user' | 'device' | 'rule', id: string): Promise<Data> {
+    return dataOf(await this.call('GET', `/v0/${kind}s/${id}`), 200);
+  }
+
+  async remove(kind: 'user' | 'device' | 'rule', id: string): Promise<Answer> {
+    const answer = await this.call('DELETE', `/v0/${kind}s/${id}`);
+    if (answer.status !== 204) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer;
+  }
+
+  /** Refusals of packets by reason, as the log has told them so far. */
+  drops(): Record<string, number> {
+    const totals: Record<string, number> = {};
+    for (const line of this.logLines()) {
+      const drops = line['drops'] as Record<string, number> | undefined;
+      for (const [reason, count] of Object.entries(drops ?? {}))
+        totals[reason] = (totals[reason] ?? 0) + count;
+    }
+    return totals;
+  }
+
+  logLines(): Record<string, unknown>[] {
+    return this.output
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** CPU seconds that the process has used. */
+  cpuSeconds(): number {
+    return cpuSecondsOf(this.pid);
+  }
+}
+
+function dataOf(answer: Answer, wanted: number): Data {
+  if (answer.status !== wanted)
+    throw new Error(`${answer.status} instead of ${wanted}: ${JSON.stringify(answer.body)}`);
+  if (answer.headers.has('postern-applied') && answer.headers.get('postern-applied') !== 'true')
+    throw new Error('the write was answered before it was in force');
+  return (answer.body as { data: Data }).data;
+}
+
+/** User and system time of a process, from /proc. */
+export function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  // utime and stime, in ticks of 1/100 s.
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/** Waits until something holds; throws after `limitMs`. */
+export async function until(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  limitMs = 10_000,
+): Promise<void> {
+  const begun = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - begun > limitMs) throw new Error(`${what} did not happen in time`);
+    await sleep(50);
+  }
+}

@@ -1,0 +1,59 @@
+// What metrics and pages read of a gateway, without a gateway: its devices, rules and counts.
+
+import type { PeerTotals } from '../../../dataplane/index.ts';
+import type { Observed, Watched } from '../../../lib/observe/gateway-state.ts';
+import { peer } from '../dataplane/simulation.ts';
+
+/** A device that did something; its key names it. */
+export function totals(key: string, fields: Partial<PeerTotals> = {}): PeerTotals {
+  return {
+    config: peer({ key, ipv4: '100.64.0.2', ipv6: 'fd00::2' }),
+    rxBytes: 0,
+    txBytes: 0,
+    latestHandshakeMs: null,
+    endpoint: null,
+    ...fields,
+  };
+}
+
+/** What a gateway with these devices shows. */
+export function fakeWatched(
+  peers: readonly PeerTotals[] = [],
+  fields: Partial<Watched> = {},
+): Watched {
+  return {
+    facts: () => ({
+      engine: 'native',
+      listenPort: 51_820,
+      tun: null,
+      masquerade: false,
+      connections: null,
+      alive: true,
+    }),
+    peers: () => peers,
+    deviceOf: (key) => ({ id: `id of ${key}`, userId: `owner of ${key}`, name: `name of ${key}` }),
+    ruleActions: () => [],
+    reconciler: () => ({
+      appliedRevision: 7,
+      turns: 3,
+      failures: 1,
+      turnsMs: 1_500,
+      lastTurnMs: 1_000,
+      isFailing: false,
+      isClosed: false,
+    }),
+    presence: () => ({
+      connected: 1,
+      connects: 2,
+      disconnects: { silent: 1, elsewhere: 0, removed: 0 },
+    }),
+    isSamplerFailing: () => false,
+    ...fields,
+  };
+}
+
+/** What was observed where nothing happened. */
+export function fakeObserved(fields: Partial<Observed> = {}): Observed {
+  const nothing = { drops: () => ({}), rules: () => new Map(), problems: () => [] };
+  return { ...nothing, deviceCount: () => 0, ...fields };
+}

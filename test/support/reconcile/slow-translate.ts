@@ -1,0 +1,65 @@
+// What rows mean, said the slow and obvious way: by walking all of them, each time. The twin of
+// lib/reconcile/translation.ts, with which the tests compare it.
+
+import { GLOBAL_SCOPE, type GatewayConfig, type RuleConfig } from '../../../dataplane/index.ts';
+import type { PeerConfig } from '../../../dataplane/index.ts';
+import type { RowChanges, RowSettings } from '../../../lib/reconcile/read.ts';
+import {
+  defaultMtu,
+  deviceEnd,
+  sessionEnd,
+  translateDevice,
+  translateRule,
+  type TranslateSettings,
+} from '../../../lib/reconcile/translate.ts';
+import type { Problem } from '../../../lib/reconcile/translation.ts';
+import type { ObeyedDevice, RuleAction, ObeyedRule, ObeyedUser } from '../../../models/index.ts';
+
+/** All rows, by id. */
+export interface Rows {
+  readonly users: ReadonlyMap<string, ObeyedUser>;
+  readonly devices: ReadonlyMap<string, ObeyedDevice>;
+  readonly rules: ReadonlyMap<string, ObeyedRule>;
+  readonly settings: RowSettings;
+}
+
+/** All rows, of an answer that holds all. */
+export function rowsOf(read: RowChanges): Rows {
+  if (read.all === null) throw new Error('these are not all rows');
+  return read as unknown as Rows;
+}
+
+/** Says what the rows mean at `nowMs`. */
+export function slowTranslate(
+  rows: Rows,
+  settings: TranslateSettings,
+  nowMs: number,
+): { config: GatewayConfig; defaultAction: RuleAction; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const duration = settings.vpnSessionDuration ?? rows.settings.vpnSessionDuration;
+  const peers = new Map<string, PeerConfig>();
+  for (const device of rows.devices.values()) {
+    const owner = rows.users.get(device.user_id);
+    if (owner === undefined) continue;
+    if (sessionEnd(owner, duration, settings.requireSignIn) <= nowMs) continue;
+    if (deviceEnd(device) <= nowMs) continue;
+    const peer = translateDevice(device, settings);
+    if ('message' in peer)
+      problems.push({ table: 'devices', id: device.id, message: peer.message });
+    else if (!device.use_default_mtu) peers.set(peer.publicKey, peer);
+    else {
+      const mtu = defaultMtu(rows.settings.defaultClientMtu, settings);
+      peers.set(peer.publicKey, { ...peer, mtu });
+    }
+  }
+  const rules = new Map<string, RuleConfig[]>();
+  for (const row of rows.rules.values()) {
+    const translated = translateRule(row);
+    if (translated.message !== null)
+      problems.push({ table: 'rules', id: row.id, message: translated.message });
+    const scope = row.user_id ?? GLOBAL_SCOPE;
+    rules.set(scope, [...(rules.get(scope) ?? []), ...translated.rules]);
+  }
+  const defaultAction = settings.defaultAction ?? rows.settings.defaultAction;
+  return { config: { peers, rules }, defaultAction, problems };
+}

@@ -1,0 +1,145 @@
+// A real browser before a whole gateway: Debian's Chromium by playwright-core. `openBrowser` starts
+// both; each `person` is a browser of its own, with cookies of its own. `inspect` looks at a page as it
+// is in light and dark, wide and at 360 px: axe must find nothing, nothing may stick out or be cut off,
+// and a screenshot is kept in test/artefacts/screens. What a page prints on its console (a refused script,
+// a missing file) fails the test.
+
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import type axe from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { FIRST_ADMIN, type GatewayProcess, startGateway } from '../gateway/gateway-process.ts';
+
+const SCREENS = resolve(import.meta.dirname, '../../artefacts/screens');
+const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Everything of WCAG 2.2 up to AA, and what axe calls best practice. */
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+const WIDE = { width: 1280, height: 800 };
+const NARROW = { width: 360, height: 740 };
+
+/** What is wider than the box that hides the rest of it, and neither says so nor is hidden itself. */
+const CUT_OFF = `[...document.querySelectorAll('main :not(input)')]
+  .filter((element) => {
+    const { overflowX, textOverflow, clipPath } = getComputedStyle(element);
+    const isBox = ['hidden', 'clip'].includes(overflowX) && clipPath === 'none';
+    return isBox && textOverflow !== 'ellipsis' && element.scrollWidth > element.clientWidth + 1;
+  })
+  .map((element) => element.outerHTML.slice(0, 200))`;
+
+/** How a page is looked at. */
+const LOOKS = [
+  { colorScheme: 'light', viewport: WIDE },
+  { colorScheme: 'dark', viewport: WIDE },
+  { colorScheme: 'light', viewport: NARROW },
+  { colorScheme: 'dark', viewport: NARROW },
+] as const;
+
+/** A gateway and a browser before it. */
+export interface Stage {
+  readonly gateway: GatewayProcess;
+  readonly browser: Browser;
+  /** A browser of somebody else; its pages' addresses are paths of the gateway. */
+  readonly person: (options?: BrowserContextOptions) => Promise<Page>;
+}
+
+/** Starts a gateway, with these environment variables besides its own, and a browser. */
+export async function openBrowser(
+  t: ExecutionContext,
+  settings: Record<string, string> = {},
+): Promise<Stage> {
+  const gateway = await startGateway(t, settings);
+  const isRoot = process.getuid?.() === 0;
+  const browser = await chromium.launch({
+    executablePath: EXECUTABLE,
+    // Chromium's sandbox does not run as root.
+    args: isRoot ? ['--no-sandbox'] : [],
+  });
+  t.teardown(() => browser.close());
+  return {
+    gateway,
+    browser,
+    person: async (options = {}) => {
+      const context = await browser.newContext({
+        baseURL: gateway.url,
+        viewport: WIDE,
+        reducedMotion: 'reduce',
+        ...options,
+      });
+      const page = await context.newPage();
+      listen(t, page, gateway.url);
+      return page;
+    },
+  };
+}
+
+/** Signs the administrator in and presses “Test sign-in” of an entry, `saml/adfs` say. */
+export async function beginTestSignIn(page: Page, entry: string): Promise<void> {
+  await signIn(page);
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.goto(`/settings/providers/${entry}`);
+  await page.getByRole('button', { name: 'Test sign-in' }).click();
+}
+
+/** Signs in by the form; the administrator of the first start where nobody is named. */
+export async function signIn(
+  page: Page,
+  { email, password }: { email: string; password: string } = FIRST_ADMIN,
+): Promise<void> {
+  await page.goto('/');
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** Judges the page as it stands, in every look, and keeps screenshots under a name. */
+export async function inspect(t: ExecutionContext, page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENS, { recursive: true });
+  const before = page.viewportSize() ?? WIDE;
+  for (const { colorScheme, viewport } of LOOKS) {
+    const look = `${name}-${colorScheme}-${viewport.width}`;
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(viewport);
+    await page.screenshot({ path: join(SCREENS, `${look}.png`), fullPage: true });
+    t.deepEqual(await faultsOf(page), [], look);
+    const [wanted, given] = await page.evaluate<[number, number]>(
+      '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+    );
+    t.true(wanted <= given, `${look}: the page is ${wanted} px wide, the window ${given}`);
+    t.deepEqual(await page.evaluate<string[]>(CUT_OFF), [], `${look}: cut off`);
+  }
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize(before);
+}
+
+/** What axe finds, as lines that say what and where. */
+async function faultsOf(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, which the page's policy does not bind.
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<axe.AxeResults>(
+    `axe.run(document, { runOnly: ${JSON.stringify(RULES)} })`,
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${String(target[0])}: ${failureSummary}`),
+  );
+}
+
+/**
+ * Whatever a page of ours prints is a fault; answers of 4xx and cut connections are often meant.
+ * What an identity provider's page prints is its own business.
+ */
+function listen(t: ExecutionContext, page: Page, ours: string): void {
+  const isOurs = (): boolean => page.url().startsWith(ours);
+  page.on('pageerror', (error) => {
+    if (isOurs()) t.fail(`a script failed: ${error.message}`);
+  });
+  page.on('console', (message) => {
+    const isMeant = /status of (4\d\d|50[23])|ERR_CONNECTION_RESET/.test(message.text());
+    if (isOurs() && ['error', 'warning'].includes(message.type()) && !isMeant)
+      t.fail(`the console says: ${message.text()}`);
+  });
+}

@@ -1,8 +1,0 @@
-// Writes the golden OpenAPI document: `npm run openapi`, after a change that is meant.
-
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { openApiDocument } from '../../lib/api/openapi/document.ts';
-
-const path = join(import.meta.dirname, '../golden/openapi.json');
-writeFileSync(path, `${JSON.stringify(openApiDocument(''), null, 2)}\n`);

@@ -1,0 +1,76 @@
+// The licences of what is installed with the gateway, and the page that lists them. They are read
+// from package-lock.json, which has those of every platform.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** A package that a gateway runs with, or is built with at `npm ci --omit=dev`. */
+export interface Dependency {
+  name: string;
+  version: string;
+  license: string;
+  /** Where it lies under the root. */
+  path: string;
+}
+
+/** What may stand in a licence of a dependency: who passes the gateway on owes notices alone. */
+export const PERMISSIVE: ReadonlySet<string> = new Set([
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'CC0-1.0',
+  'ISC',
+  'MIT',
+  'Unlicense',
+]);
+
+/** Whether an SPDX expression leaves a permissive choice: any of `OR`, all of `AND`. */
+export function isPermissive(expression: string): boolean {
+  const bare = expression.replace(/^\((.*)\)$/, '$1');
+  if (/[()]/.test(bare)) return false;
+  return bare
+    .split(' OR ')
+    .some((choice) => choice.split(' AND ').every((part) => PERMISSIVE.has(part.trim())));
+}
+
+/** The dependencies of production, by name. */
+export function productionDependencies(): Dependency[] {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<
+      string,
+      { version: string; license?: string; dev?: boolean; devOptional?: boolean }
+    >;
+  };
+  return Object.entries(packages)
+    .filter(([path, { dev }]) => path !== '' && dev !== true)
+    .map(([path, { version, license = '' }]) => {
+      const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+      return { name, version, license, path };
+    })
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The page. */
+export function licensesPage(dependencies: readonly Dependency[]): string {
+  const byLicense = Map.groupBy(dependencies, ({ license }) => license);
+  const sections = [...byLicense]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([license, of]) => {
+      const names = new Set(of.map(({ name, version }) => `${name} ${version}`));
+      const list = [...names].toSorted().map((text) => `- ${text}`);
+      return [`## ${license}`, '', ...list, ''].join('\n');
+    });
+  return [
+    '# Licences of what is installed with Postern',
+    '',
+    'Postern itself is under Apache-2.0 ([LICENSE](LICENSE)). These are the packages that `npm ci --omit=dev` installs, on every',
+    'platform, by their licence; the texts lie in the packages. `npm run licenses` writes this page from package-lock.json, and a test',
+    'refuses licences that ask for more than notices.',
+    '',
+    ...sections,
+  ].join('\n');
+}

@@ -1,0 +1,49 @@
+// Prints the bill of materials of what a gateway runs with, in CycloneDX: npm run -s sbom. It is
+// the one of npm for everything, less what the lock file has for development alone: asked to leave
+// that out itself (--omit=dev), npm 11.19 also leaves out what both use, lodash and semver among
+// others.
+
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import process from 'node:process';
+import { productionDependencies } from './licenses.ts';
+
+interface Component {
+  'bom-ref': string;
+  name: string;
+  scope?: string;
+  properties?: { name: string; value: string }[];
+}
+
+interface Bill {
+  metadata: { component: Component };
+  components: Component[];
+  dependencies: { ref: string; dependsOn: string[] }[];
+}
+
+const ROOT = join(import.meta.dirname, '..');
+const words = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'];
+const text = execFileSync('npm', words, {
+  cwd: ROOT,
+  encoding: 'utf8',
+  maxBuffer: 64 * 1024 * 1024,
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const bill = JSON.parse(text) as Bill;
+const { component } = bill.metadata;
+// npm calls it by the folder that it lies in.
+component.name = component['bom-ref'].split('@')[0] ?? component.name;
+const wanted = new Set(productionDependencies().map(({ name, version }) => `${name}@${version}`));
+bill.components = bill.components
+  .filter((one) => wanted.has(nameOf(one)))
+  // One that is there twice may be marked as the copy that is for development.
+  .map((one) => ({ ...one, scope: 'required', properties: [] }));
+const kept = new Set([component, ...bill.components].map((one) => one['bom-ref']));
+bill.dependencies = bill.dependencies
+  .filter(({ ref }) => kept.has(ref))
+  .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((on) => kept.has(on)) }));
+process.stdout.write(`${JSON.stringify(bill, null, 2)}\n`);
+
+function nameOf({ 'bom-ref': ref }: Component): string {
+  return ref.split('|')[0] ?? ref;
+}
