@@ -43,9 +43,9 @@ export interface TestReport {
     readonly verdict: 'good' | 'doubtful' | 'bad';
     readonly text: string;
   }[];
-  /** What the provider says of the person, by name. */
-  readonly told: readonly { readonly name: string; readonly values: readonly string[] }[];
-  /** How many names are left out of `told` for want of room. */
+  /** What the provider says about the person: its claims or attributes, by name. */
+  readonly claims: readonly { readonly name: string; readonly values: readonly string[] }[];
+  /** How many names `claims` has no room for. */
   readonly leftOut: number;
 }
 

@@ -82,7 +82,7 @@ test('the dashboard tells what the gateway does, and goes on telling', async (t)
   await inspect(t, page, 'console-dashboard');
 });
 
-test('users are added, changed, shut out and deleted', async (t) => {
+test('users are added, changed, disabled and deleted', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();
   await signIn(page);
@@ -210,7 +210,7 @@ test('a token is shown once, and revoked', async (t) => {
   await inspect(t, page, 'console-tokens');
   await page.getByRole('row', { name: NASTY }).getByRole('button', { name: 'Revoke' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).click();
-  await page.getByText('is void.').waitFor();
+  await page.getByText('is revoked.').waitFor();
 });
 
 test('settings, providers and the logo', async (t) => {
@@ -242,7 +242,7 @@ test('settings, providers and the logo', async (t) => {
   await page.getByRole('heading', { name: 'What the test found' }).waitFor();
   await inspect(t, page, 'console-provider-tested');
   await page.getByLabel('Client secret').fill('a secret of theirs');
-  await page.getByLabel('Trust its word').check();
+  await page.getByLabel('Trust the e-mail addresses').check();
   await page.getByRole('button', { name: 'Add the provider' }).click();
   await page.getByText('is saved, and serves.').waitFor();
   await inspect(t, page, 'console-providers');

@@ -82,7 +82,7 @@ async function partsPage(): Promise<string> {
         state: '',
         states: [['', 'All']],
         kept: {},
-        isNarrowed: true,
+        isFiltered: true,
         summary: '1 in all',
         file: '/devices.csv',
       },

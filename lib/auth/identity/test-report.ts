@@ -1,6 +1,6 @@
-// What a test sign-in found, on its way from the answer to the page of the administrator who began
-// it. It waits in the table of sign-ins under way, sealed, for ten minutes: any gateway may get the
-// answer and any may show the page, and what a provider says of a person is kept no longer.
+// What a test sign-in found, between the provider's answer and the page of the administrator who
+// began it. It is kept, sealed, in the table of sign-ins that have not ended, because one gateway
+// may get the answer and another one show the page. It is deleted after ten minutes.
 
 import {
   type Database,
@@ -11,24 +11,24 @@ import {
 import type { Finding } from './finding.ts';
 import { keepRequest, newState } from './request.ts';
 
-/** Bytes of what is told, as JSON: sealed, the whole fits the column with room to spare. */
-const TOLD_BYTES_MAX = 20_000;
+/** Most bytes of the claims, as JSON; the sealed report then fits the column. */
+const CLAIMS_BYTES_MAX = 20_000;
 const VALUES_MAX = 20;
 const VALUE_CHARACTERS_MAX = 200;
 
-type Told = TestReport['told'];
+type Claims = TestReport['claims'];
 
-/** Makes a report; what is told is cut to what a page can show. */
-export function makeReport(findings: readonly Finding[], told: Told): TestReport {
-  const kept: Told[number][] = [];
+/** Makes a report; claims are cut to what a page can show. */
+export function makeReport(findings: readonly Finding[], claims: Claims): TestReport {
+  const kept: Claims[number][] = [];
   let bytes = 0;
-  for (const one of told) {
+  for (const one of claims) {
     const cut = { name: shortened(one.name), values: shortList(one.values) };
     bytes += Buffer.byteLength(JSON.stringify(cut));
-    if (bytes > TOLD_BYTES_MAX) break;
+    if (bytes > CLAIMS_BYTES_MAX) break;
     kept.push(cut);
   }
-  return { findings, told: kept, leftOut: told.length - kept.length };
+  return { findings, claims: kept, leftOut: claims.length - kept.length };
 }
 
 function shortList(values: readonly string[]): string[] {
@@ -41,13 +41,13 @@ function shortened(text: string): string {
   return text.length > VALUE_CHARACTERS_MAX ? `${text.slice(0, VALUE_CHARACTERS_MAX)}…` : text;
 }
 
-/** What a test came to: the ticket shows its report to the administrator who began it. */
+/** The end of a test: with the ticket, the administrator who began it finds the report. */
 export interface Tested {
   readonly kind: 'tested';
   readonly ticket: string;
 }
 
-/** Keeps a report for whoever began the test. */
+/** Keeps a report for the administrator who began the test. */
 export async function keepReport(
   database: Database,
   request: SignInRequest,
@@ -67,7 +67,10 @@ export async function keepReport(
   return { kind: 'tested', ticket };
 }
 
-/** Finds a report for a session; null where it is another's, another entry's, late, or none. */
+/**
+ * Finds the report of a ticket; null if there is none, if it has expired, or if it belongs to
+ * another session or another entry.
+ */
 export async function findReport(
   database: Database,
   wanted: Pick<SignInRequest, 'kind' | 'provider_id'> & {

@@ -37,7 +37,7 @@ export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider):
       ? good('Signing out here leads to the provider’s end-session endpoint.')
       : doubtful('The provider has no end-session endpoint: signing out here leaves its session.'),
   ];
-  return makeReport(findings, toldIn(answer.sources));
+  return makeReport(findings, claimsIn(answer.sources));
 }
 
 /** Reports an answer that was refused; the detail is a word of ours, as in the log. */
@@ -85,7 +85,7 @@ function algorithmOf(idToken: string): string {
 }
 
 /** All claims; those of userinfo only where the ID token lacks them. */
-function toldIn(sources: readonly Claims[]): TestReport['told'] {
+function claimsIn(sources: readonly Claims[]): TestReport['claims'] {
   const claims = Object.entries(Object.assign({}, ...sources.toReversed()) as Claims);
   return claims.map(([name, value]) => ({
     name,

@@ -45,7 +45,7 @@ export function samlReport(
     ...(assertion === null ? [] : judgePerson(assertion, provider)),
     judgeLogout(metadata),
   ];
-  return makeReport(findings, assertion === null ? [] : toldIn(assertion));
+  return makeReport(findings, assertion === null ? [] : claimsIn(assertion));
 }
 
 function judgeAdmission(refusal: Examined['refusal']): Finding {
@@ -132,7 +132,7 @@ function judgeLogout({ logoutUrls }: SamlMetadata): Finding {
       );
 }
 
-function toldIn({ nameId, nameIdFormat, attributes }: Assertion): TestReport['told'] {
+function claimsIn({ nameId, nameIdFormat, attributes }: Assertion): TestReport['claims'] {
   const format = nameIdFormat === null ? [] : [{ name: 'NameID format', values: [nameIdFormat] }];
   return [{ name: 'NameID', values: [nameId] }, ...format, ...attributes];
 }

@@ -1,32 +1,33 @@
-// What is wrong with an entry of a form, with the entry itself in the sentence. /v0 says only that
-// a value is invalid, in texts that programs compare; and it takes host names of numbers alone,
-// such as 1.1.1, which people type when they forget a part of an address.
+// Messages for entries of a form, which quote the entry. /v0 only says that a value is invalid, in
+// texts that programs compare. /v0 also accepts host names made of numbers, such as 1.1.1; a form
+// refuses them, because people type them when they forget a part of an address.
 
 import type { FieldFaults, Faults } from '../../judge/judge.ts';
 import { messages } from '../../judge/messages.ts';
 import { readCidr } from '../../judge/network.ts';
 import { membersOf } from './form.ts';
 
-/** What stands in the fields of a form, by name. */
+/** The texts in the fields of a form, by name. */
 type Typed = Readonly<Record<string, string>>;
 
-/** What a text of a field is to be. */
+/** What a field expects. */
 interface Kind {
-  /** Whether an entry is one. */
+  /** Whether an entry is correct. */
   readonly isGood: (entry: string) => boolean;
-  /** What it should be, after “It is”. */
-  readonly form: string;
+  /** What is wrong with an entry that is not; it follows “is” or “are”. */
+  readonly fault: string;
 }
 
 const NETWORKS: Kind = {
   isGood: (entry) => readCidr(entry) !== null,
-  form: 'neither an address nor a network. Write it like 10.0.0.5, 10.0.0.0/8 or fd00::/8. Names are not possible here',
+  fault:
+    'neither an address nor a network. Write it like 10.0.0.5, 10.0.0.0/8 or fd00::/8. Names are not possible here',
 };
-const NUMBER: Kind = { isGood: (entry) => /^\d+$/.test(entry), form: 'not a whole number' };
-const ADDRESS_4: Kind = { isGood: () => false, form: 'not an IPv4 address, such as 100.64.0.5' };
-const ADDRESS_6: Kind = { isGood: () => false, form: 'not an IPv6 address, such as fd00::5' };
+const NUMBER: Kind = { isGood: (entry) => /^\d+$/.test(entry), fault: 'not a whole number' };
+const ADDRESS_4: Kind = { isGood: () => false, fault: 'not an IPv4 address, such as 100.64.0.5' };
+const ADDRESS_6: Kind = { isGood: () => false, fault: 'not an IPv6 address, such as fd00::5' };
 
-/** By the name of the field; those of the settings have the same fields with another name. */
+/** By the name of the field, without the prefix that fields of the settings have. */
 const kinds: Readonly<Record<string, Kind>> = {
   destination: NETWORKS,
   allowed_ips: NETWORKS,
@@ -37,22 +38,25 @@ const kinds: Readonly<Record<string, Kind>> = {
   ipv6: ADDRESS_6,
 };
 
-/** Fields that take names of hosts. */
+/** Fields that accept names of hosts. */
 const HOSTS = ['dns', 'endpoint'];
 const PORT = /:\d+$/;
 const OF_NUMBERS = /^\d+(\.\d+)*\.?$/;
 
-/** Faults of a refused form: what is only said to be invalid is quoted, and its form is said. */
-export function toldFaults(faults: Faults, typed: Typed): Faults {
+/**
+ * The faults of a refused form. Where the API only says that a value is invalid, the message quotes
+ * the wrong entries and says how to write them.
+ */
+export function quotedFaults(faults: Faults, typed: Typed): Faults {
   return Object.fromEntries(
     Object.entries(faults).map(([name, texts]) => {
       const kind = kinds[nameOf(name)];
-      return [name, kind === undefined ? texts : told(texts, typed[name] ?? '', kind)];
+      return [name, kind === undefined ? texts : quoted(texts, typed[name] ?? '', kind)];
     }),
   );
 }
 
-/** What a form refuses beyond the rules of /v0: hosts of numbers that are no address. */
+/** What a form refuses although /v0 accepts it: hosts made of numbers that are not an address. */
 export function hostFaults(typed: Typed): Faults {
   const faults: Record<string, string[]> = {};
   for (const [name, text] of Object.entries(typed)) {
@@ -75,11 +79,11 @@ function nameOf(name: string): string {
   return name.replace(/^default_client_/, '');
 }
 
-function told(texts: FieldFaults, text: string, { isGood, form }: Kind): FieldFaults {
+function quoted(texts: FieldFaults, text: string, { isGood, fault }: Kind): FieldFaults {
   const bad = membersOf(text).filter((entry) => !isGood(entry));
   if (bad.length === 0) return texts;
   const entries = bad.map((entry) => `“${entry}”`).join(', ');
   return texts.map((one) =>
-    one === messages.invalid ? `${entries} ${bad.length === 1 ? 'is' : 'are'} ${form}` : one,
+    one === messages.invalid ? `${entries} ${bad.length === 1 ? 'is' : 'are'} ${fault}` : one,
   ) as FieldFaults;
 }

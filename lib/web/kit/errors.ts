@@ -1,5 +1,5 @@
-// Errors as people get them: a page with clear words and the id of the request, by which the log is
-// searched. Programs, and everything under /v0, get JSON. Which is which, `Accept` says.
+// Errors for people: a page with clear words and the id of the request, so that the log can be
+// searched for it. Programs, and everything under /v0, get JSON. `Accept` says who asks.
 
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { type ApiError, type ErrorCode, statusOf } from '../../http/errors.ts';
@@ -40,32 +40,32 @@ const words: Readonly<Record<ErrorCode, Said>> = {
   },
   internal_server_error: {
     title: 'Something went wrong',
-    text: 'The fault is ours and stands in the log under the id below.',
+    text: 'This is a fault of the gateway. Its log says more, under the id below.',
   },
   bad_gateway: {
     title: 'The other side did not answer well',
-    text: 'A service that is needed here is down or answered with nonsense. Try again later.',
+    text: 'A service that this page needs is down, or its answer makes no sense. Try again later.',
   },
   service_unavailable: {
     title: 'Back in a moment',
-    text: 'The database is out of reach or too busy. Your devices are served meanwhile. Try again soon.',
+    text: 'The database cannot be reached or is too busy. Your devices work meanwhile. Try again soon.',
   },
 };
 
-/** Where DATABASE_AWAY_LIMIT has passed. */
+/** What is said once DATABASE_AWAY_LIMIT has passed. */
 const AWAY_FOR_LONG: Said = {
   title: 'No device is connected',
   text: 'The gateway cannot reach its database for longer than an administrator allows, so it lets no device through until it can. Tell an administrator.',
 };
 
-/** Answers a person's request that failed; null where a program asked. */
+/** Answers a failed request of a person; null if a program sent it. */
 type PersonAnswers = (
   request: Request,
   h: ResponseToolkit,
   error: ApiError,
 ) => Promise<ResponseObject | null>;
 
-/** Makes what answers people; `readiness` says whether devices are served. */
+/** Makes the function that answers people; `readiness` says whether devices are served. */
 export function personAnswers(pages: Pages, readiness: () => Readiness): PersonAnswers {
   return async (request, h, error) => {
     if (!isWeb(request) || !wantsPage(request)) return null;
@@ -89,13 +89,13 @@ async function answerPage(
   const status = statusOf(error);
   const values = { ...said, status };
   const response = await pages.show(request, h, 'error', values).catch(() =>
-    // The database that broke the request breaks the page's frame too.
+    // Where the database made the request fail, the frame of the page needs it too.
     pages.showBare(request, h, 'error', values),
   );
   return response.code(status);
 }
 
-/** Browsers that go to a page name HTML; scripts and programs do not. */
+/** Whether a request asks for a page: only browsers name HTML in `Accept`. */
 export function wantsPage({ headers }: Pick<Request, 'headers'>): boolean {
   const accept: unknown = headers['accept'];
   return typeof accept === 'string' && /\btext\/html\b/i.test(accept);

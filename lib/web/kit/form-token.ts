@@ -1,7 +1,8 @@
-// Forms: what of them is read, and that they are this gateway's own. Every request that may change
-// something (not GET or HEAD) carries a token that only this browser's pages have, and comes from
-// this very site; that is judged before any handler, sign-in included. Only a route that says so is
-// exempt: an identity provider's answer, say, which has a proof of its own.
+// Forms: how they are read, and the check that a page of this gateway sent them. Every request that
+// may change something (not GET or HEAD) must carry a token that only the pages of this browser
+// have, and must come from this site. This is checked before any handler runs, also at sign-in.
+// Only routes that say so are exempt, such as the one for an identity provider's answer, which has
+// a proof of its own.
 
 import { timingSafeEqual } from 'node:crypto';
 import type { Request, RouteOptions, Server } from '@hapi/hapi';
@@ -13,20 +14,20 @@ import type { Web } from './web.ts';
 declare module '@hapi/hapi' {
   interface PluginSpecificConfiguration {
     web?: {
-      /** False for a route whose requests prove by other means where they come from. */
+      /** False for a route whose requests prove in another way where they come from. */
       formToken?: false;
     };
   }
 }
 
-/** Largest body of a form that asks for no other size. */
+/** Largest body of a form, unless its route sets another size. */
 const FORM_BYTES_MAX = 65_536;
 
 /** Field and header that carry the token. */
 export const TOKEN_FIELD = 'csrf_token';
 const TOKEN_HEADER = 'x-csrf-token';
 
-/** What programs are told, which see no page. */
+/** The faults that programs read, because they see no page. */
 const FROM_ELSEWHERE = { origin: ['is not this gateway’s'] };
 const WITHOUT_TOKEN = {
   [TOKEN_FIELD]: [
@@ -34,7 +35,7 @@ const WITHOUT_TOKEN = {
   ],
 };
 
-/** How the body of a form is read: text fields alone, of modest size. */
+/** How the body of a form is read: only text fields, up to a size. */
 export const takesForm: NonNullable<RouteOptions['payload']> = {
   allow: ['application/x-www-form-urlencoded', 'application/json'],
   maxBytes: FORM_BYTES_MAX,
@@ -64,7 +65,7 @@ export function textOf({ payload }: Pick<Request, 'payload'>, name: string): str
   return typeof value === 'string' ? value : '';
 }
 
-/** The texts of a field that may be sent several times, as boxes to tick are. */
+/** The texts of a field that may be sent several times, such as boxes to tick. */
 export function textsOf({ payload }: Pick<Request, 'payload'>, name: string): string[] {
   const value = valueOf(payload, name);
   return (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string');
@@ -76,7 +77,7 @@ function valueOf(payload: unknown, name: string): unknown {
   return (payload as Record<string, unknown>)[name];
 }
 
-/** Where EXTERNAL_URL is https, browsers keep our cookies only there. */
+/** If EXTERNAL_URL is https, browsers keep our cookies only at that address. */
 function withoutCookie(externalUrl: string): PageError {
   return new PageError('stale_form', {
     title: 'Your browser sent no cookie',
@@ -90,15 +91,15 @@ function tokenOf(request: Request): string {
 }
 
 /**
- * What browsers say of where a request comes from. They may say nothing, older ones do: then the
- * token alone decides.
+ * Whether the browser says that the request comes from this site. Older browsers say nothing; then
+ * the token alone decides.
  */
 function isFromHere({ headers }: Request, own: string): boolean {
   const site: unknown = headers['sec-fetch-site'];
   if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') return false;
   const origin: unknown = headers['origin'];
   if (typeof origin !== 'string') return true;
-  // By whatever name this host was asked for, the page must come from the same one.
+  // This host may have several names; the page must come from the name that was asked for.
   return origin === own || (URL.canParse(origin) && new URL(origin).host === headers['host']);
 }
 

@@ -1,5 +1,5 @@
-// A form, described once: how its fields are shown, what was typed into them, and what of that goes
-// to the rules of the API. What is typed stays text until those rules read it, so that a form with
+// A form, described once: how its fields are shown, what was typed into them, and what of it goes
+// to the rules of the API. What was typed stays text until those rules read it, so that a form with
 // faults shows again exactly what a person typed.
 
 import type { Request } from '@hapi/hapi';
@@ -9,7 +9,7 @@ import { plainWords } from './plain-words.ts';
 
 /** One question. */
 export interface Asked {
-  /** As the API calls it. */
+  /** The name of the field in the API. */
   readonly name: string;
   readonly label: string;
   /** `list`: members with commas or line ends between. `secret`: never shown again. */
@@ -31,7 +31,7 @@ export interface Section {
   readonly fields: readonly Asked[];
 }
 
-/** What stands in the fields, by name; a box that is ticked is `true`, another one `false`. */
+/** The texts in the fields, by name; a box is `true` if it is ticked, else `false`. */
 export type Typed = Readonly<Record<string, string>>;
 
 /** How a form is shown. */
@@ -39,7 +39,7 @@ export interface FormOptions {
   readonly action: string;
   /** Label of its button. */
   readonly submit: string;
-  /** Where giving it up leads. */
+  /** The page to which Cancel leads. */
   readonly cancel?: string;
   readonly faults?: Faults;
   /** Why a field cannot be changed; null where it can. */
@@ -55,7 +55,7 @@ export function typedIn(request: Pick<Request, 'payload'>, sections: readonly Se
   );
 }
 
-/** What stands in the fields of a form about a record, before anything is typed. */
+/** The texts in the fields of a form about a record, before anything is typed. */
 export function typedFrom(record: object, sections: readonly Section[]): Typed {
   return eachField(sections, ({ name, kind }) =>
     kind === 'secret' ? '' : textOfValue((record as Record<string, unknown>)[name], kind),
@@ -94,7 +94,7 @@ export function formView(
     forgetsSecrets: fieldsOf(sections).some(
       ({ name, kind }) => kind === 'secret' && (typed[name] ?? '') !== '',
     ),
-    // A fault of a field that this form has not must be told all the same.
+    // A fault of a field that this form does not have must be shown too.
     base: elsewhere.flatMap((name) =>
       textsOf(faults[name]).map((text) => (name === 'base' ? text : `${name}: ${text}`)),
     ),
@@ -129,7 +129,7 @@ export function membersOf(text: string): string[] {
 function fieldView(asked: Asked, text: string, faults: string[], locked: string | null): object {
   const { name, label, kind = 'text', isRequired = false, help = null } = asked;
   const common = { name, label, help, faults, locked, required: isRequired && locked === null };
-  // Values that the page around has under these names must not reach the field.
+  // The page around may have values of these names; they must not reach the field.
   const none = { type: 'text', choices: null, rows: null, checked: false };
   const rest = {
     autocomplete: asked.autocomplete ?? 'off',
@@ -148,7 +148,7 @@ function fieldView(asked: Asked, text: string, faults: string[], locked: string 
     case 'number':
       return { ...common, ...none, ...rest, inputmode: 'numeric' };
     case 'email':
-      // As text: a browser's idea of an address is not ours.
+      // A field of text, because browsers check addresses in another way than we do.
       return { ...common, ...none, ...rest, inputmode: 'email', autocapitalize: 'none' };
     case 'text':
     case 'list':
@@ -156,7 +156,7 @@ function fieldView(asked: Asked, text: string, faults: string[], locked: string 
   }
 }
 
-/** The messages of a field; of a list of records, those of all. */
+/** The messages of a field; for a list of records, those of all records. */
 function textsOf(faults: FieldFaults = []): string[] {
   return faults.flatMap((fault) =>
     typeof fault === 'string'

@@ -1,15 +1,15 @@
-// What browsers are told of every page: what it may load and where its forms may go, that nobody
-// may frame or keep it. No script and no style stands in a page itself.
+// The headers of every page: they say what a page may load and where its forms may go, and forbid
+// to frame it or to keep it. No page has a script or a style inside.
 
 import type { Request, ResponseObject, Server } from '@hapi/hapi';
 import type { Web } from './web.ts';
 
-/** Paths that are not the web interface's. */
+/** Paths that do not belong to the console. */
 const OTHERS = /^\/(v0|docs|healthz|readyz|metrics)(\/|$)/;
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 
-/** True for what the web interface answers, unknown paths included. */
+/** True for what the console answers, unknown paths included. */
 export function isWeb({ path }: Pick<Request, 'path'>): boolean {
   return !OTHERS.test(path);
 }
@@ -24,7 +24,7 @@ export function guardPages(server: Server, { services }: Web): void {
     response.header('cross-origin-resource-policy', 'same-origin');
     if (request.path.startsWith('/assets/')) return h.continue;
     setPageHeaders(request, response);
-    // Browsers take it of hosts that they trust alone, and complain at others.
+    // Browsers accept it only from hosts that they trust, and warn about it elsewhere.
     if (isEncrypted || LOOPBACK.test(request.info.hostname))
       response.header('cross-origin-opener-policy', 'same-origin');
     return h.continue;
@@ -48,6 +48,6 @@ function setPageHeaders({ app }: Request, response: ResponseObject): void {
   // Not `no-referrer`: browsers would then send forms with `Origin: null`.
   response.header('referrer-policy', 'same-origin');
   response.header('permissions-policy', 'camera=(), geolocation=(), microphone=()');
-  // Pages hold what is the user's own; the file of a favourite icon is everybody's.
+  // Pages hold data of one user. A handler may have allowed to keep what is the same for everybody.
   if (response.headers['cache-control'] === undefined) response.header('cache-control', 'no-store');
 }

@@ -1,8 +1,8 @@
-// What is done with thousands of records, which no request could wait for: first the records are
-// found and counted, then somebody agrees to that number, then they are done one after another
-// while a page tells how far it is. Nothing is done to a record that nobody agreed to: those that
-// no longer match when it is their turn are left as they are. Each has a write of its own, so each
-// has its audit entry, and each asks again whether the person may still write.
+// Changes to thousands of records, for which no request could wait. First the records are found and
+// counted, then a person agrees to that number, then they are changed a few at a time while a page
+// shows the progress. A record that no longer matches when its turn comes is left as it is, because
+// nobody agreed to change it. Each record has its own write, so each has its own entry in the audit
+// trail, and each write checks again that the person may still write.
 
 import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
@@ -11,21 +11,21 @@ import { describeError, type Log } from '../../process/log.ts';
 import { attempt, faultLine } from './attempt.ts';
 import { PageError } from '../../http/page-error.ts';
 
-/** Records that are done together: their writes share transactions, which others wait for. */
+/** Records that are changed at once. Their writes share transactions, for which others wait. */
 const TOGETHER = 16;
-/** Records of one job, and of all that are kept. */
+/** The most records of one job, and of all jobs that are kept. */
 export const JOB_RECORDS_MAX = 100_000;
 const KEPT_RECORDS_MAX = 2 * JOB_RECORDS_MAX;
 const KEPT_JOBS_MAX = 50;
-/** Records of which it is told why they are as they were. */
-const TOLD_MAX = 20;
+/** Refused records that the page of a job names, with the reason. */
+const NAMED_MAX = 20;
 
 /** What is to be done. */
 export interface JobPlan {
-  /** Whose it is; nobody else sees it or begins it. */
+  /** The user who asked for it; nobody else sees it or begins it. */
   readonly userId: string;
   readonly ids: readonly string[];
-  /** Those of some ids that are still to be done. */
+  /** Of some ids, those that still match. */
   readonly matching: (ids: readonly string[]) => Promise<readonly string[]>;
   readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   readonly run: (request: Request, id: string) => Promise<unknown>;
@@ -45,7 +45,7 @@ export interface Left {
   readonly why: string;
 }
 
-/** One job: asked, running, ended or given up. */
+/** One job: it waits for consent, runs, has ended or was given up. */
 export class Job {
   readonly id = randomUUID();
   readonly plan: JobPlan;
@@ -55,18 +55,18 @@ export class Job {
   /** Why it was given up before its end. */
   broke: string | null = null;
   done = 0;
-  /** Those that somebody deleted, or that no longer match. */
+  /** Records that somebody deleted, or that no longer match. */
   passedOver = 0;
   refused = 0;
-  /** The first of those that were refused. */
-  readonly told: Left[] = [];
+  /** The first NAMED_MAX records that were refused. */
+  readonly named: Left[] = [];
 
   constructor(plan: JobPlan) {
     this.plan = plan;
     this.total = plan.ids.length;
   }
 
-  /** Does it; never rejects. */
+  /** Runs the job; the promise never rejects. */
   async run(request: Request, log: Log, isStopping: () => boolean): Promise<void> {
     const { ids } = this.plan;
     try {
@@ -85,7 +85,7 @@ export class Job {
     const matching = await this.plan.matching(ids);
     this.passedOver += ids.length - matching.length;
     const names = await this.plan.names(matching);
-    // All are awaited, also after one that fails: none may write once this is told to be over.
+    // All are awaited, also after one fails: none may write once the page says that it is over.
     const ends = await Promise.allSettled(
       matching.map((id) => this.#runOne(request, id, names.get(id) ?? id)),
     );
@@ -101,14 +101,14 @@ export class Job {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.code === 'not_found') this.passedOver += 1;
-      // Whoever agreed to it may not write any more.
+      // The person who agreed to it may not write any more.
       else this.broke = error instanceof PageError ? error.said.text : 'You may not do this now.';
     }
   }
 
   #refuse(left: Left): void {
     this.refused += 1;
-    if (this.told.length < TOLD_MAX) this.told.push(left);
+    if (this.named.length < NAMED_MAX) this.named.push(left);
   }
 }
 
@@ -123,7 +123,7 @@ export class Jobs {
     this.#log = log;
   }
 
-  /** Keeps a plan until somebody agrees to it; null where running ones have all the room. */
+  /** Keeps a plan until somebody agrees to it; null if running jobs take all the room. */
   ask(plan: JobPlan): Job | null {
     const job = new Job(plan);
     for (const old of this.#jobs.values()) {
@@ -135,13 +135,13 @@ export class Jobs {
     return job;
   }
 
-  /** The job with that id, where it is this person's. */
+  /** The job with that id, if it belongs to this user. */
   find(id: string, userId: string): Job | null {
     const job = this.#jobs.get(id);
     return job?.plan.userId === userId ? job : null;
   }
 
-  /** Begins a job in the name of whoever sent the request; once. */
+  /** Begins a job, once, in the name of the person who sent the request. */
   begin(job: Job, request: Request): void {
     if (job.isBegun) return;
     job.isBegun = true;
@@ -150,7 +150,7 @@ export class Jobs {
     void running.finally(() => this.#running.delete(running));
   }
 
-  /** Lets the writes that are under way end, and begins no others. */
+  /** Waits for the writes that have begun, and begins no others. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await Promise.all(this.#running);

@@ -1,7 +1,8 @@
-// What is done with many records at once, which were selected in a table: those that were ticked on
-// a page, one after another within the request; or all that a search found, on every page, as a job
-// (jobs.ts). Each is done as if it were done alone, so that each has its audit entry. What cannot
-// be undone is asked first, and so is whatever concerns records that nobody has seen.
+// Changes to many records that a person selected in a table. Records that were ticked on a page are
+// changed one after another within the request; all records that a search found are changed by a
+// job (jobs.ts). Each record is changed as if it were alone, so each has its own entry in the audit
+// trail. The person is asked first where a change cannot be undone, or where it concerns records
+// that the page did not show.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {
@@ -23,17 +24,17 @@ import { PAGE_RECORDS } from './searched.ts';
 import { askedIn } from './table-page.ts';
 import type { Web } from './web.ts';
 
-/** Names that a question and a refusal tell. */
-const NAMES_TOLD = 10;
-const FAULTS_TOLD = 3;
+/** How many names a question shows, and how many a refusal. */
+const NAMES_SHOWN = 10;
+const FAULTS_SHOWN = 3;
 
 /** What can be done with the selected records. */
 export interface Deed {
   /** What is said afterwards: `switched off`. */
   readonly done: string;
-  /** What is asked before; `label` is its button's. */
+  /** The question before it; `label` is the text of its button. */
   readonly question: { readonly title: string; readonly text: string; readonly label: string };
-  /** True where it can be undone: what was ticked on a page is done without asking. */
+  /** True if it can be undone: then records that were ticked are changed without a question. */
   readonly isHarmless?: boolean;
   readonly run: (request: Request, id: string) => Promise<unknown>;
 }
@@ -42,15 +43,15 @@ export interface Deed {
 export interface ManyPlan {
   readonly table: Searchable;
   readonly path: string;
-  /** Where its forms are sent, below that path; `many` where it is left out. */
+  /** Where its forms are sent, below that path; `many` if it is left out. */
   readonly action?: string;
   /** Words for one record and for several. */
   readonly nouns: readonly [one: string, several: string];
-  /** Names of the records that are there, by id. */
+  /** Names of the records that exist, by id. */
   readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** The deed that a form asks for; a text says what is wrong with the form. */
   readonly deed: (name: string, request: Request) => Deed | string;
-  /** What states mean at this moment, where the table's need it. */
+  /** What the states of the table mean at this moment, if that can change. */
   readonly service?: () => Promise<ServiceRules>;
 }
 
@@ -59,7 +60,7 @@ export function manyRoute(web: Web, plan: ManyPlan): ServerRoute {
   return adminPage('POST', actionOf(plan), (request, h) => runMany(web, plan, request, h));
 }
 
-/** The page that tells how far a job with records of a table is. */
+/** The page that shows the progress of a job with records of a table. */
 export function jobRoute(web: Web, path: string): ServerRoute {
   return adminPage('GET', `${path}/many/{job}`, (request, h) => showJob(web, request, h));
 }
@@ -98,7 +99,7 @@ async function runMany(
   }
   const { done, left } = await runEach(plan, deed, ids, request);
   const said = doneInWords(plan, deed, done);
-  const refused = `${inWords(plan, left.length)} could not be: ${told(left)}.`;
+  const refused = `${inWords(plan, left.length)} could not be: ${named(left)}.`;
   if (left.length === 0) web.pages.flash(h, 'done', said);
   else web.pages.flash(h, 'failed', done === 0 ? refused : `${said} ${refused}`);
   return web.pages.redirect(h, back);
@@ -124,16 +125,16 @@ async function runEach(
       if (tried.faults === null) done += 1;
       else left.push({ name: names.get(id) ?? id, why: faultLine(tried.faults) });
     } catch (error) {
-      // Somebody removed it since the table was shown.
+      // Somebody removed the record after the table was shown.
       if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
     }
   }
   return { done, left };
 }
 
-function told(left: readonly Left[]): string {
-  const first = left.slice(0, FAULTS_TOLD).map(({ name, why }) => `${name} (${why})`);
-  return [...first, ...(left.length > FAULTS_TOLD ? ['…'] : [])].join(', ');
+function named(left: readonly Left[]): string {
+  const first = left.slice(0, FAULTS_SHOWN).map(({ name, why }) => `${name} (${why})`);
+  return [...first, ...(left.length > FAULTS_SHOWN ? ['…'] : [])].join(', ');
 }
 
 // ---- all that a search found -----------------------------------------------------------------
@@ -148,7 +149,7 @@ async function askForAll(
   const { database } = web.services;
   const back = backTo(plan, request);
   const state = textOf(request, 'state');
-  // A state that is not known would select everything.
+  // An unknown state would select everything.
   if (state !== '' && !searchStates(plan.table).includes(state))
     return giveBack(web, h, back, 'What was searched for is not clear. Please search again.');
   const query = { q: textOf(request, 'q'), state };
@@ -177,8 +178,8 @@ async function askForAll(
   return web.pages.show(request, h, 'many', {
     ...deed.question,
     count: inWords(plan, ids.length),
-    names: [...(await names(ids.slice(0, NAMES_TOLD))).values()],
-    more: Math.max(0, ids.length - NAMES_TOLD),
+    names: [...(await names(ids.slice(0, NAMES_SHOWN))).values()],
+    more: Math.max(0, ids.length - NAMES_SHOWN),
     hidden: [['job', job.id]],
     action: actionOf(plan),
     back,
@@ -207,7 +208,7 @@ function beginJob(
 function showJob(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
   const job = web.jobs.find(String(request.params['job']), actorId(request));
   if (job === null || !job.isBegun) throw new ApiError('not_found');
-  const { plan, total, done, passedOver, refused, isOver, told: left } = job;
+  const { plan, total, done, passedOver, refused, isOver, named: left } = job;
   return web.pages.show(request, h, 'many-progress', {
     title: `${plan.title}: ${inWords(plan, total)}`,
     scripts: isOver ? [] : ['many-progress.js'],

@@ -1,9 +1,9 @@
-// What people read where the API says what is wrong with a value. The texts of /v0 are for
-// programs, which compare them (lib/judge/messages.ts); a page says the same in plain words.
+// What pages say is wrong with a value. The texts of /v0 (lib/judge/messages.ts) cannot change,
+// because programs compare them; pages say the same in plain words.
 
 import { messages } from '../../judge/messages.ts';
 
-/** Words for the texts that hold no value. */
+/** Words for the texts that contain no value. */
 const words: Readonly<Record<string, string>> = {
   [messages.blank]: 'Please fill this in',
   [messages.invalid]: 'This cannot be read. Please check it',
@@ -25,7 +25,7 @@ const words: Readonly<Record<string, string>> = {
   [messages.badJson]: 'This is not valid JSON',
 };
 
-/** Words for the texts with a value in them. */
+/** Words for the texts that contain a value. */
 const patterns: readonly (readonly [RegExp, string])[] = [
   [/^should be at least (\d+) character\(s\)$/, 'Please use at least $1 characters'],
   [/^should be at most (\d+) character\(s\)$/, 'Please use at most $1 characters'],
@@ -46,7 +46,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** The same in plain words; a text that is not known stays as it is. */
+/** A text of /v0 in plain words; an unknown text is returned unchanged. */
 export function plainWords(text: string): string {
   if (Object.hasOwn(words, text)) return words[text] ?? text;
   for (const [pattern, plain] of patterns)

@@ -47,7 +47,7 @@ export interface FinderView {
   readonly states: readonly (readonly [value: string, label: string])[];
   /** What a search keeps of the address. */
   readonly kept: Readonly<Record<string, string>>;
-  readonly isNarrowed: boolean;
+  readonly isFiltered: boolean;
   /** How many are found, on all pages. */
   readonly total: number;
   /** `51 to 100 of 1,234`. */
@@ -96,9 +96,9 @@ export async function findPage(
 
 /** For the partial table: how to select all that are found; null where one page shows them. */
 export function everyOf({ ids, view }: FoundPage, nouns: string): object | null {
-  const { total, text, state, isNarrowed } = view;
+  const { total, text, state, isFiltered } = view;
   if (total <= ids.length) return null;
-  const which = isNarrowed ? 'that match this search' : 'that there are';
+  const which = isFiltered ? 'that match this search' : 'that there are';
   return {
     label: `All ${total.toLocaleString('en')} ${nouns} ${which}, on every page`,
     fields: Object.entries({ q: text, state }),
@@ -154,7 +154,7 @@ function viewOf(plan: TablePlan, asked: Asked, place: Place): FinderView {
     state,
     states: [['', 'All'], ...Object.entries(plan.states)],
     kept: sort === '' ? {} : { sort },
-    isNarrowed: text !== '' || state !== '',
+    isFiltered: text !== '' || state !== '',
     total,
     summary: summaryOf(offset, shown, total),
     file: at({}, `${plan.path}.csv`),

@@ -1,5 +1,5 @@
-// API tokens, for administrators: everybody's in a table, a form that makes one's own, shown once,
-// and the button that makes one void. docs/api.md#authentication.
+// API tokens, for administrators: a table of all, a form that makes a token of one's own and shows
+// it once, and a button that revokes one. docs/api.md#authentication.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { ApiError } from '../../http/errors.ts';
@@ -42,7 +42,7 @@ const tokenForm: readonly Section[] = [
         name: 'days',
         label: 'Days',
         kind: 'number',
-        help: `1 to ${DAYS_MAX}; then it serves no more.`,
+        help: `1 to ${DAYS_MAX}; after that it no longer works.`,
         isRequired: true,
       },
     ],
@@ -150,7 +150,7 @@ async function addToken(web: Web, request: Request, h: ResponseToolkit): Promise
     }),
   );
   if (made.faults !== null) return (await showForm(web, request, h, typed, made.faults)).code(422);
-  // Shown by this very answer and never again, so not by way of a redirect.
+  // The token is shown only once, in this answer. A redirect would lose it.
   return web.pages.show(request, h, 'api-token-made', {
     title: 'The token is made',
     tokenName: name,
@@ -174,6 +174,6 @@ async function revoke(web: Web, request: Request, h: ResponseToolkit): Promise<R
       return token;
     },
   });
-  web.pages.flash(h, 'done', `The token ${name} is void.`);
+  web.pages.flash(h, 'done', `The token ${name} is revoked.`);
   return web.pages.redirect(h, TOKENS);
 }

@@ -1,5 +1,5 @@
-// The audit log, for administrators: the newest entries first, narrowed by who, what, which record
-// and when. What is told of values are texts as they were; secrets never come here.
+// The audit log, for administrators: the newest entries first, filtered by who, what, which record
+// and when. Values are shown as they were written; the audit trail holds no secrets.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import {
@@ -16,7 +16,7 @@ import type { Web } from '../kit/web.ts';
 const AUDIT = '/audit';
 const DAY_MS = 86_400_000;
 
-/** What there is to choose; a kind or action that is not here is found by the record. */
+/** What the form offers; entries of another kind or action are found by their record. */
 const KINDS = [
   'user',
   'device',
@@ -78,7 +78,7 @@ async function showAudit(web: Web, request: Request, h: ResponseToolkit): Promis
     faults,
     kinds: choices(KINDS, filters.kind),
     actions: choices(ACTIONS, filters.action),
-    isNarrowed: kept.length > 0,
+    isFiltered: kept.length > 0,
     entries: shown.map(entryView),
     pages: {
       previous: isUuid(before) ? at([]) : null,
@@ -97,13 +97,13 @@ function selectionOf({ who, action, kind, record, since, until }: Filters) {
     ...(kind === '' ? {} : { kind }),
     ...(record === '' ? {} : { recordId: record.toLowerCase() }),
     ...(from === null ? {} : { since: from }),
-    // To the end of that day.
+    // The day itself is included.
     ...(to === null ? {} : { until: new Date(to.getTime() + DAY_MS) }),
   };
   return selection;
 }
 
-/** A day in UTC; null for what is none. */
+/** Reads a day in UTC; null if the text is not a day. */
 function readDay(text: string): Date | null {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return null;
   const day = new Date(`${text}T00:00:00Z`);
@@ -111,10 +111,10 @@ function readDay(text: string): Date | null {
 }
 
 function timeFaults(text: string): string[] {
-  return text === '' || readDay(text) !== null ? [] : ['is no day such as 2026-11-21'];
+  return text === '' || readDay(text) !== null ? [] : ['is not a day such as 2026-11-21'];
 }
 
-/** A value of an address that is none of ours stays chosen, so that the page says what it shows. */
+/** An unknown word in the address stays chosen, so that the page says what it is filtered by. */
 function choices(words: readonly string[], chosen: string): [string, string][] {
   const all = chosen === '' || words.includes(chosen) ? words : [...words, chosen];
   return [['', 'any'], ...all.map((word): [string, string] => [word, word.replaceAll('_', ' ')])];

@@ -1,5 +1,5 @@
-// The dashboard, where administrators begin: what the gateway does at this moment. Made on the
-// server, then kept up to date by server-sent events.
+// The dashboard, the home page of administrators: what the gateway does at this moment. The server
+// makes the page, and server-sent events keep it up to date.
 
 import type { ServerRoute } from '@hapi/hapi';
 import { adminPage } from '../kit/route.ts';
@@ -19,7 +19,7 @@ export function dashboardPages(web: Web): ServerRoute[] {
     adminPage('GET', '/dashboard/live', (request, h) => {
       const sessionId = request.auth.credentials.user?.sessionId ?? '';
       const response = h.response(web.live.follow(null, sessionId));
-      // Proxies that gather answers before they hand them on are told not to.
+      // The header asks proxies not to collect the answer before they pass it on.
       return response.type('text/event-stream').header('x-accel-buffering', 'no');
     }),
   ];

@@ -1,4 +1,4 @@
-// Devices, for administrators: the forms that make and change one with every field, how one stands,
+// Devices, for administrators: the forms that make and change a device with every field, its page
 // and its switches. The table of all is in device-table.ts. docs/api.md#devices.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
@@ -20,8 +20,8 @@ import {
   UNTYPED,
   withHostFaults,
 } from '../parts/device-form.ts';
-import { deviceStatusView, standingView, stopOf } from '../parts/device-status.ts';
-import { toldFaults } from '../kit/entry-words.ts';
+import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
+import { quotedFaults } from '../kit/entry-words.ts';
 import {
   formView,
   inputOf,
@@ -48,7 +48,7 @@ import { addressesOf, deviceTablePages, NO_TIME, switchesIn, switchOne } from '.
 
 const DEVICES = '/devices';
 
-/** What administrators set of a device beside what its owner does. */
+/** The fields of a device that only administrators set. */
 const addressForm: readonly Section[] = [
   {
     legend: 'Keys and addresses',
@@ -74,7 +74,7 @@ const addressForm: readonly Section[] = [
   },
 ];
 
-/** The same and the public key, for a device that is there: a new one's is made in the browser. */
+/** The fields of `addressForm` and the public key, for a device that exists. */
 const keyForm: readonly Section[] = addressForm.map((section) => ({
   ...section,
   fields: [
@@ -142,7 +142,7 @@ async function showDevice(
   const device = await findDevice(web, request);
   const [owner] = await readUsers(web.services.database, { ids: [device.user_id] });
   const shown = shownSettings(device, await settingDefaults(web));
-  const standing = standingView(device);
+  const switches = switchView(device);
   const [filed] = await withFiles(web, [device]);
   return web.pages.show(request, h, 'device', {
     title: device.name,
@@ -153,7 +153,7 @@ async function showDevice(
       ...textsOf(device),
       publicKey: device.public_key,
       insertedAt: device.inserted_at.toISOString(),
-      ...standing,
+      ...switches,
     },
     problem: problemOf(web.services, device.id),
     isFileOld: filed?.isFileOld ?? false,
@@ -168,19 +168,19 @@ async function showDevice(
       text: textOfValue(shown[name]),
       isDefault: device[`use_default_${name}`],
     })),
-    expiry: refused?.expiry ?? standing.ends?.slice(0, 16) ?? '',
+    expiry: refused?.expiry ?? switches.ends?.slice(0, 16) ?? '',
     expiryFaults: refused?.faults ?? [],
   });
 }
 
 interface Filled {
-  /** Null for a new one. */
+  /** Null for a new device. */
   readonly device: DeviceRow | null;
-  /** The e-mail of a new one's owner. */
+  /** The e-mail address of the owner of a new device. */
   readonly owner: string;
   readonly typed: TypedDevice;
   readonly keys: Typed;
-  /** Of a new one, where its key pair is not made here. */
+  /** The key that was typed for a new device, if the browser did not make its key pair. */
   readonly publicKey?: string;
   readonly faults?: Faults;
 }
@@ -193,7 +193,7 @@ async function showForm(
 ): Promise<ResponseObject> {
   const action = device === null ? `${DEVICES}/new` : `${DEVICES}/${device.id}/edit`;
   const form = device === null ? addressForm : keyForm;
-  const keyFaults = toldFaults(faultsOfKeys(form, faults), keys);
+  const keyFaults = quotedFaults(faultsOfKeys(form, faults), keys);
   const view = formView(form, keys, { action, submit: '', faults: keyFaults });
   return web.pages.show(request, h, 'device-form', {
     title: device === null ? 'Add a device' : `Change ${device.name}`,
@@ -213,7 +213,7 @@ async function showForm(
   });
 }
 
-/** Messages of other fields are shown by the other part of the form. */
+/** The messages of the fields of `form`; the other part of the page shows the rest. */
 function faultsOfKeys(form: readonly Section[], faults: Faults): Faults {
   const names = new Set(form.flatMap(({ fields }) => fields.map(({ name }) => name)));
   return Object.fromEntries(Object.entries(faults).filter(([name]) => names.has(name)));

@@ -1,6 +1,6 @@
-// What signing in through OpenID and through SAML have in common on the web: how a refusal is
-// shown, counted and logged, how often an address may try, and how a proven account becomes a
-// session. docs/api.md#sign-in.
+// What signing in through OpenID and through SAML have in common in the console: how a refusal is
+// shown, counted and logged, how often an address may try, and how an account that a provider
+// proved becomes a session. docs/api.md#sign-in.
 
 import type { Lifecycle, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { addressScope } from '../../http/client-address.ts';
@@ -27,15 +27,15 @@ import { PageError } from '../../http/page-error.ts';
 import type { Web } from '../kit/web.ts';
 
 /**
- * Steps of sign-ins that one address may take in a second, and at once: a whole office comes from
- * one address in the morning, and each sign-in takes two or three.
+ * Steps of sign-ins that one address may take each second, and at once. A whole office may sign in
+ * from one address in the morning, and each sign-in takes two or three steps.
  */
 const STEPS = { perSecond: 10, burst: 200 };
 
-/** Sign-ins of this process that begin between two looks at how many are under way. */
+/** How many sign-ins this process begins before it counts again how many have not ended. */
 const ROOM_MADE_EVERY = 50;
 
-/** What a refusal is answered with; the words for the person are its own. */
+/** The error that answers a refusal; the refusal itself has the words for the person. */
 const codes: Readonly<Record<ProviderRefusal['fault'], ErrorCode>> = {
   nobody: 'not_found',
   person: 'forbidden',
@@ -43,7 +43,7 @@ const codes: Readonly<Record<ProviderRefusal['fault'], ErrorCode>> = {
   gateway: 'service_unavailable',
 };
 
-/** What a page is called; of most refusals it says that the sign-in failed. */
+/** Titles of error pages; all other refusals have the title “Sign-in failed”. */
 const titles: Readonly<Partial<Record<RefusalReason, string>>> = {
   unknown_provider: 'No such provider',
   signed_out_here: 'Signed out here',
@@ -82,7 +82,7 @@ export class ProviderSignIn {
     };
   }
 
-  /** A look at a request before its body is read; refusals are treated as those of a step. */
+  /** A check of a request before its body is read; refusals are handled like those of a step. */
   gate(look: (request: Request) => Promise<unknown>): Lifecycle.Method {
     return async (request, h) => {
       try {
@@ -106,7 +106,7 @@ export class ProviderSignIn {
     return entry;
   }
 
-  /** Who begins: a browser, and who is signed in there already. */
+  /** Who begins a sign-in: the browser, and the user who is signed in there already. */
   async beginner(request: Request, h: ResponseToolkit): Promise<Beginner> {
     if (this.#began % ROOM_MADE_EVERY === 0) await makeRoom(this.#web.services);
     this.#began += 1;
@@ -120,7 +120,7 @@ export class ProviderSignIn {
     };
   }
 
-  /** The same for a test: nobody is to be signed in, and it stands on record who began it. */
+  /** Who begins a test, which signs nobody in. The audit trail notes who began it. */
   async tester(request: Request, h: ResponseToolkit): Promise<Beginner> {
     const { sessionId: testBy = null } = letInBy(request) ?? {};
     if (testBy === null) throw new ApiError('not_found');
@@ -134,7 +134,7 @@ export class ProviderSignIn {
     return { ...(await this.beginner(request, h)), userId: null, returnTo: null, testBy };
   }
 
-  /** Leads to what a test found. */
+  /** Redirects to the page that shows what a test found. */
   showTest(request: Request, h: ResponseToolkit, { ticket }: Tested): ResponseObject {
     this.#web.services.counters.add('sign_ins', `${this.#kind}_tested`);
     const id = encodeURIComponent(String(request.params['id']));
@@ -166,7 +166,7 @@ export class ProviderSignIn {
   }
 
   #shown(request: Request, error: unknown): unknown {
-    // Proven, but shut out here: the page is made already.
+    // The provider proved who it is, but the user is disabled here. The error has its page already.
     if (error instanceof SignInRefusal)
       this.#web.services.counters.add('sign_ins', `${this.#kind}_shut_out`);
     if (!(error instanceof ProviderRefusal)) return error;
@@ -180,7 +180,7 @@ export class ProviderSignIn {
   note(request: Request, { reason, detail, fault }: ProviderRefusal): void {
     const { log, counters } = this.#web.services;
     counters.add('sign_ins', `${this.#kind}_${reason}`);
-    // The id of an entry is an administrator's word; one that was asked for is anybody's.
+    // The id of an entry was set by an administrator; an unknown id could be any text.
     const provider: unknown = fault === 'nobody' ? null : request.params['id'];
     const fields = { request_id: request.app.id, kind: this.#kind, provider, reason, detail };
     log[fault === 'provider' ? 'warn' : 'info'](fields, 'a sign-in through a provider was refused');

@@ -14,7 +14,7 @@ import type { Faults, Judged } from '../../judge/judge.ts';
 import { Rules, type RuleValues, showRule } from '../../rules/rules.ts';
 import { meaningOf, meantNetwork } from '../../rules/meaning.ts';
 import { attempt } from '../kit/attempt.ts';
-import { toldFaults } from '../kit/entry-words.ts';
+import { quotedFaults } from '../kit/entry-words.ts';
 import {
   formView,
   inputOf,
@@ -311,7 +311,7 @@ async function save(
 
 /** The faults in the words of the form, where users are e-mails and ports need a protocol. */
 function ruleFaults(faults: Faults, typed: Typed): Faults {
-  const said = toldFaults(ownerFaults(faults, (typed['user_id'] ?? '').trim()), typed);
+  const said = quotedFaults(ownerFaults(faults, (typed['user_id'] ?? '').trim()), typed);
   const isProtocolMissing = typed['port_type'] === '' && (typed['port_range'] ?? '').trim() !== '';
   return isProtocolMissing ? { ...said, port_type: [NO_PROTOCOL] } : said;
 }

@@ -1,6 +1,6 @@
-// A user's second factors: setting an authenticator up, removing one, new recovery codes. All of it
-// asks for a recent sign-in, and whatever weakens the account for a code too, so that a browser
-// that somebody left open is not enough.
+// A user's second factors: setting an authenticator up, removing one, new recovery codes. All of
+// these ask for a recent sign-in. Those that make the account weaker also ask for a code, so that
+// a browser that somebody left open is not enough.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { renderSVG } from 'uqr';
@@ -31,11 +31,11 @@ import { BAD_CODE, codesOf } from './second-factor.ts';
 
 type Faults = Record<string, string[]>;
 
-/** The field for a code of an authenticator that is there, beside that of the new one. */
+/** The field for a code of an authenticator that the user already has. */
 const PRESENT_CODE = 'present_code';
 const TOO_MANY = `You have ${FACTORS_MAX} second factors, which is the most. Remove one first.`;
 const WRONG_CODE =
-  'This is not the code that your authenticator shows now. Type the present one; if that is refused too, check the clock of your phone.';
+  'This is not the code that your authenticator shows now. Type the one that it shows now; if that is refused too, check the clock of your phone.';
 
 /** The routes of second factors. */
 export function secondFactorsPages(web: Web): ServerRoute[] {
@@ -53,7 +53,7 @@ export function secondFactorsPages(web: Web): ServerRoute[] {
   return routes.map((route) => recently(route));
 }
 
-/** Something for which a code is asked. */
+/** An action for which a code is asked. */
 interface Deed {
   readonly title: string;
   readonly text: string;
@@ -68,7 +68,7 @@ const removal: Deed = {
 
 const renewal: Deed = {
   title: 'New recovery codes',
-  text: 'You get ten new ones. The former ones stop working, and your other browsers are signed out.',
+  text: 'You get ten new codes. The old codes no longer work, and your other browsers are signed out.',
   label: 'Make new ones',
 };
 
@@ -84,7 +84,7 @@ async function showEnrolment(
     isAnother: await hasSecondFactor(web.services.database, actorId(request)),
     sealed: enrolment.sealed,
     secret: enrolment.secret.match(/.{1,4}/g)?.join(' '),
-    // Made of the address alone: letters, digits and what URLs encode.
+    // The SVG is made only of the address: letters, digits and what URLs encode.
     qr: renderSVG(enrolment.address, { border: 2 }),
     name: textOf(request, 'name'),
     faults,
@@ -115,7 +115,7 @@ async function enrol(web: Web, request: Request, h: ResponseToolkit): Promise<Re
   return web.pages.redirect(h, '/user_account');
 }
 
-/** Adds one; where there is one already, its code must be shown as well. */
+/** Adds a second factor; a user who already has one must also show a code of it. */
 async function addProven(
   web: Web,
   request: Request,
@@ -164,7 +164,7 @@ async function renew(web: Web, request: Request, h: ResponseToolkit): Promise<Re
     : showCodes(web, request, h, codes);
 }
 
-/** Does something if the form's code is good, which then serves no more; null where it is not. */
+/** Spends the code of the form and then runs `write`; null if the code is not good. */
 async function withCode<T>(
   web: Web,
   request: Request,
@@ -191,8 +191,8 @@ async function withCode<T>(
 }
 
 /**
- * Writes what concerns the user's second factors. Where that changed something (not null), other
- * browsers are signed out and this one gets a new secret.
+ * Runs `write`, which changes the user's second factors. If it changed something (its result is not
+ * null), other browsers are signed out and this one gets a new secret.
  */
 async function changeFactors<T>(
   web: Web,
@@ -207,7 +207,7 @@ async function changeFactors<T>(
       const id = actorId(request);
       const user = await models.User.findByPk(id, { transaction, lock: true });
       if (user === null) throw new ApiError('not_found');
-      // Ended since the request came, by another password say: it must not beget another session.
+      // A session that ended after the request came (by a new password, say) must begin no other.
       const where = { id: request.app.session?.id ?? '' };
       if ((await models.Session.count({ where, transaction })) === 0)
         throw new ApiError('stale_form');
@@ -257,7 +257,7 @@ function nameFaults(name: string): Faults {
     : {};
 }
 
-/** Whose enrolment it is: it serves in this session alone. */
+/** The owner of an enrolment, which can be completed only in the session that began it. */
 function ownerOf({ auth }: Request): { sessionId: string; email: string } {
   const { sessionId = '', email = '' } = auth.credentials.user ?? {};
   return { sessionId, email };

@@ -1,11 +1,11 @@
-// Settings, for administrators: what devices' files are made of, who may sign in and do what, and
-// what happens to packets that no rule matches. Those that the environment fixes are shown locked.
-// docs/api.md#the-configuration.
+// The page Settings, for administrators: defaults of the files of devices, who may sign in and do
+// what, and what happens to packets that no rule matches. A field that the environment fixes is
+// shown locked. docs/api.md#the-configuration.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import type { Faults } from '../../judge/judge.ts';
 import type { Shown } from '../../records/shown.ts';
-import { hostFaults, toldFaults } from '../kit/entry-words.ts';
+import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
 import { changeSettings, fixedSentence, readSettings, settingTabs } from '../parts/settings.ts';
@@ -17,7 +17,7 @@ const clientForm: readonly Section[] = [
       {
         name: 'default_client_endpoint',
         label: 'Endpoint',
-        help: 'Where devices find the gateway: host or host:port. Empty: what EXTERNAL_URL and WIREGUARD_PORT say.',
+        help: 'Where devices find the gateway: host or host:port. Empty: the host of EXTERNAL_URL and the port of WIREGUARD_PORT.',
       },
       {
         name: 'default_client_allowed_ips',
@@ -42,7 +42,7 @@ const clientForm: readonly Section[] = [
   },
 ];
 
-/** Seconds of the units in which people think of a session; the first that divides is shown. */
+/** Units of a session's length, in seconds; the form shows the first that divides the length. */
 const UNITS = [
   ['days', 86_400],
   ['hours', 3_600],
@@ -54,7 +54,7 @@ const DURATION = 'vpn_session_duration';
 const securityForm: readonly Section[] = [
   {
     legend: 'VPN sessions',
-    help: 'How long after signing in a user’s devices pass packets. 0 never ends.',
+    help: 'How long a user’s devices pass packets after the user signs in. 0: VPN sessions never end.',
     fields: [
       { name: DURATION, label: 'They end after', kind: 'number' },
       {
@@ -72,13 +72,13 @@ const securityForm: readonly Section[] = [
         name: 'local_auth_enabled',
         label: 'With e-mail and password',
         kind: 'box',
-        help: 'Off: only identity providers let anybody in. API tokens are untouched by it.',
+        help: 'Off: people sign in only through identity providers. API tokens still work.',
       },
       {
         name: 'disable_vpn_on_oidc_error',
         label: 'Disable users whom their identity provider refuses',
         kind: 'box',
-        help: 'Every ten minutes the gateway refreshes each OpenID account; whom the provider then refuses has no VPN until they sign in through it again. A provider that is down disables nobody. Only accounts with a refresh token are asked for: at Entra, Okta and Keycloak add offline_access to the scope of the provider. At some providers a sign-out, there or here, also ends the refresh token and with it the VPN; a token of offline_access mostly outlives a sign-out.',
+        help: 'Every ten minutes the gateway refreshes each OpenID account. A user whom the provider then refuses has no VPN until they sign in through it again. A provider that is down disables nobody. The gateway can only refresh accounts with a refresh token: at Entra, Okta and Keycloak add offline_access to the scope of the provider. At some providers a sign-out, there or here, also ends the refresh token and with it the VPN; a refresh token of offline_access usually works after a sign-out.',
       },
     ],
   },
@@ -110,7 +110,7 @@ const defaultActionForm: readonly Section[] = [
           ['accept', 'accepted'],
           ['drop', 'dropped'],
         ],
-        help: 'It is in force at once, for connections that are open too. Before you choose “dropped”, add rules that accept what devices must reach: also the DNS servers in their files (else no name is found), and this console if you reach it through the VPN.',
+        help: 'It is in force at once, also for connections that are open. Before you choose “dropped”, add rules that accept what devices must reach: also the DNS servers in their files (else no name is found), and this console if you reach it through the VPN.',
       },
     ],
   },
@@ -130,7 +130,7 @@ const pages: readonly Page[] = [
   {
     path: '/settings/client_defaults',
     title: 'Client defaults',
-    lead: 'What the files of devices are made of, where a device has no value of its own. Files that were made before stay as they are; their owners are told.',
+    lead: 'Values in the files of devices that have no value of their own. Files that exist already do not change; the pages of these devices say that the file is out of date.',
     sections: clientForm,
     toTyped: (settings) => typedFrom(settings, clientForm),
     toInput: (input) => input,
@@ -186,7 +186,7 @@ function show(
     form: formView(sections, typed, {
       action: path,
       submit: 'Save',
-      faults: toldFaults(faults, typed),
+      faults: quotedFaults(faults, typed),
       locked: lockedBy(web),
     }),
   });
@@ -204,13 +204,13 @@ async function save(
   const isRefused = Object.keys(refused).length > 0;
   const faults = isRefused ? refused : await changeSettings(web, request, input);
   if (faults !== null) {
-    // Fields that are locked were not sent, and show what serves.
-    const serving = page.toTyped(await readSettings(web));
+    // Locked fields were not sent; they show the value that is in force.
+    const inForce = page.toTyped(await readSettings(web));
     const locked = lockedBy(web);
     const shown = Object.fromEntries(
       Object.entries(typed).map(([name, text]) => [
         name,
-        locked(name) === null ? text : (serving[name] ?? ''),
+        locked(name) === null ? text : (inForce[name] ?? ''),
       ]),
     );
     return (await show(web, page, request, h, shown, faults)).code(422);
@@ -229,7 +229,7 @@ function typedDuration(seconds: number): Typed {
   return { [DURATION]: String(seconds / length), duration_unit: unit };
 }
 
-/** A number that cannot be read goes to the API's rules as it is. */
+/** The length in seconds; the rules of the API refuse a text that is not a number. */
 function secondsOf({ duration_unit: unit, ...input }: Record<string, unknown>) {
   const [, length] = UNITS.find(([name]) => name === unit) ?? ['seconds', 1];
   const text = input[DURATION];

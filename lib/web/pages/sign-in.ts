@@ -18,7 +18,7 @@ import type { Web } from '../kit/web.ts';
 import { minutesUntil } from '../kit/words.ts';
 
 const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
-const DISABLED = 'Your account is switched off. Please ask your administrator.';
+const DISABLED = 'Your account is disabled. Please ask your administrator.';
 const ENDED =
   'You were signed out: your session ended, or somebody ended it. A form that you sent was not saved. Sign in again, and you come back to the page where you were.';
 const LOCAL_OFF = 'Local auth disabled';
@@ -59,7 +59,7 @@ export function signInPages(web: Web): ServerRoute[] {
   ];
 }
 
-/** Where signing out goes on; null where it ends here, as it does when anything is amiss. */
+/** The address at the provider where signing out continues; null if it ends here or on a fault. */
 async function addressAtProvider(
   { services, recall }: Web,
   request: Request,
@@ -100,7 +100,7 @@ async function signInLocally(
     if (typeof judged === 'object' && 'userId' in judged)
       return await completeSignIn(web, request, h, { ...judged, method: LOCAL_METHOD, returnTo });
   } catch (error) {
-    // Shut out, removed or given another password in this very moment: no other words than before.
+    // The user was disabled, removed or given another password meanwhile: the usual answer.
     if (!(error instanceof SignInRefusal)) throw error;
   }
   const isWait = typeof judged === 'object' && 'waitsUntil' in judged;
@@ -143,7 +143,7 @@ async function signInPage(
   });
 }
 
-/** What the page shows that asks a person to sign in who is signed in. */
+/** What the page shows that asks a person who is signed in to sign in again. */
 export interface AskedAgain {
   /** Where the person comes back to. */
   readonly returnTo: string;
@@ -166,7 +166,7 @@ export async function signInAgainPage(
   const wasLocal = isLocal && session?.method === LOCAL_METHOD;
   const all = await providersOf(web, returnTo);
   const own = wasLocal ? [] : all.filter(({ method }) => method === session?.method);
-  // Where the person's own way is gone, the others are left.
+  // If the way that the person used no longer exists, the page offers all others.
   const isAny = !wasLocal && own.length === 0;
   return web.pages.show(request, h, 'sign-in-again', {
     title: 'Sign in again',
@@ -187,7 +187,7 @@ function pageWithoutQuestion({ server }: Pick<Request, 'server'>, path: string):
   return pageWithoutQuestion({ server }, path.replace(/\/[^/]*$/, '') || '/');
 }
 
-/** In the words of the API, for people as for programs. */
+/** Refuses a sign-in by password, in the words of the API. */
 async function answerLocalOff(
   web: Web,
   request: Request,
@@ -199,13 +199,13 @@ async function answerLocalOff(
   return (await web.pages.show(request, h, 'error', values)).code(404);
 }
 
-/** Whether passwords serve at present. */
+/** Whether people can sign in by password at present. */
 export async function isLocalOn({ recall }: Web): Promise<boolean> {
   await recall.refresh();
   return (await recall.configuration()).local_auth_enabled;
 }
 
-/** The providers at present; their paths lead back to where somebody was. */
+/** The providers at present. After a sign-in their paths lead back to `returnTo`. */
 export async function providersOf({ recall }: Web, returnTo: string | null): Promise<Provider[]> {
   const { openid_connect_providers: openid, saml_identity_providers: saml } =
     await recall.configuration();

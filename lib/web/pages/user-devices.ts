@@ -1,5 +1,5 @@
-// One's own devices: the list, one device with its live values, and what may be changed of it. The
-// client's file is in device-file.ts. docs/api.md#devices.
+// The devices of the person who is signed in: the list, one device with its live values, and the
+// forms that change it. The client's file is in device-file.ts. docs/api.md#devices.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { readUsers, type UserRow } from '../../../models/index.ts';
@@ -20,7 +20,7 @@ import {
   UNTYPED,
   withHostFaults,
 } from '../parts/device-form.ts';
-import { deviceStatusView, standingView, stopOf } from '../parts/device-status.ts';
+import { deviceStatusView, switchView, stopOf } from '../parts/device-status.ts';
 import { textOfValue } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { problemOf } from '../parts/gateway-problems.ts';
@@ -38,13 +38,13 @@ import {
 import { page } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
 
-/** Where the list is. */
+/** The path of the list. */
 export const OWN_DEVICES = '/user_devices';
 const ONE = `${OWN_DEVICES}/{id}`;
 
 type Answer = Promise<ResponseObject>;
 
-/** The routes of one's own devices. */
+/** The routes of a person's own devices. */
 export function userDevicePages(web: Web): ServerRoute[] {
   const devices = new Devices(web);
   return [
@@ -59,7 +59,7 @@ export function userDevicePages(web: Web): ServerRoute[] {
       const { row } = await ownDevice(web, request);
       const sessionId = request.auth.credentials.user?.sessionId ?? '';
       const response = h.response(web.live.follow(row.id, sessionId));
-      // Proxies that gather answers before they hand them on are told not to.
+      // The header asks proxies not to collect the answer before they pass it on.
       return response.type('text/event-stream').header('x-accel-buffering', 'no');
     }),
     page('GET', `${ONE}/edit`, async (request, h) => {
@@ -93,7 +93,7 @@ async function showList(web: Web, request: Request, h: ResponseToolkit): Answer 
       addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
       isFileOld,
       status: deviceStatusView(row, stopOf(row, owner, rules)),
-      standing: standingView(row),
+      switches: switchView(row),
     })),
     rights,
     most,
@@ -116,7 +116,7 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
       row,
       stopOf(row, await ownerOf(web, request), await sessionRules(web)),
     ),
-    standing: standingView(row),
+    switches: switchView(row),
     problem: problemOf(web.services, row.id),
     addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
     settings: settingNames.map((name) => ({
@@ -129,7 +129,7 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
   });
 }
 
-/** What a form is shown again with. */
+/** What a form shows. */
 interface Filled {
   readonly rights: DeviceRights;
   readonly typed: TypedDevice;
@@ -200,7 +200,7 @@ async function change(web: Web, devices: Devices, request: Request, h: ResponseT
   return web.pages.redirect(h, `${OWN_DEVICES}/${row.id}`);
 }
 
-/** The messages of a refused form; whatever else was thrown goes on. */
+/** The messages of a refused form; any other error is thrown again. */
 function faultsOf(error: unknown): Faults {
   if (error instanceof ApiError && error.faults !== null) return error.faults;
   throw error;
@@ -213,7 +213,7 @@ async function ownerOf(web: Web, request: Request): Promise<UserRow> {
   return owner;
 }
 
-/** Where the person's VPN session stands; null where sessions never end. */
+/** When the person's VPN session ends or ended; null if sessions never end. */
 async function vpnView(web: Web, request: Request): Promise<object | null> {
   const session = await web.sessions.find(request);
   if (session === null) return null;

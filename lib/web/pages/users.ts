@@ -1,5 +1,5 @@
-// Users, for administrators: the table of all, and the form that makes one. What one user has and
-// what happens to them is in user.ts.
+// Users, for administrators: the table of all, and the form that adds one. The page of one user is
+// in user.ts.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { countDevices, type Database, readUsers, type UserRow } from '../../../models/index.ts';
@@ -37,11 +37,11 @@ const FILE_HEAD = [
 
 /** Words for the roles. */
 export const ROLES = [
-  ['unprivileged', 'User: looks after their own devices'],
-  ['admin', 'Administrator: may do everything'],
+  ['unprivileged', 'User: manages their own devices'],
+  ['admin', 'Administrator: can do everything'],
 ] as const;
 
-/** What a password's two fields ask, for a user of whom `help` says whether they need one. */
+/** The two fields for a password; `help` says whether the user needs one. */
 export function passwordSection(help: string): Section {
   return {
     legend: 'Signing in by password',
@@ -65,7 +65,9 @@ const newUser: readonly Section[] = [
       { name: 'role', label: 'Role', kind: 'choice', choices: ROLES },
     ],
   },
-  passwordSection('12 to 64 characters. Leave it empty for who signs in through a provider.'),
+  passwordSection(
+    '12 to 64 characters. Leave it empty for a user who signs in through a provider.',
+  ),
 ];
 
 /** The routes of the users. */
@@ -88,7 +90,7 @@ export function usersPages(web: Web): ServerRoute[] {
   ];
 }
 
-/** How a user stands, as a badge. */
+/** The state of a user, as a badge. */
 export function userBadge(
   { disabled_at, disabled_by, disabled_provider }: UserRow,
   waitsUntil?: Date,
@@ -96,13 +98,10 @@ export function userBadge(
   if (disabled_at === null && waitsUntil !== undefined)
     return { text: 'Locked', badge: 'bad', help: `for ${minutesUntil(waitsUntil)}` };
   if (disabled_at === null) return { text: 'Enabled', badge: 'good' };
+  const badge = { text: 'Disabled', badge: 'bad' };
   return disabled_by === 'provider'
-    ? {
-        text: 'Shut out',
-        badge: 'bad',
-        help: `by ${shownMethod(disabled_provider ?? 'a provider')}`,
-      }
-    : { text: 'Disabled', badge: 'bad' };
+    ? { ...badge, help: `by ${shownMethod(disabled_provider ?? 'a provider')}` }
+    : badge;
 }
 
 async function showUsers(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -159,7 +158,7 @@ async function fileLines(
   ]);
 }
 
-/** By what a user signed in last, in words. */
+/** The way in which a user signed in last, in words. */
 export function methodOf({ last_signed_in_method: method }: UserRow): string {
   if (method === null) return '';
   return method === 'email' ? 'by password' : `through ${method}`;

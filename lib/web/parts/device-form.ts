@@ -6,7 +6,7 @@ import { deviceFields, type DeviceRow, type SentName } from '../../../models/ind
 import type { Faults, Judged } from '../../judge/judge.ts';
 import type { Shown } from '../../records/shown.ts';
 import { type SettingName, settingNames, type SettingValues } from '../../devices/settings.ts';
-import { hostFaults, toldFaults } from '../kit/entry-words.ts';
+import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
 import { membersOf, textOfValue } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 
@@ -134,7 +134,7 @@ export function deviceFormView(
   defaults: SettingValues,
   { maySetNetwork, faults = {} }: { maySetNetwork: boolean; faults?: Faults },
 ): object {
-  const said = toldFaults(faults, ownTexts(typed));
+  const said = quotedFaults(faults, ownTexts(typed));
   const faultsOf = (...names: string[]) => names.flatMap((name) => (said[name] ?? []) as string[]);
   return {
     hasFaults: Object.keys(faults).length > 0,

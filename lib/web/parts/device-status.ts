@@ -1,5 +1,5 @@
-// What a device is seen to do, in the words of pages and of their live values alike, why it is not
-// served, and how it stands by its switches.
+// The state of a device in words: what gateways saw of it, why it is not served, and whether it is
+// switched off or ends. Pages and their live values use the same words.
 
 import type { DeviceRow, ServiceRules } from '../../../models/index.ts';
 import { showTime } from '../../records/shown.ts';
@@ -17,7 +17,7 @@ export interface SeenDevice {
   readonly tx_bytes: number | null;
 }
 
-/** The same as pages show it. */
+/** The state of a device as pages show it. */
 export interface DeviceStatusView {
   readonly badge: 'good' | 'calm' | 'bad' | 'warning';
   readonly state: 'Online' | 'Offline' | 'Never seen' | Stop['state'];
@@ -30,29 +30,29 @@ export interface DeviceStatusView {
   readonly txBytes: number;
 }
 
-/** Why a device is not served, whatever was seen of it. */
+/** Why a device is not served. It is shown instead of what was seen of the device. */
 export interface Stop {
   readonly badge: 'bad' | 'warning';
   readonly state: 'Switched off' | 'Ended' | 'Owner disabled' | 'Session ended';
 }
 
-/** What a device's owner has to do with whether it is served. */
+/** The fields of a device's owner that decide whether the device is served. */
 export type StopOwner = Parameters<typeof vpnSessionOf>[0];
 
-/** How a device stands by its switches, for partials/standing. */
-export interface StandingView {
+/** Whether a device is switched off or ends, for partials/switches. */
+export interface SwitchView {
   readonly state: SwitchState;
   /** ISO; null while it is on. */
   readonly disabledAt: string | null;
-  /** ISO; null where it does not end. */
+  /** ISO; null if it does not end. */
   readonly ends: string | null;
 }
 
-/** How a device stands at a time. */
-export function standingView(
+/** Whether a device is switched off or has ended at a time. */
+export function switchView(
   device: Pick<DeviceRow, 'disabled_at' | 'expires_at'>,
   nowMs: number = Date.now(),
-): StandingView {
+): SwitchView {
   return {
     state: switchState(device, nowMs),
     disabledAt: device.disabled_at?.toISOString() ?? null,
@@ -60,7 +60,7 @@ export function standingView(
   };
 }
 
-/** Why a device is not served; null where it is. The first reason that holds is said. */
+/** Why a device is not served; null if it is. Of several reasons the first one is returned. */
 export function stopOf(
   device: Pick<DeviceRow, 'disabled_at' | 'expires_at'>,
   owner: StopOwner,
@@ -75,7 +75,7 @@ export function stopOf(
   return hasEnded ? { badge: 'warning', state: 'Session ended' } : null;
 }
 
-/** The same for the search of devices. */
+/** The rules by which the search of devices decides whether a device is served. */
 export function serviceRules(
   { configuration, config }: SessionRules,
   nowMs: number = Date.now(),
@@ -90,8 +90,8 @@ export function serviceRules(
 }
 
 /**
- * Words for what was seen; `stop` where it is not served. Down and up are the device's: what was
- * sent to it, it downloaded.
+ * The state of a device in words; `stop` says why it is not served. Down and up are meant as the
+ * device sees them: it downloaded what was sent to it.
  */
 export function deviceStatusView(
   seen: SeenDevice,

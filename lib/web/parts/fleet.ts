@@ -1,6 +1,6 @@
-// All devices together, as the dashboard shows them: how many are online, the traffic of this
-// moment, who shook hands last; and of this gateway what it refused and which rows it cannot obey.
-// Read at most twice a second, however many look.
+// What the dashboard shows. Of all devices: how many are online, the traffic of this moment, and
+// the latest handshakes. Of this gateway: what it refused, and which rows it cannot obey. It is
+// read at most twice a second, however many people look.
 
 import {
   readDevices,
@@ -17,9 +17,9 @@ import { isOfDevices, reasonInWords } from './reason-words.ts';
 import { inOrder } from '../kit/searched.ts';
 import { bytesInWords } from '../kit/words.ts';
 
-/** A reading serves so long. */
+/** How long a reading is used. */
 const KEEP_MS = 500;
-/** Traffic is that of the last seconds: gateways report once a second, not at our pace. */
+/** The traffic is the mean of these last milliseconds, because gateways report once a second. */
 const RATE_MS = 4_000;
 const READINGS_MAX = 20;
 const HANDSHAKES = 8;
@@ -36,15 +36,15 @@ export interface FleetView {
   readonly dropped: string;
   readonly rxBytes: number;
   readonly txBytes: number;
-  /** Of packets of devices. */
+  /** Refused packets of devices. */
   readonly drops: readonly Drops[];
-  /** Of what strangers and this host sent. */
+  /** Refused packets and messages of strangers and of this host. */
   readonly others: readonly Drops[];
   /** What this gateway lacks. */
   readonly gateway: readonly GatewayProblem[];
   /** Rows that it cannot obey. */
   readonly problems: readonly Problem[];
-  /** More than are told. */
+  /** How many more rows there are that it cannot obey. */
   readonly problemsMore: number;
   readonly handshakes: readonly Handshake[];
 }
@@ -75,13 +75,13 @@ interface Reading extends FleetStatus {
   readonly atMs: number;
 }
 
-/** What decides, beside the rows and the packets, what the dashboard shows. */
+/** What the dashboard needs besides rows and packets. */
 interface Asked {
   readonly sessions: () => Promise<SessionRules>;
   readonly problems: () => Promise<GatewayProblem[]>;
 }
 
-/** Reads it for one process. */
+/** Reads what the dashboards of one process show. */
 export class Fleet {
   readonly #services: Pick<Services, 'database' | 'observed'>;
   readonly #asked: Asked;
@@ -150,12 +150,12 @@ export class Fleet {
       readings.shift();
     const [first = reading] = readings;
     const seconds = (reading.atMs - first.atMs) / 1_000;
-    // Nobody looked for a while, or the clock was set back: the next reading tells.
+    // Nobody looked for a while, or the clock was set back: only the next reading gives a rate.
     if (seconds <= 0 || seconds > 2 * (RATE_MS / 1_000)) {
       readings.splice(0, readings.length, reading);
       return { down: 0, up: 0 };
     }
-    // Totals of devices that were deleted are gone.
+    // The sum falls when a device is deleted.
     const rate = (before: number, after: number): number =>
       Math.round(Math.max(0, after - before) / seconds);
     return {

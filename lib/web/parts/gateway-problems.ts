@@ -1,6 +1,6 @@
-// What keeps this gateway from doing what people expect, and how to put it right: on the dashboard,
-// and beside each file that it spoils. It says what readiness and doctor say, in their words, and
-// what is known in this process alone.
+// Why this gateway does not do what people expect, and how to fix it. The dashboard shows it, and
+// so does the page of each file that does not work because of it. The words are those of readiness
+// and of the doctor; some problems are only known in this process.
 
 import type { Recall } from '../../records/recall.ts';
 import { type UnnamedProxies, unnamedProxyWords } from '../../http/unnamed-proxies.ts';
@@ -10,7 +10,7 @@ import type { Finding } from '../../doctor/finding.ts';
 import { endpoint, lacks, readiness, settings } from '../../doctor/serving.ts';
 import type { Services } from '../../services.ts';
 
-/** One such thing, in words for administrators. */
+/** One problem of the gateway, in words for administrators. */
 export interface GatewayProblem {
   readonly text: string;
   readonly fix: string;
@@ -18,17 +18,17 @@ export interface GatewayProblem {
 
 type Known = Pick<Services, 'config' | 'readiness'>;
 
-/** What the dashboard asks for. */
+/** What the problems of the dashboard are made of. */
 export type Asked = Known &
   Pick<Services, 'counters' | 'database'> &
   Partial<Pick<Services, 'checkup' | 'watched'>> & { readonly unnamed?: UnnamedProxies };
 
-/** Why the gateway cannot obey a record as it stands; null where it can. */
+/** Why the gateway cannot obey a record; null if it can. */
 export function problemOf({ observed }: Pick<Services, 'observed'>, id: string): string | null {
   return observed?.problems().find((problem) => problem.id === id)?.message ?? null;
 }
 
-/** All of them, with the endpoint as the settings are at present. */
+/** All problems of the gateway at present. */
 export async function dashboardProblems({
   services,
   recall,
@@ -51,32 +51,32 @@ export async function dashboardProblems({
     ...crowdedSignIns(services),
     ...unwritten(services),
     ...(await metadataProblems(services.database, configuration.saml_identity_providers)),
-    // These are judged above, as they are at this moment.
+    // The endpoint and the metadata were checked above, as they are at this moment.
     ...(services.checkup?.findings() ?? [])
       .filter(({ check }) => check !== 'endpoint' && check !== 'SAML metadata')
       .map(({ check, message, fix }) => ({ text: `${check}: ${message}.`, fix: fix ?? '' })),
   ];
 }
 
-/** Those because of which a file does not do what its owner expects. */
+/** The problems because of which the file of a device does not work as its owner expects. */
 export function fileProblems(known: Known, address: string | null): GatewayProblem[] {
   return sentences([endpoint(address), ...lacks(known.readiness(), known.config)]);
 }
 
-/** What is not well; the messages of these findings are sentences. */
+/** Findings that are not `ok` as problems; the messages of these findings are sentences. */
 function sentences(findings: readonly Finding[]): GatewayProblem[] {
   const wrong = findings.filter(({ level }) => level !== 'ok');
   return wrong.map(({ message, fix }) => ({ text: message, fix: fix ?? '' }));
 }
 
-/** People whose sign-ins through providers others pushed out; each gateway counts its own. */
+/** Sign-ins that were forgotten because others needed the room; each gateway counts its own. */
 function crowdedSignIns({ counters }: Pick<Asked, 'counters'>): GatewayProblem[] {
   const count = counters.of('sign_ins', 'forgotten_for_others');
   if (count === 0) return [];
   return [
     {
       text: `Sign-ins through identity providers were forgotten, because too many others were begun: ${count} since this gateway started.`,
-      fix: 'Those people sign in again. Where the number grows, somebody begins sign-ins in masses: refuse their network at the proxy or the firewall.',
+      fix: 'Those people must sign in again. If the number grows, somebody begins very many sign-ins: refuse their network at the proxy or the firewall.',
     },
   ];
 }

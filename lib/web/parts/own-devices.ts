@@ -1,5 +1,5 @@
-// What a person may do with devices, and the devices themselves with the files of their clients:
-// one's own, where another one's device is not found, and for administrators those of everybody.
+// What a person may do with devices, and the devices with the files of their clients. A user finds
+// only their own devices here; administrators find those of everybody.
 
 import type { Request } from '@hapi/hapi';
 import {
@@ -18,24 +18,24 @@ import { textOf } from '../kit/form-token.ts';
 import { PageError } from '../../http/page-error.ts';
 import type { Web } from '../kit/web.ts';
 
-/** What a person may do besides looking. */
+/** What a person may do with their devices besides seeing them. */
 export interface DeviceRights {
   /** Add, change and delete devices. */
   readonly mayManage: boolean;
-  /** Say more of them than name, description and keys. */
+  /** Set more fields than name, description and keys. */
   readonly maySetNetwork: boolean;
 }
 
-/** A device, and what its client's file holds. */
+/** A device and its client's file. */
 export interface FiledDevice {
   readonly row: DeviceRow;
   /** What its client's file holds at present. */
   readonly client: ClientConfig;
-  /** True where the file was made with something else; false also where nobody knows. */
+  /** True if the file that was made last is out of date; false also if nobody knows. */
   readonly isFileOld: boolean;
 }
 
-/** What the person of a request may do; as of this very moment. */
+/** What the person who sent a request may do with their devices at this moment. */
 export async function deviceRights({ recall }: Web, request: Request): Promise<DeviceRights> {
   await recall.refresh();
   const {
@@ -47,23 +47,23 @@ export async function deviceRights({ recall }: Web, request: Request): Promise<D
   return { mayManage, maySetNetwork: mayManage && (isAdmin || configuration) };
 }
 
-/** As `deviceRights`, for those who may manage; others are refused. */
+/** The rights of a person who may manage their devices. Throws a PageError for others. */
 export async function rightsToManage(web: Web, request: Request): Promise<DeviceRights> {
   const rights = await deviceRights(web, request);
   if (rights.mayManage) return rights;
   throw new PageError('forbidden', {
     title: 'Managed by an administrator',
-    text: 'Here administrators add, change and remove devices. Ask one of them.',
+    text: 'Only administrators add, change and remove devices here. Ask one of them.',
   });
 }
 
-/** The devices of the person of a request, oldest first. */
+/** The devices of the person who sent a request, oldest first. */
 export async function ownDevices(web: Web, request: Request): Promise<FiledDevice[]> {
   const userId = actorId(request);
   return withFiles(web, await readDevices(web.services.database, { userId }));
 }
 
-/** The device that the path of a request names, if it is the person's own. */
+/** The device that the path of a request names. Throws not_found if it is not the person's own. */
 export async function ownDevice(web: Web, request: Request): Promise<FiledDevice> {
   const id = String(request.params['id']).toLowerCase();
   const devices = isUuid(id) ? await ownDevices(web, request) : [];
@@ -72,20 +72,20 @@ export async function ownDevice(web: Web, request: Request): Promise<FiledDevice
   return device;
 }
 
-/** The device that the path of a request names, whoever owns it; for administrators. */
+/** The device that the path of a request names, of any owner; for administrators. */
 export function anyDevice(web: Web, request: Request): Promise<FiledDevice> {
   return deviceOf(web, String(request.params['id']).toLowerCase());
 }
 
-/** Notes that the file of a device was made as it is at present. */
+/** Notes that the file of a device was made with the present values. */
 export async function noteFile(web: Web, id: string): Promise<void> {
   const { row, client } = await deviceOf(web, id);
   await noteClientFile(web.services.database, row.id, clientFileHash(client));
 }
 
 /**
- * The id of the device that an earlier sending of the same form made. A browser that got no answer
- * sends the form again with the same key, and says so.
+ * The id of the device that the same form made when it was sent before; null if there is none. A
+ * browser that got no answer sends the form again, with the same key and the field `again`.
  */
 export async function madeBefore(
   { services }: Web,
@@ -105,7 +105,7 @@ async function deviceOf(web: Web, id: string): Promise<FiledDevice> {
   return device;
 }
 
-/** What devices show whose settings are the defaults. */
+/** The settings of devices that use the defaults. */
 export async function settingDefaults({ recall, services }: Web): Promise<SettingValues> {
   await recall.refresh();
   return defaultSettings(await recall.configuration(), services.config);

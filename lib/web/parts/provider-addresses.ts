@@ -1,5 +1,5 @@
-// What an administrator pastes at an identity provider: our addresses for one entry. Before the
-// entry has an id, `{id}` stands in its place.
+// What an administrator pastes at an identity provider: our addresses for one entry. They contain
+// `{id}` while the entry has no id yet.
 
 import type { Config } from '../../../config/index.ts';
 import { redirectUriOf } from '../../auth/oidc/sign-in.ts';

@@ -1,6 +1,6 @@
-// The forms of identity providers, one for each kind: what is asked, what an entry of the
-// configuration is made of what was typed, and which messages are about it. A client secret is
-// never sent to a browser; left empty, it stays as it is.
+// The forms of identity providers, one for each kind: their fields, how what was typed becomes an
+// entry of the configuration, and which messages belong to that entry. A client secret is never
+// sent to a browser; a field that is left empty does not change it.
 
 import type {
   Database,
@@ -27,25 +27,25 @@ export interface ProviderForm {
   readonly title: string;
   readonly list: ProviderList;
   readonly sections: readonly Section[];
-  /** Where signing in through one begins. */
+  /** The path where signing in through a provider of this kind begins; its id follows. */
   readonly signInPath: string;
   readonly fresh: Readonly<Record<string, unknown>>;
 }
 
-/** Name of the box of the mark that is no part of the configuration. */
+/** The box “trusted”, which is not a field of the configuration. */
 export const TRUSTED = 'is_trusted';
 
 const common: Section['fields'] = [
   {
     name: 'label',
     label: 'Label',
-    help: 'Stands on the sign-in button: “Sign in with …”.',
+    help: 'The sign-in button shows it: “Sign in with …”.',
     isRequired: true,
   },
   {
     name: 'id',
     label: 'Id',
-    help: 'Letters, digits, dot, dash and underscore; part of the sign-in address. It stays.',
+    help: 'Letters, digits, dot, dash and underscore; part of the sign-in address. It cannot be changed later.',
     isRequired: true,
   },
 ];
@@ -57,23 +57,23 @@ const whoComesIn: Section = {
       name: 'auto_create_users',
       label: 'Make a user at the first sign-in of an unknown e-mail',
       kind: 'box',
-      help: 'Everybody with an account there gets in, as a user without rights to administer.',
+      help: 'Everybody with an account at the provider can sign in, as a user who is not an administrator.',
     },
     {
       name: TRUSTED,
-      label: 'Trust its word on e-mail addresses',
+      label: 'Trust the e-mail addresses that it sends',
       kind: 'box',
       help: 'It may then be linked to administrators and to users with a password by their e-mail alone. Only for a provider where nobody can give themselves somebody else’s address.',
     },
   ],
 };
 
-/** Asked of OpenID providers alone. */
+/** A field of OpenID providers only. */
 const requiredClaim: Section['fields'][number] = {
   name: 'required_claim',
   label: 'Only people with this claim',
   placeholder: 'hd=example.com',
-  help: 'Name, =, value: hd=example.com for one organisation at Google, groups=vpn for a group. It is looked for in the ID token, then in userinfo, at each sign-in; and every ten minutes where the provider gives a refresh token. Empty: everybody whom the provider lets in.',
+  help: 'Name, =, value: hd=example.com for one organisation at Google, groups=vpn for a group. It is looked for in the ID token, then in userinfo, at each sign-in; and every ten minutes where the provider gives a refresh token. Empty: everybody whom the provider admits.',
 };
 
 const emailClaim: Section['fields'][number] = {
@@ -85,25 +85,25 @@ const emailClaim: Section['fields'][number] = {
     ['preferred_username', 'preferred_username'],
     ['upn', 'upn'],
   ],
-  help: 'Entra tells no email of accounts without a mailbox: preferred_username is the user name there; ADFS has upn. Neither is verified, and who administers the directory can change it: at the first sign-in somebody could be linked to a user of ours who has that address. Users with rights or a password stay safe unless you trust the provider below.',
+  help: 'Entra sends no email for accounts without a mailbox; there preferred_username is the user name. ADFS has upn. Neither is verified, and an administrator of the directory can change it: at the first sign-in somebody could be linked to a user of this gateway who has that address. Administrators and users with a password stay safe unless you trust the provider below.',
 };
 
-/** Asked of SAML providers alone. */
+/** A field of SAML providers only. */
 const requiredAttribute: Section['fields'][number] = {
   name: 'required_attribute',
   label: 'Only people with this attribute',
   placeholder: 'groups=vpn',
-  help: 'Name, =, value. One of its values must be this one, at each sign-in. Empty: everybody whom the provider lets in.',
+  help: 'Name, =, value. At each sign-in, one value of the attribute must be this one. Empty: everybody whom the provider admits.',
 };
 
 const emailAttribute: Section['fields'][number] = {
   name: 'email_attribute',
   label: 'The e-mail address is in the attribute',
   placeholder: 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
-  help: 'For Entra the one of the example, since its NameID is the user name. Empty: a NameID that is an address, else usual attributes.',
+  help: 'For Entra use the one of the example, because its NameID is the user name. Empty: the NameID if it is an e-mail address, else the usual attributes.',
 };
 
-/** The kinds, by the word that stands in addresses. */
+/** The kinds, by their word in paths. */
 export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
   oidc: {
     kind: 'oidc',
@@ -133,7 +133,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
           {
             name: 'scope',
             label: 'Scope',
-            help: 'Names with spaces between. Many providers give a refresh token only with offline_access (Entra, Okta, Keycloak; Google needs none). Without one, closed accounts are not noticed.',
+            help: 'Names with spaces between. Many providers give a refresh token only with offline_access (Entra, Okta, Keycloak; Google needs none). Without one, the gateway does not notice that an account was closed.',
           },
           emailClaim,
           {
@@ -166,14 +166,14 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             name: 'metadata_url',
             label: 'Metadata address',
             placeholder: 'https://idp.example.com/metadata',
-            help: 'Where the provider publishes its metadata, https only. They are fetched when you save and then once a day, so that a new certificate of the provider serves by itself. Empty: only the metadata below serve.',
+            help: 'Where the provider publishes its metadata, https only. They are fetched when you save and then once a day, so that a new certificate of the provider works by itself. Empty: only the metadata below are used.',
           },
           {
             name: 'metadata',
             label: 'Metadata',
             kind: 'area',
             rows: 8,
-            help: 'The XML that the provider gives out. With an address it may stay empty; what is pasted here then serves until the next fetch.',
+            help: 'The XML that the provider gives out. With an address it may stay empty; what is pasted here is then used until the next fetch.',
           },
           {
             name: 'base_url',
@@ -193,7 +193,7 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
             name: 'signed_envelopes_in_resp',
             label: 'Responses must be signed',
             kind: 'box',
-            help: 'Untick the one that your provider does not sign: Entra and Google sign one part alone. “Test sign-in”, once the entry is saved, shows what it signs and sets both. With neither, one signature over the assertion is needed all the same.',
+            help: 'Untick the one that your provider does not sign: Entra and Google sign one part alone. “Test sign-in”, once the entry is saved, shows what it signs and sets both. If both are unticked, the assertion must still be covered by one signature.',
           },
         ],
       },
@@ -205,13 +205,13 @@ export const providerForms: Readonly<Record<'oidc' | 'saml', ProviderForm>> = {
 /** Fields that are a name and a value, typed as one text. */
 const PAIRS = ['required_claim', 'required_attribute'] as const;
 
-/** What stands in the fields of a form about an entry. */
+/** The texts in the fields of a form about an entry. */
 export function typedEntry({ sections }: ProviderForm, entry: object): Typed {
   const texts = PAIRS.map((name) => {
     const pair = (entry as Readonly<Record<string, { name: string; value: string }>>)[name];
     return [name, pair === undefined ? '' : `${pair.name}=${pair.value}`];
   });
-  // What the entry was saved with serves no more where there is an address.
+  // Where there is an address, the metadata that the entry was saved with are no longer used.
   const metadata = 'metadata_url' in entry ? { metadata: '' } : {};
   return typedFrom({ ...entry, ...metadata, ...Object.fromEntries(texts) }, sections);
 }
@@ -223,7 +223,7 @@ function pairIn(text: string): object | string {
   return { name, ...(value.length === 0 ? {} : { value: value.join('=') }) };
 }
 
-/** The entry that was typed, for the rules of the API; `present` is the one that it replaces. */
+/** The entry that was typed, for the rules of the API; it replaces `present`, if that exists. */
 export function entryOf(
   { sections }: ProviderForm,
   typed: Typed,
@@ -241,14 +241,14 @@ export function entryOf(
   };
 }
 
-/** Metadata are not shown where there is an address; they stay, unless it is another address. */
+/** The form shows no metadata of an entry with an address; they are kept if the address is too. */
 function keptMetadata(input: Readonly<Record<string, unknown>>, present: ProviderEntry): object {
   if (!('metadata_url' in present) || String(input['metadata']).trim() !== '') return {};
   const address = String(input['metadata_url']).trim();
   return ['', present.metadata_url].includes(address) ? { metadata: present.metadata } : {};
 }
 
-/** Of the messages about a list, those about the entry at a place; the rest are about the form. */
+/** The messages about the entry at a place of a list, and those about the form as a whole. */
 export function entryFaults(faults: Faults, list: ProviderList, place: number): Faults {
   const { [list]: ofList, ...others } = faults;
   const one = ofList?.[place];
@@ -257,7 +257,7 @@ export function entryFaults(faults: Faults, list: ProviderList, place: number): 
   return texts.length === 0 ? others : { ...others, base: texts };
 }
 
-/** Tries an entry as it would be kept, without signing anybody in. */
+/** Tries an entry before it is kept, without signing anybody in. */
 export async function tryEntry(
   { kind }: ProviderForm,
   entry: ProviderEntry,
@@ -273,8 +273,8 @@ export async function tryEntry(
 }
 
 /**
- * Whose word a mark of trust believes: the entry alone could be pointed elsewhere. Null where the
- * entry leads to nobody.
+ * Whom a mark of trust means: the id alone does not say it, because the entry could be changed to
+ * lead to another provider. Null if the entry leads to none.
  */
 export async function authorityOf(
   database: Database,

@@ -1,9 +1,9 @@
-// What the names of reasons mean, in a sentence each for whoever looks at the dashboard. The names
-// are those of metrics and logs; the type asks for a sentence for each of them.
+// A sentence for each reason of refusals, for people who look at the dashboard. The names are those
+// of metrics and logs; the type demands a sentence for each of them.
 
 import { type ReasonName, reasonNames } from '../../../dataplane/index.ts';
 
-/** Of packets and messages that were refused. */
+/** Why packets and messages were refused, by the name of the reason. */
 const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   malformed_message: 'It was no WireGuard message: it had an unknown type or a wrong size.',
   mac1_invalid:
@@ -25,7 +25,7 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   cookie_invalid: 'A cookie could not be decrypted: it is broken or forged.',
   index_table_full: 'The gateway has no room for another session of a device.',
   keypair_table_full: 'The gateway has no room for another session key of a device.',
-  peer_table_full: 'The gateway serves as many devices as it can, so this one has no place.',
+  peer_table_full: 'The gateway serves as many devices as it can and has no room for this one.',
   handshake_unconfirmed:
     'A device never used the session that was agreed: most often its preshared key is another one.',
   transport_unknown_index: 'A packet belonged to a session that has ended.',
@@ -56,7 +56,8 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   flows_full:
     'All devices together had as many connections as the gateway remembers, so it forgot an old one; nothing was dropped.',
   hop_limit_exceeded: 'A packet had passed as many routers as it may.',
-  packet_too_big: 'A packet was larger than the tunnel takes; its sender was told the right size.',
+  packet_too_big:
+    'A packet was larger than the tunnel allows; the gateway sent the right size to its sender.',
   rule_drop: 'A rule drops it.',
   default_drop: 'No rule matches it, and the default action is to drop.',
   no_peer: 'No served device has the address that it was sent to.',
@@ -65,16 +66,16 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
     'The database has been out of reach for longer than DATABASE_AWAY_LIMIT, so nothing passes.',
   packet_malformed: 'What the host wanted to send to a device was no IP packet.',
   packet_source_forged:
-    'Somebody on the network posed as a device or as an address that nobody may send from.',
+    'Somebody on the network sent from the address of a device, or from one that nobody may use.',
   peer_no_endpoint:
-    'A packet was for a device that has not been heard yet, so nobody knows where it is.',
+    'A packet was for a device that has not connected yet, so its address is not known.',
   peer_elsewhere: 'A packet was for a device that is connected to another gateway by now.',
   staged_overflow: 'Too many packets waited for a device to finish its handshake.',
   staged_expired: 'A packet waited too long for a device to finish its handshake.',
   keypair_exhausted: 'A packet was for a device whose session key was used up.',
   oversized: 'A packet for a device was larger than any that can be sent.',
   segment_invalid:
-    'The system handed over several packets in one, and they could not be told apart.',
+    'The system gave the gateway several packets in one, which could not be separated.',
   datagram_truncated: 'A message was larger than any of WireGuard.',
   tun_write_failed: 'The system did not take a packet from a device.',
   tun_read_failed: 'A packet for a device could not be read from the system.',
@@ -99,14 +100,14 @@ const OF_DEVICES: ReadonlySet<string> = new Set<ReasonName>([
   'database_away',
 ]);
 
-/** The sentence of a reason; a name that is not known is told as it is. */
+/** The sentence of a reason; an unknown name is returned in words. */
 export function reasonInWords(name: string): string {
   return isKnown(name) ? sentences[name] : `${name.replaceAll('_', ' ')}.`;
 }
 
 /**
- * Whether it is a packet of a device that was refused. The rest comes from strangers, who need no
- * device for it, or from this host.
+ * Whether a reason is about packets of devices. All others are about strangers, who need no device
+ * to cause them, or about this host.
  */
 export function isOfDevices(name: string): boolean {
   return FAMILIES_OF_DEVICES.test(name) || OF_DEVICES.has(name);

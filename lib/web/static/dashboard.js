@@ -1,6 +1,6 @@
 // The lists of the dashboard, made anew from what device-live.js hears. All texts are set as text.
 
-import { tellInOwnZone } from './postern.js';
+import { showInOwnZone } from './postern.js';
 
 const place = document.querySelector('[data-live]');
 const base = place.dataset.base;
@@ -108,7 +108,7 @@ function timed(time) {
   const cell = document.createElement('td');
   const element = document.createElement('time');
   element.dateTime = time;
-  tellInOwnZone(element);
+  showInOwnZone(element);
   cell.append(element);
   return cell;
 }

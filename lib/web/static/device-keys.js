@@ -1,27 +1,27 @@
-// Key pairs of devices, made in the browser: the public key goes into the form, the private one into
-// the file that the page shows, and nowhere else. So that it need not be stored anywhere, the form
-// is sent from here and its answer is put in the place of this page. A pair is dropped only when
-// the gateway said that it is not in force: an answer may be lost. Pages work without this script.
+// Key pairs of devices, made in the browser: the public key goes into the form, the private key
+// only into the file that the page shows. This script sends the form itself and puts the answer in
+// the place of the page, so that the private key is stored nowhere. An answer may be lost, so a pair
+// is dropped only after the gateway said that it is not in force. Pages work without this script.
 
 import './lib/tweetnacl.js';
 import { encode } from './lib/uqr.js';
 import { enliven } from './postern.js';
 
 const KEY_BYTES = 32;
-/** Modules around a code that readers need to find it. */
+/** White modules around a QR code, which readers need to find it. */
 const QUIET_MODULES = 4;
 const CODE_PIXELS_MAX = 400;
-/** An answer that takes longer is taken for lost. */
+/** After this time an answer counts as lost. */
 const ANSWER_MS = 15_000;
-/** Between two questions whether a new key is in force. */
+/** The time between two questions whether a new key is in force. */
 const ASK_AGAIN_MS = 3_000;
 const SVG = 'http://www.w3.org/2000/svg';
 
 prepare(document.querySelector('main'), null);
-// The page before this one is not in this document any more.
+// This document no longer contains the page before this one, so it must be loaded again.
 addEventListener('popstate', () => location.reload());
 
-/** Makes a page's forms and its file work; the key pair is that of the device that it shows. */
+/** Prepares a page's forms and its file; `pair` is the key pair of the device that it shows. */
 function prepare(main, pair) {
   for (const form of main.querySelectorAll('form[data-makes-key]')) prepareForm(form);
   const file = main.querySelector('[data-client-file]');
@@ -55,7 +55,7 @@ function prepareForm(form) {
   });
 }
 
-/** The field for a key pair of one's own; a key that was made for a refused form is gone. */
+/** The field for the person's own public key. A key that was made for a refused form is cleared. */
 function ownKeyOf(form) {
   const own = form.querySelector('[data-own-key]');
   const field = own.querySelector('input');
@@ -65,7 +65,7 @@ function ownKeyOf(form) {
   return field;
 }
 
-/** Sends a form with the public key; the answer as a page, and where it is from. */
+/** Sends a form with the public key; returns the answer as a page, and its address. */
 async function send(form, pair, further = {}) {
   const fields = new URLSearchParams(new FormData(form));
   fields.set('public_key', pair.publicKey);
@@ -83,7 +83,7 @@ async function ask(address, options = {}) {
 
 function replacePage({ page, url, isRedirected }, pair) {
   const main = document.adoptNode(page.querySelector('main'));
-  // Whoever is not signed in any more was led elsewhere.
+  // A person who is no longer signed in was redirected to another page.
   if (isRedirected && main.querySelector('[data-client-file]') === null)
     return location.assign(url);
   document.querySelector('main').replaceWith(main);
@@ -182,7 +182,7 @@ function prepareChange(form, { complete, address, device }) {
   });
 }
 
-/** What the answer that was lost would have told. */
+/** Shows the message of the answer that was lost. */
 function tellDone() {
   const note = document.createElement('p');
   note.className = 'note done';
@@ -199,7 +199,7 @@ function fileIn(page) {
 
 function makeKeyPair() {
   const privateKey = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-  // As `wg genkey` does.
+  // Curve25519 keys have these bits set and cleared; `wg genkey` does it too.
   privateKey[0] &= 248;
   privateKey[31] = (privateKey[31] & 127) | 64;
   return pairOf(privateKey);
@@ -229,7 +229,7 @@ function prepareFile(main, file, pair) {
   const template = text.textContent;
   const link = file.querySelector('[data-download]');
   const code = file.querySelector('[data-qr]');
-  // A file without its private key connects nothing: it is offered when it is complete.
+  // A file without its private key does not work, so it is offered only when it is complete.
   const blankOut = () => {
     text.textContent = template;
     link.hidden = true;
@@ -243,7 +243,7 @@ function prepareFile(main, file, pair) {
     drawCode(code, text.textContent, name);
   };
   link.addEventListener('click', () => {
-    // What is shown, and not what the server has.
+    // The file holds the text that is shown, with the private key, which the server does not have.
     const url = URL.createObjectURL(new Blob([text.textContent], { type: 'text/plain' }));
     link.href = url;
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
@@ -263,7 +263,7 @@ function prepareFile(main, file, pair) {
   });
 }
 
-/** The field for the private key that the person has; `take` hears of the key, or of none. */
+/** The field for a private key that the person has; `take` gets the key, or null. */
 function preparePaste(file, publicKey, take) {
   const field = file.querySelector('#private-key');
   const fault = file.querySelector('#private-key-fault');

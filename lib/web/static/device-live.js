@@ -1,10 +1,11 @@
-// The live values of a page about a device, or about all: server-sent events fill in what the page showed when it was
-// made, and draw the traffic of the last minutes. A window that nobody sees asks for nothing.
+// The live values of a page about one device or about all. Server-sent events replace the values
+// that the page was made with, and a plot shows the traffic of the last minutes. A window that
+// nobody sees asks for nothing.
 
 import uPlot from './lib/uplot.js';
-import { tellInOwnZone } from './postern.js';
+import { showInOwnZone } from './postern.js';
 
-/** Seconds that the plot goes back. */
+/** Seconds that the plot shows. */
 const SPAN_SECONDS = 120;
 const HEIGHT = 170;
 
@@ -33,7 +34,7 @@ function follow(place) {
     source?.close();
     source = null;
   };
-  // Browsers have few connections to one host, and windows that are not seen would keep theirs.
+  // Browsers open few connections to one host; a window that nobody sees must not keep one.
   document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
   addEventListener('pagehide', close);
   if (!document.hidden) open();
@@ -45,7 +46,7 @@ function show(place, status) {
     if (name === 'handshake') {
       if (status.handshake === null || element.dateTime === status.handshake) continue;
       element.dateTime = status.handshake;
-      tellInOwnZone(element);
+      showInOwnZone(element);
     } else if (element.textContent !== status[name]) {
       element.textContent = status[name];
     }
@@ -53,7 +54,7 @@ function show(place, status) {
   }
 }
 
-/** Bytes a second, down and up, as they come; `idle` says so where there is nothing to draw. */
+/** Plots bytes a second, down and up; where there is no traffic, `idle` says so. */
 function makePlot(box, idle) {
   const times = [];
   const down = [];
@@ -110,7 +111,7 @@ function optionsOf(box) {
     width: 2,
     fill: `${colour(name)}22`,
     points: { show: false },
-    // Without a pointer the latest values are told.
+    // Without a pointer the legend shows the latest values.
     value: (plot, value, i) => rateOf(value ?? plot.data[i].at(-1)),
   });
   return {

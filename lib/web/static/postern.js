@@ -1,7 +1,7 @@
-// What every page does in the browser, where scripts run: questions become dialogs, times are told in
-// the reader's own zone, texts are copied at a click. Pages work without it.
+// What every page does in the browser if scripts run: questions become dialogs, times are shown in
+// the reader's own time zone, texts are copied at a click. Pages work without it.
 
-/** Longest times that are told as seconds, minutes, hours and days; later the date says enough. */
+/** Up to when a time is shown as seconds, minutes, hours or days ago; later the date is enough. */
 const AWAY = [
   [60, 1, 'second'],
   [3_600, 60, 'minute'],
@@ -13,21 +13,21 @@ const MINUTE_MS = 60_000;
 enliven(document);
 setInterval(() => {
   for (const away of document.querySelectorAll('time[datetime] > .away'))
-    tellAway(away, new Date(away.parentElement.dateTime));
+    showAway(away, new Date(away.parentElement.dateTime));
 }, MINUTE_MS);
-// On a narrow window the entries of the navigation stand in one line, which may be longer.
+// In a narrow window the navigation is one line, which may be wider than the window.
 const present = document.querySelector('.places [aria-current]');
 present?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
-/** Does so for a part of the page; again for a part that a script put there. */
+/** Prepares a part of the page, also a part that a script put there. */
 export function enliven(part) {
   for (const question of part.querySelectorAll('details[data-confirm]')) makeDialog(question);
-  for (const time of part.querySelectorAll('time[datetime]')) tellInOwnZone(time);
+  for (const time of part.querySelectorAll('time[datetime]')) showInOwnZone(time);
   for (const button of part.querySelectorAll('button[data-copy]')) copyAtClick(button);
   for (const box of part.querySelectorAll('[data-select-all]')) selectAll(box);
 }
 
-/** A box in the head of a table ticks those of all its rows. */
+/** A box in the head of a table ticks the boxes of all its rows. */
 function selectAll(box) {
   const boxes = [...box.form.querySelectorAll('input[name=id]')];
   box.hidden = false;
@@ -42,7 +42,7 @@ function selectAll(box) {
     });
 }
 
-/** Opens the question of a `details` as a dialog, which keeps the keyboard inside. */
+/** Makes a dialog of the question in a `details`, because a dialog keeps the keyboard inside. */
 function makeDialog(question) {
   const summary = question.querySelector('summary');
   const form = question.querySelector('form');
@@ -65,8 +65,8 @@ function makeDialog(question) {
   document.body.append(dialog);
 }
 
-/** Tells a time in the reader's zone, and how long ago it is; again whenever its `datetime` was changed. */
-export function tellInOwnZone(time) {
+/** Shows the `datetime` of an element in the reader's time zone, and how long ago it is. */
+export function showInOwnZone(time) {
   const date = new Date(time.dateTime);
   if (Number.isNaN(date.getTime())) return;
   time.title = time.dateTime;
@@ -74,11 +74,11 @@ export function tellInOwnZone(time) {
   const away = document.createElement('span');
   away.className = 'away';
   time.append(' ', away);
-  tellAway(away, date);
+  showAway(away, date);
   nameZone();
 }
 
-/** Says at the end of the page in which zone its times are told. */
+/** Says at the end of the page which time zone its times have. */
 function nameZone() {
   if (document.querySelector('main time[datetime]') === null) return;
   if (document.querySelector('.zone') !== null) return;
@@ -89,8 +89,8 @@ function nameZone() {
   document.querySelector('main').append(note);
 }
 
-/** Says `(2 minutes ago)`. */
-function tellAway(away, date) {
+/** Shows `(2 minutes ago)`; nothing for a time that is far away. */
+function showAway(away, date) {
   const seconds = Math.round((date.getTime() - Date.now()) / 1_000);
   const [, size, unit] = AWAY.find(([below]) => Math.abs(seconds) < below) ?? [];
   if (unit === undefined) return (away.textContent = '');
@@ -110,7 +110,7 @@ function copyAtClick(button) {
   });
 }
 
-/** Browsers give the clipboard to pages of HTTPS and of the own host alone; the others select. */
+/** Browsers give the clipboard only to pages of HTTPS and of their own host; others must select. */
 async function copy(text) {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const field = document.createElement('textarea');

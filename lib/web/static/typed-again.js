@@ -1,6 +1,6 @@
-// Keeps what was typed while somebody is asked to sign in again, in this tab alone: a form that asks
-// for a sign-in of the last five minutes is found again as it was sent. Passwords, codes and other
-// secrets are never kept, nor is anything for somebody else who signs in, or for long.
+// Keeps what was typed while a person must sign in again. A form that asks for a sign-in of the
+// last five minutes shows afterwards what was typed into it. It is kept in this tab, for 15 minutes,
+// and only for the same user. Passwords, codes and other secrets are never kept.
 
 const PLACE = 'postern-typed';
 const KEPT_MS = 15 * 60_000;
@@ -14,7 +14,7 @@ else {
   document.addEventListener('submit', ({ target }) => keep(target));
 }
 
-/** Keeps what stands in a form that is sent. */
+/** Keeps what was typed into a form that is sent. */
 function keep(form) {
   if (form.method !== 'post' || who === null || form.closest('[data-signs-in]') !== null) return;
   const typed = fieldsOf(form).map(({ name, type, value, checked }) =>
@@ -25,17 +25,17 @@ function keep(form) {
   return sessionStorage.setItem(PLACE, JSON.stringify(kept));
 }
 
-/** The form was not taken, but answered with the question. */
+/** Notes that the form was not accepted: the answer asks for a sign-in. */
 function noteAsked() {
   const kept = read();
   if (kept !== null) sessionStorage.setItem(PLACE, JSON.stringify({ ...kept, isAsked: true }));
 }
 
-/** Fills the form in again, on the page that has it. */
+/** Fills the form in again, on the page that shows it. */
 function putBack() {
   const kept = read();
   if (kept === null) return;
-  // It was taken, or refused with what was typed; or somebody else signed in.
+  // The form was accepted or refused without asking for a sign-in, or somebody else signed in.
   if (!kept.isAsked || kept.who !== who) return sessionStorage.removeItem(PLACE);
   const form = [...document.forms].find(
     (one) => one.method === 'post' && pathOf(one) === kept.action,
@@ -43,7 +43,7 @@ function putBack() {
   if (form === undefined) return;
   sessionStorage.removeItem(PLACE);
   fill(form, [...kept.typed]);
-  tellThatItIsBack(form);
+  sayThatItIsBack(form);
 }
 
 function fill(form, left) {
@@ -59,7 +59,7 @@ function fill(form, left) {
   }
 }
 
-function tellThatItIsBack(form) {
+function sayThatItIsBack(form) {
   const note = document.createElement('p');
   note.className = 'note';
   note.role = 'status';
@@ -68,7 +68,7 @@ function tellThatItIsBack(form) {
   form.before(note);
 }
 
-/** Fields in which people type or choose what is no secret. */
+/** The fields that people fill in, without those for secrets. */
 function fieldsOf(form) {
   return [...form.elements].filter(
     ({ name, type, dataset, tagName, disabled }) =>
@@ -84,7 +84,7 @@ function isBox(type) {
   return type === 'checkbox' || type === 'radio';
 }
 
-/** Without what follows the path: pages are found again by their forms. */
+/** The path to which a form is sent; by it a form is found again. */
 function pathOf(form) {
   return new URL(form.getAttribute('action'), location.href).pathname;
 }

@@ -87,13 +87,13 @@ for (const kind of databaseKinds()) {
     t.deepEqual([...new Set(compared)], [4]);
   });
 
-  test(`${kind}: only the right password tells that the account is switched off`, async (t) => {
+  test(`${kind}: only the right password shows that the account is disabled`, async (t) => {
     const server = await openServer(t, kind);
     const { database } = server;
     const shut = { disabled_at: new Date(), disabled_by: 'administrator' } as const;
     const email = 'out@example.com';
     const { id } = await addPerson(database, email, shut);
-    const off = /Your account is switched off\. Please ask your administrator\./;
+    const off = /Your account is disabled\. Please ask your administrator\./;
     const visitor = new Visitor(server);
     const told = await visitor.signIn(email);
     t.is(told.status, 401);

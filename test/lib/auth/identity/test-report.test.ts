@@ -48,12 +48,15 @@ for (const kind of databaseKinds()) {
   test(`${kind}: the largest report fits its row`, async (t) => {
     const database = await openDatabase(t, kind);
     const long = '\u0001€'.repeat(10_000);
-    const told = Array.from({ length: 2_000 }, (_, i) => ({ name: `${i}`, values: [long, long] }));
+    const claims = Array.from({ length: 2_000 }, (_, i) => ({
+      name: `${i}`,
+      values: [long, long],
+    }));
     const large = makeReport(
       Array.from({ length: 20 }, () => good('x'.repeat(300))),
-      told,
+      claims,
     );
-    t.true(large.told.length > 5 && large.leftOut === 2_000 - large.told.length);
+    t.true(large.claims.length > 5 && large.leftOut === 2_000 - large.claims.length);
     const request = { kind: 'saml', provider_id: 'adfs', browser_sha256: 'b'.repeat(64) } as const;
     const rest = { network_sha256: null, scope_sha256: null, secrets: { testBy: SESSION } };
     const { ticket } = await keepReport(database, { ...request, ...rest } as never, large);
@@ -64,14 +67,14 @@ for (const kind of databaseKinds()) {
 
 test('values are cut, and how many are left out is said', (t) => {
   const values = Array.from({ length: 25 }, (_, i) => `${i}`);
-  const { told } = makeReport(
+  const { claims } = makeReport(
     [],
     [
       { name: 'groups', values },
       { name: 'n'.repeat(300), values: ['v'.repeat(300)] },
     ],
   );
-  t.is(told[0]?.values.length, 21);
-  t.is(told[0]?.values.at(-1), '… and 5 more');
-  t.deepEqual([told[1]?.name.length, told[1]?.values[0]?.length], [201, 201]);
+  t.is(claims[0]?.values.length, 21);
+  t.is(claims[0]?.values.at(-1), '… and 5 more');
+  t.deepEqual([claims[1]?.name.length, claims[1]?.values[0]?.length], [201, 201]);
 });

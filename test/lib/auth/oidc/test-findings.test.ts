@@ -15,12 +15,12 @@ const claims = { sub: 's', email: 'ann@example.com', email_verified: true };
 
 function report(answer: Partial<OidcAnswer>, changes: Partial<OpenidConnectProvider> = {}) {
   const all = { sources: [claims], idToken, hasRefreshToken: true, hasEndSession: true, ...answer };
-  const { findings, told } = oidcReport(all, oidcEntry(changes));
-  return { told, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
+  const { findings, claims: shown } = oidcReport(all, oidcEntry(changes));
+  return { shown, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
 }
 
 test('everything fits', (t) => {
-  const { lines, told } = report({
+  const { lines, shown } = report({
     sources: [claims, { email: 'other@example.com', groups: ['vpn', 7], address: { city: 'X' } }],
   });
   t.true(
@@ -28,7 +28,7 @@ test('everything fits', (t) => {
     lines.join('\n'),
   );
   t.true(lines.includes('good: The ID token is signed (ES256).'));
-  const values = Object.fromEntries(told.map((one) => [one.name, one.values]));
+  const values = Object.fromEntries(shown.map((one) => [one.name, one.values]));
   t.deepEqual(values, {
     sub: ['s'],
     email: ['ann@example.com'],
@@ -71,7 +71,7 @@ const others: [says: string, given: Parameters<typeof report>, line: RegExp][] =
   ['no sign-out', [{ hasEndSession: false }], /^doubtful: The provider has no end-session/],
 ];
 for (const [says, given, line] of others)
-  test(`told: ${says}`, (t) => {
+  test(`found: ${says}`, (t) => {
     const { lines } = report(...given);
     t.true(
       lines.some((one) => line.test(one)),
@@ -79,8 +79,10 @@ for (const [says, given, line] of others)
     );
   });
 
-test('a refusal is told as the log tells it', (t) => {
-  const { findings, told } = oidcRefusalReport(new ProviderRefusal('answer_invalid', 'signature'));
-  t.deepEqual(told, []);
+test('a refusal is shown as the log says it', (t) => {
+  const { findings, claims } = oidcRefusalReport(
+    new ProviderRefusal('answer_invalid', 'signature'),
+  );
+  t.deepEqual(claims, []);
   t.regex(String(findings[0]?.text), /^The answer is refused: answer_invalid signature\. People /);
 });

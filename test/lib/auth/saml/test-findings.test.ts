@@ -39,12 +39,12 @@ function report(
   const provider = samlEntry({ metadata: idpMetadata(services), ...changes });
   const metadata = parseSamlMetadata(provider.metadata);
   const all = { refusal: null, signed: [PARTS.response, PARTS.assertion], assertion, ...examined };
-  const { findings, told } = samlReport(all, { provider, metadata });
-  return { told, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
+  const { findings, claims } = samlReport(all, { provider, metadata });
+  return { claims, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
 }
 
 test('everything fits', (t) => {
-  const { lines, told } = report({}, {}, signOnService() + LOGOUT);
+  const { lines, claims } = report({}, {}, signOnService() + LOGOUT);
   t.deepEqual(
     lines.map((line) => line.split(':')[0]),
     lines.map(() => 'good'),
@@ -58,7 +58,7 @@ test('everything fits', (t) => {
     'single logout address',
   ])
     t.true(text.includes(words), words);
-  t.deepEqual(told, [
+  t.deepEqual(claims, [
     { name: 'NameID', values: ['n-1'] },
     { name: 'NameID format', values: [assertion.nameIdFormat] },
     { name: 'mail', values: ['ann@example.com'] },
@@ -156,7 +156,7 @@ const others: [says: string, given: Parameters<typeof report>, line: RegExp][] =
   ],
 ];
 for (const [says, given, line] of others)
-  test(`told: ${says}`, (t) => {
+  test(`found: ${says}`, (t) => {
     const { lines } = report(...given);
     t.true(
       lines.some((one) => line.test(one)),

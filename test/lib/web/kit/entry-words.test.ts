@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { messages } from '../../../../lib/judge/messages.ts';
-import { hostFaults, toldFaults } from '../../../../lib/web/kit/entry-words.ts';
+import { hostFaults, quotedFaults } from '../../../../lib/web/kit/entry-words.ts';
 
 test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
   const { invalid, blank } = messages;
@@ -14,7 +14,7 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
     ipv4: 'fd00::1',
   };
   const faults = Object.fromEntries(Object.keys(typed).map((name) => [name, [invalid]]));
-  const said = toldFaults({ ...faults, name: [blank], role: [invalid] }, typed);
+  const said = quotedFaults({ ...faults, name: [blank], role: [invalid] }, typed);
   t.regex(
     JSON.stringify(said['allowed_ips']),
     /^\["“10\.0\.0\.300” is neither an address nor a network/,
@@ -27,7 +27,7 @@ test('a bad entry is quoted, and its form is said; other faults stay', (t) => {
   t.deepEqual(said['default_client_mtu'], ['“1e3” is not a whole number']);
   t.deepEqual(said['ipv4'], ['“fd00::1” is not an IPv4 address, such as 100.64.0.5']);
   t.deepEqual([said['name'], said['role']], [[blank], [invalid]]);
-  t.deepEqual(toldFaults({ mtu: [blank] }, { mtu: '' }), { mtu: [blank] });
+  t.deepEqual(quotedFaults({ mtu: [blank] }, { mtu: '' }), { mtu: [blank] });
 });
 
 test('hosts of numbers that are no address are refused, names and addresses are not', (t) => {

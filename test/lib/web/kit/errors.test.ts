@@ -65,12 +65,12 @@ test('where no device passes, the page does not say that devices are served', as
     },
   });
   const visitor = new Visitor(server);
-  t.regex((await visitor.get('/away')).text, /devices are served meanwhile/);
+  t.regex((await visitor.get('/away')).text, /devices work meanwhile/);
   status = 'database_away';
   const page = await visitor.get('/away');
   t.is(page.status, 503);
   t.regex(page.text, /lets no device through/);
-  t.notRegex(page.text, /served meanwhile/);
+  t.notRegex(page.text, /work meanwhile/);
 });
 
 test('without a database there is a page all the same', async (t) => {

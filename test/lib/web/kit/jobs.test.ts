@@ -68,7 +68,7 @@ test('what is refused is told by name, and the rest goes on', async (t) => {
     planned({ run: async (_request, id) => (id === 'a' ? fault() : id === 'b' ? gone() : null) }),
   );
   t.like(job, { done: 1, passedOver: 1, refused: 1, broke: null });
-  t.deepEqual(job.told, [{ name: 'name of a', why: 'You cannot disable yourself' }]);
+  t.deepEqual(job.named, [{ name: 'name of a', why: 'You cannot disable yourself' }]);
 });
 
 test('whoever may not write any more goes no further', async (t) => {

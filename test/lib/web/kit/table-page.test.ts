@@ -40,7 +40,7 @@ test('pages are numbered, and one beyond the last is the last', async (t) => {
   const none = await look({ q: 'nobody', page: '7' });
   t.like(none, {
     ids: [],
-    view: { summary: '0 in all', isNarrowed: true, here: '/users?q=nobody' },
+    view: { summary: '0 in all', isFiltered: true, here: '/users?q=nobody' },
   });
   const sorted = (await look({ sort: 'email', q: 'u1' })).view;
   t.deepEqual(sorted.sorts['email'], { href: '/users?q=u1&sort=-email', sorted: 'ascending' });

@@ -110,7 +110,7 @@ test('pager and finder escape what they carry', async (t) => {
       state: BAD,
       states: [[BAD, BAD]],
       kept: { a: BAD },
-      isNarrowed: true,
+      isFiltered: true,
       summary: BAD,
       file: BAD,
     },

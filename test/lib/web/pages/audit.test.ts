@@ -25,7 +25,7 @@ for (const kind of firstKind()) {
     t.is(await count('until=2020-01-01'), 0);
     const bad = await admin.get('/audit?since=2026-02-30&until=x');
     t.is(bad.status, 200);
-    t.is(bad.text.match(/is no day such as 2026-11-21/g)?.length, 2);
+    t.is(bad.text.match(/is not a day such as 2026-11-21/g)?.length, 2);
     const { text } = await admin.get(`/audit?record=${plainUser.id}&action=update`);
     t.true(text.includes('<del>user@example.com</del>'));
     t.true(text.includes('<ins>moved@example.com</ins>'));

@@ -71,7 +71,7 @@ for (const kind of firstKind()) {
       await setSwitches(server.database, device.id, switches);
       return [(await ann.get('/user_devices')).text, (await ann.get(here)).text];
     };
-    for (const text of await told({})) t.notRegex(text, /Switched off|Ended|It ended|It serves/);
+    for (const text of await told({})) t.notRegex(text, /Switched off|Ended|It ended|It works/);
     const [offList, off] = await told({ isOn: false });
     t.regex(offList, /badge bad"[^>]*>Switched off</);
     t.regex(
@@ -79,7 +79,7 @@ for (const kind of firstKind()) {
       /Switched off since <time[^<]*<\/time>: it passes no packet\. Ask an administrator/,
     );
     const [, until] = await told({ isOn: true, expiresAt: new Date('2199-01-02T03:04Z') });
-    t.regex(until, /It serves until <time datetime="2199-01-02T03:04:00\.000Z">/);
+    t.regex(until, /It works until <time datetime="2199-01-02T03:04:00\.000Z">/);
     const [endedList, ended] = await told({ expiresAt: new Date('2020-01-02T03:04Z') });
     t.regex(endedList, /badge bad"[^>]*>Ended</);
     t.regex(ended, /It ended at <time datetime="2020-01-02T03:04:00\.000Z">/);

@@ -4,8 +4,8 @@ import test from 'ava';
 import { ONLINE_MS } from '../../../../lib/observe/presence.ts';
 import {
   deviceStatusView,
-  type StandingView,
-  standingView,
+  type SwitchView,
+  switchView,
   stopOf,
 } from '../../../../lib/web/parts/device-status.ts';
 
@@ -56,14 +56,14 @@ test('nothing was seen of a device that is just made', (t) => {
 
 test('a device stands as its switches say, with the times that pages tell', (t) => {
   const at = (ms: number) => new Date(NOW + ms);
-  const rows: [StandingView['state'], disabled: Date | null, expires: Date | null][] = [
+  const rows: [SwitchView['state'], disabled: Date | null, expires: Date | null][] = [
     ['on', null, null],
     ['on', null, at(1)],
     ['ended', null, at(0)],
     ['off', at(-1), at(-1)],
   ];
   for (const [state, disabled_at, expires_at] of rows)
-    t.deepEqual(standingView({ disabled_at, expires_at }, NOW), {
+    t.deepEqual(switchView({ disabled_at, expires_at }, NOW), {
       state,
       disabledAt: disabled_at?.toISOString() ?? null,
       ends: expires_at?.toISOString() ?? null,
