@@ -1,6 +1,6 @@
-// The habits of this repository, as tests: floors, sizes, file headers, mirrored tests, what the
-// pure rooms must not touch, and that generated texts are current. Exceptions are listed by name
-// with a reason, and the lists may only shrink.
+// The habits of this repository, as tests: sizes, file headers, mirrored tests, what the pure rooms
+// must not touch, and that generated texts are current. Floors: tidy/floors.test.ts. Exceptions are
+// listed by name with a reason, and the lists may only shrink.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import test from 'ava';
 import { fieldOf, settings } from '../config/schema.ts';
 import { configurationTable, settingsTable } from '../config/table.ts';
+import { importsIn } from './tidy/floors.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const ROOMS = ['config', 'models', 'dataplane', 'lib'];
@@ -117,30 +118,6 @@ test('every source file has its mirrored test', (t) => {
     if (instead !== undefined)
       t.false(existsSync(join(ROOT, mirrored)), `${path} is listed, but has a test of its own`);
   }
-});
-
-test('imports go downward and through the doors', (t) => {
-  for (const path of scripts) {
-    for (const target of localImports(path)) {
-      const fault = importFault(path, target);
-      t.is(fault, null, `${path} imports ${target}: ${fault}`);
-    }
-  }
-});
-
-test('the rooms of models are those that its README lists', (t) => {
-  t.deepEqual(MODELS_ROOMS.toReversed()[0], 'storage');
-  t.deepEqual(
-    MODELS_ROOMS.toSorted(),
-    readdirSync(join(ROOT, 'models'), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && entry.name !== 'decisions')
-      .map(({ name }) => name)
-      .toSorted(),
-  );
-});
-
-test('no files import each other in circles, not for types either', (t) => {
-  t.is(circleAmong(scripts), null);
 });
 
 test('only the packages of its floor are imported by a room', (t) => {
@@ -271,97 +248,8 @@ function roomOf(path: string): string {
   return path.split('/')[0]!;
 }
 
-function imports(path: string): string[] {
-  return [...read(path).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!);
-}
-
-function localImports(path: string): string[] {
-  return imports(path)
-    .filter((name) => name.startsWith('.'))
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => relative(ROOT, resolve(ROOT, dirname(path), name)));
-}
-
 function packageImports(path: string): string[] {
-  return imports(path).filter((name) => !name.startsWith('.'));
-}
-
-/** Floors of ARCHITECTURE.md#floors; the greater number may import the lesser. */
-const FLOORS: Record<string, number> = { config: 0, models: 1, dataplane: 1, lib: 2 };
-
-/** Floors inside dataplane, by folder or file; what is missing here may be imported by all. */
-const DATAPLANE_FLOORS: [RegExp, number][] = [
-  [/^dataplane\/(constants|pace|reasons|slices)\.ts$/, 0],
-  [/^dataplane\/wire\//, 1],
-  [/^dataplane\/noise\//, 2],
-  [/^dataplane\/contract\.ts$/, 2],
-  [/^dataplane\/(wireguard|filter)\//, 3],
-  [/^dataplane\/(diff|sample|sanity|totals)\.ts$/, 4],
-  [/^dataplane\/path\//, 5],
-  [/^dataplane\/native\//, 5],
-  [/^dataplane\/pipeline\.ts$/, 6],
-  [/^dataplane\/io\//, 6],
-  [/^dataplane\/(descriptors|egress|worker)\.ts$/, 7],
-  [/^dataplane\/worker-link\.ts$/, 8],
-  [/^dataplane\/(gateway|index)\.ts$/, 9],
-  [/^dataplane\/memory\//, 10],
-];
-
-/** The rooms of models, the highest first, as the map in its README lists them. */
-const MODELS_ROOMS = [...read('models/README.md').matchAll(/^(\w+)\/ {2,}/gm)].map(
-  ([, room]) => room!,
-);
-
-/** The gateway for tests: a room that nobody else may know, and the only guest of a second door. */
-const TEST_ROOM = /^lib\/testing\//;
-const TEST_DOOR = 'dataplane/memory/index.ts';
-
-function importFault(path: string, target: string): string | null {
-  const from = roomOf(path);
-  const to = roomOf(target);
-  if (from !== to) {
-    if (FLOORS[to]! >= FLOORS[from]!) return `${from} may not know ${to}`;
-    if (target === TEST_DOOR && TEST_ROOM.test(path)) return null;
-    return target === `${to}/index.ts` ? null : `${to} has one door, ${to}/index.ts`;
-  }
-  if (TEST_ROOM.test(target) && !TEST_ROOM.test(path)) return 'it is for tests';
-  if (from === 'models') return modelsFault(path, target);
-  if (from !== 'dataplane') return null;
-  const floorOf = (file: string): number =>
-    DATAPLANE_FLOORS.find(([pattern]) => pattern.test(file))?.[1] ?? Number.NaN;
-  const isTypeOfSameFloor = floorOf(path) === floorOf(target);
-  return floorOf(target) < floorOf(path) || isTypeOfSameFloor ? null : 'it goes upward';
-}
-
-/** Rooms of models import rooms below them; only its door is above all rooms. */
-function modelsFault(path: string, target: string): string | null {
-  const floorOf = (file: string): number => {
-    if (file === 'models/index.ts') return -1;
-    const floor = MODELS_ROOMS.indexOf(file.split('/')[1]!);
-    return floor === -1 ? Number.NaN : floor;
-  };
-  return floorOf(target) >= floorOf(path) ? null : 'it goes upward';
-}
-
-/** Files that reach themselves by imports, those of types included; null when none does. */
-function circleAmong(files: readonly string[]): string[] | null {
-  const done = new Set<string>();
-  const search = (file: string, trail: readonly string[]): string[] | null => {
-    const from = trail.indexOf(file);
-    if (from !== -1) return [...trail.slice(from), file];
-    if (done.has(file)) return null;
-    for (const target of localImports(file).filter((name) => files.includes(name))) {
-      const circle = search(target, [...trail, file]);
-      if (circle !== null) return circle;
-    }
-    done.add(file);
-    return null;
-  };
-  for (const file of files) {
-    const circle = search(file, []);
-    if (circle !== null) return circle;
-  }
-  return null;
+  return importsIn(read(path)).filter((name) => !name.startsWith('.'));
 }
 
 /**
