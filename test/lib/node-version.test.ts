@@ -1,4 +1,4 @@
-// A Node that is too old is told so in one sentence, by code that an old Node can read.
+// A Node that is too old causes one clear sentence, from code that an old Node can read.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ test('the least version is that of package.json', (t) => {
   for (const good of ['24.12.0', '24.21.0', '25.0.0', '26.1.0']) t.is(oldNodeFault(good), null);
 });
 
-test('the command reads nothing newer before it knows', (t) => {
+test('the command checks the version before it loads newer code', (t) => {
   const source = readFileSync(resolve(LIB, 'postern.js'), 'utf8');
   const imported = [...source.matchAll(/^import .* from '(.*)';$/gm)].map(([, name]) => name);
   t.deepEqual(imported, ['node:fs', 'node:process', './node-version.js']);

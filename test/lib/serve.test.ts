@@ -1,5 +1,5 @@
-// The process as a whole: its command line, its start with real sockets, and its stop. The TUN is
-// off, so no rights are needed.
+// The whole process: its command line, its start with real sockets, and its stop. The TUN is off,
+// so no rights are needed.
 
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -67,8 +67,8 @@ async function start(
   });
   const running = await serve(config, database, logInto(log));
   t.teardown(() => running.stop());
-  // From now on the database takes statements and answers none until the test ends.
-  // Then it answers all of them, because a transaction that never ends keeps it from closing.
+  // From now on the database answers no statement until the test ends. Then it answers all of them,
+  // because a database with an open transaction cannot be closed.
   if (hang) {
     const { sequelize } = database;
     const query = sequelize.query.bind(sequelize) as (...args: unknown[]) => Promise<unknown>;
@@ -107,14 +107,14 @@ test.serial('a write is answered once the data plane obeys it', async (t) => {
   );
 });
 
-test.serial('a stop ends everything, once, and says so to those who ask meanwhile', async (t) => {
+test.serial('a stop ends everything once, and refuses requests that come meanwhile', async (t) => {
   const { running, call } = await start(t);
   await Promise.all([running.stop(), running.stop()]);
   await t.throwsAsync(call('GET', '/readyz'));
   await running.stop();
 });
 
-test.serial('a port that is taken is named, and what was begun is undone', async (t) => {
+test.serial('a port that is in use is named, and the start is undone', async (t) => {
   const taken = createTcpServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   t.teardown(() => taken.close());
@@ -130,7 +130,7 @@ test.serial('a port that is taken is named, and what was begun is undone', async
   socket.close();
 });
 
-test.serial('a WireGuard port that is taken is named as well', async (t) => {
+test.serial('a WireGuard port that is in use is named as well', async (t) => {
   const taken = createSocket('udp4').bind(0);
   await once(taken, 'listening');
   t.teardown(() => taken.close());
@@ -164,7 +164,7 @@ async function postern(
   return { status: child.exitCode, stdout, stderr };
 }
 
-test.serial('help is printed, and wrong usage is told apart from failure', async (t) => {
+test.serial('help is printed, and wrong usage has another exit code than a failure', async (t) => {
   const help = await postern(['help']);
   t.is(help.status, 0);
   t.regex(help.stdout, /token create/);
@@ -174,7 +174,7 @@ test.serial('help is printed, and wrong usage is told apart from failure', async
   t.is(wrong.stdout, '');
 });
 
-test.serial('all wrong settings are told at once, and nothing is made', async (t) => {
+test.serial('all wrong settings are reported at once, and nothing is created', async (t) => {
   const folder = join(dataDir(t), 'data');
   const environment = {
     HTTP_PORT: 'http',
@@ -219,7 +219,7 @@ test.serial('commands share the database of the data folder; --json is for progr
   );
 });
 
-test.serial('a command that finds no database says which setting to look at', async (t) => {
+test.serial('a command that finds no database says which setting to check', async (t) => {
   const environment = { DATA_DIR: dataDir(t), DATABASE_URL: 'sqlite:/dev/null/x.sqlite' };
   const { status, stderr } = await postern(['token', 'list'], environment);
   t.is(status, 1);
@@ -232,7 +232,7 @@ interface CreatedToken {
 }
 
 test.serial(
-  'an address that no client reaches is told to whoever serves, not at each command',
+  '`serve` warns of an address that no client can reach; other commands do not',
   async (t) => {
     const check = await postern(['check-config'], settings);
     t.regex(check.stderr, /^EXTERNAL_URL is http:.*set EXTERNAL_URL/);
@@ -241,7 +241,7 @@ test.serial(
   },
 );
 
-test.serial('an option that a command does not take is wrong usage', async (t) => {
+test.serial('an option that a command does not have is wrong usage', async (t) => {
   const { status, stderr } = await postern(['migrate', '--name', 'foo'], { DATA_DIR: dataDir(t) });
   t.is(status, 2);
   t.regex(stderr, /^--name is not an option of migrate; usage: postern migrate/);
@@ -255,7 +255,7 @@ test.serial('check-config shows what is in force, and no secret', async (t) => {
   t.false(stdout.includes('correct horse'));
 });
 
-test.serial('a variable that alone is wrong keeps the gateway from starting', async (t) => {
+test.serial('a single wrong variable keeps the gateway from starting', async (t) => {
   const { status, stderr } = await postern(['serve'], {
     DATA_DIR: dataDir(t),
     VPN_SESSION_DURATION: 'a day',
@@ -279,7 +279,7 @@ test.serial('a signal stops the process cleanly', async (t) => {
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     while (!output.includes('Postern serves')) await once(child.stdout, 'data');
     child.kill(signal);
-    // What a person types once may come twice, from the terminal and from npm.
+    // One Ctrl-C may arrive twice, from the terminal and from npm.
     if (isTwice) child.kill(signal);
     await once(child, 'close');
     t.true(output.includes('Postern stops'), output);
@@ -301,7 +301,7 @@ function opens(pid: number | undefined, file: string): boolean {
   });
 }
 
-test.serial('a signal also stops a start that waits for the database, in time', async (t) => {
+test.serial('a signal stops in time even a start that waits for the database', async (t) => {
   const folder = dataDir(t);
   t.is((await postern(['migrate'], { DATA_DIR: folder })).status, 0);
   const held = join(folder, 'postern.sqlite');
@@ -320,7 +320,7 @@ test.serial('a signal also stops a start that waits for the database, in time', 
   child.kill('SIGTERM');
   await once(child, 'close');
   t.true(performance.now() - askedAt < 6_000, output);
-  // Whichever comes first: the start gives up its wait for the file, or the stop is due.
+  // Either the start gives up its wait for the file first, or the stop ends it.
   t.regex(output, /the database cannot be used|took too long and is ended by force/);
   t.notRegex(output, /Postern serves|API token/);
   await release();
@@ -347,7 +347,7 @@ test.serial(
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     while (!output.includes('Postern serves')) await once(child.stdout, 'data');
-    // The shell has become the gateway, or this would be little.
+    // The shell was replaced by the gateway; otherwise the test would prove little.
     const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
     const mebibytes = Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1]) / 1_024;
     t.log(`${Math.round(mebibytes)} MiB`);
@@ -358,48 +358,45 @@ test.serial(
   },
 );
 
-test.serial('a first start that fails keeps nobody’s password', async (t) => {
+test.serial('a first start that fails keeps no password', async (t) => {
   const taken = createTcpServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
   const udp = createSocket('udp4').bind(0);
   await once(udp, 'listening');
   const common = { DATA_DIR: dataDir(t), WIREGUARD_TUN: 'off', HTTP_HOST: '127.0.0.1' };
-  // The UDP port is taken: nothing was told, so nobody may be there.
+  // The UDP port is in use: the credentials were not shown, so no user may exist.
   const early = { ...common, HTTP_PORT: '0', WIREGUARD_PORT: String(udp.address().port) };
   const refused = await postern(['serve'], early);
   t.is(refused.status, 1, refused.stderr);
   t.notRegex(refused.stdout, /API token/);
   udp.close();
-  // The HTTP port is taken: the administrator is there already, and so is told.
+  // The HTTP port is in use: the administrator exists already, and the credentials are shown.
   const late = { ...common, HTTP_PORT: String(port), WIREGUARD_PORT: String(await freePort()) };
-  const told = await postern(['serve'], late);
-  t.is(told.status, 1, told.stderr);
-  t.regex(told.stderr, /TCP 127\.0\.0\.1:\d+ is taken/);
-  // No terminal: the secrets are in a file, and the log names it.
+  const shown = await postern(['serve'], late);
+  t.is(shown.status, 1, shown.stderr);
+  t.regex(shown.stderr, /TCP 127\.0\.0\.1:\d+ is taken/);
+  // Without a terminal the secrets are in a file, and the log names it.
   const file = join(common.DATA_DIR, 'first-administrator.txt');
   t.regex(readFileSync(file, 'utf8'), /API token {2}pst_/);
-  t.true(told.stdout.includes(JSON.stringify(file)), told.stdout);
-  t.notRegex(told.stdout + told.stderr, /pst_/);
+  t.true(shown.stdout.includes(JSON.stringify(file)), shown.stdout);
+  t.notRegex(shown.stdout + shown.stderr, /pst_/);
   taken.close();
 });
 
-test.serial(
-  'a start on which nobody can sign in names the command that lets somebody in',
-  async (t) => {
-    const { log, call } = await start(t);
-    const warnings = (lines: LogLine[]): unknown[] =>
-      lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
-    t.deepEqual(warnings(log), []);
-    t.is((await call('GET', '/v0/users')).status, 200);
-    const locked = await start(t, { LOCAL_AUTH_ENABLED: 'false' });
-    t.deepEqual(warnings(locked.log), [
-      { help: 'npm run -s postern -- admin create-or-reset --email admin@example.com' },
-    ]);
-  },
-);
+test.serial('a start on which nobody can sign in names the command that helps', async (t) => {
+  const { log, call } = await start(t);
+  const warnings = (lines: LogLine[]): unknown[] =>
+    lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
+  t.deepEqual(warnings(log), []);
+  t.is((await call('GET', '/v0/users')).status, 200);
+  const locked = await start(t, { LOCAL_AUTH_ENABLED: 'false' });
+  t.deepEqual(warnings(locked.log), [
+    { help: 'npm run -s postern -- admin create-or-reset --email admin@example.com' },
+  ]);
+});
 
-test.serial('a stop ends in time though the data plane cannot be told anything', async (t) => {
+test.serial('a stop ends in time even if the data plane does not answer', async (t) => {
   const { running, log } = await start(t, { HTTP_PORT: '0' }, { hang: true });
   const begun = performance.now();
   await running.stop();

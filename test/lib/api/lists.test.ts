@@ -1,4 +1,4 @@
-// Lists: whole, in pages and filtered, while others write; and long ones in flat memory.
+// Lists: whole, in pages and filtered, while others write; long lists in bounded memory.
 // docs/api.md#lists.
 
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ import {
 
 const invalid = ['is invalid'];
 
-/** Follows `Link` from a path to the end; the pages in their order. */
+/** Follows `Link` from a path to the end. Returns the pages in their order. */
 async function pagesFrom(t: ExecutionContext, send: TestServer['send'], path: string) {
   const pages: Answer[] = [];
   for (let next: string | null = path; next !== null;) {
@@ -57,7 +57,7 @@ function idsOf(...pages: { body: { data: { id: string }[] } }[]): string[] {
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: pages follow one another by Link, oldest first, and are the whole list`, async (t) => {
+  test(`${kind}: pages are linked by Link, the oldest record first, and together are the whole list`, async (t) => {
     const { send, adminId, database } = await openServer(t, kind);
     const ids = await addManyDevices(database, adminId, 253);
     const whole = await send('GET', '/v0/devices');
@@ -89,7 +89,7 @@ for (const kind of databaseKinds()) {
     t.is((await send('HEAD', '/v0/devices?limit=5')).text, '');
   });
 
-  test(`${kind}: pages of users and rules, too`, async (t) => {
+  test(`${kind}: users and rules come in pages too`, async (t) => {
     const { send, adminId, database } = await openServer(t, kind);
     for (let i = 0; i < 5; i += 1) {
       await addUser(database);
@@ -112,7 +112,7 @@ for (const kind of databaseKinds()) {
     }
   });
 
-  test(`${kind}: filters`, async (t) => {
+  test(`${kind}: a filter leaves only the records that match it`, async (t) => {
     const { send, adminId, database } = await openServer(t, kind);
     const { id: ann } = await addUser(database, { email: 'Ann+Lee@Example.com' });
     const { id: bob } = await addUser(database);
@@ -160,7 +160,7 @@ for (const kind of databaseKinds()) {
     }
   });
 
-  test(`${kind}: the next page keeps the filters and the path of EXTERNAL_URL`, async (t) => {
+  test(`${kind}: the link to the next page keeps the filters and the path of EXTERNAL_URL`, async (t) => {
     const settings = { EXTERNAL_URL: 'https://vpn.example.com/gate/' };
     const { send, database } = await openServer(t, kind, settings);
     const { id } = await addUser(database, { email: 'a+b&c@d.e' });
@@ -173,7 +173,7 @@ for (const kind of databaseKinds()) {
     t.is(last.headers['link'], undefined);
   });
 
-  test(`${kind}: what is no limit and no cursor is refused by name`, async (t) => {
+  test(`${kind}: an invalid limit or cursor is refused, and the answer names the parameter`, async (t) => {
     const server = await openServer(t, kind);
     const row = (query: string, errors: object): Row => ({
       says: query,
@@ -210,7 +210,7 @@ for (const kind of databaseKinds()) {
     t.is((await server.send('GET', `/v0/users?cursor=${'A'.repeat(30)}`)).body.data.length, 1);
   });
 
-  test(`${kind}: pages are stable while others add and delete`, async (t) => {
+  test(`${kind}: pages stay correct while other requests add and delete records`, async (t) => {
     const { send, adminId, database } = await openServer(t, kind);
     const ids = await addManyDevices(database, adminId, 120);
     const seen: string[] = [];
@@ -219,7 +219,8 @@ for (const kind of databaseKinds()) {
       const page: Answer = await send('GET', next);
       seen.push(...idsOf(page));
       next = nextOf(page);
-      // One that was shown, the last shown, one that comes later; and one more at the end.
+      // Deletes one that was shown, the last one shown and one that comes later; adds one at the
+      // end.
       const gone = [ids[round * 10]!, seen.at(-1)!, ids[119 - round]!];
       await writeTransaction(database, (transaction) =>
         removeDevices(database, [...new Set(gone)], transaction),
@@ -236,7 +237,7 @@ for (const kind of databaseKinds()) {
     );
   });
 
-  test(`${kind}: a long list is sent while it is read, and is the same as its pages`, async (t) => {
+  test(`${kind}: a long list is sent while it is read, and equals the sum of its pages`, async (t) => {
     const { send, adminId, database, server } = await openServer(t, kind);
     const ids = await addManyDevices(database, adminId, 8_000);
     for (let i = 0; i < 2; i += 1) {
@@ -264,7 +265,7 @@ async function tokenOf(database: TestServer['database']): Promise<string> {
   return (await createToken(database, { email: ADMIN_EMAIL, name: 'head' })).token;
 }
 
-test('a long list that breaks off is no list to the client, and stands in the log', async (t) => {
+test('a client notices when a long list breaks off, and the log says so', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const log: LogLine[] = [];
   const record = { id: 'x', inserted_at: '2026-11-20T10:00:00.000000Z', text: 'y'.repeat(5_000) };
@@ -305,12 +306,12 @@ function held(pid: number | undefined, field: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1_024;
 }
 
-// A heap without room for a long list. The space for the young, which V8 widens at will, would hide
-// what a list holds.
+// A heap too small for a whole long list. V8 can enlarge the space for young objects freely, which
+// would hide how much memory a list takes.
 const LIMITS = ['--max-old-space-size=96', '--max-semi-space-size=2'];
 
 for (const kind of databaseKinds())
-  test(`${kind}: 100,000 devices are listed in flat memory, also by a slow client`, async (t) => {
+  test(`${kind}: a list of 100,000 devices takes little memory, even when the client reads slowly`, async (t) => {
     t.timeout(180_000);
     const place = await makePlace(t, kind);
     const database = await openAt(t, place);

@@ -1,7 +1,7 @@
-// How often a write goes to a MySQL or MariaDB server and back, which is what it takes where the
-// server is far away. A line counts what is asked of the server: by a request alone, and by a whole
-// gateway, whose answer waits until the write is in force. Then the line is slow, and the time tells
-// the same.
+// Counts how often a write goes to a MySQL or MariaDB server and back, because that is the cost of
+// a distant server. One connection counts the statements of a request alone, another those of a
+// whole gateway, whose answer waits until the write is in force. At the end the connection is slow,
+// and the time must agree with the count.
 
 import test, { type ExecutionContext } from 'ava';
 import { MemoryGateway, MemoryNetwork } from '../../../dataplane/memory/index.ts';

@@ -1,5 +1,5 @@
-// Documents of providers: what they are asked with, and where a redirect may lead. What bounds them
-// is tried with the discovery documents and the metadata that are fetched so.
+// Documents of providers: which types are asked for, and where a redirect may lead. The limits of
+// size and time are tested with discovery documents and metadata.
 
 import test from 'ava';
 import { DocumentError, failureOf, fetchDocument } from '../../../lib/auth/documents.ts';
@@ -7,7 +7,7 @@ import { openProvider } from '../../support/auth/identity-provider.ts';
 
 const limits = { timeoutMs: 20_000, bytesMax: 1_000 };
 
-test('a document is asked for by its type, and a redirect judged before it is followed', async (t) => {
+test('a document is requested by its type, and a redirect is checked before it is followed', async (t) => {
   const accepts: unknown[] = [];
   const { origin, asked } = await openProvider(t, ({ url, headers }, response) => {
     accepts.push(headers.accept);
@@ -32,7 +32,7 @@ test('a document is asked for by its type, and a redirect judged before it is fo
   t.deepEqual(judged, ['/here /there', '/here /there']);
 });
 
-test('a failure is told by its code, never by a message', (t) => {
+test('a failure has a code and shows no message of the other side', (t) => {
   t.is(failureOf(new TypeError('secret', { cause: { code: 'ECONNREFUSED' } })), 'ECONNREFUSED');
   t.is(failureOf(new TypeError('secret')), 'TypeError');
 });

@@ -1,4 +1,4 @@
-// Who may ask: docs/api.md#authentication, over HTTP.
+// Who may use the API: docs/api.md#authentication, over HTTP.
 
 import test from 'ava';
 import { hashToken } from '../../../lib/auth/tokens.ts';
@@ -17,7 +17,7 @@ async function change(database: Database, email: string, values: object): Promis
 }
 
 for (const kind of surfaces()) {
-  test(`${kind}: a token comes in the Authorization header, as a bearer`, async (t) => {
+  test(`${kind}: a token is accepted only as a bearer in the Authorization header`, async (t) => {
     const { send, token } = await openServer(t, kind);
     const table: [authorization: string | null, status: number, body?: object][] = [
       [`Bearer ${token}`, 200],
@@ -54,7 +54,7 @@ for (const kind of surfaces()) {
       t.is((await send('GET', path + query, { token: null })).status, 401);
   });
 
-  test(`${kind}: a token is void once it is revoked or expired, or its owner is shut out`, async (t) => {
+  test(`${kind}: a token no longer works once it is revoked or expired, or its owner is disabled`, async (t) => {
     const one = await openServer(t, kind);
     const two = await serverOn(one.database);
     const { database } = one;
@@ -84,7 +84,7 @@ for (const kind of surfaces()) {
     t.deepEqual(await ask(bob.token), [401, 401]);
   });
 
-  test(`${kind}: an expiry is seen by the clock, whatever is remembered`, async (t) => {
+  test(`${kind}: a token expires by the clock, even while it is cached`, async (t) => {
     const { send, database } = await openServer(t, kind);
     const leftMs = 5_000;
     const almost = new Date(Date.now() - 86_400_000 + leftMs);
@@ -98,7 +98,7 @@ for (const kind of surfaces()) {
     t.is((await send('GET', path, { token })).status, 401);
   });
 
-  test(`${kind}: who is no administrator gets nothing, on every operation`, async (t) => {
+  test(`${kind}: a user who is no administrator is refused on every operation`, async (t) => {
     const { send, database, adminId } = await openServer(t, kind);
     await send('POST', path, { body: { user: { email: 'weak@example.com' } } });
     const { token } = await createToken(database, { email: 'weak@example.com', name: 'weak' });
@@ -123,7 +123,7 @@ for (const kind of surfaces()) {
     }
   });
 
-  test(`${kind}: the use of a token is noted, at most once a minute`, async (t) => {
+  test(`${kind}: the last use of a token is stored, at most once a minute`, async (t) => {
     const { send, database, token } = await openServer(t, kind);
     const lastUsed = async (): Promise<Date | null> =>
       (await database.models.ApiToken.findOne({ where: { sha256: hashToken(token) } }))
@@ -141,7 +141,7 @@ for (const kind of surfaces()) {
     t.deepEqual(await lastUsed(), first);
   });
 
-  test(`${kind}: nothing secret is logged or answered`, async (t) => {
+  test(`${kind}: no secret is in the log or in an answer`, async (t) => {
     const { send, token, log } = await openServer(t, kind);
     const password = 'correct horse battery';
     const user = { email: 'ann@example.com', password, password_confirmation: password };

@@ -1,4 +1,4 @@
-// E-mail and password: who gets in, and that nobody learns from a refusal who has an account.
+// E-mail and password: who can sign in, and that no refusal shows who has an account.
 
 import bcrypt from 'bcrypt';
 import test from 'ava';
@@ -11,7 +11,7 @@ import { addPerson, PASSWORD, Visitor } from '../../support/web/visitor.ts';
 
 const REFUSED = 'Error signing in: user credentials are invalid or user does not exist';
 
-/** The page of a refusal without what is each request's own. */
+/** The page of a refusal, without the parts that differ for each request. */
 function bare(text: string): string {
   return text
     .replaceAll(/value="[^"]*"/g, '')
@@ -19,7 +19,7 @@ function bare(text: string): string {
     .replaceAll(' autofocus', '');
 }
 
-/** A visitor who says to come from elsewhere; without a trusted proxy nobody believes that. */
+/** A visitor who claims another address; nobody believes it without a trusted proxy. */
 function forging(server: TestServer, n: number): Visitor {
   const visitor = new Visitor(server);
   visitor.headers['x-forwarded-for'] = `192.0.2.${n}`;
@@ -28,8 +28,8 @@ function forging(server: TestServer, n: number): Visitor {
 }
 
 for (const kind of databaseKinds()) {
-  // Alone, since it listens to every comparison of this process.
-  test.serial(`${kind}: every refusal reads the same and does the same work`, async (t) => {
+  // Runs alone, since it counts every password comparison of this process.
+  test.serial(`${kind}: every refusal has the same text and does the same work`, async (t) => {
     const server = await openServer(t, kind);
     const { database } = server;
     await addPerson(database, 'ann@example.com');
@@ -95,13 +95,13 @@ for (const kind of databaseKinds()) {
     const { id } = await addPerson(database, email, shut);
     const off = /Your account is disabled\. Please ask your administrator\./;
     const visitor = new Visitor(server);
-    const told = await visitor.signIn(email);
-    t.is(told.status, 401);
-    t.regex(told.text, off);
+    const page = await visitor.signIn(email);
+    t.is(page.status, 401);
+    t.regex(page.text, off);
     t.false(visitor.cookies.has('postern-session'));
     const wrong = await new Visitor(server).signIn(email, 'wrong password x');
     t.true(wrong.text.includes(REFUSED));
-    // Each one counts, the right one too, and behind the wait no password is told from another.
+    // Each attempt counts, also the right password; during the wait all answers are the same.
     for (let i = 2; i < 5; i += 1) t.regex((await new Visitor(server).signIn(email)).text, off);
     const [right, other] = [
       await new Visitor(server).signIn(email),
@@ -116,7 +116,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Session.count(), 0);
   });
 
-  // Alone, since it is told of every comparison of this process.
+  // Runs alone, since it counts every password comparison of this process.
   test.serial(
     `${kind}: a password that is changed while it is compared lets nobody in`,
     async (t) => {
@@ -128,7 +128,7 @@ for (const kind of databaseKinds()) {
       let compared = false;
       bcrypt.compare = async (data, hash) => {
         const isSame = await compare(data, hash);
-        // Ends all sessions, before the one of this sign-in is there.
+        // Ends all sessions before the one of this sign-in exists.
         await writeTransaction(server.database, (transaction) =>
           ann.update({ password_hash }, { transaction }),
         );
@@ -144,7 +144,7 @@ for (const kind of databaseKinds()) {
     },
   );
 
-  test(`${kind}: an account rests after five failures, known or not, also from elsewhere`, async (t) => {
+  test(`${kind}: after five failures an account has to wait, known or not, from every address`, async (t) => {
     const server = await openServer(t, kind, { TRUSTED_PROXIES: '127.0.0.1' });
     await addPerson(server.database, 'ann@example.com');
     const from = (address: string): Visitor => {
@@ -175,7 +175,7 @@ for (const kind of databaseKinds()) {
     t.is((await from('198.51.100.1').signIn('ann@example.com')).status, 303);
   });
 
-  test(`${kind}: five failures from anywhere lock nobody out who shares their address`, async (t) => {
+  test(`${kind}: five failures do not lock out others who share the address`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, 'ann@example.com');
     for (let n = 0; n < 9; n += 1)
@@ -183,7 +183,7 @@ for (const kind of databaseKinds()) {
     t.is((await forging(server, 9).signIn('ann@example.com')).status, 303);
   });
 
-  test(`${kind}: a lock, and its end by an administrator, stand in the audit trail`, async (t) => {
+  test(`${kind}: the audit trail shows a lock, and when an administrator ended it`, async (t) => {
     const server = await openServer(t, kind);
     const { database, log } = server;
     const { id } = await addPerson(database, 'ann@example.com', { role: 'admin' });
@@ -200,7 +200,7 @@ for (const kind of databaseKinds()) {
     t.is((await readAuditEntries(database, { action: 'unlock', limit: 10 })).length, 1);
   });
 
-  test(`${kind}: an address rests after fifty failures, whoever it tries`, async (t) => {
+  test(`${kind}: after fifty failures an address has to wait, whichever account it tries`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, 'ann@example.com');
     for (let n = 0; n < 50; n += 1)
@@ -211,7 +211,7 @@ for (const kind of databaseKinds()) {
     t.is(server.services.counters.of('sign_ins', 'too_many_from_address'), 1);
   });
 
-  test(`${kind}: twenty guesses at once are five guesses`, async (t) => {
+  test(`${kind}: twenty guesses at the same time count as five`, async (t) => {
     const server = await openServer(t, kind, { TRUSTED_PROXIES: '127.0.0.1' });
     await addPerson(server.database, 'ann@example.com');
     const shown = await Promise.all(
@@ -226,7 +226,7 @@ for (const kind of databaseKinds()) {
     t.is(server.services.counters.of('sign_ins', 'too_many_for_account'), 15);
   });
 
-  test(`${kind}: a refusal stands in the audit trail, without what was typed`, async (t) => {
+  test(`${kind}: the audit trail shows a refusal, without what was typed`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await addPerson(server.database, 'ann@example.com');
     await new Visitor(server).signIn('ann@example.com', 'mistyped secret');

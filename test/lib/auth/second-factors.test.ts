@@ -1,4 +1,4 @@
-// Second factors: which codes are taken, how often, and what an administrator may do about them.
+// Second factors: which codes are accepted, how often, and what an administrator may do about them.
 
 import { Secret, TOTP } from 'otpauth';
 import test from 'ava';
@@ -23,8 +23,8 @@ import {
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addPerson } from '../../support/web/visitor.ts';
 
-// RFC 6238, appendix B: SHA-1, the secret is the text 12345678901234567890; codes of eight digits
-// there end in these six.
+// From RFC 6238, appendix B: SHA-1, the secret is the text 12345678901234567890. The codes there
+// have eight digits, and these are their last six.
 const SECRET = Secret.fromUTF8('12345678901234567890').base32;
 const VECTORS: [seconds: number, code: string][] = [
   [59, '287082'],
@@ -63,7 +63,7 @@ test('codes are those of RFC 6238', (t) => {
     t.is(stepOf(SECRET, code, 0, new Date(seconds * 1_000)), Math.floor(seconds / 30), code);
 });
 
-test('a code serves half a minute before and after its time, with spaces, and no other text does', (t) => {
+test('a code is valid half a minute before and after its time, spaces allowed; other texts are not', (t) => {
   const code = codeAt(SECRET, NOW.getTime());
   const step = Math.floor(NOW.getTime() / 30_000);
   for (const [seconds, want] of [
@@ -79,7 +79,7 @@ test('a code serves half a minute before and after its time, with spaces, and no
     t.is(stepOf(SECRET, bad, 0, NOW), null, bad);
 });
 
-test('a code of a step that was taken, and of an earlier one, is refused', (t) => {
+test('a code of a step that was used, or of an earlier step, is refused', (t) => {
   const step = Math.floor(NOW.getTime() / 30_000);
   const before = codeAt(SECRET, NOW.getTime() - 30_000);
   t.is(stepOf(SECRET, before, step - 2, NOW), step - 1);
@@ -88,7 +88,7 @@ test('a code of a step that was taken, and of an earlier one, is refused', (t) =
 });
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: an enrolment serves its session alone, for a quarter of an hour`, async (t) => {
+  test(`${kind}: an enrolment is valid for its own session, for a quarter of an hour`, async (t) => {
     const database = await openDatabase(t, kind);
     const owner = { sessionId: 's1', email: 'ann@example.com', now: NOW };
     const { sealed, secret, address } = beginEnrolment(database, owner);
@@ -106,7 +106,7 @@ for (const kind of databaseKinds()) {
     t.is(openEnrolment(other, sealed, owner), null, 'another key');
   });
 
-  test(`${kind}: a code serves once, also when it comes twice at once`, async (t) => {
+  test(`${kind}: a code works once, even if it is sent twice at the same time`, async (t) => {
     const database = await openDatabase(t, kind);
     const { user } = await withFactor(database);
     t.true(await hasSecondFactor(database, user.id));
@@ -117,7 +117,7 @@ for (const kind of databaseKinds()) {
     t.true(await spend(database, user, codeAt(SECRET, NOW.getTime() + 30_000)));
   });
 
-  test(`${kind}: a recovery code serves once, however it is written, and its owner alone`, async (t) => {
+  test(`${kind}: a recovery code works once, in any spelling, and only for its owner`, async (t) => {
     const database = await openDatabase(t, kind);
     const { user, recoveryCodes } = await withFactor(database);
     const other = await withFactor(database);
@@ -134,7 +134,7 @@ for (const kind of databaseKinds()) {
     for (const code of recoveryCodes) t.false(JSON.stringify(rows).includes(code));
   });
 
-  test(`${kind}: new recovery codes make the earlier ones void`, async (t) => {
+  test(`${kind}: new recovery codes replace the earlier ones`, async (t) => {
     const database = await openDatabase(t, kind);
     const { user, recoveryCodes } = await withFactor(database);
     const { result: renewed } = await writeTransaction(database, (transaction) =>
@@ -144,7 +144,7 @@ for (const kind of databaseKinds()) {
     t.true(await spend(database, user, renewed[0] ?? ''));
   });
 
-  test(`${kind}: a user has ${FACTORS_MAX} at most, and any of them will do`, async (t) => {
+  test(`${kind}: a user can have at most ${FACTORS_MAX} factors, and any of them is enough`, async (t) => {
     const database = await openDatabase(t, kind);
     const { user } = await withFactor(database);
     const secrets = Array.from({ length: FACTORS_MAX }, () => new Secret({ size: 20 }).base32);
@@ -161,7 +161,7 @@ for (const kind of databaseKinds()) {
     t.true(await spend(database, user, codeAt(secrets[2] ?? '', NOW.getTime())));
   });
 
-  test(`${kind}: with the last one go the recovery codes; nobody removes another's`, async (t) => {
+  test(`${kind}: removing the last factor removes the recovery codes; nobody removes the factor of another user`, async (t) => {
     const database = await openDatabase(t, kind);
     const { SecondFactor, RecoveryCode } = database.models;
     const { user } = await withFactor(database);
@@ -180,7 +180,7 @@ for (const kind of databaseKinds()) {
     t.is(await RecoveryCode.count({ where: { user_id: other.user.id } }), 10);
   });
 
-  test(`${kind}: a reset takes all of them and is on record, without a secret`, async (t) => {
+  test(`${kind}: a reset removes all factors, and the audit trail keeps it without a secret`, async (t) => {
     const database = await openDatabase(t, kind);
     const { user, recoveryCodes } = await withFactor(database);
     const { result } = await writeTransaction(database, (transaction) =>
@@ -190,15 +190,15 @@ for (const kind of databaseKinds()) {
     t.false(await hasSecondFactor(database, user.id));
     t.is(await database.models.RecoveryCode.count(), 0);
     const entries = await readAuditEntries(database, { limit: 10 });
-    const told = entries.map(({ kind: what, action }) => `${what} ${action}`);
+    const changes = entries.map(({ kind: what, action }) => `${what} ${action}`);
     for (const one of ['second factor create', 'second factor delete', 'recovery codes update'])
-      t.true(told.includes(one), one);
+      t.true(changes.includes(one), one);
     const text = JSON.stringify(entries);
     t.false(text.includes(SECRET));
     for (const code of recoveryCodes) t.false(text.includes(code));
   });
 
-  test(`${kind}: an authenticator whose secret does not open keeps no recovery code out`, async (t) => {
+  test(`${kind}: recovery codes work even if the secret of an authenticator cannot be decrypted`, async (t) => {
     const database = await openDatabase(t, kind);
     const { user, recoveryCodes } = await withFactor(database);
     await database.sequelize.query("UPDATE second_factors SET secret = '1:00000000:AAAA'");

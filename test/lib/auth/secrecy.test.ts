@@ -1,6 +1,6 @@
-// What nobody may read of a sign-in: people sign in at a real gateway by every way, rightly and
-// wrongly, and everything that it prints at its lowest level, and its audit trail, hold no password,
-// code, secret, cookie, token of forms, state, ticket, token or assertion.
+// No secret of a sign-in is in the log or in the audit trail. People sign in at a real gateway in
+// every way, with right and wrong data. The log at its lowest level and the audit trail hold no
+// password, code, secret, cookie, token of forms, state, ticket, token or assertion.
 
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
@@ -30,10 +30,10 @@ const OTHER_PASSWORD = 'another horse battery';
 const CALLBACK = '/auth/oidc/okta/callback/';
 const CONSUME = '/auth/saml/sp/consume/saml-idp';
 
-/** Texts that nobody may find, by what they are. */
+/** Texts that nobody may find, by their kind. */
 type Secrets = Map<string, string>;
 
-/** A visitor whose cookies and tokens are remembered, whatever becomes of them. */
+/** A visitor whose cookies and tokens are all remembered. */
 class Watched extends Visitor {
   readonly #secrets: Secrets;
 
@@ -50,7 +50,7 @@ class Watched extends Visitor {
   }
 }
 
-/** Runs a part of the story as a new browser. */
+/** Runs one part with a new browser. */
 type Part = (visitor: Watched, secrets: Secrets) => Promise<void>;
 
 function codeOf(secret: string, steps: number): string {
@@ -58,7 +58,7 @@ function codeOf(secret: string, steps: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp });
 }
 
-/** Password, second factor, recovery code, another password; and what is wrong of each. */
+/** Password, second factor, recovery code, another password; and wrong ones of each. */
 function locally(t: ExecutionContext): Part {
   return async (visitor, secrets) => {
     for (const one of [PASSWORD, MISTYPED, OTHER_PASSWORD]) secrets.set(one, 'a password');
@@ -147,7 +147,7 @@ function byOpenId(t: ExecutionContext, idp: BadProvider): Part {
   };
 }
 
-/** SAML: a good answer, the same again, and one that nobody signed. */
+/** SAML: a good answer, the same answer again, and an answer without a signature. */
 function bySaml(t: ExecutionContext, gateway: GatewayProcess): Part {
   return async (visitor, secrets) => {
     const post = async (fields: Record<string, string>): Promise<Shown> => {
@@ -178,14 +178,14 @@ function bySaml(t: ExecutionContext, gateway: GatewayProcess): Part {
   };
 }
 
-/** Where a secret stands in a text; codes of digits count where no longer number holds them. */
+/** Whether a secret is in a text; a code of digits does not count inside a longer number. */
 function isIn(text: string, secret: string): boolean {
   return /^\d+$/.test(secret)
     ? new RegExp(`(?<![\\w.])${secret}(?!\\w)`).test(text)
     : text.includes(secret);
 }
 
-test('whoever signs in, and however, the log and the audit trail hold nothing that is secret', async (t) => {
+test('after sign-ins of every kind, the log and the audit trail hold no secret', async (t) => {
   t.timeout(120_000);
   const idp = await openBadProvider(t);
   const gateway = await startGateway(t, { LOG_LEVEL: 'trace', API_RATE_LIMIT: '0' });
@@ -212,8 +212,8 @@ test('whoever signs in, and however, the log and the audit trail hold nothing th
   t.true(secrets.size > 60, `${secrets.size} secrets`);
   for (const [secret, what] of secrets) {
     t.true(secret.length >= 6, `${what} is too short to be looked for: ${secret}`);
-    t.false(isIn(printed, secret), `${what} stands in the log`);
-    t.false(isIn(audited, secret), `${what} stands in the audit trail`);
+    t.false(isIn(printed, secret), `${what} is in the log`);
+    t.false(isIn(audited, secret), `${what} is in the audit trail`);
   }
   for (const line of printed.split('\n').filter((text) => /person@/i.test(text)))
     t.regex(line, /"level":"(trace|debug)"/, 'an e-mail');

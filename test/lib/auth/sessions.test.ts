@@ -1,4 +1,4 @@
-// Sessions: how long they live, what ends them, and that a browser cannot bring one of its own.
+// Sessions: how long they live, what ends them, and that a browser cannot choose the id of one.
 
 import test from 'ava';
 import { SESSIONS_MAX, WAITING_MAX } from '../../../lib/auth/sessions.ts';
@@ -18,7 +18,7 @@ async function signedIn(server: TestServer): Promise<Visitor> {
   return visitor;
 }
 
-/** Whether a page of one's own is shown. */
+/** Whether the page of the own account is shown. */
 async function isIn(visitor: Visitor): Promise<boolean> {
   return (await visitor.get('/user_account')).status === 200;
 }
@@ -36,7 +36,7 @@ async function age(server: TestServer, ms: number): Promise<void> {
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: the database holds no secret of a cookie, only its hash`, async (t) => {
+  test(`${kind}: the database holds only the hash of a cookie, not its secret`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const visitor = await signedIn(server);
@@ -47,13 +47,13 @@ for (const kind of databaseKinds()) {
     t.false(JSON.stringify(row).includes(hashSecret(secret)));
   });
 
-  test(`${kind}: eight idle hours end a session, use keeps it, to the minute`, async (t) => {
+  test(`${kind}: eight hours without use end a session, to the minute, and use prolongs it`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const visitor = await signedIn(server);
     await age(server, IDLE_MS - 5_000);
     t.true(await isIn(visitor));
-    // The use is noted beside the answer.
+    // The time of use is written after the answer.
     for (let n = 0; n < 100; n += 1) {
       const [row] = await server.database.models.Session.findAll();
       if (Date.now() - (row?.seen_at.getTime() ?? 0) < 60_000) break;
@@ -64,7 +64,7 @@ for (const kind of databaseKinds()) {
     t.false(await isIn(visitor));
   });
 
-  test(`${kind}: what takes rights away, in any process, ends sessions at once`, async (t) => {
+  test(`${kind}: a change that takes rights away ends sessions at once, in every process`, async (t) => {
     const server = await openServer(t, kind);
     const elsewhere = await serverOn(server.database);
     await addPerson(server.database, EMAIL);
@@ -93,7 +93,7 @@ for (const kind of databaseKinds()) {
     }
   });
 
-  test(`${kind}: a session of one gateway serves at every other, and ends at all`, async (t) => {
+  test(`${kind}: a session of one gateway works at every other one, and ends at all together`, async (t) => {
     const server = await openServer(t, kind);
     const elsewhere = await serverOn(server.database);
     await addPerson(server.database, EMAIL);
@@ -105,7 +105,7 @@ for (const kind of databaseKinds()) {
     t.false(await isIn(visitor));
   });
 
-  test(`${kind}: a change of nothing that matters leaves sessions alone`, async (t) => {
+  test(`${kind}: other changes of a user leave the sessions alone`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const visitor = await signedIn(server);
@@ -114,7 +114,7 @@ for (const kind of databaseKinds()) {
     t.true(await isIn(visitor));
   });
 
-  test(`${kind}: a user has ${SESSIONS_MAX} sessions at most, the idlest makes room`, async (t) => {
+  test(`${kind}: a user has at most ${SESSIONS_MAX} sessions, and a new one replaces the longest idle one`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const first = await signedIn(server);
@@ -137,7 +137,7 @@ for (const kind of databaseKinds()) {
     t.is(await Session.count({ where: { state: 'second factor' } }), WAITING_MAX);
   });
 
-  test(`${kind}: an id that a browser was given before signing in opens nothing`, async (t) => {
+  test(`${kind}: the id that a browser had before signing in opens nothing`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const fixed = newSecret();
@@ -152,7 +152,7 @@ for (const kind of databaseKinds()) {
     t.true(await isIn(visitor));
   });
 
-  test(`${kind}: signing in again ends the session of before`, async (t) => {
+  test(`${kind}: signing in again ends the session before`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const visitor = await signedIn(server);

@@ -1,4 +1,4 @@
-// Completing a sign-in: what every method relies on.
+// Completing a sign-in: what every method has in common.
 
 import test from 'ava';
 import { completeSignIn, signOut } from '../../../lib/auth/sign-in.ts';
@@ -10,7 +10,7 @@ import { addPerson, personOf, Visitor } from '../../support/web/visitor.ts';
 
 const EMAIL = 'ann@example.com';
 
-/** A route by which some provider completes a sign-in. */
+/** A route by which a provider completes a sign-in. */
 function addProvider(server: TestServer, method: string): void {
   const { services } = server;
   const context = { services, sessions: new Sessions({ ...services }), outside: '' };
@@ -37,7 +37,7 @@ function addProvider(server: TestServer, method: string): void {
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: time and method are noted, told to the gateways and to the trail`, async (t) => {
+  test(`${kind}: time and method are stored, and gateways and the audit trail get them`, async (t) => {
     const server = await openServer(t, kind);
     const { id } = await addPerson(server.database, EMAIL);
     addProvider(server, 'okta');
@@ -58,7 +58,7 @@ for (const kind of databaseKinds()) {
     t.is(server.services.counters.of('sign_ins', 'completed'), 1);
   });
 
-  test(`${kind}: it leads to the page that was asked for, and never out of here`, async (t) => {
+  test(`${kind}: the browser is sent to the page that it asked for, and never to another site`, async (t) => {
     const server = await openServer(t, kind);
     const { id } = await addPerson(server.database, EMAIL);
     addProvider(server, 'okta');
@@ -75,7 +75,7 @@ for (const kind of databaseKinds()) {
     }
   });
 
-  test(`${kind}: a provider lets in again whom its own error shut out, and clears it`, async (t) => {
+  test(`${kind}: a user whom the error of a provider disabled is enabled by its next sign-in`, async (t) => {
     const server = await openServer(t, kind);
     addProvider(server, 'okta');
     addProvider(server, 'other');
@@ -93,7 +93,7 @@ for (const kind of databaseKinds()) {
     });
   });
 
-  test(`${kind}: whom an administrator shut out, and who is gone, gets no session`, async (t) => {
+  test(`${kind}: a user who was deleted, or disabled by an administrator, gets no session`, async (t) => {
     const server = await openServer(t, kind);
     addProvider(server, 'okta');
     const shut = { disabled_at: new Date(), disabled_by: 'administrator' } as const;
@@ -108,7 +108,7 @@ for (const kind of databaseKinds()) {
     t.is((await personOf(server.database, EMAIL)).last_signed_in_at, null);
   });
 
-  test(`${kind}: signing out ends this session alone, and is on record`, async (t) => {
+  test(`${kind}: signing out ends only this session, and the audit trail keeps it`, async (t) => {
     const server = await openServer(t, kind);
     const { id } = await addPerson(server.database, EMAIL);
     addProvider(server, 'okta');

@@ -1,4 +1,4 @@
-// API tokens, as the command line and the start make, list and revoke them:
+// API tokens, as the command line and the start create, list and revoke them.
 // docs/api.md#authentication.
 
 import test from 'ava';
@@ -63,7 +63,7 @@ for (const kind of databaseKinds()) {
     await t.throwsAsync(make({ email: 'bob@example.com' }), { message: /no user bob@example.com/ });
   });
 
-  test(`${kind}: a user has at most 25 live tokens, many at once included`, async (t) => {
+  test(`${kind}: a user has at most 25 valid tokens, even if many are created at once`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, 'ann@example.com');
     const make = (days: number, now?: Date): Promise<unknown> =>
@@ -109,7 +109,7 @@ for (const kind of databaseKinds()) {
     t.is((await listTokens(database)).length, 1);
   });
 
-  test(`${kind}: the bootstrap token is made at every start, for the first administrator`, async (t) => {
+  test(`${kind}: the bootstrap token exists after every start, for the first administrator`, async (t) => {
     const database = await openDatabase(t, kind);
     await t.notThrowsAsync(ensureBootstrapToken(database, 'one', BOOTSTRAP));
     t.is((await listTokens(database)).length, 0, 'nobody administers');
@@ -120,7 +120,7 @@ for (const kind of databaseKinds()) {
     const [made, ...others] = await listTokens(database);
     t.deepEqual([made?.email, made?.expires_at, others.length], ['ann@example.com', null, 0]);
     await ensureBootstrapToken(database, 'one', BOOTSTRAP);
-    t.is((await listTokens(database))[0]?.id, made?.id, 'what stands, stands');
+    t.is((await listTokens(database))[0]?.id, made?.id, 'an existing token is kept');
     await revokeToken(database, made!.id);
     await ensureBootstrapToken(database, 'one', BOOTSTRAP);
     t.is((await listTokens(database)).length, 1, 'made anew after it was revoked');
@@ -148,7 +148,7 @@ for (const kind of databaseKinds()) {
     );
   });
 
-  test(`${kind}: gateways with bootstrap tokens of their own leave each other's alone`, async (t) => {
+  test(`${kind}: gateways with different bootstrap tokens do not touch those of others`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, 'ann@example.com');
     const startedAt = new Date();
@@ -178,7 +178,7 @@ for (const kind of databaseKinds()) {
   });
 }
 
-test('only pst_ and 43 characters of base64url are a token', (t) => {
+test('a token is pst_ and 43 characters of base64url, and nothing else is', (t) => {
   for (const bad of [
     '',
     'pst_',

@@ -1,4 +1,4 @@
-// The commands `backup` and `restore`: what they say and what they leave.
+// The commands `backup` and `restore`: what they print and what they change.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
@@ -30,7 +30,7 @@ async function runLine(database: Database, folder: string, line: string): Promis
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: a backup says what is in it and which key it needs`, async (t) => {
+  test(`${kind}: a backup says what it holds and which key it needs`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind));
     await migrate(database);
     await addDevice(database, await addUser(database));
@@ -47,7 +47,7 @@ for (const kind of databaseKinds()) {
     });
   });
 
-  test(`${kind}: a backup goes to a file with a name, not into a stream`, async (t) => {
+  test(`${kind}: a backup is written to a named file, not to a stream`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind));
     await migrate(database);
     const folder = scratchFolder(t);
@@ -55,7 +55,7 @@ for (const kind of databaseKinds()) {
     t.false(existsSync('-'));
   });
 
-  test(`${kind}: a restore that replaces keeps what was there in a backup`, async (t) => {
+  test(`${kind}: a restore that replaces a database keeps the former one as a backup`, async (t) => {
     const place = await makePlace(t, kind);
     const database = await openAt(t, place);
     await migrate(database);
@@ -73,7 +73,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.User.count(), 2);
   });
 
-  test(`${kind}: a backup is not made with another key than the database has`, async (t) => {
+  test(`${kind}: no backup is made with another key than that of the database`, async (t) => {
     const place = await makePlace(t, kind);
     const folder = scratchFolder(t);
     await t.throwsAsync(
@@ -88,7 +88,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(readdirSync(folder), []);
   });
 
-  test(`${kind}: in the middle of a rotation a backup names both keys, and needs both`, async (t) => {
+  test(`${kind}: in the middle of a key rotation a backup names both keys, and needs both`, async (t) => {
     const { place, next, present } = await interruptedRotation(t, kind);
     const keys = [present.keyring.keyId, next.keyring.keyId];
     const before = await readDevices(present);
@@ -116,7 +116,7 @@ for (const kind of databaseKinds()) {
     t.regex(restored.note ?? '', new RegExp(`need encryption key ${keys[1]} besides`));
   });
 
-  test(`${kind}: a secret under a lost key is told at every backup`, async (t) => {
+  test(`${kind}: a secret under a lost key is reported at every backup`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind));
     await migrate(database);
     const device = await addDevice(database, await addUser(database));
@@ -129,7 +129,7 @@ for (const kind of databaseKinds()) {
     t.regex(note ?? '', /cannot be restored without it/);
   });
 
-  test(`${kind}: a rescue replaces a database whose key is lost, and says what opens it`, async (t) => {
+  test(`${kind}: a rescue replaces a database whose key is lost, and says which key opens it`, async (t) => {
     const lost = await makePlace(t, kind);
     const before = await openAt(t, lost);
     await migrate(before);
@@ -158,7 +158,7 @@ for (const kind of databaseKinds()) {
       text,
     );
     const { replaced } = data as { replaced: string };
-    // The key is found again.
+    // The key was found again.
     const found = await openAt(
       t,
       { ...(await makePlace(t, kind)), encryptionKey: lost.encryptionKey },
@@ -169,7 +169,7 @@ for (const kind of databaseKinds()) {
     t.is((await found.models.User.findOne())?.email, 'before@b.example');
   });
 
-  test(`${kind}: what is no backup's file is named, with the reason`, async (t) => {
+  test(`${kind}: a file that is no backup is named, with the reason`, async (t) => {
     const database = await openAt(t, await makePlace(t, kind));
     const folder = scratchFolder(t);
     for (const [operand, message] of [
@@ -181,8 +181,8 @@ for (const kind of databaseKinds()) {
       await t.throwsAsync(runLine(database, folder, `restore ${operand}`), { message });
   });
 
-  // "Later" is a step that this version does not know: an upgrade, seen from before it.
-  test(`${kind}: the way back to an earlier version is an empty database`, async (t) => {
+  // "Later" is a step that this version does not know, as after an upgrade.
+  test(`${kind}: an earlier version can be used again with an empty database`, async (t) => {
     const place = await makePlace(t, kind);
     const database = await openAt(t, place);
     await migrate(database);
@@ -204,7 +204,7 @@ for (const kind of databaseKinds()) {
   });
 }
 
-/** A database of two devices, one of them under the key to come; opened as a start would do. */
+/** A database of two devices, one of them under the next key; opened as a start opens it. */
 async function interruptedRotation(t: ExecutionContext, kind: Parameters<typeof makePlace>[1]) {
   const place: Place & { nextKey: Buffer } = {
     ...(await makePlace(t, kind)),

@@ -1,4 +1,4 @@
-// What the commands of the command line do to a database, and what they say.
+// What each command changes in a database, and what it prints.
 
 import test from 'ava';
 import type { FixedSettings } from '../../../lib/records/effective-configuration.ts';
@@ -32,7 +32,7 @@ async function runLine(
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: an administrator gets a password that is made up and shown`, async (t) => {
+  test(`${kind}: an administrator gets a random password, which is shown`, async (t) => {
     const database = await openDatabase(t, kind);
     const made = await runLine(database, 'admin create-or-reset --email a@b.example');
     const { text, data, note } = made;
@@ -44,7 +44,7 @@ for (const kind of databaseKinds()) {
     t.true(await verifyPassword(text, String(user.password_hash)));
   });
 
-  test(`${kind}: a password that is piped in is not shown, its last line break not part`, async (t) => {
+  test(`${kind}: a password from a pipe is not shown, and its last line break is no part of it`, async (t) => {
     const database = await openDatabase(t, kind);
     const line = 'admin create-or-reset --email a@b.example --password-stdin';
     const { text, data } = await runLine(database, line, 'correct horse battery\r\n');
@@ -55,7 +55,7 @@ for (const kind of databaseKinds()) {
     await t.throwsAsync(runLine(database, line, 'short\n'), { message: /12 to 64 characters/ });
   });
 
-  test(`${kind}: users are shut out and let in again`, async (t) => {
+  test(`${kind}: users are disabled and enabled again`, async (t) => {
     const database = await openDatabase(t, kind);
     await runLine(database, 'admin create-or-reset --email a@b.example');
     t.deepEqual(await runLine(database, 'user disable --email A@B.example'), {
@@ -72,7 +72,7 @@ for (const kind of databaseKinds()) {
     });
   });
 
-  test(`${kind}: a wait after wrong passwords is listed, and ended`, async (t) => {
+  test(`${kind}: a wait after wrong passwords is listed, and can be ended`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database, { email: 'ann@b.example' });
     const lock = async (): Promise<void> => {
@@ -93,7 +93,7 @@ for (const kind of databaseKinds()) {
     });
   });
 
-  test(`${kind}: a device is switched off and on, and ends`, async (t) => {
+  test(`${kind}: a device is disabled and enabled, and can expire`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addDevice(database, await addUser(database), { name: 'laptop' });
     const off = await runLine(database, `device disable --id ${id}`);
@@ -108,7 +108,7 @@ for (const kind of databaseKinds()) {
     });
   });
 
-  test(`${kind}: a token is made, listed without its secret, and revoked`, async (t) => {
+  test(`${kind}: a token is created, listed without its secret, and revoked`, async (t) => {
     const database = await openDatabase(t, kind);
     await runLine(database, 'admin create-or-reset --email a@b.example');
     const made = await runLine(database, 'token create --email a@b.example --name ci --days 3');
@@ -140,13 +140,13 @@ for (const kind of databaseKinds()) {
     });
   });
 
-  test(`${kind}: migrating is done before any command, so there is nothing left to say`, async (t) => {
+  test(`${kind}: each command migrates first, so the command for it has nothing left to do`, async (t) => {
     const database = await openDatabase(t, kind);
     t.is((await runLine(database, 'migrate')).text, 'The database is up to date.');
   });
 }
 
-test('an administrator gets in again at once, without second factors where that is asked for', async (t) => {
+test('an administrator can sign in again at once, on request without second factors', async (t) => {
   const server = await openServer(t, 'sqlite');
   const { database } = server;
   const { id } = await addPerson(database, 'boss@example.com', {
@@ -167,11 +167,11 @@ test('an administrator gets in again at once, without second factors where that 
     );
   };
   const line = 'admin create-or-reset --email boss@example.com --password-stdin';
-  t.is(await reset(line), '/mfa/auth', 'the second factor stands');
+  t.is(await reset(line), '/mfa/auth', 'the second factor is kept');
   t.is(await reset(`${line} --reset-mfa`), '/');
 });
 
-test('where passwords are switched off, an administrator who is locked out switches them on', async (t) => {
+test('an administrator who is locked out enables sign-in by password', async (t) => {
   const server = await openServer(t, 'sqlite');
   const { database } = server;
   await configure(server, { local_auth_enabled: false });
@@ -190,10 +190,14 @@ test('where passwords are switched off, an administrator who is locked out switc
   const { note: notes } = await runLine(database, both, '', { local_auth_enabled: false });
   t.regex(notes ?? '', /^This is the password of .+\nLOCAL_AUTH_ENABLED=false/);
   const where = { kind: 'configuration', action: 'update' };
-  t.is(await database.models.AuditEntry.count({ where }), 2, 'off and on are on record');
+  t.is(
+    await database.models.AuditEntry.count({ where }),
+    2,
+    'disabled and enabled are in the audit trail',
+  );
 });
 
-test('second factors are taken from who lost them, and their sessions with them', async (t) => {
+test('second factors that a user lost are removed, and all sessions of the user end', async (t) => {
   const server = await openServer(t, 'sqlite');
   const { database } = server;
   const { id } = await addPerson(database, 'ann@example.com');

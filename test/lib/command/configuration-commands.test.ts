@@ -1,4 +1,4 @@
-// The commands of the configuration: what serves is shown, and changed as the API would.
+// The commands of the configuration: they show what is in force, and change it as the API does.
 
 import test from 'ava';
 import { parseCommandLine } from '../../../lib/command/cli.ts';
@@ -22,7 +22,7 @@ async function runLine(
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: what serves is shown, and what the environment fixes`, async (t) => {
+  test(`${kind}: the configuration in force is shown, with the fields that the environment fixes`, async (t) => {
     const database = await openDatabase(t, kind);
     const { text, data } = await runLine(database, 'configuration show', {
       EXTERNAL_URL: 'https://vpn.example.com/',
@@ -34,7 +34,7 @@ for (const kind of databaseKinds()) {
     t.false('openid_connect_providers' in (data as object));
   });
 
-  test(`${kind}: settings are changed by the rules of the API, on record`, async (t) => {
+  test(`${kind}: fields are changed by the rules of the API, and the audit trail keeps it`, async (t) => {
     const database = await openDatabase(t, kind);
     const set = (what: string): Promise<Outcome> => runLine(database, `configuration set ${what}`);
     t.is((await set('default_action=drop')).text, 'default_action is drop now.');
@@ -54,7 +54,7 @@ for (const kind of databaseKinds()) {
     t.is(entries.filter(({ action }) => action === 'update').length, 5);
   });
 
-  test(`${kind}: what cannot be set is refused, with what can`, async (t) => {
+  test(`${kind}: a field that cannot be set is refused, with the fields that can`, async (t) => {
     const database = await openDatabase(t, kind);
     const faults: [what: string, message: RegExp][] = [
       ['default_action=deny', /^default_action is invalid; for example default_action=accept$/],

@@ -1,5 +1,5 @@
-// The device commands of the command line: the file that a new device gets, the list, and the file
-// again, without its private key.
+// The device commands of the command line: the file of a new device, the list, and the file again
+// without its private key.
 
 import test from 'ava';
 import jsqr from 'jsqr';
@@ -20,10 +20,10 @@ import { addUser } from '../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { configOf } from '../../support/api/server.ts';
 
-// The package is CommonJS and tells its types as if it were not.
+// The package is CommonJS, but its types are written as if it were not.
 const readImage = jsqr as unknown as typeof jsqr.default;
 
-/** White on black, as terminals are told. */
+/** White on black, as the escape codes of terminals say it. */
 const LIGHT_ON_DARK = '\u001B[97;40m';
 
 /** Runs a line as a person types it. */
@@ -46,7 +46,7 @@ function publicKeyIn(file: string): string {
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: a device is made with a key pair that only its file holds`, async (t) => {
+  test(`${kind}: only the file of a new device holds its private key`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'Ann@b.example' });
     const settings = { EXTERNAL_URL: 'https://vpn.example.com/', WIREGUARD_PORT: '7' };
@@ -72,7 +72,7 @@ for (const kind of databaseKinds()) {
     t.false(JSON.stringify(rows).includes(privateKey));
   });
 
-  test(`${kind}: a file says what the gateway that runs would say, whatever this shell has`, async (t) => {
+  test(`${kind}: a file holds the values of the running gateway, not of the environment of the command`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
     const gateway = {
@@ -102,7 +102,7 @@ for (const kind of databaseKinds()) {
     t.regex(again.text, /^Endpoint = vpn\.example\.com:7$/m);
   });
 
-  test(`${kind}: a file that leads to the device itself is made with a warning`, async (t) => {
+  test(`${kind}: a file whose endpoint is inside its own tunnel comes with a warning`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
     const made = await runLine(database, 'device create --email ann@b.example --name laptop');
@@ -113,7 +113,7 @@ for (const kind of databaseKinds()) {
     t.is(again.note, made.note);
   });
 
-  test(`${kind}: what the API would refuse is refused, in words`, async (t) => {
+  test(`${kind}: values that the API refuses are refused, in words`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
     const line = 'device create --email ann@b.example --name laptop';
@@ -129,7 +129,7 @@ for (const kind of databaseKinds()) {
     t.is((await readDevices(database)).length, 1);
   });
 
-  test(`${kind}: devices are listed, and none of their secrets`, async (t) => {
+  test(`${kind}: devices are listed without their secrets`, async (t) => {
     const database = await openDatabase(t, kind);
     for (const email of ['ann@b.example', 'bob@b.example']) {
       await addUser(database, { email });
@@ -153,7 +153,7 @@ for (const kind of databaseKinds()) {
     });
   });
 
-  test(`${kind}: the file is printed again, its private key left out`, async (t) => {
+  test(`${kind}: the file is printed again without its private key`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
     const made = await runLine(database, 'device create --email ann@b.example --name laptop');
@@ -167,7 +167,7 @@ for (const kind of databaseKinds()) {
   });
 }
 
-test('a code for the terminal stands below the file, light on dark whatever the terminal is', async (t) => {
+test('a code for the terminal is below the file, light on dark in every terminal', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   await addUser(database, { email: 'ann@b.example' });
   const line = 'device create --email ann@b.example --name laptop --qr';
@@ -177,7 +177,7 @@ test('a code for the terminal stands below the file, light on dark whatever the 
   t.is(readTerminal(code), `${file}\n`);
 });
 
-/** Reads a code as a camera would that looks at the terminal: light blocks on black. */
+/** Reads a code as a camera sees the terminal: light blocks on black. */
 function readTerminal(code: string): string | null {
   const pixels = 4;
   const lines = code.split('\n').map((line) => {

@@ -1,9 +1,9 @@
-// Faults in words.
+// The sentences that the command line prints for faults.
 
 import test from 'ava';
 import { faultsInWords } from '../../../lib/command/fault-words.ts';
 
-test('a value that is none is told with what can be typed', (t) => {
+test('an invalid value is printed with an example of a valid one', (t) => {
   const faults = { role: ['is invalid'], email: ['has already been taken'] };
   const hints = { role: '--role unprivileged|admin', email: '--email E' };
   t.is(
@@ -12,7 +12,7 @@ test('a value that is none is told with what can be typed', (t) => {
   );
 });
 
-test('each fault names its field, but for those of the whole', (t) => {
+test('each fault names its field, except faults of the whole', (t) => {
   const faults = { name: ['is taken', 'is short'], base: ['There are too many'] };
   t.is(faultsInWords(faults), 'name is taken; name is short; There are too many');
 });

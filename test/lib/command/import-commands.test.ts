@@ -1,4 +1,4 @@
-// The commands `import …`: where they read, and what they say.
+// The commands `import …`: where they read, and what they print.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ async function runLine(database: Database, line: string, stdin = ''): Promise<Ou
 }
 
 for (const kind of databaseKinds())
-  test(`${kind}: files and standard input are read, and trials are told from imports`, async (t) => {
+  test(`${kind}: files and standard input are read, and the output says whether it was a trial`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
     const file = join(scratchFolder(t), 'wg0.conf');
@@ -48,7 +48,7 @@ for (const kind of databaseKinds())
   });
 
 for (const kind of databaseKinds())
-  test(`${kind}: programs are told who was there already`, async (t) => {
+  test(`${kind}: programs can read which users existed already`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example' });
     const dump = { users: [{ email: 'Ann@b.example', role: 'admin' }] };
@@ -66,7 +66,7 @@ for (const kind of databaseKinds())
   });
 
 for (const kind of databaseKinds())
-  test(`${kind}: a trial writes nothing, and neither does an import with a fault`, async (t) => {
+  test(`${kind}: a trial writes nothing, and an import with a fault writes nothing either`, async (t) => {
     const database = await openDatabase(t, kind);
     const before = await rawRows(database);
     const dump = {
@@ -85,7 +85,7 @@ for (const kind of databaseKinds())
     t.is(configuration.vpn_session_duration, 60);
   });
 
-test('a file that is not there and a user who is not are named', async (t) => {
+test('a missing file and a missing user are named', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   await t.throwsAsync(runLine(database, 'import firezone /nowhere'), {
     message: /^\/nowhere cannot be read \(.*ENOENT/,
@@ -96,7 +96,7 @@ test('a file that is not there and a user who is not are named', async (t) => {
 });
 
 for (const kind of databaseKinds())
-  test(`${kind}: an import after which nobody can sign in names the command that lets one in`, async (t) => {
+  test(`${kind}: an import after which nobody can sign in names the command that helps`, async (t) => {
     const database = await openDatabase(t, kind);
     const dump = JSON.stringify({ users: [{ email: 'boss@b.example', role: 'admin' }] });
     const trial = await runLine(database, 'import firezone - --dry-run', dump);
@@ -109,7 +109,7 @@ for (const kind of databaseKinds())
   });
 
 for (const kind of databaseKinds())
-  test(`${kind}: the owner of a wg-quick file's devices is made when asked for`, async (t) => {
+  test(`${kind}: the owner of the devices of a wg-quick file is created on request`, async (t) => {
     const database = await openDatabase(t, kind);
     const file = `[Interface]\n[Peer]\nPublicKey = ${newKey()}\nAllowedIPs = 100.64.0.9/32\n`;
     const line = 'import wg-quick - --email Ann@b.example';

@@ -1,5 +1,5 @@
-// Variables that fix fields of the configuration: how their texts are read, and what is said of bad
-// ones at the start.
+// Variables that fix fields of the configuration: how their texts are read, and what the start says
+// about invalid ones.
 
 import test from 'ava';
 import { configurationVariables } from '../../../config/index.ts';
@@ -28,7 +28,7 @@ test('every field that may be changed has its variable', (t) => {
   );
 });
 
-test('no variable fixes nothing', (t) => {
+test('without variables nothing is fixed', (t) => {
   t.deepEqual(readFixedSettings(settings, {}), { fixed: {}, faults: [] });
   t.deepEqual(fixedSettingsOf(configOf()), {});
 });
@@ -75,7 +75,7 @@ for (const [name, text, value] of good)
     });
   });
 
-test('a SAML provider may have an address alone: nothing is fetched at the start', (t) => {
+test('a SAML provider may have only an address: nothing is fetched at the start', (t) => {
   const entry = { id: 'adfs', label: 'A', auto_create_users: false };
   const metadata_url = 'https://idp.example/metadata';
   const read = (sent: object) =>
@@ -133,7 +133,7 @@ for (const [name, text, faults] of bad)
     t.deepEqual({ ...read, faults: read.faults.toSorted() }, { fixed: {}, faults });
   });
 
-test('metadata of no use is refused, and long texts are not quoted whole', (t) => {
+test('unusable metadata are refused, and long texts are shortened', (t) => {
   const text = JSON.stringify([{ ...saml, metadata: `<x>${'y'.repeat(1000)}</x>` }]);
   const { faults } = readFixedSettings(settings, { SAML_IDENTITY_PROVIDERS: text });
   t.is(faults.length, 1);
@@ -143,7 +143,7 @@ test('metadata of no use is refused, and long texts are not quoted whole', (t) =
   t.true((faults[0]?.length ?? 0) < 500);
 });
 
-test('several bad variables are told at once', (t) => {
+test('several invalid variables are reported at once', (t) => {
   const { faults } = readFixedSettings(settings, {
     LOCAL_AUTH_ENABLED: 'perhaps',
     VPN_SESSION_DURATION: '-1',

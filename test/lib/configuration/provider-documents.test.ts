@@ -1,6 +1,6 @@
-// What providers say of themselves is judged when an entry is new or changed, over HTTP:
-// docs/api.md#provider-entries. What is wrong with a document, discovery.test.ts and
-// saml-metadata.test.ts know.
+// The documents of a provider are checked when its entry is new or changed, over HTTP:
+// docs/api.md#provider-entries. discovery.test.ts and saml-metadata.test.ts test what can be wrong
+// in a document.
 
 import test from 'ava';
 import { currentRevision } from '../../../models/index.ts';
@@ -37,7 +37,7 @@ for (const kind of databaseKinds()) {
     return { ...server, put };
   };
 
-  test(`${kind}: documents are fetched for entries that are new or changed, and no others`, async (t) => {
+  test(`${kind}: documents are fetched for entries that are new or changed, and for no others`, async (t) => {
     const { put, send } = await open(t);
     const { origin, asked } = await openProvider(t);
     const [a, b] = [openid('a', `${origin}/a`), openid('b', `${origin}/b`)];
@@ -48,7 +48,7 @@ for (const kind of databaseKinds()) {
     await put({ openid_connect_providers: [b, a] });
     await put(first.body.data);
     await put({ local_auth_enabled: false });
-    t.deepEqual(asked, [], 'what stands is not asked again');
+    t.deepEqual(asked, [], 'an entry that exists is not fetched again');
     await put({ openid_connect_providers: [a, { ...b, label: 'other' }] });
     t.deepEqual(asked, ['/b'], 'what changed is');
     asked.length = 0;
@@ -59,7 +59,7 @@ for (const kind of databaseKinds()) {
     t.is((await send('GET', path)).body.data.openid_connect_providers.length, 3);
   });
 
-  test(`${kind}: a bad document stands where its entry stands, and nothing is saved`, async (t) => {
+  test(`${kind}: a bad document is reported at its entry, and nothing is saved`, async (t) => {
     const { put, database } = await open(t);
     const { origin } = await openProvider(t, (request, response) => {
       if (request.url === '/gone') response.writeHead(404).end();
@@ -136,7 +136,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(asked, []);
   });
 
-  test(`${kind}: slow documents are fetched side by side, and hold no lock`, async (t) => {
+  test(`${kind}: slow documents are fetched in parallel, and no lock is held meanwhile`, async (t) => {
     const { put, send } = await open(t, { ...discoveryLimits, timeoutMs: 20_000 });
     const { origin } = await openProvider(t, (_request, response) => {
       setTimeout(() => response.end(JSON.stringify(discoveryDocument('http://x'))), 400);

@@ -1,5 +1,5 @@
 // An entry with a metadata address: what may be left out, what is fetched when it is saved, and
-// what is refused with words.
+// what is refused, with the reason.
 
 import test, { type ExecutionContext } from 'ava';
 import { ENTITY_ID, idpMetadata, otherIdpKey } from '../../support/auth/bad-saml-provider.ts';
@@ -51,7 +51,7 @@ for (const kind of databaseKinds()) {
     t.is(address.count(), 1);
   });
 
-  test(`${kind}: without an address metadata are asked for, as ever`, async (t) => {
+  test(`${kind}: an entry without an address must have metadata`, async (t) => {
     const { put } = await open(t, kind);
     for (const metadata_url of [undefined, '', null, ' '])
       t.deepEqual(await put({ metadata_url }), { metadata: ["can't be blank"] });
@@ -70,7 +70,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(await refusal(5), ['is invalid']);
   });
 
-  test(`${kind}: what stands at an address is judged before it is saved`, async (t) => {
+  test(`${kind}: the document at an address is checked before it is saved`, async (t) => {
     const { address, put } = await open(t, kind);
     const { url: metadata_url } = address;
     address.serve(status(404));
@@ -103,7 +103,7 @@ for (const kind of databaseKinds()) {
     );
   });
 
-  test(`${kind}: an entry whose address is taken away keeps what was fetched last`, async (t) => {
+  test(`${kind}: an entry that loses its address keeps the metadata that were fetched last`, async (t) => {
     const { address, put, refresh } = await open(t, kind);
     await put({ metadata_url: address.url });
     address.serve(second);

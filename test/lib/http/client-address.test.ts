@@ -1,4 +1,4 @@
-// Whom a request is taken to come from, and who is believed about that.
+// Which client address a request has, and which proxies are believed about it.
 
 import test from 'ava';
 import { addressOf, addressScope, parseRanges } from '../../../lib/http/client-address.ts';
@@ -13,7 +13,7 @@ const rows: [says: string, remote: string, forwarded: string, address: string][]
   ['a proxy is', '192.0.2.7', '203.0.113.5', '203.0.113.5'],
   ['the last one that it saw counts', '10.0.0.1', '203.0.113.5, 203.0.113.6', '203.0.113.6'],
   ['a chain of proxies is followed', '10.0.0.1', '203.0.113.5, 10.0.0.9, 10.1.1.1', '203.0.113.5'],
-  ['what stands before a stranger is not', '10.0.0.1', '1.1.1.1, 203.0.113.5', '203.0.113.5'],
+  ['what comes before a stranger is not', '10.0.0.1', '1.1.1.1, 203.0.113.5', '203.0.113.5'],
   ['a proxy that says nothing is the client', '10.0.0.1', '', '10.0.0.1'],
   ['nonsense ends the chain', '10.0.0.1', '203.0.113.5, unknown', '10.0.0.1'],
   ['IPv6 has one spelling', 'fd00::1', '2001:DB8:0:0::1', '2001:db8::1'],
@@ -31,7 +31,7 @@ test('no proxies are trusted by default', (t) => {
   t.is(addressOf('127.0.0.1', '203.0.113.5', []), '127.0.0.1');
 });
 
-test('an IPv6 customer counts as one, an IPv4 address too', (t) => {
+test('an IPv6 network of a customer counts as one client, and so does an IPv4 address', (t) => {
   t.is(addressScope('2001:db8:1:2::1'), addressScope('2001:db8:1:2:ffff::9'));
   t.not(addressScope('2001:db8:1:2::1'), addressScope('2001:db8:1:3::1'));
   t.not(addressScope('192.0.2.1'), addressScope('192.0.2.2'));
@@ -39,7 +39,7 @@ test('an IPv6 customer counts as one, an IPv4 address too', (t) => {
   t.is(addressScope(''), '');
 });
 
-test('the audit trail has what a trusted proxy said', async (t) => {
+test('the audit trail holds the address that a trusted proxy sent', async (t) => {
   const { send, database } = await openServer(t, 'sqlite', { TRUSTED_PROXIES: '127.0.0.0/8' });
   const headers = { 'x-forwarded-for': '203.0.113.5' };
   await send('POST', '/v0/rules', { headers, body: { rule: { destination: '10.0.0.1' } } });

@@ -1,4 +1,4 @@
-// How errors are answered, and what the log gets to know of them: docs/api.md#errors.
+// How errors are answered, and what the log holds of them: docs/api.md#errors.
 
 import Boom from '@hapi/boom';
 import test from 'ava';
@@ -19,7 +19,7 @@ function databaseError(): DatabaseError {
   return new DatabaseError(Object.assign(parent, { parameters: {} }));
 }
 
-test('what is not foreseen is a 500 with the id of the request, and nothing else', async (t) => {
+test('an unexpected fault is a 500 with the id of the request, and nothing else', async (t) => {
   const { server, send, log } = await openServer(t, 'sqlite');
   const faults = [
     () => new TypeError(SECRET),
@@ -47,20 +47,20 @@ test('what is not foreseen is a 500 with the id of the request, and nothing else
     t.false(text.includes(SECRET));
     t.is(headers['cache-control'], 'no-store');
   }
-  const told = log.filter(({ level }) => level !== 'debug');
-  t.is(told.length, faults.length);
-  for (const { level, fields } of told) {
+  const written = log.filter(({ level }) => level !== 'debug');
+  t.is(written.length, faults.length);
+  for (const { level, fields } of written) {
     t.is(level, 'error');
     t.like(fields, { method: 'get' });
     t.true('request_id' in fields && 'err' in fields);
   }
-  t.false(JSON.stringify(told[4]).includes(SECRET), 'statements and values of the database');
-  t.like(told[4]?.fields, {
+  t.false(JSON.stringify(written[4]).includes(SECRET), 'statements and values of the database');
+  t.like(written[4]?.fields, {
     err: { code: 'SQLITE_ERROR', message: 'SQLITE_ERROR: near …', statement: 'UPDATE users' },
   });
 });
 
-test('a database that is out of reach is a 503 that says when to come again', async (t) => {
+test('a database that cannot be reached is a 503 that says when to try again', async (t) => {
   const { server, send, log } = await openServer(t, 'sqlite');
   server.route({
     method: 'GET',
@@ -103,7 +103,7 @@ for (const code of ['SQLITE_CORRUPT', 'SQLITE_NOTADB'])
     t.false(JSON.stringify(log).includes('ann@b.example'));
   });
 
-test('a full disk makes writes 503s with nothing half-written, and reads go on', async (t) => {
+test('with a full disk writes are 503s that change nothing, and reads still work', async (t) => {
   const { send, log, database } = await openServer(t, 'sqlite');
   await database.sequelize.query('PRAGMA max_page_count = 1');
   let [made, refused] = [0, 0];
@@ -122,9 +122,9 @@ test('a full disk makes writes 503s with nothing half-written, and reads go on',
   t.true(database.isFull);
   t.is((await send('GET', '/v0/users')).status, 200);
   t.is(await database.models.User.count(), made + 1);
-  const told = log.filter(({ level }) => level !== 'debug');
-  t.is(told.length, 3);
-  for (const { level, fields } of told) {
+  const written = log.filter(({ level }) => level !== 'debug');
+  t.is(written.length, 3);
+  for (const { level, fields } of written) {
     t.is(level, 'warn');
     t.like(fields, {
       fix: 'free space on the disk of DATA_DIR (./data)',

@@ -1,4 +1,4 @@
-// Proxies that TRUSTED_PROXIES names: addresses stand fast, names are looked up.
+// Proxies that TRUSTED_PROXIES names: addresses are fixed, names are looked up.
 
 import test from 'ava';
 import { type LookUp, namesOfProxies, TrustedProxies } from '../../../lib/http/trusted-proxies.ts';
@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 const CADDY = '172.18.0.3';
 const STRANGER = '203.0.113.9';
 
-/** A resolver that a test bends, and what it was asked. */
+/** A resolver whose answers the test sets, and what it was asked. */
 function resolver(answers: Record<string, string[] | string>): { lookUp: LookUp; asked: string[] } {
   const asked: string[] = [];
   const lookUp: LookUp = async (name) => {
@@ -28,7 +28,7 @@ function open(setting: string | null, answers: Record<string, string[] | string>
   return { proxies, log, asked, answers };
 }
 
-test('names are told from addresses', (t) => {
+test('names are distinguished from addresses', (t) => {
   t.deepEqual(namesOfProxies('10.0.0.0/8, caddy,fd00::1,proxy.example.com '), [
     'caddy',
     'proxy.example.com',
@@ -36,7 +36,7 @@ test('names are told from addresses', (t) => {
   t.deepEqual(namesOfProxies(null), []);
 });
 
-test('where no name is set nothing is looked up', (t) => {
+test('without a name nothing is looked up', (t) => {
   const { proxies, asked } = open('10.0.0.1');
   t.is(proxies.heed(STRANGER), null);
   t.true(proxies.standsForMany('10.0.0.1'));
@@ -54,7 +54,7 @@ test('the first request of a named proxy waits for its name, later ones do not',
   t.deepEqual(asked, ['caddy']);
 });
 
-test('a stranger makes us look every other second at most', async (t) => {
+test('requests of strangers cause at most one look-up in two seconds', async (t) => {
   const { proxies, asked } = open('caddy', { caddy: [CADDY] });
   await proxies.heed(STRANGER, 0);
   for (let ms = 100; ms <= 2_000; ms += 100) await proxies.heed(STRANGER, ms);
@@ -64,7 +64,7 @@ test('a stranger makes us look every other second at most', async (t) => {
   t.false(proxies.standsForMany(STRANGER));
 });
 
-test('a proxy with another address is known at its first request, and the old one goes', async (t) => {
+test('a proxy with a new address is known at its first request, and the old address is forgotten', async (t) => {
   const { proxies, answers } = open('caddy', { caddy: [CADDY] });
   await proxies.heed(CADDY, 0);
   answers['caddy'] = ['172.18.0.7'];
@@ -73,7 +73,7 @@ test('a proxy with another address is known at its first request, and the old on
   t.false(proxies.standsForMany(CADDY));
 });
 
-test('after a minute a name is looked up again, behind the request', async (t) => {
+test('after a minute a name is looked up again, without delaying the request', async (t) => {
   const { proxies, answers, asked } = open('caddy', { caddy: [CADDY] });
   await proxies.heed(CADDY, 0);
   answers['caddy'] = ['172.18.0.7'];
@@ -83,7 +83,7 @@ test('after a minute a name is looked up again, behind the request', async (t) =
   t.false(proxies.standsForMany(CADDY));
 });
 
-test('a name that is gone is believed no more, a silent resolver changes nothing', async (t) => {
+test('a name that is gone is no longer trusted; a resolver without an answer changes nothing', async (t) => {
   const { proxies, answers, log } = open('caddy', { caddy: [CADDY] });
   await proxies.heed(CADDY, 0);
   answers['caddy'] = 'EAI_AGAIN';
@@ -104,8 +104,8 @@ test('a request does not wait for a resolver that never answers', async (t) => {
   t.false(proxies.standsForMany(CADDY));
 });
 
-test('a server believes a proxy that it knows by name', async (t) => {
-  // Every machine knows itself by this name.
+test('a server trusts a proxy that it knows by name', async (t) => {
+  // Every machine resolves this name to itself.
   const { server } = await openServer(t, 'sqlite', { TRUSTED_PROXIES: 'localhost' });
   let address: string | undefined;
   server.ext('onPreResponse', (request, h) => {

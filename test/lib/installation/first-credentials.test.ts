@@ -1,4 +1,4 @@
-// Where the password of the first administrator is told: on a terminal, or in a file of its own.
+// Where the password of the first administrator is shown: on a terminal, or in a file of its own.
 
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,8 +13,8 @@ import { configOf, type LogLine, logInto } from '../../support/api/server.ts';
 
 const credentials = { email: 'admin@localhost', password: 'secret-word', token: 'pst_secret' };
 
-function told(t: ExecutionContext, isTerminal: boolean, folder?: string) {
-  const made = mkdtempSync(join(tmpdir(), 'postern-told-'));
+function start(t: ExecutionContext, isTerminal: boolean, folder?: string) {
+  const made = mkdtempSync(join(tmpdir(), 'postern-password-'));
   t.teardown(() => rmSync(made, { recursive: true, force: true }));
   const config = configOf({ DATA_DIR: folder ?? made });
   const log: LogLine[] = [];
@@ -24,15 +24,15 @@ function told(t: ExecutionContext, isTerminal: boolean, folder?: string) {
   return { config, log, printed: printed.join(''), folder: made };
 }
 
-test('on a terminal they are printed, and kept nowhere', (t) => {
-  const { printed, log, folder } = told(t, true);
+test('on a terminal the credentials are printed, and stored nowhere', (t) => {
+  const { printed, log, folder } = start(t, true);
   t.regex(printed, /e-mail +admin@localhost\n +password +secret-word\n +API token +pst_secret\n/);
   t.deepEqual(log, []);
   t.deepEqual(readdirSync(folder), []);
 });
 
-test('elsewhere they go into a file of their owner alone, which the log names', (t) => {
-  const { printed, log, config } = told(t, false);
+test('without a terminal they are in a file that only its owner reads, and the log names it', (t) => {
+  const { printed, log, config } = start(t, false);
   const file = credentialsFile(config);
   t.is(printed, '');
   t.is(log.length, 1);
@@ -47,16 +47,16 @@ test('elsewhere they go into a file of their owner alone, which the log names', 
   t.is(forgottenCredentials(config), null);
 });
 
-test('where the file cannot be written, the log says how to get in, and no secret', (t) => {
-  const { log, printed } = told(t, false, '/proc/nowhere');
+test('if the file cannot be written, the log says how to sign in, and holds no secret', (t) => {
+  const { log, printed } = start(t, false, '/proc/nowhere');
   t.is(printed, '');
   t.is(log[0]?.level, 'error');
   t.regex(JSON.stringify(log), /admin create-or-reset --email admin@localhost/);
   t.notRegex(JSON.stringify(log), /secret-word|pst_/);
 });
 
-test('an older file of that name is replaced whole, whatever its mode', (t) => {
-  const { config } = told(t, false);
+test('an older file of that name is replaced completely, whatever its mode', (t) => {
+  const { config } = start(t, false);
   const file = credentialsFile(config);
   chmodSync(file, 0o644);
   tellCredentials({ ...credentials, password: 'another' }, config, logInto([]), {

@@ -1,4 +1,5 @@
-// What a fresh installation is given, and that a second start, or another process, finds it there.
+// What the first start of an installation creates, and that later starts and other processes find
+// it.
 
 import {
   chownSync,
@@ -44,14 +45,14 @@ function fresh(t: ExecutionContext, environment: Record<string, string> = {}): C
 const GATEWAY = '0198f5c8-0000-7000-8000-000000000001';
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
-test('the data folder is its owner’s alone, and making it again is no harm', (t) => {
+test('only its owner can use the data folder, and creating it again does no harm', (t) => {
   const config = fresh(t);
   prepareDataDir(config);
   prepareDataDir(config);
   t.is(mode(config.dataDir), '700');
 });
 
-test('a data folder that cannot be made is named with its setting', (t) => {
+test('the error for a data folder that cannot be created names its setting', (t) => {
   for (const folder of ['/dev/null/data', '/proc/data/deeper']) {
     const { message } = t.throws(() => prepareDataDir(configOf({ DATA_DIR: folder })))!;
     t.true(message.startsWith(`DATA_DIR ${folder} cannot be made`), message);
@@ -59,7 +60,7 @@ test('a data folder that cannot be made is named with its setting', (t) => {
   }
 });
 
-test('the encryption key is made once, for its owner alone, with nothing left beside it', (t) => {
+test('the encryption key is created once, for its owner alone, and no other file is left', (t) => {
   const config = fresh(t);
   prepareDataDir(config);
   const key = encryptionKey(config);
@@ -70,14 +71,14 @@ test('the encryption key is made once, for its owner alone, with nothing left be
   t.notDeepEqual(encryptionKey(prepared(t)), key);
 });
 
-test('what root makes in the folder of a service belongs to the service', (t) => {
+test('what root creates in the folder of a service belongs to the service', (t) => {
   const isRoot = process.getuid?.() === 0;
   const owner = isRoot ? 65_534 : Number(process.getuid?.());
   const config = prepared(t);
   if (isRoot) chownSync(config.dataDir, owner, owner);
   encryptionKey(config);
   gatewayIdentity(config);
-  // What a process of the same number left is in nobody's way.
+  // A file that a former process of the same number left does not matter.
   writeFileSync(join(config.dataDir, `next.key.${process.pid}`), 'half');
   readOrCreateKey(join(config.dataDir, 'next.key'));
   for (const name of ['encryption.key', 'gateway.id', 'next.key'])
@@ -90,7 +91,7 @@ function prepared(t: ExecutionContext): Config {
   return config;
 }
 
-test('an encryption key that is given is taken, and no file is made', (t) => {
+test('an encryption key from the environment is used, and no file is written', (t) => {
   const given = Buffer.alloc(32, 7).toString('base64');
   const config = fresh(t, { DATABASE_ENCRYPTION_KEY: given });
   prepareDataDir(config);
@@ -106,7 +107,7 @@ test('a damaged key file is not replaced, because the database would be lost', (
   t.is(readFileSync(path, 'utf8'), 'half');
 });
 
-test('a gateway is the same one after a restart', (t) => {
+test('a gateway keeps its id after a restart', (t) => {
   const config = prepared(t);
   const { id, name } = gatewayIdentity(config);
   t.regex(id, /^[0-9a-f-]{36}$/);
@@ -116,7 +117,7 @@ test('a gateway is the same one after a restart', (t) => {
 });
 
 for (const text of ['', '\n', 'gateway-1', '0190a1b2-c3d4-7e5f-8a9b', `${'x'.repeat(36)}\n`])
-  test(`an id file that holds ${JSON.stringify(text)} is refused with what to do`, (t) => {
+  test(`an id file that holds ${JSON.stringify(text)} is refused, with what to do`, (t) => {
     const config = prepared(t);
     const path = join(config.dataDir, 'gateway.id');
     writeFileSync(path, text);
@@ -129,7 +130,7 @@ for (const text of ['', '\n', 'gateway-1', '0190a1b2-c3d4-7e5f-8a9b', `${'x'.rep
   });
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: the server's key is made once for all processes, or is the one given`, async (t) => {
+  test(`${kind}: the key of the server is created once for all processes, or is the one given`, async (t) => {
     const place = await makePlace(t, kind);
     const one = await openAt(t, place);
     await migrate(one);
@@ -150,7 +151,7 @@ for (const kind of databaseKinds()) {
     t.is(Buffer.from(key).toString('base64'), given);
   });
 
-  test(`${kind}: the first administrator's credentials are told once`, async (t) => {
+  test(`${kind}: the credentials of the first administrator are shown once`, async (t) => {
     const database = await openDatabase(t, kind);
     const credentials = await makeFirstAdministrator(configOf(), database, GATEWAY);
     t.is(credentials?.email, 'admin@localhost');
@@ -164,7 +165,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.ApiToken.count(), 1);
   });
 
-  test(`${kind}: an administrator who is given needs no telling`, async (t) => {
+  test(`${kind}: the credentials of an administrator from the environment are not shown`, async (t) => {
     const database = await openDatabase(t, kind);
     const bootstrap = `pst_${'a'.repeat(43)}`;
     const config = configOf({
@@ -177,7 +178,7 @@ for (const kind of databaseKinds()) {
     t.is(user.email, 'root@example.com');
     t.true(await verifyPassword('correct horse battery', String(user.password_hash)));
     t.is((await findTokenOwner(database, hashToken(bootstrap)))?.userId, user.id);
-    // The variable is gone at the next start, and so is what it opened.
+    // At the next start the variable is gone, and its token no longer works.
     t.is(await makeFirstAdministrator(configOf(), database, GATEWAY), null);
     t.is(await findTokenOwner(database, hashToken(bootstrap)), null);
   });

@@ -1,4 +1,4 @@
-// What a person is told to type: the form of a checkout, since no test runs in the container.
+// Which command a person has to type: that of a checkout, because no test runs in the container.
 
 import test from 'ava';
 import { commandLine } from '../../../lib/process/command-line.ts';

@@ -1,10 +1,10 @@
-// Chores: done at the start, one after the other, and one that fails keeps no other from its turn.
+// Hourly tasks run at the start, one after the other, and a failure does not stop the next ones.
 
 import test from 'ava';
 import { startHourly } from '../../../lib/process/hourly.ts';
 import { type LogLine, logInto } from '../../support/api/server.ts';
 
-test('every chore has its turn, and a failure is told without its words', async (t) => {
+test('every task runs, and a failure is logged without its message', async (t) => {
   const done: string[] = [];
   const lines: LogLine[] = [];
   const chores = [

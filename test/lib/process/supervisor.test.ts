@@ -1,4 +1,4 @@
-// What a supervisor hears, and when it hears nothing.
+// What a supervisor is sent, and when it is sent nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -12,7 +12,7 @@ function reportsTo(watchdogMs: number | null): { reports: Reports; heard: string
   return { reports: new Reports({ socket: '/s', watchdogMs }, notify, logInto([])), heard };
 }
 
-test('start, reading again and stop are told in their order', (t) => {
+test('the supervisor gets start, reload and stop in this order', (t) => {
   const { reports, heard } = reportsTo(null);
   t.true(reports.isSupervised);
   reports.ready('well', () => true);
@@ -28,7 +28,7 @@ test('start, reading again and stop are told in their order', (t) => {
   ]);
 });
 
-test('the watchdog hears of a data plane that lives, twice as often as it must, and of no other', async (t) => {
+test('the watchdog gets messages twice as often as it must, but only while the data plane is alive', async (t) => {
   const { reports, heard } = reportsTo(100);
   let isAlive = true;
   reports.ready('well', () => isAlive);
@@ -48,7 +48,7 @@ test('the watchdog hears of a data plane that lives, twice as often as it must, 
   t.is(beats(), last, 'nothing after the stop');
 });
 
-test('without a supervisor nobody is told; one that cannot be told is no failure', (t) => {
+test('without a supervisor nothing is sent, and a supervisor that cannot be reached is no failure', (t) => {
   const nobody = new Reports({ socket: null, watchdogMs: null }, () => t.fail(), logInto([]));
   t.false(nobody.isSupervised);
   nobody.ready('well', () => true);

@@ -4,7 +4,7 @@ import test from 'ava';
 import { currentRevision } from '../../../models/index.ts';
 import { openServer } from '../../support/api/server.ts';
 
-test('a write is answered with its revision, once it is applied', async (t) => {
+test('a write is answered with its revision, once it is in force', async (t) => {
   const asked: [revision: number, timeoutMs: number][] = [];
   const gate = Promise.withResolvers<boolean>();
   const whenApplied = (revision: number, timeoutMs: number): Promise<boolean> => {
@@ -25,7 +25,7 @@ test('a write is answered with its revision, once it is applied', async (t) => {
   t.is(answer.headers['postern-applied'], 'true');
 });
 
-test('a write that is not applied in time stands and says so', async (t) => {
+test('a write that is not in force in time is kept, and the answer says so', async (t) => {
   const { send } = await openServer(t, 'sqlite', {}, { whenApplied: async () => false });
   const made = await send('POST', '/v0/rules', { body: { rule: { destination: '10.0.0.1' } } });
   t.is(made.status, 201);
@@ -38,7 +38,7 @@ test('a write that is not applied in time stands and says so', async (t) => {
   t.is(gone.headers['postern-applied'], 'false');
 });
 
-test('what writes nothing waits for nothing', async (t) => {
+test('a request that writes nothing waits for nothing', async (t) => {
   const whenApplied = (): Promise<boolean> => Promise.reject(new Error('asked'));
   const { send } = await openServer(t, 'sqlite', {}, { whenApplied });
   for (const [method, path, body] of [

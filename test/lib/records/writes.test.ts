@@ -1,4 +1,4 @@
-// Writes that wait together share a transaction, and stay strangers to one another.
+// Writes that wait at the same time share a transaction, and do not affect each other.
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Request } from '@hapi/hapi';
@@ -36,14 +36,14 @@ for (const kind of databaseKinds()) {
     t.true(steps >= 2 && steps <= 4, String(steps));
   });
 
-  test(`${kind}: programs that write side by side go on sharing transactions`, async (t) => {
+  test(`${kind}: programs that write in parallel keep sharing transactions`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const before = await currentRevision(database);
     const program = async (name: number): Promise<void> => {
       for (let i = 0; i < 20; i += 1) {
         await make(writes, database, `10.${name}.0.${i}`);
-        // Each has something else to do in between, another while long.
+        // Each program does something else in between, every third one for long.
         for (let turns = 0; turns < name; turns += 1) await nextTurn();
       }
     };
@@ -52,7 +52,7 @@ for (const kind of databaseKinds()) {
     t.true(steps >= 20 && steps < 40, `${steps} transactions for 80 writes`);
   });
 
-  test(`${kind}: the request learns the revision that covers its write`, async (t) => {
+  test(`${kind}: the request gets the revision that holds its write`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const asked = request();
@@ -61,7 +61,7 @@ for (const kind of databaseKinds()) {
     t.is(asked.app.revision, await currentRevision(database), 'also when nothing changed');
   });
 
-  test(`${kind}: a refused write harms no other and leaves nothing`, async (t) => {
+  test(`${kind}: a refused write changes nothing and stops no other write`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const results = await Promise.allSettled(
@@ -76,7 +76,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Rule.count(), 3);
   });
 
-  test(`${kind}: a write that fails takes none along, and what it wrote is undone`, async (t) => {
+  test(`${kind}: a write that fails is undone, and the others of its transaction are kept`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const failing = (): Promise<unknown> =>
@@ -106,7 +106,7 @@ for (const kind of databaseKinds()) {
     t.is(await make(writes, database, '10.0.0.4'), '10.0.0.4', 'and the next one runs');
   });
 
-  test(`${kind}: who waited long behind a database that is away is told so`, async (t) => {
+  test(`${kind}: a write that waited long for a database that is away is refused with the reason`, async (t) => {
     const database = await openDatabase(t, kind);
     const patienceMs = 500;
     const writes = new Writes(database, patienceMs);
@@ -133,7 +133,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Rule.count(), 1, 'and what was answered as failed is never done');
   });
 
-  test(`${kind}: a write that was overtaken is judged again`, async (t) => {
+  test(`${kind}: a write is checked again if another one came first`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const { User } = database.models;
@@ -142,7 +142,7 @@ for (const kind of databaseKinds()) {
       judge: async (transaction) => {
         judged += 1;
         const present = await User.count({ where: { email_key: 'a@b.c' }, transaction });
-        // As if the other write had come between this look and the insert.
+        // The other write comes between this check and the insert.
         if (judged > 1 && present > 0) refuseFaults({ email: ['has already been taken'] });
         await User.create({ email: judged === 1 ? 'a@b.c' : 'x@y.z' }, { transaction });
       },
@@ -152,7 +152,7 @@ for (const kind of databaseKinds()) {
     t.is(judged, 2);
   });
 
-  test(`${kind}: saving without a change touches nothing`, async (t) => {
+  test(`${kind}: saving without a change writes nothing`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const save = (values: object): Promise<{ destination: string }> =>
@@ -170,14 +170,14 @@ for (const kind of databaseKinds()) {
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: works of a kind that meet are judged and written at once`, async (t) => {
+  test(`${kind}: writes of one kind are checked and written together`, async (t) => {
     const database = await openDatabase(t, kind);
     const writes = new Writes(database);
     const log: string[] = [];
     const work: JointWork<string, string, string> = {
       judge: async (_transaction, inputs) => {
         log.push(`judge ${inputs.join(' ')}`);
-        // Three at a time, and odd ones are refused.
+        // Three at a time, and the odd ones are refused.
         return inputs
           .slice(0, 3)
           .map((input) => (/[13579]$/.test(input) ? new ApiError('not_found') : input));
@@ -219,7 +219,7 @@ for (const kind of databaseKinds()) {
   });
 }
 
-test('faults are refused, none are not', (t) => {
+test('a write with faults is refused, one without is not', (t) => {
   t.notThrows(() => refuseFaults({}));
   const error = t.throws(() => refuseFaults({ a: ['b'] }), { instanceOf: ApiError });
   t.deepEqual(error?.faults, { a: ['b'] });

@@ -14,7 +14,7 @@ import {
 } from '../../../lib/testing/index.ts';
 import { judgeAnswer } from '../../support/api/openapi.ts';
 
-/** Folders of databases that this process has open. */
+/** Folders of the databases that this process has open. */
 function openFolders(): string[] {
   const files = readdirSync('/proc/self/fd').flatMap((fd) => {
     try {
@@ -27,7 +27,7 @@ function openFolders(): string[] {
   return [...new Set(databases.map((path) => dirname(path)))];
 }
 
-test('rules that are made over the API decide what passes, from the answer on', async (t) => {
+test('rules that are created over the API are in force from the answer on', async (t) => {
   await using gateway = await createGateway({ database: 'memory', tun: 'memory' });
   const device = await gateway.addDevice({ user: 'alice@example.com', name: 'laptop' });
   gateway.host('10.0.0.5');
@@ -45,7 +45,7 @@ test('rules that are made over the API decide what passes, from the answer on', 
   t.is(String(await (await device.connect('10.0.0.5', 80)).exchange('GET /')), 'GET /');
 });
 
-test('what no rule matches follows the configuration, from the answer on', async (t) => {
+test('the default action of the configuration is in force from the answer on', async (t) => {
   await using gateway = await createGateway();
   const device = await gateway.addDevice();
   gateway.host('10.0.0.5');
@@ -64,7 +64,7 @@ test('what no rule matches follows the configuration, from the answer on', async
   t.is(String(await (await device.connect('192.0.2.80', 80)).exchange('GET /')), 'GET /');
 });
 
-test('rules of a user are for their devices alone', async (t) => {
+test('the rules of a user apply only to the devices of this user', async (t) => {
   await using gateway = await createGateway();
   const alice = await gateway.addDevice({ user: 'alice@example.com' });
   const bob = await gateway.addDevice({ user: 'bob@example.com' });
@@ -79,7 +79,7 @@ test('rules of a user are for their devices alone', async (t) => {
     await t.throwsAsync(device.ping('192.0.2.80'), { message: /rule_drop: 1/ });
 });
 
-test('a device is what the API answered, and goes when it is removed', async (t) => {
+test('a device has the fields of the API, and is gone when it is removed', async (t) => {
   await using gateway = await createGateway();
   const device = await gateway.addDevice({ name: 'phone', description: 'of a test' });
   t.like(await gateway.api.get(`/v0/devices/${device.id}`), {
@@ -96,7 +96,7 @@ test('a device is what the API answered, and goes when it is removed', async (t)
   await t.throwsAsync(device.ping(gateway.ipv4), { message: /initiation_unknown_peer: 1/ });
 });
 
-test('an owner who is removed takes the devices along', async (t) => {
+test('removing an owner removes the devices too', async (t) => {
   await using gateway = await createGateway();
   const [one, other] = [await gateway.addDevice(), await gateway.addDevice()];
   await one.ping(other.ipv4);
@@ -105,7 +105,7 @@ test('an owner who is removed takes the devices along', async (t) => {
   await t.throwsAsync(one.ping(other.ipv4), { message: /no_peer: 1/ });
 });
 
-test('requests are injected, over a port, and refused with what the API says', async (t) => {
+test('requests can be injected or sent to a port, and faults have the words of the API', async (t) => {
   await using gateway = await createGateway();
   const sent = { body: { rule: { action: 'drop', destination: 'nowhere' } } };
   const answer = await gateway.inject('POST', '/v0/rules', sent);
@@ -125,7 +125,7 @@ test('requests are injected, over a port, and refused with what the API says', a
   t.is((await fetch(`${url}/readyz`)).status, 200);
 });
 
-test('settings are those of the gateway, and slips are told', async (t) => {
+test('settings are those of the gateway, and mistakes are reported', async (t) => {
   await using gateway = await createGateway({
     settings: {
       DEFAULT_ACTION: 'drop',
@@ -157,7 +157,7 @@ test('settings are those of the gateway, and slips are told', async (t) => {
     await t.throwsAsync(createGateway(options), { message });
 });
 
-test('a slip in what a device, a host or a request is made of is refused by name', async (t) => {
+test('an unknown name in the options of a device, a host or a request is refused', async (t) => {
   await using gateway = await createGateway();
   const slips: [wish: object, message: string][] = [
     [{ nme: 'x' }, 'addDevice has no option nme; is name meant?'],
@@ -178,7 +178,7 @@ test('a slip in what a device, a host or a request is made of is refused by name
   });
 });
 
-test('two cannot be at one address', async (t) => {
+test('an address of a device, a host or the gateway cannot be used again', async (t) => {
   await using gateway = await createGateway();
   const { ipv4, ipv6, name } = await gateway.addDevice({ name: 'laptop' });
   t.is(name, 'laptop');
@@ -194,7 +194,7 @@ test('two cannot be at one address', async (t) => {
     });
 });
 
-test('a device of an owner who was made over the API makes no other one', async (t) => {
+test('a device of an owner from the API creates no second owner', async (t) => {
   await using gateway = await createGateway();
   const { id } = await gateway.api.post('/v0/users', { user: { email: 'ann@example.com' } });
   const device = await gateway.addDevice({ user_id: id });
@@ -202,7 +202,7 @@ test('a device of an owner who was made over the API makes no other one', async 
   t.is((await gateway.api.get<unknown[]>('/v0/users')).length, 2, 'with the administrator');
 });
 
-test('people sign in at the console of a gateway in a test', async (t) => {
+test('people can sign in at the console of a gateway in a test', async (t) => {
   await using gateway = await createGateway();
   const { email, password } = gateway.administrator;
   t.is(email, 'admin@example.com');
@@ -212,7 +212,7 @@ test('people sign in at the console of a gateway in a test', async (t) => {
 });
 
 test.serial(
-  'fifty live side by side, strangers to each other, and leave nothing behind',
+  'fifty gateways run in parallel, know nothing of each other, and leave nothing behind',
   async (t) => {
     const handlesBefore = process.getActiveResourcesInfo().length;
     const gateways = await Promise.all(Array.from({ length: 50 }, () => createGateway()));
@@ -239,7 +239,7 @@ test.serial(
       folders.filter((folder) => existsSync(folder)),
       [],
     );
-    // What is closed is closed in the turns that follow.
+    // What is closed ends in the next turns of the event loop.
     for (let i = 0; i < 100 && process.getActiveResourcesInfo().length > handlesBefore; i++)
       await sleep(20);
     t.true(
@@ -249,7 +249,7 @@ test.serial(
   },
 );
 
-test('a gateway that is closed says so, once and for all', async (t) => {
+test('a closed gateway refuses every later call', async (t) => {
   const gateway = await createGateway();
   const device = await gateway.addDevice();
   await Promise.all([gateway.close(), gateway.close()]);
@@ -262,7 +262,7 @@ test('a gateway that is closed says so, once and for all', async (t) => {
   await t.throwsAsync(gateway.addDevice(), { message });
 });
 
-test('what is logged can be looked at, and holds no secret', async (t) => {
+test('the log can be read, and holds no secret', async (t) => {
   await using gateway: TestGateway = await createGateway();
   await gateway.addDevice();
   t.deepEqual(

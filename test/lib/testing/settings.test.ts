@@ -1,11 +1,12 @@
-// Settings of gateways in tests: nothing of this process's environment, no files, no slips.
+// Settings of gateways in tests: nothing from the environment of the process, no files, no
+// mistakes.
 
 import process from 'node:process';
 import test from 'ava';
 import { fixedSettingsOf } from '../../../lib/configuration/fixed-settings.ts';
 import { configOf, testSettings } from '../../../lib/testing/settings.ts';
 
-test.serial('the environment of the process is not looked at', (t) => {
+test.serial('the environment of the process is not used', (t) => {
   process.env['DEFAULT_ACTION'] = 'drop';
   t.teardown(() => delete process.env['DEFAULT_ACTION']);
   t.deepEqual(fixedSettingsOf(configOf()), {});
@@ -18,13 +19,13 @@ test('each gateway has a password and a token of its own', (t) => {
   t.is(one.config.apiRateLimit, 0);
 });
 
-test('every fault is told at once', (t) => {
+test('all faults are reported at once', (t) => {
   t.throws(() => testSettings({ DEFAULT_ACTION: 'x', HTTP_PORT: 'y', DEFAULT_CLIENT_MTU: 'z' }), {
     message: /HTTP_PORT[\s\S]*DEFAULT_ACTION[\s\S]*DEFAULT_CLIENT_MTU/,
   });
 });
 
-test('names that nobody knows are refused, those of the configuration are known', (t) => {
+test('unknown names are refused, names of the configuration are accepted', (t) => {
   t.throws(() => testSettings({ DEFAULT_ACTON: 'drop', X: '1' }), {
     message:
       'DEFAULT_ACTON: no setting of that name; is DEFAULT_ACTION meant?\n' +

@@ -1,4 +1,4 @@
-// Linking people anew over the API: one user or everybody of an entry, and on record.
+// Relinking over the API: one user or everybody of an entry. The audit trail keeps it.
 
 import test from 'ava';
 import type { Identity } from '../../../../models/index.ts';
@@ -8,7 +8,7 @@ import { samlEntry } from '../../../support/auth/provider-entries.ts';
 import { openServer, refused, surfaces } from '../../../support/api/server.ts';
 
 for (const kind of surfaces())
-  test(`${kind}: one user or everybody of an entry is linked anew`, async (t) => {
+  test(`${kind}: one user or everybody of an entry can be linked again`, async (t) => {
     const { send, database } = await openServer(t, kind);
     const entries = [samlEntry({ id: 'okta', metadata: samlMetadata() })];
     const body = { configuration: { saml_identity_providers: entries } };

@@ -1,5 +1,5 @@
-// Sentences of docs/api.md#conventions, that hold for every resource or for every spelling of a
-// value, as rows. What is about one resource is in the test of its name.
+// Sentences of docs/api.md#conventions that hold for every resource or for every spelling of a
+// value. What concerns one resource is in the test of its name.
 
 import test from 'ava';
 import {
@@ -38,7 +38,7 @@ async function makeRecords({
 }
 
 for (const kind of surfaces()) {
-  test(`${kind}: every operation of section 1 is there, spelled with a slash at its end, too`, async (t) => {
+  test(`${kind}: every operation of section 1 exists, also when its path ends in a slash`, async (t) => {
     const server = await openServer(t, kind);
     const { send } = server;
     for (const { wrapper, path, one, create } of await makeRecords(server)) {
@@ -76,7 +76,7 @@ for (const kind of surfaces()) {
     }
   });
 
-  test(`${kind}: times have six digits; a change makes updated_at later, and nothing else does`, async (t) => {
+  test(`${kind}: times have six digits, and only a change makes updated_at later`, async (t) => {
     const server = await openServer(t, kind);
     const { send } = server;
     const changes: Record<string, (i: number) => object> = {
@@ -110,7 +110,7 @@ for (const kind of surfaces()) {
     }
   });
 
-  test(`${kind}: on create nothing, null and "" leave a field out`, async (t) => {
+  test(`${kind}: on create a missing field, null and "" mean the same: the default`, async (t) => {
     const { send, adminId } = await openServer(t, kind);
     const optional: Record<string, string[]> = {
       user: ['role', 'password', 'password_confirmation'],
@@ -188,11 +188,11 @@ for (const kind of surfaces()) {
     ]);
   });
 
-  test(`${kind}: booleans and integers may be texts, in one spelling`, async (t) => {
+  test(`${kind}: booleans and integers may be sent as texts, in one spelling each`, async (t) => {
     const { send } = await openServer(t, kind);
     const set = (field: string, value: string, status: number, errors?: string[]): Row => ({
       says: `${field}: ${value}`,
-      // As text, because JSON.stringify would write some of these otherwise.
+      // Written by hand, because JSON.stringify would change some of these numbers.
       send: ['PATCH', '/v0/configuration', { body: `{"configuration":{"${field}":${value}}}` }],
       status,
       ...(errors === undefined ? {} : { body: refused({ [field]: errors }) }),
@@ -222,7 +222,7 @@ for (const kind of surfaces()) {
     ]);
   });
 
-  test(`${kind}: text with NUL or a lone surrogate is invalid, wherever it stands`, async (t) => {
+  test(`${kind}: a text with NUL or a lone surrogate is invalid in every field`, async (t) => {
     const { send, adminId } = await openServer(t, kind);
     const rows = (
       method: string,

@@ -1,4 +1,5 @@
-// Marks of trust over the API: each entry with its mark, set and taken, and on record.
+// Trust in providers over the API: each entry says whether it is trusted. The audit trail keeps
+// changes.
 
 import test from 'ava';
 import { isTrusted } from '../../../../models/index.ts';
@@ -9,7 +10,7 @@ import { openServer, refused, surfaces } from '../../../support/api/server.ts';
 const path = '/v0/trusted_providers';
 
 for (const kind of surfaces())
-  test(`${kind}: an entry is trusted, shown so, and no longer trusted`, async (t) => {
+  test(`${kind}: an entry can become trusted and lose the trust again, and answers show it`, async (t) => {
     const { send, database } = await openServer(t, kind);
     t.deepEqual((await send('GET', path)).body, { data: [] });
     const authority = `${(await openProvider(t)).origin}/discovery`;

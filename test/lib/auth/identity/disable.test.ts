@@ -1,4 +1,4 @@
-// Shutting out by a provider: who is enabled is disabled, with the cause; nobody else is touched.
+// Disabling by a provider: it disables an enabled user, keeps the cause, and touches nobody else.
 
 import test from 'ava';
 import { disableByProvider } from '../../../../lib/auth/identity/disable.ts';
@@ -6,7 +6,7 @@ import { addUser, write } from '../../../models/fixtures.ts';
 import { databaseKinds, openDatabase } from '../../../support/database/databases.ts';
 
 for (const kind of databaseKinds())
-  test(`${kind}: an enabled user is disabled, with the provider as cause`, async (t) => {
+  test(`${kind}: an enabled user is disabled, with the provider as the cause`, async (t) => {
     const database = await openDatabase(t, kind);
     const shutOut = (id: string) =>
       write(database, (transaction) => disableByProvider(database, id, 'oidc/okta', transaction));

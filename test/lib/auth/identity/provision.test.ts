@@ -1,5 +1,5 @@
-// From an account at a provider to a user: who is bound stays bound, who is not is matched by
-// e-mail, and nobody becomes an administrator by writing an e-mail address into a claim.
+// From an account at a provider to a user. A linked account keeps its user; another one is matched
+// by its e-mail. Nobody becomes an administrator by writing an e-mail address into a claim.
 
 import test, { type ExecutionContext } from 'ava';
 import {
@@ -51,7 +51,7 @@ function trust(database: Database, authority = rules.authority): Promise<void> {
   return write(database, (transaction) => markTrusted(database, entry, true, transaction));
 }
 
-/** As an administrator does it for everybody of an entry. */
+/** Does what an administrator does for everybody of an entry. */
 function freeEverybody(database: Database, kind: 'oidc' | 'saml' = 'oidc', now = new Date()) {
   const everybody = { kind, provider_id: 'okta', userId: null };
   return write(database, async (transaction) => {
@@ -61,7 +61,7 @@ function freeEverybody(database: Database, kind: 'oidc' | 'saml' = 'oidc', now =
 }
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: an unknown e-mail makes a user only where the entry says so`, async (t) => {
+  test(`${kind}: an unknown e-mail creates a user only if the entry allows it`, async (t) => {
     const database = await openDatabase(t, kind);
     t.is(await refusal(t, provision(database)), 'user_unknown');
     t.is(await database.models.User.count(), 0);
@@ -72,11 +72,11 @@ for (const kind of databaseKinds()) {
     t.is(user.password_hash, null);
     t.deepEqual(await provision(database), { userId }, 'known from then on');
     const entries = await readAuditEntries(database, { limit: 10 });
-    const told = entries.map((entry) => `${entry.kind} ${entry.action}`);
-    t.true(told.includes('user create') && told.includes('identity create'));
+    const noted = entries.map((entry) => `${entry.kind} ${entry.action}`);
+    t.true(noted.includes('user create') && noted.includes('identity create'));
   });
 
-  test(`${kind}: who is bound stays bound, whatever e-mail they have today`, async (t) => {
+  test(`${kind}: a linked user stays linked, even if the e-mail of the account changes`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database, { email: 'person@example.com' });
     const admin = await addUser(database, { email: 'admin@example.com', role: 'admin' });
@@ -86,7 +86,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Identity.count(), 1);
   });
 
-  test(`${kind}: an e-mail claim alone takes over nobody who is worth it`, async (t) => {
+  test(`${kind}: an e-mail claim alone takes over no administrator and no user with anything of value`, async (t) => {
     const database = await openDatabase(t, kind);
     const worth: Partial<User>[] = [{ role: 'admin' }, { password_hash: 'a hash' }, {}];
     for (const [i, values] of worth.entries()) {
@@ -104,7 +104,7 @@ for (const kind of databaseKinds()) {
     }
   });
 
-  test(`${kind}: an administrator may vouch for a provider, as its entry stands`, async (t) => {
+  test(`${kind}: an administrator may declare a provider trusted, for the entry as it is now`, async (t) => {
     const database = await openDatabase(t, kind);
     const admin = await addUser(database, { email: 'person@example.com', role: 'admin' });
     await trust(database, 'https://another.example/discovery');
@@ -115,7 +115,7 @@ for (const kind of databaseKinds()) {
     t.is((await provision(database, { isEmailVerified: false })).userId, admin.id);
   });
 
-  test(`${kind}: an e-mail that is not verified matters only where it links`, async (t) => {
+  test(`${kind}: an unverified e-mail matters only where it would link to a user`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database, { email: 'person@example.com' });
     const unverified = { isEmailVerified: false };
@@ -133,21 +133,21 @@ for (const kind of databaseKinds()) {
     t.not(userId, user.id, 'a trusted entry makes users as it says');
   });
 
-  test(`${kind}: a plain user made beforehand gets in by e-mail alone, once`, async (t) => {
+  test(`${kind}: an unprivileged user who was created in advance is linked by e-mail alone, once`, async (t) => {
     const database = await openDatabase(t, kind);
     const user = await addUser(database, { email: 'person@example.com' });
     t.is((await provision(database)).userId, user.id);
     t.is(await refusal(t, provision(database, { subject: 'somebody else' })), 'not_linked');
   });
 
-  test(`${kind}: an entry that leads to another issuer knows nobody of the first`, async (t) => {
+  test(`${kind}: an entry that changes to another issuer knows no users of the first issuer`, async (t) => {
     const database = await openDatabase(t, kind);
     await provision(database, {}, open);
     const elsewhere = { issuer: 'https://evil.example', email: 'evil@example.com' };
     t.is(await refusal(t, provision(database, elsewhere)), 'user_unknown');
   });
 
-  test(`${kind}: the same person with another issuer or form of name is told which changed`, async (t) => {
+  test(`${kind}: who comes back with another issuer or name format reads which of them changed`, async (t) => {
     const database = await openDatabase(t, kind);
     const named = (format: string, changes = {}) =>
       ({ kind: 'saml', subject: `${format} one`, ...changes }) as const;
@@ -160,7 +160,7 @@ for (const kind of databaseKinds()) {
     t.is(await refusal(t, provision(database, other)), 'not_linked');
   });
 
-  test(`${kind}: a freed link is taken over by the user's e-mail, once`, async (t) => {
+  test(`${kind}: a released link is taken over by the e-mail of the user, once`, async (t) => {
     const database = await openDatabase(t, kind);
     const refreshAt = new Date();
     const tokens = { kept: { refreshToken: 'old' }, refreshAt };
@@ -190,7 +190,7 @@ for (const kind of databaseKinds()) {
     t.is((await provision(database, { ...turned, email: null })).userId, userId, 'bound');
   });
 
-  test(`${kind}: a freed link ends after seven days`, async (t) => {
+  test(`${kind}: a released link ends after seven days`, async (t) => {
     const database = await openDatabase(t, kind);
     await provision(database, {}, open);
     const turned = { issuer: 'https://new.example' };
@@ -200,11 +200,11 @@ for (const kind of databaseKinds()) {
     await t.notThrowsAsync(provision(database, turned));
   });
 
-  test(`${kind}: a freed link makes nobody an administrator`, async (t) => {
+  test(`${kind}: a released link makes nobody an administrator`, async (t) => {
     const database = await openDatabase(t, kind);
     const { userId } = await provision(database, {}, open);
     await freeEverybody(database);
-    // Promoted after the link was freed.
+    // The user becomes an administrator after the link was released.
     await write(database, (transaction) =>
       database.models.User.update({ role: 'admin' }, { where: { id: userId }, transaction }),
     );
@@ -215,7 +215,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Identity.count(), 1, 'the freed link is used up');
   });
 
-  test(`${kind}: of many who come to a freed link at once, one takes it`, async (t) => {
+  test(`${kind}: of many accounts that claim a released link at once, one gets it`, async (t) => {
     const database = await openDatabase(t, kind);
     await provision(database, {}, open);
     await freeEverybody(database);
@@ -228,7 +228,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Identity.count(), 1);
   });
 
-  test(`${kind}: a freed link gives way to names that change each time`, async (t) => {
+  test(`${kind}: a released link works with names that change at each sign-in`, async (t) => {
     const database = await openDatabase(t, kind);
     const named = { kind: 'saml', subject: 'urn:persistent one' } as const;
     const { userId } = await provision(database, named, open);
@@ -241,7 +241,7 @@ for (const kind of databaseKinds()) {
     t.is((await provision(database, next)).userId, userId);
   });
 
-  test(`${kind}: a name that changes each time is matched by e-mail each time`, async (t) => {
+  test(`${kind}: a name that changes at each sign-in is matched by e-mail each time`, async (t) => {
     const database = await openDatabase(t, kind);
     const transient = (subject: string) => ({ subject, isBindable: false });
     const { userId } = await provision(database, transient('_1'), open);
@@ -253,7 +253,7 @@ for (const kind of databaseKinds()) {
     t.is(await refusal(t, provision(database, transient('_3'))), 'not_linked');
   });
 
-  test(`${kind}: who signed in with names that change is no prey of another provider`, async (t) => {
+  test(`${kind}: another provider cannot take over a user whose name changes at each sign-in`, async (t) => {
     const database = await openDatabase(t, kind);
     const signedIn = { last_signed_in_at: new Date(), last_signed_in_method: 'adfs' };
     const user = await addUser(database, { email: 'person@example.com', ...signedIn });
@@ -265,7 +265,7 @@ for (const kind of databaseKinds()) {
     t.is((await provision(database, { isEmailVerified: true })).userId, user.id);
   });
 
-  test(`${kind}: many first sign-ins at once make one user`, async (t) => {
+  test(`${kind}: many first sign-ins at the same time create one user`, async (t) => {
     const database = await openDatabase(t, kind);
     const all = await Promise.all(Array.from({ length: 6 }, () => provision(database, {}, open)));
     t.is(new Set(all.map(({ userId }) => userId)).size, 1);
@@ -273,7 +273,7 @@ for (const kind of databaseKinds()) {
     t.is(await database.models.Identity.count(), 1);
   });
 
-  test(`${kind}: what the provider gave is kept with the identity`, async (t) => {
+  test(`${kind}: the tokens of the provider are kept with the identity`, async (t) => {
     const database = await openDatabase(t, kind);
     const now = new Date();
     const tokens = { kept: { refreshToken: 'r' }, refreshAt: new Date(now.getTime() + 1_000) };
@@ -283,7 +283,7 @@ for (const kind of databaseKinds()) {
     t.deepEqual(row?.refresh_at, tokens.refreshAt);
   });
 
-  test(`${kind}: without an e-mail only who is bound gets in`, async (t) => {
+  test(`${kind}: without an e-mail only a linked account can sign in`, async (t) => {
     const database = await openDatabase(t, kind);
     for (const email of [null, '', 'no address', 'a@b@c'])
       t.is(await refusal(t, provision(database, { email }, open)), 'email_missing');
@@ -292,7 +292,7 @@ for (const kind of databaseKinds()) {
   });
 }
 
-test('an e-mail is one that the API would take', (t) => {
+test('an e-mail is accepted if the API would accept it', (t) => {
   t.is(readEmail('  a@b '), 'a@b');
   t.is(readEmail(`${'ü'.repeat(253)}@b`), `${'ü'.repeat(253)}@b`);
   const bad = ['a\0@b', 'a\n@b', 'a@b\r\nBcc: c@d', '\ud800@b', `${'a'.repeat(254)}@b`, '@', 'a@'];

@@ -1,18 +1,18 @@
-// The words about linking people anew.
+// The sentences that the console shows about linking people again.
 
 import test from 'ava';
 import { relinkedSentence, whyNotFreed } from '../../../../lib/auth/identity/relink.ts';
 
 const until = new Date('2026-05-06T07:08:09.010Z');
 
-test('a user without a link and an administrator are told why not', (t) => {
+test('a user without a link and an administrator read why they cannot be linked again', (t) => {
   const links = { identityIds: [], users: 0, administrators: 0 };
   t.is(whyNotFreed(links), 'is not linked through this identity provider');
   t.regex(whyNotFreed({ ...links, administrators: 1 }) ?? '', /^is an administrator, /);
   t.is(whyNotFreed({ ...links, users: 1 }), null);
 });
 
-test('the sentence says how many, until when, and who is left out', (t) => {
+test('the sentence says how many people, until when, and who is left out', (t) => {
   const one = relinkedSentence({ users: 1, administrators: 0 }, until);
   t.true(one.startsWith('1 user may be linked anew'));
   t.true(one.endsWith('until 2026-05-06T07:08:09.010Z.'));

@@ -1,4 +1,4 @@
-// Reports of test sign-ins: found by the session that began alone, in time, and never too large.
+// Reports of test sign-ins: only the session that began finds them, for a limited time and size.
 
 import test from 'ava';
 import { findReport, keepReport, makeReport } from '../../../../lib/auth/identity/test-report.ts';
@@ -10,7 +10,7 @@ const SESSION = '00000000-0000-4000-8000-000000000001';
 const report = makeReport([good('It works.')], [{ name: 'mail', values: ['ann@example.com'] }]);
 
 for (const kind of databaseKinds()) {
-  test(`${kind}: a report is for one session, one entry and ten minutes`, async (t) => {
+  test(`${kind}: a report belongs to one session and one entry, for ten minutes`, async (t) => {
     const database = await openDatabase(t, kind);
     const ending = { state: 's'.repeat(43), kind: 'saml', providerId: 'adfs' } as const;
     const begun = { ...ending, browserSha256: 'b'.repeat(64), userId: null, testBy: SESSION };
@@ -34,7 +34,7 @@ for (const kind of databaseKinds()) {
     t.is(await findReport(database, wanted), null);
   });
 
-  test(`${kind}: a sign-in that is no test has no report, for nobody`, async (t) => {
+  test(`${kind}: a sign-in that is no test leaves no report to anybody`, async (t) => {
     const database = await openDatabase(t, kind);
     const state = 's'.repeat(43);
     const begun = { kind: 'saml', providerId: 'adfs', browserSha256: 'b'.repeat(64) } as const;
@@ -45,7 +45,7 @@ for (const kind of databaseKinds()) {
     }
   });
 
-  test(`${kind}: the largest report fits its row`, async (t) => {
+  test(`${kind}: the largest report fits into its row`, async (t) => {
     const database = await openDatabase(t, kind);
     const long = '\u0001€'.repeat(10_000);
     const claims = Array.from({ length: 2_000 }, (_, i) => ({
@@ -65,7 +65,7 @@ for (const kind of databaseKinds()) {
   });
 }
 
-test('values are cut, and how many are left out is said', (t) => {
+test('long values are cut, and the report says how many are left out', (t) => {
   const values = Array.from({ length: 25 }, (_, i) => `${i}`);
   const { claims } = makeReport(
     [],

@@ -1,4 +1,4 @@
-// Trying a provider: each thing that can be wrong is named, nobody is signed in, nothing is thrown.
+// Trying a provider: each fault is named, nobody is signed in, and nothing is thrown.
 
 import test from 'ava';
 import { randomBytes } from 'node:crypto';
@@ -28,7 +28,7 @@ function answerWith(idp: BadProvider, status: number, error: string): void {
     void response.writeHead(status, JSON_TYPE).end(JSON.stringify({ error }));
 }
 
-test('a good OpenID provider is found good, and our address is told', async (t) => {
+test('a good OpenID provider passes, and the answer shows our address', async (t) => {
   const idp = await openBadProvider(t);
   answerWith(idp, 400, 'invalid_grant');
   t.deepEqual(lines(await tryIt(idp)), [
@@ -131,13 +131,13 @@ for (const [says, bend, finding] of faults)
     );
   });
 
-test('a provider that is away is named, and our address all the same', async (t) => {
+test('a provider that cannot be reached is named, and our address is shown', async (t) => {
   const found = lines(await tryOidcProvider(oidcEntry(), EXTERNAL_URL));
   t.regex(found[0] ?? '', /^bad: The identity provider cannot be reached/);
   t.is(found.length, 2);
 });
 
-test('a good SAML provider is found good', async (t) => {
+test('a good SAML provider passes', async (t) => {
   const metadata = idpMetadata(signOnService());
   const entry = samlEntry({ metadata, signed_envelopes_in_resp: false });
   const found = lines(await trySamlProvider(entry));
@@ -148,7 +148,7 @@ test('a good SAML provider is found good', async (t) => {
   t.true(found.some((line) => line.includes('/auth/saml/sp/consume/saml-idp')));
 });
 
-test('what must be signed is said, and doubted where many providers sign less', async (t) => {
+test('the report says what must be signed, and doubts it where many providers sign less', async (t) => {
   const metadata = idpMetadata(signOnService());
   const judged = async (ofAssertion: boolean, ofResponse: boolean) => {
     const entry = samlEntry({
@@ -164,7 +164,7 @@ test('what must be signed is said, and doubted where many providers sign less', 
   t.regex(await judged(false, false), /^doubtful: No signature is asked for by flag; one that/m);
 });
 
-test('the metadata address of a SAML provider is asked; the entry’s own metadata are second', async (t) => {
+test('the metadata address of a SAML provider is used before the metadata of the entry', async (t) => {
   const metadata = idpMetadata(signOnService());
   const address = await openMetadataAddress(t, metadata);
   const tried = async (changes: object) =>
@@ -176,7 +176,7 @@ test('the metadata address of a SAML provider is asked; the entry’s own metada
   t.regex(await tried({ metadata }), /^doubtful: Of no use .*\ngood: The metadata are those of/);
 });
 
-test('what is wrong with SAML metadata, or with certificates, is named', async (t) => {
+test('faults in SAML metadata and in certificates are named', async (t) => {
   const first = async (metadata: string, now?: Date) =>
     lines(await trySamlProvider(samlEntry({ metadata }), now)).join('\n');
   t.regex(await first('<html/>'), /^bad: .*does not describe an identity provider/);

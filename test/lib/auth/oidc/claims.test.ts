@@ -1,5 +1,5 @@
-// What entries ask of claims, with tokens in the shape that the well-known providers give them. The
-// tokens were written by hand after the known formats of these providers; none was captured from one.
+// What entries require of claims. The tokens have the shape that the well-known providers give
+// them; they were written by hand after these formats, none was captured.
 
 import test, { type ExecutionContext } from 'ava';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
@@ -26,13 +26,13 @@ function refusalOf(t: ExecutionContext, asking: Asking, ...sources: Claims[]): s
   return error?.message ?? '';
 }
 
-test('an entry that says nothing reads the e-mail and admits everybody', (t) => {
+test('an entry without requirements reads the e-mail and admits everybody', (t) => {
   t.deepEqual(claimsAsked({}), ['email']);
   t.notThrows(() => judgeRequiredClaim({}, [{}]));
   t.deepEqual(emailOf({}, [{ upn: 'a@x' }]), { email: null, isEmailVerified: null });
 });
 
-test('e-mail and verdict are of one source, the ID token before userinfo', (t) => {
+test('e-mail and email_verified come from one source, the ID token before userinfo', (t) => {
   const token = { email: 'a@x', email_verified: true };
   const userinfo = { email: 'b@x', email_verified: false };
   t.deepEqual(emailOf({}, [token, userinfo]), { email: 'a@x', isEmailVerified: true });
@@ -40,17 +40,17 @@ test('e-mail and verdict are of one source, the ID token before userinfo', (t) =
   t.deepEqual(said, { email: 'b@x', isEmailVerified: false });
 });
 
-test('no verdict is taken for a claim that is not the e-mail', (t) => {
+test('email_verified does not count for another claim than the e-mail', (t) => {
   const claims = { email: 'a@x', email_verified: true, preferred_username: 'admin@x' };
   const said = emailOf({ email_claim: 'preferred_username' }, [claims]);
   t.deepEqual(said, { email: 'admin@x', isEmailVerified: null });
 });
 
-test('a required claim is one value, or one of a list, and nothing alike', (t) => {
+test('a required claim must be exactly the value, or a list that holds it', (t) => {
   const asking = { required_claim: { name: 'groups', value: 'vpn' } };
   for (const good of ['vpn', ['staff', 'vpn']])
     t.notThrows(() => judgeRequiredClaim(asking, [{ groups: good }]));
-  t.notThrows(() => judgeRequiredClaim(asking, [{}, { groups: 'vpn' }]), 'told by userinfo');
+  t.notThrows(() => judgeRequiredClaim(asking, [{}, { groups: 'vpn' }]), 'known by userinfo');
   for (const bad of ['VPN', 'vpn ', 'vpn,staff', [], [['vpn']], { vpn: true }, null, true])
     t.is(refusalOf(t, asking, { groups: bad }), 'claim_required: another groups');
   t.is(refusalOf(t, asking, {}, {}), 'claim_required: no claim groups');
@@ -65,7 +65,7 @@ test('a required claim is one value, or one of a list, and nothing alike', (t) =
   );
 });
 
-/** One provider's shape: claims of its ID token, and of userinfo where it has more there. */
+/** The shape of one provider: claims of its ID token, and of userinfo where that has more. */
 interface Shape {
   readonly says: string;
   readonly entry: Partial<OpenidConnectProvider>;
@@ -73,7 +73,7 @@ interface Shape {
   readonly userinfo?: Record<string, unknown>;
   /** Added to the discovery document. */
   readonly document?: Record<string, unknown>;
-  /** What comes of it: an address with its verdict, or why it is refused. */
+  /** The result: an address and whether it is verified, or why it is refused. */
   readonly comes: { email: string | null; isEmailVerified: boolean | null } | string;
 }
 

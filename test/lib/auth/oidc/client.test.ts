@@ -1,4 +1,4 @@
-// Our side of an OpenID provider: what is remembered of it, and for how long a bad one is.
+// Our side of an OpenID provider: what is remembered of it, and for how long a bad document is.
 
 import test from 'ava';
 import { ProviderRefusal } from '../../../../lib/auth/identity/refusal.ts';
@@ -8,7 +8,7 @@ import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 
 const limits = { timeoutMs: 2_000, bytesMax: 50_000 };
 
-test('a document is fetched once for many sign-ins, also those at one instant', async (t) => {
+test('a document is fetched once for many sign-ins, even at the same time', async (t) => {
   const { origin, asked } = await openProvider(t);
   const clients = new OidcClients(limits);
   const provider = oidcEntry({ discovery_document_uri: origin });
@@ -19,7 +19,7 @@ test('a document is fetched once for many sign-ins, also those at one instant', 
   t.is(asked.length, 2, 'another address is another document');
 });
 
-test('a document that was bad is asked for again', async (t) => {
+test('a bad document is requested again', async (t) => {
   let isGood = false;
   const { origin, asked } = await openProvider(t, (_request, response) => {
     response.end(isGood ? JSON.stringify(discoveryDocument('http://x.example')) : 'no');
@@ -32,8 +32,8 @@ test('a document that was bad is asked for again', async (t) => {
   t.is(asked.length, 2);
 });
 
-test('an end-session endpoint counts only when it is an address', async (t) => {
-  for (const [told, found] of [
+test('an end-session endpoint is used only if it is an HTTP address', async (t) => {
+  for (const [sent, found] of [
     ['http://x.example/end', 'http://x.example/end'],
     ['javascript:alert(1)', null],
     [5, null],
@@ -41,7 +41,7 @@ test('an end-session endpoint counts only when it is an address', async (t) => {
   ] as const) {
     const { origin } = await openProvider(t, (_request, response) => {
       const document = discoveryDocument('http://x.example');
-      response.end(JSON.stringify({ ...document, end_session_endpoint: told }));
+      response.end(JSON.stringify({ ...document, end_session_endpoint: sent }));
     });
     const provider = oidcEntry({ discovery_document_uri: origin });
     t.is((await new OidcClients(limits).of(provider)).endSessionEndpoint, found);

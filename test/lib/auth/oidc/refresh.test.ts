@@ -1,6 +1,6 @@
-// Asking providers after accounts: rotated tokens are kept whatever else goes wrong, a refusal shuts
-// out where the setting says so, and nothing but a refusal does. Against a provider that is bent,
-// and a real one.
+// Asking providers whether accounts still exist. A rotated token is kept even if something else
+// fails. A refusal disables the user if the setting says so, and nothing but a refusal does. Tested
+// against a provider with chosen faults, and against a real one.
 
 import test, { type ExecutionContext } from 'ava';
 import { provisionUser } from '../../../../lib/auth/identity/provision.ts';
@@ -108,11 +108,11 @@ function refuse(idp: BadProvider, status = 400, error = 'invalid_grant'): void {
     void response.writeHead(status, JSON_TYPE).end(JSON.stringify({ error }));
 }
 
-/** What gives an account no further turn. */
+/** What ends the turns of an account. */
 const ABANDONED = ['other_issuer', 'provider_gone'];
 const TURN_MS = REFRESH_EVERY_MS * 1.2;
 
-test('turns are ten minutes apart, more or less', (t) => {
+test('turns are about ten minutes apart', (t) => {
   const now = new Date();
   const turns = Array.from({ length: 200 }, () => nextRefresh(now).getTime() - now.getTime());
   t.true(turns.every((ms) => ms >= 9 * 60_000 && ms <= 11 * 60_000));
@@ -120,7 +120,7 @@ test('turns are ten minutes apart, more or less', (t) => {
 });
 
 for (const kind of firstKind()) {
-  test(`${kind}: an account is asked for when its turn comes, and what was rotated is kept`, async (t) => {
+  test(`${kind}: an account is checked when its turn comes, and a rotated token is kept`, async (t) => {
     const { context, idp, pass, tokens, user } = await open(t, kind);
     const refresher = new Refresher(context);
     await refresher.look();
@@ -138,7 +138,7 @@ for (const kind of firstKind()) {
     t.is((await user()).disabled_at, null);
   });
 
-  test(`${kind}: a refusal disables the user, whose sessions end, and is not repeated`, async (t) => {
+  test(`${kind}: a refusal disables the user and ends the sessions, once`, async (t) => {
     const { context, idp, pass, tokens, user, database } = await open(t, kind);
     refuse(idp);
     pass(TURN_MS);
@@ -152,7 +152,7 @@ for (const kind of firstKind()) {
     t.is((await tokens()).error, 'invalid_grant');
     const entries = await readAuditEntries(database, { limit: 1 });
     t.like(entries[0], { kind: 'user', action: 'update', actor: 'gateway' });
-    // An administrator enables them: they stay enabled.
+    // An administrator enables the user: the user stays enabled.
     await write(database, (transaction) =>
       shut.update(
         { disabled_at: null, disabled_by: null, disabled_provider: null },
@@ -165,7 +165,7 @@ for (const kind of firstKind()) {
     t.is((await user()).disabled_at, null);
   });
 
-  test(`${kind}: without the setting a refusal is noted, and counts once it is on`, async (t) => {
+  test(`${kind}: without the setting a refusal is only stored, and counts when the setting is switched on`, async (t) => {
     const { context, idp, pass, settings, tokens, user } = await open(t, kind);
     settings.disable_vpn_on_oidc_error = false;
     refuse(idp);
@@ -234,7 +234,7 @@ for (const kind of firstKind()) {
     t.is((await user()).disabled_at, null);
   });
 
-  test(`${kind}: a database that is away for a moment costs no token`, async (t) => {
+  test(`${kind}: a database that fails for a moment loses no token`, async (t) => {
     const { context, idp, pass, tokens, database, log } = await open(t, kind);
     const rename = (from: string, to: string) =>
       database.sequelize.query(`ALTER TABLE ${from} RENAME TO ${to}`);
@@ -283,7 +283,7 @@ const faults: [says: string, bend: (world: World) => void, error: string][] = [
 ];
 for (const [says, bend, error] of faults)
   // docs/faults-of-others.md#fault-21: answers that disable nobody.
-  test(`nobody is shut out for ${says}`, async (t) => {
+  test(`nobody is disabled for ${says}`, async (t) => {
     const world = await open(t, 'sqlite');
     bend(world);
     world.pass(TURN_MS);
@@ -303,7 +303,7 @@ for (const [says, bend, error] of faults)
   });
 
 for (const kind of firstKind())
-  test(`${kind}: an abandoned issuer is not asked again until the entry leads back`, async (t) => {
+  test(`${kind}: an account of a former issuer is not checked until the entry leads back to it`, async (t) => {
     const { context, settings, pass, tokens } = await open(t, kind);
     const { counters } = context;
     const [entry] = settings.openid_connect_providers;
@@ -327,7 +327,7 @@ const claims: [says: string, bend: (idp: BadProvider) => void, error: string | n
   ['is another in the ID token', (idp) => (idp.bent.claims = { groups: ['x'] }), 'claim_required'],
   ['is another in userinfo', (idp) => (idp.bent.userinfo = { groups: [] }), 'claim_required'],
   ['stays in userinfo', (idp) => (idp.bent.userinfo = { groups: 'vpn' }), null],
-  ['is not told', () => undefined, null],
+  ['is missing', () => undefined, null],
   [
     'is another in userinfo alone, without an ID token',
     (idp) => {
@@ -358,7 +358,7 @@ for (const [says, bend, error] of claims)
       t.true(log.some(({ fields }) => (fields as { detail?: string }).detail === 'another groups'));
   });
 
-test('a claim that is lost is noted alone where refusals shut nobody out', async (t) => {
+test('a missing claim is only stored if refusals disable nobody', async (t) => {
   const { context, idp, pass, settings, tokens, user } = await open(t, 'sqlite');
   const [entry] = settings.openid_connect_providers;
   settings.openid_connect_providers = [{ ...entry!, required_claim: GROUP }];
@@ -371,7 +371,7 @@ test('a claim that is lost is noted alone where refusals shut nobody out', async
   t.is((await tokens()).tokens.refreshToken, 'refresh-1', 'and asked for again');
 });
 
-test('a token that was rotated is kept though the ID token beside it is bad', async (t) => {
+test('a rotated token is kept even if the ID token beside it is bad', async (t) => {
   const { context, idp, pass, tokens, user } = await open(t, 'sqlite');
   idp.bent.claims = { aud: 'somebody else' };
   pass(TURN_MS);
@@ -386,7 +386,7 @@ test('a token that was rotated is kept though the ID token beside it is bad', as
   t.is((await user()).disabled_at, null);
 });
 
-test('a token that does not open costs the others nothing', async (t) => {
+test('a token that cannot be decrypted does not stop the checks of other accounts', async (t) => {
   const { context, idp, pass, database, log, tokens } = await open(t, 'sqlite');
   const other = await addIdentity(database, await addUser(database));
   const now = context.now!();
@@ -413,14 +413,14 @@ test('a token that does not open costs the others nothing', async (t) => {
   t.truthy(tokens);
 });
 
-test('settings that cannot be read are told, and nothing is thrown', async (t) => {
+test('a configuration that cannot be read is logged, and nothing is thrown', async (t) => {
   const { context, log } = await open(t, 'sqlite');
   const settings = () => Promise.reject(new Error('away'));
   await t.notThrowsAsync(new Refresher({ ...context, settings }).look());
   t.is(log.at(-1)?.level, 'warn');
 });
 
-test('a refresher that runs looks by itself, and stops', async (t) => {
+test('the refresher looks for due accounts by itself until it is stopped', async (t) => {
   const { context, idp, pass } = await open(t, 'sqlite');
   pass(TURN_MS);
   const refreshing = startRefreshing(context, 20);
@@ -432,7 +432,7 @@ test('a refresher that runs looks by itself, and stops', async (t) => {
   t.is(idp.asked.length, before);
 });
 
-test('nothing secret is logged', async (t) => {
+test('no secret is logged', async (t) => {
   const { context, idp, pass, log } = await open(t, 'sqlite');
   refuse(idp);
   pass(TURN_MS);
@@ -441,7 +441,7 @@ test('nothing secret is logged', async (t) => {
   t.notRegex(JSON.stringify(log), /refresh-\d|person@|the-client-secret/);
 });
 
-test('a real provider rotates, and refuses once the account is revoked', async (t) => {
+test('a real provider rotates tokens, and refuses once the account is revoked', async (t) => {
   const redirectUri = redirectUriOf(oidcEntry(), 'http://127.0.0.1:13000/');
   const real = await openRealProvider(t, { redirectUris: [redirectUri] });
   real.people.set('alice', { email: 'alice@example.com', email_verified: true });

@@ -1,5 +1,5 @@
-// Sign-in through an OpenID provider, against one that lies: of each good sign-in one thing is bent,
-// and it must be refused for that reason. Against a real provider: real-provider.test.ts.
+// Sign-in through an OpenID provider that lies. One thing of a good sign-in is changed, and the
+// sign-in must be refused for that reason. Against a real provider: real-provider.test.ts.
 
 import test, { type ExecutionContext } from 'ava';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
@@ -32,7 +32,7 @@ const limits = { timeoutMs: 2_000, bytesMax: 50_000 };
 interface World {
   context: OidcContext;
   idp: BadProvider;
-  /** Signs in, wholly. */
+  /** Signs in, from the request to the account. */
   signIn: () => ReturnType<typeof proofOf>;
 }
 
@@ -56,7 +56,7 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<str
 }
 
 for (const kind of firstKind())
-  test(`${kind}: a sign-in yields the account and what to keep`, async (t) => {
+  test(`${kind}: a sign-in returns the account and the tokens to keep`, async (t) => {
     const { context, idp, signIn } = await open(t, kind);
     const { account, tokens, returnTo } = await signIn();
     t.deepEqual(account, {
@@ -93,21 +93,21 @@ test('the request carries PKCE, state, nonce, scope and offline access', async (
   t.is(idp.asked[0]?.['redirect_uri'], query.get('redirect_uri') ?? '');
 });
 
-test('two sign-ins share neither state nor nonce', async (t) => {
+test('two sign-ins have different states and nonces', async (t) => {
   const { context } = await open(t);
   const [one, other] = [await beginOidc(context, beginner), await beginOidc(context, beginner)];
   for (const name of ['state', 'nonce', 'code_challenge'])
     t.not(new URL(one).searchParams.get(name), new URL(other).searchParams.get(name), name);
 });
 
-test('an address of the entry replaces ours', async (t) => {
+test('the address of the entry replaces ours', async (t) => {
   const { context } = await open(t);
   const redirect_uri = 'https://vpn.example.com/elsewhere';
   const provider = { ...context.provider, redirect_uri };
   t.is(redirectUriOf(provider, 'http://127.0.0.1:13000/'), redirect_uri);
 });
 
-test('the secret goes where the provider takes it', async (t) => {
+test('the client secret is sent in the way that the provider accepts', async (t) => {
   const { idp, signIn, context } = await open(t);
   await signIn();
   const [, basic = ''] = idp.asked[0]?.authorization?.split(' ') ?? [];
@@ -120,7 +120,7 @@ test('the secret goes where the provider takes it', async (t) => {
   t.is(idp.asked[1]?.authorization, undefined);
 });
 
-test('an e-mail that is not in the ID token is asked for, for the same subject only', async (t) => {
+test('an e-mail that the ID token lacks comes from userinfo, for the same subject only', async (t) => {
   const { idp, signIn } = await open(t);
   idp.bent.claims = { email: undefined, email_verified: undefined };
   idp.bent.userinfo = { sub: 'subject-1', email: 'asked@example.com', email_verified: 'true' };
@@ -150,7 +150,7 @@ for (const [claim, verdict] of verdicts)
 
 const seconds = () => Math.floor(Date.now() / 1_000);
 
-/** What is bent, and why it is refused. */
+/** What is changed, and why it is refused. */
 const bendings: [says: string, bend: (bent: Bent, idp: BadProvider) => void, why: RegExp][] = [
   ['another nonce', (b) => (b.claims = { nonce: 'n'.repeat(43) }), /answer_invalid: .*nonce/],
   ['no nonce', (b) => (b.claims = { nonce: undefined }), /answer_invalid/],
@@ -201,8 +201,8 @@ const bendings: [says: string, bend: (bent: Bent, idp: BadProvider) => void, why
     (b) =>
       (b.tokens = (good) => {
         const [header, claims = '', signature] = String(good['id_token']).split('.');
-        const told = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object;
-        const lied = Buffer.from(JSON.stringify({ ...told, email: 'admin@x' })).toString(
+        const payload = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object;
+        const lied = Buffer.from(JSON.stringify({ ...payload, email: 'admin@x' })).toString(
           'base64url',
         );
         return { ...good, id_token: `${header}.${lied}.${signature}` };
@@ -260,7 +260,7 @@ for (const [says, bend, why] of bendings)
     t.regex(await refusal(t, signIn()), why);
   });
 
-test('clocks may differ by a minute, no more', async (t) => {
+test('clocks may differ by a minute at most', async (t) => {
   const { idp, signIn } = await open(t);
   const rows: [ok: boolean, claims: Record<string, number>][] = [
     [true, { iat: seconds() - 300, exp: seconds() - 45 }],
@@ -275,7 +275,7 @@ test('clocks may differ by a minute, no more', async (t) => {
   }
 });
 
-test('a slow provider is given up', async (t) => {
+test('a request to a slow provider ends after a time limit', async (t) => {
   const { idp, context } = await open(t);
   const slow = { ...context, clients: new OidcClients({ ...limits, timeoutMs: 300 }) };
   const query = idp.authorize(await beginOidc(slow, beginner));
@@ -286,7 +286,7 @@ test('a slow provider is given up', async (t) => {
   t.true(performance.now() - beganMs < 5_000);
 });
 
-test('a provider that cannot be reached is named so, and asked anew the next time', async (t) => {
+test('a provider that cannot be reached is named so, and asked again at the next sign-in', async (t) => {
   const { context, idp } = await open(t);
   const provider = { ...context.provider, discovery_document_uri: 'http://127.0.0.1:1/d' };
   const why = await refusal(t, beginOidc({ ...context, provider }, beginner));
@@ -297,13 +297,13 @@ test('a provider that cannot be reached is named so, and asked anew the next tim
   await t.notThrowsAsync(beginOidc(context, beginner));
 });
 
-test('a provider that signs without key pairs only is refused before anybody goes there', async (t) => {
+test('a provider without signatures by key pairs is refused before the browser is sent there', async (t) => {
   const { context, idp } = await open(t);
   idp.bent.document = { id_token_signing_alg_values_supported: ['none', 'HS256'] };
   t.regex(await refusal(t, beginOidc(context, beginner)), /^provider_misconfigured/);
 });
 
-test('a state serves once, in its browser, at its provider, and is used up by whoever tries', async (t) => {
+test('a state works once, in its browser and at its provider, and any attempt uses it up', async (t) => {
   const { context, idp } = await open(t);
   const begun = async () => idp.authorize(await beginOidc(context, beginner));
   const finish = (query: URLSearchParams, browser: string | null = beginner.browserSha256) =>
@@ -327,7 +327,7 @@ test('a state serves once, in its browser, at its provider, and is used up by wh
   t.is(await refusal(t, finish(guessed)), 'request_unknown');
 });
 
-test('an error that the browser brings back is told by its kind', async (t) => {
+test('an error that the browser brings back is logged by its kind', async (t) => {
   const { context, idp } = await open(t);
   const rows: [error: string, why: string][] = [
     ['access_denied', 'provider_refused: access_denied'],
@@ -343,7 +343,7 @@ test('an error that the browser brings back is told by its kind', async (t) => {
   }
 });
 
-test('nothing that a provider sent stands in what is logged', async (t) => {
+test('the log holds nothing that a provider sent', async (t) => {
   const { idp, signIn } = await open(t);
   idp.bent.answer = (r) =>
     void r
@@ -354,7 +354,7 @@ test('nothing that a provider sent stands in what is logged', async (t) => {
   t.is(error?.cause, undefined);
 });
 
-test('who is signed in already is asked to prove themselves again', async (t) => {
+test('a user who is signed in already has to prove it again', async (t) => {
   const { context, idp } = await open(t);
   const asked = async (userId: string | null) =>
     new URL(await beginOidc(context, { ...beginner, userId })).searchParams.get('max_age');
@@ -363,7 +363,7 @@ test('who is signed in already is asked to prove themselves again', async (t) =>
   t.truthy(idp.origin);
 });
 
-test('when somebody signed in at the provider is known where it says so', async (t) => {
+test('the time of the sign-in at the provider is known if the provider sends it', async (t) => {
   const { idp, signIn } = await open(t);
   const seconds = Math.floor(Date.now() / 1_000);
   const since = async (auth_time: unknown): Promise<Date | undefined> => {

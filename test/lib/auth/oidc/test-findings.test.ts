@@ -1,4 +1,4 @@
-// What a test sign-in through OpenID Connect tells the administrator.
+// What a test sign-in through OpenID Connect shows to the administrator.
 
 import test from 'ava';
 import {
@@ -19,7 +19,7 @@ function report(answer: Partial<OidcAnswer>, changes: Partial<OpenidConnectProvi
   return { shown, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
 }
 
-test('everything fits', (t) => {
+test('a sign-in without faults has only good findings', (t) => {
   const { lines, shown } = report({
     sources: [claims, { email: 'other@example.com', groups: ['vpn', 7], address: { city: 'X' } }],
   });
@@ -79,7 +79,7 @@ for (const [says, given, line] of others)
     );
   });
 
-test('a refusal is shown as the log says it', (t) => {
+test('a refusal has the same words as in the log', (t) => {
   const { findings, claims } = oidcRefusalReport(
     new ProviderRefusal('answer_invalid', 'signature'),
   );

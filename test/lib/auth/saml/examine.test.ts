@@ -1,5 +1,5 @@
-// What a test sign-in's answer is found to be: which parts are signed in truth, whether the entry
-// admits it, and what it says where the entry does not.
+// What the answer to a test sign-in holds: which parts are really signed, whether the entry admits
+// it, and what it says if the entry does not.
 
 import test from 'ava';
 import { examineResponse } from '../../../../lib/auth/saml/examine.ts';
@@ -44,7 +44,7 @@ function examine(
 
 const named = ({ signed }: Awaited<ReturnType<typeof examine>>) => signed.map(({ name }) => name);
 
-test('an answer that is signed twice is admitted, and its parts are named', async (t) => {
+test('an answer with two signatures is admitted, and its signed parts are named', async (t) => {
   const { refusal, signed, assertion } = await examine({ algorithm: 'sha512' });
   t.is(refusal, null);
   t.deepEqual(signed, [
@@ -58,7 +58,7 @@ for (const [signs, isAssertion] of [
   ['assertion', true],
   ['response', false],
 ] as const)
-  test(`refused for its flags: the provider signs the ${signs} alone`, async (t) => {
+  test(`refused for its flags: the provider signs only the ${signs}`, async (t) => {
     const found = await examine({ assertion: isAssertion, response: !isAssertion });
     t.is(found.refusal?.reason, 'answer_invalid');
     const other = isAssertion ? 'response' : 'assertion';
@@ -67,7 +67,7 @@ for (const [signs, isAssertion] of [
     t.is(found.assertion?.email, 'person@example.com', 'read all the same');
   });
 
-test('without the required attribute: refused, and what it says is read', async (t) => {
+test('an answer without the required attribute is refused, and its attributes are read', async (t) => {
   const setup = setupOf({ required_attribute: { name: 'groups', value: 'vpn' } });
   const { refusal, assertion } = await examine({}, { attributes: GROUPS }, setup);
   t.deepEqual(refusal, { reason: 'claim_required', detail: 'another groups' });
@@ -84,14 +84,14 @@ const nothing: [says: string, signing: Partial<Signing>, said: Partial<Said>, si
     ['for others', {}, { audience: 'urn:other' }, ['response', 'assertion']],
   ];
 for (const [says, signing, said, signed] of nothing)
-  test(`nothing of it is read: ${says}`, async (t) => {
+  test(`nothing is read from an answer with a fault: ${says}`, async (t) => {
     const found = await examine(signing, said);
     t.not(found.refusal, null);
     t.is(found.assertion, null);
     t.deepEqual(named(found), signed);
   });
 
-test('lenient flags let no wrapped answer through', async (t) => {
+test('flags that require no signature do not admit an answer with moved signatures', async (t) => {
   const setup = setupOf();
   const words = goodWords(REQUEST, addressesOf(setup.provider).consume);
   for (const [says, wrapped] of wrappedAnswers(words)) {
@@ -101,7 +101,7 @@ test('lenient flags let no wrapped answer through', async (t) => {
   }
 });
 
-test('a denial is told as one', async (t) => {
+test('a denial is reported as a denial', async (t) => {
   const setup = setupOf();
   const words = {
     ...goodWords(REQUEST, addressesOf(setup.provider).consume),
@@ -113,7 +113,7 @@ test('a denial is told as one', async (t) => {
   t.is(assertion, null);
 });
 
-test('what is no XML is refused as anywhere', async (t) => {
+test('a text that is no XML is refused as in a real sign-in', async (t) => {
   for (const posted of ['', '%', base64('<x/>'), base64('no xml'), 'A'.repeat(200_000)]) {
     const { refusal, signed, assertion } = await examineResponse(setupOf(), posted, new Date());
     t.is(refusal?.reason, 'answer_invalid');

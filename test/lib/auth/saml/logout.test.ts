@@ -1,4 +1,4 @@
-// Signing out that a provider begins: only what it signed counts, in an address or in a form.
+// Sign-out that a provider begins: only what it signed counts, in an address or in a form.
 
 import { createSign } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
@@ -86,7 +86,7 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<str
   return error?.message ?? '';
 }
 
-test('a signed request names whom, in a form and in an address', async (t) => {
+test('a signed request names the user, in a form and in an address', async (t) => {
   const asked = { id: '_l1', nameId: 'person', nameIdFormat: 'f', sessionIndexes: ['s1', 's2'] };
   const name = `<a:NameID Format="f">person</a:NameID><p:SessionIndex>s1</p:SessionIndex><p:SessionIndex>s2</p:SessionIndex>`;
   const xml = requestXml({ name });
@@ -98,7 +98,7 @@ test('a signed request names whom, in a form and in an address', async (t) => {
   t.deepEqual((await post(sign(requestXml()))).sessionIndexes, []);
 });
 
-test('without a good signature nothing counts', async (t) => {
+test('a request without a good signature is refused', async (t) => {
   t.regex(await refusal(t, post(requestXml())), /the request is not signed/);
   t.regex(await refusal(t, post(sign(requestXml(), otherIdpKey))), /signature/);
   const changed = sign(requestXml()).replace('>person<', '>other<');
@@ -112,7 +112,7 @@ test('without a good signature nothing counts', async (t) => {
   t.regex(await refusal(t, send(weak)), /algorithm/);
 });
 
-test('a second field of one name is refused, whichever was signed', async (t) => {
+test('a second field of the same name is refused, whichever is signed', async (t) => {
   const query = addressed(requestXml());
   const [, evil = ''] = /SAMLRequest=([^&]*)/.exec(addressed(requestXml({ name: '<x/>' }))) ?? [];
   for (const twice of [`${query}&SAMLRequest=${evil}`, `SAMLRequest=${evil}&${query}`])
@@ -137,7 +137,7 @@ for (const [says, said, why] of lies)
     t.regex(await refusal(t, post(sign(requestXml(said)))), why);
   });
 
-test('what is no request, or not deflated, or too large once inflated, is refused', async (t) => {
+test('a text that is no request, not deflated or too large when inflated is refused', async (t) => {
   t.regex(await refusal(t, send(addressed('<x/>'))), /not a LogoutRequest/);
   const raw = new URLSearchParams({ SAMLRequest: base64(requestXml()), SigAlg: SHA256 }).toString();
   const signature = createSign('sha256').update(raw).sign(idpKey.privateKey, 'base64');
@@ -146,7 +146,7 @@ test('what is no request, or not deflated, or too large once inflated, is refuse
   t.regex(await refusal(t, send(addressed(' '.repeat(600_000)))), /not deflated/);
 });
 
-test('the answer goes where the provider takes it, signed, and says to what', async (t) => {
+test('the answer is signed, names the request, and goes to the address of the provider', async (t) => {
   const address = (await logoutAnswer(setup, { id: '_l1' }, 'r', '_answer')) ?? '';
   t.true(address.startsWith('https://idp.example/slo?SAMLResponse='));
   const query = new URL(address).searchParams;

@@ -1,4 +1,4 @@
-// What is told of fetched metadata: times, problem, and the use of each certificate.
+// What is shown of fetched metadata: times, problems, and the use of each certificate.
 
 import { X509Certificate } from 'node:crypto';
 import test from 'ava';
@@ -23,7 +23,7 @@ const sha256 = ({ certificate }: typeof idpKey) =>
   new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
 
 for (const kind of firstKind())
-  test(`${kind}: the state of an entry before, while and after it is fetched`, async (t) => {
+  test(`${kind}: the state of an entry before, during and after the fetch of its metadata`, async (t) => {
     const database = await openDatabase(t, kind);
     const address = await openMetadataAddress(t, status(404));
     const entry = samlEntry({ metadata: '', metadata_url: address.url });
@@ -51,7 +51,7 @@ for (const kind of firstKind())
     t.is((await metadataStates(database, [entry, without])).length, 1);
   });
 
-test('fingerprints are told once each, in order', (t) => {
+test('each fingerprint is shown once, in order', (t) => {
   const found = fingerprints([derOf(idpKey), derOf(otherIdpKey), derOf(idpKey)]);
   t.deepEqual(found, [sha256(idpKey), sha256(otherIdpKey)].toSorted());
 });

@@ -1,5 +1,5 @@
-// Answers of a SAML provider that lies: of a good answer one thing is bent, and it must be refused
-// for that reason; wrapped, replayed in parts, unsigned, too late, for others.
+// Answers of a SAML provider that lies. One thing of a good answer is changed, and the answer must
+// be refused for that reason: moved signatures, replayed parts, no signature, too late, for others.
 
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
@@ -60,7 +60,7 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<str
   return error?.message ?? '';
 }
 
-test('a good answer yields what its signed assertion says', async (t) => {
+test('a good answer gives the account that its signed assertion names', async (t) => {
   const verdict = await judge(answerXml(words({ assertionId: '_a1' })));
   if (verdict.kind !== 'proven') return t.fail();
   const { expiresAt, ...assertion } = verdict.assertion;
@@ -82,7 +82,7 @@ test('a good answer yields what its signed assertion says', async (t) => {
 // ---- the flags ---------------------------------------------------------------------------------
 
 const flags: [signed: string, flags: string, isTaken: boolean][] = [
-  // What is signed: the assertion, the response; which flags are on, likewise.
+  // First what is signed, then which flags are on: A is the assertion, R the response.
   ['AR', 'AR', true],
   ['A-', 'AR', false],
   ['-R', 'AR', false],
@@ -97,7 +97,7 @@ const flags: [signed: string, flags: string, isTaken: boolean][] = [
   ['--', '-R', false],
   ['AR', '--', true],
   ['A-', '--', true],
-  // The assertion stands inside what is signed.
+  // The assertion is inside the part that is signed.
   ['-R', '--', true],
   ['--', '--', false],
 ];
@@ -127,13 +127,15 @@ for (const [signed, wanted, isTaken] of flags)
 
 // ---- attributes --------------------------------------------------------------------------------
 
-/** As Entra says it: the NameID is the user name, the claims have addresses for names. */
+/**
+ * Attributes as Entra writes them: the NameID is the user name, claims have addresses for names.
+ */
 const CLAIM = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress';
-const told = (name: string, ...values: string[]) =>
+const attribute = (name: string, ...values: string[]) =>
   `<a:AttributeStatement><a:Attribute Name="${name}">${values.map((value) => `<a:AttributeValue>${value}</a:AttributeValue>`).join('')}</a:Attribute></a:AttributeStatement>`;
 
-test('the e-mail is in the attribute that the entry names, before the NameID', async (t) => {
-  const said = words({ attributes: told(CLAIM, 'mail@example.com') });
+test('the e-mail comes from the attribute that the entry names, before the NameID', async (t) => {
+  const said = words({ attributes: attribute(CLAIM, 'mail@example.com') });
   const emailFor = async (email_attribute?: string) => {
     const given = setupOf(email_attribute === undefined ? {} : { email_attribute });
     const verdict = await judge(answerXml(said), given);
@@ -144,11 +146,11 @@ test('the e-mail is in the attribute that the entry names, before the NameID', a
   t.is(await emailFor('other'), null, 'nothing else stands for it');
 });
 
-test('only who has the required attribute is let in', async (t) => {
+test('only who has the required attribute is admitted', async (t) => {
   const given = setupOf({ required_attribute: { name: 'groups', value: 'vpn' } });
-  const member = words({ attributes: told('groups', 'staff', 'vpn') });
+  const member = words({ attributes: attribute('groups', 'staff', 'vpn') });
   t.is((await judge(answerXml(member), given)).kind, 'proven');
-  const other = words({ attributes: told('groups', 'staff') });
+  const other = words({ attributes: attribute('groups', 'staff') });
   t.is(await refusal(t, judge(answerXml(other), given)), 'claim_required: another groups');
   t.is(await refusal(t, judge(answerXml(words()), given)), 'claim_required: no attribute groups');
 });
@@ -158,10 +160,10 @@ test('only who has the required attribute is let in', async (t) => {
 const LAX = setupOf({ signed_assertion_in_resp: false, signed_envelopes_in_resp: false });
 
 for (const [says, xml] of wrappedAnswers(words()))
-  test(`wrapped: ${says}`, async (t) => {
+  test(`a moved signature is refused: ${says}`, async (t) => {
     t.true(xml.includes(EVIL), 'the attack is in the answer');
     t.regex(await refusal(t, judge(xml, LAX)), /^answer_invalid/);
-    // node-saml by itself does not believe it either: it reads what was signed, or refuses.
+    // node-saml alone does not believe it either: it reads what was signed, or refuses.
     try {
       const saml = await samlOf(LAX);
       const { profile } = await saml.validatePostResponseAsync({
@@ -217,7 +219,7 @@ for (const [says, said, why] of lies)
     t.regex(await refusal(t, judge(answerXml(words(said)))), why);
   });
 
-test('clocks may differ by a minute, no more', async (t) => {
+test('clocks may differ by a minute at most', async (t) => {
   for (const said of [
     { notBefore: -900, notOnOrAfter: -50, subjectNotOnOrAfter: -50 },
     { notBefore: 55, notOnOrAfter: 900 },
@@ -290,7 +292,7 @@ for (const [says, make, why] of forms)
     t.regex(await refusal(t, judge(make(), LAX)), why);
   });
 
-test('what is not base64 of UTF-8, or too long, is refused unread', async (t) => {
+test('a text that is not base64 of UTF-8, or too long, is refused before it is parsed', async (t) => {
   const post = (text: string) => refusal(t, judgeResponse(setup, text, new Date()));
   t.regex(await post(''), /not base64/);
   t.regex(await post('%3Cxml%3E'), /not base64/);
@@ -298,12 +300,12 @@ test('what is not base64 of UTF-8, or too long, is refused unread', async (t) =>
   t.regex(await post('A'.repeat(800_000)), /too long/);
 });
 
-test('base64 with line breaks is taken', async (t) => {
+test('base64 may hold line breaks', async (t) => {
   const wrapped = base64(good()).replaceAll(/(.{76})/g, '$1\r\n');
   t.is((await judgeResponse(setup, wrapped, new Date())).kind, 'proven');
 });
 
-test('a signature of SHA-512 is taken', async (t) => {
+test('a signature of SHA-512 is accepted', async (t) => {
   t.is((await judge(answerXml(words(), { ...BOTH, algorithm: 'sha512' }))).kind, 'proven');
 });
 
@@ -355,7 +357,7 @@ for (const [says, said, email] of emails)
     t.is(verdict.kind === 'proven' ? verdict.assertion.email : '', email);
   });
 
-test('a name that changes each time is known as such', async (t) => {
+test('a name that changes at each sign-in is marked as such', async (t) => {
   const verdict = await judge(answerXml(words({ format: TRANSIENT, nameId: '_x' })));
   t.true(verdict.kind === 'proven' && verdict.assertion.isTransient);
 });
@@ -366,7 +368,7 @@ const signedResponse: Signing = { ...BOTH, assertion: false };
 const denied = (status: string, signing: Partial<Signing> = {}, said: Partial<Said> = {}) =>
   judge(answerXml(words({ status, ...said }), { ...signedResponse, ...signing }, ''), LAX);
 
-test('a denial counts when it is signed and answers our request', async (t) => {
+test('a denial counts if it is signed and answers our request', async (t) => {
   for (const word of ['AuthnFailed', 'RequestDenied', 'UnknownPrincipal'])
     t.deepEqual(await denied(denial(word)), { kind: 'denied', status: word });
   t.is(
@@ -382,7 +384,7 @@ test('a denial counts when it is signed and answers our request', async (t) => {
 });
 
 // docs/faults-of-others.md#fault-21: answers that disable nobody.
-test("errors of the provider's own, or about the request, deny nobody", async (t) => {
+test('errors of the provider itself, or about the request, deny nobody', async (t) => {
   const top = '<p:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"/>';
   t.is(await refusal(t, denied(top)), 'provider_refused: Responder');
   for (const word of ['NoPassive', 'RequestUnsupported', 'InvalidNameIDPolicy'])
@@ -391,13 +393,13 @@ test("errors of the provider's own, or about the request, deny nobody", async (t
   t.is(await refusal(t, denied(odd)), 'provider_refused: unknown');
 });
 
-test('an assertion beside a status that is no success is not believed', async (t) => {
+test('an assertion does not count if the status is no success', async (t) => {
   const xml = answerXml(words({ status: denial('AuthnFailed') }));
   const verdict = await judge(xml).catch((error: unknown) => error);
   t.false((verdict as { kind?: string }).kind === 'proven');
 });
 
-test('nothing of the answer stands in what is logged', async (t) => {
+test('the log holds nothing of the answer', async (t) => {
   const error = await t.throwsAsync(judge(answerXml(words({ audience: 'the-secret-text' }))), {
     instanceOf: ProviderRefusal,
   });

@@ -1,5 +1,5 @@
-// This gateway as SAML providers see it: one key for all gateways, files that replace it, metadata
-// as the flags say.
+// This gateway as SAML providers see it: one key for all gateways, files that replace the key, and
+// metadata that follow the flags.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,11 +18,11 @@ import { firstKind, makePlace, openAt, openDatabase } from '../../../support/dat
 import { samlEntry } from '../../../support/auth/provider-entries.ts';
 import { configOf } from '../../../support/api/server.ts';
 
-/** Enough for what a test reads. */
+/** The fields that these tests read. */
 const LIMITS = { characters: 100_000, tags: 1_000, attributes: 1_000 };
 
 for (const kind of firstKind())
-  test(`${kind}: several gateways that start together have one key, kept encrypted`, async (t) => {
+  test(`${kind}: several gateways that start together share one key, which is kept encrypted`, async (t) => {
     const place = await makePlace(t, kind);
     const databases = [await openAt(t, place), await openAt(t, place)];
     for (const database of databases) await migrate(database);
@@ -46,7 +46,7 @@ function files(t: ExecutionContext, key: string, certificate: string): Record<st
   };
 }
 
-test('files replace the key, whatever stands around it', async (t) => {
+test('files replace the key, whatever text surrounds it', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const given = files(t, idpKey.privateKey, `Subject: x\n${idpKey.certificate}`);
   const { key, entityId } = await serviceProvider(
@@ -57,7 +57,7 @@ test('files replace the key, whatever stands around it', async (t) => {
   t.is(entityId, 'urn:mine');
 });
 
-test('files that are of no use are a clear refusal', async (t) => {
+test('unusable files are refused with a clear reason', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const rows: [given: Record<string, string>, why: RegExp][] = [
     [files(t, otherIdpKey.privateKey, idpKey.certificate), /do not belong together/],
@@ -102,7 +102,7 @@ const flagged: [flags: Partial<ReturnType<typeof samlEntry>>, has: RegExp[], lac
   [{ signed_assertion_in_resp: false }, [/AuthnRequestsSigned/], [/WantAssertionsSigned/]],
 ];
 for (const [flags, has, lacks] of flagged)
-  test(`our metadata with ${JSON.stringify(flags)} says what the flags say`, async (t) => {
+  test(`our metadata with ${JSON.stringify(flags)} say what the flags say`, async (t) => {
     const ours = { entityId: 'urn:mine', key: idpKey };
     const xml = await ourMetadata(samlEntry(flags), ours);
     t.is(parseXml(xml, LIMITS).getAttribute('entityID'), 'urn:mine');

@@ -1,5 +1,5 @@
-// A sign-in through a SAML provider, from the request to the account: each request and each
-// assertion serves once, at its provider, in the browser that began.
+// A sign-in through a SAML provider, from the request to the account. Each request and each
+// assertion works once, at its provider, in the browser that began.
 
 import { createVerify } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
@@ -35,7 +35,7 @@ const beginner = { browserSha256: 'b'.repeat(64), userId: null, returnTo: '/devi
 
 interface World {
   context: SamlContext;
-  /** Begins, and lets the provider answer. */
+  /** Begins a sign-in, and lets the provider answer. */
   answer: (
     said?: Partial<Said>,
     userId?: string | null,
@@ -56,7 +56,7 @@ async function open(
     const begun = await beginSaml(context, { ...beginner, userId });
     const { id, query } = requestIn(begun.address);
     const status = said.status ?? goodWords(id, consume).status;
-    // A refusal stands without an assertion.
+    // A refusal has no assertion.
     const inner = said.status === undefined ? undefined : '';
     const xml = answerXml({ ...goodWords(id, consume), ...said, status }, BOTH, inner);
     return { samlResponse: base64(xml), relayState: query.get('RelayState') ?? '' };
@@ -76,7 +76,7 @@ async function ticketOf(work: ReturnType<typeof consumeSaml>): Promise<string> {
 }
 
 for (const kind of firstKind()) {
-  test(`${kind}: a sign-in yields the account, to the browser that began`, async (t) => {
+  test(`${kind}: a sign-in returns the account to the browser that began`, async (t) => {
     const { context, answer } = await open(t, kind);
     const ticket = await ticketOf(consumeSaml(context, await answer()));
     const { account, returnTo } = await completeSaml(context, ticket, beginner.browserSha256);
@@ -97,7 +97,7 @@ for (const kind of firstKind()) {
     );
   });
 
-  test(`${kind}: an answer serves once, and an assertion for one request only`, async (t) => {
+  test(`${kind}: an answer works once, and an assertion for one request only`, async (t) => {
     const { context, answer } = await open(t, kind);
     const posted = await answer({ assertionId: '_same' });
     await consumeSaml(context, posted);
@@ -110,7 +110,7 @@ for (const kind of firstKind()) {
   });
 }
 
-test('a page that ends a sign-in belongs to the browser that began', async (t) => {
+test('the page that ends a sign-in works only in the browser that began', async (t) => {
   const { context, answer } = await open(t);
   for (const browser of ['c'.repeat(64), null]) {
     const ticket = await ticketOf(consumeSaml(context, await answer()));
@@ -118,7 +118,7 @@ test('a page that ends a sign-in belongs to the browser that began', async (t) =
   }
 });
 
-test('with https the posted answer belongs to that browser too', async (t) => {
+test('over HTTPS the posted answer too works only in that browser', async (t) => {
   const { context, answer } = await open(t);
   const post = async (browserSha256: string | null) =>
     consumeSaml(context, { ...(await answer()), browserSha256 });
@@ -127,7 +127,7 @@ test('with https the posted answer belongs to that browser too', async (t) => {
   t.is((await post(beginner.browserSha256)).kind, 'proven');
 });
 
-test('a provider may not begin: an answer without our request is refused', async (t) => {
+test('a provider cannot begin: an answer without our request is refused', async (t) => {
   const { context } = await open(t);
   const { consume } = addressesOf(context.provider);
   const unasked = {
@@ -146,7 +146,7 @@ test('a provider may not begin: an answer without our request is refused', async
   );
 });
 
-test('neither the relay state nor a ticket serves as the other, or at another provider', async (t) => {
+test('a relay state and a ticket cannot replace each other, nor work at another provider', async (t) => {
   const { context, answer } = await open(t);
   const { relayState } = await answer();
   t.is(
@@ -163,7 +163,7 @@ test('neither the relay state nor a ticket serves as the other, or at another pr
   t.regex(await refusal(t, consumeSaml(elsewhere, await answer())), /another provider/);
 });
 
-test('a denial names who began, and nobody where nobody was signed in', async (t) => {
+test('a denial names the user who began, if somebody was signed in', async (t) => {
   const { context, answer } = await open(t, 'sqlite', { signed_assertion_in_resp: false });
   const status = denial('AuthnFailed');
   const denied = (begunBy: string | null) => ({ kind: 'denied', status: 'AuthnFailed', begunBy });
@@ -195,13 +195,13 @@ test('the request names us and our addresses, and is signed', async (t) => {
   t.true(isGood);
 });
 
-test('who is signed in must prove themselves again', async (t) => {
+test('a user who is signed in already has to prove it again', async (t) => {
   const { context } = await open(t);
   const begun = await beginSaml(context, { ...beginner, userId: 'u' });
   t.regex(requestIn(begun.address).xml, /ForceAuthn="true"/);
 });
 
-test('without the flag requests are not signed, unless the provider wants them to be', async (t) => {
+test('without the flag requests are signed only if the provider requires it', async (t) => {
   const { context } = await open(t, 'sqlite', { sign_requests: false });
   t.false((await beginSaml(context, beginner)).address.includes('Signature='));
   const metadata = idpMetadata(signOnService(), { wants: ' WantAuthnRequestsSigned="true"' });
@@ -209,7 +209,7 @@ test('without the flag requests are not signed, unless the provider wants them t
   t.true((await beginSaml(wanting, beginner)).address.includes('Signature='));
 });
 
-test('a provider that takes forms only gets a form, signed inside', async (t) => {
+test('a provider that accepts only forms gets a form, with the signature inside', async (t) => {
   const metadata = idpMetadata(signOnService('HTTP-POST', 'https://idp.example/post'));
   const { context } = await open(t, 'sqlite', { metadata });
   const begun = await beginSaml(context, beginner);
@@ -220,7 +220,7 @@ test('a provider that takes forms only gets a form, signed inside', async (t) =>
   t.is(begun.fields['RelayState']?.length, 43);
 });
 
-test('metadata that became unfit is a clear refusal', async (t) => {
+test('metadata that became unusable are refused with a clear reason', async (t) => {
   const { context } = await open(t, 'sqlite', { metadata: '<html/>' });
   t.regex(await refusal(t, beginSaml(context, beginner)), /^provider_misconfigured: it does not/);
 });

@@ -1,5 +1,5 @@
-// What a test sign-in through SAML tells the administrator: the flags that fit, and all that a
-// sign-in needs of the answer.
+// What a test sign-in through SAML shows to the administrator: which flags are right, and whether
+// the answer has all that a sign-in needs.
 
 import test from 'ava';
 import type { Assertion } from '../../../../lib/auth/saml/assertion.ts';
@@ -43,7 +43,7 @@ function report(
   return { claims, lines: findings.map(({ verdict, text }) => `${verdict}: ${text}`) };
 }
 
-test('everything fits', (t) => {
+test('a sign-in without faults has only good findings', (t) => {
   const { lines, claims } = report({}, {}, signOnService() + LOGOUT);
   t.deepEqual(
     lines.map((line) => line.split(':')[0]),
@@ -164,7 +164,7 @@ for (const [says, given, line] of others)
     );
   });
 
-test('flags ask for what is signed', (t) => {
+test('each flag requires what it names to be signed', (t) => {
   t.is(signedBy([]), null);
   for (const [parts, signed, ofAssertion, ofResponse] of [
     [[PARTS.response], 'response', false, true],

@@ -1,5 +1,5 @@
-// XML that others wrote: what is refused before it is parsed, and what counts as text. More stands
-// in saml-metadata.test.ts and response.test.ts, whose readers rest on this one.
+// XML that others wrote: what is refused before it is parsed, and what counts as text.
+// saml-metadata.test.ts and response.test.ts test the readers that build on it.
 
 import test from 'ava';
 import { childrenOf, isNamed, parseXml, textOf, XmlError } from '../../../../lib/auth/saml/xml.ts';
@@ -26,7 +26,7 @@ for (const [says, text, message] of bad)
     });
   });
 
-test('depth and the number of tags are bounded before anything is parsed', (t) => {
+test('depth and the number of tags are limited before anything is parsed', (t) => {
   const beganMs = performance.now();
   t.throws(() => parseXml('<a>'.repeat(200_000), LIMITS), { message: /nested deeper than 64/ });
   t.throws(() => parseXml(`<a>${'<b/>'.repeat(20_000)}</a>`, LIMITS), {
@@ -35,13 +35,14 @@ test('depth and the number of tags are bounded before anything is parsed', (t) =
   t.true(performance.now() - beganMs < 5_000);
 });
 
-test('attributes and prefixes are bounded, however they are spread', (t) => {
+test('attributes and prefixes are limited, however they are distributed', (t) => {
   const many = (count: number, text: (i: number) => string): string =>
     `<a>${Array.from({ length: count }, (_, i) => text(i)).join('')}</a>`;
   const attributes = (count: number) => many(count, (i) => `<b c${i} = 'x' d${i}="x"/>`);
   t.notThrows(() => parseXml(attributes(1_000), LIMITS));
   t.throws(() => parseXml(attributes(1_001), LIMITS), { message: /more than 2000 attributes/ });
-  // As Okta and Keycloak write them: two declarations at each value, always of the same prefixes.
+  // Okta and Keycloak write it like this: two declarations at each value, always of one prefix
+  // each.
   const values = many(400, () => '<b xmlns:xs="u" xmlns:xsi="v" xsi:type="xs:string"/>');
   t.notThrows(() => parseXml(values, LIMITS));
   const prefixes = (count: number) => many(count, (i) => `<b xmlns:p${i}="u"/>`);
@@ -56,7 +57,7 @@ test('only direct children of the right name and namespace are children', (t) =>
   t.false(isNamed(root, 'v', 'a'));
 });
 
-test('text is one text and nothing beside it', (t) => {
+test('an element has a text only if it holds nothing else', (t) => {
   const text = (xml: string) => textOf(parseXml(xml, LIMITS));
   t.is(text('<a>one &amp; two</a>'), 'one & two');
   for (const xml of ['<a/>', '<a>one<!-- -->two</a>', '<a>one<b/></a>', '<a><![CDATA[one]]></a>'])

@@ -1,4 +1,4 @@
-// Errors for people: clear words and the request's id, for programs JSON, whatever broke.
+// Errors for people: clear words and the id of the request. Programs get JSON, whatever failed.
 
 import test from 'ava';
 import { ApiError } from '../../../../lib/http/errors.ts';
@@ -6,7 +6,7 @@ import type { Readiness } from '../../../../lib/observe/gateway-state.ts';
 import { openServer } from '../../../support/api/server.ts';
 import { addPerson, Visitor } from '../../../support/web/visitor.ts';
 
-test('a browser gets a page with the id of its request, a program JSON', async (t) => {
+test('a browser gets a page with the id of its request, a program gets JSON', async (t) => {
   const server = await openServer(t, 'sqlite');
   const visitor = new Visitor(server);
   const shown = await visitor.get('/nothing');
@@ -17,14 +17,14 @@ test('a browser gets a page with the id of its request, a program JSON', async (
   t.is((await visitor.get('/nothing')).text, '{"error":"not_found"}');
 });
 
-test('under /v0 there is JSON, whatever a browser would like', async (t) => {
+test('under /v0 errors are JSON, even for a browser', async (t) => {
   const server = await openServer(t, 'sqlite');
   const visitor = new Visitor(server);
   t.is((await visitor.get('/v0/nothing')).text, '{"error":"not_found"}');
   t.regex((await visitor.get('/v0/users')).text, /^\{"errors"/);
 });
 
-test('a fault of ours shows neither its words nor its place, and stands in the log', async (t) => {
+test('an internal fault shows no details on the page, and the log has them', async (t) => {
   const server = await openServer(t, 'sqlite');
   server.server.route({
     method: 'GET',
@@ -41,7 +41,7 @@ test('a fault of ours shows neither its words nor its place, and stands in the l
   t.true(server.log.some(({ level }) => level === 'error'));
 });
 
-test('whoever is signed in stays so on the page of an error', async (t) => {
+test('the page of an error still knows who is signed in', async (t) => {
   const server = await openServer(t, 'sqlite');
   await addPerson(server.database, 'ann@example.com');
   const visitor = new Visitor(server);
@@ -52,7 +52,7 @@ test('whoever is signed in stays so on the page of an error', async (t) => {
   t.false(visitor.cookies.has('postern-visitor'));
 });
 
-test('where no device passes, the page does not say that devices are served', async (t) => {
+test('if no device passes packets, the page does not say that devices are served', async (t) => {
   let status: Readiness['status'] = 'database_unavailable';
   const services = { readiness: () => ({ status, tun: null, masquerade: false }) };
   const server = await openServer(t, 'sqlite', {}, services);
@@ -73,7 +73,7 @@ test('where no device passes, the page does not say that devices are served', as
   t.notRegex(page.text, /work meanwhile/);
 });
 
-test('without a database there is a page all the same', async (t) => {
+test('even without a database there is a page', async (t) => {
   const server = await openServer(t, 'sqlite');
   await server.database.close();
   const shown = await new Visitor(server).get('/');
@@ -82,7 +82,7 @@ test('without a database there is a page all the same', async (t) => {
   t.true(shown.text.includes(String(shown.headers['x-request-id'])));
 });
 
-test('what a path says is shown as text', async (t) => {
+test('a path is shown as text', async (t) => {
   const server = await openServer(t, 'sqlite');
   const shown = await new Visitor(server).get(
     '/%3Cscript%3Ealert(1)%3C/script%3E?<script>alert(1)',

@@ -1,4 +1,4 @@
-// Forms: no other site, and nobody without this browser's token, changes anything.
+// Forms: no other site, and nobody without the token of this browser, can change anything.
 
 import test from 'ava';
 import { textOf, textsOf } from '../../../../lib/web/kit/form-token.ts';
@@ -32,10 +32,11 @@ for (const kind of firstKind()) {
     t.is((await visitor.post('/auth/identity', { ...FORM, csrf_token: good })).status, 303);
   });
 
-  test(`${kind}: nobody can sign a browser in as somebody else from another site`, async (t) => {
+  test(`${kind}: no other site can sign a browser in as another user`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
-    // The token of the attacker's own browser; the victim's browser has a cookie of its own.
+    // The token comes from the browser of the attacker; the browser of the victim has another
+    // cookie.
     const attacker = new Visitor(server);
     await attacker.get('/');
     const victim = new Visitor(server);
@@ -52,7 +53,7 @@ for (const kind of firstKind()) {
     );
   });
 
-  test(`${kind}: what browsers say of another site is believed`, async (t) => {
+  test(`${kind}: headers by which browsers announce another site are believed`, async (t) => {
     const server = await openServer(t, kind, { EXTERNAL_URL: 'http://vpn.example.com/' });
     await addPerson(server.database, EMAIL);
     const rows: [number, Record<string, string>][] = [
@@ -78,7 +79,7 @@ for (const kind of firstKind()) {
     }
   });
 
-  test(`${kind}: the token of before signing in serves no more afterwards`, async (t) => {
+  test(`${kind}: the token from before the sign-in no longer works afterwards`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const visitor = new Visitor(server);
@@ -115,7 +116,7 @@ for (const kind of firstKind()) {
   });
 }
 
-test('fields are read as text, whatever was sent', (t) => {
+test('all fields are read as text', (t) => {
   const payload = { one: 'a', two: ['a', 'b'], three: { a: 1 }, four: null };
   t.is(textOf({ payload }, 'one'), 'a');
   for (const name of ['two', 'three', 'four', 'five', 'constructor', '__proto__'])

@@ -1,4 +1,4 @@
-// Jobs: what is kept of them, in which order they go, and how they end.
+// Jobs: what is stored of them, in which order they run, and how they end.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -32,7 +32,7 @@ async function done(jobs: Jobs, plan: JobPlan): Promise<Job> {
   return job;
 }
 
-test('records are done some at a time, once, and those that no longer match are passed over', async (t) => {
+test('records are changed in parts, each once, and a record that no longer matches is left alone', async (t) => {
   const jobs = new Jobs(logInto([]));
   const ids = Array.from({ length: 50 }, (_, i) => `id ${i}`);
   const begun: string[] = [];
@@ -56,7 +56,7 @@ test('records are done some at a time, once, and those that no longer match are 
   t.is(begun.length, 45);
 });
 
-test('what is refused is told by name, and the rest goes on', async (t) => {
+test('refused records are named, and the others are changed', async (t) => {
   const fault = (): never => {
     throw new ApiError('unprocessable', { faults: { base: ['You cannot disable yourself'] } });
   };
@@ -71,7 +71,7 @@ test('what is refused is told by name, and the rest goes on', async (t) => {
   t.deepEqual(job.named, [{ name: 'name of a', why: 'You cannot disable yourself' }]);
 });
 
-test('whoever may not write any more goes no further', async (t) => {
+test('a job stops when its administrator may no longer write', async (t) => {
   const ids = Array.from({ length: 40 }, (_, i) => `${i}`);
   let runs = 0;
   const job = await done(
@@ -87,7 +87,7 @@ test('whoever may not write any more goes no further', async (t) => {
   t.is(runs, 32);
 });
 
-test('a fault ends a job, and stands in the log', async (t) => {
+test('a fault ends a job, and the log holds it', async (t) => {
   const log: LogLine[] = [];
   const run = () => Promise.reject(new Error('the database went away'));
   const job = await done(new Jobs(logInto(log)), planned({ run }));
@@ -95,7 +95,7 @@ test('a fault ends a job, and stands in the log', async (t) => {
   t.is(log[0]?.message, 'a job broke off');
 });
 
-test('a gateway that stops lets writes end and begins no others', async (t) => {
+test('a gateway that stops finishes started writes and starts no others', async (t) => {
   const jobs = new Jobs(logInto([]));
   const ids = Array.from({ length: 40 }, (_, i) => `${i}`);
   let [runs, ended] = [0, 0];
@@ -117,7 +117,7 @@ test('a gateway that stops lets writes end and begins no others', async (t) => {
   t.is(job.broke, 'The gateway stopped.');
 });
 
-test('jobs that nobody agrees to make room, those that run do not', async (t) => {
+test('jobs that nobody confirms are removed for new ones, running jobs are not', async (t) => {
   const jobs = new Jobs(logInto([]));
   const ids = Array.from({ length: JOB_RECORDS_MAX }, () => 'x');
   const [first, second] = [jobs.ask(planned({ ids }))!, jobs.ask(planned({ ids }))!];

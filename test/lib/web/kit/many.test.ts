@@ -1,4 +1,4 @@
-// What is done with many records at once, through the tables of the console.
+// Actions on many records at once, in the tables of the console.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -8,7 +8,7 @@ import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/
 import { firstKind } from '../../../support/database/databases.ts';
 import { addPerson, type Shown, Visitor } from '../../../support/web/visitor.ts';
 
-test('nothing selected, an unknown deed or a bad end changes nothing and says so', async (t) => {
+test('without a selection, with an unknown action or an invalid end nothing changes, and the page says why', async (t) => {
   const console = await openConsole(t, 'sqlite');
   const { admin, database, plainUser } = console;
   await judgeGuard(t, console, { forms: ['/devices/many'] });
@@ -26,7 +26,7 @@ test('nothing selected, an unknown deed or a bad end changes nothing and says so
   t.like(device, { id, disabled_at: null, expires_at: null });
 });
 
-test('it goes back to the page that it came from, and to no other site', async (t) => {
+test('the browser returns to the page that it came from, and never to another site', async (t) => {
   const { admin, database, plainUser } = await openConsole(t, 'sqlite');
   const { id } = await addDevice(database, plainUser);
   await admin.get('/devices');
@@ -37,7 +37,7 @@ test('it goes back to the page that it came from, and to no other site', async (
     t.is(await back(bad), '/devices', bad);
 });
 
-test('what cannot be undone is asked first, and names are text', async (t) => {
+test('what cannot be undone needs a confirmation, and names are shown as text', async (t) => {
   const { admin, database, plainUser } = await openConsole(t, 'sqlite');
   const { id } = await addDevice(database, plainUser, { name: NASTY });
   const kept = await addDevice(database, plainUser, { name: 'kept' });
@@ -59,7 +59,7 @@ test('what cannot be undone is asked first, and names are text', async (t) => {
   t.regex((await admin.get('/devices')).text, /0 devices are deleted/);
 });
 
-test('many devices are switched and given an end, each on record', async (t) => {
+test('many devices are enabled, disabled and given an end, and the audit trail keeps each', async (t) => {
   const console = await openConsole(t, 'sqlite');
   const { admin, database, plainUser } = console;
   for (let i = 0; i < 3; i += 1) await addDevice(database, plainUser);
@@ -78,13 +78,13 @@ test('many devices are switched and given an end, each on record', async (t) => 
   t.true(entries >= 3);
 });
 
-/** Asks for all that a search finds; returns the id of the job in the question. */
+/** Asks for all that a search finds; returns the id of the job to confirm. */
 async function ask(admin: Visitor, fields: Record<string, string>): Promise<[string, Shown]> {
   const asked = await admin.post('/devices/many', { all: 'true', ...fields });
   return [/name="job" value="([^"]+)"/.exec(asked.text)?.[1] ?? '', asked];
 }
 
-/** Agrees to a job, and waits for its end. */
+/** Confirms a job, and waits for its end. */
 async function agree(admin: Visitor, job: string): Promise<Shown> {
   const { location } = await admin.post('/devices/many', { job, sure: 'true' });
   for (;;) {
@@ -95,7 +95,7 @@ async function agree(admin: Visitor, job: string): Promise<Shown> {
 }
 
 for (const kind of firstKind())
-  test(`${kind}: all that a search finds are done, on every page, each on record`, async (t) => {
+  test(`${kind}: all records that a search finds are changed, on every page, and the audit trail keeps each`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     for (let i = 0; i < 53; i += 1) await addDevice(database, plainUser, { name: `printer-${i}` });
     const other = await addDevice(database, plainUser, { name: 'laptop' });
@@ -122,7 +122,7 @@ for (const kind of firstKind())
     t.is(await database.models.AuditEntry.count({ where }), 53, 'once');
   });
 
-test('whoever no longer matches when it is their turn is left alone, and so is who came later', async (t) => {
+test('users who no longer match, or who came later, are left alone', async (t) => {
   const { admin, database, plainUser } = await openConsole(t, 'sqlite');
   const names = ['printer-1', 'printer-2', 'printer-3'];
   const [first, second] = await Promise.all(
@@ -142,7 +142,7 @@ test('whoever no longer matches when it is their turn is left alone, and so is w
   t.deepEqual(left, ['kept', 'printer-4']);
 });
 
-test('which were refused is told by name', async (t) => {
+test('refused records are shown by name', async (t) => {
   const { admin, adminUser, database } = await openConsole(t, 'sqlite');
   await admin.get('/users');
   const { text } = await admin.post('/users/many', {
@@ -165,7 +165,7 @@ test('which were refused is told by name', async (t) => {
   t.is((await adminUser.reload()).disabled_at, null);
 });
 
-test('a job is its own administrator’s, and a filter that is not known selects nobody', async (t) => {
+test('a job belongs to its administrator, and an unknown filter selects nobody', async (t) => {
   const console = await openConsole(t, 'sqlite');
   const { admin, database, plainUser } = console;
   await addDevice(database, plainUser);
@@ -189,7 +189,7 @@ test('a job is its own administrator’s, and a filter that is not known selects
   t.is((await readDevices(database)).length, 1);
 });
 
-test('whose session ends meanwhile goes no further', async (t) => {
+test('a job stops when the session of its administrator ends', async (t) => {
   const { admin, database, plainUser } = await openConsole(t, 'sqlite');
   for (let i = 0; i < 40; i += 1) await addDevice(database, plainUser);
   await admin.get('/devices');
@@ -208,7 +208,7 @@ test('whose session ends meanwhile goes no further', async (t) => {
   t.is((await admin.get(`/devices/many/${job}`)).status, 302);
 });
 
-/** A form with one field several times. */
+/** A form in which one field has several values. */
 function postMany(admin: Visitor, ids: readonly string[], fields: Record<string, string>) {
   return admin.postPairs('/devices/many', [
     ...ids.map((id): [string, string] => ['id', id]),

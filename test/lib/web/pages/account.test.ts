@@ -1,4 +1,4 @@
-// The account of whoever is signed in: their password, and the browsers that they are signed in with.
+// The account of the user who is signed in: the password, and the browsers with a session.
 
 import test from 'ava';
 import { readAuditEntries } from '../../../../models/index.ts';
@@ -26,7 +26,7 @@ const form = (values: Record<string, string> = {}): Record<string, string> => ({
 });
 
 for (const kind of firstKind()) {
-  test(`${kind}: another password ends every other session, and goes on in this one`, async (t) => {
+  test(`${kind}: a new password ends every other session, and keeps this one`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const [visitor, other] = [await signedIn(server), await signedIn(server)];
@@ -44,7 +44,7 @@ for (const kind of firstKind()) {
     t.like(change, { kind: 'user', email: EMAIL, changes: { password: { changed: true } } });
   });
 
-  test(`${kind}: every fault of a new password is told, and none changes it`, async (t) => {
+  test(`${kind}: every fault of a new password is shown, and nothing changes`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const rows: [string, Record<string, string>, RegExp][] = [
@@ -82,7 +82,7 @@ for (const kind of firstKind()) {
     t.is((await new Visitor(server).signIn(EMAIL)).status, 303);
   });
 
-  test(`${kind}: an open browser does not serve to guess the present password`, async (t) => {
+  test(`${kind}: an open browser cannot be used to guess the present password`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const visitor = await signedIn(server);
@@ -93,7 +93,7 @@ for (const kind of firstKind()) {
     t.is(counters.of('sign_ins', 'too_many_own_passwords'), 1);
   });
 
-  test(`${kind}: who has no password is told so, and cannot make one up`, async (t) => {
+  test(`${kind}: a user without a password reads so, and cannot set one`, async (t) => {
     const server = await openServer(t, kind);
     const user = await addPerson(server.database, EMAIL);
     const visitor = await signedIn(server);
@@ -103,7 +103,7 @@ for (const kind of firstKind()) {
     t.is((await user.reload()).password_hash, null);
   });
 
-  test(`${kind}: sessions are listed as text, and ended one by one or all others`, async (t) => {
+  test(`${kind}: sessions are listed as text, and can be ended one by one or all others at once`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const visitor = await signedIn(server, 'Mine/1');
@@ -126,7 +126,7 @@ for (const kind of firstKind()) {
     t.is((await visitor.get('/user_account')).status, 200);
   });
 
-  test(`${kind}: nobody ends another user's session`, async (t) => {
+  test(`${kind}: nobody can end the session of another user`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     await addPerson(server.database, 'ben@example.com');

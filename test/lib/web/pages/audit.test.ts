@@ -1,4 +1,4 @@
-// The audit log in the console: narrowed, turned page by page, its values as text.
+// The audit trail in the console: filtered, in pages, with its values as text.
 
 import test from 'ava';
 import { addUser, write } from '../../../models/fixtures.ts';
@@ -6,11 +6,11 @@ import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/
 import { firstKind } from '../../../support/database/databases.ts';
 
 for (const kind of firstKind()) {
-  test(`${kind}: only administrators read the log`, async (t) => {
+  test(`${kind}: only administrators can read the audit trail`, async (t) => {
     await judgeGuard(t, await openConsole(t, kind), { pages: ['/audit'] });
   });
 
-  test(`${kind}: entries are narrowed by who, what, which record and when`, async (t) => {
+  test(`${kind}: entries are filtered by user, action, record and time`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await admin.get(`/users/${plainUser.id}`);
     await admin.post(`/users/${plainUser.id}`, { email: 'moved@example.com', role: 'admin' });
@@ -40,7 +40,7 @@ for (const kind of firstKind()) {
       t.is((await admin.get(`/audit?${query}`)).status, 200, query);
   });
 
-  test(`${kind}: values of the log and of its filters are text`, async (t) => {
+  test(`${kind}: values of entries and of filters are shown as text`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     const user = await addUser(database, { email: `${NASTY}@x` });
     await write(database, (transaction) => user.update({ email: `${NASTY}2@x` }, { transaction }));

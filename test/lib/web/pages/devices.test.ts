@@ -1,4 +1,4 @@
-// All devices in the console: every field by the API's rules, their switches, their live values.
+// All devices in the console: every field by the rules of the API, the switches, the live values.
 
 import test from 'ava';
 import { readDevices, recordStatus } from '../../../../models/index.ts';
@@ -31,7 +31,7 @@ for (const kind of firstKind()) {
         t.is((await console.admin.post(`/devices/${bad}/${form}`)).status, 404, form);
   });
 
-  test(`${kind}: a device is added for a user, with every field, and changed`, async (t) => {
+  test(`${kind}: a device with every field is created for a user, and changed`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await admin.get('/devices/new');
     const public_key = newKey();
@@ -56,7 +56,7 @@ for (const kind of firstKind()) {
     t.deepEqual(await readDevices(database), []);
   });
 
-  test(`${kind}: what is refused is shown at its field, with what was typed`, async (t) => {
+  test(`${kind}: a fault is shown at its field, and what was typed is kept`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     await admin.get('/devices/new');
     const bad = {
@@ -86,7 +86,7 @@ for (const kind of firstKind()) {
     t.true(refused.text.includes('This should have 44 characters'));
   });
 
-  test(`${kind}: a device is switched off and on, and ends on a date; it is on record`, async (t) => {
+  test(`${kind}: a device is disabled, enabled and given an end, and the audit trail keeps it`, async (t) => {
     const { admin, database, plainUser, adminUser, send } = await openConsole(t, kind);
     const { id } = await addDevice(database, plainUser);
     const here = `/devices/${id}`;
@@ -115,7 +115,7 @@ for (const kind of firstKind()) {
     t.true(entries.every(({ email }) => email === adminUser.email));
   });
 
-  test(`${kind}: the table shows who is online, from where, with how much traffic`, async (t) => {
+  test(`${kind}: the table shows which devices are online, their address and their traffic`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     const device = await addDevice(database, plainUser, { name: 'laptop' });
     const seen = { latestHandshake: new Date(), remoteIp: '192.0.2.9', remotePort: 4711 };

@@ -1,5 +1,5 @@
-// Test sign-ins from the button to the findings: nobody is signed in or linked, only the session
-// that began reads what was found, and the flags follow what the provider signs.
+// Test sign-ins from the button to the findings. Nobody is signed in or linked, only the session
+// that began can read the findings, and the proposed flags are what the provider signs.
 
 import test, { type ExecutionContext } from 'ava';
 import type { SamlIdentityProvider } from '../../../../models/index.ts';
@@ -33,7 +33,7 @@ async function open(
   return console;
 }
 
-/** What a test must leave alone. */
+/** What a test must not change. */
 const written = async ({ database: { models } }: Console): Promise<unknown[]> => [
   await models.User.count(),
   await models.Identity.count(),
@@ -47,7 +47,7 @@ const flagsIn = async ({ send }: Console): Promise<unknown> => {
 };
 
 for (const kind of firstKind()) {
-  test(`${kind}: a provider signs the assertion alone; the flags follow`, async (t) => {
+  test(`${kind}: if a provider signs only the assertion, the proposed flags say the same`, async (t) => {
     const console = await open(t, kind);
     const { admin } = console;
     const before = await written(console);
@@ -83,7 +83,7 @@ for (const kind of firstKind()) {
     t.is(console.services.counters.of('sign_ins', 'saml_answer_invalid'), 0);
   });
 
-  test(`${kind}: other metadata, and nothing is known of what the provider signs`, async (t) => {
+  test(`${kind}: after new metadata the page no longer shows what the provider signs`, async (t) => {
     const console = await open(t, kind);
     const { admin } = console;
     await postAnswer(console, answerTo(await beginTest(admin), {}, { assertion: false }));
@@ -98,7 +98,7 @@ for (const kind of firstKind()) {
     t.like(await flagsIn(console), { signed_assertion_in_resp: true });
   });
 
-  test(`${kind}: an administrator who is none any more ends no test`, async (t) => {
+  test(`${kind}: a user who is no longer an administrator cannot end a test`, async (t) => {
     const console = await open(t, kind);
     const fields = answerTo(await beginTest(console.admin));
     await console.database.models.Session.destroy({ where: { user_id: console.adminUser.id } });
@@ -108,7 +108,7 @@ for (const kind of firstKind()) {
   });
 }
 
-test('only administrators test, and only entries that are there', async (t) => {
+test('only administrators can test, and only entries that exist', async (t) => {
   const console = await open(t);
   await judgeGuard(t, console, { forms: [`${ENTRY}/test`, `${ENTRY}/flags`] });
   const { location } = await postAnswer(console, answerTo(await beginTest(console.admin)));
@@ -121,7 +121,7 @@ test('only administrators test, and only entries that are there', async (t) => {
   t.is((await console.admin.post('/settings/providers/saml/none/flags')).status, 404);
 });
 
-test('another session of the same administrator reads no findings', async (t) => {
+test('another session of the same administrator cannot read the findings', async (t) => {
   const console = await open(t);
   const { location } = await postAnswer(console, answerTo(await beginTest(console.admin)));
   const other = new Visitor(console);
@@ -131,7 +131,7 @@ test('another session of the same administrator reads no findings', async (t) =>
   t.regex(page.text, /to the browser session that began it alone/);
 });
 
-test('a test asks nobody to prove themselves again, and a denial shuts nobody out', async (t) => {
+test('a test does not ask again for a proof of identity, and a denial disables nobody', async (t) => {
   const console = await open(t, 'sqlite', { signed_assertion_in_resp: false });
   await configure(console, { disable_vpn_on_oidc_error: true });
   const { admin, database, adminUser } = console;
@@ -144,7 +144,7 @@ test('a test asks nobody to prove themselves again, and a denial shuts nobody ou
   t.is(await database.models.SamlTest.count(), 0);
 });
 
-test('a list that the environment fixes is tested, and its flags are the environment’s', async (t) => {
+test('a list that the environment fixes can be tested, and its flags come from the environment', async (t) => {
   const { base_url: _default, ...entry } = samlEntry({ metadata: idpMetadata(signOnService()) });
   const console = await openConsole(t, 'sqlite', {
     SAML_IDENTITY_PROVIDERS: JSON.stringify([entry]),
@@ -158,7 +158,7 @@ test('a list that the environment fixes is tested, and its flags are the environ
   t.is((await admin.post(`${ENTRY}/flags`)).status, 404);
 });
 
-test('a test through OpenID Connect tells the claims, and keeps no token', async (t) => {
+test('a test through OpenID Connect shows the claims, and keeps no token', async (t) => {
   const console = await openConsole(t, 'sqlite');
   const { admin } = console;
   const idp = await openBadProvider(t);

@@ -1,5 +1,5 @@
-// Fetched metadata in the console: shown on the page of the provider, fetched at once, a former
-// certificate made void; and what the form does with an address.
+// Fetched metadata in the console: shown on the page of the provider, fetched on a click, a former
+// certificate removed; and what the form does with an address.
 
 import test from 'ava';
 import { idpMetadata, otherIdpKey } from '../../../support/auth/bad-saml-provider.ts';
@@ -13,7 +13,7 @@ const FETCH = `${PROVIDER}/metadata/refresh`;
 const DROP = `${PROVIDER}/metadata/drop-former`;
 
 for (const kind of firstKind())
-  test(`${kind}: metadata are fetched and shown, by administrators alone`, async (t) => {
+  test(`${kind}: metadata are fetched and shown, for administrators only`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, send } = console;
     const first = idpMetadata(signOnService());
@@ -37,7 +37,7 @@ for (const kind of firstKind())
     const after = (await admin.get(PROVIDER)).text;
     t.true(after.includes('New metadata serve.'));
     t.true(after.includes('former, serves until a new one is seen in use'));
-    // Saving another field keeps what was fetched.
+    // Saving another field keeps the fetched metadata.
     await admin.post(PROVIDER, { ...typed, label: 'Other' });
     t.like(await entry(), { label: 'Other', metadata: first });
     t.true((await admin.get(PROVIDER)).text.includes(`action="${DROP}"`));

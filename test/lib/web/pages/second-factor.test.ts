@@ -1,4 +1,4 @@
-// The second step of signing in: nothing else is reachable before it, and guessing ends soon.
+// The second step of signing in: no other page can be reached before it, and guesses are limited.
 
 import { Secret, TOTP } from 'otpauth';
 import test from 'ava';
@@ -62,7 +62,7 @@ for (const kind of firstKind()) {
     t.is(await server.database.models.Session.count(), 1);
   });
 
-  test(`${kind}: five bad codes are enough, then good ones are refused too`, async (t) => {
+  test(`${kind}: after five wrong codes even right ones are refused`, async (t) => {
     const server = await openServer(t, kind, { TRUSTED_PROXIES: '127.0.0.1' });
     await withFactor(server);
     const texts = new Set<string>();
@@ -82,7 +82,7 @@ for (const kind of firstKind()) {
     t.is((await personOf(server.database, EMAIL)).last_signed_in_at, null);
   });
 
-  test(`${kind}: a code that let somebody in lets nobody else in`, async (t) => {
+  test(`${kind}: a code works for one sign-in only`, async (t) => {
     const server = await openServer(t, kind);
     const [recovery = ''] = await withFactor(server);
     const code = codeNow();
@@ -99,7 +99,7 @@ for (const kind of firstKind()) {
     }
   });
 
-  test(`${kind}: the second step waits ten minutes, and is for who took the first`, async (t) => {
+  test(`${kind}: the second step is possible for ten minutes, only for the browser of the first step`, async (t) => {
     const server = await openServer(t, kind);
     await withFactor(server);
     t.is((await new Visitor(server).get('/mfa/auth')).location, '/');
@@ -114,7 +114,7 @@ for (const kind of firstKind()) {
     t.is((await ben.get('/mfa/auth')).location, '/');
   });
 
-  test(`${kind}: a first step that was ended in between is not followed by a second`, async (t) => {
+  test(`${kind}: if the first step was ended, the second step is refused`, async (t) => {
     const server = await openServer(t, kind);
     await withFactor(server);
     const visitor = new Visitor(server);
@@ -126,7 +126,7 @@ for (const kind of firstKind()) {
     t.is((await personOf(server.database, EMAIL)).last_signed_in_at, null);
   });
 
-  test(`${kind}: whoever is shut out in between does not get in`, async (t) => {
+  test(`${kind}: a user who is disabled between the steps is not signed in`, async (t) => {
     const server = await openServer(t, kind);
     await withFactor(server);
     const visitor = new Visitor(server);

@@ -9,7 +9,7 @@ import { addPerson, personOf, Visitor } from '../../../support/web/visitor.ts';
 const EMAIL = 'ann@example.com';
 
 for (const kind of firstKind()) {
-  test(`${kind}: e-mail and password let in, and lead where somebody wanted to go`, async (t) => {
+  test(`${kind}: e-mail and password sign a user in and lead to the page that was asked for`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const visitor = new Visitor(server);
@@ -24,7 +24,7 @@ for (const kind of firstKind()) {
     t.is((await personOf(server.database, EMAIL)).last_signed_in_method, 'email');
   });
 
-  test(`${kind}: nobody is led out of here`, async (t) => {
+  test(`${kind}: the browser is never led to another site`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     for (const to of ['//evil.example', 'https://evil.example', '/\\evil.example', '/\t/evil']) {
@@ -43,7 +43,7 @@ for (const kind of firstKind()) {
     t.false(text.includes('mistyped'));
   });
 
-  test(`${kind}: where local sign-in is off there is none, and the providers are left`, async (t) => {
+  test(`${kind}: without local sign-in the page shows only the providers`, async (t) => {
     const server = await openServer(t, kind);
     const provider = await openProvider(t);
     await addPerson(server.database, EMAIL);
@@ -84,7 +84,7 @@ for (const kind of firstKind()) {
     t.is(await server.database.models.Session.count(), 0);
   });
 
-  test(`${kind}: whose session ended is told so, and led back to the page of the form`, async (t) => {
+  test(`${kind}: when a session has ended, the user reads so and returns to the page of the form`, async (t) => {
     const server = await openServer(t, kind);
     await addPerson(server.database, EMAIL);
     const visitor = new Visitor(server);
@@ -124,7 +124,7 @@ for (const kind of firstKind()) {
       t.is(answer.location, '/');
       t.regex((await visitor.get('/')).text, /You are signed out\./);
       visitor.cookies.set('postern-session', secret);
-      t.is((await visitor.get('/user_account')).status, 302, 'the cookie serves no more');
+      t.is((await visitor.get('/user_account')).status, 302, 'the cookie no longer works');
     }
     t.is((await new Visitor(server).get('/sign_out')).status, 404, 'a link signs nobody out');
   });

@@ -1,5 +1,5 @@
-// One's own devices by form: added, looked at, changed and removed; by nobody else, and only by those
-// who may. docs/api.md#devices.
+// The own devices by form: added, shown, changed and removed, by nobody else and only if the
+// configuration allows it. docs/api.md#devices.
 
 import test from 'ava';
 import { setSwitches, type Switches } from '../../../../lib/devices/switches.ts';
@@ -14,7 +14,7 @@ const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
 
 for (const kind of firstKind()) {
-  test(`${kind}: a person adds a device, and is led to its file`, async (t) => {
+  test(`${kind}: a user adds a device and comes to the page of its file`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     const empty = await ann.get('/user_devices');
@@ -36,7 +36,7 @@ for (const kind of firstKind()) {
     t.is(device.description, 'in the bag');
     t.is(device.public_key, public_key);
     t.deepEqual(device.dns, ['9.9.9.9', 'dns.example']);
-    t.is(device.mtu, null, 'what stands behind a default is not taken');
+    t.is(device.mtu, null, 'a value is ignored while the default is chosen');
     const list = await ann.get('/user_devices');
     t.regex(list.text, /laptop is added/);
     t.regex(list.text, /1 of at most 10 devices/);
@@ -48,7 +48,7 @@ for (const kind of firstKind()) {
     t.false(shown.text.includes('out of date'));
   });
 
-  test(`${kind}: whoever sees a device that cannot be served is told so, each in their words`, async (t) => {
+  test(`${kind}: the pages of a device that passes no packets say why, to user and administrator`, async (t) => {
     const problems: Problem[] = [];
     const observed = fakeObserved({ problems: () => problems });
     const server = await openServer(t, kind, {}, { observed });
@@ -62,25 +62,25 @@ for (const kind of firstKind()) {
     t.regex((await boss.get(`/devices/${id}`)).text, /its preshared key does not open\./);
   });
 
-  test(`${kind}: a person is told that an administrator switched a device off, or when it ends`, async (t) => {
+  test(`${kind}: users read that an administrator disabled a device, or when it expires`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     const device = await addOwn(server, ann, { name: 'laptop' });
     const here = `/user_devices/${device.id}`;
-    const told = async (switches: Switches): Promise<[list: string, page: string]> => {
+    const texts = async (switches: Switches): Promise<[list: string, page: string]> => {
       await setSwitches(server.database, device.id, switches);
       return [(await ann.get('/user_devices')).text, (await ann.get(here)).text];
     };
-    for (const text of await told({})) t.notRegex(text, /Switched off|Ended|It ended|It works/);
-    const [offList, off] = await told({ isOn: false });
+    for (const text of await texts({})) t.notRegex(text, /Switched off|Ended|It ended|It works/);
+    const [offList, off] = await texts({ isOn: false });
     t.regex(offList, /badge bad"[^>]*>Switched off</);
     t.regex(
       off,
       /Switched off since <time[^<]*<\/time>: it passes no packet\. Ask an administrator/,
     );
-    const [, until] = await told({ isOn: true, expiresAt: new Date('2199-01-02T03:04Z') });
+    const [, until] = await texts({ isOn: true, expiresAt: new Date('2199-01-02T03:04Z') });
     t.regex(until, /It works until <time datetime="2199-01-02T03:04:00\.000Z">/);
-    const [endedList, ended] = await told({ expiresAt: new Date('2020-01-02T03:04Z') });
+    const [endedList, ended] = await texts({ expiresAt: new Date('2020-01-02T03:04Z') });
     t.regex(endedList, /badge bad"[^>]*>Ended</);
     t.regex(ended, /It ended at <time datetime="2020-01-02T03:04:00\.000Z">/);
   });
@@ -108,7 +108,7 @@ for (const kind of firstKind()) {
     t.is(await server.database.models.Device.count(), 1);
   });
 
-  test(`${kind}: a wrong entry is quoted with its form, and an address in pieces is refused`, async (t) => {
+  test(`${kind}: an invalid entry is quoted with a valid example, and an incomplete address is refused`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     await ann.get('/user_devices/new');
@@ -125,7 +125,7 @@ for (const kind of firstKind()) {
     t.is(await server.database.models.Device.count(), 0);
   });
 
-  test(`${kind}: nobody has more devices than the limit`, async (t) => {
+  test(`${kind}: nobody can have more devices than the limit`, async (t) => {
     const server = await openServer(t, kind, { MAX_DEVICES_PER_USER: '1' });
     const ann = await visit(server, ANN);
     await addOwn(server, ann);
@@ -137,7 +137,7 @@ for (const kind of firstKind()) {
     t.false(list.text.includes('/user_devices/new'));
   });
 
-  test(`${kind}: a device is renamed and set, and keeps what stands behind a default`, async (t) => {
+  test(`${kind}: a device is renamed and changed, and values of fields with the default are ignored`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     const device = await addOwn(server, ann, { name: 'old', use_default_mtu: '', mtu: '1400' });
@@ -157,7 +157,7 @@ for (const kind of firstKind()) {
     t.is(device.ipv4, before, 'addresses and keys are nothing that this form takes');
   });
 
-  test(`${kind}: a device is removed after a question`, async (t) => {
+  test(`${kind}: a device is removed after a confirmation`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     const device = await addOwn(server, ann, { name: 'lost' });
@@ -170,7 +170,7 @@ for (const kind of firstKind()) {
     t.is((await ann.get(`/user_devices/${device.id}`)).status, 404);
   });
 
-  test(`${kind}: another one's device is not there, for administrators either`, async (t) => {
+  test(`${kind}: the device of another user is not found, not even by an administrator`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     const { id } = await addOwn(server, ann, { name: 'hers' });
@@ -196,7 +196,7 @@ for (const kind of firstKind()) {
     }
   });
 
-  test(`${kind}: without management a person looks, and nothing but looks`, async (t) => {
+  test(`${kind}: without the right to manage devices a user can only look at them`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     const device = await addOwn(server, ann, { name: 'laptop' });
@@ -229,7 +229,7 @@ for (const kind of firstKind()) {
     await addOwn(server, admin, { name: 'his' });
   });
 
-  test(`${kind}: without configuration only name, description and key are taken`, async (t) => {
+  test(`${kind}: without the right to configure devices only name, description and key can be set`, async (t) => {
     const server = await openServer(t, kind);
     await configure(server, { allow_unprivileged_device_configuration: false });
     const ann = await visit(server, ANN);
@@ -245,7 +245,7 @@ for (const kind of firstKind()) {
     t.is(his.endpoint, 'x.example', 'administrators are not bound');
   });
 
-  test(`${kind}: names, descriptions and e-mails are text, wherever they stand`, async (t) => {
+  test(`${kind}: names, descriptions and e-mails are shown as text on every page`, async (t) => {
     const server = await openServer(t, kind);
     const bad = `"><script>alert('1')</script>{{x}}<%= 7*7 %>`;
     const ann = await visit(server, `"<script>alert(1)</script>"@example.com`);
@@ -264,7 +264,7 @@ for (const kind of firstKind()) {
     t.false((await ann.get('/user_devices')).text.includes('<script>alert'), 'the message neither');
   });
 
-  test(`${kind}: every form carries the token, and strangers are sent to sign in`, async (t) => {
+  test(`${kind}: every form has the token, and visitors without a session are sent to sign in`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     const { id } = await addOwn(server, ann, { name: 'kept' });
@@ -289,7 +289,7 @@ for (const kind of firstKind()) {
     t.is(device.name, 'kept');
   });
 
-  test(`${kind}: the end of the VPN session is told, with a way to renew it`, async (t) => {
+  test(`${kind}: the page shows when the VPN session ends, and how to renew it`, async (t) => {
     const server = await openServer(t, kind);
     const ann = await visit(server, ANN);
     const { id } = await addOwn(server, ann);

@@ -1,4 +1,4 @@
-// One user: changed by the rules of the API, shut out, deleted; the last administrator stays.
+// One user: changed by the rules of the API, disabled, deleted. The last administrator is kept.
 
 import test from 'ava';
 import { ATTEMPTS_MAX, countedOf, readWaits, takeAttempt } from '../../../../lib/auth/attempts.ts';
@@ -10,7 +10,7 @@ import { firstKind } from '../../../support/database/databases.ts';
 import { addPerson, personOf, Visitor } from '../../../support/web/visitor.ts';
 
 for (const kind of firstKind()) {
-  test(`${kind}: only administrators see and change a user`, async (t) => {
+  test(`${kind}: only administrators can see and change a user`, async (t) => {
     const console = await openConsole(t, kind);
     const here = `/users/${console.plainUser.id}`;
     const forms = ['', '/enable', '/unlock', '/disable', '/reset_second_factors', '/delete'];
@@ -25,7 +25,7 @@ for (const kind of firstKind()) {
       }
   });
 
-  test(`${kind}: a user is changed and promoted; faults stand at their fields`, async (t) => {
+  test(`${kind}: a user is changed and promoted, and faults are shown at their fields`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     const here = `/users/${plainUser.id}`;
     await admin.get(here);
@@ -40,7 +40,7 @@ for (const kind of firstKind()) {
     t.true(refused.text.includes('value="boss@example.com"'));
   });
 
-  test(`${kind}: one's own role is locked, whatever is sent`, async (t) => {
+  test(`${kind}: nobody can change their own role, whatever they send`, async (t) => {
     const { admin, database, adminUser } = await openConsole(t, kind);
     const here = `/users/${adminUser.id}`;
     const page = await admin.get(here);
@@ -54,7 +54,7 @@ for (const kind of firstKind()) {
     t.is((await personOf(database, 'boss@example.com')).disabled_at, null);
   });
 
-  test(`${kind}: who has to wait is seen, and the wait is ended`, async (t) => {
+  test(`${kind}: a wait after wrong passwords is shown, and can be ended`, async (t) => {
     const { admin, database, plainUser } = await openConsole(t, kind);
     const here = `/users/${plainUser.id}`;
     const before = await admin.get(here);
@@ -79,7 +79,7 @@ for (const kind of firstKind()) {
     t.is((await readWaits(database, [plainUser])).size, 0, 'a new password ends it too');
   });
 
-  test(`${kind}: who is disabled is out at once, and may be let in again`, async (t) => {
+  test(`${kind}: a disabled user loses every session at once, and can be enabled again`, async (t) => {
     const { admin, user, database, plainUser } = await openConsole(t, kind);
     const here = `/users/${plainUser.id}`;
     await admin.get(here);
@@ -92,14 +92,14 @@ for (const kind of firstKind()) {
     t.is((await user.signIn('user@example.com')).status, 303);
   });
 
-  test(`${kind}: of two administrators who shut each other out, one stays`, async (t) => {
+  test(`${kind}: if two administrators disable each other at once, one remains enabled`, async (t) => {
     const { admin, server, database, adminUser, adminId } = await openConsole(t, kind);
     const { id } = await addPerson(database, 'other@example.com', { role: 'admin' });
     const other = new Visitor({ server });
     await other.signIn('other@example.com');
     await other.get(`/users/${id}`);
     await admin.get(`/users/${adminId}`);
-    // The administrator whom the server made goes first: two are left.
+    // First the administrator of the server is deleted: two are left.
     t.is((await admin.post(`/users/${adminId}/delete`)).location, '/users');
     await Promise.all([
       admin.post(`/users/${id}/disable`),
@@ -109,7 +109,7 @@ for (const kind of firstKind()) {
     t.is(await database.models.User.count({ where }), 1);
   });
 
-  test(`${kind}: a user is deleted with all that is theirs; the last administrator is not`, async (t) => {
+  test(`${kind}: a user is deleted with all that belongs to it; the last administrator is not`, async (t) => {
     const { admin, user, database, plainUser, adminUser, adminId } = await openConsole(t, kind);
     await addDevice(database, plainUser);
     await admin.get('/users');
@@ -123,7 +123,7 @@ for (const kind of firstKind()) {
     t.true(text.includes('the last administrator cannot be deleted'));
   });
 
-  test(`${kind}: second factors are taken from who lost them, which is on record`, async (t) => {
+  test(`${kind}: second factors that a user lost are removed, and the audit trail keeps it`, async (t) => {
     const { admin, user, database, plainUser, adminUser } = await openConsole(t, kind);
     const factor = { userId: plainUser.id, name: 'phone', secret: 'A'.repeat(32), step: 0 };
     await writeTransaction(database, (transaction) =>

@@ -1,4 +1,4 @@
-// The table of users and the form that makes one.
+// The table of users, and the form that creates one.
 
 import test from 'ava';
 import { firstKind } from '../../../support/database/databases.ts';
@@ -6,13 +6,13 @@ import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/
 import { addPerson, PASSWORD, personOf, Visitor } from '../../../support/web/visitor.ts';
 
 for (const kind of firstKind()) {
-  test(`${kind}: only administrators see and make users`, async (t) => {
+  test(`${kind}: only administrators can see and create users`, async (t) => {
     const console = await openConsole(t, kind);
     await judgeGuard(t, console, { pages: ['/users', '/users/new'], forms: ['/users/new'] });
     t.is(await console.database.models.User.count(), 3);
   });
 
-  test(`${kind}: users are listed, searched and turned page by page`, async (t) => {
+  test(`${kind}: users are listed, searched and shown in pages`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     for (let i = 0; i < 51; i += 1) await addPerson(database, `p${i}@pages.example`);
     const first = await admin.get('/users?q=PAGES');
@@ -27,7 +27,7 @@ for (const kind of firstKind()) {
       t.is((await admin.get(`/users?${query}`)).status, 200, query);
   });
 
-  test(`${kind}: a user is made by the rules of the API, and signs in`, async (t) => {
+  test(`${kind}: a user is created by the rules of the API, and can sign in`, async (t) => {
     const { admin, server, database, adminUser } = await openConsole(t, kind);
     await admin.get('/users/new');
     const form = { email: ' New@Example.com ', role: 'admin', password: PASSWORD };
@@ -43,7 +43,7 @@ for (const kind of firstKind()) {
     t.is(entry?.email, adminUser.email);
   });
 
-  test(`${kind}: what is refused is shown at its field, with what was typed`, async (t) => {
+  test(`${kind}: a fault is shown at its field, and what was typed is kept`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     await admin.get('/users/new');
     const typed = { email: `user@example.com`, role: 'king', password: 'short' };
@@ -63,7 +63,7 @@ for (const kind of firstKind()) {
     judgeText(t, nasty, 'a form');
   });
 
-  test(`${kind}: an e-mail is text, wherever it stands`, async (t) => {
+  test(`${kind}: an e-mail is shown as text on every page`, async (t) => {
     const { admin, database } = await openConsole(t, kind);
     const { id } = await addPerson(database, `${NASTY}@example.com`);
     judgeText(t, await admin.get('/users'), 'the table');
@@ -71,7 +71,7 @@ for (const kind of firstKind()) {
     judgeText(t, await admin.get(`/users/${id}`), 'the page');
   });
 
-  test(`${kind}: many users are disabled and deleted at once, the last administrator stays`, async (t) => {
+  test(`${kind}: many users are disabled and deleted at once, except the last administrator`, async (t) => {
     const { admin, adminUser, database, plainUser } = await openConsole(t, kind);
     const other = await addPerson(database, 'other@example.com');
     await admin.get('/users');
@@ -96,7 +96,7 @@ for (const kind of firstKind()) {
     t.is(await database.models.User.count(), 3);
   });
 
-  test(`${kind}: what is found is a file, in which nobody's text is a formula`, async (t) => {
+  test(`${kind}: a search can be downloaded as a file, in which no text is a formula`, async (t) => {
     const console = await openConsole(t, kind);
     const { admin, database } = console;
     await addPerson(database, '=cmd|x@example.com');

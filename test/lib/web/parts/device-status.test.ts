@@ -1,4 +1,4 @@
-// What a device is seen to do, in words.
+// What the console shows of a device, in words.
 
 import test from 'ava';
 import { ONLINE_MS } from '../../../../lib/observe/presence.ts';
@@ -18,7 +18,7 @@ const SEEN = {
   tx_bytes: 2_500_000,
 };
 
-test('a device is online while its keys can serve', (t) => {
+test('a device is online while its keys can be used', (t) => {
   t.is(deviceStatusView(SEEN, null, NOW).state, 'Online');
   t.is(deviceStatusView(SEEN, null, NOW).badge, 'good');
   const late = { ...SEEN, latest_handshake: new Date(NOW - ONLINE_MS) };
@@ -26,13 +26,13 @@ test('a device is online while its keys can serve', (t) => {
   t.is(deviceStatusView({ ...SEEN, latest_handshake: null }, null, NOW).state, 'Never seen');
 });
 
-test("down and up are the device's", (t) => {
+test('down and up are seen from the device', (t) => {
   const { downloaded, uploaded, rxBytes, txBytes, handshake } = deviceStatusView(SEEN, null, NOW);
   t.deepEqual([downloaded, uploaded, rxBytes, txBytes], ['2.5 MB', '1.5 kB', 1_500, 2_500_000]);
   t.is(handshake, '2026-11-21T07:57:00.001000Z');
 });
 
-test('the address stands with its port, IPv6 in brackets', (t) => {
+test('the address is shown with its port, IPv6 in brackets', (t) => {
   t.is(deviceStatusView(SEEN, null, NOW).remote, '192.0.2.7:4000');
   t.is(
     deviceStatusView({ ...SEEN, remote_ip: '2001:db8::1' }, null, NOW).remote,
@@ -42,7 +42,7 @@ test('the address stands with its port, IPv6 in brackets', (t) => {
   t.is(deviceStatusView({ ...SEEN, remote_ip: null }, null, NOW).remote, 'unknown');
 });
 
-test('nothing was seen of a device that is just made', (t) => {
+test('a new device was never seen', (t) => {
   const nothing = {
     latest_handshake: null,
     remote_ip: null,
@@ -54,7 +54,7 @@ test('nothing was seen of a device that is just made', (t) => {
   t.deepEqual([state, downloaded, uploaded, handshake], ['Never seen', '0 B', '0 B', null]);
 });
 
-test('a device stands as its switches say, with the times that pages tell', (t) => {
+test('a device is shown as on, off or ended, with the times that pages show', (t) => {
   const at = (ms: number) => new Date(NOW + ms);
   const rows: [SwitchView['state'], disabled: Date | null, expires: Date | null][] = [
     ['on', null, null],
@@ -70,7 +70,7 @@ test('a device stands as its switches say, with the times that pages tell', (t) 
     });
 });
 
-test('whoever is not served is not online, and the first reason is said', (t) => {
+test('a device that passes no packets is not online, and the first reason is shown', (t) => {
   const past = new Date(NOW - 1);
   const device = { disabled_at: null, expires_at: null };
   const owner = { disabled_at: null, last_signed_in_at: new Date(NOW - 60_000) };

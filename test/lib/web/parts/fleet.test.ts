@@ -1,4 +1,4 @@
-// All devices together: rates over the last seconds, readings that are shared and bounded.
+// All devices together: rates of the last seconds, and readings that are shared and limited.
 
 import test from 'ava';
 import { Fleet } from '../../../../lib/web/parts/fleet.ts';
@@ -7,7 +7,7 @@ import { addDevice, addUser } from '../../../models/fixtures.ts';
 import { firstKind, openDatabase } from '../../../support/database/databases.ts';
 import { fakeObserved } from '../../../support/observe/fake-gateway.ts';
 
-/** Sessions that do not end, and a gateway that lacks nothing. */
+/** Sessions that do not end, and a gateway without problems. */
 const ASKED = {
   sessions: () =>
     Promise.resolve({
@@ -18,7 +18,7 @@ const ASKED = {
 };
 
 for (const kind of firstKind()) {
-  test(`${kind}: traffic is that of the last seconds, and never less than none`, async (t) => {
+  test(`${kind}: traffic is the rate of the last seconds, and never negative`, async (t) => {
     const database = await openDatabase(t, kind);
     const device = await addDevice(database, await addUser(database));
     const fleet = new Fleet({ database }, ASKED);
@@ -38,7 +38,7 @@ for (const kind of firstKind()) {
     t.like(await fleet.read(startMs), { online: '1', down: '0 B/s', up: '0 B/s' });
     await add(2_000, 4_000);
     t.like(await fleet.read(startMs + 2_000), { down: '2.0 kB/s', up: '1.0 kB/s' });
-    // A device that is deleted takes its totals along.
+    // The totals of a deleted device no longer count.
     await database.models.DeviceStatus.destroy({ where: {} });
     t.like(await fleet.read(startMs + 3_000), { down: '0 B/s', up: '0 B/s', online: '0' });
     await add(9_000_000, 9_000_000);
@@ -46,7 +46,7 @@ for (const kind of firstKind()) {
   });
 }
 
-test('a reading serves for half a second, a failed one not at all', async (t) => {
+test('a reading is used for half a second, a failed reading is not', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const fleet = new Fleet({ database }, ASKED);
   const first = fleet.read(1_000);
@@ -59,7 +59,7 @@ test('a reading serves for half a second, a failed one not at all', async (t) =>
   await t.throwsAsync(again);
 });
 
-test('problems are told up to a number', async (t) => {
+test('the number of problems that are shown is limited', async (t) => {
   const problems = Array.from({ length: 23 }, (_, i) => ({
     table: 'rules' as const,
     id: `r${i}`,

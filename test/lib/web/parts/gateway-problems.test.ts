@@ -1,4 +1,4 @@
-// What a gateway lacks, in words for people: on the dashboard, and beside the files that it spoils.
+// Problems of a gateway in words for people: on the dashboard, and at the files that they affect.
 
 import { setTimeout } from 'node:timers/promises';
 import test from 'ava';
@@ -7,7 +7,7 @@ import { addDevice } from '../../../models/fixtures.ts';
 import { openConsole } from '../../../support/web/console.ts';
 
 const WELL: Readiness = { status: 'ready', tun: 'wg-postern', masquerade: true };
-test('the dashboard says what a gateway lacks, and each file what spoils it', async (t) => {
+test('the dashboard shows every problem of a gateway, and a file those that affect it', async (t) => {
   const readiness = () => ({ ...WELL, masquerade: false });
   const console = await openConsole(t, 'sqlite', {}, { readiness });
   const { admin, user, database, plainUser } = console;
@@ -26,13 +26,13 @@ test('the dashboard says what a gateway lacks, and each file what spoils it', as
   t.regex(own, /Tell an administrator/);
   const body = { configuration: { default_client_endpoint: 'vpn.example.com' } };
   await console.send('PATCH', '/v0/configuration', { body });
-  // A reading of the dashboard serves for half a second.
+  // A reading of the dashboard is used for half a second.
   await setTimeout(600);
   t.notRegex((await admin.get('/dashboard')).text, /endpoint of devices is/);
   t.notRegex((await user.get(`/user_devices/${id}/file`)).text, /endpoint of devices is/);
 });
 
-test('the dashboard says what the doctor finds, and what this process alone knows', async (t) => {
+test('the dashboard shows what the doctor finds, and what only this process knows', async (t) => {
   const finding = {
     check: 'forwarding IPv4',
     level: 'failed',
@@ -48,7 +48,7 @@ test('the dashboard says what the doctor finds, and what this process alone know
   t.regex(before, /sysctl -w net\.ipv4\.ip_forward=1/);
   t.notRegex(before, /shown elsewhere|were forgotten/);
   services.counters.add('sign_ins', 'forgotten_for_others', 3);
-  // A reading of the dashboard serves for half a second.
+  // A reading of the dashboard is used for half a second.
   await setTimeout(600);
   t.regex(await read(), /too many others were begun: 3 since this gateway started/);
 });

@@ -11,7 +11,7 @@ import { firstKind, openDatabase } from '../../../support/database/databases.ts'
 import { addUser } from '../../../support/database/records.ts';
 
 for (const kind of firstKind()) {
-  test(`${kind}: an e-mail in any spelling is its user's id, a strange one nobody's`, async (t) => {
+  test(`${kind}: an e-mail in any spelling finds its user, an unknown one finds nobody`, async (t) => {
     const database = await openDatabase(t, kind);
     const { id } = await addUser(database, { email: 'Ann@example.com' });
     t.is(await ownerIdOf(database, 'ann@EXAMPLE.com'), id);
@@ -19,7 +19,7 @@ for (const kind of firstKind()) {
     t.is(await ownerIdOf(database, ''), '');
   });
 
-  test(`${kind}: e-mails are offered in their order, and none where there are many`, async (t) => {
+  test(`${kind}: e-mails are offered in their order, and none if there are many`, async (t) => {
     const database = await openDatabase(t, kind);
     for (const email of ['bob@example.com', 'Ann@example.com']) await addUser(database, { email });
     t.deepEqual(await suggestedOwners(database), ['Ann@example.com', 'bob@example.com']);
@@ -27,7 +27,7 @@ for (const kind of firstKind()) {
     t.deepEqual(await suggestedOwners(database), []);
   });
 
-  test(`${kind}: owners are told by id, each once, and nobody where there is none`, async (t) => {
+  test(`${kind}: owners are found by id, each once, and an empty list finds nobody`, async (t) => {
     const database = await openDatabase(t, kind);
     const ann = await addUser(database, { email: 'ann@example.com' });
     const bob = await addUser(database, { email: 'bob@example.com' });
@@ -41,7 +41,7 @@ for (const kind of firstKind()) {
   });
 }
 
-test('an e-mail that nobody has is named; other faults stay', (t) => {
+test('an e-mail that nobody has is a fault with its name; other faults are kept', (t) => {
   t.deepEqual(ownerFaults({ user_id: ['does not exist'] }, 'a@x'), {
     user_id: ['No user has the e-mail “a@x”'],
   });

@@ -1,4 +1,4 @@
-// What is to be pasted at a provider, for an entry and before there is one.
+// The addresses to paste at a provider, for an entry and before there is one.
 
 import test from 'ava';
 import { addressesToPaste } from '../../../../lib/web/parts/provider-addresses.ts';
@@ -10,7 +10,7 @@ function values(...given: Parameters<typeof addressesToPaste>): string[] {
   return addressesToPaste(...given).map(({ value }) => value);
 }
 
-test('an OpenID provider needs redirect and post-logout address', (t) => {
+test('an OpenID provider needs the redirect and the post-logout address', (t) => {
   t.deepEqual(values('oidc', oidcEntry(), settings), [
     'https://vpn.example.com/auth/oidc/okta/callback/',
     'https://vpn.example.com/',
@@ -21,7 +21,7 @@ test('an OpenID provider needs redirect and post-logout address', (t) => {
   t.is(values('oidc', null, settings)[0], 'https://vpn.example.com/auth/oidc/{id}/callback/');
 });
 
-test('a SAML provider needs our metadata, or what stands in them', (t) => {
+test('a SAML provider needs the address of our metadata, or their contents', (t) => {
   const entry = samlEntry({ base_url: 'https://other.example/saml/' });
   t.deepEqual(values('saml', entry, settings), [
     'https://other.example/saml/sp/metadata/saml-idp',

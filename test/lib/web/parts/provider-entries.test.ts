@@ -1,5 +1,5 @@
-// The entries of providers as their pages change them: what somebody else changed meanwhile is not
-// written over.
+// The entries of providers as their pages change them: a change of somebody else in between is not
+// overwritten.
 
 import test from 'ava';
 import { openConsole } from '../../../support/web/console.ts';
@@ -9,7 +9,7 @@ import { samlMetadata } from '../../../support/auth/identity-provider.ts';
 const NEW = '/settings/providers/saml/new';
 
 for (const kind of firstKind())
-  test(`${kind}: two who save at once leave both entries, or one is told`, async (t) => {
+  test(`${kind}: of two who save at once, both entries are kept, or one reads that it was not saved`, async (t) => {
     const { admin, send } = await openConsole(t, kind);
     await admin.get(NEW);
     const typed = (id: string) => ({ label: id, id, metadata: samlMetadata() });

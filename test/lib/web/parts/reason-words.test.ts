@@ -1,10 +1,10 @@
-// Each reason that a page shows has one sentence, and each sentence a reason.
+// Each reason that a page shows has one sentence, and each sentence has one reason.
 
 import test from 'ava';
 import { reasonNames } from '../../../../dataplane/index.ts';
 import { isOfDevices, reasonInWords } from '../../../../lib/web/parts/reason-words.ts';
 
-/** A sentence: it begins with a capital, ends with a full stop, and holds no name of a counter. */
+/** A sentence begins with a capital, ends with a full stop, and holds no name of a counter. */
 const SENTENCE = /^[A-Z“](?!.*[a-z]_[a-z]).*[^.]\.$/s;
 
 test('every reason of the data plane has a sentence of its own', (t) => {
@@ -15,16 +15,16 @@ test('every reason of the data plane has a sentence of its own', (t) => {
     t.true(sentence.split(' ').length > 3, `${names[i]}: ${sentence}`);
     t.not(sentence, `${names[i]?.replaceAll('_', ' ')}.`, 'the name is no sentence');
   }
-  t.is(new Set(sentences).size, names.length, 'no two reasons are told alike');
+  t.is(new Set(sentences).size, names.length, 'no two reasons have the same sentence');
 });
 
-test('a name that is not known stays as it is, and none is no reason', (t) => {
+test('an unknown name is shown as it is', (t) => {
   t.is(reasonInWords('some_new_reason'), 'some new reason.');
   t.is(reasonInWords('toString'), 'toString.');
   t.is(reasonInWords('none'), 'none.');
 });
 
-test('what strangers and the host send is told apart from packets of devices', (t) => {
+test('packets of strangers and of the host are distinguished from packets of devices', (t) => {
   for (const name of ['inner_tcp_malformed', 'rule_drop', 'default_drop', 'flows_share'])
     t.true(isOfDevices(name), name);
   for (const name of ['no_peer', 'mac1_invalid', 'malformed_message', 'initiation_unknown_peer'])
