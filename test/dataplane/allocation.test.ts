@@ -1,6 +1,6 @@
-// What a packet costs the heap: nothing. Two whole pipelines talk to each other, flows tracked,
-// both ways: on native engines over loopback, and on the twin's with the ciphers left out, because
-// those allocate and are not the pipeline's. Also how often an engine is called: by the batch.
+// A packet allocates no memory on the heap. Two whole pipelines send packets to each other and
+// track flows, in both directions: on native engines over loopback, and on the TypeScript engine
+// without its ciphers, because those allocate. An engine is called once for each batch.
 
 import test, { type ExecutionContext } from 'ava';
 import nacl from 'tweetnacl';
@@ -45,7 +45,7 @@ const MEASURE = { calls: 10, rounds: 151 };
 
 // ---- the ends --------------------------------------------------------------------------------
 
-/** An engine with a socket of its own, and how datagrams that wait there are taken. */
+/** An engine with a socket of its own, and how it takes datagrams that wait there. */
 interface End {
   readonly engine: PacketEngine;
   readonly port: number;
@@ -84,7 +84,9 @@ function nativePair(native: Addon): Ends {
   return (t) => [nativeEnd(t, native), nativeEnd(t, native)];
 }
 
-/** The twin's engine without ciphers: what it seals lies in the arena of the far one at once. */
+/**
+ * The TypeScript engine without ciphers: what it seals is in the arena of the other one at once.
+ */
 class ClearEngine extends TypeScriptEngine implements End {
   readonly engine = this;
   readonly port: number;
@@ -102,7 +104,7 @@ class ClearEngine extends TypeScriptEngine implements End {
     this.port = port;
   }
 
-  /** Joins two; whatever lies in an arena comes from the other one. */
+  /** Joins two engines; all datagrams in an arena come from the other one. */
   static pair(): [ClearEngine, ClearEngine] {
     const [a, b] = [new ClearEngine(1), new ClearEngine(2)];
     a.#far = b;
@@ -205,7 +207,7 @@ function packetsBetween(from: number, to: number): Uint8Array[] {
 
 /** Two pipelines that are each other's only device, on 10.0.0.1 and 10.0.1.1. */
 class Tunnel {
-  /** Beside a text, so that numbers stand here as the worker's clock gives them: as objects. */
+  /** Beside a text, so that numbers here are objects, as those from the clock of the worker. */
   readonly #clock: ['now and Unix time', now: number, wallMs: number] = [
     'now and Unix time',
     1_000.5,
@@ -259,7 +261,7 @@ class Tunnel {
     }
   }
 
-  /** Sends the first `count` packets that were loaded; what arrives is taken. */
+  /** Sends the first `count` packets that were loaded, and takes what arrives. */
   send(from: Side, to: Side, count: number): void {
     this.#clock[1] += 0.25;
     this.#clock[2] += 0.25;
@@ -292,7 +294,7 @@ function network(text: string, prefixBits: number): NetworkConfig {
   return { network: address(text), prefixBits, address: address(text) };
 }
 
-/** The same engine, but that it counts how often it is called. */
+/** Wraps an engine and counts how often each function is called. */
 function counted(engine: PacketEngine, calls: Calls): PacketEngine {
   const { primitives, endpoints, datagrams, packets, faults } = engine;
   return {
@@ -328,7 +330,7 @@ function openTunnel(t: ExecutionContext, open: Ends): Tunnel {
   const { left, right } = tunnel;
   tunnel.load(left, packetsBetween(0, 1));
   tunnel.load(right, packetsBetween(1, 0));
-  // Initiation, response, what waited.
+  // An initiation, a response, and packets that waited.
   tunnel.send(left, right, 1);
   tunnel.deliver(right, left);
   tunnel.deliver(left, right);
@@ -338,10 +340,10 @@ function openTunnel(t: ExecutionContext, open: Ends): Tunnel {
 }
 
 for (const [name, open] of ends) {
-  test(`${name}: a packet allocates nothing, in or out`, (t) => {
+  test(`${name}: a packet allocates no memory, in or out`, (t) => {
     const tunnel = openTunnel(t, open);
     const { left, right } = tunnel;
-    // On a busy machine the optimizer comes late: the least of three is what runs for long.
+    // On a busy machine the optimizer comes late: the least of three runs shows what lasts.
     const bytesFor = (count: number): number =>
       Math.min(
         ...[1, 2, 3].map(() =>
@@ -353,7 +355,7 @@ for (const [name, open] of ends) {
       );
     const [all, one] = [bytesFor(PACKETS), bytesFor(1)];
     t.log(`${one} bytes for one packet each way, ${all} for ${PACKETS}`);
-    // Each packet is judged on its way out and on its way in; a turn has its own few numbers.
+    // Each packet is judged on its way out and on its way in; a turn itself has a few numbers.
     t.true(all / (4 * PACKETS) < 1);
     t.true((all - one) / (4 * (PACKETS - 1)) < 0.1);
     for (const { pipeline, calls } of [left, right]) {
@@ -362,7 +364,7 @@ for (const [name, open] of ends) {
     }
   });
 
-  test(`${name}: an engine is called by the batch, not by the packet`, (t) => {
+  test(`${name}: an engine is called once per batch, not once per packet`, (t) => {
     const tunnel = openTunnel(t, open);
     const { left, right } = tunnel;
     const callsFor = (count: number): Calls[] => {

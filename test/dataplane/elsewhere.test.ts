@@ -1,6 +1,6 @@
-// Two gateways with one key, in virtual time: a device goes from one to the other, which the first
-// hears from the database. Devices see one server and follow whoever speaks to them, so the first
-// must be silent until the device comes back.
+// Two gateways with one key, in virtual time. A device goes from one to the other, and the first
+// hears of it from the database. Devices see one server and follow whoever sends to them, so the
+// first gateway must be silent until the device comes back.
 
 import test from 'ava';
 import { readEndpoint, parseAddress, writeEndpoint } from '../../dataplane/wire/address.ts';
@@ -47,13 +47,13 @@ function atA(): Scene {
   return { world, a, b, client, other };
 }
 
-/** Leads a client to a gateway, with which it shakes hands. */
+/** Points a client to a gateway, with which it makes a handshake. */
 function lead(client: Client, { endpoint: { address, port } }: Node): void {
   writeEndpoint(client.engine.endpoints, client.peer.endpointSlot, parseAddress(address)!, port);
   client.connect();
 }
 
-/** The same scene when the client has gone to B, and A has not heard of it. */
+/** As above, but then the client goes to B, and A has not heard of it. */
 function atB(): Scene & { readonly movedAtMs: number } {
   const scene = atA();
   lead(scene.client, scene.b);
@@ -61,18 +61,18 @@ function atB(): Scene & { readonly movedAtMs: number } {
   return { ...scene, movedAtMs: handshakeAt(scene.b, scene.client) };
 }
 
-/** When a gateway shook hands with a client; Unix time in ms. */
+/** When a gateway completed a handshake with a client; Unix time in ms. */
 function handshakeAt(gateway: Node, { key }: Client): number {
   const sample = gateway.sample().peers.find(({ publicKey }) => publicKey === key);
   return sample?.latestHandshakeMs ?? Number.NaN;
 }
 
-/** Where a client believes the server to be. */
+/** The address of the server, as a client knows it. */
 function serverOf(client: Client): string | undefined {
   return readEndpoint(client.engine.endpoints, client.peer.endpointSlot)?.address;
 }
 
-test('a gateway that does not let go draws the device away from the other', (t) => {
+test('a gateway that keeps a device that left draws it away from the other gateway', (t) => {
   const { world, a, client } = atB();
   t.is(serverOf(client), '192.0.2.2');
   a.send(fromLan);
@@ -80,7 +80,7 @@ test('a gateway that does not let go draws the device away from the other', (t) 
   t.is(serverOf(client), '192.0.2.1');
 });
 
-test('one that let go is silent, whoever sends, and counts what it drops', (t) => {
+test('a gateway that released a device sends it nothing, and counts the packets that it drops', (t) => {
   const { world, a, b, client, other, movedAtMs } = atB();
   a.release(new Map([[client.key, movedAtMs]]));
   world.wire.length = 0;
@@ -98,7 +98,7 @@ test('one that let go is silent, whoever sends, and counts what it drops', (t) =
   t.deepEqual(client.delivered, [fromLan]);
 });
 
-test('nothing of it is left but what has not been sampled', (t) => {
+test('after a release only the counters of the next sample are left', (t) => {
   const { world, a, client, other, movedAtMs } = atB();
   const before = a.engine.liveKeys;
   const atFirst = handshakeAt(a, client);
@@ -116,14 +116,14 @@ test('nothing of it is left but what has not been sampled', (t) => {
   t.deepEqual(world.sent(INITIATION, a), [], 'no timer calls it either');
 });
 
-test('a handshake under way ends, and what waits for it is dropped for this reason', (t) => {
+test('a release ends a handshake in progress and drops the packets that wait for it', (t) => {
   const { world, a, client, movedAtMs } = atB();
   world.loses = ({ from }) => from.address === '192.0.2.1';
   world.run(3 * MINUTE);
   world.wire.length = 0;
   a.send(fromLan, fromLan);
   t.is(world.sent(INITIATION, a).length, 1);
-  // B renewed its keys meanwhile.
+  // B has renewed its keys in the meantime.
   const renewedAtMs = movedAtMs + 2 * MINUTE;
   a.release(new Map([[client.key, renewedAtMs]]));
   t.deepEqual(a.drops(), { peer_elsewhere: 2 });
@@ -131,7 +131,7 @@ test('a handshake under way ends, and what waits for it is dropped for this reas
   t.is(world.sent(INITIATION, a).length, 1);
 });
 
-test('a device that comes back is served, whatever was told before or comes late', (t) => {
+test('a device that comes back is served, even if an old message says that it is elsewhere', (t) => {
   const { world, a, client, movedAtMs } = atB();
   a.release(new Map([[client.key, movedAtMs]]));
   world.run(6 * SECOND);
@@ -145,11 +145,11 @@ test('a device that comes back is served, whatever was told before or comes late
   t.is(serverOf(client), '192.0.2.1');
 });
 
-test('a device on its way back is told from one that left', (t) => {
+test('a device that is coming back is not taken for one that left', (t) => {
   const { world, a, client, movedAtMs } = atB();
   world.run(6 * SECOND);
   lead(client, a);
-  // Its initiation is answered; A hears of the other gateway before the device can confirm.
+  // A answers its initiation, and hears of the other gateway before the device can confirm.
   world.run(6);
   t.is(world.sent(RESPONSE, a).at(-1)?.to.port, client.endpoint.port);
   a.release(new Map([[client.key, movedAtMs]]));
@@ -159,9 +159,9 @@ test('a device on its way back is told from one that left', (t) => {
   t.deepEqual(a.drops(), {});
 });
 
-test('a keypair that a device left unconfirmed goes with the others', (t) => {
+test('a keypair that a device did not confirm is removed with the others', (t) => {
   const { world, a, b, client } = atA();
-  // An answer to what A sent: A would call the device itself otherwise.
+  // An answer to what A sent; otherwise A would initiate a handshake itself.
   client.send(toLan);
   world.run(100);
   world.loses = ({ bytes, from }) => bytes[0] === RESPONSE && from.address === '192.0.2.1';
@@ -174,7 +174,7 @@ test('a keypair that a device left unconfirmed goes with the others', (t) => {
   t.is(a.engine.liveKeys, before - 2);
 });
 
-test('keys of a return that comes to nothing are wiped in time', (t) => {
+test('the keys of a return that fails are wiped in time', (t) => {
   const { world, a, client, other, movedAtMs } = atB();
   world.run(6 * SECOND);
   lead(client, a);
@@ -187,7 +187,7 @@ test('keys of a return that comes to nothing are wiped in time', (t) => {
   t.is(a.engine.liveKeys, 0);
 });
 
-test('a device that was never here is known to be elsewhere as well', (t) => {
+test('a device that was never at this gateway can be elsewhere too', (t) => {
   const { world, gateway: a, clients } = gatewayAndClients(1);
   a.send(fromLan);
   a.release(new Map([[clients[0]!.key, world.wallMs]]));
@@ -195,7 +195,7 @@ test('a device that was never here is known to be elsewhere as well', (t) => {
   t.deepEqual(a.drops(), { peer_no_endpoint: 1, peer_elsewhere: 2 });
 });
 
-test('others are left alone, and keys that nobody has are nobody', (t) => {
+test('other devices are left alone, and unknown keys are ignored', (t) => {
   const { world, a, client, other, movedAtMs } = atB();
   const keypair = other.peer.current;
   a.release(

@@ -1,6 +1,7 @@
-// Faults of the packet path that other gateways shipped, one test each, with where it was reported:
-// clocks, order, statistics, the filter, fragments and revocation. In the whole packet path; the
-// finer cases are in the tests of its parts, and test/faults-of-others.test.ts knows them all.
+// Faults of the packet path that other gateways shipped, one test each, with the place where they
+// were reported: clocks, order, statistics, the filter, fragments and revocation. They run in the
+// whole packet path. Finer cases are in the tests of its parts; test/faults-of-others.test.ts lists
+// all.
 
 import test from 'ava';
 import type { RuleConfig } from '../../dataplane/contract.ts';
@@ -48,7 +49,7 @@ function keyOf(seed: number): string {
   return Buffer.from(randomBytes(seededRandom(seed + 1), 32)).toString('base64');
 }
 
-/** Sends, lets it travel, and takes what came out on the other side. */
+/** Sends, waits, and returns what came out on the other side. */
 function pass(world: World, from: Client | Node, to: Client | Node, bytes: Uint8Array): number {
   to.delivered.length = 0;
   from.send(bytes);
@@ -65,7 +66,7 @@ function numbered(client: number, number: number): { up: Uint8Array; down: Uint8
   };
 }
 
-/** The numbers that packets from, or to, one client bear. */
+/** The numbers in the packets from, or to, one client. */
 function numbersOf(packets: readonly Uint8Array[], client: number): number[] {
   return packets
     .filter((bytes) => bytes[15] === 2 + client || bytes[19] === 2 + client)
@@ -73,13 +74,13 @@ function numbersOf(packets: readonly Uint8Array[], client: number): number[] {
 }
 
 // docs/faults-of-others.md#fault-17: order of each peer.
-test('Firezone #10231: in a batch of many devices each one’s packets keep their order, both ways', (t) => {
+test('Firezone #10231: in a batch of many devices the packets of each keep their order, both ways', (t) => {
   const [devices, each] = [8, 8];
   const { world, gateway, clients } = connected(devices);
   gateway.delivered.length = 0;
   const sent = world.wire.length;
   world.loses = () => true;
-  // Device after device, so that the batch mixes what each sent in a row.
+  // One device after the other, so that the batch mixes what each sent in a row.
   for (const [i, client] of clients.entries())
     for (let n = 0; n < each; n++) client.send(numbered(i, n).up);
   world.loses = () => false;
@@ -101,10 +102,11 @@ test('Firezone #10231: in a batch of many devices each one’s packets keep thei
 });
 
 // docs/faults-of-others.md#fault-17: order of each peer.
-test('Firezone #10231: what waited for a session leaves before what came once it was there', (t) => {
+test('Firezone #10231: packets that waited for a session leave before later packets', (t) => {
   const { world, gateway, clients, peers } = gatewayAndClients(2);
   gateway.apply([]);
-  // Heard so long ago that nobody calls them, but known where to be.
+  // They were heard so long ago that the gateway initiates no handshake, but it knows where they
+  // are.
   gateway.apply(
     peers.map((one, i) => ({ ...one, resume: { endpoint: clients[i]!.endpoint, heardAtMs: 0 } })),
   );
@@ -120,13 +122,13 @@ test('Firezone #10231: what waited for a session leaves before what came once it
 });
 
 // docs/faults-of-others.md#fault-11: jumps of the monotonic clock.
-test('GotaTun: a monotonic clock that goes back for a moment stops nobody', (t) => {
+test('GotaTun: a monotonic clock that goes back for a moment stops no device', (t) => {
   const { world, gateway, clients } = connected(1);
   const client = clients[0]!;
   gateway.delivered.length = 0;
   client.delivered.length = 0;
   for (let n = 0; n < 300; n++) {
-    // The first time to before the session was made.
+    // The first jump goes to a time before the session was made.
     if (n % 10 === 0) world.now -= 900;
     client.send(numbered(0, n).up);
     gateway.send(numbered(0, n).down);
@@ -138,7 +140,7 @@ test('GotaTun: a monotonic clock that goes back for a moment stops nobody', (t) 
 });
 
 // docs/faults-of-others.md#fault-24: statistics by what moved.
-test('wg-portal #151: a sample costs what moved, not what there is, and asks no device', (t) => {
+test('wg-portal #151: a sample costs what moved, not what exists, and asks no device', (t) => {
   const { world, gateway, clients, peers } = connected(1);
   const others = Array.from({ length: 2_000 }, (_, i) =>
     peer({ key: keyOf(i), ipv4: `10.${1 + (i >> 8)}.${i & 255}.1` }),
@@ -156,7 +158,7 @@ test('wg-portal #151: a sample costs what moved, not what there is, and asks no 
 });
 
 // docs/faults-of-others.md#fault-18: families apart.
-test('defguard #1868: rules for IPv4 leave IPv6 alone, and the reverse', (t) => {
+test('defguard #1868: rules for IPv4 do not affect IPv6, and the reverse', (t) => {
   const four = udp({ source: '10.0.0.2', destination: host });
   const six = udp({ source: 'fd00::2', destination: host6 });
   for (const [range, wanted] of [
@@ -173,7 +175,7 @@ test('defguard #1868: rules for IPv4 leave IPv6 alone, and the reverse', (t) => 
 });
 
 // docs/faults-of-others.md#fault-18: devices made later.
-test('defguard #1162: rules hold for devices that are made after them', (t) => {
+test('defguard #1162: rules apply to devices that are added later', (t) => {
   const { world, gateway, clients, peers } = connected(2, { owner: dropAll });
   gateway.apply([peers[0]!], { owner: dropAll });
   gateway.apply(peers, { owner: dropAll });
@@ -184,7 +186,7 @@ test('defguard #1162: rules hold for devices that are made after them', (t) => {
 });
 
 // docs/faults-of-others.md#fault-18: return traffic.
-test('wg-easy #2769: a device answers what was opened towards it', (t) => {
+test('wg-easy #2769: a device can answer flows that others opened to it', (t) => {
   const { world, gateway, clients } = connected(1, { owner: dropAll });
   const lan = { source: host, destination: '10.0.0.2', sourcePort: 40, destinationPort: 22 };
   const own = { source: '10.0.0.2', destination: host, sourcePort: 22, destinationPort: 40 };
@@ -196,7 +198,7 @@ test('wg-easy #2769: a device answers what was opened towards it', (t) => {
 });
 
 // docs/faults-of-others.md#fault-18: no moment without rules.
-test('wg-easy: while rules change there is no moment without them', (t) => {
+test('wg-easy: while rules change there is no moment without rules', (t) => {
   const { world, gateway, clients, peers } = connected(1, { owner: dropAll });
   for (let i = 0; i < 50; i++) {
     const others = Array.from({ length: i }, (_, n) => rule(`${n}`, 'drop', `198.51.100.${n}`));
@@ -207,7 +209,7 @@ test('wg-easy: while rules change there is no moment without them', (t) => {
 });
 
 // docs/faults-of-others.md#fault-18: fragments.
-test('fragments: ports are in the first one, and the others are let pass or dropped with it', (t) => {
+test('fragments: ports are in the first one, and the others pass or are dropped with it', (t) => {
   const { world, gateway, clients } = connected(1, {
     owner: [rule('dns', 'accept', host, { type: 'udp', first: 53 }), ...dropAll],
   });
@@ -242,7 +244,7 @@ test('RFC 1858, RFC 3128: fragments that hide or overwrite ports and flags are d
 });
 
 // docs/faults-of-others.md#fault-18: ICMP errors.
-test('an ICMP error belongs to the conversation that it quotes, and to no other', (t) => {
+test('an ICMP error belongs to the flow that it quotes, and to no other', (t) => {
   const { world, gateway, clients } = connected(1, { owner: dropAll });
   const asked = udp({ source: host, destination: '10.0.0.2', sourcePort: 40 });
   const errorAbout = (quoted: Uint8Array): Uint8Array => {
@@ -257,7 +259,7 @@ test('an ICMP error belongs to the conversation that it quotes, and to no other'
 });
 
 // docs/faults-of-others.md#fault-18: device to device.
-test('what a device sends to another one is judged too', (t) => {
+test('what a device sends to another device is judged too', (t) => {
   const { world, clients } = connected(2, { '': [rule('x', 'drop', '10.0.0.0/24')] });
   const ping = echoRequest('10.0.0.2', '10.0.0.3');
   t.is(pass(world, clients[0]!, clients[1]!, ping), 0);
@@ -280,7 +282,7 @@ test('defguard gateway #225: changing one device leaves the sessions and counter
 });
 
 // docs/faults-of-others.md#fault-20: established flows.
-test('Firezone 0.7 #1578: who is disabled is cut off in the middle of a connection', (t) => {
+test('Firezone 0.7 #1578: a device that is disabled loses its open connections', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const up = { source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 };
   const down = { source: host, destination: '10.0.0.2', sourcePort: 80, destinationPort: 9 };
@@ -294,7 +296,7 @@ test('Firezone 0.7 #1578: who is disabled is cut off in the middle of a connecti
 });
 
 // docs/faults-of-others.md#fault-20: established flows.
-test('a new drop rule ends what is established, not only what is new', (t) => {
+test('a new drop rule ends existing flows too, not only new ones', (t) => {
   const { world, gateway, clients, peers } = connected(1);
   const up = udp({ source: '10.0.0.2', destination: host, sourcePort: 9, destinationPort: 80 });
   const down = udp({ source: host, destination: '10.0.0.2', sourcePort: 80, destinationPort: 9 });

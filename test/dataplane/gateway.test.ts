@@ -1,6 +1,6 @@
-// The data plane as others see it: a gateway with its worker, real sockets on loopback, no TUN.
-// Every engine that is here takes the same tests, one after the other: each has a worker of its
-// own.
+// The data plane from outside: a gateway with its worker, real sockets on loopback, no TUN. Every
+// engine that exists here runs the same tests, one after the other, because each has a worker of
+// its own.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -246,7 +246,7 @@ for (const engine of engines) {
 
   for (const type of ['udp4', 'udp6'] as const) {
     test.serial(
-      `${engine}: a port that ${type} has taken is named, with the setting that mends it`,
+      `${engine}: a port that ${type} uses already is named, with the setting that fixes it`,
       async (t) => {
         const socket = createSocket({ type, ipv6Only: type === 'udp6' });
         t.teardown(() => socket.close());
@@ -329,21 +329,21 @@ async function assertFree(t: ExecutionContext, port: number, type: 'udp4' | 'udp
 
 // ---- choices ---------------------------------------------------------------------------------
 
-test.serial('left to itself it takes the addon where there is one', async (t) => {
+test.serial('without a choice the addon is used if there is one', async (t) => {
   const { gateway, log } = await open(t);
   t.is(gateway.facts.engine, addon === null ? 'typescript' : 'native');
   t.is(log.length, addon === null ? 1 : 0);
 });
 
-test.serial('a TUN that is required and cannot be had is named with its mend', async (t) => {
-  // No interface can have this name, whatever rights there are.
+test.serial('a required TUN that cannot be opened is named with its fix', async (t) => {
+  // No interface can have this name, whatever rights the process has.
   const options = { tun: 'required', interfaceName: 'no/such' } as const;
   await t.throwsAsync(open(t, options), {
     message: /^WIREGUARD_TUN=required, but no TUN interface no\/such: /,
   });
 });
 
-test.serial('a TUN that cannot be had is done without, with a warning', async (t) => {
+test.serial('without a TUN that is optional the gateway starts, with a warning', async (t) => {
   const { gateway, log } = await open(t, { tun: 'auto', interfaceName: 'no/such' });
   t.is(gateway.facts.tun, null);
   t.is(log.filter((line) => line.startsWith('warn no TUN interface no/such')).length, 1);
@@ -351,7 +351,7 @@ test.serial('a TUN that cannot be had is done without, with a warning', async (t
   t.true(await canPing(await Device.open(t, gateway, 2), 2));
 });
 
-test.serial('a family that is switched off is not that of the gateway', async (t) => {
+test.serial('the gateway has no address of a family that is switched off', async (t) => {
   const { gateway } = await open(t, { ipv6: null });
   await gateway.apply(config([configOf(2)]));
   const device = await Device.open(t, gateway, 2);

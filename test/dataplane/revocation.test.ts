@@ -1,5 +1,6 @@
-// What is taken away is away at once: devices, addresses, owners and rules, with their established
-// flows and what waits, in both directions; and nobody else notices. In the whole packet path.
+// What is removed is gone at once: devices, addresses, owners and rules, with their established
+// flows and waiting packets, in both directions; and no other device notices. In the whole packet
+// path.
 
 import test from 'ava';
 import { udp, tcp, ip } from '../support/dataplane/packets.ts';
@@ -34,12 +35,12 @@ function connected(
   return scene;
 }
 
-/** Takes what has arrived somewhere. */
+/** Takes what has arrived at one side. */
 function taken({ delivered }: { delivered: Uint8Array[] }): number {
   return delivered.splice(0).length;
 }
 
-/** A conversation of UDP between a device and a host, by who opened it. */
+/** The packets of a UDP flow between a device and a host, by who opened it. */
 function between(device: string, far: string): { up: Uint8Array; down: Uint8Array } {
   const ports = { sourcePort: 5_000, destinationPort: 6_000 };
   return {
@@ -63,13 +64,13 @@ function exchange(
   return { up: taken(gateway), down: taken(client) };
 }
 
-test('a device that goes stops in both directions, in the middle of what it does', (t) => {
+test('a removed device is stopped in both directions, in the middle of its traffic', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const mine = between('10.0.0.2', host);
   const yours = between('10.0.0.3', host);
   t.deepEqual(exchange(world, gateway, clients[0]!, mine), { up: 1, down: 1 });
   t.deepEqual(exchange(world, gateway, clients[1]!, yours), { up: 1, down: 1 });
-  // Packets of it are on the link, one each way, when it goes.
+  // Packets of the device are on their way in both directions when it is removed.
   clients[0]!.send(mine.up);
   gateway.apply([peers[1]!]);
   const sent = world.wire.length;
@@ -79,7 +80,7 @@ test('a device that goes stops in both directions, in the middle of what it does
 });
 
 // docs/faults-of-others.md#fault-20: queued packets.
-test('what a device sent to another one, and still waits, goes with it', (t) => {
+test('waiting packets from a removed device to another device are dropped', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const sleeper = world.addClient({ endpoint: { address: '203.0.113.9', port: 9 } });
   sleeper.addPeer(gatewayPeer(gateway));
@@ -103,7 +104,7 @@ test('what a device sent to another one, and still waits, goes with it', (t) => 
   );
 });
 
-test('two thousand devices go at once in little time, also while packets wait', (t) => {
+test('two thousand devices are removed at once in little time, even if packets wait', (t) => {
   const scene = gatewayAndClients(1);
   const many = Array.from({ length: 2_000 }, (_, i) =>
     peer({
@@ -119,12 +120,12 @@ test('two thousand devices go at once in little time, also while packets wait', 
     scene.gateway.send(udp({ source: host, destination: ipv4!.join('.') }));
   const began = performance.now();
   scene.gateway.apply(scene.peers);
-  // Generous, because machines differ: what grows with the square would take seconds.
+  // The limit is generous, because machines differ; quadratic growth would take seconds.
   t.true(performance.now() - began < 1_000);
   t.is(scene.gateway.nextTimeout(), Number.POSITIVE_INFINITY);
 });
 
-test('whoever has the address of a device that went has nothing of what it had', (t) => {
+test('a device that gets the address of a removed one gets nothing else of it', (t) => {
   const { world, gateway, clients, peers } = connected(2, { gateway: { defaultAction: 'drop' } });
   const asked = between('10.0.0.2', host);
   gateway.send(asked.down);
@@ -140,7 +141,7 @@ test('whoever has the address of a device that went has nothing of what it had',
   t.deepEqual(gateway.drops(), { default_drop: 1 });
 });
 
-test('a device whose address changes is asked anew, and its other family is not', (t) => {
+test('the flows of an address that changes are judged again, those of the other family are not', (t) => {
   const { world, gateway, clients, peers } = connected(1, { gateway: { defaultAction: 'drop' } });
   const four = between('10.0.0.2', host);
   const six = between('fd00::2', '2001:db8::1');
@@ -153,7 +154,7 @@ test('a device whose address changes is asked anew, and its other family is not'
   t.deepEqual(gateway.drops(), { default_drop: 1 });
 });
 
-test('a conversation that only the default let pass ends with it, both ways', (t) => {
+test('a flow that only the default action accepted ends with it, in both directions', (t) => {
   const { world, gateway, clients } = connected(1);
   const setDefault = (defaultAction: 'accept' | 'drop'): void =>
     gateway.change({ removed: [], updated: [], added: [], scopes: [], defaultAction });
@@ -174,7 +175,7 @@ test('a conversation that only the default let pass ends with it, both ways', (t
   t.deepEqual(exchange(world, gateway, clients[0]!, opened), { up: 1, down: 1 });
 });
 
-test('a hundred changes of others cost an established connection nothing', (t) => {
+test('a hundred changes of other devices do not disturb an established connection', (t) => {
   const { world, gateway, clients, peers } = connected(3, { gateway: { defaultAction: 'drop' } });
   const asked = between('10.0.0.2', host);
   gateway.send(asked.down);
@@ -194,7 +195,7 @@ test('a hundred changes of others cost an established connection nothing', (t) =
   t.deepEqual(gateway.drops(), {});
 });
 
-test('a new drop rule ends an established connection, both ways, and the next one brings it back', (t) => {
+test('a new drop rule ends an established connection, and without it the connection goes on', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const mine = between('10.0.0.2', host);
   const yours = between('10.0.0.3', host);
@@ -212,7 +213,7 @@ test('a new drop rule ends an established connection, both ways, and the next on
   t.deepEqual(gateway.drops(), { rule_drop: 2 });
 });
 
-test('an owner who is moved under a drop takes the connections of the device along', (t) => {
+test('connections of a device end when its owner gets a drop rule', (t) => {
   const { world, gateway, clients, peers } = connected(1);
   const mine = between('10.0.0.2', host);
   t.deepEqual(exchange(world, gateway, clients[0]!, mine), { up: 1, down: 1 });
@@ -222,7 +223,7 @@ test('an owner who is moved under a drop takes the connections of the device alo
 
 // ---- flows in the whole path -----------------------------------------------------------------
 
-test('replies of a device pass where its rules drop all, also to another device', (t) => {
+test('replies of a device pass even if its rules drop everything, also to another device', (t) => {
   const { world, gateway, clients, peers } = connected(2);
   const config = [peers[0]!, { ...peers[1]!, scope: 'free' }];
   gateway.apply(config, { owner: dropAll });
@@ -250,7 +251,7 @@ test('replies of a device pass where its rules drop all, also to another device'
   t.deepEqual(gateway.drops(), { rule_drop: 1 });
 });
 
-test('a packet for a device that is not there is judged, and opens nothing', (t) => {
+test('a packet for a device that does not exist is judged, and opens no flow', (t) => {
   const { world, gateway, clients, peers } = connected(1);
   const lost = udp({ source: '10.0.0.2', destination: '10.0.0.99' });
   clients[0]!.send(lost);
@@ -262,9 +263,9 @@ test('a packet for a device that is not there is judged, and opens nothing', (t)
   t.deepEqual(gateway.drops(), { no_peer: 1, rule_drop: 1 });
 });
 
-test('what the TUN hands out and cannot be read still reaches its device', (t) => {
+test('packets from the TUN that cannot be tracked still reach their device', (t) => {
   const { world, gateway, clients } = connected(1);
-  // Too short for TCP: no flow, but no refusal either.
+  // Too short for TCP: it opens no flow, but it is not refused.
   const short = ip({
     source: host,
     destination: '10.0.0.2',
@@ -286,7 +287,7 @@ test('rules count what flows send, in the sample of the gateway', (t) => {
   t.true(sample!.lastHitMs > world.wallMs - 1_000);
 });
 
-test('data flows on the link only between those who are there', (t) => {
+test('the link carries data only between existing devices', (t) => {
   const { world, clients } = connected(2);
   clients[0]!.send(udp({ source: '10.0.0.2', destination: '10.0.0.3' }));
   world.run(20);

@@ -1,4 +1,4 @@
-// Samples: what the drops of a part are, and how parts become a whole.
+// Samples: which drops a part has, and how parts become a whole.
 
 import test from 'ava';
 import { MAX_REPORTED_PER_PART } from '../../dataplane/constants.ts';
@@ -14,11 +14,11 @@ function peerNamed(publicKey: string): PeerSample {
 
 /** A sampling of so many peers, and one rule. */
 function sampling(peers: number): Sampling {
-  const told = Array.from({ length: peers }, (_, i) => peerNamed(`${i}`));
+  const news = Array.from({ length: peers }, (_, i) => peerNamed(`${i}`));
   return new Sampling(
     {
       *takeNews() {
-        yield* told;
+        yield* news;
       },
     },
     {
@@ -29,19 +29,19 @@ function sampling(peers: number): Sampling {
   );
 }
 
-test('a part tells of peers and rules, of so many together', (t) => {
+test('a part holds a limited number of peers and rules together', (t) => {
   const taken = sampling(MAX_REPORTED_PER_PART);
   t.like(taken.part({ no_tun: 1 }), { rules: [], drops: { no_tun: 1 }, isLast: false });
   t.deepEqual(taken.part({}), { peers: [], rules: [{ id: '1', ...hit }], drops: {}, isLast: true });
 });
 
-test('a whole sample is all parts', (t) => {
+test('a whole sample is the sum of all parts', (t) => {
   const { peers, rules, drops } = sampling(MAX_REPORTED_PER_PART).whole({ no_tun: 3 });
   t.is(peers.length, MAX_REPORTED_PER_PART);
   t.deepEqual({ rules, drops }, { rules: [{ id: '1', ...hit }], drops: { no_tun: 3 } });
 });
 
-test('drops have names, faults of the engine too, and none that is zero', (t) => {
+test('drops have names, faults of the engine too, and none is zero', (t) => {
   const counts = new Float64Array(reasonNames.length);
   const faults = new Float64Array(faultReasons.length);
   counts[reasons.no_peer] = 2;
@@ -49,7 +49,7 @@ test('drops have names, faults of the engine too, and none that is zero', (t) =>
   t.deepEqual(dropsByName(counts, faults), { no_peer: 2, [faultReasons[1]!]: 3 });
 });
 
-test('a whole sample has what all parts told, and the drops as of the last', (t) => {
+test('a whole sample has the peers and rules of all parts, and the drops of the last one', (t) => {
   const whole = new WholeSample();
   whole.add({
     peers: [peerNamed('a')],

@@ -1,6 +1,6 @@
 // Work that grows with the number of devices is done in slices (docs/packets.md#limits: "any work
-// over 2 ms in the worker is sliced"). Counted is what one turn does; what it costs is written
-// beside the constants. That commands are taken one a turn is shown by worker.test.ts.
+// over 2 ms in the worker is sliced"). These tests count what one turn does; its cost is written
+// beside the constants. worker.test.ts shows that one command is taken in each turn.
 
 import test from 'ava';
 import fc from 'fast-check';
@@ -35,12 +35,15 @@ interface Scene {
   readonly world: World;
   readonly gateway: Node;
   readonly clients: readonly Client[];
-  /** Those who are at home, and those who are silent. */
+  /** Clients that answer, and clients that do not. */
   readonly peers: readonly PeerConfig[];
   readonly silent: readonly PeerConfig[];
 }
 
-/** A gateway that is about to call devices that were heard before a restart, and do not answer. */
+/**
+ * A gateway that is about to initiate handshakes with devices that were heard before a restart and
+ * do not answer.
+ */
 function crowd(count: number, clientCount = 0): Scene {
   const options = { gateway: { primitives }, client: { primitives } };
   const { world, gateway, clients, peers } = gatewayAndClients(clientCount, undefined, options);
@@ -63,14 +66,14 @@ function turn({ world, gateway }: Scene, act: () => void = () => gateway.expire(
   return [count(INITIATION) - before[0]!, count(RESPONSE) - before[1]!];
 }
 
-/** The parts that make a sample. */
+/** The parts of a sample. */
 function sampleParts({ pipeline }: Node): SamplePart[] {
   const parts = [pipeline.samplePart()];
   while (parts.at(-1)?.isLast === false) parts.push(pipeline.samplePart());
   return parts;
 }
 
-test('of many devices that are due at once a turn calls a few, and turns follow', (t) => {
+test('if many handshakes are due at once, each turn initiates a few', (t) => {
   const count = 5 * INITIATIONS_PER_TURN + 3;
   const scene = crowd(count);
   scene.world.now += 1_000;
@@ -84,7 +87,7 @@ test('of many devices that are due at once a turn calls a few, and turns follow'
   t.is(made, count);
 });
 
-test('packets for many devices without a session call a few in their turn, and all soon', (t) => {
+test('packets for many devices without a session start a few handshakes in each turn, and all soon', (t) => {
   const count = 3 * INITIATIONS_PER_TURN + 1;
   const scene = crowd(0);
   const { world, gateway } = scene;
@@ -108,7 +111,7 @@ test('packets for many devices without a session call a few in their turn, and a
   t.deepEqual(gateway.drops(), {});
 });
 
-test('while a crowd is called, initiations are taken too, and both cost what one may', (t) => {
+test('while many handshakes are initiated, initiations are taken too, within the cost of one kind', (t) => {
   const scene = crowd(5 * INITIATIONS_PER_TURN, INITIATIONS_PER_TURN);
   const { world, gateway, clients } = scene;
   for (const client of clients) client.connect();
@@ -131,29 +134,29 @@ test('a sample of many devices is taken in parts, each device in one of them', (
       [20, true],
     ],
   );
-  const told = parts.flatMap(({ peers }) => peers);
+  const sampled = parts.flatMap(({ peers }) => peers);
   t.deepEqual(
-    told.map(({ publicKey, txBytes }) => [publicKey, txBytes]),
+    sampled.map(({ publicKey, txBytes }) => [publicKey, txBytes]),
     silent.map(({ publicKey }) => [publicKey, INITIATION_BYTES]),
   );
   t.deepEqual(sampleParts(gateway).length, 1);
 });
 
-test('devices that go between two parts are told of once, whichever side they were on', (t) => {
+test('devices that are removed between two parts are in the sample once, in whichever part', (t) => {
   const { world, gateway, silent } = crowd(MAX_REPORTED_PER_PART + 20);
   world.run(1_000);
   const first = gateway.pipeline.samplePart();
   gateway.apply(silent.slice(1, -1));
   const rest = [...sampleParts(gateway), ...sampleParts(gateway)];
-  const told = [first, ...rest].flatMap(({ peers }) => peers);
+  const sampled = [first, ...rest].flatMap(({ peers }) => peers);
   t.deepEqual(
-    told.map(({ publicKey }) => publicKey).sort(),
+    sampled.map(({ publicKey }) => publicKey).sort(),
     silent.map(({ publicKey }) => publicKey).sort(),
   );
-  t.true(told.every(({ txBytes }) => txBytes === INITIATION_BYTES));
+  t.true(sampled.every(({ txBytes }) => txBytes === INITIATION_BYTES));
 });
 
-test('hits of many rules are taken in parts, and a change between two loses none', (t) => {
+test('hits of many rules are taken in parts, and a change between two parts loses none', (t) => {
   const count = MAX_REPORTED_PER_PART + 20;
   const { world, gateway, clients, peers } = crowd(0, 1);
   const [client] = clients as [Client];
@@ -168,9 +171,9 @@ test('hits of many rules are taken in parts, and a change between two loses none
   t.is(first.peers.length + first.rules.length, MAX_REPORTED_PER_PART);
   gateway.apply(peers, { owner: rules.slice(1, -1) });
   const rest = [...sampleParts(gateway), ...sampleParts(gateway)];
-  const told = [first, ...rest].flatMap((part) => part.rules);
-  t.deepEqual(told.map(({ id }) => id).sort(), addresses.toSorted());
-  t.true(told.every(({ packets }) => packets === 1));
+  const sampled = [first, ...rest].flatMap((part) => part.rules);
+  t.deepEqual(sampled.map(({ id }) => id).sort(), addresses.toSorted());
+  t.true(sampled.every(({ packets }) => packets === 1));
 });
 
 // ---- what slices are made of -------------------------------------------------------------------
@@ -182,7 +185,7 @@ function partsOf<T>(round: Round<T>): T[][] {
   return parts;
 }
 
-test('a round tells of everything once, a part at a time, and the next one begins anew', (t) => {
+test('a round holds everything once, in parts, and the next round begins again', (t) => {
   const count = 2 * MAX_REPORTED_PER_PART + 3;
   const news = Array.from({ length: count }, (_, i) => i);
   const round = new Round(() => news.values());
@@ -196,7 +199,7 @@ test('a round tells of everything once, a part at a time, and the next one begin
   }
 });
 
-test('a part looks at so many at most, whether they have news or not', (t) => {
+test('a part looks at a limited number of items, whether they changed or not', (t) => {
   let looks = 0;
   const round = new Round(function* () {
     for (; looks < 2 * MAX_LOOKED_AT_PER_PART; looks++) yield null;
@@ -208,7 +211,7 @@ test('a part looks at so many at most, whether they have news or not', (t) => {
   t.deepEqual(partsOf(round).flat(), ['late']);
 });
 
-test('nothing to look at is a round of one part', (t) => {
+test('a round without items has one part', (t) => {
   t.deepEqual(partsOf(new Round(() => [].values())), [[]]);
 });
 

@@ -1,6 +1,6 @@
-// The worker's loop over links that fail (docs/packets.md#failures-of-the-kernel): counted, told
-// once, never a crash, never a spin. What fails stands in for the kernel: files that are no TUN and
-// no socket. That it serves is shown by gateway.test.ts.
+// The loop of the worker over links that fail (docs/packets.md#failures-of-the-kernel): failures
+// are counted and reported once, and there is never a crash or an endless loop. Files that are no
+// TUN and no socket replace the kernel. gateway.test.ts shows that the worker serves.
 
 import { createSocket } from 'node:dgram';
 import { closeSync, openSync } from 'node:fs';
@@ -13,25 +13,25 @@ import { addon } from '../support/dataplane/native.ts';
 import { nativeTest } from '../support/dataplane/native-test.ts';
 import { counting } from '../support/dataplane/packets.ts';
 
-/** Reading gives EIO, and it is always ready to be read; a TUN could do the same. */
+/** Reading gives EIO, and it is always ready to be read; a TUN could do so too. */
 const ALWAYS_FAILS = '/proc/self/mem';
 /** Reading gives nothing at all. */
 const AT_ITS_END = '/dev/null';
-/** Between two tries of what failed there is at least so much time. */
+/** The least time between two tries of what failed. */
 const MS_PER_TRY = 5;
 
 const engines = addon === null ? (['typescript'] as const) : (['typescript', 'native'] as const);
 
-/** What a test opens for the worker; the rest is ordinary. */
+/** What a test opens for the worker; everything else is as usual. */
 interface Links {
   readonly engine: 'native' | 'typescript';
   readonly tun?: number;
   readonly udp4?: number;
-  /** Another program than the worker's own. */
+  /** Another program than that of the worker. */
   readonly program?: string;
 }
 
-/** A worker whose reports are at hand. */
+/** A worker, and the reports that it sent. */
 class Bench {
   readonly reports: Report[] = [];
   readonly openedAt = performance.now();
@@ -77,7 +77,7 @@ class Bench {
     else this.#worker.postMessage(null);
   }
 
-  /** Waits for a report that is as wanted; null where none comes. */
+  /** Waits for a report that matches; null if none comes. */
   async report<T extends Report>(isWanted: (report: Report) => report is T): Promise<T | null> {
     for (let tries = 0; tries < 2_000; tries++) {
       const found = this.reports.find((one) => isWanted(one));
@@ -87,7 +87,7 @@ class Bench {
     return null;
   }
 
-  /** What was refused until now; null when nobody answers. */
+  /** What was refused until now; null if nobody answers. */
   async drops(): Promise<Readonly<Record<string, number>> | null> {
     const id = ++this.#samples;
     this.tell({ type: 'sample', id });
@@ -175,7 +175,7 @@ for (const engine of engines) {
 
   // docs/faults-of-others.md#fault-15: TUN gone.
   test(
-    title('a TUN that has vanished is counted and told once, and stops no datagram'),
+    title('a TUN that has vanished is counted and reported once, and datagrams go on'),
     async (t) => {
       const { bench, port } = await start(t, { engine, tun: openFor(t, AT_ITS_END) });
       await pause(300);
@@ -205,7 +205,7 @@ for (const engine of engines) {
 }
 
 for (const engine of engines) {
-  test(`${engine}: between two commands the links are looked at`, async (t) => {
+  test(`${engine}: between two commands the links are checked`, async (t) => {
     const program = '../support/dataplane/one-command-worker.ts';
     const { bench, port } = await start(t, { engine, program });
     for (let i = 0; i < 100; i++) bench.tell({ type: 'release', heardElsewhere: new Map() });

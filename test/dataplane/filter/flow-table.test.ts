@@ -1,4 +1,5 @@
-// The table of flows: found from both sides, bounded, and who goes when there is no room.
+// The table of flows: a flow is found from both sides, the table is limited, and which flow is
+// removed when it is full.
 
 import test from 'ava';
 import fc from 'fast-check';
@@ -23,7 +24,7 @@ function tableOf(options: Partial<FlowTableOptions> = {}): FlowTable {
   return table;
 }
 
-/** A packet between two numbers. */
+/** A packet between two addresses, each given by a number. */
 function packetOf(source: number, destination: number, version = 4): InnerPacket {
   const packet = new InnerPacket();
   packet.version = version;
@@ -37,7 +38,7 @@ function packetOf(source: number, destination: number, version = 4): InnerPacket
   return packet;
 }
 
-/** Opens a flow that lives for a minute, in place of one that has ended. */
+/** Opens a flow that lives for a minute, in the place of one that has ended. */
 function open(table: FlowTable, source: number, owner = PEER, destination = 9): number {
   const before = table.find(packetOf(source, destination), 1, 2);
   if (before !== 0) table.remove(before >> 1);
@@ -59,7 +60,7 @@ test('an owner is a peer and a family, and never the TUN', (t) => {
   t.is(new Set([TUN_OWNER, PEER, OTHER, ownerOf(0, 6)]).size, 4);
 });
 
-test('a flow is found from both sides, and told which', (t) => {
+test('a flow is found from both sides, and the result says from which', (t) => {
   for (const version of [4, 6]) {
     const table = tableOf();
     const flow = table.add(packetOf(5, 6, version), 10, 20, PEER, TUN_OWNER);
@@ -103,7 +104,7 @@ test('a flow describes the packet that opened it', (t) => {
   t.deepEqual([version, protocol, destination0, destination3, destinationPort], [6, 17, 6, 6, 20]);
 });
 
-test('a flow that has ended is known to have ended, until it is swept out', (t) => {
+test('a flow that has ended is known to have ended, until a sweep removes it', (t) => {
   const table = tableOf();
   open(table, 5);
   table.begin(60_999);
@@ -115,7 +116,7 @@ test('a flow that has ended is known to have ended, until it is swept out', (t) 
   t.is(table.live, 0);
 });
 
-test('what a forgotten owner had, or was in, is not found', (t) => {
+test('flows from and to a forgotten owner are not found', (t) => {
   const table = tableOf();
   open(table, 5, PEER);
   const between = table.add(packetOf(6, 7), 1, 2, OTHER, PEER);
@@ -130,7 +131,7 @@ test('what a forgotten owner had, or was in, is not found', (t) => {
 
 // ---- bounds ----------------------------------------------------------------------------------
 
-test('a peer at its quota loses its oldest flow that was not answered', (t) => {
+test('a peer at its quota loses its oldest unanswered flow', (t) => {
   const table = tableOf({ quota: 4 });
   const flows = [1, 2, 3, 4].map((source) => open(table, source));
   open(table, 50, OTHER);
@@ -142,7 +143,7 @@ test('a peer at its quota loses its oldest flow that was not answered', (t) => {
   );
 });
 
-test('a peer at its quota whose flows were all answered loses the one that would end first', (t) => {
+test('a peer at its quota with answered flows only loses the one that would end first', (t) => {
   const table = tableOf({ quota: 4 });
   for (const source of [1, 2, 3, 4]) {
     const flow = open(table, source);
@@ -156,7 +157,7 @@ test('a peer at its quota whose flows were all answered loses the one that would
   );
 });
 
-test('a full table loses the oldest flow that was not answered, whose ever it is', (t) => {
+test('a full table loses its oldest unanswered flow, of whichever peer', (t) => {
   const table = tableOf({ capacity: 4 });
   table.markReplied(open(table, 1, OTHER));
   for (const source of [2, 3, 4]) open(table, source, OTHER);
@@ -167,7 +168,7 @@ test('a full table loses the oldest flow that was not answered, whose ever it is
   );
 });
 
-test('where all were answered, who opens one more pays, if it has any', (t) => {
+test('if all flows were answered, the peer that opens one more loses one of its own', (t) => {
   const table = tableOf({ capacity: 4 });
   for (const source of [1, 2, 3]) table.markReplied(open(table, source, OTHER));
   table.markReplied(open(table, 4, PEER));
@@ -182,7 +183,7 @@ test('where all were answered, who opens one more pays, if it has any', (t) => {
   t.true(has(table, 6));
 });
 
-test('what is forgotten before its end is counted, by the bound that was met', (t) => {
+test('a flow that is removed early is counted, by the limit that was reached', (t) => {
   const counted: string[] = [];
   const count = (reason: number): unknown => counted.push(reasonNames[reason]!);
   const table = tableOf({ capacity: 4, quota: 2, count });
@@ -198,7 +199,7 @@ test('what is forgotten before its end is counted, by the bound that was met', (
   t.deepEqual(counted, ['flows_share', 'flows_full'], 'what had ended is not');
 });
 
-test('a flow that was opened to a peer is charged to it', (t) => {
+test('a flow that was opened to a peer counts for its quota', (t) => {
   const table = tableOf({ quota: 2 });
   for (const source of [1, 2, 3])
     table.endIn(table.add(packetOf(source, 9), 1, 2, TUN_OWNER, PEER), 60_000);
@@ -209,7 +210,7 @@ test('a flow that was opened to a peer is charged to it', (t) => {
   );
 });
 
-test('an owner that was forgotten begins with its whole quota', (t) => {
+test('an owner that was forgotten has its whole quota again', (t) => {
   const table = tableOf({ quota: 4 });
   for (const source of [1, 2, 3, 4]) open(table, source);
   table.forget(PEER);
@@ -220,7 +221,7 @@ test('an owner that was forgotten begins with its whole quota', (t) => {
   );
 });
 
-test('a sweep looks at no more flows than it was told, and gets round', (t) => {
+test('a sweep looks at a limited number of flows, and reaches all in time', (t) => {
   const table = tableOf({ capacity: 64, quota: 64 });
   for (let source = 1; source <= 40; source++) open(table, source);
   table.begin(100_000);
@@ -232,7 +233,7 @@ test('a sweep looks at no more flows than it was told, and gets round', (t) => {
   t.is(table.live, 0);
 });
 
-test('new flows sweep out old ones', (t) => {
+test('new flows cause a sweep of old ones', (t) => {
   const table = tableOf({ capacity: 64, quota: 64 });
   for (let source = 1; source <= 60; source++) open(table, source);
   table.begin(100_000);
@@ -240,7 +241,7 @@ test('new flows sweep out old ones', (t) => {
   t.is(table.live, 30);
 });
 
-test('whatever is opened, answered, ended and forgotten, the table has what a map has', (t) => {
+test('after any sequence of changes the table holds the same flows as a map', (t) => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(5), fc.integer({ min: 1, max: 90 }), fc.nat(2)), {

@@ -1,5 +1,5 @@
-// What is remembered of conversations: for how long, what becomes of forgotten ones, what rules count,
-// and that it is bounded and allocates nothing.
+// How long flows are remembered, what happens to forgotten ones, and which rules count. The memory
+// is limited, and nothing is allocated.
 
 import test from 'ava';
 import { GLOBAL_SCOPE } from '../../../dataplane/contract.ts';
@@ -33,7 +33,7 @@ const HOUR = 3_600 * SECOND;
 
 // ---- lifetimes -------------------------------------------------------------------------------
 
-test('UDP is remembered for 180 s after its last packet, either way', (t) => {
+test('UDP is remembered for 180 s after its last packet in either direction', (t) => {
   const bench = new Bench({ default: 'drop' });
   const { ask, answer } = exchange(host, device);
   bench.judge(ask);
@@ -74,7 +74,7 @@ const endings: readonly (readonly [title: string, ask: number[], answer: number[
 ];
 
 for (const [title, asked, answered] of endings) {
-  test(`after ${title} a connection is remembered for 10 s, whatever still comes`, (t) => {
+  test(`after ${title} a connection is remembered for 10 s, even if more packets come`, (t) => {
     const bench = new Bench({ default: 'drop' });
     const { ask, answer } = connection(host, device);
     bench.all(ask(SYN), answer(SYN | ACK), ask(ACK), ...asked.map(ask), ...answered.map(answer));
@@ -85,7 +85,7 @@ for (const [title, asked, answered] of endings) {
   });
 }
 
-test('a connection that one side has ended may go on the other way', (t) => {
+test('a connection that one side has ended can go on in the other direction', (t) => {
   const bench = new Bench({ default: 'drop' });
   const { ask, answer } = connection(host, device);
   bench.all(ask(SYN), answer(SYN | ACK), ask(ACK), ask(FIN | ACK));
@@ -93,19 +93,19 @@ test('a connection that one side has ended may go on the other way', (t) => {
   t.is(bench.judge(answer(ACK)), 'none');
 });
 
-test('ports that were just used may be used again, by either side', (t) => {
+test('ports that were just used can be used again, by either side', (t) => {
   const bench = new Bench();
   const { ask, answer } = connection(device, host);
   bench.all(ask(SYN), answer(SYN | ACK), ask(ACK), ask(FIN | ACK), answer(FIN | ACK));
   t.deepEqual(bench.all(ask(SYN), answer(SYN | ACK), ask(ACK)), ['none', 'none', 'none']);
   bench.now += HOUR;
   bench.rules('0', ...dropAll);
-  t.is(bench.judge(answer(ACK)), 'rule_drop', 'the new connection stands under the rules');
+  t.is(bench.judge(answer(ACK)), 'rule_drop', 'the rules apply to the new connection');
 });
 
 // ---- what was forgotten ------------------------------------------------------------------------
 
-/** Makes the device open and hold so many conversations elsewhere. */
+/** Makes the device open and hold so many flows to another host. */
 function openElsewhere(bench: Bench, count: number): void {
   for (let i = 0; i < count; i++) {
     const ends = { source: device, destination: '192.0.2.9', sourcePort: 1 + i };
@@ -116,7 +116,7 @@ function openElsewhere(bench: Bench, count: number): void {
 }
 
 for (const [title, mine, theirs] of places) {
-  test(`a restart does not let a device go on with ${title} in what its rules refuse`, (t) => {
+  test(`after a restart a device cannot go on with ${title} if its rules refuse it`, (t) => {
     const bench = new Bench();
     const { ask, answer } = exchange(mine, theirs);
     bench.all(ask, answer);
@@ -124,7 +124,7 @@ for (const [title, mine, theirs] of places) {
     t.deepEqual(bench.all(ask, answer), ['rule_drop', 'rule_drop']);
     bench.restart();
     t.deepEqual(bench.all(answer, ask, answer, ask), dropped(4));
-    // And so it stays for as long as either side goes on.
+    // This stays so for as long as either side goes on.
     for (let i = 0; i < 5; i++) {
       bench.now += 179 * SECOND;
       t.deepEqual(bench.all(answer, ask), dropped(2));
@@ -138,7 +138,7 @@ function dropped(count: number): ReasonName[] {
   return Array.from({ length: count }, () => 'rule_drop');
 }
 
-test('a rule that comes after a restart ends what the device had before it', (t) => {
+test('a rule that is added after a restart ends the flows that the device had before', (t) => {
   const bench = new Bench();
   const { ask, answer } = exchange(device, host);
   bench.all(ask, answer);
@@ -148,7 +148,7 @@ test('a rule that comes after a restart ends what the device had before it', (t)
   t.deepEqual(bench.all(answer, ask), dropped(2));
 });
 
-test('who opens towards a device after the doubt is answered whatever its rules say', (t) => {
+test('a flow that others open to a device after the doubt is answered, whatever its rules say', (t) => {
   const bench = new Bench();
   bench.rules('0', ...dropAll);
   bench.restart();
@@ -158,7 +158,7 @@ test('who opens towards a device after the doubt is answered whatever its rules 
   t.deepEqual(bench.all(ask, answer), ['none', 'none']);
 });
 
-test('what shows that it begins is in no doubt: TCP and ping', (t) => {
+test('TCP and ping show that they begin, so they are not in doubt', (t) => {
   const bench = new Bench();
   bench.rules('0', ...dropAll);
   bench.restart();
@@ -170,7 +170,7 @@ test('what shows that it begins is in no doubt: TCP and ping', (t) => {
   );
 });
 
-test('between two devices in doubt the rules of both hold', (t) => {
+test('between two devices in doubt the rules of both apply', (t) => {
   const bench = new Bench();
   const { ask, answer } = exchange(device, other);
   bench.restart();
@@ -196,9 +196,9 @@ test('a first fragment that is refused in doubt takes its later ones with it', (
 
 for (const [title, isKnown] of [
   ['that is known to be refused', true],
-  ['that a new rule refuses and nobody has looked at since', false],
+  ['that a new rule refuses and that was not checked since', false],
 ] as const) {
-  test(`a conversation ${title} does not go on because it had to give way`, (t) => {
+  test(`a flow ${title} does not go on after it was removed for a new one`, (t) => {
     const bench = new Bench({ quota: 16 });
     const { ask, answer } = exchange(device, host);
     bench.all(ask, answer);
@@ -211,7 +211,7 @@ for (const [title, isKnown] of [
   });
 }
 
-test('what gives way to others is in doubt too, and only until it would have ended', (t) => {
+test('a flow that was removed for a new one is in doubt until it would have ended', (t) => {
   const bench = new Bench({ capacity: 16, quota: 16 });
   const { ask, answer } = exchange(device, host);
   bench.all(ask, answer);
@@ -239,7 +239,7 @@ test('a rule counts every packet that the opener sends, and none of the replies'
   t.deepEqual(bench.hits(), ['no: 1, 40']);
 });
 
-test('the hits of a global rule are counted there', (t) => {
+test('the hits of a global rule are counted at this rule', (t) => {
   const bench = new Bench({ default: 'drop' });
   bench.rules('0', rule('own', 'accept', '198.51.100.0/24'));
   bench.rules(GLOBAL_SCOPE, rule('global', 'accept', '0.0.0.0/0'));
@@ -250,7 +250,7 @@ test('the hits of a global rule are counted there', (t) => {
 
 // ---- bounds and cost -------------------------------------------------------------------------
 
-test('a device that opens without end loses its own oldest, and nobody else any', (t) => {
+test('a device that opens flows without end loses its own oldest ones, and others lose none', (t) => {
   const bench = new Bench({ default: 'drop', capacity: 256, quota: 16 });
   bench.rules('0', rule('a', 'accept', '0.0.0.0/0'));
   const established = connection(host, device);
@@ -287,7 +287,7 @@ test('judging packets of flows allocates nothing', (t) => {
   );
 });
 
-test('opening flows allocates nothing, also when others have to go for them', (t) => {
+test('opening flows allocates nothing, even when others are removed for them', (t) => {
   const bench = new Bench({ capacity: 256, quota: 64 });
   const view = viewOf(exchange(device, host).ask);
   const packet = new InnerPacket();

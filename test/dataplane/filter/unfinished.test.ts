@@ -1,5 +1,5 @@
-// Fragmented datagrams before the TUN: what a peer may have unfinished, when one counts as
-// complete, and what pretends to be so.
+// Fragmented datagrams before the TUN: how much a peer may have unfinished, when a datagram is
+// complete, and what only looks complete.
 
 import test from 'ava';
 import {
@@ -38,7 +38,7 @@ function piece({ from, bytes, isLast = false, identification = 7, ...rest }: Fie
   });
 }
 
-/** The same over IPv6. */
+/** A fragment over IPv6. */
 function piece6({ from, bytes, isLast = false, identification = 7, ...rest }: Fields): Uint8Array {
   return ip({
     source: 'fd00::2',
@@ -64,7 +64,7 @@ class Bench {
     return reasonNames[reason]!;
   }
 
-  /** How many more datagrams a peer may leave unfinished: of 1,000 bytes each. */
+  /** How many more datagrams of 1,000 bytes a peer may leave unfinished. */
   room(slot = 0): number {
     for (let count = 0; ; count++) {
       const identification = 0x8000 + count;
@@ -76,14 +76,14 @@ class Bench {
 
 const ROOM = Math.floor(UNFINISHED_BYTES_PER_PEER / (1_000 + UNFINISHED_BYTES_PER_FRAGMENT));
 
-test('a peer has its share, and takes nothing of that of others', (t) => {
+test('a peer has its share, and takes nothing from the share of others', (t) => {
   const bench = new Bench();
   t.is(bench.room(0), ROOM);
   t.is(bench.take(piece({ from: 0, bytes: 1_000 })), 'inner_fragments_share');
   t.is(bench.room(1), ROOM);
 });
 
-test('what the kernel has given up makes room: after 30 s, over IPv6 after 60 s', (t) => {
+test('datagrams that the kernel has given up make room: after 30 s, over IPv6 after 60 s', (t) => {
   const bench = new Bench();
   bench.room();
   bench.now += 30 * SECOND;
@@ -108,7 +108,7 @@ const orders: readonly [title: string, order: number[]][] = [
 
 for (const [title, order] of orders) {
   for (const make of [piece, piece6]) {
-    test(`complete datagrams cost nothing: ${title}, ${make.name}`, (t) => {
+    test(`complete datagrams take no share: ${title}, ${make.name}`, (t) => {
       const bench = new Bench();
       for (let identification = 0; identification < 1_000; identification++)
         for (const i of order) {
@@ -160,21 +160,21 @@ const pretences: readonly [title: string, parts: Uint8Array[]][] = [
 ];
 
 for (const [title, parts] of pretences) {
-  test(`nothing is complete because of ${title}`, (t) => {
+  test(`${title} makes no datagram complete`, (t) => {
     const bench = new Bench();
     for (const part of parts) t.is(bench.take(part), 'none');
     t.true(bench.room() < ROOM);
   });
 }
 
-test('over IPv6 the protocol of a later fragment says nothing', (t) => {
+test('over IPv6 the protocol of a later fragment does not count', (t) => {
   const bench = new Bench();
   t.is(bench.take(piece6({ from: 0, bytes: 1_000, protocol: 60 })), 'none');
   t.is(bench.take(piece6({ from: 1_000, bytes: 8, isLast: true })), 'none');
   t.is(bench.room(), ROOM);
 });
 
-test('what no kernel takes is refused', (t) => {
+test('fragments that no kernel accepts are refused', (t) => {
   const bench = new Bench();
   const broken = piece({ from: 1_000, bytes: 8, isLast: true });
   broken[10]! ^= 1;
@@ -190,7 +190,7 @@ test('what no kernel takes is refused', (t) => {
   t.is(bench.room(), ROOM);
 });
 
-test('when more datagrams are unfinished than can be watched, more are refused', (t) => {
+test('when the limit of watched datagrams is reached, more are refused', (t) => {
   const bench = new Bench();
   for (let i = 0; i < MAX_UNFINISHED; i++)
     t.is(bench.take(piece({ from: 0, bytes: 8, identification: i }), i >> 7), 'none');

@@ -1,5 +1,5 @@
-// The contract of an engine. Every engine, native or TypeScript, takes the same tests; and what one
-// seals each opens.
+// The contract of an engine. Every engine, native or TypeScript, runs the same tests, and each one
+// opens what another one sealed.
 
 import test, { type ExecutionContext } from 'ava';
 import {
@@ -78,7 +78,7 @@ function withBench(openBench: () => EngineBench, body: (bench: EngineBench) => v
   }
 }
 
-/** How a packet is padded: to 16, never past the MTU. */
+/** How a packet is padded: to a multiple of 16, never past the MTU. */
 function padded(packet: Uint8Array): Uint8Array {
   const length = Math.ceil(packet.length / 16) * 16;
   const bytes = new Uint8Array(packet.length <= MTU ? Math.min(length, MTU) : length);
@@ -96,7 +96,7 @@ const lengths = [
 
 for (const [sealerName, openSealer] of benches) {
   for (const [openerName, openOpener] of benches) {
-    test(`what ${sealerName} seals ${openerName} opens, at every length`, (t) => {
+    test(`${openerName} opens what ${sealerName} sealed, at every length`, (t) => {
       withBench(openSealer, (sealer) =>
         withBench(openOpener, (opener) => {
           const sending = sealer.engine.installKey(A, B, REMOTE_INDEX)!;
@@ -194,7 +194,7 @@ for (const [name, openBench] of benches) {
     t.deepEqual(arrived, packets.map(padded));
   });
 
-  engineTest('a packet that arrived is sealed again where it stands', (t, bench) => {
+  engineTest('a packet that arrived is sealed again in its place', (t, bench) => {
     const { engine } = bench;
     const [incoming, outgoing] = [engine.installKey(A, A, 1)!, engine.installKey(B, B, 2)!];
     const packet = udp({ source: '10.0.0.2', destination: '10.0.0.3', data: counting(200) });
@@ -256,7 +256,7 @@ for (const [name, openBench] of benches) {
 
   // ---- limits of messages (6.2) ----
 
-  test(`${name}: a key that has sent enough says so, and one that has sent its last seals no more`, (t) => {
+  test(`${name}: a key that has sent enough says so, and one at its limit seals no more`, (t) => {
     const openLimited = (): EngineBench =>
       openBench({ rekeyAfterMessages: 4, rejectAfterMessages: 6 });
     withBench(openLimited, (bench) => {
@@ -272,12 +272,12 @@ for (const [name, openBench] of benches) {
         ...Array.from({ length: 3 }, () => VERDICT_SEALED_REKEY),
         ...Array.from({ length: 6 }, () => VERDICT_SEAL_EXHAUSTED),
       ]);
-      // A counter that wrapped would be a nonce that serves twice.
+      // A counter that wraps would use a nonce twice.
       t.deepEqual(sent, [0n, 1n, 2n, 3n, 4n, 5n]);
     });
   });
 
-  test(`${name}: a batch that is larger than what is left is sealed as far as that goes`, (t) => {
+  test(`${name}: a batch that is larger than what a key may still send is sealed up to the limit`, (t) => {
     const openLimited = (): EngineBench => openBench({ rejectAfterMessages: 6 });
     withBench(openLimited, (bench) => {
       const { packets } = bench.engine;
@@ -309,7 +309,7 @@ for (const [name, openBench] of benches) {
     );
   });
 
-  test(`${name}: limits of messages may be lowered, and never raised`, (t) => {
+  test(`${name}: limits of messages may be lowered, but never raised`, (t) => {
     const refused: MessageLimits[] = [
       { rekeyAfterMessages: REKEY_AFTER_MESSAGES + 1 },
       { rejectAfterMessages: REJECT_AFTER_MESSAGES + 1 },
@@ -529,7 +529,7 @@ function typeScriptEngine(): TypeScriptEngine {
   });
 }
 
-test('a batch of datagrams that is full takes no more', (t) => {
+test('a full batch of datagrams takes no more', (t) => {
   const engine = typeScriptEngine();
   const source = new Uint8Array([127, 0, 0, 1]);
   for (let i = 0; i < 64; i++) t.true(engine.acceptDatagram(counting(10), source, 9));
@@ -537,7 +537,7 @@ test('a batch of datagrams that is full takes no more', (t) => {
   t.is(engine.datagrams.count, 64);
 });
 
-test('a batch of packets that is full takes no more', (t) => {
+test('a full batch of packets takes no more', (t) => {
   const engine = typeScriptEngine();
   for (let i = 0; i < 64; i++) t.true(engine.acceptPacket(counting(10)));
   t.false(engine.acceptPacket(counting(10)));
@@ -551,7 +551,7 @@ test('a datagram larger than a slot is counted and takes no place', (t) => {
   t.is(engine.faults[0], 1);
 });
 
-test('a packet that the interface does not take is counted and forgotten, and so is the next', (t) => {
+test('a packet that the interface refuses is counted and dropped, and the next one is tried', (t) => {
   const engine = typeScriptEngine();
   for (let i = 0; i < 3; i++) place(engine.datagrams, i, counting(28), { verdict: VERDICT_TUN });
   engine.writeTun(engine.datagrams);

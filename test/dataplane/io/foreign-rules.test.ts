@@ -1,5 +1,5 @@
-// Rulesets as hosts have them, and what they do to the tunnel's packets. The rules are written as nft
-// prints them; test/ops/doctor.test.ts asks real ones.
+// Rules of firewalls as hosts have them, and what they do to packets of the tunnel. They are
+// written as nft prints them; test/ops/doctor.test.ts asks a real nft.
 
 import test from 'ava';
 import { findObstacles, type TunnelPath } from '../../../dataplane/io/foreign-rules.ts';
@@ -15,7 +15,7 @@ const path: TunnelPath = {
   prefixBits: 10,
 };
 
-/** A table of filters with a base chain, on the forward hook, chains that it calls, and rules. */
+/** A filter table with a base chain at the forward hook, the chains that it calls, and rules. */
 function ruleset(
   policy: 'accept' | 'drop',
   rules: readonly Rule[],
@@ -165,7 +165,7 @@ for (const [title, rules, stops] of rows)
 const dport = (right: unknown, protocol = 'udp'): object =>
   match({ payload: { protocol, field: 'dport' } }, right);
 const addrtype = { xt: { type: 'match', name: 'addrtype' } };
-/** As ufw has it in front of what its users allow: who is addressed is let go back. */
+/** The rules of ufw before what its users allow: packets to an own address return. */
 const ufw: Rule[] = [
   ['INPUT', jump('ufw-before-input')],
   ['INPUT', jump('ufw-user-input')],
@@ -209,11 +209,11 @@ for (const [title, policy, rules, isStopped] of inputs)
     );
   });
 
-test('where datagrams come in must be known to say that they are stopped', (t) => {
+test('datagrams are called stopped only if the interface where they arrive is known', (t) => {
   t.deepEqual(findObstacles(ruleset('drop', [], { hook: 'input' }), { ...path, egress: [] }), []);
 });
 
-test('chains are followed where they lead, and back', (t) => {
+test('jumps into chains and returns from them are followed', (t) => {
   const chains = ['DOCKER-USER', 'inner'];
   const inner: Rule[] = [
     ['FORWARD', jump('DOCKER-USER')],
@@ -224,7 +224,7 @@ test('chains are followed where they lead, and back', (t) => {
   ];
   t.deepEqual(findObstacles(ruleset('drop', inner, { chains }), path), []);
   const turned = ruleset('drop', [['DOCKER-USER', { return: null }], ...inner], { chains });
-  t.is(findObstacles(turned, path).length, 1, 'what stands behind a return is not met');
+  t.is(findObstacles(turned, path).length, 1, 'a rule after a return is not reached');
   const endless = ruleset(
     'drop',
     [
@@ -240,7 +240,7 @@ test('chains are followed where they lead, and back', (t) => {
   t.is(findObstacles(gone, path).length, 1, 'nobody comes back from a goto');
 });
 
-test('whose rules they are is told by their names', (t) => {
+test('the owner of rules is recognised by their names', (t) => {
   const ownerOf = (options: Parameters<typeof ruleset>[2]): unknown =>
     findObstacles(ruleset('drop', [], options), path)[0]?.owner;
   t.is(ownerOf({ chains: ['DOCKER-USER', 'ufw-before-forward'] }), 'docker');
@@ -249,14 +249,14 @@ test('whose rules they are is told by their names', (t) => {
   t.is(ownerOf({}), 'other');
 });
 
-test('families are kept apart', (t) => {
+test('rules of one family do not count for the other', (t) => {
   const v6: TunnelPath = { ...path, family: 'ipv6', network: 'fd00::', prefixBits: 106 };
   t.is(findObstacles(ruleset('drop', [], { family: 'ip6' }), path).length, 0);
   t.is(findObstacles(ruleset('drop', [], { family: 'ip6' }), v6).length, 1);
   t.is(findObstacles(ruleset('drop', [], { family: 'inet' }), v6).length, 1);
 });
 
-test('what is no ruleset holds no obstacle', (t) => {
+test('a text that is no ruleset holds no obstacle', (t) => {
   for (const nothing of [null, {}, { nftables: 7 }, { nftables: [null, { chain: null }] }])
     t.deepEqual(findObstacles(nothing, path), []);
 });

@@ -1,5 +1,5 @@
-// What the kernel counts of our packets: losses of our own socket alone, and the last look stands
-// until the next one.
+// What the kernel counts of our packets: only losses of our own sockets, and each count stays valid
+// until the next look.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ test('losses are those of the sockets of one port, of both families', (t) => {
   t.is(lossesIn('a text of some other kind: 1:CA6C 2', 0xca6c), 0);
 });
 
-test('what a socket had no room for is seen at the next look, and stays until another one', async (t) => {
+test('a loss of a socket is seen at the next look, and kept until the one after', async (t) => {
   const socket = createSocket('udp4');
   socket.bind({ address: '127.0.0.1', port: 0 });
   await once(socket, 'listening');
@@ -37,7 +37,7 @@ test('what a socket had no room for is seen at the next look, and stays until an
   await counts.look();
   t.deepEqual(counts.drops, {});
   socket.setRecvBufferSize(2_048);
-  // Nobody reads while this runs: what comes meanwhile has to fit.
+  // Nobody reads while this runs, so everything that comes has to fit.
   const { spawnSync } = await import('node:child_process');
   const program = `
     const socket = require('node:dgram').createSocket('udp4');
@@ -55,7 +55,7 @@ test('what a socket had no room for is seen at the next look, and stays until an
   t.deepEqual(counts.drops, { udp_socket_full: lost });
 });
 
-test('the table of connections is full to some part, or there is none', (t) => {
+test('the fill level of the connection table is a fraction, or unknown', (t) => {
   const fill = readTableFill();
   t.true(fill === null || (fill.entries >= 0 && fill.max > 0));
 });

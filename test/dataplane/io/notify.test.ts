@@ -1,4 +1,4 @@
-// What a supervisor is told, over real sockets of both kinds.
+// What a supervisor receives, over real sockets of both kinds.
 
 import { notify } from '../../../dataplane/io/notify.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';

@@ -1,4 +1,4 @@
-// The socket for `wg show`: what it tells, to whom, and that nothing can be changed there.
+// The socket for `wg show`: what it answers, to whom, and that nothing can be changed there.
 
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -83,7 +83,7 @@ async function dial(t: ExecutionContext, path: string): Promise<Socket> {
   return socket;
 }
 
-/** Sends text and reads until as many answers are there. */
+/** Sends text and reads until so many answers have come. */
 async function ask(t: ExecutionContext, path: string, text: string, answers = 1): Promise<string> {
   const socket = await dial(t, path);
   socket.write(text);
@@ -93,7 +93,7 @@ async function ask(t: ExecutionContext, path: string, text: string, answers = 1)
 }
 
 // docs/faults-of-others.md#fault-12: latest handshake.
-test('an interface and its peers are told, keys in hex', (t) => {
+test('an interface and its peers are shown, with keys in hex', (t) => {
   t.is(
     answerTo('get=1', () => device),
     wanted,
@@ -114,14 +114,14 @@ for (const [operation, errno] of [
     );
   });
 
-test('the socket answers its owner alone, one operation after the other', async (t) => {
+test('the socket answers only its owner, one operation after the other', async (t) => {
   const path = await open(t);
   t.is(statSync(path).mode & 0o777, 0o600);
   t.is(await ask(t, path, 'get=1\n\n'), wanted);
   t.is(await ask(t, path, 'get=1\n\nset=1\nlisten_port=1\n\n', 2), `${wanted}errno=1\n\n`);
 });
 
-test('an operation may come in pieces', async (t) => {
+test('an operation may come in several parts', async (t) => {
   const path = await open(t);
   const socket = await dial(t, path);
   for (const piece of ['ge', 't=1', '\n', '\n']) {
@@ -131,7 +131,7 @@ test('an operation may come in pieces', async (t) => {
   t.true(String((await once(socket, 'data'))[0]).startsWith('private_key='));
 });
 
-test('who never ends an operation is cut off', async (t) => {
+test('a client that never ends an operation is disconnected', async (t) => {
   const socket = await dial(t, await open(t));
   socket.on('error', () => undefined);
   socket.write('x'.repeat(100_000));
@@ -146,17 +146,17 @@ async function readAll(socket: Socket): Promise<string> {
   return read;
 }
 
-/** An answer of megabytes: more than lies between two ends of a socket. */
+/** An answer of megabytes, more than fits between the two ends of a socket. */
 function thousandsOfPeers(): UapiDevice['peers'] {
   return Array.from({ length: 5_000 }, () => [...device.peers]).flat();
 }
 
-/** Turns of the event loop, in which everything that is ready has its part. */
+/** Turns of the event loop, in which everything that is ready runs. */
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('who asks many times at once is told again only when it has taken the last answer', async (t) => {
+test('a client that asks many times at once gets each answer after it has read the one before', async (t) => {
   const operations = 4;
   const peers = thousandsOfPeers();
   let asked = 0;
@@ -190,16 +190,16 @@ test('other work goes on between the answers to a thousand operations', async (t
   t.is((await answered).split('errno=0').length - 1, operations);
 });
 
-test('who says no more after asking is answered', async (t) => {
+test('a client that closes its side after asking is answered', async (t) => {
   const socket = await dial(t, await open(t));
   socket.end('get=1\n\nget=1\n\nset=1\n\n');
   t.is(await readAll(socket), `${wanted}${wanted}errno=1\n\n`);
 });
 
-test('who goes away in the middle of an answer leaves the socket to others', async (t) => {
+test('a client that leaves in the middle of an answer does not disturb others', async (t) => {
   const peers = thousandsOfPeers();
   const path = await open(t, folder(t), () => ({ ...device, peers }));
-  // As many as may be there at a time, once over.
+  // One more than the limit of clients at a time.
   for (let i = 0; i < 20; i++) {
     const socket = await dial(t, path);
     socket.write('get=1\n\n'.repeat(4));
@@ -210,7 +210,7 @@ test('who goes away in the middle of an answer leaves the socket to others', asy
   t.regex(await ask(t, path, 'get=2\n\n'), /^errno=71/);
 });
 
-test('closing ends conversations and removes the socket', async (t) => {
+test('closing ends open connections and removes the socket', async (t) => {
   const path = folder(t);
   const uapi = await openUapi('wg-test', () => device, path);
   const socket = await dial(t, join(path, 'wg-test.sock'));
@@ -220,19 +220,19 @@ test('closing ends conversations and removes the socket', async (t) => {
   t.false(existsSync(join(path, 'wg-test.sock')));
 });
 
-test('a socket that a crash left behind is replaced', async (t) => {
+test('a socket file that a crash left is replaced', async (t) => {
   const path = folder(t);
   const first = await openUapi('wg-test', () => device, path);
   const left = join(path, 'wg-test.sock');
   await first.close();
-  // A bound socket whose process is gone: the path stays, nobody answers.
+  // A bound socket whose process has ended: the path remains, and nobody answers.
   const script = `require('net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`;
   spawnSync(process.execPath, ['-e', script]);
   t.true(existsSync(left));
   t.is(await ask(t, await open(t, path), 'get=1\n\n'), wanted);
 });
 
-test('where another process answers, it is left alone', async (t) => {
+test('a socket that another process answers is left alone', async (t) => {
   const path = folder(t);
   await open(t, path);
   await t.throwsAsync(
@@ -242,7 +242,7 @@ test('where another process answers, it is left alone', async (t) => {
   t.is(await ask(t, join(path, 'wg-test.sock'), 'get=1\n\n'), wanted);
 });
 
-test('a folder that is none is a fault with its path', async (t) => {
+test('a path that is no folder is a fault that names it', async (t) => {
   const path = folder(t);
   const server = createServer().listen(path);
   await once(server, 'listening');

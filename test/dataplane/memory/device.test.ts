@@ -1,10 +1,10 @@
-// Devices in memory shake hands, are forgotten and come back, go offline, and move.
+// Devices in memory: they make handshakes, are removed and added again, go offline, and move.
 
 import test from 'ava';
 import { rule } from '../../support/dataplane/simulation.ts';
 import { MemoryScene } from './scene.ts';
 
-test('a device that the gateway forgot is refused, and served again when it is known', async (t) => {
+test('a device that was removed is refused, and served again when it is added', async (t) => {
   const scene = new MemoryScene(t);
   const { device, key } = await scene.addDevice(2);
   t.true(device.isConnected);
@@ -23,7 +23,7 @@ test('a device that the gateway forgot is refused, and served again when it is k
   t.true(device.isConnected);
 });
 
-test('a session of which only the device knows is begun anew, within the same question', async (t) => {
+test('if only the device has a session, a new one begins within the same request', async (t) => {
   const scene = new MemoryScene(t);
   const { device, key } = await scene.addDevice(2);
   const host = scene.addHost('192.0.2.80');
@@ -36,7 +36,7 @@ test('a session of which only the device knows is begun anew, within the same qu
   t.is(scene.gateway.drops()['transport_unknown_index'], 5);
 });
 
-test('a device whose preshared key is another one is told that handshakes fail', async (t) => {
+test('a device with another preshared key gets an error about failed handshakes', async (t) => {
   const scene = new MemoryScene(t);
   const { device } = await scene.addDevice(2, { peerKey: new Uint8Array(32).fill(7) });
   t.false(device.isConnected);
@@ -63,7 +63,7 @@ test('a device goes offline and comes back', async (t) => {
   await device.ping('192.0.2.80');
 });
 
-test('a device that moves is answered where it is', async (t) => {
+test('a device that moves is answered at its new address', async (t) => {
   const scene = new MemoryScene(t);
   const { device } = await scene.addDevice(2);
   const host = scene.addHost('192.0.2.80');
@@ -76,7 +76,7 @@ test('a device that moves is answered where it is', async (t) => {
   t.deepEqual(sample.peers[0]?.endpoint, { address: '203.0.113.9', port: 12_345 });
 });
 
-test('what is not let in is refused by default where that is the default', async (t) => {
+test('with the default action drop, packets without a rule are refused', async (t) => {
   const scene = new MemoryScene(t, 'drop');
   const { device } = await scene.addDevice(2);
   scene.addHost('192.0.2.80');

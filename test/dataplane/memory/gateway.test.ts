@@ -1,5 +1,5 @@
-// The gateway in memory is the door's `Gateway`: what it is told is in force when the call returns,
-// and what it did is told.
+// The gateway in memory is a `Gateway` of the data plane: a change is in force when the call
+// returns, and samples say what it did.
 
 import test, { type ExecutionContext } from 'ava';
 import { rule } from '../../support/dataplane/simulation.ts';
@@ -17,7 +17,7 @@ test('it says what it is', async (t) => {
   });
 });
 
-/** Keys of a gateway and a device, and what chance put into the handshake that joins them. */
+/** Keys of a gateway and a device, and the random numbers of the handshake that joins them. */
 async function drawn(t: ExecutionContext): Promise<string[]> {
   const scene = new MemoryScene(t);
   const handshake: string[] = [];
@@ -33,13 +33,13 @@ async function drawn(t: ExecutionContext): Promise<string[]> {
   return [Buffer.from(scene.gateway.key).toString('base64'), key, ...handshake];
 }
 
-test('what is random comes from the seed', async (t) => {
+test('random numbers come from the seed', async (t) => {
   const first = await drawn(t);
   t.is(new Set(first).size, 4);
   t.deepEqual(await drawn(t), first);
 });
 
-test('an amendment is in force when it is answered, and says nothing of the rest', async (t) => {
+test('an amendment is in force when it is answered, and changes nothing else', async (t) => {
   const scene = new MemoryScene(t);
   const { device } = await scene.addDevice(2);
   scene.addHost('192.0.2.80');
@@ -57,7 +57,7 @@ test('an amendment is in force when it is answered, and says nothing of the rest
   await t.throwsAsync(device.ping('192.0.2.81'), { message: /rule_drop: 1/ });
 });
 
-test('a sample tells bytes, hits and refusals, each once', async (t) => {
+test('a sample shows bytes, hits and refusals, each once', async (t) => {
   const scene = new MemoryScene(t);
   const { device, key } = await scene.addDevice(2);
   await scene.setRules(rule('no', 'drop', '192.0.2.80'));
@@ -73,7 +73,7 @@ test('a sample tells bytes, hits and refusals, each once', async (t) => {
   t.deepEqual([next.peers, next.rules, next.drops], [[], [], { rule_drop: 1 }]);
 });
 
-test('a device that another gateway heard since is let go of', async (t) => {
+test('a device that another gateway heard later is released', async (t) => {
   const scene = new MemoryScene(t);
   const { device, key } = await scene.addDevice(2);
   const { device: other } = await scene.addDevice(3);
@@ -89,7 +89,7 @@ test('a device that another gateway heard since is let go of', async (t) => {
   t.is([...scene.gateway.peers()][0]?.endpoint, null);
 });
 
-test('a gateway that is closed moves nothing, and may be closed again', async (t) => {
+test('a closed gateway moves nothing, and can be closed again', async (t) => {
   const scene = new MemoryScene(t);
   const { device } = await scene.addDevice(2);
   await scene.gateway.close();

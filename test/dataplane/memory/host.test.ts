@@ -1,4 +1,4 @@
-// Hosts and devices ask each other through a gateway, and whoever gets no answer is told why.
+// Hosts and devices ask each other through a gateway, and a request without an answer says why.
 
 import test from 'ava';
 import type { Asker } from '../../../dataplane/memory/host.ts';
@@ -12,7 +12,7 @@ const FAMILIES = [
 ] as const;
 
 for (const { lan, own, range } of FAMILIES) {
-  test(`${own}: a device asks a host behind the TUN, and the host the device`, async (t) => {
+  test(`${own}: a device asks a host behind the TUN, and the host asks the device`, async (t) => {
     const scene = new MemoryScene(t);
     const { device } = await scene.addDevice(2);
     const host = scene.addHost(lan);
@@ -28,7 +28,7 @@ for (const { lan, own, range } of FAMILIES) {
     t.deepEqual(scene.gateway.drops(), {});
   });
 
-  test(`${own}: what a rule drops is refused at once, by name, and open connections end`, async (t) => {
+  test(`${own}: what a rule drops is refused at once, with the reason, and open connections end`, async (t) => {
     const scene = new MemoryScene(t);
     const { device } = await scene.addDevice(2);
     scene.addHost(lan);
@@ -82,7 +82,7 @@ test('a host answers as its owner says', async (t) => {
   });
 });
 
-test('one answer serves one question', async (t) => {
+test('one answer belongs to one request', async (t) => {
   const scene = new MemoryScene(t);
   const { device } = await scene.addDevice(2);
   scene.addHost('192.0.2.53');
@@ -95,7 +95,7 @@ test('one answer serves one question', async (t) => {
   );
 });
 
-test('where nobody is, the message says how somebody would be', async (t) => {
+test('if no host has the address, the message says how to add one', async (t) => {
   const scene = new MemoryScene(t);
   const { device } = await scene.addDevice(2);
   await t.throwsAsync(device.ping('192.0.2.99'), {
@@ -104,7 +104,7 @@ test('where nobody is, the message says how somebody would be', async (t) => {
   await t.throwsAsync(device.ping('10.0.0.77'), { message: /refused it \(no_peer: 1\)/ });
 });
 
-test('what cannot be asked is refused in words', async (t) => {
+test('an impossible request is refused in words', async (t) => {
   const scene = new MemoryScene(t);
   const { device } = await scene.addDevice(2);
   const host = scene.addHost('192.0.2.1');

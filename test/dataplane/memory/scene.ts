@@ -15,7 +15,7 @@ import { chance } from '../../support/dataplane/seeded-test.ts';
 
 const PORT = 51_820;
 
-/** The gateway (10.0.0.1, fd00::1) and who is around it. */
+/** The gateway (10.0.0.1, fd00::1) with its devices and hosts. */
 export class MemoryScene {
   readonly network = new MemoryNetwork(chance(1));
   readonly gateway: MemoryGateway;
@@ -55,7 +55,7 @@ export class MemoryScene {
     t.teardown(() => this.gateway.close());
   }
 
-  /** Puts everything that stands in force. */
+  /** Applies all peers and rules of the scene. */
   async apply(): Promise<void> {
     await this.gateway.apply({ peers: new Map(this.#peers), rules: this.#rules });
   }
@@ -87,7 +87,7 @@ export class MemoryScene {
     return { device, key };
   }
 
-  /** Takes a device away, or puts it back. */
+  /** Removes a device, or adds it again. */
   async setPeer(key: string, config: PeerConfig | null): Promise<PeerConfig> {
     const before = this.#peers.get(key)!;
     if (config === null) this.#peers.delete(key);

@@ -9,12 +9,12 @@ interface Pair {
   server: Connection;
   /** Every segment that was sent, by its flags. */
   sent: string[];
-  /** Loses what it names. */
+  /** Loses the segments that it returns true for. */
   loses: (segment: Segment, byClient: boolean) => boolean;
   forgotten: string[];
 }
 
-/** Two ends joined by a wire that may lose segments; asking tries once, and again where told. */
+/** Two ends joined by a wire that may lose segments. Asking tries once; a test can try again. */
 function pair(answer: ((data: Buffer) => string | null) | null = String): Pair {
   const queue: (() => void)[] = [];
   const scene: Pair = { sent: [], forgotten: [], loses: () => false } as unknown as Pair;
@@ -45,7 +45,7 @@ function lettersOf({ flags, data }: Segment): string {
   return data.length === 0 ? letters : `${letters}${data.length}`;
 }
 
-test('the handshake, data that is answered, and the end', async (t) => {
+test('a connection has a handshake, data with an answer, and an end', async (t) => {
   const scene = pair((data) => `${String(data)}!`);
   const { client, sent, forgotten } = scene;
   await client.open();
@@ -61,13 +61,13 @@ test('the handshake, data that is answered, and the end', async (t) => {
   });
 });
 
-test('data that nobody answers is acknowledged', async (t) => {
+test('data without an answer is acknowledged', async (t) => {
   const { client } = pair(() => null);
   await client.open();
   t.is(String(await client.exchange('hello')), '');
 });
 
-test('more than fits a segment goes in several, in order', async (t) => {
+test('data that does not fit one segment goes in several, in order', async (t) => {
   const { client, sent } = pair();
   await client.open();
   const text = Array.from({ length: 1_000 }, (_, i) => `${i} `).join('');
@@ -78,7 +78,7 @@ test('more than fits a segment goes in several, in order', async (t) => {
   );
 });
 
-test('what was lost is sent again by whoever tries again', async (t) => {
+test('lost segments are sent again when a side tries again', async (t) => {
   const scene = pair();
   const { client } = scene;
   scene.loses = (segment, byClient) => byClient && segment.flags === flagsOf('S');
@@ -111,7 +111,7 @@ test('a reset ends a connection', async (t) => {
   t.true(server.isOpen);
 });
 
-test('a segment is read as it was made, options left out', (t) => {
+test('a segment is read as it was written, without its options', (t) => {
   const packet = tcp({
     source: '10.0.0.2',
     destination: '10.0.0.3',
@@ -129,7 +129,7 @@ test('a segment is read as it was made, options left out', (t) => {
   });
 });
 
-test('a reset names what it answers (RFC 9293, 3.10.7.1)', (t) => {
+test('a reset acknowledges the segment that it answers (RFC 9293, 3.10.7.1)', (t) => {
   const data = new Uint8Array(3);
   const segment = { sequence: 10, acknowledgement: 20, flags: flagsOf('A'), data };
   t.like(resetOf(segment), { sequence: 20, acknowledgement: 13, flags: flagsOf('RA') });

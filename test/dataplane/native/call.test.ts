@@ -1,5 +1,5 @@
-// What the addon makes of arguments that are nearly right: numbers that would have to be cut, texts
-// that would be read as shorter ones, and memory that would not stay where it is.
+// How the addon treats arguments that are nearly right: numbers that do not fit 32 bits, texts that
+// C++ would read as shorter ones, and memory that could move.
 
 import { execFile } from 'node:child_process';
 import { closeSync, fstatSync, openSync } from 'node:fs';
@@ -22,13 +22,13 @@ import { nativeTest } from '../../support/dataplane/native-test.ts';
 import { counting } from '../../support/dataplane/packets.ts';
 
 const refusal = { instanceOf: TypeError };
-/** What the lower 32 bits of a number hide. */
+/** A bit that the lower 32 bits of a number do not show. */
 const TURN = 2 ** 32;
 
-/** Numbers that are no 32-bit whole number, each of which C++ would make one of. */
+/** Numbers that are no 32-bit whole number; C++ would turn each into one. */
 const notWhole = [Number.NaN, Number.POSITIVE_INFINITY, 0.5, -0.5, TURN, -TURN];
 
-/** Everything that an engine is made of, good. */
+/** All arguments of an engine, valid. */
 function options(): Record<string, unknown> {
   return {
     udp4: -1,
@@ -147,14 +147,14 @@ nativeTest(
 nativeTest('arrays of two bytes, floating or whole, are no bytes', (t, native) => {
   const out = new Uint8Array(32);
   for (const other of [new Uint16Array(32), halfFloats(), new Uint8ClampedArray(32)]) {
-    // A good call first, whose leavings on the stack must not count for what comes next.
+    // First a good call: what it leaves on the stack must not count for the next one.
     native.hash(out, counting(32), counting(32));
     t.throws(() => native.hash(other as unknown as Uint8Array, out, out), refusal);
     t.throws(() => create(native, { ...options(), packetDescriptors: other }), refusal);
   }
 });
 
-/** Node has them, though TypeScript does not know them yet. */
+/** Node has these functions, but the types do not know them yet. */
 function halfFloats(): object {
   const { Float16Array: made } = globalThis as unknown as {
     Float16Array: new (length: number) => object;
@@ -211,14 +211,14 @@ nativeTest('a key that OpenSSL refuses leaves no error for the next one who asks
   t.notRegex(`${error.opensslErrorStack?.join()}`, /derivation/);
 });
 
-nativeTest('datagrams that are not genuine leave no errors to those who ask', (t, native) => {
-  const told = (): string[] => {
+nativeTest('datagrams that are not genuine leave no errors for later calls', (t, native) => {
+  const errors = (): string[] => {
     const error = t.throws(() => createPrivateKey('nonsense')) as Error & {
       opensslErrorStack?: string[];
     };
     return [error.message, ...(error.opensslErrorStack ?? [])];
   };
-  const before = told();
+  const before = errors();
   const { engine } = new NativeBench(native);
   const key = engine.installKey(counting(32), counting(32), 1)!;
   for (let i = 0; i < 20; i++) {
@@ -226,14 +226,12 @@ nativeTest('datagrams that are not genuine leave no errors to those who ask', (t
     engine.open(engine.datagrams);
     t.is(verdictOf(engine.datagrams, 0), VERDICT_OPEN_FAILED);
   }
-  t.deepEqual(told(), before);
+  t.deepEqual(errors(), before);
 });
 
-nativeTest(
-  'a worker that is ended while it waits in the addon takes all of its own along',
-  async (t) => {
-    const folder = new URL('../../../dataplane/', import.meta.url).href;
-    const work = `
+nativeTest('a worker that ends while it waits in the addon frees all that it had', async (t) => {
+  const folder = new URL('../../../dataplane/', import.meta.url).href;
+  const work = `
     import { parentPort } from 'node:worker_threads';
     import { loadAddon, NativeEngine } from '${folder}native/index.ts';
     import { createEndpointTable } from '${folder}wire/address.ts';
@@ -243,7 +241,7 @@ nativeTest(
     const options = { udp4, udp6: -1, wake: -1, tun, tunTakesUdp: true, mtu: 1420 };
     const engine = new NativeEngine(addon, addon, createEndpointTable(64), 64, options);
     engine.installKey(new Uint8Array(32), new Uint8Array(32), 1);
-    // Each has memory of its own in the addon, for as long as its thread lives.
+    // Each worker has memory of its own in the addon, for as long as its thread lives.
     engine.packets.descriptors.set([64, 40, 0, 0, ${VERDICT_TUN}]);
     engine.packets.count = 1;
     engine.writeTun(engine.packets);
@@ -253,8 +251,8 @@ nativeTest(
     parentPort.postMessage('waits');
     for (;;) engine.poll(20);
   `;
-    // In a process whose main thread has not loaded it: the addon goes with the last worker.
-    const script = `
+  // In a process whose main thread has not loaded the addon: the last worker unloads it.
+  const script = `
     import { Worker } from 'node:worker_threads';
     const url = new URL(${JSON.stringify(`data:text/javascript,${encodeURIComponent(work)}`)});
     for (let i = 0; i < 6; i++) {
@@ -265,11 +263,10 @@ nativeTest(
     }
     process.stdout.write('all ended');
   `;
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ['--input-type=module', '-e', script],
-      { timeout: 60_000 },
-    );
-    t.is(stdout, 'all ended');
-  },
-);
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', script],
+    { timeout: 60_000 },
+  );
+  t.is(stdout, 'all ended');
+});

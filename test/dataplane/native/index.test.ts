@@ -1,5 +1,5 @@
-// The addon's door: what it opens for the main thread, what it says to nonsense, its threads, lifetimes
-// and keys.
+// The surface of the addon: what it offers to the main thread, how it answers invalid calls, its
+// threads, lifetimes and keys.
 
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
@@ -20,7 +20,7 @@ const bytes = (length: number): Uint8Array => new Uint8Array(length);
 
 const nothing = { udp4: -1, udp6: -1, wake: -1, tun: -1, tunTakesUdp: true, mtu: 1_420 };
 
-test('loading gives the addon, or says why there is none', (t) => {
+test('loading returns the addon, or says why there is none', (t) => {
   const loaded = loadAddon();
   if (loaded.addon === null) t.regex(loaded.reason, /./);
   else t.is(typeof loaded.addon.createEngine, 'function');
@@ -93,13 +93,10 @@ nativeTest('an interface that is not there cannot be changed', (t, native) => {
   t.throws(() => native.addAddress('postern-none', new Uint8Array([10, 0, 0, 1]), 24), missing);
 });
 
-nativeTest(
-  'a name that no interface can have is refused, not cut to one that it can',
-  (t, native) => {
-    for (const name of ['', 'a-name-longer-than-fifteen'])
-      t.throws(() => native.setLink(name, 1_420), { instanceOf: TypeError }, name);
-  },
-);
+nativeTest('a name that is too long for an interface is refused, not shortened', (t, native) => {
+  for (const name of ['', 'a-name-longer-than-fifteen'])
+    t.throws(() => native.setLink(name, 1_420), { instanceOf: TypeError }, name);
+});
 
 // ---- nonsense --------------------------------------------------------------------------------
 
@@ -126,7 +123,7 @@ const junk: readonly unknown[] = [
   () => undefined,
 ];
 
-/** Calls with one argument after the other replaced by junk: an exception at worst. */
+/** Replaces one argument after the other by junk: at worst there is an exception. */
 function callWithJunk(call: (...args: unknown[]) => unknown, good: readonly unknown[]): number {
   let thrown = 0;
   for (let i = 0; i < good.length; i++) {
@@ -253,40 +250,37 @@ nativeTest('a closed engine does nothing but say so; closing it again is no harm
 
 // ---- threads ---------------------------------------------------------------------------------
 
-nativeTest(
-  'each thread has engines of its own, and a thread that ends takes them along',
-  async (t) => {
-    const folder = new URL('../../../dataplane/', import.meta.url).href;
-    const script = `
+nativeTest('each thread has engines of its own, which are freed when it ends', async (t) => {
+  const folder = new URL('../../../dataplane/', import.meta.url).href;
+  const script = `
     import { parentPort } from 'node:worker_threads';
     import { loadAddon, NativeEngine } from '${folder}native/index.ts';
     import { createEndpointTable } from '${folder}wire/address.ts';
     const { addon } = loadAddon();
     const engine = new NativeEngine(addon, addon, createEndpointTable(64), 64, ${JSON.stringify(nothing)});
     engine.installKey(new Uint8Array(32), new Uint8Array(32), 1);
-    // Ends without closing the engine.
+    // The thread ends without closing the engine.
     parentPort.postMessage(engine.kind);
   `;
-    const workers = Array.from(
-      { length: 3 },
-      () => new Worker(new URL(`data:text/javascript,${encodeURIComponent(script)}`)),
-    );
-    const said = await Promise.all(
-      workers.map(
-        (worker) =>
-          new Promise((resolve, reject) => {
-            let message: unknown;
-            worker.on('message', (value) => {
-              message = value;
-            });
-            worker.on('error', reject);
-            worker.on('exit', () => resolve(message));
-          }),
-      ),
-    );
-    t.deepEqual(said, ['native', 'native', 'native']);
-  },
-);
+  const workers = Array.from(
+    { length: 3 },
+    () => new Worker(new URL(`data:text/javascript,${encodeURIComponent(script)}`)),
+  );
+  const said = await Promise.all(
+    workers.map(
+      (worker) =>
+        new Promise((resolve, reject) => {
+          let message: unknown;
+          worker.on('message', (value) => {
+            message = value;
+          });
+          worker.on('error', reject);
+          worker.on('exit', () => resolve(message));
+        }),
+    ),
+  );
+  t.deepEqual(said, ['native', 'native', 'native']);
+});
 
 nativeTest('an engine keeps its arenas when nobody else does', (t, native) => {
   const endpoints = createEndpointTable(64);
@@ -354,9 +348,9 @@ nativeTest('an engine is not made of numbers that are none, or of crooked memory
 
 // ---- keys ------------------------------------------------------------------------------------
 
-nativeTest('a key that is removed stands nowhere in memory, nor in a cipher', (t, native) => {
+nativeTest('a removed key is nowhere in memory, nor in a cipher', (t, native) => {
   const { engine } = new NativeBench(native);
-  // Bytes of an ArrayBuffer of this size lie outside the heap, which would move and copy them.
+  // Bytes of an ArrayBuffer of this size are outside the heap, which would move and copy them.
   const keys = new Uint8Array(4_096);
   globalThis.crypto.getRandomValues(keys);
   const [send, receive] = [keys.subarray(0, 32), keys.subarray(32, 64)];
@@ -379,10 +373,12 @@ nativeTest('a key that is removed stands nowhere in memory, nor in a cipher', (t
   t.false(isInMemory(inverted.subarray(8)));
 });
 
-/** No memory of ours is mapped in one piece of this size; a sanitizer's notes are. */
+/** None of our memory is mapped in one piece of this size; the notes of a sanitizer are. */
 const LARGE_MAPPING_BYTES = 2 ** 30;
 
-/** Whether words, which are given inverted so as not to be found themselves, stand in memory. */
+/**
+ * Whether words are in memory. They are given inverted, so that the search does not find itself.
+ */
 function isInMemory(inverted: Int32Array): boolean {
   const memory = openSync('/proc/self/mem', 'r');
   const chunk = new Int32Array(1 << 18);

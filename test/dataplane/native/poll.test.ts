@@ -23,21 +23,18 @@ function elapsed(work: () => void): number {
 
 const nothing = { udp4: -1, udp6: -1, wake: -1, tun: -1, tunTakesUdp: true, mtu: 1_420 };
 
-nativeTest(
-  'without an event it waits as long as it was told, to the millisecond or so',
-  (t, native) => {
-    const engine = openNative(native, nothing);
-    for (const timeout of [0, 0.5, 5, 30]) {
-      let events = -1;
-      const took = elapsed(() => {
-        events = engine.poll(timeout);
-      });
-      t.is(events, 0);
-      t.true(took >= timeout - 0.1 && took < timeout + 500, `${timeout}: ${took}`);
-    }
-    engine.close();
-  },
-);
+nativeTest('without an event it waits for the given time, to about a millisecond', (t, native) => {
+  const engine = openNative(native, nothing);
+  for (const timeout of [0, 0.5, 5, 30]) {
+    let events = -1;
+    const took = elapsed(() => {
+      events = engine.poll(timeout);
+    });
+    t.is(events, 0);
+    t.true(took >= timeout - 0.1 && took < timeout + 500, `${timeout}: ${took}`);
+  }
+  engine.close();
+});
 
 nativeTest('each event has its own bit', (t, native) => {
   const bench = new NativeBench(native);
@@ -69,12 +66,12 @@ nativeTest('a wake ends the wait, once, however often it was rung', (t, native) 
   native.closeFd(wake);
 });
 
-/** An engine whose TUN is a number that no file has: as one that was removed. */
+/** An engine whose TUN is a number that no file has, as after its removal. */
 function withoutTun(native: Parameters<Parameters<typeof nativeTest>[1]>[1]): NativeEngine {
   return openNative(native, { ...nothing, tun: 1_000_000 });
 }
 
-nativeTest('a TUN that has vanished is told once, and then waited for no more', (t, native) => {
+nativeTest('a TUN that has vanished is reported once, and no longer waited for', (t, native) => {
   const engine = withoutTun(native);
   t.is(engine.poll(1_000) & EVENT_TUN_GONE, EVENT_TUN_GONE);
   t.is(engine.poll(0), 0);
@@ -94,7 +91,7 @@ nativeTest('reading a TUN that has vanished is a fault, not an exception', (t, n
 
 nativeTest('reading a TUN whose other end is closed comes to an end', async (t) => {
   const folder = new URL('../../../dataplane/', import.meta.url).href;
-  // In a process of its own, because what spins in the addon cannot be stopped from outside.
+  // In a process of its own, because an endless loop in the addon cannot be stopped from outside.
   const script = `
     import { loadAddon, NativeEngine } from '${folder}native/index.ts';
     import { createEndpointTable } from '${folder}wire/address.ts';

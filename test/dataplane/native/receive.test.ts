@@ -1,4 +1,5 @@
-// Datagrams in: what the kernel joined is taken apart, each sender is known, and nobody is starved.
+// Datagrams in: joined datagrams are separated, each sender is known, and every socket has its
+// turn.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -60,7 +61,7 @@ function receive(engine: NativeEngine): { length: number; slot: number; verdict:
   }));
 }
 
-/** Sends a super-packet of so many segments, so that the datagrams leave as trains. */
+/** Sends so many segments in one call, so that the datagrams leave joined. */
 function sendTrain(bench: NativeBench, segments: number, payload: number, last = payload): void {
   const { engine } = bench;
   const key = engine.installKey(KEY, KEY, 1)!;
@@ -143,7 +144,7 @@ nativeTest('datagrams of a train stand one behind the other, each once', (t, nat
     const { datagrams } = bench.listener;
     for (let i = 0; i < 20; i++) {
       t.is(datagrams.descriptors[8 * i + OFFSET], i * 784);
-      // The counter of the message: each is another.
+      // The counter of the message, which differs in each.
       t.is(contentOf(datagrams, i)[8], i);
     }
   });
@@ -185,7 +186,7 @@ nativeTest('datagrams of every size are received as they were sent', (t, native)
   });
 });
 
-nativeTest('senders are told apart, each in a slot of its own', (t, native) => {
+nativeTest('senders are distinguished, each in a slot of its own', (t, native) => {
   withBench(native, {}, (bench) => {
     const other = new NativeBench(native);
     try {
@@ -291,7 +292,7 @@ nativeTest(
           for (let i = 0; i < count; i++) if (descriptors[8 * i + LENGTH] === 60_000) received++;
         }
       }
-      // A socket of a machine with small buffers may lose some; most must be here, and none twice.
+      // A socket of a machine with small buffers may lose some; most must arrive, and none twice.
       t.true(received <= sent && received > sent / 4, `${received} of ${sent}`);
     });
   },
@@ -315,7 +316,7 @@ function bothFamilies(native: Addon): {
     engine,
     send(isIpv6, count) {
       const sender = senders[isIpv6 ? 1 : 0]!;
-      // Of different sizes, so that each is a message of its own.
+      // They differ in size, so that each is a message of its own.
       for (let i = 0; i < count; i++) sender.engine.send(counting(50 + i, i), TARGET);
       sender.engine.flush();
     },
@@ -363,7 +364,7 @@ for (const crowdIsIpv6 of [false, true]) {
         t.is(taken(), 1);
         t.is(engine.poll(50), EVENT_UDP);
         t.is(taken(), 2);
-        // Who has not waited is given what there is.
+        // Without waiting, the engine gives what there is.
         send(crowdIsIpv6, 1);
         send(!crowdIsIpv6, 1);
         t.is(taken(), 2);

@@ -1,6 +1,6 @@
-// A kernel that refuses to give or to take, or gives a part
-// (docs/packets.md#failures-of-the-kernel): counted, what comes before and behind is moved all the
-// same, and nobody tries without end.
+// A kernel that refuses to give or to take, or does a part
+// (docs/packets.md#failures-of-the-kernel): the refusal is counted, what comes before and after is
+// moved, and nothing is tried without end.
 
 import {
   FAULT_TUN_READ,
@@ -129,7 +129,7 @@ for (const [name, flags] of [
         Array.from({ length: 20 }, () => counting(500)),
       );
       kernel.set('receive', { flags });
-      // Where one datagram ends and the next begins is in the control data, which may be cut off.
+      // The control data, which may be cut off, says where one datagram ends and the next begins.
       const [message, ...others] = receive(bench);
       t.is(message!.verdict, VERDICT_TRUNCATED);
       t.is(message!.bytes.length, 20 * 500);
@@ -174,7 +174,7 @@ for (const error of ['EAGAIN', 'EINTR'] as const) {
 for (const error of ['EBADFD', 'EBADF', 'ENODEV'] as const) {
   // docs/faults-of-others.md#fault-15: TUN gone.
   faultyTest(
-    `${error}: the TUN has vanished, which is counted, told once and read no more`,
+    `${error}: a TUN that has vanished is counted, reported once and no longer read`,
     (t, native, kernel) => {
       withBench(native, (bench) => {
         bench.feed(counting(100, 0x45));
@@ -184,7 +184,7 @@ for (const error of ['EBADFD', 'EBADF', 'ENODEV'] as const) {
         t.is(bench.engine.poll(0), EVENT_TUN_GONE);
         for (let turn = 0; turn < 100; turn++) t.is(bench.engine.poll(0), 0);
         t.is(kernel.calls('read'), 1);
-        // What waits for the TUN is lost and counted; datagrams go on.
+        // Packets that wait for the TUN are lost and counted; datagrams go on.
         kernel.set('write', { error });
         place(bench.engine.datagrams, 0, udp(addresses), { verdict: VERDICT_TUN });
         bench.engine.writeTun(bench.engine.datagrams);

@@ -1,5 +1,5 @@
-// Datagrams out: what the kernel refuses is tried in a plainer way, then counted; what comes behind
-// it is sent all the same.
+// Datagrams out: what the kernel refuses is tried in a simpler way, then counted. The datagrams
+// after it are sent all the same.
 
 import { FAULT_UDP_SEND, OFFSET, VERDICT_SEAL } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
@@ -61,7 +61,7 @@ nativeTest('a train that is refused is tried one by one, and each counted', (t, 
 });
 
 nativeTest(
-  'an answer from an address that is not ours any more leaves from another',
+  'an answer from an address that is no longer ours leaves from another one',
   (t, native) => {
     withBench(native, {}, (bench) => {
       const { engine } = bench;
@@ -100,7 +100,7 @@ nativeTest('the same over IPv6', (t, native) => {
 nativeTest('an endpoint whose path takes no trains gets its datagrams one by one', (t, native) => {
   withBench(native, {}, (bench) => {
     const { engine } = bench;
-    // The engine's own note: seconds until which there are no trains.
+    // The own note of the engine: until which second it sends nothing joined.
     const record = new DataView(engine.endpoints.bytes.buffer, TARGET * ENDPOINT_BYTES);
     record.setUint32(endpoint.identity, 0xffffffff, true);
     for (let i = 0; i < 6; i++) engine.send(counting(100, i), TARGET);
@@ -127,7 +127,7 @@ nativeTest('datagrams of one size for one endpoint leave as one train', (t, nati
   });
 });
 
-nativeTest('what is queued leaves when the queue is full, without being told', (t, native) => {
+nativeTest('a queue that is full is sent without a call of flush', (t, native) => {
   withBench(native, {}, (bench) => {
     const { engine } = bench;
     const key = engine.installKey(KEY, KEY, 1)!;
@@ -136,7 +136,7 @@ nativeTest('what is queued leaves when the queue is full, without being told', (
       place(engine.packets, i, packet, { verdict: VERDICT_SEAL, key });
       t.is(engine.packets.descriptors[8 * i + OFFSET]! % 64, 0);
     }
-    // 64 sizes make at most 64 trains; 256 trains are what the queue holds.
+    // 64 sizes make at most 64 joined messages; the queue holds 256.
     for (let round = 0; round < 8; round++) {
       for (let i = 0; i < 64; i++) engine.packets.descriptors[8 * i + 4] = VERDICT_SEAL;
       for (let i = 0; i < 64; i++)

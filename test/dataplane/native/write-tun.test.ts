@@ -1,5 +1,6 @@
-// The way in: which packets leave for the TUN as one, and which never do. Whatever is joined is cut
-// again as a kernel would, and must give exactly the packets that were put in, in order.
+// From the tunnel to the TUN: which packets leave joined as one, and which never do. Joined packets
+// are cut again as a kernel would cut them, and must give exactly the packets that were put in, in
+// order.
 
 import test from 'ava';
 import fc from 'fast-check';
@@ -60,7 +61,7 @@ function write(
 function writeWith(bench: NativeBench, packets: readonly Uint8Array[]): TunMessage[] {
   const { datagrams } = bench.engine;
   datagrams.count = 0;
-  // Small ones share a slot, as the datagrams of one message do.
+  // Small packets share a slot, as the datagrams of one message do.
   const perSlot = packets.length > 64 ? 64 : 1;
   for (const [i, packet] of packets.entries()) {
     const offset =
@@ -71,7 +72,7 @@ function writeWith(bench: NativeBench, packets: readonly Uint8Array[]): TunMessa
   return bench.drain();
 }
 
-/** Two segments of one flow; the second follows the first, but for what `second` says. */
+/** Two segments of one flow; the second follows the first, except for what `second` says. */
 function pairOf(
   common: Partial<TcpFields>,
   second: Partial<TcpFields> = {},
@@ -183,7 +184,7 @@ nativeTest(
   },
 );
 
-/** The same header without segmentation. */
+/** A header that says that nothing is to be cut. */
 function asOnePacket(header: Uint8Array): Uint8Array {
   const copy = header.slice();
   copy[1] = 0;
@@ -200,7 +201,7 @@ nativeTest('a packet alone whose checksum was verified says so to the kernel', (
 });
 
 nativeTest(
-  'a packet alone whose checksum is wrong leaves it to the kernel to refuse it',
+  'a single packet with a wrong checksum is written, and the kernel refuses it',
   (t, native) => {
     const packet = tcp({ ...v4, data: 'x', checksum: 1 });
     t.deepEqual(write(native, [packet]), [{ header: new Uint8Array(10), packet }]);
@@ -438,7 +439,7 @@ function byFlow(packets: readonly Uint8Array[]): Map<string, string[]> {
   return new Map([...flows].sort(([a], [b]) => a.localeCompare(b)));
 }
 
-/** A packet of one of a few flows that mostly, but not always, continues it. */
+/** A packet of one of a few flows, which it continues mostly, but not always. */
 const step = fc.record({
   flow: fc.nat(4),
   size: fc.constantFrom(100, 100, 100, 100, 60, 0, 101),
@@ -486,7 +487,7 @@ function isSame(a: Map<string, string[]>, b: Map<string, string[]>): boolean {
   return JSON.stringify([...a]) === JSON.stringify([...b]);
 }
 
-/** Identifications are made anew by the kernel; these packets may not be fragmented anyway. */
+/** The kernel sets new identifications; these packets may not be fragmented anyway. */
 function withoutIds(packets: readonly Uint8Array[]): Uint8Array[] {
   return packets.map((packet) => {
     if (packet[0]! >> 4 !== 4) return packet;
@@ -535,7 +536,7 @@ nativeTest('a packet longer than a length can say is not written', (t, native) =
 });
 
 nativeTest(
-  'a TUN that takes nothing is counted, packet by packet, and never waited for',
+  'packets that a TUN refuses are counted one by one, and nothing waits for it',
   (t, native) => {
     const engine = openNative(native, {
       udp4: -1,
@@ -568,7 +569,7 @@ nativeTest('a full TUN loses packets, and counts them', (t, native) => {
   }
 });
 
-test("the test's own kernel leaves a packet alone that needs nothing", (t) => {
+test('the kernel of the test does not change a packet that needs nothing', (t) => {
   const packet = udp(v4);
   t.deepEqual(cut({ header: new Uint8Array(10), packet }), [packet]);
 });

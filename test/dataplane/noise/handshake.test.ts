@@ -1,6 +1,6 @@
-// The handshake: against a second, straight reading of the paper (5.4.2, 5.4.3, 5.4.5) on noble and
-// tweetnacl, which itself makes the messages of a published vector; and every way in which it must
-// refuse. Both roles run with every implementation.
+// The handshake. It is compared with a second, literal reading of the paper (5.4.2, 5.4.3, 5.4.5)
+// on noble and tweetnacl, which itself makes the messages of a published vector. Every way in which
+// it must refuse is tried, in both roles, with every implementation.
 
 import { chacha20poly1305 } from '@noble/ciphers/chacha.js';
 import { blake2s } from '@noble/hashes/blake2.js';
@@ -32,7 +32,7 @@ interface Side {
   readonly privateKey: Uint8Array;
   readonly publicKey: Uint8Array;
   readonly handshake: Handshake;
-  /** The other side, as this one knows it. */
+  /** The other side, as this side knows it. */
   readonly peer: NoisePeer;
 }
 
@@ -44,7 +44,7 @@ interface Sides {
   readonly first: Uint8Array;
 }
 
-/** Two sides of whom the initiator has just made its message. */
+/** Two sides; the initiator has just made its message. */
 function begin(ours: Primitives, theirs: Primitives = ours, psk = PSK): Sides {
   const random = seededRandom(5);
   const keys = [randomBytes(random, 32), randomBytes(random, 32)] as const;
@@ -66,7 +66,7 @@ function begin(ours: Primitives, theirs: Primitives = ours, psk = PSK): Sides {
   return { initiator, responder, state, first };
 }
 
-/** The responder takes the first message; returns what it said of it. */
+/** The responder takes the first message; returns its answer. */
 function consume({ responder }: Sides, message: Uint8Array): NoisePeer | number {
   return responder.handshake.consumeInitiation(message, (key) =>
     Buffer.compare(key, responder.peer.publicKey) === 0 ? responder.peer : null,
@@ -107,7 +107,7 @@ function seal(key: Uint8Array, text: Uint8Array, h: Uint8Array): Uint8Array {
   return chacha20poly1305(key, new Uint8Array(12), h).encrypt(text);
 }
 
-/** What WireGuard fixes, and Noise leaves open. */
+/** What WireGuard fixes and Noise leaves open. */
 interface Contents {
   readonly prologue: Uint8Array;
   readonly firstPayload: Uint8Array;
@@ -194,7 +194,7 @@ for (const [name, primitives] of implementations) {
     ['with', PSK],
     ['without', new Uint8Array(32)],
   ] as const) {
-    test(`${name}: messages and keys ${kind} a preshared key are the paper's`, (t) => {
+    test(`${name}: messages and keys ${kind} a preshared key are those of the paper`, (t) => {
       const sides = begin(primitives, primitives, psk);
       const { initiator, responder, first } = sides;
       const { second, keys } = respond(sides);
@@ -288,7 +288,7 @@ test('no byte of an initiation may differ, from the ephemeral to the timestamp',
   t.is(consume(sides, sides.first), sides.responder.peer);
 });
 
-test('an initiation from a static key that nobody knows is refused by that name', (t) => {
+test('an initiation from an unknown static key is refused with this reason', (t) => {
   const sides = begin(ours, theirs);
   t.is(
     sides.responder.handshake.consumeInitiation(sides.first, () => null),
@@ -310,7 +310,7 @@ test('an initiation to another gateway is refused', (t) => {
   );
 });
 
-test("who knows a peer's public key but not the private one cannot speak for it", (t) => {
+test('nobody can use a public key of a peer without its private key', (t) => {
   const sides = begin(ours, theirs);
   const { initiator, responder } = sides;
   const impostor = new Handshake(
@@ -332,7 +332,7 @@ for (const point of lowOrderPoints) {
     t.is(consume(sides, sides.first), reasons.initiation_invalid);
   });
 
-  test(`a response whose ephemeral is ${point} is refused, and the true one taken`, (t) => {
+  test(`a response whose ephemeral is ${point} is refused, and the true one accepted`, (t) => {
     const sides = begin(ours, theirs);
     const { second } = respond(sides);
     const forged = second.slice();
@@ -341,7 +341,7 @@ for (const point of lowOrderPoints) {
     t.not(finish(sides, second), null);
   });
 
-  test(`a peer whose static key is ${point} is never initiated to`, (t) => {
+  test(`no handshake is initiated with a peer whose static key is ${point}`, (t) => {
     const { initiator, state } = begin(ours, theirs);
     const peer = { ...initiator.peer, publicKey: new Uint8Array(Buffer.from(point, 'hex')) };
     const message = new Uint8Array(initiation.bytes);
@@ -378,7 +378,7 @@ test('a response under another preshared key is refused', (t) => {
   t.is(finish(sides, respond(sides).second), null);
 });
 
-test('a preshared key is the one of the moment in which it is used', (t) => {
+test('the preshared key is read at the moment in which it is used', (t) => {
   const sides = begin(ours, theirs);
   sides.initiator.peer.presharedKey = counting(32, 77);
   sides.responder.peer.presharedKey = counting(32, 77);
@@ -401,7 +401,7 @@ test('a response to another initiation is refused', (t) => {
   t.not(finish(sides, second), null);
 });
 
-test('a response is taken once, and its state is wiped', (t) => {
+test('a response is accepted once, and its state is wiped', (t) => {
   const sides = begin(ours, theirs);
   const { second } = respond(sides);
   t.not(finish(sides, second), null);
@@ -415,7 +415,7 @@ test('another handshake between initiation and response does not disturb the fir
   const sides = begin(ours, theirs);
   const { second, keys } = respond(sides);
   const other = begin(ours, theirs);
-  // The same scratch buffers serve the initiator as responder meanwhile.
+  // In between, the initiator uses the same scratch buffers as a responder.
   sides.initiator.handshake.consumeInitiation(other.first, () => null);
   t.deepEqual(finish(sides, second)!.send, keys.receive);
 });

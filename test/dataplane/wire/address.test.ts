@@ -152,7 +152,7 @@ test('a record gives back the endpoint that was written, both families', (t) => 
   t.deepEqual(readEndpoint(table, 2), { address: '2001:db8::9', port: 1 });
 });
 
-test('a record that was never written names no endpoint', (t) => {
+test('a record that was never written holds no endpoint', (t) => {
   const table = createEndpointTable(2);
   t.false(hasEndpoint(table, 0));
   t.is(readEndpoint(table, 0), null);
@@ -172,7 +172,7 @@ test('a source is an IPv4 address, or an IPv6 network of 64 bits, at any port', 
   t.not(of('2001:db8:1:3::9', 1), of('2001:db8:1:2::9', 1));
 });
 
-test('a cleared record names no endpoint and keeps no byte', (t) => {
+test('a cleared record holds no endpoint and keeps no byte', (t) => {
   const table = createEndpointTable(3);
   for (const slot of [0, 1, 2]) writeEndpoint(table, slot, address('::1'), 7);
   clearEndpoint(table, 1);
@@ -183,14 +183,14 @@ test('a cleared record names no endpoint and keeps no byte', (t) => {
   t.true(table.bytes.subarray(ENDPOINT_BYTES, 2 * ENDPOINT_BYTES).every((byte) => byte === 0));
 });
 
-test('writing a record forgets the local address of the one before', (t) => {
+test('writing a record removes the local address of the one before', (t) => {
   const table = createEndpointTable(1);
   table.bytes.fill(0xee);
   writeEndpoint(table, 0, address('192.0.2.9'), 7);
   t.true(table.bytes.subarray(endpoint.local).every((byte) => byte === 0));
 });
 
-test('a copy is the whole record and leaves the neighbours alone', (t) => {
+test('a copy is the whole record and does not change the records beside it', (t) => {
   const table = createEndpointTable(4);
   for (let i = 0; i < table.bytes.length; i++) table.bytes[i] = i;
   const before = table.bytes.slice();
@@ -220,14 +220,14 @@ for (const [what, offset] of identity) {
   });
 }
 
-test("an engine's own note does not make an endpoint another one", (t) => {
+test('a note of the engine does not make an endpoint another one', (t) => {
   const table = createEndpointTable(2);
   table.bytes[ENDPOINT_BYTES + endpoint.identity] = 1;
   t.true(sameEndpoint(table, 0, 1));
 });
 
 // docs/faults-of-others.md#fault-13: IPv6 sources.
-test('a link-local endpoint is told with its scope, or it could not be found again', (t) => {
+test('a link-local endpoint is written with its scope, so that it can be found again', (t) => {
   const table = createEndpointTable(1);
   writeEndpoint(table, 0, address('fe80::1'), 7);
   new DataView(table.bytes.buffer).setUint32(endpoint.scope, 3, true);

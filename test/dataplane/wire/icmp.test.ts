@@ -1,4 +1,4 @@
-// The gateway's own answer to a ping.
+// The own answers of the gateway: to a ping, and to a packet that is too big.
 
 import test from 'ava';
 import {
@@ -142,7 +142,7 @@ test('every sequence number gives a reply whose checksum is right', (t) => {
   t.pass();
 });
 
-test('a request in the middle of an arena is answered there, and nothing around it moves', (t) => {
+test('a request in the middle of an arena is answered there, and the bytes around it stay', (t) => {
   const request = echoRequest('10.0.0.2', '10.0.0.1');
   const arena = new Uint8Array(300).fill(0xaa);
   arena.set(request, 101);
@@ -155,9 +155,9 @@ test('a request in the middle of an arena is answered there, and nothing around 
   t.is(arena[121], 0);
 });
 
-// ---- parts of a conversation -----------------------------------------------------------------
+// ---- the two sides of a flow ------------------------------------------------------------------
 
-test('an echo is asked or answered, in the words of its family', (t) => {
+test('an echo is a request or a reply, by the numbers of its family', (t) => {
   const part = (bytes: Uint8Array): number => echoPart(viewOf(bytes), 0, parsed(bytes));
   t.is(part(icmp('10.0.0.2', 8)), ECHO_QUESTION);
   t.is(part(icmp('10.0.0.2', 0)), ECHO_ANSWER);
@@ -168,7 +168,7 @@ test('an echo is asked or answered, in the words of its family', (t) => {
   t.is(part(icmp('10.0.0.2', 8, { payload: Uint8Array.from([8, 0, 0, 0, 0, 0, 0]) })), ECHO_NONE);
 });
 
-test('errors are those messages that quote what they are about', (t) => {
+test('errors are the messages that quote a packet', (t) => {
   const errors = (source: string): number[] =>
     Array.from({ length: 256 }, (_, type) => type).filter((type) => {
       const bytes = icmp(source, type);
@@ -185,7 +185,7 @@ test('errors are those messages that quote what they are about', (t) => {
 
 // ---- too big ---------------------------------------------------------------------------------
 
-/** A packet, in a larger arena, after it was turned into the answer that it is too big. */
+/** Turns a packet in a larger arena into the answer that it is too big. */
 function tooBig(bytes: Uint8Array, from: string, mtu: number): Uint8Array {
   const arena = concat(new Uint8Array(64).fill(9), bytes, new Uint8Array(64).fill(9));
   const packet = new InnerPacket();
@@ -196,7 +196,7 @@ function tooBig(bytes: Uint8Array, from: string, mtu: number): Uint8Array {
   return arena.slice(64, 64 + length);
 }
 
-test('IPv4: fragmentation is needed, says the gateway, and quotes what it can', (t) => {
+test('IPv4: the answer says that fragmentation is needed, and quotes what fits', (t) => {
   const big = udp({ source: '10.0.0.2', destination: '10.0.0.3', data: new Uint8Array(1_473) });
   const answer = tooBig(big, '10.0.0.1', 1_420);
   t.is(answer.length, 576);
@@ -209,7 +209,7 @@ test('IPv4: fragmentation is needed, says the gateway, and quotes what it can', 
   t.is(checksum(answer.subarray(20)), 0);
 });
 
-// A device may have an MTU that IPv6 does not allow; behind the packet stands the next one.
+// A device may have an MTU that IPv6 does not allow; the next packet is right behind this one.
 for (const mtu of [576, 1_000, 1_252, 1_279])
   for (const more of [1, 47, 48, 49])
     test(`a packet of ${more} bytes more than ${mtu} is answered in its own place`, (t) => {
@@ -222,7 +222,7 @@ for (const mtu of [576, 1_000, 1_252, 1_279])
       t.deepEqual(answer.slice(48), big.slice(0, answer.length - 48));
     });
 
-test('IPv6: the packet is too big, says the gateway, and quotes what it can', (t) => {
+test('IPv6: the answer says that the packet is too big, and quotes what fits', (t) => {
   const big = udp({ source: 'fd00::2', destination: 'fd00::3', data: new Uint8Array(1_453) });
   const answer = tooBig(big, 'fd00::1', 1_280);
   t.is(answer.length, 1_280);
@@ -238,7 +238,7 @@ test('IPv6: the packet is too big, says the gateway, and quotes what it can', (t
   t.is(checksum(pseudo, answer.subarray(40)), 0);
 });
 
-test('what may be cut need not be refused', (t) => {
+test('a packet that may be fragmented need not be refused', (t) => {
   const may = (bytes: Uint8Array): boolean => !mayNotFragment(viewOf(bytes), 0, parsed(bytes));
   const four = { source: '10.0.0.2', destination: '10.0.0.3' };
   t.true(may(udp({ ...four, fragment: 0 })));
@@ -246,7 +246,7 @@ test('what may be cut need not be refused', (t) => {
   t.false(may(udp({ source: 'fd00::2', destination: 'fd00::3' })));
 });
 
-test('no error answers an error or a later fragment', (t) => {
+test('an error and a later fragment are never answered by an error', (t) => {
   const may = (bytes: Uint8Array): boolean => mayBeAnsweredByError(viewOf(bytes), 0, parsed(bytes));
   t.true(may(udp({ source: '10.0.0.2', destination: '10.0.0.3' })));
   t.true(may(icmp('10.0.0.2', 8)));

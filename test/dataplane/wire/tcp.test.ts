@@ -1,5 +1,5 @@
-// Maximum segment sizes: lowered where they do not fit, wherever the option stands, with the
-// checksum right, complete or partial.
+// Maximum segment sizes: they are lowered where they do not fit, wherever the option is, and the
+// checksum stays right, complete or partial.
 
 import test from 'ava';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
@@ -55,7 +55,8 @@ for (const [family, fields, fits] of families) {
     test(`${family}: a size that is too large is lowered: ${title}`, (t) => {
       for (const size of [fits + 1, 1_460, 8_960, 65_535]) {
         const before = tcp({ ...fields, options: options(...around(size)) });
-        // The packet is built anew with the size that fits: all else, and the checksum, is that.
+        // The packet is built again with the size that fits: everything else, and the checksum,
+        // must be equal.
         t.deepEqual(clamped(before), tcp({ ...fields, options: options(...around(fits)) }));
       }
     });
@@ -112,7 +113,7 @@ test('a header that says it is longer than the packet is not followed', (t) => {
   t.deepEqual(clamped(packet), packet);
 });
 
-test('behind IP options and extension headers the option is found', (t) => {
+test('the option is found behind IP options and extension headers', (t) => {
   const four = (size: number): Uint8Array =>
     tcp({ ...v4, ipOptions: new Uint8Array(8).fill(1), options: options(...mss(size)) });
   t.deepEqual(clamped(four(1_460)), four(1_380));

@@ -1,4 +1,5 @@
-// Cryptokey routing: whose is this address? Tables for the rules, a slow twin for everything else.
+// Cryptokey routing: which peer has an address. Tables for the cases, and a slow list for
+// comparison.
 
 import test from 'ava';
 import fc from 'fast-check';
@@ -92,7 +93,7 @@ for (const [text, wanted] of lookUps) {
   });
 }
 
-test('an empty trie knows nobody', (t) => {
+test('an empty trie finds nobody', (t) => {
   const trie = new AllowedIps<string>();
   t.is(lookUp(trie, address('0.0.0.0')), null);
   t.is(lookUp(trie, address('::')), null);
@@ -128,26 +129,26 @@ test('the longest prefix wins, in whatever order they came', (t) => {
   }
 });
 
-test('a prefix that is given to another is taken from the first', (t) => {
+test('a prefix that is given to another peer is taken from the first', (t) => {
   const trie = trieOf({ '10.0.0.2/32': 'old' });
   insert(trie, '10.0.0.2/32', 'new');
   t.is(lookUp(trie, address('10.0.0.2')), 'new');
 });
 
-test('who lost a prefix cannot take it away from the one who has it', (t) => {
+test('a peer that lost a prefix cannot take it from the peer that has it', (t) => {
   const trie = trieOf({ '10.0.0.2/32': 'old' });
   insert(trie, '10.0.0.2/32', 'new');
   remove(trie, '10.0.0.2/32', 'old');
   t.is(lookUp(trie, address('10.0.0.2')), 'new');
 });
 
-test('removing a prefix gives its addresses to the one around it', (t) => {
+test('removing a prefix gives its addresses to the prefix around it', (t) => {
   const trie = trieOf({ '10.0.0.0/8': 'wide', '10.0.0.2/32': 'narrow' });
   remove(trie, '10.0.0.2/32', 'narrow');
   t.is(lookUp(trie, address('10.0.0.2')), 'wide');
 });
 
-test('removing a prefix leaves those inside and beside it', (t) => {
+test('removing a prefix does not change those inside and beside it', (t) => {
   const trie = trieOf({
     '10.0.0.0/8': 'x',
     '10.0.0.0/24': 'y',
@@ -168,7 +169,7 @@ test('removing a prefix that was never there changes nothing', (t) => {
   t.is(lookUp(trie, address('10.0.0.1')), 'x');
 });
 
-test('neighbours that differ in the last bit are told apart, at every bit', (t) => {
+test('neighbours that differ in the last bit are distinguished, at every bit', (t) => {
   for (let bit = 0; bit < 128; bit++) {
     const trie = new AllowedIps<string>();
     const [zero, one] = [new Uint8Array(16), new Uint8Array(16)];
@@ -193,7 +194,7 @@ test('a prefix of every length holds exactly its addresses', (t) => {
   }
 });
 
-// ---- a slow twin -----------------------------------------------------------------------------
+// ---- a slow list -----------------------------------------------------------------------------
 
 interface Entry {
   bytes: Uint8Array;
@@ -201,7 +202,7 @@ interface Entry {
   value: number;
 }
 
-/** A list that is searched from end to end. */
+/** A list that is searched from beginning to end. */
 class SlowAllowedIps {
   #entries: Entry[] = [];
 
@@ -260,7 +261,7 @@ const operation = fc.oneof(crowded(4), crowded(16)).chain((bytes) =>
   }),
 );
 
-test('any insertions and removals answer as the slow twin does, down to an empty trie', (t) => {
+test('after any insertions and removals the answers equal those of the slow list', (t) => {
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 60, size: 'max' }), (operations) => {
       const [trie, twin] = [new AllowedIps<number>(), new SlowAllowedIps()];
@@ -289,7 +290,7 @@ test('any insertions and removals answer as the slow twin does, down to an empty
   t.pass();
 });
 
-test('ten thousand devices are found, and gone when removed', (t) => {
+test('ten thousand devices are found, and no longer found when removed', (t) => {
   const random = chance(6);
   const trie = new AllowedIps<number>();
   const devices = Array.from({ length: 10_000 }, () => [

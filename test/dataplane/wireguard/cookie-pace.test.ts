@@ -1,5 +1,5 @@
-// Who is sent a cookie when everyone asks: devices where they were heard, and of the others as many
-// as the pace lets through, none of them more than its part.
+// Which initiations get a cookie under load: those from addresses where devices were heard, and a
+// limited number of others, each source within its part.
 
 import test from 'ava';
 import {
@@ -19,7 +19,7 @@ const HOME = at(7n);
 const HOUSE = true;
 const FLOOD = false;
 
-/** How many of `count` asks at a time are allowed, from one sender or from another one each. */
+/** How many of `count` requests are allowed, from one sender or from another one each. */
 function allowed(
   pace: CookiePace,
   count: number,
@@ -33,10 +33,10 @@ function allowed(
 }
 
 const everywhere = (i: number): bigint => at(BigInt(1_000 + i));
-/** Every port of the source of HOME but its own. */
+/** Every port of the source of HOME except its own. */
 const around = (i: number): bigint => at(7n, i % 50_000);
 
-test('many sources share a burst and then a pace', (t) => {
+test('many sources share a burst and then a rate', (t) => {
   const pace = new CookiePace();
   t.is(allowed(pace, 5_000, 0, everywhere), COOKIE_REPLIES_BURST);
   t.is(allowed(pace, 5_000, 1_000, everywhere), COOKIE_REPLIES_BURST);
@@ -57,7 +57,7 @@ test('one source has its part and leaves the rest to others', (t) => {
   t.is(allowed(pace, 5_000, 2_000, everywhere), COOKIE_REPLIES_BURST);
 });
 
-test('where a peer was heard an ask is answered, however many others ask', (t) => {
+test('a request from an address where a peer was heard is answered, however many others ask', (t) => {
   const pace = new CookiePace();
   pace.enter(HOME);
   allowed(pace, 5_000, 0, everywhere);
@@ -71,7 +71,7 @@ test('where a peer was heard an ask is answered, however many others ask', (t) =
   t.true(pace.allows(HOME, 5_000, HOUSE));
 });
 
-test('a place is home to nobody once all peers have left it', (t) => {
+test('an address is no longer preferred once no peer has it', (t) => {
   const pace = new CookiePace();
   pace.enter(HOME);
   pace.enter(HOME);
@@ -84,7 +84,7 @@ test('a place is home to nobody once all peers have left it', (t) => {
   t.false(pace.allows(HOME, 0, HOUSE));
 });
 
-test('where a peer was heard an ask is answered, however many come from all ports of its address', (t) => {
+test('a request from the endpoint of a peer is answered, however many come from its other ports', (t) => {
   for (const isHouse of [HOUSE, FLOOD]) {
     const pace = new CookiePace();
     pace.enter(HOME);
@@ -95,7 +95,7 @@ test('where a peer was heard an ask is answered, however many come from all port
   }
 });
 
-test('one sender that floods leaves what its source has to the others there', (t) => {
+test('one sender that floods leaves the rest of the part of its source to others', (t) => {
   const pace = new CookiePace();
   t.is(
     allowed(pace, 20_000, 0, () => HOME, FLOOD),
@@ -104,7 +104,7 @@ test('one sender that floods leaves what its source has to the others there', (t
   t.true(pace.allows(at(7n, 4_711), 0, FLOOD));
 });
 
-test('while some sources flood, so many asks a second are answered that nobody is left out', (t) => {
+test('while some sources flood, enough requests are answered that every other source gets one', (t) => {
   const pace = new CookiePace();
   const each = COOKIE_REPLIES_PER_SECOND_OF_FLOODS / 1_000;
   for (let now = 0; now < 2_000; now++)
@@ -117,7 +117,7 @@ test('while some sources flood, so many asks a second are answered that nobody i
   t.is(allowed(pace, 5_000, 10_000, everywhere), COOKIE_REPLIES_BURST, 'others have their own');
 });
 
-test('a client is told its cookie at each try, though 50,000 forgeries a second bear its address', (t) => {
+test('a client gets its cookie at each try, despite 50,000 forgeries a second from its address', (t) => {
   const pace = new CookiePace();
   let tries = 0;
   for (let now = 0; now < 10_000; now++) {

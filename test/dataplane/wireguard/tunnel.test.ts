@@ -1,5 +1,5 @@
-// The state of the WireGuard box: peers that come, change and go without a trace, and the three
-// places of a peer's keypairs.
+// The state of WireGuard: peers are added, change and are removed without a trace; and the three
+// places of the keypairs of a peer.
 
 import test from 'ava';
 import { MAX_PEERS, MAX_QUEUED_INITIATIONS } from '../../../dataplane/constants.ts';
@@ -55,7 +55,7 @@ test('a peer is found by its key, in either form, and by its addresses alone', (
     t.is(ownerOf(box, other), null);
 });
 
-test('a key that nobody has finds nobody', (t) => {
+test('an unknown key finds nobody', (t) => {
   t.is(alone().tunnel.peerByPublicKey(new Uint8Array(32)), null);
 });
 
@@ -77,7 +77,7 @@ test('a peer that was heard before a restart has its endpoint again', (t) => {
   }
 });
 
-test('an endpoint that cannot be read is as good as none', (t) => {
+test('an endpoint that cannot be read counts as none', (t) => {
   const box = alone();
   const added = box.addPeer(
     peer({ key: keyOf(1), endpoint: { address: 'gateway.example', port: 7 } }),
@@ -95,7 +95,7 @@ test('every peer has slots of its own, behind those of batches and waiting initi
   t.is(endpointLayout.total, endpointLayout.peers + MAX_PEERS);
 });
 
-test('there is room for MAX_PEERS peers, and again once one has gone', (t) => {
+test('there is room for MAX_PEERS peers, and again once one was removed', (t) => {
   const box = alone();
   const config = (i: number): ReturnType<typeof peer> => peer({ key: `${i}`, ipv4: null });
   for (let i = 0; i < MAX_PEERS; i++) box.tunnel.addPeer(config(i));
@@ -122,7 +122,7 @@ function busy(): { world: World; responder: Client; initiator: Client } {
   return scene;
 }
 
-test('the scene of the removals is as busy as it should be', (t) => {
+test('the scene of the removals has every kind of state', (t) => {
   const { responder } = busy();
   t.true(responder.engine.liveKeys > 0);
   t.true(responder.tunnel.indices.size > 1);
@@ -158,7 +158,7 @@ test('a removed peer drops its packets without a reason', (t) => {
   t.deepEqual(responder.drops(), before);
 });
 
-test('a peer that is let go of leaves nothing behind but its place', (t) => {
+test('a peer that was released keeps only its place', (t) => {
   const { world, responder } = busy();
   const { tunnel, engine, peer: gone } = responder;
   const staged = gone.staged.length;
@@ -173,7 +173,7 @@ test('a peer that is let go of leaves nothing behind but its place', (t) => {
   t.is(ownerOf(responder, '10.0.0.2'), gone);
 });
 
-test('removing a peer leaves another alone', (t) => {
+test('removing a peer does not change another one', (t) => {
   const { world, responder, initiator } = busy();
   world.loses = () => false;
   const second = world.addClient({ endpoint: { address: '198.51.100.8', port: 1 } });
@@ -192,7 +192,7 @@ test('removing a peer leaves another alone', (t) => {
   t.is(responder.engine.liveKeys, 1);
 });
 
-test('a slot that serves again does not inherit the endpoint', (t) => {
+test('a slot that is used again does not inherit the endpoint', (t) => {
   const { responder } = busy();
   const gone = responder.peer;
   responder.tunnel.removePeer(gone);
@@ -247,7 +247,7 @@ test('two peers may swap their addresses, in either order', (t) => {
   }
 });
 
-test('three peers may hand their addresses round', (t) => {
+test('three peers may exchange their addresses in a circle', (t) => {
   const box = alone();
   const texts = ['10.0.0.2', '10.0.0.3', '10.0.0.4'];
   const peers = texts.map((ipv4, i) => box.addPeer(peer({ key: keyOf(i), ipv4 })));
@@ -306,7 +306,7 @@ test('a responder sends with its old keypair until the new one is confirmed', (t
   t.is(box.tunnel.indices.size, 2);
 });
 
-test('a confirmed keypair serves; the one before may still receive', (t) => {
+test('a confirmed keypair is used; the one before may still receive', (t) => {
   const { box, one } = keypairsOf(['previous', 'current', 'next']);
   const { current, next } = one;
   box.tunnel.confirmNextKeypair(one);
@@ -315,7 +315,7 @@ test('a confirmed keypair serves; the one before may still receive', (t) => {
   t.is(box.tunnel.indices.size, 2);
 });
 
-test('forgetting keys forgets all three and the handshake under way', (t) => {
+test('forgetting keys removes all three keypairs and the handshake in progress', (t) => {
   const { box, one } = keypairsOf(['previous', 'current', 'next']);
   one.initiatorIndex = box.tunnel.indices.addHandshake(one);
   box.tunnel.forgetKeys(one);
@@ -334,7 +334,7 @@ test('keys are wiped from where they were derived once the engine has them', (t)
 
 // ---- statistics ------------------------------------------------------------------------------
 
-test('a sample tells of peers that have news, and of each news once', (t) => {
+test('a sample holds only peers with news, and each news once', (t) => {
   const { world, responder, initiator } = twoTunnels();
   t.deepEqual(withoutNulls(responder.tunnel.takeNews()), []);
   initiator.send(packet);
@@ -355,7 +355,7 @@ test('bytes are those of UDP payload, handshakes too, as wg shows them', (t) => 
 });
 
 // docs/faults-of-others.md#fault-12: latest handshake.
-test('the handshake is told in Unix time, at its confirmation', (t) => {
+test('the time of a handshake is its confirmation, in Unix time', (t) => {
   const { world, responder, initiator } = twoTunnels();
   world.loses = ({ bytes }) => bytes[0] === DATA;
   const began = world.wallMs;
@@ -369,7 +369,7 @@ test('the handshake is told in Unix time, at its confirmation', (t) => {
   t.is(withoutNulls(responder.tunnel.takeNews())[0]!.latestHandshakeMs, began + 105);
 });
 
-test('a peer that is removed takes its last news along', (t) => {
+test('the last news of a peer are gone when it is removed', (t) => {
   const { world, responder, initiator } = twoTunnels();
   initiator.send(packet);
   world.run(100);
