@@ -253,7 +253,7 @@ function packageImports(path: string): string[] {
 }
 
 /**
- * Functions and methods by their first and last line, told by indentation: the formatter's work.
+ * Functions and methods by their first and last line, found by indentation, which the formatter fixes.
  */
 function functionsOf(text: string): { name: string; lines: number }[] {
   const lines = text.split('\n');

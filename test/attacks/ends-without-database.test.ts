@@ -1,5 +1,5 @@
-// A device goes on after its end, or after it was shut out elsewhere, because the gateway cannot
-// reach its database: somebody hangs it, or cuts the way to it.
+// A device goes on after it expired, or after it was disabled at another gateway, because the gateway
+// cannot reach its database: somebody hangs it, or cuts the way to it.
 
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
@@ -20,7 +20,7 @@ import {
 const API_NETWORK = '10.255.93';
 const AWAY_LIMIT_S = 20;
 
-test.serial('neither an end nor the limit waits for a database that hangs', async (t) => {
+test.serial('an end and the limit do not wait for a database that hangs', async (t) => {
   t.timeout(120_000);
   const mariadb = await startMariadb();
   await runOnServer(mariadb.url, 'CREATE DATABASE gone');
@@ -39,7 +39,7 @@ test.serial('neither an end nor the limit waits for a database that hangs', asyn
     ];
     const passes = ({ client }: Person): Promise<boolean> => canPing(client.host, LAN4, 1);
     t.true((await passes(alice)) && (await passes(bob)));
-    // The command is another process, and the gateway reads each second what it wrote.
+    // The command is another process; the gateway reads each second what it wrote.
     const endsAt = Date.now() + 10_000;
     await expireDevice(postern, alice.device.id, new Date(endsAt));
     await sleep(2_000);

@@ -1,6 +1,6 @@
-// A device whose conversation over UDP a drop rule has ended wants to go on with it: it opens so
-// many others that the refused one gives way, and later the gateway is started again. Each time the
-// host outside speaks first. Masquerading holds the way open.
+// A drop rule has ended a UDP flow of a device, and the device wants to go on with it. It opens so
+// many other flows that the refused one is removed; later the gateway is started again. Each time
+// the host outside sends first. Masquerading keeps the way open.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
@@ -23,7 +23,7 @@ const ECHO_PORT = 5_301;
 const OTHERS = 4_800;
 /** The kernel admits nearly 4,096 of them; some datagrams are lost on the way. */
 const ENOUGH = 4_000;
-/** What the kernel then refuses has passed the packet path, where the refused flow gave way. */
+/** What the kernel then refuses has passed the packet path, where the refused flow was removed. */
 const REFUSED_BY_KERNEL = 500;
 const QUIET_MS = 1_000;
 
@@ -67,14 +67,14 @@ for (const engine of ['native', 'typescript'])
         return portsOf(device.received).size > ENOUGH && Number(refused ?? 0) > REFUSED_BY_KERNEL;
       };
       await until('the others are answered', areAnswered, 40_000);
-      // From here on the host sends all the time, and counts the numbers that come.
+      // From here on the host sends all the time, and counts the numbers that arrive.
       const host = new Traffic(topology.lan, 'pace', PORT, 20, EGRESS4);
       await host.ready();
       await sleep(QUIET_MS);
       await say(2);
       t.false(device.received.some(isHost), 'after others took its place');
 
-      // At its end the gateway notes that the device was there.
+      // When the gateway stops, it notes that the device was known.
       await postern.stop();
       await postern.start();
       await device.connect();
@@ -97,7 +97,7 @@ function portsOf(packets: readonly Uint8Array[]): Set<number> {
   return new Set(packets.map((packet) => Buffer.from(packet).readUInt16BE(22)));
 }
 
-/** What the program at the other end takes: a number, and when it was sent. */
+/** What the program at the other end reads: a number, and when it was sent. */
 function numbered(source: string, number: number): Uint8Array {
   const data = Buffer.alloc(12);
   data.writeUInt32BE(number);

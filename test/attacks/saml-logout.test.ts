@@ -1,6 +1,6 @@
-// The doors by which SAML providers sign people out take requests of strangers, without a token and
-// without a state. Nobody but the provider ends a session of its people: not by an unsigned, forged
-// or replayed request, not in a frame, not as another provider, and not by a flood of bytes.
+// The addresses at which SAML providers sign people out accept requests without a token and without
+// a state. Only the provider ends a session of its people: no unsigned, forged or replayed request
+// does, no frame, no other provider, and no flood of bytes.
 
 import { randomBytes } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
@@ -59,7 +59,7 @@ async function open(t: ExecutionContext) {
   return { server, gateway, stranger, person, signIn, isIn, post };
 }
 
-test('what the provider signed signs out, and only for its own people', async (t) => {
+test('a request with the signature of the provider signs out, and only its own people', async (t) => {
   const { stranger, isIn } = await open(t);
   const others = addressedLogout({ ...good, name: 'other@example.com' });
   t.is((await stranger().get(`${LOGOUT}?${others}`)).status, 303);
@@ -68,7 +68,7 @@ test('what the provider signed signs out, and only for its own people', async (t
   t.false(await isIn(), 'so the attacks below do not fail for another reason');
 });
 
-test('an unsigned request ends nothing of anybody else', async (t) => {
+test('an unsigned request ends no session of another person', async (t) => {
   const { stranger, isIn, post } = await open(t);
   const xml = logoutXml(good);
   const query = new URLSearchParams({ SAMLRequest: deflateRawSync(xml).toString('base64') });
@@ -116,7 +116,7 @@ test('a forged request ends nothing', async (t) => {
   const forms = {
     "somebody else's key": postedLogout(good, otherIdpKey),
     'another name in what was signed': base64(innocentXml.replace('other@example.com', NAME)),
-    'what was signed stands inside': base64(
+    'the signed part is inside': base64(
       logoutXml(good).replace('</p:LogoutRequest>', `${innocentXml}</p:LogoutRequest>`),
     ),
     'an answer to a sign-in': base64(answer),
@@ -129,9 +129,9 @@ test('a forged request ends nothing', async (t) => {
   t.true(await isIn());
 });
 
-test('a request that is seen and sent again ends no session that began since', async (t) => {
+test('a request that is captured and sent again ends no session that began since', async (t) => {
   const { stranger, person, signIn, isIn, post } = await open(t);
-  // A minute and a half ago: younger than requests may be, older than clocks may differ.
+  // A minute and a half ago: less than the limit for requests, more than clocks may differ.
   const issuedAt = new Date(Date.now() - 90_000);
   const seen = { ...good, issuedAt };
   await signIn(person);
@@ -143,7 +143,7 @@ test('a request that is seen and sent again ends no session that began since', a
   t.true(await isIn());
 });
 
-test('in a frame, where no cookie comes, an unsigned request ends nothing and shows nothing', async (t) => {
+test('in a frame, where no cookie is sent, an unsigned request ends nothing and shows nothing', async (t) => {
   const { person, stranger, isIn } = await open(t);
   const framed = stranger();
   framed.headers = {
@@ -166,7 +166,7 @@ test('another provider signs out nobody of this one', async (t) => {
   const { stranger, isIn, post } = await open(t);
   const there = '/auth/saml/sp/logout/other-idp';
   const theirs = { ...good, destination: HOME + there, issuer: OTHER_ID };
-  // At its own door it may, of its own people: the same name is another person.
+  // At its own address it may sign out its own people: there the same name is another person.
   t.is((await stranger().get(`${there}?${addressedLogout(theirs, otherIdpKey)}`)).status, 303);
   t.is((await post(postedLogout(theirs, otherIdpKey), there)).status, 303);
   for (const [says, path, said, key] of [
@@ -183,13 +183,13 @@ test('another provider signs out nobody of this one', async (t) => {
   t.true(await isIn());
 });
 
-test('a flood of bytes is refused, and the API answers all the while', async (t) => {
+test('a flood of bytes is refused, and the API answers meanwhile', async (t) => {
   const { server, stranger, isIn, post } = await open(t);
   t.is((await post('A'.repeat(400_000))).status, 413);
   const bomb = deflateRawSync(Buffer.alloc(64 * 1_048_576));
   t.true(bomb.length > 60_000, 'longer than an address may be');
   const small = deflateRawSync(Buffer.alloc(4 * 1_048_576));
-  // Even with the provider's own signature nothing larger than a message is unpacked.
+  // Nothing larger than a message is inflated, not even with the signature of the provider.
   t.is((await stranger().get(`${LOGOUT}?${signedQuery(small)}`)).status, 403);
   const sent = Array.from({ length: 150 }, (_, i) =>
     i % 2 === 0

@@ -1,6 +1,6 @@
-// Marks of trust and freed links open accounts to whom a provider names. Over /v0 only a good token
-// of an administrator touches them: not a user's, not one that ended, not a browser's session; and
-// ids that are not there are told apart by nobody.
+// Trust in a provider and released links open accounts to people whom the provider names. Over /v0
+// only a valid token of an administrator changes them: no token of a user, no expired token, no
+// session of a browser. Answers do not show whether an id exists.
 
 import test, { type ExecutionContext } from 'ava';
 import { createToken } from '../../lib/auth/tokens.ts';
@@ -16,7 +16,7 @@ import { addPerson, atGateway, Visitor } from '../support/web/visitor.ts';
 const LIST = '/v0/trusted_providers';
 const ONE = `${LIST}/saml/saml-idp`;
 
-/** All that can be asked. */
+/** All requests that exist. */
 const ASKED = [
   ['GET', LIST, undefined],
   ['PUT', ONE, { trusted_provider: { trusted: true } }],
@@ -25,7 +25,7 @@ const ASKED = [
   ['PATCH', `${ONE}/relink`, { relink: { everyone: true } }],
 ] as const;
 
-/** A gateway that listens, with an entry and somebody who is linked through it. */
+/** A gateway that listens, with an entry and a user who is linked through it. */
 async function open(t: ExecutionContext) {
   const server = await openServer(t, 'sqlite over a socket', { API_RATE_LIMIT: '0' });
   const { base_url: _default, ...entry } = samlEntry({ metadata: idpMetadata(signOnService()) });
@@ -42,13 +42,13 @@ async function open(t: ExecutionContext) {
 
 type Asked = (typeof ASKED)[number];
 
-/** Asks with a token, or with none; returns the status, and the text that came with it. */
+/** Sends a request with a token, or without one; returns the status and the text of the answer. */
 async function ask(server: TestServer, token: string | null, [method, path, body]: Asked) {
   const { status, text } = await server.send(method, path, { token, body });
   return { status, text };
 }
 
-/** A token of an administrator of whom something changed since. */
+/** A token of an administrator whose account was changed afterwards. */
 async function tokenOfFormer(
   t: ExecutionContext,
   server: TestServer,
@@ -64,7 +64,7 @@ async function tokenOfFormer(
 
 for (const [says, change, status] of [
   ['a disabled administrator', { disabled_at: new Date() }, 401],
-  ['somebody who is no administrator any more', { role: 'unprivileged' }, 403],
+  ['a former administrator', { role: 'unprivileged' }, 403],
 ] as const)
   test(`the token of ${says} reads and writes nothing`, async (t) => {
     const { server, isUntouched } = await open(t);
@@ -77,7 +77,7 @@ for (const [says, change, status] of [
     t.true(await isUntouched());
   });
 
-test('no token, a made-up one and a revoked one read and write nothing', async (t) => {
+test('a missing, an invented and a revoked token read and write nothing', async (t) => {
   const { server, isUntouched } = await open(t);
   const { database } = server;
   const revoked = await tokenOfFormer(t, server, {});
@@ -93,7 +93,7 @@ test('no token, a made-up one and a revoked one read and write nothing', async (
   t.true(await isUntouched());
 });
 
-test("an administrator's session is no token: a page of another site marks nothing", async (t) => {
+test('the session of an administrator is no token: a page of another site changes nothing', async (t) => {
   const { server, isUntouched } = await open(t);
   await addPerson(server.database, 'boss@example.com', { role: 'admin' });
   const admin = new Visitor(atGateway(server.server.info.uri));
@@ -106,7 +106,7 @@ test("an administrator's session is no token: a page of another site marks nothi
   t.true(await isUntouched());
 });
 
-test('ids that are not there are not found, whatever they look like', async (t) => {
+test('an id that does not exist is not found, whatever it looks like', async (t) => {
   const { server, isUntouched } = await open(t);
   const ids = [
     'saml/none',
@@ -127,7 +127,7 @@ test('ids that are not there are not found, whatever they look like', async (t) 
     ] as const) {
       const { status, text } = await server.send('PUT', path, { body });
       t.is(status, 404, `${id}: ${text}`);
-      // Whoever has no token learns not even that.
+      // Without a token even that is not revealed.
       t.is((await server.send('PUT', path, { token: null, body })).status, 401, id);
     }
   t.true(await isUntouched());

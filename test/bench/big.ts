@@ -1,11 +1,12 @@
 // A big gateway: `npm run bench:big [-- --devices N --rules N --record]`.
 //
-// 10,000 devices that live, under 10,000 global rules, on SQLite: how long a start takes, what one
-// change costs and whom it disturbs, how soon everyone is served again after a restart, what steady
-// rekeying costs. The gateway is a process of its own on this machine, without a TUN: it answers
-// pings to its own address itself. The clients (test/support/network/many-clients.ts) are another
-// process, and the one device more whose pings are timed is a third: what ten thousand sessions make
-// its own collector do is not the gateway's delay. All share the machine's cores. Needs no rights.
+// 10,000 devices with sessions, under 10,000 global rules, on SQLite: how long a start takes, what
+// one change costs and which devices it disturbs, how soon all are served again after a restart,
+// what steady rekeying costs. The gateway is a process of its own on this machine, without a TUN: it
+// answers pings to its own address itself. The clients (test/support/network/many-clients.ts) are
+// process, and the one device more whose pings are timed is a third, because the garbage collection
+// of ten thousand sessions is no delay of the gateway. All share the cores of the machine. Needs no
+// rights.
 
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -82,11 +83,11 @@ async function fill(url: string, encryptionKey: Buffer): Promise<ClientConfig[]>
 
 class Clients {
   readonly #child: ChildProcess;
-  readonly #told: FromClients[] = [];
+  readonly #reports: FromClients[] = [];
 
   constructor() {
     this.#child = fork(join(import.meta.dirname, '../support/network/many-clients.ts'));
-    this.#child.on('message', (message: FromClients) => this.#told.push(message));
+    this.#child.on('message', (message: FromClients) => this.#reports.push(message));
   }
 
   /** Says something and waits for the answer of a type. */
@@ -94,39 +95,41 @@ class Clients {
     message: ToClients,
     type: T,
   ): Promise<Extract<FromClients, { type: T }>> {
-    this.#told.length = 0;
+    this.#reports.length = 0;
     this.#child.send(message);
-    return this.#next((told) => told.type === type) as Promise<Extract<FromClients, { type: T }>>;
+    return this.#next((answer) => answer.type === type) as Promise<
+      Extract<FromClients, { type: T }>
+    >;
   }
 
   say(message: ToClients): void {
-    this.#told.length = 0;
+    this.#reports.length = 0;
     this.#child.send(message);
   }
 
   /** What the probe that was asked for last has seen. */
   async probed(): Promise<Extract<FromClients, { type: 'probed' }>> {
-    const told = await this.#next((message) => message.type === 'probed');
-    if (told.type !== 'probed') throw new Error('something else');
-    return told;
+    const answer = await this.#next((message) => message.type === 'probed');
+    if (answer.type !== 'probed') throw new Error('something else');
+    return answer;
   }
 
   /** When so many are served, in Unix ms. */
   async served(count: number, limitMs: number): Promise<number> {
-    const told = await this.#next(
+    const answer = await this.#next(
       (message) => message.type === 'served' && message.count >= count,
       limitMs,
     );
-    return told.type === 'served' ? told.at : 0;
+    return answer.type === 'served' ? answer.at : 0;
   }
 
   async #next(test: (message: FromClients) => boolean, limitMs = 180_000): Promise<FromClients> {
     const began = performance.now();
     for (;;) {
-      const found = this.#told.find(test);
+      const found = this.#reports.find(test);
       if (found !== undefined) return found;
       if (performance.now() - began > limitMs) {
-        const last = JSON.stringify(this.#told.at(-1));
+        const last = JSON.stringify(this.#reports.at(-1));
         throw new Error(`the clients are not there yet after ${limitMs} ms: ${last}`);
       }
       await sleep(10);
@@ -197,7 +200,7 @@ async function changes(postern: Postern): Promise<Line[]> {
 /**
  * What renewing all keys costs, beyond a gateway at rest: first until V8 has compiled what it
  * compiles, then every device once. A client that has nothing to say confirms its session with a
- * keepalive; what a ping in its place costs is told beside it.
+ * keepalive; what a ping in its place costs is shown beside it.
  */
 async function rekeying(postern: Postern, clients: Clients): Promise<Line[]> {
   const percentOfCore = async (work: () => Promise<unknown>): Promise<number> => {

@@ -99,7 +99,7 @@ async function readWhole(gateway: Gateway, name: string): Promise<void> {
 async function timeLists(gateway: Gateway, name: string): Promise<Times> {
   const times: number[] = [];
   for (let i = 0; i < LISTS_TIMED; i += 1) {
-    // No list may be told from memory.
+    // No list may be answered from memory.
     await patch(gateway, name, i);
     times.push(await timed(() => readWhole(gateway, name)));
   }
@@ -154,9 +154,9 @@ async function startReaders({ uri, token }: Gateway): Promise<ChildProcess> {
 }
 
 async function stopReaders(child: ChildProcess): Promise<number> {
-  const told = once(child, 'message');
+  const answer = once(child, 'message');
   child.send('stop');
-  const [count] = (await told) as [number];
+  const [count] = (await answer) as [number];
   if (child.exitCode === null) await once(child, 'exit');
   return count;
 }

@@ -1,5 +1,5 @@
-// The administrators' console in a real browser: what they do there, how every page looks, and that
-// the keyboard is enough.
+// The console of administrators in a real browser: what they do there, how every page looks, and
+// that the keyboard is enough.
 
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
@@ -12,7 +12,7 @@ import { openProvider, samlMetadata } from '../support/auth/identity-provider.ts
 
 const NASTY = '"><img src=x onerror=alert(1)>';
 
-/** Makes a record by the API, as a program would. */
+/** Creates a record by the API, as a program would. */
 async function make(
   { gateway }: Stage,
   kind: 'user' | 'device' | 'rule',
@@ -56,7 +56,7 @@ async function confirm(page: Page, button: string, answer: string): Promise<void
 
 const key = (): string => randomBytes(32).toString('base64');
 
-test('the dashboard tells what the gateway does, and goes on telling', async (t) => {
+test('the dashboard shows what the gateway does, and updates itself', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();
   await signIn(page);
@@ -66,15 +66,16 @@ test('the dashboard tells what the gateway does, and goes on telling', async (t)
   const device = await make(stage, 'device', { user_id, name: 'laptop', public_key: key() });
   await page.locator('[data-value=devices]').getByText('1', { exact: true }).waitFor();
   await page.getByText('No traffic in the last two minutes.').waitFor();
-  // What a scanner sends: the page learns of it by itself, in the words that it would begin with.
+  // A scanner sends packets: the page shows them by itself, in the words that it has after a
+  // reload.
   const scanner = createSocket('udp4');
   scanner.send(Buffer.alloc(7), Number(stage.gateway.environment['WIREGUARD_PORT']), '127.0.0.1');
   await page.getByText('It was no WireGuard message').waitFor();
   scanner.close();
   const drops = page.locator('[data-rows=others] tbody');
-  const told = await drops.innerText();
+  const shown = await drops.innerText();
   await page.reload();
-  t.is(await drops.innerText(), told);
+  t.is(await drops.innerText(), shown);
   const stop = carryTraffic(stage, device);
   await page.locator('.u-wrap').waitFor();
   stop();
@@ -116,7 +117,7 @@ test('users are added, changed, disabled and deleted', async (t) => {
   await inspect(t, page, 'console-users-none');
 });
 
-test('rules are added; one that overlaps is refused with a link to what is in its way', async (t) => {
+test('rules are added; a rule that overlaps another one is refused with a link to it', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();
   await signIn(page);
@@ -143,7 +144,7 @@ test('rules are added; one that overlaps is refused with a link to what is in it
   await page.getByText('The rule is deleted.').waitFor();
 });
 
-test('devices are added, switched off, and end on a date', async (t) => {
+test('devices are added, disabled, and given an end', async (t) => {
   const stage = await openBrowser(t);
   await make(stage, 'user', { email: 'ann@example.com' });
   const page = await stage.person();
@@ -213,7 +214,7 @@ test('a token is shown once, and revoked', async (t) => {
   await page.getByText('is revoked.').waitFor();
 });
 
-test('settings, providers and the logo', async (t) => {
+test('the configuration, providers and the logo are changed', async (t) => {
   const provider = await openProvider(t);
   const { person } = await openBrowser(t, { DEFAULT_CLIENT_MTU: '1300' });
   const page = await person();

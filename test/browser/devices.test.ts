@@ -1,4 +1,4 @@
-// One's own devices in a real browser: the key pair is made there, and its private half never leaves.
+// The own devices in a real browser: the key pair is made there, and its private half never leaves.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ import { inspect, openBrowser, signIn, type Stage } from '../support/web/browser
 import { readCode } from '../support/web/qr.ts';
 import { newKey } from '../support/api/server.ts';
 
-/** A device as the API tells of it. */
-interface Told {
+/** A device as the API returns it. */
+interface ApiDevice {
   id: string;
   name: string;
   public_key: string;
@@ -19,8 +19,8 @@ interface Told {
   ipv4: string;
 }
 
-async function devicesOf({ gateway }: Stage): Promise<Told[]> {
-  return ((await gateway.call('GET', '/v0/devices')).body as { data: Told[] }).data;
+async function devicesOf({ gateway }: Stage): Promise<ApiDevice[]> {
+  return ((await gateway.call('GET', '/v0/devices')).body as { data: ApiDevice[] }).data;
 }
 
 async function configure({ gateway }: Stage, configuration: object): Promise<void> {
@@ -36,7 +36,7 @@ function publicKeyOf(privateKey: string): string {
   return Buffer.from(derivePublicKey(Buffer.from(privateKey, 'base64'))).toString('base64');
 }
 
-/** Keeps everything that a page's browser sends: addresses, headers and bodies. */
+/** Keeps everything that the browser of a page sends: addresses, headers and bodies. */
 function record(page: Page): () => Promise<string> {
   const sent: Promise<string>[] = [];
   page.context().on('request', (request) => {
@@ -51,7 +51,7 @@ function record(page: Page): () => Promise<string> {
   return async () => (await Promise.all(sent)).join('\n');
 }
 
-/** Fails where a private key is anywhere but on the page. */
+/** Fails if a private key is anywhere else than on the page. */
 async function isNowhere(
   t: ExecutionContext,
   { gateway }: Stage,
@@ -72,7 +72,7 @@ async function isNowhere(
       t.false(place.includes(spelling));
 }
 
-test('a device is added: its file is downloaded, copied and scanned, its key sent nowhere', async (t) => {
+test('a device is added: its file is downloaded, copied and scanned, and its key is sent nowhere', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person({ permissions: ['clipboard-read', 'clipboard-write'] });
   const sent = record(page);
@@ -131,7 +131,7 @@ test('a device is added: its file is downloaded, copied and scanned, its key sen
   t.false((await page.content()).includes(privateKey), 'left, it is gone');
 });
 
-test('a file is shown again: a private key is pasted, or another pair made at a click', async (t) => {
+test('a file is shown again with a pasted private key, or with a new pair on a click', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();
   const sent = record(page);
@@ -190,7 +190,7 @@ test('an answer that is lost loses no key: the page finds out what is in force',
   await signIn(page);
   await page.goto('/user_devices/new');
   await page.getByLabel('Name', { exact: true }).fill('laptop');
-  // The gateway obeys, and the connection that goes through this device is cut.
+  // The gateway obeys, and the connection through this device ends.
   const cut = async () => {
     await page.route('**/*', async (route) => {
       if (route.request().method() === 'POST') await route.fetch({ maxRedirects: 0 });
@@ -224,7 +224,7 @@ test('an answer that is lost loses no key: the page finds out what is in force',
   t.is(await page.locator('#client-file').innerText(), file);
 });
 
-test('an administrator hands out a device of somebody else, by file and code', async (t) => {
+test('an administrator gives a device to another user, by file and code', async (t) => {
   const stage = await openBrowser(t);
   await stage.gateway.call('POST', '/v0/users', { user: { email: 'ann@example.com' } });
   const page = await stage.person();
@@ -275,7 +275,7 @@ test('on a phone the file comes first, and its words are for a phone', async (t)
   await page.screenshot({ path: 'test/artefacts/screens/device-file-phone.png', fullPage: true });
 });
 
-test('a device shows what it does, is changed and removed', async (t) => {
+test('a device shows what it does, and can be changed and removed', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();
   await configure(stage, { vpn_session_duration: 86_400 });
@@ -349,7 +349,7 @@ test('a device shows what it does, is changed and removed', async (t) => {
   await inspect(t, page, 'devices-session-ended');
 });
 
-test('whoever is signed out meanwhile is led to sign in, and nothing is made', async (t) => {
+test('who is signed out meanwhile is sent to sign in, and nothing is created', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();
   await signIn(page);
@@ -361,7 +361,7 @@ test('whoever is signed out meanwhile is led to sign in, and nothing is made', a
   t.is((await devicesOf(stage)).length, 0);
 });
 
-test('without scripts a person brings a key of their own, and is told how', async (t) => {
+test('without scripts a user pastes a public key, and reads how', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person({ javaScriptEnabled: false });
   await signIn(page);

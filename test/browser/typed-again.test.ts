@@ -1,5 +1,5 @@
-// What somebody typed before they were asked to sign in again, in a real browser: it is there again,
-// without secrets, for each form that asks; and for nobody else.
+// What a user typed before a form asked for another sign-in, in a real browser. For each form that
+// asks, the text is there again, without secrets, and for nobody else.
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,7 +10,7 @@ import { sqlTime } from '../../models/storage/time.ts';
 import { inspect, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
 import { FIRST_ADMIN } from '../support/gateway/gateway-process.ts';
 
-/** As if everybody had signed in longer ago. */
+/** Changes the time of every sign-in to an earlier one. */
 function wait({ gateway }: Stage): void {
   const database = new DatabaseSync(join(gateway.environment['DATA_DIR'] ?? '', 'postern.sqlite'));
   const time = sqlTime('sqlite', new Date(Date.now() - RECENT_MS - 1_000));
@@ -25,7 +25,7 @@ async function answerQuestion(page: Page): Promise<void> {
   await page.getByText('What you typed is here again').waitFor();
 }
 
-/** What is typed by label, and the button that sends it. */
+/** The texts to type by label, and the button that sends them. */
 interface Form {
   readonly path: string;
   readonly typed: Readonly<Record<string, string>>;
@@ -93,7 +93,7 @@ async function judge(t: ExecutionContext, stage: Stage, page: Page, form: Form):
   t.is(await page.getByText('What you typed is here again').count(), 0);
 }
 
-test('what was typed is there again after the question, without secrets', async (t) => {
+test('what was typed is there again after the sign-in, without secrets', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();
   await signIn(page);
@@ -127,7 +127,7 @@ test('what was typed is there again after the question, without secrets', async 
   t.false(await page.getByLabel(`Select ${FIRST_ADMIN.email}`).isChecked());
 });
 
-test('whose session ended in a form is told so, and finds it as it was', async (t) => {
+test('when the session ends in a form, the user reads so, and finds the form filled in', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();
   await signIn(page);
@@ -149,7 +149,7 @@ test('whose session ended in a form is told so, and finds it as it was', async (
   t.is(await page.getByLabel('Destination').inputValue(), '10.9.0.0/16');
 });
 
-test('what one person typed is not there for another who signs in', async (t) => {
+test('what one user typed is not shown to another one who signs in', async (t) => {
   const stage = await openBrowser(t);
   const page = await stage.person();
   await signIn(page);

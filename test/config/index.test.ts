@@ -1,4 +1,4 @@
-// Settings: what is taken, what is refused, and that every fault is told at once.
+// Settings: what is accepted, what is refused, and that all faults are reported at once.
 
 import test from 'ava';
 import { describeConfig, parseConfig } from '../../config/index.ts';
@@ -18,7 +18,7 @@ function parse(
   });
 }
 
-test('nothing given means the defaults', (t) => {
+test('without variables all settings have their defaults', (t) => {
   const { config, faults, warnings } = parse({});
   t.deepEqual({ faults, warnings }, { faults: [], warnings: [] });
   t.is(config?.httpPort, 13000);
@@ -75,7 +75,7 @@ const good: [title: string, environment: Record<string, string>, field: string, 
     ['a large MTU', { WIREGUARD_MTU: '1420' }, 'wireguardMtu', 1420],
   ];
 for (const [title, environment, field, value] of good)
-  test(`${title} is taken`, (t) => {
+  test(`${title} is accepted`, (t) => {
     const { config, faults } = parse(environment);
     t.deepEqual(faults, []);
     t.is((config as unknown as Record<string, unknown>)[field], value);
@@ -217,12 +217,12 @@ for (const [title, environment, fault] of bad)
     t.regex(faults[0]!, fault);
   });
 
-test('every fault is told at once', (t) => {
+test('all faults are reported at once', (t) => {
   const { faults } = parse({ HTTP_PORT: 'x', WIREGUARD_PORT: 'y', EXTERNAL_URL: 'z' });
   t.is(faults.length, 3);
 });
 
-test('faults between settings are told beside those of single ones', (t) => {
+test('faults between settings are reported beside those of single ones', (t) => {
   const { config, faults } = parse({
     WIREGUARD_PORT: '0',
     DEFAULT_ADMIN_EMAIL: 'a@b.test',
@@ -250,17 +250,17 @@ const skipped: [title: string, environment: Record<string, string>][] = [
   ['a flag', { WIREGUARD_IPV4_ENABLED: 'perhaps', WIREGUARD_IPV6_ENABLED: 'false' }],
 ];
 for (const [title, environment] of skipped)
-  test(`where ${title} could not be read, what hangs on it is not guessed at`, (t) => {
+  test(`if ${title} cannot be read, settings that depend on it cause no fault`, (t) => {
     const { faults } = parse(environment);
     t.is(faults.length, 1, faults.join('\n'));
   });
 
-test('a complaint never repeats a secret', (t) => {
+test('an error never repeats a secret', (t) => {
   const { faults } = parse({ DATABASE_ENCRYPTION_KEY: 'hunter2hunter2' });
   t.false(faults.join().includes('hunter2'));
 });
 
-test('a secret may stand in a file; the last line break is not part of it', (t) => {
+test('a secret may be in a file; the last line break is no part of it', (t) => {
   const { config } = parse({ WIREGUARD_PRIVATE_KEY_FILE: '/key' }, { '/key': `${KEY}\n` });
   t.is(config?.wireguardPrivateKey, KEY);
 });
@@ -274,7 +274,7 @@ test('only secrets are read from files', (t) => {
   t.is(parse({ HTTP_PORT_FILE: '/port' }, { '/port': '80' }).config?.httpPort, 13000);
 });
 
-test('settings may stand in a JSON file; the environment goes first', (t) => {
+test('settings may be in a JSON file; the environment goes first', (t) => {
   const files = { '/c.json': '{"HTTP_PORT": 80, "WIREGUARD_PORT": "51821", "DATA_DIR": null}' };
   const { config } = parse({ POSTERN_CONFIG: '/c.json', HTTP_PORT: '81' }, files);
   t.is(config?.httpPort, 81);
@@ -294,7 +294,7 @@ test('an unknown POSTERN_ name is a warning', (t) => {
   t.deepEqual(warnings, ['POSTERN_COLOUR is not a setting of Postern and is ignored']);
 });
 
-test('variables of the configuration are handed on as texts, from wherever settings come', (t) => {
+test('variables of the configuration are passed on as texts, wherever they come from', (t) => {
   const { config, configurationTexts } = parse(
     {
       POSTERN_CONFIG: '/c.json',
@@ -316,7 +316,7 @@ test('variables of the configuration are handed on as texts, from wherever setti
   t.false(lines.some((line) => line.startsWith('LOCAL_AUTH_ENABLED=')));
 });
 
-test('they are there beside faults of other settings, to be judged together', (t) => {
+test('they are passed on beside faults of other settings, so that all are reported together', (t) => {
   const { config, configurationTexts } = parse({ HTTP_PORT: 'x', LOCAL_AUTH_ENABLED: 'perhaps' });
   t.is(config, null);
   t.deepEqual(configurationTexts, { LOCAL_AUTH_ENABLED: 'perhaps' });
@@ -353,7 +353,7 @@ for (const [token, isGood] of [
   [`pst_${'a'.repeat(43)}`, false],
   ['ü'.repeat(20), false],
 ] as const)
-  test(`METRICS_TOKEN=${token} is ${isGood ? '' : 'not '}taken, and never told`, (t) => {
+  test(`METRICS_TOKEN=${token} is ${isGood ? '' : 'not '}accepted, and never shown`, (t) => {
     const { config, faults } = parse({ METRICS_TOKEN: token });
     t.is(config?.metricsToken ?? null, isGood ? token : null);
     t.is(faults.length, isGood ? 0 : 1);
@@ -361,7 +361,7 @@ for (const [token, isGood] of [
     if (config !== null) t.true(describeConfig(config).includes('METRICS_TOKEN=(hidden)'));
   });
 
-test('a certificate and its key come together', (t) => {
+test('a certificate needs its key, and a key its certificate', (t) => {
   t.regex(parse({ HTTP_TLS_KEY: '/k' }).faults[0] ?? '', /^HTTP_TLS_CERT and HTTP_TLS_KEY/);
 });
 
@@ -378,7 +378,7 @@ for (const [environment, isAdvised] of [
   ],
   [{ HTTP_HOST: '0.0.0.0', HTTP_TLS_CERT: '/c', HTTP_TLS_KEY: '/k' }, false],
 ] as const)
-  test(`${JSON.stringify(environment)} is ${isAdvised ? '' : 'not '}told to listen in the clear`, (t) => {
+  test(`${JSON.stringify(environment)} is ${isAdvised ? '' : 'not '}warned of HTTP without encryption`, (t) => {
     const { advice } = parse({ EXTERNAL_URL: HTTPS, ...environment });
     t.is(advice.filter((sentence) => /in the clear/.test(sentence)).length, isAdvised ? 1 : 0);
   });
@@ -392,7 +392,7 @@ for (const [url, isAdvised] of [
   ['https://localhost.example.com/', false],
   ['http://10.0.0.1/', false],
 ] as const)
-  test(`${url ?? 'the default'} is ${isAdvised ? '' : 'not '}told as a host that no client reaches`, (t) => {
+  test(`${url ?? 'the default'} is ${isAdvised ? '' : 'not '}reported as a host that no client can reach`, (t) => {
     const { advice } = parse({
       WIREGUARD_PORT: '51',
       ...(url === null ? {} : { EXTERNAL_URL: url }),
@@ -405,7 +405,7 @@ for (const [url, isAdvised] of [
       );
   });
 
-test('where devices are led elsewhere, the host of EXTERNAL_URL may be this one', (t) => {
+test('if devices use another endpoint, the host of EXTERNAL_URL may be this machine', (t) => {
   const { advice } = parse({ DEFAULT_CLIENT_ENDPOINT: 'vpn.example.com' });
   t.deepEqual(
     advice.filter((one) => /devices will look/.test(one)),
@@ -429,7 +429,7 @@ for (const [environment, isAdvised] of [
     t.is(asked.length, isAdvised ? 1 : 0);
   });
 
-test('no advice is given where there are faults', (t) => {
+test('there is no advice if there are faults', (t) => {
   t.deepEqual(parse({ EXTERNAL_URL: 'x' }).advice, []);
 });
 

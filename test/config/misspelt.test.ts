@@ -1,10 +1,10 @@
-// Slips in the names of settings are named at the start, and nobody else's variables are.
+// Misspelt names of settings are reported at the start; variables of other programs are not.
 
 import test from 'ava';
 import { parseConfig } from '../../config/index.ts';
 import { meantSetting, unknownNames } from '../../config/misspelt.ts';
 
-test('a name with a slip is told with the setting that was meant', (t) => {
+test('a misspelt name is reported with the setting that was probably meant', (t) => {
   const table: [name: string, meant: string][] = [
     ['HTTP_PORTT', 'HTTP_PORT'],
     ['WIREGARD_PORT', 'WIREGUARD_PORT'],
@@ -24,7 +24,7 @@ test('a name with a slip is told with the setting that was meant', (t) => {
   for (const [name, meant] of table) t.is(meantSetting(name), meant, name);
 });
 
-test('settings, and variables that others have, are not slips', (t) => {
+test('settings, and variables of other programs, are not reported', (t) => {
   for (const name of ['HTTP_PORT', 'PHOENIX_HTTP_PORT', 'DATABASE_PASSWORD_FILE', 'LOGO'])
     t.is(meantSetting(name), null, name);
   const others =
@@ -32,7 +32,7 @@ test('settings, and variables that others have, are not slips', (t) => {
   t.deepEqual(unknownNames(others.split(' '), []), []);
 });
 
-test('reading settings tells slips of the environment, and every stranger of a file', (t) => {
+test('misspelt names of the environment are reported, and every unknown name of a file', (t) => {
   const file = JSON.stringify({ HTTP_PORT: 13001, ANYTHING: 1, WIREGARD_PORT: 51821 });
   const { config, warnings } = parseConfig(
     { POSTERN_CONFIG: '/postern.json', HTTP_PORTT: '80', POSTERN_THING: 'x' },

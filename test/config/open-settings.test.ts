@@ -1,4 +1,4 @@
-// The settings that a gateway tells to commands: all but secrets, and the same when they are read.
+// The settings that a gateway stores for commands: all except secrets, equal when they are read.
 
 import test from 'ava';
 import { openSettings, withOpenSettings } from '../../config/index.ts';
@@ -10,12 +10,12 @@ const SECRETS = {
   DATABASE_ENCRYPTION_KEY: Buffer.alloc(32, 2).toString('base64'),
 };
 
-test('what is told holds no secret', (t) => {
-  const told = JSON.stringify(openSettings(configOf(SECRETS)));
-  for (const secret of Object.values(SECRETS)) t.false(told.includes(secret));
+test('the stored settings hold no secret', (t) => {
+  const stored = JSON.stringify(openSettings(configOf(SECRETS)));
+  for (const secret of Object.values(SECRETS)) t.false(stored.includes(secret));
 });
 
-test('who reads it has the same settings, and keeps the own secrets', (t) => {
+test('a command reads equal settings, and keeps its own secrets', (t) => {
   const gateway = configOf({
     EXTERNAL_URL: 'https://vpn.example.com/',
     WIREGUARD_PORT: '7',
@@ -23,13 +23,13 @@ test('who reads it has the same settings, and keeps the own secrets', (t) => {
     DEFAULT_CLIENT_DNS: '9.9.9.9',
   });
   const own = configOf({ ...SECRETS, DEFAULT_CLIENT_MTU: '1300' });
-  const told = JSON.parse(JSON.stringify(openSettings(gateway))) as typeof gateway & object;
+  const stored = JSON.parse(JSON.stringify(openSettings(gateway))) as typeof gateway & object;
   const { metricsToken, databaseEncryptionKey, wireguardPrivateKey } = own;
   const secrets = { metricsToken, databaseEncryptionKey, wireguardPrivateKey };
-  t.deepEqual(withOpenSettings(own, told as never), { ...gateway, ...secrets });
+  t.deepEqual(withOpenSettings(own, stored as never), { ...gateway, ...secrets });
 });
 
-test('a setting that an earlier version does not tell stays as it is', (t) => {
+test('a setting that an earlier version did not store stays as it is', (t) => {
   const own = configOf({ WIREGUARD_PORT: '7' });
   t.is(withOpenSettings(own, { WIREGUARD_MTU: 1300 }).wireguardPort, 7);
   t.is(withOpenSettings(own, { WIREGUARD_MTU: 1300 }).wireguardMtu, 1300);

@@ -5,7 +5,7 @@ import { parseSupervisor } from '../../config/supervisor.ts';
 
 const NOBODY = { socket: null, watchdogMs: null };
 
-test('without a supervisor nobody is told', (t) => {
+test('without a supervisor there is no socket and no watchdog', (t) => {
   t.deepEqual(parseSupervisor({}, 7), NOBODY);
   t.deepEqual(parseSupervisor({ NOTIFY_SOCKET: '' }, 7), NOBODY);
   t.deepEqual(parseSupervisor({ WATCHDOG_USEC: '30000000' }, 7), NOBODY);
@@ -17,7 +17,7 @@ test('a socket is a path or an abstract name', (t) => {
     t.deepEqual(parseSupervisor({ NOTIFY_SOCKET: socket }, 7), { socket, watchdogMs: null });
 });
 
-test('a watchdog counts when it watches this process', (t) => {
+test('a watchdog counts if it watches this process', (t) => {
   const given = { NOTIFY_SOCKET: '/s', WATCHDOG_USEC: '30000000' };
   t.is(parseSupervisor(given, 7).watchdogMs, 30_000);
   t.is(parseSupervisor({ ...given, WATCHDOG_PID: '7' }, 7).watchdogMs, 30_000);

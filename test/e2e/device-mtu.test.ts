@@ -1,7 +1,7 @@
-// A device whose row says a smaller MTU than the TUN's, and whose own interface was left at the
-// TUN's: what both ends of a TCP connection are told to send fits the row, whoever opens it, over
-// IPv4 and IPv6; and whoever sends larger packets that may not be cut hears what fits.
-// docs/packets.md#segmenting.
+// The row of a device has a smaller MTU than the TUN, and the interface of the device was left at
+// the MTU of the TUN. Both ends of a TCP connection get a segment size that fits the row, whoever
+// opens it, over IPv4 and IPv6. Senders of larger packets that may not be fragmented get the MTU
+// that fits. docs/packets.md#segmenting.
 
 import type { ChildProcess } from 'node:child_process';
 import test, { type ExecutionContext } from 'ava';
@@ -23,7 +23,7 @@ import {
 import { enrol, type Person } from './people.ts';
 
 const TUN_MTU = 1_420;
-/** What an Ethernet of 1,500 bytes lets the lan ask for. */
+/** The segment size that the lan offers on an Ethernet of 1,500 bytes. */
 const LAN_MTU = 1_500;
 const BYTES = 5_000_000;
 const HEADERS4 = 20 + 20;
@@ -64,14 +64,14 @@ class Synchronisations {
   }
 }
 
-/** What a connection shows: who opens it, where the other end is, and the MSS that fits. */
+/** What is checked of a connection: who opens it, where the other end is, and the MSS that fits. */
 interface Case {
   readonly isUp: boolean;
   readonly to: string;
   readonly mtu: number;
 }
 
-/** Moves bytes over a connection of its own, and looks at how it began at both of its ends. */
+/** Moves bytes over a connection, and reads its first segments at both ends. */
 async function connection(
   t: ExecutionContext,
   lan: Host,
@@ -101,7 +101,7 @@ async function connection(
   await Promise.all([near.stop(), far.stop()]);
 }
 
-/** Two devices whose own interfaces have the TUN's MTU, and a lan that has a way to them. */
+/** Two devices whose own interfaces have the MTU of the TUN, and a lan with a route to them. */
 interface Scene {
   readonly postern: Postern;
   readonly lan: Host;
@@ -138,7 +138,7 @@ test.serial('no segment is larger than a device takes, whoever opens the connect
   for (const [person, mtu] of [
     [narrow, 1_280],
     [narrow, 1_380],
-    // No more than the TUN's.
+    // No more than that of the TUN.
     [narrow, 1_500],
     [wide, TUN_MTU],
   ] as const) {
@@ -157,44 +157,49 @@ test.serial('no segment is larger than a device takes, whoever opens the connect
 
 // ---- packets that are too big ------------------------------------------------------------------
 
-/** What ping says after one packet of so many bytes, headers included, that may not be cut. */
+/** The output of ping after one packet of so many bytes, headers included, not to be fragmented. */
 async function ping(host: Host, to: string, bytes: number): Promise<string> {
   const data = bytes - (to.includes(':') ? 40 : 20) - 8;
   const options = ['-n', '-c', '1', '-W', '3', '-M', 'do', '-s', String(data)];
-  // It fails where it was not answered.
+  // It fails if there was no answer.
   const { stdout } = await host.run('ping', ...options, to).catch((error: Output) => error);
   return stdout;
 }
 
-/** The MTU that a host has learnt for the way somewhere; null where it has learnt none. */
+/** The MTU that a host has learnt for a destination; null if it has learnt none. */
 async function learntMtu(host: Host, to: string): Promise<number | null> {
   const { stdout } = await host.run('ip', to.includes(':') ? '-6' : '-4', 'route', 'get', to);
   const mtu = / mtu (\d+)/.exec(stdout)?.[1];
   return mtu === undefined ? null : Number(mtu);
 }
 
-test.serial('whoever sends more than a device takes hears how much it takes', async (t) => {
-  t.timeout(120_000);
-  const { postern, lan, narrow, wide } = await begin(t);
-  const mtu = 1_280;
-  for (const { client } of [narrow, wide]) t.true(await canPing(client.host, LAN4));
-  for (const to of [String(narrow.device['ipv4']), String(narrow.device['ipv6'])]) {
-    const isIpv4 = !to.includes(':');
-    // The host hears it from the device itself, a device from the gateway.
-    for (const [title, host, from, big] of [
-      ['the lan', lan, to, mtu + 1],
-      ['a device', wide.client.host, isIpv4 ? TUNNEL4 : TUNNEL6, TUN_MTU],
-    ] as const) {
-      const says = `${title} to ${to}`;
-      await setMtu(postern, narrow, TUN_MTU);
-      t.regex(await ping(host, to, big), / 1 received/, `${says}: the larger MTU carries it`);
-      t.is(await learntMtu(host, to), null, says);
-      await setMtu(postern, narrow, mtu);
-      const heard = isIpv4 ? `Frag needed and DF set (mtu = ${mtu})` : `Packet too big: mtu=${mtu}`;
-      const text = await ping(host, to, big);
-      t.true(text.includes(`From ${from} icmp_seq=1 ${heard}`), `${says}: ${text}`);
-      t.is(await learntMtu(host, to), mtu, says);
-      t.regex(await ping(host, to, mtu), / 1 received/, `${says}: what fits is answered`);
+test.serial(
+  'a sender of packets that are too large for a device gets the MTU that fits',
+  async (t) => {
+    t.timeout(120_000);
+    const { postern, lan, narrow, wide } = await begin(t);
+    const mtu = 1_280;
+    for (const { client } of [narrow, wide]) t.true(await canPing(client.host, LAN4));
+    for (const to of [String(narrow.device['ipv4']), String(narrow.device['ipv6'])]) {
+      const isIpv4 = !to.includes(':');
+      // The host gets it from the device itself, a device from the gateway.
+      for (const [title, host, from, big] of [
+        ['the lan', lan, to, mtu + 1],
+        ['a device', wide.client.host, isIpv4 ? TUNNEL4 : TUNNEL6, TUN_MTU],
+      ] as const) {
+        const says = `${title} to ${to}`;
+        await setMtu(postern, narrow, TUN_MTU);
+        t.regex(await ping(host, to, big), / 1 received/, `${says}: the larger MTU carries it`);
+        t.is(await learntMtu(host, to), null, says);
+        await setMtu(postern, narrow, mtu);
+        const heard = isIpv4
+          ? `Frag needed and DF set (mtu = ${mtu})`
+          : `Packet too big: mtu=${mtu}`;
+        const text = await ping(host, to, big);
+        t.true(text.includes(`From ${from} icmp_seq=1 ${heard}`), `${says}: ${text}`);
+        t.is(await learntMtu(host, to), mtu, says);
+        t.regex(await ping(host, to, mtu), / 1 received/, `${says}: what fits is answered`);
+      }
     }
-  }
-});
+  },
+);

@@ -1,6 +1,6 @@
-// Congestion marks (ECN) and service classes: what the gateway sends has class 0 outside, whatever
-// the packet inside has, and the one inside arrives as it was sent, whatever befell the one outside.
-// dataplane/wireguard/decisions/2026-11-22-ecn.md.
+// Congestion marks (ECN) and service classes. Outside, the gateway sends class 0, whatever the
+// packet inside has. The packet inside arrives as it was sent, whatever happened to the one
+// outside. dataplane/wireguard/decisions/2026-11-22-ecn.md.
 
 import test from 'ava';
 import { Capture, NFT } from '../support/network/capture.ts';
@@ -16,10 +16,10 @@ import {
 } from '../support/network/topology.ts';
 import { enrol } from './people.ts';
 
-/** Voice that can be told of congestion (ECT(0)), and a packet that was told (CE). */
+/** Voice that allows congestion marks (ECT(0)), and a packet with such a mark (CE). */
 const CLASSES = [0xba, 0x03];
 const PINGS = 3;
-/** On its way to the gateway every datagram meets congestion. */
+/** On its way to the gateway every datagram gets a congestion mark. */
 const CONGESTED = `table inet congested {
   chain out {
     type filter hook output priority 0;
@@ -28,7 +28,7 @@ const CONGESTED = `table inet congested {
   }
 }`;
 
-/** The classes of the packets that a capture has seen. */
+/** The classes of the packets in a capture. */
 function classesIn(capture: Capture): number[] {
   return capture.packets().map((packet) => {
     const first = packet.readUInt16BE();
@@ -36,7 +36,7 @@ function classesIn(capture: Capture): number[] {
   });
 }
 
-test.serial('class 0 outside, and inside what was sent, over IPv4 and IPv6', async (t) => {
+test.serial('the class is 0 outside and unchanged inside, over IPv4 and IPv6', async (t) => {
   t.timeout(120_000);
   const { network, alice, bob, gateway, lan } = await buildTopology('ec');
   t.teardown(() => network.remove());

@@ -1,5 +1,5 @@
-// The first start, with nothing configured: up within three seconds, a TUN, credentials printed
-// once, and the README's examples work as they stand.
+// The first start without any configuration: ready within three seconds, a TUN, credentials shown
+// once, and the examples of the README work as they are printed.
 
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { until } from '../support/gateway/postern.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-test.serial('nothing configured is enough', async (t) => {
+test.serial('a gateway needs no configuration', async (t) => {
   t.timeout(60_000);
   const network = new Network('pf');
   try {
@@ -37,13 +37,13 @@ test.serial('nothing configured is enough', async (t) => {
     t.true(seconds < 3, `up after ${seconds.toFixed(1)} s`);
     t.true(await host.succeeds('ip', 'link', 'show', 'wg-postern'));
 
-    const told = readFileSync(credentials, 'utf8');
-    const token = /API token +(pst_[\w-]{43})/.exec(told)?.[1] ?? '';
+    const text = readFileSync(credentials, 'utf8');
+    const token = /API token +(pst_[\w-]{43})/.exec(text)?.[1] ?? '';
     t.false(/pst_/.test(first.output()), 'what is collected holds no secret');
     const commands = examplesOf(join(ROOT, 'docs/guides/scripting.md'))
       .join('\n')
       .replace('TOKEN=pst_...', `TOKEN=${token}`);
-    // The examples leave client.key where they are run.
+    // The examples write client.key into the folder where they run.
     const folder = mkdtempSync(join(tmpdir(), 'postern-readme-'));
     const { stdout } = await host.run('bash', '-ec', `cd ${folder}\n${commands}`);
     const privateKey = Buffer.from(readFileSync(join(folder, 'client.key'), 'utf8'), 'base64');
@@ -60,7 +60,7 @@ test.serial('nothing configured is enough', async (t) => {
     await stop(first.child);
     const second = start();
     await until('it serves', () => second.output().includes('Postern serves'));
-    t.false(/pst_|password/.test(second.output()), 'and is told once');
+    t.false(/pst_|password/.test(second.output()), 'and is shown once');
     await stop(second.child);
   } finally {
     await network.remove();

@@ -1,5 +1,5 @@
-// Sessions with other people's WireGuard: the wireguard-go that is installed, and the newest one of
-// Debian's. Either side begins the handshake, and `wg` on either side tells the same of it.
+// Sessions with other WireGuard programs: the installed wireguard-go, and the newest one of Debian.
+// Either side initiates the handshake, and `wg` on both sides shows the same.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import process from 'node:process';
@@ -20,7 +20,7 @@ import {
 } from '../support/network/topology.ts';
 import { enrol, type Person } from './people.ts';
 
-/** Of this test alone: the sockets that `wg` asks lie in one folder for all hosts. */
+/** Only of this test: the sockets that `wg` asks are in one folder for all hosts. */
 const INTERFACE = 'wg-either';
 const HEADING = `interface: ${INTERFACE}\n`;
 
@@ -38,7 +38,9 @@ interface Moved {
   readonly received: number;
 }
 
-/** The gateway counts from its start, when the client had `before` behind it. Tells where it is. */
+/**
+ * The gateway counts from its start, when the client had counted `before`. Returns its endpoint.
+ */
 async function tellsTheSame(
   t: ExecutionContext,
   w: Topology,
@@ -62,10 +64,10 @@ async function tellsTheSame(
     const { stdout } = await w.gateway.run('wg', 'show', ...words);
     const shown = stdout.split(/^(?=interface: )/m).filter((each) => each.startsWith(HEADING));
     t.is(shown.length, 1, words.length > 0 ? 'asked by name' : 'asked for all');
-    const [told = ''] = shown;
-    t.regex(told, /interface: wg-either\n {2}public key: .+\n {2}private key: \(hidden\)\n/);
-    t.true(told.includes(`peer: ${keys.publicKey}\n  preshared key: (hidden)\n  endpoint: `));
-    t.regex(told, /latest handshake: .*(second|Now)/);
+    const [text = ''] = shown;
+    t.regex(text, /interface: wg-either\n {2}public key: .+\n {2}private key: \(hidden\)\n/);
+    t.true(text.includes(`peer: ${keys.publicKey}\n  preshared key: (hidden)\n  endpoint: `));
+    t.regex(text, /latest handshake: .*(second|Now)/);
   }
   return moved;
 }
@@ -80,7 +82,7 @@ async function isFoundWithoutName(t: ExecutionContext, w: Topology): Promise<voi
     .split('\n')
     .map((line) => line.split('\t'))
     .filter(([name]) => name === INTERFACE);
-  // The keys of the interface and of each peer; the rest goes on while it is read.
+  // The keys of the interface and of each peer; the other lines change while they are read.
   const fixed = (words: string[]): string => words.slice(0, 2).join(' ');
   t.deepEqual(
     lines.map((line) => fixed(line.slice(1))),
@@ -137,16 +139,21 @@ async function interoperates(t: ExecutionContext, program: string): Promise<void
   }
 }
 
-test.serial('either side begins a session with wireguard-go, and wg tells of it', (t) =>
+test.serial('either side begins a session with wireguard-go, and wg shows it', (t) =>
   interoperates(t, 'wireguard-go'),
 );
 
-test.serial('the same with the newest wireguard-go', async (t) => {
-  const newest = await unpackNewestWireguardGo();
-  t.teardown(() => newest.remove());
-  const versions = await Promise.all(
-    [newest.program, 'wireguard-go'].map(async (each) => (await command(each, '--version')).stdout),
-  );
-  t.not(versions[0], versions[1], 'another than the one that is installed');
-  await interoperates(t, newest.program);
-});
+test.serial(
+  'either side begins a session with the newest wireguard-go, and wg shows it',
+  async (t) => {
+    const newest = await unpackNewestWireguardGo();
+    t.teardown(() => newest.remove());
+    const versions = await Promise.all(
+      [newest.program, 'wireguard-go'].map(
+        async (each) => (await command(each, '--version')).stdout,
+      ),
+    );
+    t.not(versions[0], versions[1], 'another than the one that is installed');
+    await interoperates(t, newest.program);
+  },
+);

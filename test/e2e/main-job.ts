@@ -437,7 +437,7 @@ async function hostile(t: ExecutionContext, w: World): Promise<void> {
   await counted('transport_replayed', data.length);
   t.is(await fire(host, initiations), 0, 'a replayed initiation is not answered');
   await counted('initiation_replayed', initiations.length);
-  t.true(await canPing(host, TUNNEL4), 'and the session stands');
+  t.true(await canPing(host, TUNNEL4), 'and the session exists');
 
   const noise = Array.from({ length: 500 }, (_, i) =>
     Buffer.from(crypto.getRandomValues(new Uint8Array(1 + ((i * 37) % 1400)))),

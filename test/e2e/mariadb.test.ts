@@ -1,5 +1,5 @@
-// The main job with MariaDB under it: the server of TEST_MARIADB_URL, or one of its own. Before and
-// after it, MariaDB itself is asked what it holds.
+// The main job on MariaDB: the server of TEST_MARIADB_URL, or one of its own. Before and after it,
+// MariaDB itself is asked what it holds.
 
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
@@ -85,11 +85,11 @@ test.serial('MariaDB holds what the API changed, and not what it deleted', async
   const entries = await rows(
     "SELECT action, changes FROM audit_entries WHERE kind = 'device' ORDER BY id",
   );
-  const told = entries.map(({ action, changes }) => {
+  const changed = entries.map(({ action, changes }) => {
     const { public_key: key, ipv4 } = JSON.parse(String(changes)) as Record<string, object>;
     return { action, ipv4, isOfKey: key !== undefined };
   });
-  t.deepEqual(told, [
+  t.deepEqual(changed, [
     { action: 'create', ipv4: { to: '100.64.0.2' }, isOfKey: true },
     { action: 'create', ipv4: { to: '100.64.0.3' }, isOfKey: true },
     { action: 'update', ipv4: undefined, isOfKey: true },

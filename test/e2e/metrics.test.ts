@@ -1,6 +1,6 @@
 // Metrics and log of a gateway with a real client: every expression of the dashboard has samples,
-// Prometheus' own promtool finds no fault with the text or the expressions, counters tell what was
-// dropped, the log says when a device came and went, and no secret stands in either.
+// promtool of Prometheus finds no fault in the text or the expressions, counters show what was
+// dropped, the log says when a device came and went, and neither holds a secret.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ import { enrol, type Person } from './people.ts';
 
 const METRICS_TOKEN = 'for-prometheus-and-nothing-else';
 
-/** Prometheus' own tool, given a text or a file's name; fails where the tool finds a fault. */
+/** The own tool of Prometheus, with a text or the name of a file; fails if it finds a fault. */
 async function promtool(t: ExecutionContext, args: string[], input = ''): Promise<void> {
   const child = spawn('promtool', args);
   const [out, err] = [text(child.stdout), text(child.stderr)];
@@ -33,10 +33,10 @@ async function promtool(t: ExecutionContext, args: string[], input = ''): Promis
   t.is(code, 0, `promtool ${args.join(' ')}: ${await out}${await err}`);
 }
 
-/** Every expression as a rule that records it, which promtool then parses. */
+/** Every expression as a recording rule, which promtool then parses. */
 function asRules(expressions: readonly string[]): string {
   const rules = expressions
-    // What Grafana puts in before it asks.
+    // The values that Grafana inserts before it asks.
     .map((one) => one.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'))
     .map((expr, i) => ({ record: `dashboard:${i}`, expr }));
   return JSON.stringify({ groups: [{ name: 'dashboard', rules }] });
@@ -70,77 +70,80 @@ async function judgeMetrics(t: ExecutionContext, postern: Postern): Promise<stri
   return exposed;
 }
 
-test.serial('a gateway with a client shows all that the dashboard asks for', async (t) => {
-  t.timeout(120_000);
-  const topology = await buildTopology('mx');
-  t.teardown(() => topology.network.remove());
-  const { gateway } = topology;
-  const postern = new Postern(gateway, API_ADDRESS, {
-    WIREGUARD_TUN: 'required',
-    METRICS_TOKEN,
-  });
-  await postern.start();
-  t.teardown(() => postern.stop());
+test.serial(
+  'a gateway with a client has samples for everything that the dashboard asks for',
+  async (t) => {
+    t.timeout(120_000);
+    const topology = await buildTopology('mx');
+    t.teardown(() => topology.network.remove());
+    const { gateway } = topology;
+    const postern = new Postern(gateway, API_ADDRESS, {
+      WIREGUARD_TUN: 'required',
+      METRICS_TOKEN,
+    });
+    await postern.start();
+    t.teardown(() => postern.stop());
 
-  const drop: Data = await postern.create('rule', { action: 'drop', destination: LAN4_OTHER });
-  const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
-  t.teardown(() => alice.client.stop());
-  const { host } = alice.client;
-  t.true(await canPing(host, LAN4));
-  t.false(await canPing(host, LAN4_OTHER));
-  const counters = async (): Promise<Record<string, unknown>> => {
-    const { body } = await postern.call('GET', `/v0/rules/${drop.id}/counters`);
-    return (body as { data: Record<string, unknown> }).data;
-  };
-  await until('the hits are told', async () => Number((await counters())['packets']) > 0);
-  const hits = await counters();
-  t.is(Number(hits['bytes']), Number(hits['packets']) * 84, 'pings of 84 bytes');
-  t.true(Math.abs(Date.parse(String(hits['last_hit_at'])) - Date.now()) < 10_000);
+    const drop: Data = await postern.create('rule', { action: 'drop', destination: LAN4_OTHER });
+    const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+    t.teardown(() => alice.client.stop());
+    const { host } = alice.client;
+    t.true(await canPing(host, LAN4));
+    t.false(await canPing(host, LAN4_OTHER));
+    const counters = async (): Promise<Record<string, unknown>> => {
+      const { body } = await postern.call('GET', `/v0/rules/${drop.id}/counters`);
+      return (body as { data: Record<string, unknown> }).data;
+    };
+    await until('the hits are known', async () => Number((await counters())['packets']) > 0);
+    const hits = await counters();
+    t.is(Number(hits['bytes']), Number(hits['packets']) * 84, 'pings of 84 bytes');
+    t.true(Math.abs(Date.parse(String(hits['last_hit_at'])) - Date.now()) < 10_000);
 
-  // Reasons and results that the dashboard shows, and that do not come by themselves.
-  t.is((await fetch(`${postern.api}/metrics`)).status, 401);
-  t.is((await metricsOf(postern, 'somebody-else')).status, 401);
-  const local = await gateway.run(
-    process.execPath,
-    '-e',
-    "fetch('http://127.0.0.1:13000/metrics').then((r) => console.log(r.status))",
-  );
-  t.is(local.stdout.trim(), '200');
-  const exposed = await judgeMetrics(t, postern);
-  const families = readExposition(exposed);
-  const labels = { rule_id: drop.id, action: 'drop' };
-  t.is(valueOf(families, 'wg_gateway_rule_packets_total', labels), Number(hits['packets']));
-  const dropped = valueOf(families, 'wg_gateway_dropped_packets_total', { reason: 'rule_drop' });
-  t.is(dropped, Number(hits['packets']));
-  const own = { public_key: alice.keys.publicKey };
-  t.true((valueOf(families, 'wireguard_peer_receive_bytes_total', own) ?? 0) > 148 + 3 * 84);
-  const handshake = valueOf(families, 'wireguard_latest_handshake_seconds', own) ?? 0;
-  t.true(Math.abs(handshake - Date.now() / 1_000) < 60);
-
-  t.is(saidOf(postern, alice, 'a device connected').length, 1);
-  await postern.remove('device', alice.device.id);
-  await until('it is said', () => saidOf(postern, alice, 'a device disconnected').length > 0);
-  const [came] = saidOf(postern, alice, 'a device connected');
-  const [went] = saidOf(postern, alice, 'a device disconnected');
-  t.like(came, { level: 'info', user_id: alice.user.id });
-  t.like(went, { level: 'info', user_id: alice.user.id, reason: 'removed' });
-
-  await postern.stop();
-  const secrets = [
-    METRICS_TOKEN,
-    postern.token,
-    alice.keys.privateKey,
-    String(alice.device['preshared_key']),
-    'correct horse battery',
-  ];
-  for (const secret of secrets) {
-    t.false(postern.output.includes(secret), 'in the log');
-    t.false(exposed.includes(secret), 'in the metrics');
-  }
-  for (const line of postern.logLines().filter(({ level }) => level !== 'debug'))
-    t.notRegex(
-      JSON.stringify(line),
-      /@example\.test|100\.64\.0\.2|"192\.0\.2\.2"/,
-      'a name or an address',
+    // Reasons and results of the dashboard that do not happen by themselves.
+    t.is((await fetch(`${postern.api}/metrics`)).status, 401);
+    t.is((await metricsOf(postern, 'somebody-else')).status, 401);
+    const local = await gateway.run(
+      process.execPath,
+      '-e',
+      "fetch('http://127.0.0.1:13000/metrics').then((r) => console.log(r.status))",
     );
-});
+    t.is(local.stdout.trim(), '200');
+    const exposed = await judgeMetrics(t, postern);
+    const families = readExposition(exposed);
+    const labels = { rule_id: drop.id, action: 'drop' };
+    t.is(valueOf(families, 'wg_gateway_rule_packets_total', labels), Number(hits['packets']));
+    const dropped = valueOf(families, 'wg_gateway_dropped_packets_total', { reason: 'rule_drop' });
+    t.is(dropped, Number(hits['packets']));
+    const own = { public_key: alice.keys.publicKey };
+    t.true((valueOf(families, 'wireguard_peer_receive_bytes_total', own) ?? 0) > 148 + 3 * 84);
+    const handshake = valueOf(families, 'wireguard_latest_handshake_seconds', own) ?? 0;
+    t.true(Math.abs(handshake - Date.now() / 1_000) < 60);
+
+    t.is(saidOf(postern, alice, 'a device connected').length, 1);
+    await postern.remove('device', alice.device.id);
+    await until('it is said', () => saidOf(postern, alice, 'a device disconnected').length > 0);
+    const [came] = saidOf(postern, alice, 'a device connected');
+    const [went] = saidOf(postern, alice, 'a device disconnected');
+    t.like(came, { level: 'info', user_id: alice.user.id });
+    t.like(went, { level: 'info', user_id: alice.user.id, reason: 'removed' });
+
+    await postern.stop();
+    const secrets = [
+      METRICS_TOKEN,
+      postern.token,
+      alice.keys.privateKey,
+      String(alice.device['preshared_key']),
+      'correct horse battery',
+    ];
+    for (const secret of secrets) {
+      t.false(postern.output.includes(secret), 'in the log');
+      t.false(exposed.includes(secret), 'in the metrics');
+    }
+    for (const line of postern.logLines().filter(({ level }) => level !== 'debug'))
+      t.notRegex(
+        JSON.stringify(line),
+        /@example\.test|100\.64\.0\.2|"192\.0\.2\.2"/,
+        'a name or an address',
+      );
+  },
+);

@@ -1,5 +1,5 @@
-// Users with a device each, made over the API, and the real clients that are configured by what the
-// API answered.
+// Users with a device each, created over the API, and real clients that are configured by the
+// answers of the API.
 
 import { resolve } from 'node:path';
 import process from 'node:process';
@@ -49,7 +49,7 @@ export async function expireDevice(postern: Postern, id: string, at: Date): Prom
   await runHere(postern, ['device', 'expire', '--id', id, '--at', at.toISOString()]);
 }
 
-/** Shuts a user out, or lets them in, as an administrator on the host does. */
+/** Disables or enables a user, as an administrator on the host does. */
 export async function setDisabled(
   postern: Postern,
   verb: 'disable' | 'enable',

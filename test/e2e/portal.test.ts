@@ -1,5 +1,5 @@
-// The portal, end to end: a person makes a device in a real browser, wg-quick takes the file as it
-// was downloaded, and traffic passes until the VPN session ends, and again after it was renewed.
+// The portal, end to end: a user creates a device in a real browser, wg-quick takes the file as it
+// was downloaded, and traffic passes until the VPN session ends, and again after its renewal.
 
 import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,12 +24,16 @@ import {
 const PASSWORD = 'correct horse battery';
 const EMAIL = 'alice@example.test';
 const SESSION_SECONDS = 5;
-/** How exactly a session ends: the promise is one second, the beacon and the clocks add a little. */
+/**
+ * How exactly a session ends: the promise is one second, the beacon and the clocks add a little.
+ */
 const SLACK_MS = 1_200;
-/** The gateway calls a device that it knows; the session itself lasts no longer than five. */
+/**
+ * The gateway initiates a handshake with a device that it knows; the session lasts five at most.
+ */
 const RESUME_MS = 4_000;
 
-test.serial('a file made in the browser passes traffic while the VPN session lasts', async (t) => {
+test.serial('a file from the browser carries traffic while the VPN session lasts', async (t) => {
   t.timeout(240_000);
   const topology = await buildTopology('pp');
   const browser = await chromium.launch({
@@ -94,7 +98,7 @@ test.serial('a file made in the browser passes traffic while the VPN session las
   await signIn(page);
   await page.waitForURL('/user_devices');
   await until('datagrams come again', () => Math.max(...arrivals(watch)) > renewedMs, RESUME_MS);
-  // The session may have ended again by now; the transfer takes longer than any.
+  // The session may have ended again; the transfer takes longer than any session.
   await configure(postern, { vpn_session_duration: 0 });
   t.deepEqual(await transfer.received(), await transfer.sent(), 'the transfer went on to its end');
   await beacon.stop();
@@ -108,7 +112,7 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'My devices' }).waitFor();
 }
 
-/** Adds a device in the browser; returns where the file that it downloaded is. */
+/** Adds a device in the browser; returns the path of the downloaded file. */
 async function addDevice(page: Page): Promise<string> {
   await page.goto('/user_devices/new');
   await page.getByLabel('Name', { exact: true }).fill('laptop');

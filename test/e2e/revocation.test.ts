@@ -1,8 +1,9 @@
-// What a thousand changes cost a device that none of them concerns: nothing. Two devices, one whose
-// datagrams go both ways at a pace, numbered and dated, and one in use that is removed, made again,
-// given other keys and shut out meanwhile, in a crowd of users, devices and rules that come, change
-// and go. No datagram of the first is lost, and no more of them meet a stall than the machine has
-// of its own. What carries them runs ahead of what makes the changes: a delay is the gateway's.
+// A thousand changes of others cost a device nothing. There are two devices. The datagrams of the
+// first go in both directions at a fixed rate, numbered and dated. The second is in use, and
+// meanwhile it is removed, created again, gets other keys and is disabled. Around them a crowd of
+// users, devices and rules comes, changes and goes. No datagram of the first is lost, and no more
+// are late than the machine delays by itself. The processes that carry the datagrams have priority
+// over those that make the changes, so a delay is that of the gateway.
 
 import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,7 +30,7 @@ const PORT_BESIDE = 7_301;
 const EVERY_MS = 2;
 const CHANGES = 1_000;
 
-/** A device in use is changed so often, each time with keys to wipe and flows that die. */
+/** So many changes of a device in use, each time with keys to wipe and flows to end. */
 const CHANGES_A_ROUND = 50;
 const BOB = 'bob@example.test';
 const BOB_PORT = 7_400;
@@ -40,15 +41,15 @@ const BACK_MS = 15_000;
 
 /** How long the traffic is watched while nothing changes. */
 const QUIET_MS = 8_000;
-/** How often a machine that others share may hold up all in that time, by itself. */
+/** How often a shared machine may delay everything in that time, by itself. */
 const MACHINES_OWN = 2;
-/** What takes longer is late: see traffic.ts. */
+/** A datagram that takes longer is late: see traffic.ts. */
 const STALL_MS = 20;
-/** How many datagrams are late when it holds up all for 60 ms, which is long for it. */
+/** How many datagrams are late if the machine stops for 60 ms, which is long for it. */
 const LATE_AT_ONCE = (60 - STALL_MS) / EVERY_MS;
-/** Four processes hand a datagram on through the tunnel and two beside it: it may wait for each. */
+/** Four processes pass a datagram on through the tunnel and two beside it: it may wait for each. */
 const LONGER_WAY = 2;
-/** A datagram that waits longer was held up by the gateway. */
+/** A datagram that takes longer was delayed by the gateway. */
 const LONGEST_MS = 100;
 /** Niceness of the gateway, the clients and both ends of the traffic. */
 const AHEAD = -10;
@@ -67,7 +68,7 @@ type BothWays = Record<'up' | 'down', Seen>;
 /** Through the tunnel, and on the machine beside it. */
 type Paced = BothWays & { readonly machine: BothWays };
 
-/** Starts what carries packets: processes inherit how nice their parent is. */
+/** Starts the processes that carry packets: they inherit the niceness of their parent. */
 async function ahead<T>(start: () => Promise<T>): Promise<T> {
   setPriority(AHEAD);
   try {
@@ -93,8 +94,8 @@ async function pace(far: Host, near: Host, port: number, address: string) {
 }
 
 /**
- * What passes between a device and the lan while `act` goes on, and what passes beside the tunnel
- * between the device's host and the gateway's: that no gateway holds up, but the machine does.
+ * What passes between a device and the lan while `act` runs, and what passes beside the tunnel
+ * between the hosts of the device and the gateway, where only the machine can cause delays.
  */
 async function paced(
   { lan, gateway }: Topology,
@@ -108,7 +109,7 @@ async function paced(
   return { ...run, machine };
 }
 
-/** One administrator's day: ten writes, each in force when it is answered. */
+/** The work of one administrator: ten writes, each in force when it is answered. */
 async function tenChanges(postern: Postern, i: number, kept: Data): Promise<void> {
   const user = await postern.create('user', { email: `u${i}@example.test` });
   const fields = { user_id: user.id, public_key: makeKeyPair().publicKey };
@@ -139,7 +140,9 @@ async function beginFlows({ lan }: Topology, { client }: Person) {
   };
 }
 
-/** One of four changes to a device in use; its owner is shut out and let in on the command line. */
+/**
+ * One of four changes to a device in use; its owner is disabled and enabled on the command line.
+ */
 async function changeInUse(postern: Postern, bob: Person, round: number): Promise<void> {
   const { id, user_id, ipv4, ipv6 } = bob.device;
   switch (round % 4) {
@@ -156,12 +159,12 @@ async function changeInUse(postern: Postern, bob: Person, round: number): Promis
     case 2:
       return setDisabled(postern, 'disable', BOB);
     default:
-      // The gateway calls the device that it knows.
+      // The gateway initiates a handshake with the device that it knows.
       return setDisabled(postern, 'enable', BOB);
   }
 }
 
-test.serial('a transfer of another device does not notice a thousand changes', async (t) => {
+test.serial('a thousand changes do not disturb the traffic of another device', async (t) => {
   t.timeout(240_000);
   const topology = await buildTopology('pc');
   try {
@@ -189,7 +192,7 @@ test.serial('a transfer of another device does not notice a thousand changes', a
         if (i % (CHANGES_A_ROUND / 10) > 0) continue;
         const round = i / (CHANGES_A_ROUND / 10);
         await changeInUse(postern, bob, round);
-        // While its owner is shut out it has no traffic.
+        // While its owner is disabled it has no traffic.
         if (round % 4 !== 2) await flows.goesOn();
       }
       tookMs = performance.now() - began;
@@ -205,7 +208,7 @@ test.serial('a transfer of another device does not notice a thousand changes', a
   }
 });
 
-/** That nothing was lost, and that only so much was late as the machine makes late by itself. */
+/** Checks that nothing was lost, and that no more was late than the machine delays by itself. */
 function noticesNothing(t: ExecutionContext, way: 'up' | 'down', quiet: Paced, run: Paced): void {
   const back = way === 'up' ? 'down' : 'up';
   t.is(quiet[way].received, quiet[back].sent, `${way}, without changes`);
@@ -216,7 +219,7 @@ function noticesNothing(t: ExecutionContext, way: 'up' | 'down', quiet: Paced, r
     Math.max(quiet[way][name], LONGER_WAY * up[name], LONGER_WAY * down[name]);
   const said = `${way}: ${JSON.stringify({ seen, machine: run.machine[way] })}`;
   t.true(seen.received > 1_000);
-  // As many as the machine may have in the time that the run took: one datagram in a hundred late.
+  // The machine may delay one datagram in a hundred in the time that the run took.
   const stalls = (MACHINES_OWN * seen.received) / quiet[way].received;
   t.true(seen.stalls <= own('stalls') + stalls, said);
   t.true(seen.late <= own('late') + stalls * LATE_AT_ONCE, said);

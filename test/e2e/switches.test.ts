@@ -1,6 +1,6 @@
-// The switches of a device, end to end: an administrator switches it off in the console, sets when
-// it ends, or disables its owner; its traffic stops there and then, both what it sends and what is
-// sent to it, and goes on when it is switched on, given longer, or its owner let in again.
+// The switches of a device, end to end. An administrator disables it in the console, sets when it
+// ends, or disables its owner. Its traffic stops at once in both directions, and goes on when the
+// device is enabled, gets more time, or its owner is enabled.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -22,13 +22,13 @@ import { enrol, type Person } from './people.ts';
 const BOSS = 'boss@example.test';
 const PORT = 7_200;
 const EVERY_MS = 10;
-/** How long silence is listened to. */
+/** How long the test listens for silence. */
 const SILENCE_MS = 1_500;
-/** A form is answered once it is in force: what comes later was under way already. */
+/** A form is answered when it is in force: later packets were already on their way. */
 const ANSWERED_MS = 150;
-/** How exactly a date is kept: the promise is one second, the clocks add a little. */
+/** How exactly an end is kept: the promise is one second, the clocks add a little. */
 const SLACK_MS = 1_200;
-/** The gateway calls a device that it knows. */
+/** The gateway initiates a handshake with a device that it knows. */
 const RESUME_MS = 4_000;
 const LIFE_MS = 4_000;
 
@@ -37,7 +37,7 @@ interface Way extends Beacon {
   readonly name: string;
 }
 
-/** The device, who decides over it, and its traffic. */
+/** The device, the administrator, and the traffic. */
 interface Scene {
   readonly alice: Person;
   readonly postern: Postern;
@@ -46,41 +46,44 @@ interface Scene {
   readonly decide: (path: string, fields?: Record<string, string>) => Promise<number>;
 }
 
-test.serial('a device stops both ways when it is off, ends or loses its owner', async (t) => {
-  t.timeout(120_000);
-  const topology = await buildTopology('sw');
-  t.teardown(() => topology.network.remove());
-  const { gateway, lan } = topology;
-  const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
-  await postern.start();
-  t.teardown(() => postern.stop());
-  const account = { email: BOSS, password: PASSWORD, password_confirmation: PASSWORD };
-  await postern.create('user', { ...account, role: 'admin' });
-  const alice = await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`);
-  t.true(await canPing(topology.alice, LAN4));
-  const boss = new Visitor(atGateway(postern.api));
-  t.is((await boss.signIn(BOSS)).status, 303);
-  await boss.get(`/devices/${alice.device.id}`);
-  const decide = async (path: string, fields: Record<string, string> = {}): Promise<number> => {
-    const { status, text } = await boss.post(path, fields);
-    t.is(status, 303, text);
-    return Date.now();
-  };
+test.serial(
+  'a device stops in both directions when it is disabled, expires or its owner is disabled',
+  async (t) => {
+    t.timeout(120_000);
+    const topology = await buildTopology('sw');
+    t.teardown(() => topology.network.remove());
+    const { gateway, lan } = topology;
+    const postern = new Postern(gateway, API_ADDRESS, { WIREGUARD_TUN: 'required' });
+    await postern.start();
+    t.teardown(() => postern.stop());
+    const account = { email: BOSS, password: PASSWORD, password_confirmation: PASSWORD };
+    await postern.create('user', { ...account, role: 'admin' });
+    const alice = await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`);
+    t.true(await canPing(topology.alice, LAN4));
+    const boss = new Visitor(atGateway(postern.api));
+    t.is((await boss.signIn(BOSS)).status, 303);
+    await boss.get(`/devices/${alice.device.id}`);
+    const decide = async (path: string, fields: Record<string, string> = {}): Promise<number> => {
+      const { status, text } = await boss.post(path, fields);
+      t.is(status, 303, text);
+      return Date.now();
+    };
 
-  // The lan reaches a device only where it was given a route: masquerading hides the devices.
-  await lan.ip('route', 'replace', '100.64.0.0/10', 'via', '198.51.100.1');
-  const ways = await Promise.all([
-    beginWay('from the device', topology.alice, lan, LAN4),
-    beginWay('to the device', lan, topology.alice, String(alice.device['ipv4'])),
-  ]);
-  const scene: Scene = { alice, postern, ways, decide };
-  await goesOn('at first', scene, 0);
-  await switchedOff(t, scene);
-  await ended(t, scene);
-  await ownerDisabled(t, scene);
-  t.true(await canPing(topology.alice, LAN4));
-  for (const way of ways) await way.stop();
-});
+    // The lan reaches a device only where it was given a route: masquerading hides the devices.
+    await lan.ip('route', 'replace', '100.64.0.0/10', 'via', '198.51.100.1');
+    const ways = await Promise.all([
+      beginWay('from the device', topology.alice, lan, LAN4),
+      beginWay('to the device', lan, topology.alice, String(alice.device['ipv4'])),
+    ]);
+    const scene: Scene = { alice, postern, ways, decide };
+    await goesOn('at first', scene, 0);
+    await switchedOff(t, scene);
+    await ended(t, scene);
+    await ownerDisabled(t, scene);
+    t.true(await canPing(topology.alice, LAN4));
+    for (const way of ways) await way.stop();
+  },
+);
 
 async function switchedOff(t: ExecutionContext, scene: Scene): Promise<void> {
   const { alice, decide } = scene;
@@ -117,7 +120,10 @@ async function ownerDisabled(t: ExecutionContext, scene: Scene): Promise<void> {
   await goesOn('owner enabled', scene, inMs);
 }
 
-/** Both ways ended with what was under way at a time, and the gateway answers nothing. */
+/**
+ * Both directions ended, apart from packets on their way at a time, and the gateway answers
+ * nothing.
+ */
 async function isSilent(
   t: ExecutionContext,
   why: string,

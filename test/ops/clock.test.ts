@@ -1,8 +1,8 @@
-// The wall clock of a gateway that serves is stepped by an hour, forward, back, and back again (with
-// libfaketime, which leaves the monotonic clocks and this machine alone): no datagram is lost, new
-// handshakes are made, also those that the gateway begins after a restart in its own past, what
-// ends at a time ends and comes back with it, statuses tell the present, and who is signed in to the
-// console stays so.
+// The wall clock of a gateway that serves jumps by an hour, forward, back, and back again (with
+// libfaketime, which changes neither the monotonic clocks nor this machine). No datagram is lost.
+// New handshakes are made, also those that the gateway initiates after a restart in its own past.
+// What has an end ends and comes back with the clock, statuses show the present, and administrators
+// stay signed in to the console.
 
 import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const HOUR_S = 3_600;
 const BOSS = 'boss@example.test';
 const EVERY_MS = 10;
 const PORT = 7_430;
-/** libfaketime looks at its file once a second, the gateway at its clock too. */
+/** libfaketime reads its file once a second, and the gateway its clock too. */
 const STEPPED_MS = 3_000;
 
 /** The clock of one process, which tests can step. */
@@ -63,7 +63,7 @@ class SteppedClock {
   }
 }
 
-/** How far what the API tells of the latest handshake is from the gateway's present. */
+/** The difference between the latest handshake in the API and the present of the gateway. */
 async function handshakeAgeMs(
   postern: Postern,
   { device }: Person,
@@ -73,7 +73,7 @@ async function handshakeAgeMs(
   return clock.now() - Date.parse(String(status['latest_handshake']));
 }
 
-/** A step under traffic that runs on, and the handshakes and statuses after it. */
+/** A jump while traffic goes on, and the handshakes and statuses after it. */
 async function steps(
   t: ExecutionContext,
   { topology, postern, alice, boss, clock }: World,
@@ -97,11 +97,11 @@ async function steps(
   // A handshake that the device begins.
   await alice.client.reconfigure({});
   await until('a new handshake', () => canPing(alice.client.host, LAN4, 1));
-  await until('its time is told', async () => {
+  await until('its time is known', async () => {
     const age = await handshakeAgeMs(postern, alice, clock);
     return age > -2_000 && age < 10_000;
   });
-  // And one that the gateway begins: devices take only later timestamps than they have seen.
+  // And one that the gateway initiates: devices accept only later timestamps than they have seen.
   await postern.stop();
   await postern.start();
   const begun = performance.now();
@@ -115,12 +115,12 @@ interface World {
   readonly topology: Topology;
   readonly postern: Postern;
   readonly alice: Person;
-  /** An administrator who signed in to the console before any step. */
+  /** An administrator who signed in to the console before any jump. */
   readonly boss: Visitor;
   readonly clock: SteppedClock;
 }
 
-/** A device that ends in half an hour is cut by a step forward, and serves after the step back. */
+/** A device that ends in half an hour ends by a jump forward, and works after the jump back. */
 async function endsAndComesBack(t: ExecutionContext, world: World, db: Database): Promise<void> {
   const { postern, alice, clock } = world;
   const id = alice.device.id;
@@ -141,34 +141,37 @@ async function endsAndComesBack(t: ExecutionContext, world: World, db: Database)
   t.is((await postern.readiness()).status, 'ready');
 }
 
-test.serial('a wall clock that jumps by an hour disturbs nobody', async (t) => {
-  t.timeout(240_000);
-  const topology = await buildTopology('oc', API_NETWORK);
-  const clock = new SteppedClock();
-  const folder = mkdtempSync(join(tmpdir(), 'postern-data-'));
-  try {
-    const settings = { DATA_DIR: folder, ...clock.environment };
-    const postern = new Postern(topology.gateway, API_ADDRESS, settings);
-    await postern.start();
-    const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
-    t.true(await canPing(alice.client.host, LAN4));
-    await sleep(1_500);
-    const account = { email: BOSS, password: PASSWORD, password_confirmation: PASSWORD };
-    await postern.create('user', { ...account, role: 'admin' });
-    const boss = new Visitor(atGateway(postern.api));
-    t.is((await boss.signIn(BOSS)).status, 303);
-    const world = { topology, postern, alice, boss, clock };
-    for (const hours of [1, -1, -1, 1]) await steps(t, world, hours * HOUR_S);
-    const db = await connectDatabase({
-      url: `sqlite:${join(folder, 'postern.sqlite')}`,
-      encryptionKey: Buffer.from(readFileSync(join(folder, 'encryption.key'), 'utf8'), 'base64'),
-    });
-    await endsAndComesBack(t, world, db);
-    await db.close();
-    const loud = postern.logLines().filter(({ level }) => level === 'error');
-    t.deepEqual(loud, []);
-    await postern.stop();
-  } finally {
-    await topology.network.remove();
-  }
-});
+test.serial(
+  'a wall clock that jumps by an hour disturbs no device and no administrator',
+  async (t) => {
+    t.timeout(240_000);
+    const topology = await buildTopology('oc', API_NETWORK);
+    const clock = new SteppedClock();
+    const folder = mkdtempSync(join(tmpdir(), 'postern-data-'));
+    try {
+      const settings = { DATA_DIR: folder, ...clock.environment };
+      const postern = new Postern(topology.gateway, API_ADDRESS, settings);
+      await postern.start();
+      const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+      t.true(await canPing(alice.client.host, LAN4));
+      await sleep(1_500);
+      const account = { email: BOSS, password: PASSWORD, password_confirmation: PASSWORD };
+      await postern.create('user', { ...account, role: 'admin' });
+      const boss = new Visitor(atGateway(postern.api));
+      t.is((await boss.signIn(BOSS)).status, 303);
+      const world = { topology, postern, alice, boss, clock };
+      for (const hours of [1, -1, -1, 1]) await steps(t, world, hours * HOUR_S);
+      const db = await connectDatabase({
+        url: `sqlite:${join(folder, 'postern.sqlite')}`,
+        encryptionKey: Buffer.from(readFileSync(join(folder, 'encryption.key'), 'utf8'), 'base64'),
+      });
+      await endsAndComesBack(t, world, db);
+      await db.close();
+      const loud = postern.logLines().filter(({ level }) => level === 'error');
+      t.deepEqual(loud, []);
+      await postern.stop();
+    } finally {
+      await topology.network.remove();
+    }
+  },
+);

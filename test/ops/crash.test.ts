@@ -1,6 +1,6 @@
-// A gateway is killed (SIGKILL) at random moments of a write load: after each restart every answered
-// write is there, the others are whole or absent, and the totals of a device whose traffic runs on
-// are at most a sampling interval behind. Some kills hit the start itself, the very first included.
+// A gateway is killed (SIGKILL) at random moments of a write load. After each restart every
+// answered write exists, the others are whole or absent, and the totals of a device with traffic
+// are at most a sampling interval behind. Some kills hit the start itself, even the very first one.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync } from 'node:fs';
@@ -25,42 +25,45 @@ import { inspectDatabase, Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, length, MACHINE, seed } from './lengths.ts';
 
 const KILLS = length(14, 200, 'OPS_KILLS');
-/** Writes that are answered before each kill, however slow the machine is, */
+/** Writes that are answered before each kill, however slow the machine is. */
 const LOAD_WRITES_MIN = 6;
-/** and the load goes on for up to so long after them. */
+/** The longest time that the load then goes on before the kill. */
 const LOAD_MS_MAX = 700;
-/** Each so many kills one hits a start that is not ready yet, */
+/** One of so many kills hits a start that is not ready yet, */
 const START_EVERY = 5;
-/** and one follows some seconds of traffic, whose totals are looked at. */
+/** and one follows some seconds of traffic, whose totals are checked. */
 const TOTALS_EVERY = 7;
 const TOTALS_MS = 4_000;
-/** A start that was killed while it migrated keeps others from that for so long. */
+/** After a kill during a migration others have to wait so long before they migrate. */
 const LEASE_MS = 30_000;
 /** A sample a second, and the writing of it. */
 const SAMPLED_MS = 2_000;
 const PORT = 7_400;
 
-/** Where one run's database is, for the gateway and for the test. */
+/** Where the database of one run is, for the gateway and for the test. */
 interface Place {
   readonly settings: Record<string, string>;
   readonly inspect: (postern: Postern) => { url: string; encryptionKey: Buffer };
 }
 
 /** Bytes of a device: what its client sent, and what the API says that the gateway received. */
-async function bytesOf(postern: Postern, person: Person): Promise<{ sent: number; told: number }> {
-  const told = Number((await postern.read('device', person.device.id))['rx_bytes']);
-  return { told, sent: (await person.client.transfer()).sent };
+async function bytesOf(
+  postern: Postern,
+  person: Person,
+): Promise<{ sent: number; counted: number }> {
+  const counted = Number((await postern.read('device', person.device.id))['rx_bytes']);
+  return { counted, sent: (await person.client.transfer()).sent };
 }
 
 /**
- * A gateway calls the devices that it was seen to serve; one that was killed before its first look
- * knows of none, and waits for the client, which tries again after 15 seconds.
+ * A gateway initiates handshakes with the devices that it saw; one that was killed before its first
+ * look knows of none, and waits for the client, which tries again after 15 seconds.
  */
 async function throughAgain({ client }: Person): Promise<void> {
   await until('the lan answers', () => canPing(client.host, LAN4, 1), 25_000);
 }
 
-/** Kills a gateway some seconds into a device's traffic, and looks at the totals after. */
+/** Kills a gateway some seconds after a device began to send, and checks the totals afterwards. */
 async function killAndCompareTotals(
   t: ExecutionContext,
   postern: Postern,
@@ -75,11 +78,11 @@ async function killAndCompareTotals(
   await postern.kill();
   const rate = (sent - before.sent) / (performance.now() - begun);
   await postern.start();
-  const { told } = await bytesOf(postern, person);
-  const missing = sent - before.sent - (told - before.told);
+  const { counted } = await bytesOf(postern, person);
+  const missing = sent - before.sent - (counted - before.counted);
   t.true(rate * TOTALS_MS > 20_000, 'there was traffic');
   t.true(missing < rate * SAMPLED_MS, `${missing} bytes are missing at ${rate} bytes/ms`);
-  // What the first reading lagged behind shows as more.
+  // What the first reading was behind shows as more.
   t.true(missing > -rate * SAMPLED_MS, `${-missing} bytes too many at ${rate} bytes/ms`);
 }
 
@@ -150,7 +153,7 @@ async function inTopology(run: (topology: Topology) => Promise<void>): Promise<v
 
 const TIMEOUT_MS = length(240_000, 40 * 60_000);
 
-test.serial(`sqlite: every answered write outlives ${KILLS} kills`, async (t) => {
+test.serial(`sqlite: no answered write is lost in ${KILLS} kills`, async (t) => {
   t.timeout(TIMEOUT_MS);
   const folder = mkdtempSync(join(tmpdir(), 'postern-data-'));
   await inTopology((topology) =>
@@ -164,7 +167,7 @@ test.serial(`sqlite: every answered write outlives ${KILLS} kills`, async (t) =>
   );
 });
 
-test.serial(`mariadb: every answered write outlives ${KILLS} kills`, async (t) => {
+test.serial(`mariadb: no answered write is lost in ${KILLS} kills`, async (t) => {
   t.timeout(TIMEOUT_MS);
   const mariadb = await startMariadb();
   t.teardown(() => stopMariadb(mariadb));

@@ -1,5 +1,5 @@
-// What others do to the file of a SQLite database while a gateway serves from it: they hold it for
-// a write of their own, or take it away.
+// What others do to the file of a SQLite database while a gateway uses it: they lock it for a write
+// of their own, or move it away.
 
 import { spawnSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
@@ -14,10 +14,10 @@ import { until } from '../support/gateway/postern.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const HELD_MS = 20_000;
-/** Twice what a statement waits (models/storage/rerun.ts), and what a busy machine adds. */
+/** Twice what a statement waits (models/storage/rerun.ts), and some time for a busy machine. */
 const ANSWERED_MS = 12_000;
 
-test('while another program holds the file, writes are told so in time', async (t) => {
+test('while another program locks the file, writes are refused with the reason, in time', async (t) => {
   const { call, environment } = await startGateway(t);
   const release = await lockSqliteFile(join(environment['DATA_DIR']!, 'postern.sqlite'));
   const untilMs = performance.now() + HELD_MS;
@@ -27,7 +27,7 @@ test('while another program holds the file, writes are told so in time', async (
     const { status, headers } = await call('POST', '/v0/users', { user });
     const tookMs = performance.now() - askedAt;
     t.true(tookMs < ANSWERED_MS, `answered after ${Math.round(tookMs)} ms`);
-    // Those that still wait when the file comes free are done.
+    // Writes that still wait when the lock ends are done.
     if (askedAt + tookMs < untilMs) t.is(status, 503);
     if (status === 503) t.is(headers['retry-after'], '5');
   };
@@ -43,7 +43,7 @@ test('while another program holds the file, writes are told so in time', async (
   await until('the gateway is ready', async () => (await call('GET', '/readyz')).status === 200);
 });
 
-test('a file that is taken away takes no write, and serves again where it was', async (t) => {
+test('a gateway whose file is moved away refuses writes, and serves again when the file is back', async (t) => {
   const { call, environment } = await startGateway(t);
   const file = join(environment['DATA_DIR']!, 'postern.sqlite');
   const add = async (name: string): Promise<number> =>
@@ -56,12 +56,12 @@ test('a file that is taken away takes no write, and serves again where it was', 
     async () => (await call('GET', '/readyz')).status === 503,
     20_000,
   );
-  const told = spawnSync(process.execPath, ['lib/main.ts', 'doctor', '--json'], {
+  const run = spawnSync(process.execPath, ['lib/main.ts', 'doctor', '--json'], {
     cwd: ROOT,
     env: environment,
     encoding: 'utf8',
   });
-  const { findings } = JSON.parse(told.stdout) as { findings: Finding[] };
+  const { findings } = JSON.parse(run.stdout) as { findings: Finding[] };
   const found = findings.find(({ check }) => check === 'database');
   t.like(found, {
     level: 'failed',

@@ -1,5 +1,5 @@
 // The database is away for a minute: it hangs (SIGSTOP), then it dies (SIGKILL) and comes back.
-// Tunnels run on, the API answers 503 with Retry-After, readiness says why; afterwards everything
+// Tunnels work on, the API answers 503 with Retry-After, readiness says why. Afterwards everything
 // catches up by itself: what was written before, during and after, and the totals.
 
 import { randomBytes } from 'node:crypto';
@@ -29,7 +29,9 @@ import { inspectDatabase, Ledger } from './ledger.ts';
 import { API_ADDRESS, API_NETWORK, length, MACHINE, seed } from './lengths.ts';
 
 const AWAY_MS = length(20_000, 60_000, 'OPS_AWAY_MS');
-/** How long a server may be silent before it counts as gone, and a turn that hangs as stuck. */
+/**
+ * How long a server may be silent before it counts as gone, and a statement that hangs as stuck.
+ */
 const NOTICED_MS = 13_000;
 /** No request waits longer for a database that does not answer. */
 const ANSWERED_MS = 35_000;
@@ -59,7 +61,7 @@ const outages: readonly Outage[] = [
   },
 ];
 
-/** Requests of all kinds, again and again while the database is away: what was answered. */
+/** Requests of all kinds, again and again while the database is away: which answers came. */
 async function askMeanwhile(
   t: ExecutionContext,
   postern: Postern,
@@ -84,10 +86,10 @@ async function askMeanwhile(
   return statuses;
 }
 
-/** Rx bytes as the API tells them and as the client counts what it sent. */
+/** Received bytes, by the API, and sent bytes, by the client. */
 async function missingBytes(postern: Postern, { device, client }: Person): Promise<number> {
-  const told = Number((await postern.read('device', device.id))['rx_bytes']);
-  return (await client.transfer()).sent - told;
+  const rx = Number((await postern.read('device', device.id))['rx_bytes']);
+  return (await client.transfer()).sent - rx;
 }
 
 async function outlives(
@@ -134,7 +136,7 @@ async function outlives(
   const rule = await postern.create('rule', { action: 'drop', destination: LAN4_OTHER });
   t.false(await canPing(alice.client.host, LAN4_OTHER), 'changes are in force at once');
   await postern.remove('rule', rule.id);
-  // What was not written meanwhile was kept, and is there in whole.
+  // What was not written in between was kept, and is complete.
   await sleep(2_500);
   const after = await missingBytes(postern, alice);
   const slack = (3_000 / EVERY_MS) * 300;

@@ -1,6 +1,6 @@
-// The disk of a SQLite database is full: writes are refused with 503 and leave nothing behind,
-// readiness says why, tunnels run on; with room again everything goes on by itself. A gateway that
-// dies meanwhile, and one that starts meanwhile, do no harm either.
+// The disk of a SQLite database is full: writes are refused with 503 and change nothing, readiness
+// says why, tunnels work on. With room again everything goes on by itself. A gateway that dies in
+// between, and one that starts in between, do no harm either.
 
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ import { API_ADDRESS, API_NETWORK, seed } from './lengths.ts';
 const DISK = '12m';
 const FULL_MS = 8_000;
 
-/** Takes all the room that is left on a disk. */
+/** Fills all the room that is left on a disk. */
 function fill(path: string): void {
   const file = openSync(path, 'w');
   try {
@@ -72,7 +72,7 @@ async function outlivesAFullDisk(
     await sleep(300);
   }
   t.false(statuses.has(500));
-  // Whoever starts now is told which disk it is, and whoever dies now loses nothing.
+  // A start names the disk that is full, and a gateway that dies loses nothing.
   await postern.kill();
   const said = await t.throwsAsync(postern.start());
   t.regex(String(said), /no room is left|ENOSPC|disk/);
@@ -102,16 +102,19 @@ async function outlivesAFullDisk(
   });
 }
 
-test.serial('a full disk refuses writes, harms nothing, and is forgotten with room', async (t) => {
-  t.timeout(240_000);
-  const folder = mkdtempSync(join(tmpdir(), 'postern-full-'));
-  await command('mount', '-t', 'tmpfs', '-o', `size=${DISK},mode=0700`, 'tmpfs', folder);
-  const topology = await buildTopology('of', API_NETWORK);
-  try {
-    await outlivesAFullDisk(t, topology, folder);
-  } finally {
-    await topology.network.remove();
-    await command('umount', folder);
-    rmSync(folder, { recursive: true });
-  }
-});
+test.serial(
+  'a full disk refuses writes, harms nothing, and with room again everything works',
+  async (t) => {
+    t.timeout(240_000);
+    const folder = mkdtempSync(join(tmpdir(), 'postern-full-'));
+    await command('mount', '-t', 'tmpfs', '-o', `size=${DISK},mode=0700`, 'tmpfs', folder);
+    const topology = await buildTopology('of', API_NETWORK);
+    try {
+      await outlivesAFullDisk(t, topology, folder);
+    } finally {
+      await topology.network.remove();
+      await command('umount', folder);
+      rmSync(folder, { recursive: true });
+    }
+  },
+);

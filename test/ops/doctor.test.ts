@@ -1,5 +1,5 @@
-// The doctor on a host of its own, where each fault is made for real, found, and fixed by the very
-// commands that the doctor names; and what a start does about forwarding on such a host.
+// The doctor on a host of its own. Each fault is made for real, found, and fixed by the very
+// commands that the doctor prints. Also what a start does about forwarding on such a host.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
@@ -23,10 +23,10 @@ import { atGateway, Visitor } from '../support/web/visitor.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** An npm package brings another program by the name of nft. */
+/** An npm package installs another program with the name nft. */
 const SYSTEM_PATH = 'PATH=/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Asks the doctor on a host; `wrapper` takes rights away, or the filesystem. */
+/** Asks the doctor on a host; `wrapper` takes away rights or parts of the filesystem. */
 async function doctor(
   host: Host,
   settings: Record<string, string> = {},
@@ -67,7 +67,7 @@ async function onHost(t: ExecutionContext, body: (host: Host) => Promise<void>):
 const fix = (host: Host, finding: Finding | undefined): Promise<unknown> =>
   host.run('bash', '-ec', `${SYSTEM_PATH}\n${finding?.fix ?? 'false'}`);
 
-test.serial('a host that is well is told so', (t) =>
+test.serial('a host without faults has good findings only', (t) =>
   onHost(t, async (host) => {
     const { status, findings } = await doctor(host);
     t.is(status, 0, JSON.stringify(findings));
@@ -75,7 +75,7 @@ test.serial('a host that is well is told so', (t) =>
   }),
 );
 
-test.serial('rights that are missing are named', (t) =>
+test.serial('missing rights are named', (t) =>
   onHost(t, async (host) => {
     const without = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--ambient-caps=-all'];
     const { status, of } = await doctor(host, {}, without);
@@ -85,7 +85,7 @@ test.serial('rights that are missing are named', (t) =>
   }),
 );
 
-test.serial('a device that is not there is named', (t) =>
+test.serial('a missing TUN device is named', (t) =>
   onHost(t, async (host) => {
     // Hidden from this one process.
     const hide = [
@@ -102,7 +102,7 @@ test.serial('a device that is not there is named', (t) =>
   }),
 );
 
-test.serial('nft that is not there is named', (t) =>
+test.serial('a missing nft is named', (t) =>
   onHost(t, async (host) => {
     const hide = [
       'unshare',
@@ -118,7 +118,7 @@ test.serial('nft that is not there is named', (t) =>
   }),
 );
 
-test.serial('forwarding that is off is a fault where nobody will switch it on', (t) =>
+test.serial('forwarding that is off is a fault if nobody will switch it on', (t) =>
   onHost(t, async (host) => {
     await host.run('sysctl', '-qw', 'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0');
     t.is((await doctor(host)).status, 0, 'the start does it');
@@ -147,7 +147,7 @@ test.serial('forwarding that is off is a fault where nobody will switch it on', 
   }),
 );
 
-test.serial('a host that forwards and is deaf to its router is told', (t) =>
+test.serial('a host that forwards and ignores its router is reported', (t) =>
   onHost(t, async (host) => {
     await host.ip('link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'eth1');
     for (const name of ['eth0', 'eth1']) await host.ip('link', 'set', name, 'up');
@@ -170,7 +170,7 @@ test.serial('a host that forwards and is deaf to its router is told', (t) =>
   }),
 );
 
-test.serial('a port that is taken is told', (t) =>
+test.serial('a port that is in use is reported', (t) =>
   onHost(t, async (host) => {
     const child = host.start(process.execPath, [
       '-e',
@@ -185,7 +185,7 @@ test.serial('a port that is taken is told', (t) =>
   }),
 );
 
-/** Rules as their owners make them, in the commands that they use. */
+/** Rules as their owners write them, in their commands. */
 const OTHERS = {
   Docker: `
     for t in iptables ip6tables; do
@@ -210,43 +210,46 @@ const OTHERS = {
 };
 
 for (const [owner, rules] of Object.entries(OTHERS))
-  test.serial(`rules of ${owner} that drop are found, and fixed by what is said`, async (t) => {
-    t.timeout(120_000);
-    const topology = await buildTopology('pd');
-    const { gateway } = topology;
-    try {
-      await gateway.run('bash', '-ec', `${SYSTEM_PATH}\n${rules}`);
-      const postern = new Postern(gateway, API_ADDRESS);
-      await postern.start();
-      const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
-      t.false(await canPing(alice.client.host, LAN4), 'they do drop');
-      const settings = { HTTP_HOST: '0.0.0.0', GATEWAY_EGRESS_INTERFACE: 'g1' };
-      for (let i = 0; ; i++) {
-        const { of, status } = await doctor(gateway, settings);
-        const finding = of('foreign rules');
-        t.is(of('WireGuard port')?.level, 'ok', 'our own gateway has it');
-        if (finding?.level === 'ok') {
-          t.is(status, 0);
-          t.true(i > 0);
-          break;
+  test.serial(
+    `rules of ${owner} that drop are found, and fixed by the printed commands`,
+    async (t) => {
+      t.timeout(120_000);
+      const topology = await buildTopology('pd');
+      const { gateway } = topology;
+      try {
+        await gateway.run('bash', '-ec', `${SYSTEM_PATH}\n${rules}`);
+        const postern = new Postern(gateway, API_ADDRESS);
+        await postern.start();
+        const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+        t.false(await canPing(alice.client.host, LAN4), 'they do drop');
+        const settings = { HTTP_HOST: '0.0.0.0', GATEWAY_EGRESS_INTERFACE: 'g1' };
+        for (let i = 0; ; i++) {
+          const { of, status } = await doctor(gateway, settings);
+          const finding = of('foreign rules');
+          t.is(of('WireGuard port')?.level, 'ok', 'our own gateway has it');
+          if (finding?.level === 'ok') {
+            t.is(status, 0);
+            t.true(i > 0);
+            break;
+          }
+          t.is(finding?.level, 'failed');
+          t.regex(
+            finding?.message ?? '',
+            owner === 'Docker' ? /Docker/ : /inet strict (forward|input)/,
+          );
+          t.true(i < 3, 'the fix works');
+          await fix(gateway, finding);
         }
-        t.is(finding?.level, 'failed');
-        t.regex(
-          finding?.message ?? '',
-          owner === 'Docker' ? /Docker/ : /inet strict (forward|input)/,
-        );
-        t.true(i < 3, 'the fix works');
-        await fix(gateway, finding);
+        // A client whose initiation was dropped tries again after 5 s.
+        await until('they do so no more', () => canPing(alice.client.host, LAN4, 1));
+        await postern.stop();
+      } finally {
+        await topology.network.remove();
       }
-      // A client whose initiation was dropped tries again after 5 s.
-      await until('they do so no more', () => canPing(alice.client.host, LAN4, 1));
-      await postern.stop();
-    } finally {
-      await topology.network.remove();
-    }
-  });
+    },
+  );
 
-test.serial('the dashboard of a gateway that runs says what the doctor finds', async (t) => {
+test.serial('the dashboard of a running gateway shows what the doctor finds', async (t) => {
   t.timeout(120_000);
   const topology = await buildTopology('pd');
   const { gateway } = topology;
@@ -276,39 +279,42 @@ test.serial('the dashboard of a gateway that runs says what the doctor finds', a
   }
 });
 
-test.serial('a start that forwards keeps the route that a router announced', async (t) => {
-  t.timeout(120_000);
-  const topology = await buildTopology('pd');
-  const { gateway, lan } = topology;
-  try {
-    await gateway.run('sysctl', '-qw', 'net.ipv6.conf.all.forwarding=0');
-    await gateway.run(
-      'sysctl',
-      '-qw',
-      'net.ipv6.conf.g1.accept_ra=1',
-      'net.ipv6.conf.g1.autoconf=1',
-    );
-    const hasRoute = async (): Promise<boolean> =>
-      (await gateway.run('ip', '-6', 'route', 'show', 'default')).stdout.includes('proto ra');
-    await advertise(lan);
-    t.true(await hasRoute(), 'learnt from the router');
-    const postern = new Postern(gateway, API_ADDRESS);
-    await postern.start();
-    const read = async (name: string): Promise<string> =>
-      (await gateway.run('sysctl', '-n', name)).stdout.trim();
-    t.is(await read('net.ipv6.conf.all.forwarding'), '1');
-    t.is(await read('net.ipv6.conf.g1.accept_ra'), '2');
-    t.true(await hasRoute(), 'still there');
-    await gateway.run('ip', '-6', 'route', 'flush', 'default');
-    await advertise(lan);
-    t.true(await hasRoute(), 'and learnt again');
-    await postern.stop();
-  } finally {
-    await topology.network.remove();
-  }
-});
+test.serial(
+  'a start that switches forwarding on keeps the route that a router announced',
+  async (t) => {
+    t.timeout(120_000);
+    const topology = await buildTopology('pd');
+    const { gateway, lan } = topology;
+    try {
+      await gateway.run('sysctl', '-qw', 'net.ipv6.conf.all.forwarding=0');
+      await gateway.run(
+        'sysctl',
+        '-qw',
+        'net.ipv6.conf.g1.accept_ra=1',
+        'net.ipv6.conf.g1.autoconf=1',
+      );
+      const hasRoute = async (): Promise<boolean> =>
+        (await gateway.run('ip', '-6', 'route', 'show', 'default')).stdout.includes('proto ra');
+      await advertise(lan);
+      t.true(await hasRoute(), 'learnt from the router');
+      const postern = new Postern(gateway, API_ADDRESS);
+      await postern.start();
+      const read = async (name: string): Promise<string> =>
+        (await gateway.run('sysctl', '-n', name)).stdout.trim();
+      t.is(await read('net.ipv6.conf.all.forwarding'), '1');
+      t.is(await read('net.ipv6.conf.g1.accept_ra'), '2');
+      t.true(await hasRoute(), 'still there');
+      await gateway.run('ip', '-6', 'route', 'flush', 'default');
+      await advertise(lan);
+      t.true(await hasRoute(), 'and learnt again');
+      await postern.stop();
+    } finally {
+      await topology.network.remove();
+    }
+  },
+);
 
-/** A router advertisement by the LAN's end of the link, and the time to take it. */
+/** A router advertisement from the LAN end of the link, and the time until it is used. */
 async function advertise(lan: Host): Promise<void> {
   const program = `
 import socket, struct, time

@@ -1,6 +1,6 @@
-// Three servers that write at once, each at a node of its own of a Galera cluster: what was answered
-// stands, once, with its change row and its audit entry. A node ends transactions at any time; some
-// minutes of this found devices that were answered and not there.
+// Three servers that write at once, each at its own node of a Galera cluster: what was answered
+// exists once, with its change row and its audit entry. A node may end transactions at any time;
+// some minutes of this found devices that were answered and did not exist.
 
 import test from 'ava';
 import { connectDatabase, type Database, migrate } from '../../models/index.ts';
@@ -20,7 +20,7 @@ async function count(database: Database, sql: string): Promise<number> {
   return (rows[0] as { n: number }).n;
 }
 
-test.serial('what is answered at three nodes at once stands, whole', async (t) => {
+test.serial('what is answered at three nodes at once exists completely', async (t) => {
   t.timeout(300_000);
   const nodes = await startGalera();
   const databases: Database[] = [];

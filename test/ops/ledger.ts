@@ -1,6 +1,6 @@
-// A write load on the API, and a ledger of what was answered: after a fault every answered write
-// must be there, and of the others each one whole or not at all. Each writer has records of its
-// own, so what a record must be is known exactly.
+// A write load on the API, and a list of what was answered. After a fault every answered write must
+// exist, and each other one must exist completely or not at all. Each writer has records of its
+// own, so the test knows exactly what a record must be.
 
 import type { ExecutionContext } from 'ava';
 import { connectDatabase } from '../../models/index.ts';
@@ -16,19 +16,21 @@ interface Entry {
   readonly kind: Kind;
   readonly id: string;
   readonly ownerId: string | null;
-  /** The field that tells it from others, and its value. */
+  /** The field that identifies it, and its value. */
   readonly identity: string;
-  /** What its `description` or `role` may say: more than one after an answer that did not come. */
+  /**
+   * Possible values of `description` or `role`: more than one after an answer that did not come.
+   */
   texts: Set<string>;
-  /** True once a deletion was answered; null while one was asked for and not answered. */
+  /** True once a deletion was answered; null while one was requested and not answered. */
   isGone: boolean | null;
 }
 
-/** What the load came to. */
+/** The result of the load. */
 export interface LoadFigures {
   answered: number;
   unanswered: number;
-  /** Answered 503: the database was away, and says so. */
+  /** Answers of 503, which say that the database was away. */
   refused: number;
 }
 
@@ -44,9 +46,9 @@ export class Ledger {
   postern: Postern;
   readonly #chance: Chance;
   readonly #entries = new Map<string, Entry>();
-  /** Identities of records whose creation was asked for and not answered. */
+  /** Identities of records whose creation was requested and not answered. */
   readonly #perhaps = new Map<string, Kind>();
-  /** Whoever was there before. */
+  /** Users who existed before. */
   readonly #others = new Set<string>();
   readonly #writers: readonly { readonly name: string; userIds: string[] }[];
   #count = 0;
@@ -61,12 +63,12 @@ export class Ledger {
     }));
   }
 
-  /** Notes which users are there that are not the ledger's. */
+  /** Stores which users exist that are not those of the list. */
   async notice(): Promise<void> {
     for (const { id } of await this.#list('user')) this.#others.add(id);
   }
 
-  /** Writes until `stop`; a server that is gone ends a writer, with `persist` it goes on. */
+  /** Writes until `stop`; a server that is gone ends a writer, except with `persist`. */
   async run(options: { persist?: boolean; pauseMs?: number } = {}): Promise<void> {
     this.#isStopping = false;
     await Promise.all(
@@ -88,7 +90,7 @@ export class Ledger {
     this.#isStopping = true;
   }
 
-  /** One write of one writer; throws `Unanswered` when no answer came, or one that refuses. */
+  /** One write of one writer; throws `Unanswered` if no answer came, or one that refuses. */
   async #step(writer: { name: string; userIds: string[] }): Promise<boolean> {
     const what = this.#chance.below(100);
     const owner = this.#alive(writer.userIds[this.#chance.below(writer.userIds.length)]);
@@ -193,7 +195,7 @@ export class Ledger {
     return (answer.body as { data: Data[] }).data;
   }
 
-  /** Holds what is there against the ledger, and makes the ledger certain again. */
+  /** Compares what exists with the list, and makes the list certain again. */
   async verify(t: ExecutionContext): Promise<void> {
     const userIds = new Set((await this.#list('user')).map(({ id }) => id));
     for (const kind of ['user', 'device', 'rule'] as const) {
@@ -203,7 +205,7 @@ export class Ledger {
       for (const record of found.values()) this.#judgeUnknown(t, kind, record, userIds);
     }
     for (const [id, entry] of this.#entries) if (entry.isGone === true) this.#entries.delete(id);
-    // Whether they came to be was seen above; what came is left alone from here on.
+    // Whether they exist was checked above; existing ones are left alone from here on.
     this.#perhaps.clear();
     for (const writer of this.#writers)
       writer.userIds = writer.userIds.filter((id) => this.#alive(id) !== null);
@@ -224,7 +226,7 @@ export class Ledger {
     entry.texts = new Set([text]);
   }
 
-  /** A record that nobody was told of: one that was asked for, and whole. */
+  /** A record without an answer: it was requested, and must be complete. */
   #judgeUnknown(t: ExecutionContext, kind: Kind, record: Data, userIds: Set<string>): void {
     const owner = (record['user_id'] ?? null) as string | null;
     if (owner !== null) t.true(userIds.has(owner), `${kind} ${record.id} has its user`);
@@ -238,14 +240,14 @@ export class Ledger {
     }
     t.is(this.#perhaps.get(identity), kind, `${kind} ${identity} was asked for`);
     if (kind === 'device') t.is(record['description'], 'first');
-    // From here on it is somebody else's.
+    // From here on it belongs to somebody else.
     this.#others.add(record.id);
   }
 }
 
 class Unanswered extends Error {}
 
-/** Looks into a database that nobody serves: rows without owners, gaps, and what SQLite says. */
+/** Checks a database that nobody uses: rows without owners, gaps, and what SQLite says. */
 export async function inspectDatabase(
   t: ExecutionContext,
   place: { url: string; encryptionKey: Buffer },
@@ -278,7 +280,7 @@ export async function inspectDatabase(
       count('SELECT MIN(revision) AS n FROM changes'),
     ]);
     t.is(known, last - first + 1, 'revisions without a gap');
-    // Every user that is there stands in the trail, written in the same transaction.
+    // Every user has an entry in the audit trail, written in the same transaction.
     t.is(
       await count(`SELECT COUNT(*) AS n FROM users WHERE id NOT IN
         (SELECT record_id FROM audit_entries WHERE action = 'create')`),

@@ -1,5 +1,5 @@
-// What shuts a device out, whatever kind of change it is, is in force at a gateway that did not take
-// it: seen in the packets of a client there.
+// Changes of every kind that stop a device are in force at a gateway that did not take them: the
+// packets of a client there show it.
 
 import type { ExecutionContext } from 'ava';
 import { setDisabled } from '../e2e/people.ts';
@@ -11,17 +11,17 @@ import { LAN_OTHER } from './sites.ts';
 
 const PORT = 7_430;
 const EVERY_MS = 10;
-/** A client whose session was ended begins a new one, at the latest, after so long. */
+/** A client whose session was ended begins a new one after at most this time. */
 const BACK_MS = 30_000;
 
-/** A change and what takes it back; the last one is for good. */
+/** A change and what reverses it; the last one cannot be reversed. */
 interface Kind {
   readonly name: string;
   readonly cut: () => Promise<unknown>;
   readonly restore?: () => Promise<unknown>;
 }
 
-/** Each kind of change is made at the first gateway; the third one's client, the last, sees it. */
+/** Each kind of change is made at the first gateway; the client of the third one shows it. */
 export async function everyKindIsInForceElsewhere(
   t: ExecutionContext,
   { sites, people }: World,

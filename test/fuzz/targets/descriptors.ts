@@ -1,7 +1,7 @@
-// The native contract: whatever stands in descriptors and arenas, native code reads and writes only
+// The native contract: whatever descriptors and arenas hold, native code reads and writes only
 // inside them and refuses the rest; what it seals leaves once, and in order for each endpoint. The
-// first half is worth most with an addon that AddressSanitizer watches:
-// `npm run sanitize -- node test/fuzz/fuzz.ts descriptors`.
+// first half is worth most with an addon that AddressSanitizer watches: `npm run sanitize -- node
+// test/fuzz/fuzz.ts descriptors`.
 
 import { strict as assert } from 'node:assert';
 import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
@@ -16,9 +16,9 @@ import { addon, mark, verdictOf } from '../../support/dataplane/native.ts';
 import { ChoiceReader } from '../reader.ts';
 import { AIMED, Sealing, type SealingKey } from './sealing.ts';
 
-/** Descriptors of which an input says everything. */
+/** Descriptors that the input describes completely. */
 const TOLD_MAX = 8;
-/** Those of which it says little: more than twice as many as are looked through for an endpoint. */
+/** Descriptors that the input describes in short: more than twice the search for an endpoint. */
 const MORE_MAX = 160;
 /** Packets that share a slot, as datagrams do that came as one message. */
 const PACKET_BYTES = 4_096;
@@ -28,8 +28,8 @@ const verdicts = [VERDICT_OPEN, VERDICT_SEAL, VERDICT_TUN] as const;
 let sealing: Sealing | null = null;
 
 /**
- * Fills a batch with what an input says and lets every bulk operation have it. Returns the
- * verdicts: they tell the fuzzer what coverage of TypeScript cannot, where native code has been.
+ * Fills a batch with what an input says and gives it to every bulk operation. Returns the verdicts:
+ * they show the fuzzer where native code has been, which coverage of TypeScript cannot.
  */
 export function descriptors(input: Uint8Array): string {
   if (addon === null) return '';
@@ -38,15 +38,15 @@ export function descriptors(input: Uint8Array): string {
   const { engine } = bench;
   const reader = new ChoiceReader(input);
   const batch = reader.byte() < 128 ? engine.packets : engine.datagrams;
-  const told = 1 + (reader.byte() % TOLD_MAX);
+  const described = 1 + (reader.byte() % TOLD_MAX);
   const keys = sealing.begin();
   batch.count = 0;
-  for (let i = 0; i < told; i++) tell(batch, i, reader, keys);
-  const capacity = batch === engine.packets ? 64 : told + MORE_MAX;
-  const count = Math.min(capacity, told + (reader.byte() % (MORE_MAX + 1)));
-  // The second key goes when so many descriptors have been sealed.
+  for (let i = 0; i < described; i++) tell(batch, i, reader, keys);
+  const capacity = batch === engine.packets ? 64 : described + MORE_MAX;
+  const count = Math.min(capacity, described + (reader.byte() % (MORE_MAX + 1)));
+  // The second key is removed when so many descriptors have been sealed.
   const cut = Math.min(count, reader.byte());
-  for (let i = told; i < count; i++) add(batch, i, reader.byte(), keys);
+  for (let i = described; i < count; i++) add(batch, i, reader.byte(), keys);
   engine.open(batch);
   const endpoints = sealing.seal(batch, cut);
   engine.writeTun(batch);
@@ -75,7 +75,7 @@ function tell(batch: Batch, i: number, reader: ChoiceReader, keys: readonly Seal
   batch.bytes.fill(0, slot, start + 1_000);
   batch.bytes.set(header, start - header.length);
   batch.bytes.set(bytes, start);
-  // A packet that is mostly a pattern, so that long ones cost no long input.
+  // A packet that is mostly a pattern, so that long packets need no long input.
   const length = reader.byte() < 64 ? reader.integer() | 0 : bytes.length + (reader.word() % 4_096);
   const offset = reader.byte() < 64 ? reader.integer() | 0 : start;
   const key = choose(reader.byte(), keys);
@@ -85,23 +85,23 @@ function tell(batch: Batch, i: number, reader: ChoiceReader, keys: readonly Seal
   mark(batch, i, { offset, length, key: handle, address, verdict });
 }
 
-/** One of a few for most bytes; undefined, and so anything, for the others. */
+/** One of a few for most bytes; undefined, which means anything, for the others. */
 function choose<T>(byte: number, few: readonly T[]): T | undefined {
   return byte < 64 ? undefined : few[byte % few.length];
 }
 
-/** Marks a descriptor with what is usual, as one byte says, and mostly for sealing. */
+/** Marks a descriptor with the usual values, as one byte says, mostly for sealing. */
 function add(batch: Batch, i: number, byte: number, keys: readonly SealingKey[]): void {
   const offset = (i % 64) * SLOT_BYTES + SLOT_HEADROOM_BYTES + (i >> 6) * PACKET_BYTES;
   const length = LENGTHS[byte >> 5]!;
   batch.bytes.fill(0, offset - 10, offset);
-  // The bytes tell which packet this is.
+  // The bytes say which packet this is.
   batch.bytes.fill(i, offset, offset + length);
   mark(batch, i, {
     offset,
     length,
     key: keys[(byte >> 2) & 1]!,
-    // One in four goes where nobody is.
+    // One in four goes to an endpoint where nobody listens.
     address: AIMED[byte & 3] ?? 0,
     verdict: ((byte >> 3) & 3) === 3 ? verdicts[byte & 1]! : VERDICT_SEAL,
   });

@@ -1,5 +1,5 @@
-// What must hold of `seal` whatever it is given: it touches only what asks for it, uses a counter
-// once, and its datagrams come to each endpoint in the order of their descriptors.
+// What is true of `seal` for every input: it touches only descriptors that ask for it, uses a
+// counter once, and its datagrams come to each endpoint in the order of their descriptors.
 
 import { strict as assert } from 'node:assert';
 import {
@@ -26,15 +26,15 @@ import { endpoint, ENDPOINT_BYTES } from '../../../dataplane/wire/address.ts';
 import { mark, NativeBench, TARGET, verdictOf } from '../../support/dataplane/native.ts';
 import { viewOf } from '../../support/dataplane/packets.ts';
 
-/** Endpoint slots behind which somebody listens. */
+/** Endpoint slots with a listener behind them. */
 export const AIMED: readonly number[] = [TARGET, TARGET + 1, TARGET + 2];
 const ENDPOINTS = 128;
 const REKEY_AFTER = 40;
-/** So few that an input comes to the end of a key, also in the midst of a super-packet. */
+/** So few that an input reaches the limit of a key, also in the middle of a super-packet. */
 const REJECT_AFTER = 90;
 /** Bytes, in as many datagrams as two keys seal, that the receive buffer takes without loss. */
 const SURE_BYTES = 128 * 1024;
-/** How long is waited for what is sure to arrive, and for what may be lost. */
+/** How long the test waits for what is sure to arrive, and for what may be lost. */
 const SURE_MS = 500;
 const UNSURE_MS = 20;
 
@@ -43,12 +43,12 @@ const refusedVerdicts: readonly number[] = [VERDICT_SEAL_EXHAUSTED, VERDICT_SEAL
 
 /** A key by which an input seals. */
 export interface SealingKey extends KeyHandle {
-  /** Stands in its datagrams; never the same twice. */
+  /** Part of its datagrams; never the same twice. */
   readonly index: number;
-  /** What the listener opens them with. */
+  /** The key that the listener opens them with. */
   readonly opens: KeyHandle;
-  /** Datagrams that descriptors say were made with it. */
-  told: number;
+  /** The number of datagrams that it made, as the descriptors say. */
+  announced: number;
   /** Counters that arrived. */
   readonly counters: Set<number>;
 }
@@ -61,11 +61,11 @@ interface Arrival {
   readonly plain: Uint8Array;
 }
 
-/** What a descriptor asked `seal` for. */
+/** What a descriptor asks `seal` for. */
 interface Wish {
   readonly i: number;
   readonly words: Int32Array;
-  /** The packet as it stood before, for where sealing does not change it first. */
+  /** A copy of the packet from before the call. */
   readonly plain: Uint8Array;
 }
 
@@ -97,7 +97,7 @@ export class Sealing {
       const index = this.#nextIndex++;
       const handle = engine.installKey(bytes, bytes, index)!;
       const opens = listener.installKey(bytes, bytes, index)!;
-      return { ...handle, index, opens, told: 0, counters: new Set<number>() };
+      return { ...handle, index, opens, announced: 0, counters: new Set<number>() };
     });
     return this.#keys;
   }
@@ -112,9 +112,9 @@ export class Sealing {
     const before = this.#sealPart(batch, 0, cut);
     this.#assertCounter(batch, second);
     this.bench.engine.removeKey(second.slot, second.generation);
-    const told = second.told;
+    const announced = second.announced;
     const after = this.#sealPart(batch, cut, count);
-    assert.equal(second.told, told, 'a key that is gone seals nothing');
+    assert.equal(second.announced, announced, 'a key that is gone seals nothing');
     this.#assertCounter(batch, first);
     return new Set([...before, ...after]).size;
   }
@@ -155,10 +155,13 @@ export class Sealing {
     if (verdict === VERDICT_SEAL_INVALID) assert.equal(made, 0);
     if (address < 0 || address >= ENDPOINTS) assert.equal(verdict, VERDICT_SEAL_INVALID);
     if (key === undefined) assert.equal(made, 0);
-    else key.told += made;
+    else key.announced += made;
   }
 
-  /** What arrived is what the descriptors say, endpoint by endpoint; returns the endpoints. */
+  /**
+   * Checks that the arrived datagrams are those of the descriptors, for each endpoint; returns the
+   * endpoints.
+   */
   #assertArrivals(batch: Batch, wishes: readonly Wish[]): Set<number> {
     const d = batch.descriptors;
     const word = (i: number, which: number): number => d[i * DESCRIPTOR_WORDS + which]!;
@@ -176,7 +179,7 @@ export class Sealing {
         assert(counter > (latest.get(key) ?? -1), `${counter} came late to endpoint ${n}`);
         latest.set(key, counter);
       }
-      // A full buffer loses some; which ones they were of is not known then.
+      // A full buffer loses some; nobody knows of which endpoint.
       if (!isSure) continue;
       for (const { i, words, plain } of aimed.filter((wish) => wish.words[ADDRESS] === slot)) {
         const own = came.splice(0, word(i, DATAGRAMS));
@@ -196,7 +199,7 @@ export class Sealing {
     const { engine, listener } = this.bench;
     const arrivals: Arrival[][] = AIMED.map(() => []);
     engine.flush();
-    // Loopback delivers at once, but for a machine that is busy.
+    // Loopback delivers at once, except on a busy machine.
     for (let got = 0; ;) {
       if ((listener.poll(got < wanted ? waitMs : 0) & EVENT_UDP) === 0) return arrivals;
       listener.receive();
@@ -244,26 +247,26 @@ export class Sealing {
     );
   }
 
-  /** A key's next counter is the number of datagrams that descriptors say it made. */
+  /** The next counter of a key is the number of datagrams that descriptors say it made. */
   #assertCounter(busy: Batch, key: SealingKey): void {
     const { engine } = this.bench;
     const batch = busy === engine.packets ? engine.datagrams : engine.packets;
-    assert(key.told <= REJECT_AFTER);
+    assert(key.announced <= REJECT_AFTER);
     mark(batch, 0, { verdict: VERDICT_SEAL, key, offset: 64, address: AIMED[0]! });
     batch.count = 1;
     engine.seal(batch);
     batch.count = 0;
-    if (key.told === REJECT_AFTER) {
+    if (key.announced === REJECT_AFTER) {
       assert.equal(verdictOf(batch, 0), VERDICT_SEAL_EXHAUSTED);
       return;
     }
     const probe = this.#arrivals(1, SURE_MS)[0]!.at(-1);
     assert.equal(probe?.key, key);
-    assert.equal(probe?.counter, key.told);
+    assert.equal(probe?.counter, key.announced);
   }
 }
 
-/** A packet is sealed as it stood, with zeros behind it. */
+/** A packet is sealed as it was, with zeros after it. */
 function assertPadded(opened: Uint8Array, plain: Uint8Array): void {
   assert(opened.length >= plain.length && opened.length < plain.length + 16);
   assert.deepEqual(opened.subarray(0, plain.length), plain);
