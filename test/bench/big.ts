@@ -4,9 +4,9 @@
 // one change costs and which devices it disturbs, how soon all are served again after a restart,
 // what steady rekeying costs. The gateway is a process of its own on this machine, without a TUN: it
 // answers pings to its own address itself. The clients (test/support/network/many-clients.ts) are
-// process, and the one device more whose pings are timed is a third, because the garbage collection
-// of ten thousand sessions is no delay of the gateway. All share the cores of the machine. Needs no
-// rights.
+// another process, and the one device more whose pings are timed is a third, because the garbage
+// collection of ten thousand sessions is no delay of the gateway. All share the cores of the
+// machine. Needs no rights.
 
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
