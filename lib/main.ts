@@ -1,4 +1,4 @@
-// The composition root: settings, log, database, then the command that was asked for.
+// The composition root: reads the settings, opens log and database, then runs the command.
 
 import process from 'node:process';
 import { type Config, describeConfig, readConfig, readSupervisor } from '../config/index.ts';
@@ -28,11 +28,11 @@ import { Reports } from './process/supervisor.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-/** A stop that takes longer is ended by force. */
+/** After this time a stop is ended by force. */
 const STOP_MS = 4_800;
-/** The log is written beside the rest, and a killed process writes nothing more. */
+/** The time in which the log is still written before the process is killed. */
 const LAST_WORDS_MS = 50;
-/** How long a database server may be silent while a command waits for it. */
+/** How long a command waits for an answer of the database server. */
 const COMMAND_SILENCE_MS = 300_000;
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -43,14 +43,14 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if ('complaint' in parsed) return complain(parsed.complaint, EXIT_USAGE);
   const { config, configurationTexts, faults, warnings, advice } = readConfig();
-  // Where EXTERNAL_URL has a fault, any other one serves to find those of the rest.
+  // If EXTERNAL_URL has a fault, any other value is good enough to find the other faults.
   const externalUrl = config?.externalUrl ?? '';
   const fixed = readFixedSettings({ externalUrl }, configurationTexts);
   const all = [...faults, ...fixed.faults];
   const { command } = parsed;
   if (config === null || all.length > 0) {
     if (command.words === 'doctor') return examineSettings(command, all, warnings);
-    // A slip in a name may be why another setting has a fault.
+    // Warnings are shown too: a mistyped name may be the cause of another fault.
     const lines = [...all, ...warnings].map((line) => `  ${line}`);
     return complain(['Postern cannot start:', ...lines].join('\n'));
   }
@@ -60,7 +60,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command.words === 'doctor') return examine(command, config, warnings);
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
-  // Its thread loads the packet path while the database is opened.
+  // The worker loads the packet path while the database is opened.
   const worker = isServing ? startWorker() : undefined;
   try {
     prepareDataDir(config);
@@ -69,7 +69,7 @@ async function main(argv: readonly string[]): Promise<number> {
       log.warn({}, `a key rotation was not finished; ${finishRotation(config)}`);
     const database = await openDatabase(config, keys, log, isServing);
     try {
-      // A backup may be of an earlier schema; a restore migrates by itself, whatever the key was.
+      // A backup may be made of an earlier schema; a restore migrates itself, with any key.
       if (command.words === 'restore') await upgrade(config, database, log, false);
       else if (command.words === 'backup') await pendingMigrations(database);
       else await upgrade(config, database, log, true);
@@ -89,14 +89,14 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Where a port is taken, it is told when a gateway with these settings has it. */
+/** Says it if the port is taken by a gateway with the same settings; else repeats the fault. */
 async function orRunsAlready(said: string, config: Config): Promise<string> {
   if (!said.includes(' is taken')) return said;
   const { runsAlready } = await import('./doctor/listening.ts');
   return (await runsAlready(config)) ?? said;
 }
 
-/** Brings the database up to date, with a backup first where there is anything to lose. */
+/** Brings the database up to date; a database with rows is backed up before. */
 async function upgrade(config: Config, database: Database, log: Log, checksKey: boolean) {
   await migrate(database, {
     checksKey,
@@ -119,7 +119,7 @@ async function run(
   database: Database,
   log: Log,
 ): Promise<number> {
-  // Who serves loads none of the other commands.
+  // The other commands are loaded only here, so that a gateway does not load them.
   const { outcomeOf } = await import('./command/outcome.ts');
   const { untilObeyed } = await import('./command/obeyed.ts');
   const open = (keys: EncryptionKeys) => openDatabase(config, keys, log, false);
@@ -138,25 +138,25 @@ async function serveUntilStopped(
   log: Log,
   instead: Instead,
 ): Promise<number> {
-  // Heard from the beginning: a start that is interrupted is undone as well. Heard to the end: a
-  // terminal and npm both hand on what a person typed once.
+  // The handlers are set from the beginning, so that an interrupted start is undone too. They stay
+  // to the end, because a terminal and npm may both pass on the signal that a person typed once.
   const reports = new Reports(readSupervisor(), notify, log);
   let running: Running | null = null;
   const asked = new Promise<string>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
-    // From a terminal it says that the terminal is gone, from a supervisor: read again.
+    // From a terminal SIGHUP means that the terminal was closed, from a supervisor: read again.
     process.on('SIGHUP', () => {
       if (!reports.isSupervised) resolve('SIGHUP');
       else if (running !== null) reports.reloading(running.reload);
     });
   });
-  // Counted from the signal, also where the start still waits for a database.
+  // The time runs from the signal on, even if the start still waits for a database.
   const stopping = asked.then((signal) => {
     log.info({ signal }, 'Postern stops');
     reports.stopping();
     setTimeout(() => {
       log.error({}, 'the stop took too long and is ended by force');
-      // An exit would wait for what hangs: a thread that waits for a lock of the database, say.
+      // A normal exit would wait for threads that hang, such as one that waits for a lock.
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
     }, STOP_MS).unref();
   });
@@ -193,7 +193,7 @@ function openDatabase(
     poolSize: config.databasePoolSize,
     encryptionKey: keys.key,
     olderEncryptionKeys: keys.older,
-    // A command may delete or insert a hundred thousand rows by one statement.
+    // One statement of a command may delete or insert a hundred thousand rows.
     ...(isServing ? {} : { silenceMs: COMMAND_SILENCE_MS }),
     log,
     origin: isServing ? GATEWAY : COMMAND_LINE,
@@ -205,7 +205,7 @@ async function examine(
   config: Config,
   warnings: readonly string[],
 ): Promise<number> {
-  // Who serves never asks the doctor.
+  // The doctor is loaded only here, so that a gateway does not load it at its start.
   const { diagnose, report } = await import('./doctor/index.ts');
   const log = createLog(config, process.stderr);
   const open = () => openDatabase(config, encryptionKeys(config), log, false);
@@ -214,7 +214,7 @@ async function examine(
   return isWell ? 0 : EXIT_FAILED;
 }
 
-/** Settings with faults say of nothing else where it is. */
+/** Reports only the faults of the settings, because the other checks need good settings. */
 async function examineSettings(
   { options }: Command,
   faults: readonly string[],

@@ -1,5 +1,5 @@
-// Start and stop of the gateway: the init ladder up, the same ladder down. Each step that was taken
-// is undone in reverse order, also when a later one fails.
+// Start and stop of the gateway. The start runs step by step. The stop undoes these steps in
+// reverse order, also if a later step of the start fails.
 
 import type { Server } from '@hapi/hapi';
 import { type Config, openSettings } from '../config/index.ts';
@@ -14,7 +14,7 @@ import {
 import { effectiveConfiguration, type FixedSettings } from './records/effective-configuration.ts';
 import { fixedSettingsOf } from './configuration/fixed-settings.ts';
 import { followCertificate } from './http/tls.ts';
-import { tellCredentials } from './installation/first-credentials.ts';
+import { showCredentials } from './installation/first-credentials.ts';
 import {
   gatewayIdentity,
   makeFirstAdministrator,
@@ -34,9 +34,9 @@ import type { TranslateSettings } from './reconcile/translate.ts';
 import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
 
-/** A gateway that serves. */
+/** A gateway that was started. */
 export interface Running {
-  /** Where the API listens. */
+  /** The address at which the API listens. */
   readonly address: string;
   readonly server: Server;
   /** Whether the data plane answers and has its interface. */
@@ -46,26 +46,26 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** What serves in the place of what a process has: a gateway in a test has no host of its own. */
+/** What a caller replaces: a gateway in a test has no host of its own, for example. */
 export interface Instead {
   readonly createGateway?: typeof createGateway;
   readonly identity?: { readonly id: string; readonly name: string };
   /** Cost of bcrypt. */
   readonly passwordCost?: number;
-  /** What reading the settings gave to think about. */
+  /** The warnings of reading the settings. */
   readonly warnings?: readonly string[];
-  /** False: requests are injected until somebody starts the server. */
+  /** False if the server does not listen: then requests are injected. */
   readonly listens?: boolean;
 }
 
 /** How long requests under way may go on when the gateway stops. */
 const DRAIN_MS = 1_500;
-/** How long the steps of a stop may take together, up to the last one, */
+/** How long the steps of a stop may take together, without the last one. */
 const STEPS_MS = 3_000;
-/** and how long the last one, in which the data plane goes. */
+/** How long the last step of a stop may take, which closes the data plane. */
 const LAST_STEP_MS = 1_200;
 
-/** Starts everything on an open, migrated database; rejects, with all undone, if a step fails. */
+/** Starts everything on an open, migrated database. If a step fails, undoes all and rejects. */
 export async function serve(
   config: Config,
   database: Database,
@@ -88,9 +88,7 @@ export async function serve(
   }
 }
 
-/**
- * A step that does not end, say because the database hangs, must not keep the next from its turn.
- */
+/** Runs a step of the stop. After its time the next step begins: the database may hang, say. */
 async function inTime(step: () => Promise<void>, limitMs: number, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
@@ -121,7 +119,7 @@ async function climb(
   const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
   const clockFloorMs = await enterGateway(database, { ...identity, publicKey }, config);
 
-  // While the data plane starts, in its own thread, the rows are read.
+  // The data plane starts in its own thread, while the rows are read here.
   const opening = (instead.createGateway ?? createGateway)({
     ...gatewayOptions(config, networks, log),
     privateKey,
@@ -138,7 +136,7 @@ async function climb(
   const gateway = await opening;
   await following;
 
-  // Devices are served from here on; what requests need is loaded only now, for it takes long.
+  // From here on devices are served. The code for requests takes long to load, so it comes after.
   const { createServer } = await import('./server.ts');
   const { checkupOf } = await import('./doctor/checkup.ts');
   const sampler = samplerOf({ database, gateway, gatewayId: identity.id, log }, followers);
@@ -159,7 +157,7 @@ async function climb(
   sampler.start();
   undo.push(() => sampler.stop());
 
-  // As late as can be: a start that fails before this leaves nobody with a password unseen.
+  // This is late on purpose: a start that fails before it has made no password that nobody saw.
   const credentials = await makeFirstAdministrator(config, database, identity.id, passwordCost);
   try {
     await warnOfNoAdministrator(database, fixed, log);
@@ -172,7 +170,7 @@ async function climb(
     });
     announce(server, gateway, config, log);
   } finally {
-    if (credentials !== null) tellCredentials(credentials, config, log);
+    if (credentials !== null) showCredentials(credentials, config, log);
   }
   const certificate = followCertificate(config, server.listener, log);
   undo.push(async () => certificate.stop());
@@ -180,7 +178,7 @@ async function climb(
   return { address: server.info.uri, server, isAlive, reload: certificate.read, stop };
 }
 
-/** Says how to get in where nobody can, after an import say. */
+/** Logs how to sign in if no administrator can, for example after an import. */
 async function warnOfNoAdministrator(
   database: Database,
   fixed: FixedSettings,
@@ -195,10 +193,10 @@ async function warnOfNoAdministrator(
     );
 }
 
-/** For a promise whose failure is told by another one. */
+/** Handles a rejection that is also reported by another promise. */
 function ignore(): void {}
 
-/** What goes on beside requests: old rows are forgotten, identity providers are asked. */
+/** Starts the work beside requests: forgets old rows, asks identity providers. */
 async function startChores(
   config: Config,
   context: { database: Database; log: Log; counters: Counters; fixed: FixedSettings },
@@ -223,14 +221,14 @@ async function startChores(
   };
 }
 
-/** Enters this start; returns the time before which no initiation may be dated. */
+/** Writes this start to the database; no handshake initiation may have an earlier time. */
 async function enterGateway(
   database: Database,
-  told: Omit<GatewayStart, 'startedAt' | 'settings'>,
+  start: Omit<GatewayStart, 'startedAt' | 'settings'>,
   config: Config,
 ): Promise<number> {
   const settings = JSON.stringify(openSettings(config));
-  const row = await registerGateway(database, { ...told, settings, startedAt: new Date() });
+  const row = await registerGateway(database, { ...start, settings, startedAt: new Date() });
   return row.clock_floor?.getTime() ?? 0;
 }
 
@@ -249,7 +247,7 @@ async function listen(server: Server, config: Config): Promise<void> {
   }
 }
 
-/** What follows the database, and who is told of it. */
+/** The reconciler, which follows the database, and what gets its news. */
 interface Followers {
   readonly reconciler: Reconciler;
   readonly presence: Presence;
@@ -305,7 +303,7 @@ function watchedBy(
   };
 }
 
-/** Keys of the peers that an amendment takes away. */
+/** The keys of the peers that an amendment removes. */
 function goneFrom(peers: ReadonlyMap<string, unknown>): string[] {
   return [...peers].filter(([, peer]) => peer === null).map(([publicKey]) => publicKey);
 }
@@ -332,7 +330,7 @@ function awayLimitMs({ databaseAwayLimit }: Config): number {
   return (databaseAwayLimit ?? Number.POSITIVE_INFINITY) * 1_000;
 }
 
-/** What decides, beside the networks, how rows are read. */
+/** The settings that decide, beside the networks, what rows mean. */
 function rowSettings(
   config: Config,
   {
@@ -369,14 +367,14 @@ function gatewayOptions(
     uapi: config.wireguardUapi,
     engine: config.dataplaneEngine,
     x25519: config.dataplaneX25519,
-    // Until the rows are read.
+    // This applies until the rows are read.
     defaultAction: 'drop',
     allowsMetadata: config.allowCloudMetadata,
     log: (level, message) => log[level]({}, message),
   };
 }
 
-// ---- what a person is told -------------------------------------------------------------------
+// ---- what the log says -----------------------------------------------------------------------
 
 function announce({ info }: Server, gateway: Gateway, { externalUrl }: Config, log: Log): void {
   const { engine, listenPort, tun, masquerade } = gateway.facts;

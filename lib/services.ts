@@ -1,6 +1,6 @@
-// What the HTTP server is given: everything it needs of the rest of the process, as one plain
-// object, so that tests can inject requests into a server made of a fresh database and nothing
-// else. Rooms below the doors do not know it: each says itself what it needs of it.
+// Everything that the HTTP server needs from the rest of the process, as one plain object. So tests
+// can inject requests into a server that only has a new database. Rooms below the doors do not know
+// this type; each of them declares what it needs.
 
 import type { Finding } from '../dataplane/index.ts';
 import type { DocumentLimits } from './auth/documents.ts';
@@ -14,25 +14,25 @@ export interface Services extends Shared {
   /** The gateway's public key, base64. */
   readonly serverPublicKey: string;
   /**
-   * Waits until this process's data plane obeys a revision; false when `timeoutMs` pass first. A
-   * server without a data plane answers false at once.
+   * Waits until a revision is in force in the data plane of this process; false if `timeoutMs` pass
+   * first. Without a data plane it is false at once.
    */
   readonly whenApplied: WhenApplied;
   readonly readiness: () => Readiness;
-  /** What the data plane was seen to do; left out where there is none. */
+  /** What was observed of the data plane; left out if there is none. */
   readonly observed?: Observed;
-  /** The same for metrics. */
+  /** What metrics read of the data plane and the reconciler; left out if there is none. */
   readonly watched?: Watched;
-  /** What the doctor finds wrong at present, as far as it is known; left out where nobody looks. */
+  /** What the doctor finds wrong at present, as far as it is known; left out if it does not run. */
   readonly checkup?: { readonly findings: () => readonly Finding[] };
   /** Limits of the listener that differ from those of listener.ts. */
   readonly httpLimits?: Partial<HttpLimits>;
-  /** Bounds of fetches of providers' documents; those of documents.ts where they are left out. */
+  /** Limits for fetching documents of providers; by default those of documents.ts. */
   readonly discoveryLimits?: DocumentLimits;
-  /** Devices that the data plane has places for; MAX_PEERS where it is left out. */
+  /** How many devices the data plane has room for; by default MAX_PEERS. */
   readonly maxPeers?: number;
-  /** Sign-ins through providers that may be under way; as sign-in-room.ts says where left out. */
+  /** How many sign-ins through providers may be unfinished; by default as sign-in-room.ts says. */
   readonly maxSignIns?: number;
-  /** Cost of bcrypt; 12 where it is left out. */
+  /** Cost of bcrypt; by default 12. */
   readonly passwordCost?: number;
 }

@@ -1,6 +1,6 @@
-// Request bodies: which types are read, that they are JSON, that the wrapper is there; then the
-// judge. It runs as hapi's `validate.payload` step, and handlers get what it came to. The bytes are
-// parsed here and not by hapi, which would take forms and texts too. docs/api.md#requests.
+// Request bodies. Checks the type, that the body is JSON and that it has the wrapper; then judges
+// the record. This is hapi's step `validate.payload`, and handlers get its result. The bytes are
+// parsed here and not by hapi, which would also accept forms and texts. docs/api.md#requests.
 
 import { PassThrough } from 'node:stream';
 import Boom from '@hapi/boom';
@@ -9,7 +9,7 @@ import { ApiError } from '../http/errors.ts';
 import { isObject, type Judge, type Judged, type Mode } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 
-/** Greatest body of most operations. */
+/** The largest body of most operations. */
 export const BODY_BYTES_MAX = 1_048_576;
 
 const JSON_TYPE = /^application\/([a-z0-9!#$&^_.-]+\+)?json$/i;
@@ -38,9 +38,9 @@ export function takesBody<Values>(options: BodyOptions<Values>): RouteOptions {
 }
 
 /**
- * Lets bodies whose length nobody declared be refused with an answer. hapi's reader destroys the
- * stream that brings too much, and the connection with it where that is the request itself; so
- * they are read through a stream in between, as compressed ones are.
+ * Refuses bodies of an undeclared length with an answer if they are too large. hapi destroys a
+ * stream that is too long; if that is the request itself, its connection is destroyed too. So these
+ * bodies are read through a stream in between, like compressed ones.
  */
 export const undeclaredLengths: Plugin<void> = {
   name: 'undeclared-lengths',
@@ -53,15 +53,15 @@ export const undeclaredLengths: Plugin<void> = {
   },
 };
 
-/** Route options for operations whose body, if any, means nothing. */
+/** Route options for operations that ignore their body. */
 export const ignoresBody: RouteOptions = { payload: bytesOnly(BODY_BYTES_MAX) };
 
-/** What `takesBody` made of the body of this request. */
+/** The judged body of a request whose route has `takesBody`. */
 export function judgedBody<Values>(request: Request): Judged<Values> {
   return request.payload as unknown as Judged<Values>;
 }
 
-/** The type is ours to judge, so hapi is told that it is always the same. */
+/** Makes hapi treat every body as bytes, because the type is judged here. */
 function bytesOnly(maxBytes: number): NonNullable<RouteOptions['payload']> {
   return { parse: false, output: 'data', override: 'application/octet-stream', maxBytes };
 }
@@ -88,7 +88,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** hapi makes a 400 of whatever a judge throws; a mistake of ours must stay a 500. */
+/** hapi makes a 400 of every error of a judge; a fault of our own must stay a 500. */
 const throwAsItIs: Lifecycle.FailAction = (_request, _h, error) => {
   if (error instanceof ApiError) throw error;
   throw Boom.internal('judging a body failed', error);

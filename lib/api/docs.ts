@@ -1,6 +1,7 @@
-// `GET /docs`: the OpenAPI document as pages, rendered in the browser by Swagger UI from the files
-// of its package. Open to everyone, as the document is; nothing comes from another address, and no
-// script or style stands in the page. docs/api.md#openapi; decisions/2026-11-21-swagger-ui.md.
+// `GET /docs`: the OpenAPI document as pages, which Swagger UI renders in the browser from the
+// files of its package. They are open to everyone, like the document. Nothing comes from another
+// address, and no script or style is inside the page. docs/api.md#openapi;
+// decisions/2026-11-21-swagger-ui.md.
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -8,7 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Plugin, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 
-/** What the page may load: its own origin's files, and pictures that stand in the style sheet. */
+/** What the page may load: files of its own origin, and pictures inside the style sheet. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,7 +30,7 @@ const packaged: Readonly<Record<string, string>> = {
   'swagger-ui.css': STYLE,
 };
 
-/** Starts Swagger UI; asks no validator on the Internet, reads no settings from the address. */
+/** Starts Swagger UI without a validator on the Internet and without settings in the address. */
 const START = `const place = document.getElementById('document');
 SwaggerUIBundle({
   url: place.dataset.url,
@@ -46,7 +47,7 @@ SwaggerUIBundle({
 interface Served {
   readonly bytes: Buffer | string;
   readonly type: string;
-  /** Changes when the file does. */
+  /** Changes when the file changes. */
   readonly tag: string;
 }
 

@@ -1,8 +1,8 @@
-// Lists as they are answered: a page of records with the address of the next one, or all of them.
-// The text of a short list is remembered, because writing it out takes as long as reading it. A
-// long one is never whole in memory: pages are read while the answer is sent, as fast as the client
-// takes it. Pages follow one another by time and id, so no record comes twice, and none that was
-// there throughout is missing. docs/api.md#lists.
+// Answers lists: a page of records with the address of the next page, or all records. The text of a
+// short list is remembered, because writing it takes as long as reading the records. A long list is
+// never in memory as a whole: pages are read while the answer is sent, as fast as the client reads.
+// Records are ordered by time and id. So no record comes twice, and none is missing that existed
+// the whole time. docs/api.md#lists.
 
 import { Readable } from 'node:stream';
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
@@ -10,15 +10,15 @@ import type { Selection } from '../../models/index.ts';
 import { describeError, type Log } from '../process/log.ts';
 import type { ListTurns } from './list-turns.ts';
 import { nextPage, type Position, readListQuery } from './paging.ts';
-import type { Listed, Narrow } from '../records/collection.ts';
+import type { Listed, Selected } from '../records/collection.ts';
 import type { Recall } from '../records/recall.ts';
 import type { Shown } from '../records/shown.ts';
 
-/** Longer lists, in characters, are sent while they are read. */
+/** Lists with more characters are sent while they are read. */
 export const SHORT_LIST_MAX = 4_000_000;
-/** Records that are read at once for a list that is sent whole; all else waits for them. */
+/** Records that are read at once for a list without pages; everything else waits meanwhile. */
 const RECORDS_AT_ONCE = 50;
-/** How long a list is believed to be a long one; sending a short one so is slower, not wrong. */
+/** How long a list counts as long after it was. A list that became short is only sent slower. */
 const LONG_KEEP_MS = 60_000;
 
 /** What listing needs of the server. */
@@ -26,11 +26,11 @@ export interface ListContext {
   readonly recall: Recall;
   readonly turns: ListTurns;
   readonly log: Log;
-  /** The path that stands before ours in the addresses of the outside. */
+  /** The path of EXTERNAL_URL, which comes before our paths; empty if it has none. */
   readonly outside: string;
 }
 
-/** The same with the id of the request at hand, for the log. */
+/** A ListContext with the id of the request, for the log. */
 interface AskedContext extends ListContext {
   readonly requestId: string;
 }
@@ -43,12 +43,12 @@ export async function answerList(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const query = readListQuery(request.url.search, listed.filters);
-  if (query.narrow === null) return h.response({ data: [] });
+  if (query.selected === null) return h.response({ data: [] });
   if (query.page === null)
-    return answerAll({ ...context, requestId: request.app.id }, listed, query.narrow, h);
+    return answerAll({ ...context, requestId: request.app.id }, listed, query.selected, h);
   const { limit } = query.page;
-  // One more record than asked for tells whether there is a next page.
-  const records = await listed.list({ ...query.narrow, ...query.page, limit: limit + 1 });
+  // One more record is read than was asked for: if it exists, there is a next page.
+  const records = await listed.list({ ...query.selected, ...query.page, limit: limit + 1 });
   const data = records.slice(0, limit);
   const response = h.response({ data });
   const last = data.at(-1);
@@ -62,18 +62,18 @@ export async function answerList(
 async function answerAll(
   context: AskedContext,
   listed: Listed,
-  narrow: Narrow,
+  selected: Selected,
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
-  const isWhole = Object.keys(narrow).length === 0;
+  const isWhole = Object.keys(selected).length === 0;
   const text = isWhole
     ? await recallText(context, listed)
-    : await shortText(context, listed, narrow);
-  const body = text ?? (await longText(context, listed, narrow));
+    : await shortText(context, listed, selected);
+  const body = text ?? (await longText(context, listed, selected));
   return h.response(body).type('application/json; charset=utf-8');
 }
 
-/** The text of the whole list; null for a long one. */
+/** The text of the list without a filter; null if it is long. */
 async function recallText(context: ListContext, listed: Listed): Promise<string | null> {
   const { name, sources, keepMs = Number.POSITIVE_INFINITY } = listed;
   const remembered = await context.recall.read<{ text: string | null }>(
@@ -88,34 +88,34 @@ async function recallText(context: ListContext, listed: Listed): Promise<string 
   return remembered?.text ?? null;
 }
 
-/** The text of a list; null, and read no further, when it is a long one. */
+/** The text of a list; null if it is long: then the rest is not read. */
 async function shortText(
   { turns }: ListContext,
   listed: Listed,
-  narrow: Narrow,
+  selected: Selected,
 ): Promise<string | null> {
   let text = '';
-  for await (const piece of pieces(turns, listed, narrow)) {
+  for await (const piece of pieces(turns, listed, selected)) {
     text += piece;
     if (text.length > SHORT_LIST_MAX) return null;
   }
   return text;
 }
 
-/** A list that is read while it is sent; what fails before the first byte fails the request. */
+/** A list that is read while it is sent. A failure before the first byte fails the request. */
 async function longText(
   { turns, log, requestId }: AskedContext,
   listed: Listed,
-  narrow: Narrow,
+  selected: Selected,
 ): Promise<Readable> {
-  const rest = pieces(turns, listed, narrow);
+  const rest = pieces(turns, listed, selected);
   const first = await rest.next();
   async function* all(): AsyncGenerator<string> {
     if (first.done !== true) yield first.value;
     try {
       yield* rest;
     } catch (error) {
-      // The client sees the connection break: what it got is no JSON.
+      // The connection is broken, so that the client sees that the JSON is not complete.
       const fields = { request_id: requestId, list: listed.name, err: describeError(error) };
       log.error(fields, 'a list broke off');
       throw error;
@@ -124,11 +124,15 @@ async function longText(
   return Readable.from(all(), { objectMode: false, highWaterMark: 1 });
 }
 
-/** The JSON of a list, piece by piece; nothing is read before it is asked for. */
-async function* pieces(turns: ListTurns, listed: Listed, narrow: Narrow): AsyncGenerator<string> {
+/** The JSON of a list, piece by piece; a piece is read when it is asked for. */
+async function* pieces(
+  turns: ListTurns,
+  listed: Listed,
+  selected: Selected,
+): AsyncGenerator<string> {
   let before = '{"data":[';
   for (let after: Position | null = null; ;) {
-    const selection: Selection = { ...narrow, limit: RECORDS_AT_ONCE, ...(after && { after }) };
+    const selection: Selection = { ...selected, limit: RECORDS_AT_ONCE, ...(after && { after }) };
     const page = await turns.take(() => readPage(listed, selection));
     if (page.last !== null) {
       yield before + page.text;
@@ -144,7 +148,7 @@ async function* pieces(turns: ListTurns, listed: Listed, narrow: Narrow): AsyncG
 interface Page {
   readonly text: string;
   readonly count: number;
-  /** Null where there is no record. */
+  /** Null if there is no record. */
   readonly last: Position | null;
 }
 

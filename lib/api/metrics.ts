@@ -1,8 +1,8 @@
-// `GET /metrics`, for Prometheus, and who may read it: it names devices and says where they are, so
-// it is not open to strangers. An administrator's API token opens it, METRICS_TOKEN opens it and
-// nothing else, and where METRICS_ACCESS is `loopback` so does coming from this very host: without
-// a header that a proxy puts in, and asking for this host by a name of its own, for a page in
-// somebody's browser here may reach loopback under a name that its author made up.
+// `GET /metrics`, for Prometheus, and who may read it. It names devices and their addresses, so it
+// is not open to strangers. An API token of an administrator opens it, and METRICS_TOKEN, which
+// opens nothing else. If METRICS_ACCESS is `loopback`, requests from this host need no token. Such
+// a request must have no header of a proxy, and must ask for a name of this host: a page in a
+// browser here could reach loopback under a name that its author made up.
 
 import { timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -15,9 +15,9 @@ import type { Metrics } from '../observe/metrics/index.ts';
 import type { Services } from '../services.ts';
 import { ApiError } from '../http/errors.ts';
 
-/** Scrapes at once: each takes CPU for as long as it is read. */
+/** The most scrapes at once, because each takes CPU while it is read. */
 const SCRAPES_MAX = 4;
-/** Headers by which proxies say for whom they ask. */
+/** Headers in which proxies say for whom they ask. */
 const FORWARDED = /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|.*-connecting-ip)$/;
 const LOOPBACK = /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/;
 const OWN_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
@@ -82,20 +82,20 @@ export const metricsRoute: Plugin<MetricsOptions> = {
   },
 };
 
-/** The route as the table of routes names it: few words, whatever is asked for. */
+/** The path of the route as it was registered, so that there are few values. */
 function routeOf({ route }: Request): string {
   return (route.method as string) === '_special' ? 'none' : route.path;
 }
 
-/** The status that was sent; 499 where the client did not wait for it. */
+/** The status that was sent; 499 if the client did not wait for it. */
 function statusOf({ response }: Request): number {
-  // Of a request that was broken off there is none.
+  // A request that was broken off has no response.
   const sent = response as typeof response | null;
   if (sent === null) return 499;
   return sent instanceof Error ? sent.output.statusCode : sent.statusCode;
 }
 
-/** True for a request of this host itself, as far as that can be told. */
+/** True for a request that seems to come from this host and not through a proxy. */
 function isLocal({ info, headers }: Request, { metricsAccess }: Config): boolean {
   if (metricsAccess !== 'loopback') return false;
   const { remoteAddress = '' } = info as { remoteAddress?: string };
@@ -109,7 +109,7 @@ function showsMetricsToken(request: Request, { metricsToken }: Config): boolean 
   if (metricsToken === null) return false;
   const token = readToken(request);
   if (token === null) return false;
-  // Of one length, whatever was sent.
+  // Hashes have the same length, which timingSafeEqual needs.
   const [shown, expected] = [hashToken(token), hashToken(metricsToken)];
   return timingSafeEqual(Buffer.from(shown), Buffer.from(expected));
 }

@@ -1,15 +1,15 @@
-// What the query of a list may ask for: a page of it, and the records of one owner or e-mail alone.
-// A cursor names the last record that was shown, by time and id, which never change: what others
-// add or delete between two pages moves nobody to another page. docs/api.md#lists.
+// The query of a list: it may ask for a page, and only for the records of one owner or e-mail
+// address. A cursor names the last record that was shown, by its time and id, which never change.
+// So records that are added or deleted meanwhile move no record to another page. docs/api.md#lists.
 
 import { isUuid, resource, text, integer } from '../judge/fields.ts';
 import { ApiError } from '../http/errors.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
 import type { Filter, Filters } from '../records/collection.ts';
 
-/** Records of one page at most. */
+/** The most records of one page. */
 export const LIMIT_MAX = 1_000;
-/** Records of a page where only a cursor is given. */
+/** The records of a page if only a cursor is given. */
 export const LIMIT_DEFAULT = 100;
 
 /** A record's place in lists. */
@@ -19,9 +19,9 @@ export interface Position {
 }
 
 /** What a query asks for. */
-export interface ListQuery<Narrow> {
-  /** Null when no record can match. */
-  readonly narrow: Narrow | null;
+export interface ListQuery<Selected> {
+  /** What the filters select; null if no record can match. */
+  readonly selected: Selected | null;
   /** The page that is asked for; null for the whole list. */
   readonly page: { readonly limit: number; readonly after?: Position } | null;
   /** The parameters that the next page keeps. */
@@ -31,7 +31,7 @@ export interface ListQuery<Narrow> {
 /** Parameters of every list. */
 export const pageFields = resource({
   limit: integer(
-    `How many records the page holds; ${LIMIT_DEFAULT} where only a cursor is given.`,
+    `How many records the page holds; ${LIMIT_DEFAULT} if only a cursor is given.`,
     1,
     LIMIT_MAX,
   ),
@@ -43,12 +43,12 @@ export const pageFields = resource({
 
 const judgePage = judgeOf<{ limit?: number; cursor?: Position }>(pageFields);
 
-/** Reads the query of a list; `search` is what follows the path, with its question mark. */
-export function readListQuery<Narrow extends object>(
+/** Reads the query of a list; `search` is the query with its question mark. */
+export function readListQuery<Selected extends object>(
   search: string,
-  filters: Filters<Narrow>,
-): ListQuery<Narrow> {
-  // A plus sign is one, as it is in paths: e-mails have it.
+  filters: Filters<Selected>,
+): ListQuery<Selected> {
+  // A plus sign means itself, as in paths, because e-mail addresses have it.
   const parameters = new URLSearchParams(search.replaceAll('+', '%2B'));
   const { values, faults } = judgePage(sentOnce(parameters), 'update');
   if (!isFaultless(faults)) throw new ApiError('unprocessable', { faults });
@@ -56,7 +56,7 @@ export function readListQuery<Narrow extends object>(
   const isPaged = limit !== undefined || cursor !== undefined;
   const wanted = Object.entries(filters).filter(([name]) => parameters.has(name));
   return {
-    narrow: narrowOf(parameters, wanted),
+    selected: selectionOf(parameters, wanted),
     page: isPaged
       ? { limit: limit ?? LIMIT_DEFAULT, ...(cursor === undefined ? {} : { after: cursor }) }
       : null,
@@ -74,7 +74,7 @@ export function nextPage({ kept }: Pick<ListQuery<object>, 'kept'>, last: Positi
     .join('&');
 }
 
-/** One that is empty or there several times is no value; a list stands for it and is refused. */
+/** A parameter that is empty or sent several times becomes a list, which the judge refuses. */
 function sentOnce(parameters: URLSearchParams): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
   for (const name of ['limit', 'cursor']) {
@@ -85,24 +85,24 @@ function sentOnce(parameters: URLSearchParams): Record<string, unknown> {
   return sent;
 }
 
-function narrowOf<Narrow extends object>(
+function selectionOf<Selected extends object>(
   parameters: URLSearchParams,
-  wanted: readonly (readonly [string, Filter<Narrow>])[],
-): Narrow | null {
-  const narrowed = {} as Narrow;
+  wanted: readonly (readonly [string, Filter<Selected>])[],
+): Selected | null {
+  const selection = {} as Selected;
   for (const [name, filter] of wanted) {
-    // No record has two values.
+    // No record has two values of a field.
     const [value = '', ...others] = new Set(parameters.getAll(name));
-    const narrow = others.length === 0 ? filter.select(value) : null;
-    if (narrow === null) return null;
-    Object.assign(narrowed, narrow);
+    const selected = others.length === 0 ? filter.select(value) : null;
+    if (selected === null) return null;
+    Object.assign(selection, selected);
   }
-  return narrowed;
+  return selection;
 }
 
 const TIME_BYTES = 6;
 const CURSOR_BYTES = TIME_BYTES + 16;
-/** The end of the year 9999, after which databases know no time. */
+/** The end of the year 9999, the last time that databases can hold. */
 const TIME_MAX_MS = 253_402_300_799_999;
 
 /** Six bytes of milliseconds and the sixteen of the id, in the alphabet of URLs. */
@@ -113,7 +113,7 @@ export function writeCursor({ inserted_at, id }: Position): string {
   return bytes.toString('base64url');
 }
 
-/** Null when the text is no cursor of ours. */
+/** Reads a cursor; null if the text is not one of ours. */
 export function readCursor(value: string): Position | null {
   const bytes = Buffer.from(value, 'base64url');
   if (bytes.length !== CURSOR_BYTES || bytes.toString('base64url') !== value) return null;

@@ -1,6 +1,6 @@
-// What the first start and the command line do to accounts: make an administrator, shut a user out,
-// let one in again.
-// An administrator's switch beats an identity provider's. docs/api.md#disabled-users.
+// What the first start and the command line do to accounts: make an administrator, disable a user,
+// enable a user. A user whom an administrator disabled is not enabled by an identity provider.
+// docs/api.md#disabled-users.
 
 import {
   type Database,
@@ -24,13 +24,13 @@ import {
 } from './passwords.ts';
 import { resetSecondFactors } from './second-factors.ts';
 
-/** Who is to administer. */
+/** The e-mail address and the password of a new administrator. */
 export interface Administrator {
   readonly email: string;
   readonly password: string;
 }
 
-/** What came of making one. */
+/** The administrator that was made. */
 export interface EnsuredAdministrator {
   readonly id: string;
   /** Whether signing in by password was switched off, and is on again. */
@@ -38,10 +38,10 @@ export interface EnsuredAdministrator {
 }
 
 /**
- * Makes an enabled administrator with this password, or makes one of the user who has the e-mail;
- * with `resetFactors` their second factors go. Signing in by password is switched on where it is
- * off: the password would open nothing, and the providers may be why it is needed.
- * Throws with a sentence for a person when the e-mail or the password is unfit.
+ * Makes an enabled administrator with this password; a user who has the e-mail address becomes the
+ * administrator. `resetFactors` removes their second factors. Signing in by password is switched
+ * on, because the password would be of no use without it, and providers may be out of order.
+ * Throws a sentence for a person if the e-mail address or the password is not possible.
  */
 export async function ensureAdministrator(
   database: Database,
@@ -58,7 +58,7 @@ export async function ensureAdministrator(
       return { id, isLocalReopened };
     }
     if (resetFactors) await resetSecondFactors(database, user.id, transaction);
-    // Whoever is at the host gets in at once, however often somebody guessed.
+    // A person at the host must get in at once, even if somebody else guessed passwords before.
     await endWait(database, user, transaction);
     await user.update({ ...values, email: user.email }, { transaction });
     return { id: user.id, isLocalReopened };
@@ -75,8 +75,8 @@ async function reopenLocal(database: Database, transaction: Transaction): Promis
 }
 
 /**
- * Makes the administrator only where there is none; tells whether it did. Users may be there, of an
- * import. Of several gateways that start on one empty database one does.
+ * Makes the administrator if there is none; true if it did. There may be users from an import. Of
+ * several gateways that start with one empty database, only one makes the administrator.
  */
 export async function makeFirstUser(
   database: Database,
@@ -90,7 +90,7 @@ export async function makeFirstUser(
   const { result } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     if ((await User.count({ where, transaction })) > 0) return false;
-    // Who has the e-mail and is none is not made one by a setting.
+    // A setting must not make an administrator of a user who exists.
     if ((await findByEmail(database, administrator.email, transaction)) !== null) return false;
     await User.create(values, { transaction });
     return true;
@@ -118,7 +118,7 @@ function findByEmail(
   return database.models.User.findOne({ where, transaction, lock: true });
 }
 
-/** Finds and locks the user of an e-mail; throws with a sentence where nobody has it. */
+/** Finds and locks the user with an e-mail address; throws a sentence if there is none. */
 export async function lockUserOf(
   database: Database,
   email: string,
@@ -129,7 +129,7 @@ export async function lockUserOf(
   return user;
 }
 
-/** What is said where nobody has an e-mail. */
+/** The error for an e-mail address that no user has. */
 export function noUser(email: string): Error {
   return new Error(
     `there is no user ${email}; see: ${commandLine('user list')}, or make one by: ` +
@@ -137,7 +137,7 @@ export function noUser(email: string): Error {
   );
 }
 
-/** Ends the wait of the user who has an e-mail; throws as `setUserEnabled` does. */
+/** Ends the wait of the user with an e-mail address; throws a sentence if there is none. */
 export async function endWaitOf(database: Database, email: string): Promise<void> {
   await writeTransaction(database, async (transaction) => {
     const user = await lockUserOf(database, email, transaction);
@@ -145,7 +145,7 @@ export async function endWaitOf(database: Database, email: string): Promise<void
   });
 }
 
-/** Lets a user sign in at once, after however many wrong passwords and codes. */
+/** Lets a user sign in at once, although many wrong passwords or codes were typed. */
 export async function endWait(
   database: Database,
   user: Pick<User, 'id' | 'email'>,
@@ -154,7 +154,7 @@ export async function endWait(
   await forgetAttempts(database, countedOf(user), user.id, transaction);
 }
 
-/** Takes the second factors from the user who has an e-mail; throws as `setUserEnabled` does. */
+/** Removes the second factors of the user with an e-mail address; throws a sentence if none. */
 export async function resetSecondFactorsOf(database: Database, email: string): Promise<number> {
   const { result } = await writeTransaction(database, async (transaction) => {
     const user = await lockUserOf(database, email, transaction);
@@ -163,7 +163,7 @@ export async function resetSecondFactorsOf(database: Database, email: string): P
   return result;
 }
 
-/** The same for a user's id, in a transaction. */
+/** Removes the second factors of the user with an id; returns how many authenticators it were. */
 export async function takeSecondFactors(
   database: Database,
   userId: string,
@@ -173,7 +173,7 @@ export async function takeSecondFactors(
   return resetSecondFactors(database, userId, transaction);
 }
 
-/** Enables or disables the user who has an e-mail; throws with a sentence when nobody has. */
+/** Enables or disables the user with an e-mail address; throws a sentence if there is none. */
 export async function setUserEnabled(
   database: Database,
   email: string,
@@ -186,7 +186,10 @@ export async function setUserEnabled(
   });
 }
 
-/** What an administrator's switch writes: it beats a provider's, and keeps the first time. */
+/**
+ * What is written when an administrator enables or disables a user. It replaces what a provider
+ * did; a user who is disabled already keeps the earlier time.
+ */
 export function switchedUser(
   user: Pick<User, 'disabled_at' | 'disabled_by' | 'disabled_provider'>,
   isEnabled: boolean,

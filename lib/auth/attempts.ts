@@ -1,8 +1,8 @@
-// How often one may try to sign in: five failures within 15 minutes for an account, 50 for an
-// address, behind which there may be an office or a proxy; then it gets no further for 15 minutes.
-// An attempt is counted before it is judged and given back when it was good, so that many at once
-// are not more than the bound. The counts are rows, so all gateways agree; names that nobody has
-// are counted like those that somebody has.
+// How often somebody may try to sign in: five failures within 15 minutes for an account, 50 for an
+// address, because an office or a proxy may be behind it. After that they must wait 15 minutes. An
+// attempt is counted before it is judged and taken back if it was good, so that many attempts at
+// the same moment cannot exceed the limit. The counts are rows, so all gateways share them. Names
+// that nobody has are counted like those that somebody has.
 
 import { createHash } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
@@ -21,45 +21,45 @@ import { addressScope } from '../http/client-address.ts';
 import { originOf } from '../records/audit.ts';
 import type { Shared } from '../process/shared.ts';
 
-/** Failures of an account, or with the codes of a user, after which it is enough. */
+/** Failures of an account, or with the codes of a user, after which there is a wait. */
 export const ATTEMPTS_MAX = 5;
-/** The same for an address, which may stand for many people. */
+/** Failures from an address, which many people may share, after which there is a wait. */
 export const ATTEMPTS_FROM_ADDRESS_MAX = 50;
-/** Within which they count, and for which it then is enough. */
+/** The time within which failures are counted, and how long the wait is. */
 export const ATTEMPTS_MS = 15 * 60_000;
 
-/** By what one attempt is counted: an account's `emailKey`, an address, the codes of a user. */
+/** For what an attempt is counted: an account (`emailKey`), an address, the codes of a user. */
 export interface Counted {
   readonly kind: AttemptKind;
   readonly subject: string;
 }
 
-/** How an account is counted, whether or not somebody has it. */
+/** The count of an account, which need not exist. */
 export function accountOf(email: string): Counted {
   return { kind: 'account', subject: emailKey(email) };
 }
 
-/** What an attempt is counted by, where the address is known as `request.app.address`. */
+/** The count of an address, as `request.app.address` has it. */
 export function fromAddress(address: string | undefined): Counted {
   return { kind: 'address', subject: addressScope(address ?? '') };
 }
 
-/** What became of an attempt: it may go on, or it was one too many of this kind. */
+/** Whether an attempt may continue, or which count refused it. */
 export interface Taken {
   readonly refusedBy: AttemptKind | null;
-  /** When a refused one may be tried again. */
+  /** When a refused attempt may be repeated. */
   readonly waitsUntil: Date | null;
-  /** What has to wait from now on, unless this attempt is good. */
+  /** The counts that begin a wait, unless this attempt is good. */
   readonly locks: readonly AttemptKind[];
 }
 
-/** Counts an attempt; where any count is full already, none moves and the attempt is refused. */
+/** Counts an attempt. If one of the counts is full, none is changed and the attempt is refused. */
 export async function takeAttempt(
   database: Database,
   counted: readonly Counted[],
   now: Date = new Date(),
 ): Promise<Taken> {
-  // Whoever counts the same first at the same instant makes the other's insert fail, once.
+  // If two attempts make the same row at the same moment, one insert fails and is repeated.
   for (let run = 1; ; run += 1) {
     try {
       const { result } = await writeTransaction(database, (transaction) =>
@@ -73,8 +73,8 @@ export async function takeAttempt(
 }
 
 /**
- * Gives a good attempt back. An account begins anew; an address only loses this one attempt, or
- * whoever has an account of their own could try others for ever.
+ * Takes a good attempt back. The count of an account begins anew. The count of an address only
+ * loses this attempt: else a person with an account of their own could guess others without end.
  */
 export async function forgiveAttempt(
   database: Database,
@@ -91,7 +91,7 @@ export async function forgiveAttempt(
   }
 }
 
-/** Tells the audit trail and the log that somebody has to wait; called where an attempt failed. */
+/** Writes to the audit trail and the log that a wait began; called after an attempt failed. */
 export async function noteLocks(
   { database, log }: Pick<Shared, 'database' | 'log'>,
   request: Request,
@@ -131,12 +131,12 @@ export async function forgetAttempts(
   await SignInAttempt.destroy({ where: { kind: 'address' }, transaction });
 }
 
-/** By what the attempts of a user are counted: those with the password, and those with codes. */
+/** The counts of a user: attempts with the password, and attempts with codes. */
 export function countedOf({ id, email }: { id: string; email: string }): Counted[] {
   return [accountOf(email), { kind: 'code', subject: id }];
 }
 
-/** Until when users have to wait, by their ids; nobody else is in it. */
+/** Until when users must wait, by their ids; without users who need not wait. */
 export async function readWaits(
   { models }: Database,
   users: readonly { id: string; email: string }[],
@@ -167,7 +167,7 @@ async function take(
     if (isRunning && row.count >= maxOf(one)) full.push({ kind: one.kind, until: row.expires_at });
     found.push({ one, row, count: isRunning ? row.count + 1 : 1 });
   }
-  // The account comes first: it says more of why somebody has to wait.
+  // The account comes first, because it says better why somebody must wait.
   const [refused] = full.toSorted((a) => (a.kind === 'address' ? 1 : -1));
   if (refused !== undefined) {
     const waitsUntil = new Date(Math.max(...full.map(({ until }) => until.getTime())));
@@ -192,7 +192,7 @@ function maxOf({ kind }: Counted): number {
   return kind === 'address' ? ATTEMPTS_FROM_ADDRESS_MAX : ATTEMPTS_MAX;
 }
 
-/** Everybody locks in one order. */
+/** The order in which all transactions lock, so that none waits for another in a circle. */
 function ordered(counted: readonly Counted[]): Counted[] {
   return counted.toSorted((a, b) => (hashOf(a) < hashOf(b) ? -1 : 1));
 }

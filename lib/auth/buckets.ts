@@ -1,6 +1,6 @@
-// Token buckets: how often somebody may do something, with some at once. One bucket for each key,
-// in a table that is bounded: a bucket that had time to fill again is as good as none, and is
-// forgotten. Pure but for the clock that it is given.
+// Token buckets: how often somebody may do something, and how many times at once. Each key has one
+// bucket, in a table with a limit. A bucket that had time to fill again is forgotten, because a new
+// one would be the same. Pure, except for the clock that is passed in.
 
 /** How fast a bucket fills, and how much it holds. */
 export interface BucketSize {
@@ -8,7 +8,7 @@ export interface BucketSize {
   readonly burst: number;
 }
 
-/** Buckets that are kept at most; beyond, those that were not used for longest go. */
+/** The most buckets that are kept; then those are forgotten that were unused for longest. */
 export const KEYS_MAX = 65_536;
 
 interface Bucket {
@@ -22,7 +22,7 @@ export class Buckets {
   readonly #size: BucketSize;
   readonly #nowMs: () => number;
   readonly #fillMs: number;
-  /** By key; the one that was used last stands last. */
+  /** By key, in the order of their last use. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(size: BucketSize, nowMs: () => number = () => performance.now()) {

@@ -1,21 +1,21 @@
-// Addresses from which somebody signed in before. Their passwords have places of their own, so a
-// crowd of strangers does not keep them out. The live sessions tell them at first, each sign-in of
-// this process adds one; as many as the bound says are remembered.
+// Addresses from which somebody signed in before. Passwords from them have places of their own in
+// the queue, so that a crowd of strangers does not keep these people out. At first the addresses
+// are those of the live sessions; each sign-in at this process adds one, up to KNOWN_MAX.
 
 import type { Database } from '../../models/index.ts';
 import { addressScope } from '../http/client-address.ts';
 
-/** Scopes that are remembered; beyond, the one that was used longest ago goes. */
+/** The most scopes that are remembered; then the one is forgotten that was unused for longest. */
 export const KNOWN_MAX = 10_000;
 
 const knownOf = new WeakMap<Database, Promise<KnownAddresses>>();
 
 /** The addresses that a database's process knows. */
 export class KnownAddresses {
-  /** The one that was used last stands last. */
+  /** In the order of their last use. */
   readonly #scopes = new Set<string>();
 
-  /** Those of a database; read from its sessions once, and again where that failed. */
+  /** The addresses of a database, read from its sessions once; a failure is not remembered. */
   static of(database: Database): Promise<KnownAddresses> {
     const present = knownOf.get(database);
     if (present !== undefined) return present;

@@ -1,7 +1,7 @@
-// Signing in with e-mail and password. Whatever the fault (nobody has the e-mail, no password is
-// set, a wrong one) the answer is the same and takes the same work, so that nobody learns who has
-// an account; too many attempts are a wait, for names that nobody has too. Only who typed the right
-// password is told that the account is disabled: a good sign-in would tell as much.
+// Signing in with e-mail and password. An unknown e-mail address, a user without a password and a
+// wrong password get the same answer after the same work, so that nobody learns who has an account.
+// Too many attempts mean a wait, also for names that nobody has. Only a person who typed the right
+// password reads that the account is disabled: the sign-in itself would have proved that it exists.
 // docs/api.md#sign-in.
 
 import type { Request } from '@hapi/hapi';
@@ -14,25 +14,25 @@ import { askerAt } from './password-queue.ts';
 import { DEFAULT_COST, standInHash, verifyPassword } from './passwords.ts';
 import { maySignIn } from '../records/session-life.ts';
 
-/** What `last_signed_in_method` says of a password. */
+/** The value of `last_signed_in_method` for a sign-in by password. */
 export const LOCAL_METHOD = 'email';
 
-/** Longest e-mail that anybody has. */
+/** The longest possible e-mail address of a user. */
 const EMAIL_CHARACTERS_MAX = 255;
 
-/** Whose e-mail and password are right. */
+/** The user whose e-mail address and password are right. */
 export interface JudgedPassword {
   readonly userId: string;
-  /** What it was compared with: it may be another one when the sign-in is completed. */
+  /** The hash that was compared; the user may have another one when the sign-in is completed. */
   readonly passwordHash: string;
 }
 
-/** That it is time to wait, and until when. */
+/** A refusal until a time. */
 export interface Wait {
   readonly waitsUntil: Date;
 }
 
-/** The user whose e-mail and password these are; otherwise what may be said of the refusal. */
+/** Finds the user with this e-mail address and password; else why the sign-in is refused. */
 export async function judgePassword(
   services: Shared & { readonly passwordCost?: number },
   request: Request,
@@ -43,7 +43,7 @@ export async function judgePassword(
   const counted = [accountOf(email), fromAddress(request.app.address)];
   const taken = await takeAttempt(database, counted);
   const { refusedBy, waitsUntil } = taken;
-  // That an address tried too often tells nothing about anybody, and must cost little.
+  // This answer depends on the address alone, so it reveals no account; it must cost little.
   if (refusedBy === 'address' && waitsUntil !== null) {
     counters.add('sign_ins', 'too_many_from_address');
     return { waitsUntil };
@@ -66,12 +66,12 @@ export async function judgePassword(
   if (!isGood) await noteLocks(services, request, taken, user?.id ?? null);
   if (isGood) return { userId: user.id, passwordHash: hash };
   if (isTheirs) return 'disabled';
-  // Names that nobody has are counted alike, so a wait tells nothing of anybody.
+  // Names that nobody has are counted too, so a wait does not reveal an account.
   return waitsUntil === null ? 'refused' : { waitsUntil };
 }
 
 async function findUser(database: Shared['database'], email: string): Promise<User | null> {
-  // What no account can have is looked for as something that none has.
+  // For an e-mail address that no account can have, the search must find nothing.
   const isPossible = email.length <= EMAIL_CHARACTERS_MAX && email.isWellFormed();
   const key = isPossible && !email.includes('\0') ? emailKey(email) : '';
   return database.models.User.findOne({ where: { email_key: key } });

@@ -1,13 +1,13 @@
-// SAML metadata of an identity provider: what sign-in needs of it, or why it is of no use. The text
-// comes from administrators, and says what others told them: a DOCTYPE is refused before anything
-// is parsed, so there are no entities, external or other; the size is bounded; nothing is fetched.
+// SAML metadata of an identity provider: what sign-in needs of it, or why it cannot be used. The
+// text comes from administrators, who got it from others. So a DOCTYPE is refused before anything
+// is parsed, which leaves no entities; the size is limited; nothing is fetched.
 // docs/api.md#provider-entries.
 
 import { X509Certificate } from 'node:crypto';
 import type { Element } from '@xmldom/xmldom';
 import { childrenOf, isNamed, parseXml, XmlError } from './saml/xml.ts';
 
-/** Greatest text that is parsed; real metadata has a few kilobytes. */
+/** The longest text that is parsed; real metadata has a few kilobytes. */
 export const METADATA_CHARACTERS_MAX = 1_048_576;
 const LIMITS = { characters: METADATA_CHARACTERS_MAX, tags: 10_000, attributes: 20_000 };
 
@@ -33,16 +33,16 @@ export interface SamlMetadata {
   readonly signingCertificates: readonly string[];
   /** Whether the provider takes signed requests only. */
   readonly wantsSignedRequests: boolean;
-  /** Until when it may be used, in ms; null: no end is said; NaN: what is said is no time. */
+  /** Until when it may be used, in ms; null: it has no end; NaN: its end cannot be read. */
   readonly validUntil: number | null;
 }
 
-/** Why metadata is of no use; the message is for people. */
+/** Why metadata cannot be used; the message is for people. */
 export class SamlMetadataError extends Error {
   override name = 'SamlMetadataError';
 }
 
-/** Says what is wrong with metadata; null when nothing is. */
+/** Says what is wrong with metadata; null if nothing is wrong. */
 export function samlMetadataFault(text: string): string | null {
   try {
     parseSamlMetadata(text);
@@ -53,7 +53,7 @@ export function samlMetadataFault(text: string): string | null {
   }
 }
 
-/** Reads metadata; throws SamlMetadataError when sign-in could not use it. */
+/** Reads metadata; throws SamlMetadataError if sign-in could not use it. */
 export function parseSamlMetadata(text: string): SamlMetadata {
   const root = readXml(text);
   const entity = entityOf(root);
@@ -77,7 +77,7 @@ export function parseSamlMetadata(text: string): SamlMetadata {
   };
 }
 
-/** The earliest of the ends that elements say. */
+/** The earliest `validUntil` of some elements. */
 function endOf(elements: readonly Element[]): number | null {
   const ends = elements
     .map((element) => element.getAttribute('validUntil'))
@@ -99,7 +99,7 @@ function readXml(text: string): Element {
   }
 }
 
-/** The description itself, or the first one of a federation that is an identity provider. */
+/** The description itself, or the first identity provider of a federation. */
 function entityOf(root: Element): Element {
   if (isNamed(root, METADATA, 'EntityDescriptor')) return root;
   const entities = isNamed(root, METADATA, 'EntitiesDescriptor')
@@ -120,7 +120,7 @@ function urlsOf(provider: Element, name: string): Partial<Record<SamlBinding, st
   return urls;
 }
 
-/** The certificates of keys that sign: those that say so, and those that say nothing. */
+/** The certificates of keys for signing, and of keys without a stated use. */
 function certificatesOf(provider: Element): readonly string[] {
   const texts = childrenOf(provider, METADATA, 'KeyDescriptor')
     .filter((key) => ['', 'signing'].includes(key.getAttribute('use') ?? ''))

@@ -1,6 +1,6 @@
 // Second factors: codes of authenticators by time (RFC 6238, six digits, 30 seconds), and recovery
-// codes for who lost theirs. A code serves once: the step of the last one is kept, and earlier ones
-// are refused, as is a recovery code that was used.
+// codes for users who lost theirs. Each code works once: the step of the last code is kept and
+// earlier steps are refused; a recovery code is deleted when it is used.
 
 import { createHash } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
@@ -13,17 +13,17 @@ import {
   type Transaction,
 } from '../../models/index.ts';
 
-/** Authenticators of one user. */
+/** The most authenticators of one user. */
 export const FACTORS_MAX = 5;
-/** Longest name of one. */
+/** The longest name of an authenticator. */
 export const FACTOR_NAME_CHARACTERS_MAX = 100;
 const RECOVERY_CODES = 10;
 const RECOVERY_CODE_BYTES = 10;
 const SECRET_BYTES = 20;
 const STEP_MS = 30_000;
-/** Steps before and after that are taken: clocks of telephones differ. */
+/** How many steps before and after are accepted, because clocks of telephones differ. */
 const STEPS_ASIDE = 1;
-/** How long a page on which an authenticator is set up serves. */
+/** How long a page on which an authenticator is set up can be sent. */
 const ENROLMENT_MS = 15 * 60_000;
 const ISSUER = 'Postern';
 
@@ -31,9 +31,9 @@ const ISSUER = 'Postern';
 export interface Enrolment {
   /** Base32. */
   readonly secret: string;
-  /** What the form carries: the secret, sealed for this session. */
+  /** A hidden field of the form: the secret, sealed for this session. */
   readonly sealed: string;
-  /** For authenticators: `otpauth://…`. */
+  /** What authenticators scan: `otpauth://…`. */
   readonly address: string;
 }
 
@@ -48,7 +48,7 @@ export async function hasSecondFactor(
   return (await factors.count({ where: { user_id: userId }, ...options })) > 0;
 }
 
-/** Begins to set up an authenticator: a new secret, of which the server keeps nothing yet. */
+/** Begins to set up an authenticator: makes a secret, which the server does not keep yet. */
 export function beginEnrolment(
   database: Database,
   { sessionId, email, now = new Date() }: { sessionId: string; email: string; now?: Date },
@@ -59,7 +59,7 @@ export function beginEnrolment(
   return { secret, sealed, address: addressOf(secret, email) };
 }
 
-/** The enrolment that a form carries; null where it is another session's, or too old. */
+/** The enrolment of a form; null if it belongs to another session or is too old. */
 export function openEnrolment(
   database: Database,
   sealed: string,
@@ -92,9 +92,9 @@ export function stepOf(
 }
 
 /**
- * Keeps an authenticator whose code was shown. Returns new recovery codes where the user had none;
- * they are shown once. Null where there are too many already. Locks nothing: the caller holds the
- * user's row.
+ * Keeps an authenticator after its code was checked. Returns new recovery codes if the user had
+ * none; they are shown once. Null if the user has FACTORS_MAX already. The caller must have locked
+ * the user's row.
  */
 export async function addSecondFactor(
   database: Database,
@@ -113,7 +113,7 @@ export async function addSecondFactor(
   return { recoveryCodes: await renewRecoveryCodes(database, userId, transaction) };
 }
 
-/** Makes new recovery codes; those of before serve no more. */
+/** Makes new recovery codes; the old ones no longer work. */
 export async function renewRecoveryCodes(
   database: Database,
   userId: string,
@@ -128,7 +128,7 @@ export async function renewRecoveryCodes(
   return codes;
 }
 
-/** Whether this is a good code of the user, which serves no more from here on. */
+/** Whether this is a good code of the user. A good code is spent: it works only once. */
 export async function spendCode(
   database: Database,
   userId: string,
@@ -151,7 +151,7 @@ export async function spendCode(
   return true;
 }
 
-/** Removes one authenticator; with the last one go the recovery codes. False: there is none. */
+/** Removes an authenticator, and with the last one the recovery codes; false if there is none. */
 export async function removeSecondFactor(
   database: Database,
   userId: string,
@@ -168,8 +168,8 @@ export async function removeSecondFactor(
 }
 
 /**
- * Takes all second factors from a user who lost them; an administrator's deed, so nobody's code is
- * asked for. Ends the user's sessions. Returns how many authenticators there were.
+ * Removes all second factors of a user who lost them, and ends the user's sessions. Only an
+ * administrator does this, so no code is asked for. Returns how many authenticators there were.
  */
 export async function resetSecondFactors(
   database: Database,
@@ -185,7 +185,7 @@ export async function resetSecondFactors(
   return present.length;
 }
 
-/** Null where the secret does not open, under another key say; recovery codes still serve. */
+/** The secret; null if it cannot be decrypted. Recovery codes still work then. */
 function secretOf(factor: SecondFactor): string | null {
   try {
     return factor.secret;
@@ -211,13 +211,13 @@ function addressOf(secret: string, email: string): string {
   return totpOf(secret, email).toString();
 }
 
-/** Four groups of four, as people copy them. */
+/** Four groups of four characters, which people can copy. */
 function newRecoveryCode(): string {
   const text = new Secret({ size: RECOVERY_CODE_BYTES }).base32.toLowerCase();
   return text.match(/.{4}/g)?.join('-') ?? text;
 }
 
-/** 80 random bits need neither salt nor bcrypt; the user's id keeps two equal ones apart. */
+/** 80 random bits need neither salt nor bcrypt. The user's id makes equal codes differ. */
 function hashOf(userId: string, code: string): string {
   const plain = code.toLowerCase().replaceAll(/[\s-]/g, '');
   return createHash('sha256').update(`${userId}\0${plain}`).digest('hex');

@@ -1,6 +1,6 @@
-// Sessions of browsers: a row of the database and a cookie whose secret is kept as a hash only.
-// Each request reads its row and its user, so a session that was revoked, or whose user was shut
-// out, by any process, ends at the next request. docs/api.md#sign-in.
+// Sessions of browsers: a row of the database, and a cookie with a secret of which only the hash is
+// kept. Each request reads the row and the user. So a session ends at the next request after any
+// process revoked it or disabled its user. docs/api.md#sign-in.
 
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import {
@@ -21,9 +21,12 @@ import { BrowserCookies, hashSecret, newSecret } from './browser-cookies.ts';
 import { localPath } from './local-path.ts';
 import { IDLE_MS, isAlive } from '../records/session-life.ts';
 
-/** Sessions of one user; the one that was used least recently makes room. */
+/** The most sessions of one user; then the one that was unused for longest ends. */
 export const SESSIONS_MAX = 20;
-/** Of those that wait for a second factor: whoever knows only a password ends no open session. */
+/**
+ * The most sessions that wait for a second factor. They are counted apart, so that somebody who
+ * knows only the password cannot end open sessions.
+ */
 export const WAITING_MAX = 5;
 const USER_AGENT_CHARACTERS_MAX = 255;
 
@@ -32,12 +35,12 @@ export type LiveSession = Session & { user: User };
 
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
-    /** The session of this request's browser, once it was looked for. */
+    /** The session of this request's browser; undefined until it was looked for. */
     session?: LiveSession | null;
   }
 }
 
-/** What a session begins with. */
+/** The values of a session that begins. */
 export interface Beginning {
   readonly user: User;
   /** `email`, or the provider's id. */
@@ -45,9 +48,9 @@ export interface Beginning {
   readonly state: SessionState;
   /** A local path. */
   readonly returnTo?: string | null;
-  /** When the person signed in, where this session continues another; now otherwise. */
+  /** When the person signed in, if this session continues another one; else now. */
   readonly since?: Date | undefined;
-  /** Left out where no provider may end it. */
+  /** Left out if no provider may end it. */
   readonly atProvider?: SessionAtProvider | undefined;
 }
 
@@ -66,8 +69,9 @@ export class Sessions {
   }
 
   /**
-   * Makes the strategies of the web's routes: `session` lets in who is signed in, `second factor`
-   * who still has to show one. Whoever is not is sent to sign in, and comes back afterwards.
+   * Makes the strategies of the console's routes: `session` admits people who are signed in, and
+   * `second factor` people who must still show one. Others are redirected to sign in, and come back
+   * afterwards.
    */
   register(server: Server, outside: string): void {
     this.cookies.register(server);
@@ -90,8 +94,9 @@ export class Sessions {
   }
 
   /**
-   * A session that waits for a second factor goes there. Another browser signs in, is told if it
-   * was signed in before, and comes back to the page that it asked for, or that had the form.
+   * Where a browser is redirected that may not see a page. A session that waits for a second factor
+   * goes to that page. Any other browser goes to the sign-in, which says if a session ended, and
+   * comes back to the page that it asked for, or to the page with the form.
    */
   #placeToSignIn(request: Request, session: LiveSession | null, wantedState: SessionState): string {
     if (session?.state === 'second factor') return '/mfa/auth';
@@ -109,7 +114,7 @@ export class Sessions {
     return query === '' ? '/' : `/?${query}`;
   }
 
-  /** The session of a request's browser, whatever its state; null when there is none that lives. */
+  /** The session of a request's browser, in any state; null if there is none or it has ended. */
   async find(request: Request): Promise<LiveSession | null> {
     if (request.app.session !== undefined) return request.app.session;
     const secret = this.cookies.secretOf(request, 'session');
@@ -120,8 +125,8 @@ export class Sessions {
   }
 
   /**
-   * Begins a session in a transaction; ends the one that the browser had, so that its id is never
-   * kept over a sign-in. Returns the secret: `setSecret` gives it to the browser after the commit.
+   * Begins a session in a transaction and ends the one that the browser had, so that each sign-in
+   * gets a new id. Returns the secret; after the commit, `setSecret` gives it to the browser.
    */
   async begin(
     request: Request,
@@ -154,14 +159,14 @@ export class Sessions {
     return secret;
   }
 
-  /** Gives the browser the secret of a session that `begin` made and a commit made true. */
+  /** Gives the browser the secret of a session that `begin` made, after the commit. */
   setSecret(h: ResponseToolkit, secret: string): void {
     this.cookies.set(h, 'session', secret);
-    // The forms of before belong to nobody who is signed in.
+    // Forms that were opened before the sign-in must no longer be accepted.
     this.cookies.clear(h, 'visitor');
   }
 
-  /** Takes the secret from the browser; the row is the caller's business. */
+  /** Removes the secret from the browser; the caller must delete the row. */
   clearSecret(h: ResponseToolkit): void {
     this.cookies.clear(h, 'session');
   }
@@ -174,7 +179,7 @@ export class Sessions {
     return found !== null && isAlive(found, Date.now()) ? found : null;
   }
 
-  /** Sessions of both states have room of their own. */
+  /** Deletes the sessions of a user that are too many in a state. */
   async #makeRoom(
     where: { readonly user_id: string; readonly state: SessionState },
     transaction: Transaction,
@@ -194,7 +199,7 @@ export class Sessions {
     await sessions.destroy({ where: { ...where, id: { [Op.notIn]: ids } }, transaction });
   }
 
-  /** Never fails and is not waited for, as the use of a token is noted. */
+  /** Notes the use of a session. Nobody waits for it, and a failure is only logged. */
   #touch(session: LiveSession): void {
     touchSession(this.#database, session).catch((error: unknown) => {
       this.#log.warn({ err: describeError(error) }, 'the use of a session was not noted');
@@ -202,7 +207,7 @@ export class Sessions {
   }
 }
 
-/** Forgets sessions that ended by themselves, and attempts that count no more. */
+/** Forgets sessions that have expired, and attempts that no longer count. */
 export function forgetSessions(database: Database): Chore {
   return {
     failure: 'old sessions were not forgotten',
@@ -217,7 +222,7 @@ function credentialsOf({ id: sessionId, user }: LiveSession) {
   return { user: { id, email, role, sessionId }, scope: [role] };
 }
 
-/** The page of this gateway that sent a form; null where the browser does not say. */
+/** The page of this gateway that sent a form; null if the browser does not say it. */
 function pageOfForm({ headers }: Request, externalUrl: string): string | null {
   const referer: unknown = headers['referer'];
   if (typeof referer !== 'string' || !URL.canParse(referer)) return null;

@@ -1,6 +1,6 @@
-// API tokens: `pst_` and 32 random bytes, shown once and kept as a SHA-256. The hash is what the
-// database is asked for, so how long a look-up takes tells nothing about a token, and no bcrypt is
-// needed for 256 random bits. docs/api.md#authentication.
+// API tokens: `pst_` and 32 random bytes, shown once and kept as a SHA-256. The database is
+// searched for the hash, so the time of a search reveals nothing about a token. 256 random bits
+// need no bcrypt. docs/api.md#authentication.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
@@ -20,14 +20,14 @@ import { lockUserOf } from './accounts.ts';
 
 const TOKEN = /^pst_[A-Za-z0-9_-]{43}$/;
 const TOKEN_BYTES = 32;
-/** Days of a token where nobody says how many. */
+/** How many days a token lives by default. */
 export const DEFAULT_DAYS = 90;
-/** The longest life of a token. */
+/** The most days that a token lives. */
 export const DAYS_MAX = 365;
 const DAY_MS = 86_400_000;
 /** Live tokens that one user may have. */
 const LIVE_TOKENS_MAX = 25;
-/** A gateway that was not seen for so long asks for no token any more. */
+/** The bootstrap token of a gateway that was not seen for this time is no longer kept. */
 const CLAIM_MS = 3_600_000;
 const BOOTSTRAP_NAME = 'BOOTSTRAP_API_TOKEN';
 const NAME_CHARACTERS_MAX = 255;
@@ -43,21 +43,21 @@ export interface CreatedToken {
 /** A token as it is listed. */
 export interface ListedToken {
   id: string;
-  /** The owner's. */
+  /** The owner's e-mail address. */
   email: string;
   name: string;
-  /** Null: does not expire. */
+  /** Null if it does not expire. */
   expires_at: Date | null;
   last_used_at: Date | null;
   inserted_at: Date;
 }
 
-/** The same with its owner's id, for links. */
+/** A token as it is listed, with its owner's id for links. */
 export interface OwnedToken extends ListedToken {
   user_id: string;
 }
 
-/** What a token opens: its owner's rights, until it expires. */
+/** The owner of a token, whose rights it has until it expires. */
 export interface TokenOwner {
   tokenId: string;
   sha256: string;
@@ -78,7 +78,7 @@ export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** Makes a token for the user who has an e-mail. Faults are sentences for a person. */
+/** Makes a token for the user with an e-mail address. Throws sentences for a person. */
 export async function createToken(
   database: Database,
   { email, name, days = DEFAULT_DAYS }: { email: string; name: string; days?: number },
@@ -99,7 +99,7 @@ export async function createToken(
   return { id, ...fresh };
 }
 
-/** What is wrong with the name and the days of a token that is asked for. */
+/** What is wrong with the name and the days of a new token. */
 export function tokenFaults({ name, days }: { name: string; days: number }): Faults {
   const faults: Faults = {};
   const isReadable = name.isWellFormed() && !name.includes('\0');
@@ -112,7 +112,7 @@ export function tokenFaults({ name, days }: { name: string; days: number }): Fau
   return faults;
 }
 
-/** A token that nobody has yet. */
+/** Makes a token that is not in the database yet. */
 export function newToken(
   { name, days }: { name: string; days: number },
   now: Date = new Date(),
@@ -121,7 +121,7 @@ export function newToken(
   return { token, name: name.trim(), expires_at: new Date(now.getTime() + days * DAY_MS) };
 }
 
-/** Whether a user may have one more token; their row must be locked. */
+/** The faults if a user may not have one more token; the user's row must be locked. */
 export async function liveTokenFaults(
   database: Database,
   userId: string,
@@ -145,7 +145,7 @@ export async function insertToken(
   return (await database.models.ApiToken.create(row, { transaction })).id;
 }
 
-/** Lists tokens, of all users or of the one who has an e-mail; the oldest first. */
+/** Lists the tokens of all users or of the user with an e-mail address; the oldest first. */
 export async function listTokens(
   database: Database,
   { email }: { email?: string } = {},
@@ -154,7 +154,7 @@ export async function listTokens(
   return tokens.map(({ user_id: _owner, ...listed }) => listed);
 }
 
-/** The same with the owners' ids, also by ids. */
+/** Reads tokens with their owners' ids: all, those with some ids, or those of one user. */
 export async function readTokens(
   database: Database,
   { email, ids }: { email?: string; ids?: readonly string[] },
@@ -186,7 +186,7 @@ export async function readTokens(
   }));
 }
 
-/** Makes a token void at the next request, in every process; false when there is none. */
+/** Revokes a token, for the next request to any process; false if there is none. */
 export async function revokeToken(database: Database, id: string): Promise<boolean> {
   const { result } = await writeTransaction(database, (transaction) =>
     database.models.ApiToken.destroy({ where: { id: id.toLowerCase() }, transaction }),
@@ -195,8 +195,8 @@ export async function revokeToken(database: Database, id: string): Promise<boole
 }
 
 /**
- * Makes the given value a token of the first administrator, for as long as a gateway asks for it:
- * at every start it is made anew, and what no gateway asks for any more is void.
+ * Makes the given value a token of the first administrator. Each gateway claims its value at every
+ * start; a token that no gateway claims any more is deleted.
  */
 export async function ensureBootstrapToken(
   database: Database,
@@ -209,8 +209,8 @@ export async function ensureBootstrapToken(
   await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: true });
     // Only bootstrap tokens do not expire: `createToken` always sets a date. They are read before
-    // the claims: a cluster's nodes do not see each other's locks, and whoever's token is there
-    // by now has made a claim by then.
+    // the claims, because nodes of a cluster do not see each other's locks: a gateway whose token
+    // is read here has made its claim before, so the claim is read too.
     const where = { expires_at: null };
     const present = await database.models.ApiToken.findAll({ where, transaction });
     const claim = { sha256, seenSince };
@@ -221,7 +221,7 @@ export async function ensureBootstrapToken(
 }
 
 /**
- * Finds what a token opens; null when nobody has it. Expiry and rights are judged by the caller.
+ * Finds the owner of a token; null if there is none. The caller checks expiry and rights.
  */
 export async function findTokenOwner(
   database: Database,
@@ -258,7 +258,7 @@ async function lockOwner(
 ): Promise<string> {
   const user = await lockUserOf(database, email, transaction);
   if (user.disabled_at !== null)
-    throw new Error(`${user.email} is disabled, and a token of theirs would open nothing`);
+    throw new Error(`${user.email} is disabled, so a token of this user would not work`);
   return user.id;
 }
 
@@ -286,13 +286,13 @@ async function replaceBootstrapToken(
 ): Promise<void> {
   const { sha256, owner, claimed } = wanted;
   const { ApiToken } = database.models;
-  const standing = present.find((row) => row.sha256 === sha256 && row.user_id === owner);
+  const current = present.find((row) => row.sha256 === sha256 && row.user_id === owner);
   for (const row of present) {
     const isAnothers = row.sha256 !== sha256 && claimed.has(row.sha256);
-    if (row !== standing && !isAnothers) await row.destroy({ transaction });
+    if (row !== current && !isAnothers) await row.destroy({ transaction });
   }
-  if (sha256 === null || owner === null || standing !== undefined) return;
-  // The value may have been made a token that expires before; it is made anew.
+  if (sha256 === null || owner === null || current !== undefined) return;
+  // This value may already be a token that expires; it is replaced by one that does not.
   await ApiToken.destroy({ where: { sha256 }, transaction });
   await ApiToken.create(
     { user_id: owner, name: BOOTSTRAP_NAME, sha256, expires_at: null },

@@ -1,5 +1,5 @@
-// The commands `backup` and `restore`. The first looks at a database that may be in use and of an
-// earlier schema; the second wants one that no gateway uses.
+// The commands `backup` and `restore`. `backup` reads a database that gateways may use and that may
+// have an earlier schema; `restore` needs a database that no gateway uses.
 
 import { statSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
@@ -24,10 +24,10 @@ export const backupCommands: Partial<Record<CommandName, Run>> = { backup, resto
 /** Writes a backup of the database into a new file. */
 async function backup(config: Config, database: Database, { operand }: Command): Promise<Outcome> {
   const file = operand ?? '';
-  // A stream that is cut short could not be told from a whole one by who reads it.
+  // A reader of a stream could not see that the end is missing.
   if (file === '' || file === '-')
     throw new Error('a backup is written to a new file: name one, not "-"');
-  // Sealed under another key than its values, it would open nowhere.
+  // The backup would be sealed with another key than its values, so nobody could open both.
   if ((await executedMigrations(database)).length > 0) await refuseOtherKey(database);
   const made = await writeNewFile(file, (out) => writeBackup(database, out));
   const { users = 0, devices = 0, rules = 0 } = made.counts;
@@ -41,7 +41,7 @@ async function backup(config: Config, database: Database, { operand }: Command):
   };
 }
 
-/** A backup that needs several keys is better than none, and worse than one that needs one. */
+/** What to say about a backup that needs more than one key; null if it needs only one. */
 function adviceOn(keys: readonly string[], config: Config, database: Database): string | null {
   const unknown = unknownKeys(keys, database);
   if (unknown.length > 0)
@@ -99,7 +99,7 @@ function sayReplaced({ path, keys }: MadeBefore, database: Database): string {
   return keys.length === 1 ? place : `${place} Its secrets ${sayKeys(keys, database)}.`;
 }
 
-/** The key check says nothing of them: it is one value, and may be under the present key. */
+/** What to say about further keys of a backup; the key check knows only the key of one value. */
 function adviceAfter(
   keys: readonly string[],
   config: Config,
@@ -113,7 +113,7 @@ function adviceAfter(
   );
 }
 
-/** A backup is read twice: to find it whole before anything is touched, and to take its rows. */
+/** Refuses a file that cannot be read twice: first it is checked, then its rows are taken. */
 function refuseUnreadable(file: string): void {
   if (file === '-')
     throw new Error('a backup is read twice, so it comes from a file: name one, not "-"');

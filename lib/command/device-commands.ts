@@ -1,6 +1,6 @@
 // The device commands of the command line: they make a device with its key pair, list devices, and
-// print the file of one. They need the settings too, unlike those of commands.ts. The private key
-// is printed and kept nowhere.
+// print the file of one. Unlike the commands in commands.ts, they also need the settings. The
+// private key is printed and never stored.
 
 import { randomBytes } from 'node:crypto';
 import { encode } from 'uqr';
@@ -41,7 +41,7 @@ import { defaultSettings } from '../devices/settings.ts';
 import { endpoint } from '../doctor/serving.ts';
 import { type GatewayOfFiles, gatewayOfFiles } from '../installation/running-gateway.ts';
 
-/** Modules around a code that readers need to find it. */
+/** White modules around a QR code, which readers need to find it. */
 const QUIET_MODULES = 4;
 /** White on black, whatever the terminal's own colours are. */
 const [CODE_COLOURS, OWN_COLOURS] = ['\u001B[97;40m', '\u001B[0m'];
@@ -116,14 +116,14 @@ async function printFile(
   return { text: file.trimEnd(), data, ...noteOn(gateway, client) };
 }
 
-/** What programs are told of a device; never its preshared key. */
+/** What programs read about a device; never its preshared key. */
 function dataOf(device: DeviceRow, email: string) {
   const { id, name, description, public_key, ipv4, ipv6, latest_handshake: handshake } = device;
   const latest_handshake = handshake?.toISOString() ?? null;
   return { id, email, name, description, public_key, ipv4, ipv6, latest_handshake };
 }
 
-/** Finds the user of an e-mail; throws with a sentence when nobody has it. */
+/** Finds the user with an e-mail address; throws a sentence for a person if there is none. */
 export async function findUser(database: Database, email: string): Promise<UserRow> {
   const [user] = await readUsers(database, { emailKey: emailKey(email) });
   if (user === undefined) throw noUser(email);
@@ -145,7 +145,7 @@ async function findDevice(
   return { row, client };
 }
 
-/** Where the file leads no device to the gateway: why, and how to put it right. */
+/** Why a device with this file cannot reach the gateway, and how to fix it. */
 function noteOn({ isRunning }: GatewayOfFiles, client: ClientConfig): Pick<Outcome, 'note'> {
   const { level, message, fix } = endpoint(client.endpoint);
   if (level === 'ok') return {};
@@ -157,7 +157,7 @@ function textOfKey(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-/** A QR code for a terminal: two modules share a character, one above the other. */
+/** A QR code for a terminal: each character shows two modules, one above the other. */
 function codeInWords(text: string): string {
   const { data, size } = encode(text, { ecc: 'L', border: QUIET_MODULES });
   const isLight = (x: number, y: number): boolean => data[y]?.[x] !== true;

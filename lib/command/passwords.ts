@@ -1,8 +1,9 @@
-// Passwords of the command line: made up and shown once, or piped in and shown to nobody.
+// Passwords on the command line: made here and shown once, or read from standard input and not
+// shown.
 
 import { randomBytes } from 'node:crypto';
 
-/** What was piped in without its last line break, or a password that is made up. */
+/** The password from standard input, without its last line break, or a random one. */
 export async function passwordOf(
   isPiped: boolean,
   readStdin: () => Promise<string>,
@@ -12,7 +13,7 @@ export async function passwordOf(
     : randomBytes(15).toString('base64url');
 }
 
-/** The label of a password that stands alone on standard output, where scripts read it. */
+/** The label of a password, so that on standard output scripts read the password alone. */
 export function labelOfPassword(email: string): string {
   return `This is the password of ${email}. Postern shows it only once.`;
 }

@@ -3,7 +3,10 @@
 /** Spaces between columns. */
 const GAP = 2;
 
-/** Rows under their labels. A cell is anybody's text, and a terminal obeys what it is told. */
+/**
+ * Rows under their labels. Control characters are replaced, because users write the cells and a
+ * terminal would obey them.
+ */
 export function table(labels: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [labels.map((label) => label.toUpperCase()), ...rows].map((cells) =>
     cells.map((cell) => cell.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ')),

@@ -1,5 +1,5 @@
-// Settings that the environment fixes: the texts of its variables become values by the very rules
-// that a request's fields obey, and faults are told in the words of the other settings' faults.
+// Settings that the environment fixes. The texts of the variables become values by the rules for
+// the fields of a request; faults are worded like those of other settings.
 // docs/api.md#settings-fixed-by-the-environment.
 
 import {
@@ -16,7 +16,7 @@ import type { FixedSettings } from '../records/effective-configuration.ts';
 /** Characters of a bad text that a complaint quotes. */
 const QUOTED_MAX = 200;
 
-/** What the variables came to; the settings only where there is no fault. */
+/** What was read from the variables; `fixed` is empty if there are faults. */
 export interface ReadFixed {
   readonly fixed: FixedSettings;
   readonly faults: readonly string[];
@@ -41,7 +41,7 @@ export function readFixedSettings(
   return { fixed: faults.length === 0 ? storedValues(config, values) : {}, faults };
 }
 
-/** The settings of a process whose variables were found good at its start. */
+/** The settings that are fixed. Throws if there are faults, which the start has checked before. */
 export function fixedSettingsOf(config: Config): FixedSettings {
   const { fixed, faults } = readFixedSettings(config, config.configurationTexts);
   if (faults.length > 0) throw new Error(faults.join('\n'));
@@ -58,7 +58,7 @@ function readOne(
   const { values, faults } = judgeConfiguration({ [field]: raw }, 'update');
   for (const [index, provider] of (values.saml_identity_providers ?? []).entries()) {
     const isJudged = faults[field] === undefined && provider.metadata !== '';
-    // What stands at an address is fetched later: no provider holds up a start.
+    // Metadata with an address are fetched later, so that no provider delays a start.
     const fault = isJudged ? samlMetadataFault(provider.metadata) : null;
     if (fault !== null)
       return { complaints: [`entry ${index + 1}: metadata ${metadataFault(fault)}`] };
@@ -78,7 +78,7 @@ export function rawValue(form: ConfigurationVariable['form'], text: string): unk
   }
 }
 
-/** One message, or those of one entry of a list. */
+/** The texts of one message, or of the messages about one entry of a list. */
 function textsOf(fault: string | Record<string, string[]>, index: number): string[] {
   if (typeof fault === 'string') return [fault];
   return Object.entries(fault).flatMap(([member, texts]) =>

@@ -1,8 +1,7 @@
-// Judges what identity providers say of themselves, before anything is saved: the discovery
-// document of an OpenID provider is fetched, SAML metadata is parsed, and fetched where an entry
-// has an address. Only entries that are new or changed are looked at, so a provider that is gone
-// never stands in the way of another setting. Runs before the transaction, never inside it.
-// docs/api.md#provider-entries.
+// Judges documents of identity providers before an entry is saved: the discovery document of an
+// OpenID provider is fetched; SAML metadata is parsed, and fetched if the entry has an address.
+// Only new or changed entries are judged, so that other settings can be saved while a provider is
+// down. It runs before the transaction, never inside it. docs/api.md#provider-entries.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Database, OpenidConnectProvider, SamlIdentityProvider } from '../../models/index.ts';
@@ -14,7 +13,7 @@ import type { EffectiveConfiguration } from '../records/effective-configuration.
 import { type FieldFault, judgeMetadata, type MetadataContext } from './provider-metadata.ts';
 import type { ProviderValues, SamlValues } from './providers.ts';
 
-/** Documents that are fetched at once, and longest time for all of one request. */
+/** How many documents are fetched at once, and the longest time for all documents of a request. */
 const AT_ONCE_MAX = 16;
 const TOGETHER_MS_MAX = 15_000;
 
@@ -59,12 +58,12 @@ function judgeEntries(
   if (entries.some((entry) => Object.keys(entry).length > 0)) faults[field] = entries;
 }
 
-/** True when the list as a whole was refused: nothing is said of its entries then. */
+/** True if the list as a whole was refused: then its entries are not judged. */
 function isWholeRefused(fieldFaults: FieldFaults | undefined): boolean {
   return typeof fieldFaults?.[0] === 'string';
 }
 
-/** The entries that are new or changed, and whose field can be read; by their place. */
+/** The entries that are new or changed and whose fields can be read, by their place. */
 function entriesToJudge<Entry extends object>(
   list: keyof typeof documentFields,
   entries: readonly Entry[],
@@ -87,7 +86,7 @@ const documentFields = {
   saml_identity_providers: ['metadata', 'metadata_url'],
 } as const;
 
-/** Judges the metadata of entries that are new or changed; what is wrong, by their place. */
+/** Judges the metadata of new or changed entries; returns their faults by place. */
 async function parseAll(
   entries: readonly SamlValues[],
   { present, ...context }: MetadataContext & { present: readonly SamlIdentityProvider[] },
@@ -101,14 +100,14 @@ async function parseAll(
     present,
     faults,
   )) {
-    const standing = present.find(({ id }) => id === entry.id);
-    const fault = await judgeMetadata(entry, standing, { ...context, untilMs });
+    const saved = present.find(({ id }) => id === entry.id);
+    const fault = await judgeMetadata(entry, saved, { ...context, untilMs });
     if (fault !== null) details.set(index, fault);
   }
   return details;
 }
 
-/** Fetches the documents of entries that are new or changed; what is wrong, by their place. */
+/** Fetches the documents of new or changed entries; returns their faults by place. */
 async function fetchAll(
   entries: readonly OpenidConnectProvider[],
   present: readonly OpenidConnectProvider[],
@@ -147,14 +146,14 @@ async function reasonOf(address: string, limits?: DocumentLimits): Promise<strin
   }
 }
 
-/** True for an entry that stands already, in every field that was sent or filled in. */
+/** True if an entry is saved already with the same value in every field that was sent. */
 function isUnchanged(entry: object, present: readonly { readonly id: string }[]): boolean {
   const { id } = entry as { id?: string };
-  const standing = present.find((one) => one.id === id);
+  const saved = present.find((one) => one.id === id);
   return (
-    standing !== undefined &&
+    saved !== undefined &&
     Object.entries(entry).every(([name, value]) =>
-      isDeepStrictEqual(value, (standing as Record<string, unknown>)[name]),
+      isDeepStrictEqual(value, (saved as Record<string, unknown>)[name]),
     )
   );
 }

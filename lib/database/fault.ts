@@ -1,4 +1,4 @@
-// What a person is told when a command, the start or a request cannot use the database: what is
+// The message for a person if a command, the start or a request cannot use the database: what is
 // wrong, and which setting or file to look at.
 
 import { dirname, relative, resolve } from 'node:path';
@@ -14,7 +14,7 @@ import { commandLine } from '../process/command-line.ts';
 import { databaseFile, roomOf } from './place.ts';
 import { messageOf } from '../process/log.ts';
 
-/** The message of any error; where it is about the database, with the fix. */
+/** The message of an error; if it is about the database, with the fix. */
 export function sayFault(error: unknown, config: Config, room = roomOf): string {
   const message = messageOf(error);
   const fix = fixOf(error, config, room);
@@ -27,22 +27,22 @@ export interface Fix {
   readonly advice: string;
 }
 
-/** Finds the fix of an error; null when it is not about the database. */
+/** Finds the fix of an error; null if it is not about the database. */
 export function fixOf(error: unknown, config: Config, room = roomOf): Fix | null {
   const { setting, disk, file, folder } = placeOf(config);
   if (isDatabaseDamaged(error))
     return {
-      what: 'the database is damaged, or is none',
+      what: 'the database is damaged, or the file is not a database',
       advice:
         `stop the gateway, move ${file} away with its -wal and -shm, keep the encryption key and ` +
-        `restore a backup: ${commandLine('restore FILE')}; its place is that of ${setting}`,
+        `restore a backup: ${commandLine('restore FILE')}; its place is set by ${setting}`,
     };
   if (isDatabaseFull(error) || (isDatabaseAway(error) && isWithoutRoom(folder, room)))
-    return { what: 'no room is left', advice: `free space on ${disk}` };
+    return { what: 'no space is left', advice: `free space on ${disk}` };
   if (isDatabaseReadOnly(error))
     return {
       what: 'the database is read-only',
-      advice: `it is a replica, or no primary any more: name the primary in ${setting}, or end read_only there`,
+      advice: `it is a replica, or no longer the primary: name the primary in ${setting}, or switch read_only off there`,
     };
   const cause = refusedFile(file, error);
   if (file !== null && cause !== null)
@@ -50,15 +50,15 @@ export function fixOf(error: unknown, config: Config, room = roomOf): Fix | null
       what: 'the file of the database cannot be written',
       advice:
         cause === 'EROFS'
-          ? `its disk is mounted read-only: mount it for writing, mount -o remount,rw; its place is that of ${setting}`
-          : `give it to the user that runs Postern, and let nothing keep it from being written: chown USER ${file}; its place is that of ${setting}`,
+          ? `its disk is mounted read-only: mount it for writing, mount -o remount,rw; its place is set by ${setting}`
+          : `make the user that runs Postern its owner, and look for what else prevents writing: chown USER ${file}; its place is set by ${setting}`,
     };
   if (isDatabaseAway(error) || isAboutFileIn(folder, error))
     return { what: 'the database cannot be used', advice: `look at ${setting}` };
   return null;
 }
 
-/** What SQLite needs to open a file: without it, all that it says is that a disk failed. */
+/** The space that SQLite needs to open a file. With less, it only says that a disk failed. */
 const OPENING_BYTES = 65_536;
 
 function isWithoutRoom(folder: string | null, room: typeof roomOf): boolean {
@@ -69,7 +69,7 @@ function isWithoutRoom(folder: string | null, room: typeof roomOf): boolean {
 interface Place {
   /** The settings that say where the database is. */
   readonly setting: string;
-  /** Where room is needed. */
+  /** The disk that needs space. */
   readonly disk: string;
   /** A SQLite file, and its folder. */
   readonly file: string | null;
@@ -103,7 +103,7 @@ function settingOf(config: Config): Pick<Place, 'setting' | 'disk'> {
   };
 }
 
-/** Why a SQLite file may not be written: the code of the system or of SQLite; null otherwise. */
+/** The code of the system or of SQLite if a SQLite file may not be written; else null. */
 function refusedFile(file: string | null, error: unknown): string | null {
   const { code = '', path } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   if (path !== undefined && path === file && ['EROFS', 'EACCES', 'EPERM'].includes(code))
@@ -112,7 +112,7 @@ function refusedFile(file: string | null, error: unknown): string | null {
   return said.startsWith('SQLITE_READONLY') ? said : null;
 }
 
-/** True when the system refused something in this folder, or the folder itself. */
+/** True if the system refused this folder or something inside it. */
 function isAboutFileIn(folder: string | null, error: unknown): boolean {
   const path = error instanceof Error ? (error as NodeJS.ErrnoException).path : undefined;
   return folder !== null && path !== undefined && !relative(folder, path).startsWith('..');

@@ -5,7 +5,7 @@ import type { Config } from '../../config/index.ts';
 import type { DatabaseTls } from '../../models/index.ts';
 import { messageOf } from '../process/log.ts';
 
-/** What connecting to the database is told of TLS; null where it is off. */
+/** How TLS to the database is set up; null if it is off. */
 export function databaseTls(config: Config): DatabaseTls | null {
   const { databaseTls: mode, databaseTlsCa, databaseTlsCert, databaseTlsKey } = config;
   if (mode === 'off') return null;
@@ -28,6 +28,6 @@ function readPem(setting: string, path: string | null): string | null {
     });
   }
   if (!pem.includes('-----BEGIN '))
-    throw new Error(`${setting} names ${path}, which is no PEM file`);
+    throw new Error(`${setting} names ${path}, which is not a PEM file`);
   return pem;
 }

@@ -1,6 +1,6 @@
-// HTTPS without a proxy: certificate and key from HTTP_TLS_CERT and HTTP_TLS_KEY, read at the start
-// and again when the files change, so that whoever renews them need not tell anybody. Files that
-// are no good leave in force what was, and are looked at again when they change.
+// HTTPS without a proxy: certificate and key from HTTP_TLS_CERT and HTTP_TLS_KEY. They are read at
+// the start and again when the files change, so a renewed certificate needs no restart. If the new
+// files cannot be used, the old certificate stays in force until the files change again.
 
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -21,7 +21,7 @@ type Paths = Pick<Config, 'httpTlsCert' | 'httpTlsKey'>;
 /** How often the files are looked at. */
 const LOOK_MS = 5_000;
 
-/** Reads the files; null where none are named. Throws with the setting that is at fault. */
+/** Reads the files; null if none are set. Throws an error that names the wrong setting. */
 export function readCertificate({ httpTlsCert, httpTlsKey }: Paths): Certificate | null {
   if (httpTlsCert === null || httpTlsKey === null) return null;
   const cert = readPem('HTTP_TLS_CERT', httpTlsCert);
@@ -32,7 +32,7 @@ export function readCertificate({ httpTlsCert, httpTlsKey }: Paths): Certificate
     return { cert, key, validUntil: new Date(leaf.validTo) };
   } catch (error) {
     throw new Error(
-      `HTTP_TLS_CERT (${httpTlsCert}) and HTTP_TLS_KEY (${httpTlsKey}) are no certificate and its key in PEM: ${messageOf(error)}`,
+      `HTTP_TLS_CERT (${httpTlsCert}) and HTTP_TLS_KEY (${httpTlsKey}) are not a certificate and its key in PEM: ${messageOf(error)}`,
       { cause: error },
     );
   }
@@ -49,14 +49,14 @@ function readPem(name: string, path: string): string {
   }
 }
 
-/** Files that are followed. */
+/** Watches the files of a certificate. */
 export interface Following {
-  /** Reads them, changed or not. */
+  /** Reads them, even if they have not changed. */
   readonly read: () => void;
   readonly stop: () => void;
 }
 
-/** Follows the files of a listener that speaks TLS; for any other there is nothing to do. */
+/** Watches the files of a listener with TLS; does nothing for any other listener. */
 export function followCertificate(
   paths: Paths,
   listener: object,
@@ -76,7 +76,7 @@ export function followCertificate(
     } catch (error) {
       log.warn(
         { fault: messageOf(error) },
-        'the certificate could not be read again; the one before serves on',
+        'the certificate could not be read again; the one before stays in force',
       );
     }
   };
@@ -87,12 +87,12 @@ export function followCertificate(
   return { read, stop: () => clearInterval(timer) };
 }
 
-/** Differs whenever one of the files does; links are followed, since renewing often moves one. */
+/** A text that changes when one of the files changes; links are followed. */
 function stateOf({ httpTlsCert, httpTlsKey }: Paths): string {
   return `${stateOfFile(httpTlsCert ?? '')} ${stateOfFile(httpTlsKey ?? '')}`;
 }
 
-/** A folder may be closed to us, or a disk fail: that is a state as well, and told by reading. */
+/** If a file cannot be looked at, the message is its state; reading it then reports the fault. */
 function stateOfFile(path: string): string {
   try {
     const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });

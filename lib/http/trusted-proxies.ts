@@ -1,31 +1,31 @@
-// The proxies of TRUSTED_PROXIES. An address or a network stands fast; a name, such as that of a
-// service of Docker Compose, is looked up when a request comes from a peer that is not known, and
-// again when a minute has passed. A name is worth as much as the resolver of this host.
+// The proxies of TRUSTED_PROXIES. An address or a network never changes. A name, such as that of a
+// service of Docker Compose, is looked up when a request comes from an unknown peer, and again
+// after a minute. A name is as trustworthy as the resolver of this host.
 
 import { lookup } from 'node:dns/promises';
 import { type Log, messageOf } from '../process/log.ts';
 import { isAddress, isWithin, parseRanges, type Range, standsForMany } from './client-address.ts';
 
-/** What a name was found to be is believed for so long. */
+/** How long the addresses of a name are used. */
 const KEEP_MS = 60_000;
-/** Strangers can make us look; so soon after a look nothing is looked up again. */
+/** The shortest time between two look-ups, because requests of strangers cause them. */
 const PAUSE_MS = 2_000;
-/** A request does not wait longer for a resolver that is silent. */
+/** The longest time that a request waits for the resolver. */
 const WAIT_MS = 1_000;
 
-/** Finds the addresses of a name; rejects where there is none. */
+/** Finds the addresses of a name; rejects if there is none. */
 export type LookUp = (name: string) => Promise<readonly string[]>;
 
 const lookUpHere: LookUp = async (name) =>
   (await lookup(name, { all: true })).map(({ address }) => address);
 
-/** The proxies that one process believes. */
+/** The proxies that one process trusts. */
 export class TrustedProxies {
   readonly #names: readonly string[];
   readonly #fixed: readonly Range[];
   readonly #lookUp: LookUp;
   readonly #log: Log;
-  /** By name, what it was found to be last. */
+  /** The addresses that were found last, by name. */
   readonly #found = new Map<string, readonly Range[]>();
   readonly #missing = new Set<string>();
   #ranges: readonly Range[];
@@ -46,10 +46,10 @@ export class TrustedProxies {
     return this.#ranges;
   }
 
-  /** True for a proxy, and for this host, where proxies that nobody named may run. */
+  /** True for a proxy, and for this host: unnamed proxies may run here. */
   readonly standsForMany = (address: string): boolean => standsForMany(address, this.#ranges);
 
-  /** What to wait for before a peer that forwards requests is judged; null for nothing. */
+  /** A promise to wait for before a peer that forwards requests is judged; null for none. */
   heed(peer: string, nowMs: number = performance.now()): Promise<unknown> | null {
     if (this.#names.length === 0) return null;
     const ageMs = nowMs - this.#lookedAtMs;
@@ -73,7 +73,7 @@ export class TrustedProxies {
       this.#found.set(name, parseRanges((await this.#lookUp(name)).map(withoutZone).join(',')));
       this.#missing.delete(name);
     } catch (error) {
-      // A resolver that is away for a moment says nothing about the name.
+      // Only ENOTFOUND says that the name is gone; the resolver may be away for a moment.
       if ((error as NodeJS.ErrnoException).code === 'ENOTFOUND') this.#found.delete(name);
       if (this.#missing.has(name)) return;
       this.#missing.add(name);

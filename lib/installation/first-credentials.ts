@@ -1,6 +1,6 @@
-// Tells a person the password and the token that the first start made. On a terminal they are
-// printed. Elsewhere, under systemd or in a container, what is printed is collected and kept: there
-// they go into a file that its owner alone can read, and the log names the file.
+// Shows a person the password and the token that the first start made. On a terminal they are
+// printed. Under systemd or in a container, output is collected and kept. So there they are written
+// to a file that only its owner can read, and the log names the file.
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -11,7 +11,7 @@ import { commandLine } from '../process/command-line.ts';
 import { type FirstCredentials, replaceFile } from './first-start.ts';
 import { type Log, messageOf } from '../process/log.ts';
 
-/** Where a person is told. */
+/** Where the credentials are shown. */
 export interface Listener {
   readonly isTerminal: boolean;
   readonly print: (text: string) => void;
@@ -22,29 +22,29 @@ const standardOutput: Listener = {
   print: (text) => void process.stdout.write(text),
 };
 
-/** The file of the credentials, where there is no terminal. */
+/** The file of the credentials, for a start without a terminal. */
 export function credentialsFile({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(resolve(dataDir), 'first-administrator.txt');
 }
 
-/** The same file if nobody deleted it yet, else null. */
+/** The file of the credentials if it still exists, else null. */
 export function forgottenCredentials(config: Pick<Config, 'dataDir'>): string | null {
   const file = credentialsFile(config);
   return existsSync(file) ? file : null;
 }
 
-/** Tells the credentials once. */
-export function tellCredentials(
+/** Shows the credentials, once. */
+export function showCredentials(
   credentials: FirstCredentials,
   config: Config,
   log: Log,
   { isTerminal, print }: Listener = standardOutput,
 ): void {
   if (isTerminal)
-    return print(textOf('These are shown once, and nobody keeps them:', credentials, config));
+    return print(textOf('These are shown once and are not stored:', credentials, config));
   const file = credentialsFile(config);
   try {
-    const head = 'These are in this file alone. Keep them elsewhere, then delete the file:';
+    const head = 'These are only in this file. Keep them in a safe place, then delete the file:';
     replaceFile(file, textOf(head, credentials, config));
     log.info(
       { file },
@@ -76,7 +76,7 @@ function textOf(
     '',
     `  ${commandLine(`device create --email ${email} --name phone --qr`)}`,
     '',
-    'The same over the API, and everything else:',
+    'The API can do this and everything else:',
     '',
     `  curl -H 'Authorization: Bearer ${token}' ${config.externalUrl}v0/configuration`,
     '',

@@ -1,6 +1,6 @@
-// What a fresh installation needs before it can serve: a data folder, the key that encrypts the
-// database, the gateway's own key, an administrator. Everything is made if it is absent and then
-// read back, so that it does not matter how often, or in how many processes, a start happens.
+// What a new installation needs: a data folder, the key that encrypts the database, the gateway's
+// own key, an administrator. Each of them is made if it does not exist, and then read back. So it
+// does not matter how often a start happens, or in how many processes at once.
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -36,7 +36,7 @@ import { messageOf } from '../process/log.ts';
 const FIRST_ADMINISTRATOR = 'admin@localhost';
 const SERVER_KEY_NAME = 'wireguard_private_key';
 
-/** Makes the data folder, for its owner alone. */
+/** Makes the data folder, which only its owner can read. */
 export function prepareDataDir(config: Config): void {
   try {
     makeFolder(resolve(config.dataDir));
@@ -48,14 +48,14 @@ export function prepareDataDir(config: Config): void {
   }
 }
 
-/** Folder by folder: Node's own recursion never ends below /proc, where nothing can be made. */
+/** Makes folder by folder, because mkdir of Node with `recursive` never ends below /proc. */
 function makeFolder(path: string): void {
   if (isFolder(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have been as fast.
+    // Another process may have made it at this moment.
     if (!isFolder(path)) throw error;
   }
 }
@@ -64,14 +64,14 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** The key that encrypts the database: given, or made once beside the SQLite file. */
+/** The key that encrypts the database: the setting, or a file that is made once in DATA_DIR. */
 export function encryptionKey(config: Config): Buffer {
   if (config.databaseEncryptionKey !== null)
     return Buffer.from(config.databaseEncryptionKey, 'base64');
   return readOrCreateKey(encryptionKeyFile(config));
 }
 
-/** Where the key is that was made here. */
+/** The file of the key that was made here. */
 export function encryptionKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'encryption.key');
 }
@@ -85,7 +85,7 @@ export function readOrCreateKey(path: string): Buffer {
   return key;
 }
 
-/** Which gateway this is, the same after a restart. */
+/** The id of this gateway, which a restart keeps, and the name of its host. */
 export function gatewayIdentity(config: Config): { id: string; name: string } {
   const path = join(config.dataDir, 'gateway.id');
   const id = readOrCreateFile(path, () => `${newId()}\n`).trim();
@@ -96,7 +96,7 @@ export function gatewayIdentity(config: Config): { id: string; name: string } {
   return { id, name: hostname() };
 }
 
-/** Reads a small file, or makes it (0600), whoever else does the same at this moment. */
+/** Reads a small file, or makes it (0600). Other processes may do so at the same moment. */
 function readOrCreateFile(path: string, make: () => string): string {
   if (!existsSync(path)) {
     const draft = `${path}.${process.pid}`;
@@ -115,7 +115,7 @@ function readOrCreateFile(path: string, make: () => string): string {
 }
 
 function writeDraft(path: string, text: string): void {
-  // A process of this number may have been killed before its draft was gone.
+  // A killed process with the same number may have left its draft.
   rmSync(path, { force: true });
   const file = openSync(path, 'wx', 0o600);
   try {
@@ -126,7 +126,7 @@ function writeDraft(path: string, text: string): void {
   }
 }
 
-/** Writes a small file (0600), whole, in the place of one of its name. */
+/** Replaces a small file (0600) at once, so that no reader sees half of it. */
 export function replaceFile(path: string, text: string): void {
   const draft = `${path}.${process.pid}`;
   try {
@@ -137,7 +137,7 @@ export function replaceFile(path: string, text: string): void {
   }
 }
 
-/** The gateway's private key: given, or made once and kept encrypted in the database. */
+/** The gateway's private key: the setting, or made once and kept encrypted in the database. */
 export async function serverPrivateKey(config: Config, database: Database): Promise<Uint8Array> {
   const text =
     config.wireguardPrivateKey ??
@@ -149,7 +149,7 @@ export async function serverPrivateKey(config: Config, database: Database): Prom
   return new Uint8Array(Buffer.from(text, 'base64'));
 }
 
-/** The same key for who may make nothing; null before the first start. */
+/** The gateway's private key for commands, which must not make one; null before the first start. */
 export async function knownServerPrivateKey(
   config: Config,
   database: Database,
@@ -158,7 +158,7 @@ export async function knownServerPrivateKey(
   return text === null ? null : new Uint8Array(Buffer.from(text, 'base64'));
 }
 
-/** What a person must be told once, because the database keeps hashes alone. */
+/** What a person must see once, because the database keeps only hashes. */
 export interface FirstCredentials {
   readonly email: string;
   readonly password: string;
@@ -166,8 +166,8 @@ export interface FirstCredentials {
 }
 
 /**
- * Makes the first administrator where there is none. Returns what to print when the password was
- * made up here, null when it was given or there is an administrator already.
+ * Makes the first administrator if there is none. Returns what to show if the password was made
+ * here; null if settings gave it or if there is an administrator already.
  */
 export async function makeFirstAdministrator(
   config: Config,

@@ -1,6 +1,6 @@
-// What commands know of the gateway that runs: its settings and its key, as it told them to the
-// database at its start. What they write for devices must be what the gateway would write, and the
-// shell that they run in may have other settings.
+// What commands know about the running gateway: its settings and its key, which it wrote to the
+// database at its start. Commands must write the same files for devices as the gateway, but the
+// shell in which they run may have other settings.
 
 import { hostname } from 'node:os';
 import { type Config, type OpenSettings, withOpenSettings } from '../../config/index.ts';
@@ -8,10 +8,10 @@ import { derivePublicKey } from '../../dataplane/index.ts';
 import { type Database, readGateways } from '../../models/index.ts';
 import { serverPrivateKey } from './first-start.ts';
 
-/** Gateways say every 5 seconds that they live; one that hangs for a moment lives too. */
+/** Gateways report every 5 seconds that they run; one that is late for a moment runs too. */
 const ALIVE_MS = 60_000;
 
-/** A gateway, as it told of itself. */
+/** A gateway, as it described itself in the database. */
 export interface RunningGateway {
   readonly name: string;
   readonly settings: OpenSettings;
@@ -20,8 +20,8 @@ export interface RunningGateway {
 }
 
 /**
- * The gateway of this database that runs on this host, or else the one that started last; null
- * where none runs, or it tells nothing.
+ * The gateway of this database that runs on this host, or else the one that started last; null if
+ * none runs or if it wrote no settings.
  */
 export async function runningGateway(database: Database): Promise<RunningGateway | null> {
   const rows = await readGateways(database, new Date(Date.now() - ALIVE_MS));
@@ -31,7 +31,7 @@ export async function runningGateway(database: Database): Promise<RunningGateway
   return { name: row.name, settings, publicKey: row.public_key };
 }
 
-/** The settings of the gateway that runs; where none does, those of this process. */
+/** The settings of the running gateway; if none runs, those of this process. */
 export async function servedConfig(own: Config, database: Database): Promise<Config> {
   const running = await runningGateway(database);
   return running === null ? own : withOpenSettings(own, running.settings);
@@ -42,11 +42,11 @@ export interface GatewayOfFiles {
   readonly config: Config;
   /** Base64. */
   readonly serverPublicKey: string;
-  /** False: no gateway runs, and the settings of this process decide. */
+  /** False if no gateway runs: then the settings are those of this process. */
   readonly isRunning: boolean;
 }
 
-/** What the gateway that runs would write; where none does, what these settings say. */
+/** What the running gateway would write; if none runs, what the settings of this process say. */
 export async function gatewayOfFiles(config: Config, database: Database): Promise<GatewayOfFiles> {
   const running = await runningGateway(database);
   if (running !== null)

@@ -1,14 +1,14 @@
-// Makers of the fields that resources are made of. A field is a Joi schema that judges a value
-// which is there; what nothing, null and "" mean is judge.ts's business, told by these flags of the
-// schema: `required` (create needs it), `allow(null)` (update may empty it), `default` (create
-// fills it in), and by `meta`, see FieldMeta. Joi's own rules and ours with a `jsonSchema` describe
-// the field to OpenAPI.
+// Makes the fields of resources. A field is a Joi schema that judges a value which was sent.
+// judge.ts decides what a missing value, null and "" mean, by these flags of the schema: `required`
+// (create needs it), `allow(null)` (update may empty it), `default` (create fills it in), and
+// `meta` (see FieldMeta). Joi's rules, and our rules with a `jsonSchema`, describe the field in
+// OpenAPI.
 
 import Joi from 'joi';
 import { joiMessages } from './messages.ts';
 import { canonicalHost, judgeDnsServer, judgeEndpoint, readAddress, readCidr } from './network.ts';
 
-/** What `meta` may say of a field. */
+/** What `meta` may say about a field. */
 export interface FieldMeta {
   /** Only answered; ignored when sent. */
   readOnly?: true;
@@ -16,20 +16,20 @@ export interface FieldMeta {
   writeOnly?: true;
   /** Ignored by updates. */
   createOnly?: true;
-  /** On create, null is no way to leave it out. */
+  /** On create, null counts as blank and not as left out. */
   nullIsBlank?: true;
   /** Never null in answers, though an update may say null. */
   neverNull?: true;
-  /** Required only where this field is not sent; it is empty then. */
+  /** Required only if the field with this name is not sent. */
   unless?: string;
   /**
-   * Of a record in a list that is replaced whole, a field that older clients do not know: answered
-   * only where it was sent, kept where a later list does not name it, taken away by null or "".
+   * A field that older clients do not know, of a record in a list that is replaced as a whole. It
+   * is answered only if it was sent, kept if a later list does not name it, removed by null or "".
    */
   keptUnsent?: true;
-  /** What JSON Schema says of it and Joi does not. */
+  /** What JSON Schema says about it in addition to Joi. */
   json?: Readonly<Record<string, unknown>>;
-  /** The same for answers alone, where those have another form than requests. */
+  /** What JSON Schema says about it in answers, if they have another form than requests. */
   shown?: Readonly<Record<string, unknown>>;
 }
 
@@ -44,7 +44,7 @@ interface FieldRoot extends Omit<Joi.Root, 'string'> {
   string(): TextSchema;
 }
 
-/** A rule on the number of code points, as Joi.extend takes it. */
+/** A rule about the number of code points, in the form of Joi.extend. */
 function lengthRule(
   name: 'atLeast' | 'atMost' | 'exactly',
   isGood: (text: string, limit: number) => boolean,
@@ -64,7 +64,7 @@ function lengthRule(
   };
 }
 
-/** True when a text has fewer code points; looks no further than it must. */
+/** True if a text has fewer code points; a long text is not counted to its end. */
 function isShorter(text: string, limit: number): boolean {
   if (text.length < limit) return true;
   let count = 0;
@@ -72,7 +72,7 @@ function isShorter(text: string, limit: number): boolean {
   return true;
 }
 
-/** Joi with our string: NUL and lone surrogates cannot be read, lengths count code points. */
+/** Joi with our own string: it refuses NUL and lone surrogates, and lengths count code points. */
 export const joi: FieldRoot = Joi.extend({
   type: 'string',
   base: Joi.string(),
@@ -91,7 +91,7 @@ export const joi: FieldRoot = Joi.extend({
   },
 });
 
-/** How every schema here is run; strict ones convert nothing, the others trim. */
+/** Options of every schema here. Strict schemas convert nothing; the others trim. */
 const preferences: Joi.ValidationOptions = {
   abortEarly: false,
   messages: joiMessages,
@@ -103,27 +103,27 @@ export function resource(fields: Record<string, Joi.Schema>): Joi.ObjectSchema {
   return joi.object(Object.fromEntries(judged));
 }
 
-/** What `meta` says of a field, by its description. */
+/** What `meta` says about a field, read from its description. */
 export function metaOf({ metas = [] }: Joi.Description): FieldMeta {
   return Object.assign({}, ...metas) as FieldMeta;
 }
 
-/** Adds what Joi has no word for. */
+/** Adds `meta` to a field. */
 export function mark<S extends Joi.Schema>(schema: S, meta: FieldMeta): S {
   return schema.meta(meta) as S;
 }
 
-/** Members of each kind of list; judge.ts looks at no member of a longer one. */
+/** The most members of each kind of list; the members of a longer list are not judged. */
 const CIDRS_MAX = 1_000;
 const DNS_SERVERS_MAX = 100;
 const ENTRIES_MAX = 100;
 
-/** Records with fields of their own; judge.ts judges each as a create, with distinct ids. */
+/** A list of records; judge.ts judges each record like a create, and their ids must differ. */
 export function entryList(description: string, entry: Joi.ObjectSchema): Joi.ArraySchema {
   return joi.array().items(entry).max(ENTRIES_MAX).description(description);
 }
 
-/** The records that a list holds; null where the schema is no such list. */
+/** The schema of the records of a list; null if the schema is not a list of records. */
 export function entryOf(schema: Joi.Schema): Joi.ObjectSchema | null {
   const { items } = schema.$_terms as { items?: Joi.Schema[] };
   const [item] = schema.type === 'array' ? (items ?? []) : [];
@@ -131,8 +131,8 @@ export function entryOf(schema: Joi.Schema): Joi.ObjectSchema | null {
 }
 
 /**
- * Records of a list as they are kept: a field that older clients do not know stays as the record of
- * that id had it where it was not sent, and goes where null was sent.
+ * The records of a list as they are kept. A field that older clients do not know keeps its value if
+ * it was not sent, and is removed if null was sent.
  */
 export function withUnsent<Entry extends { id: string }>(
   fields: Joi.ObjectSchema,
@@ -152,7 +152,7 @@ export function withUnsent<Entry extends { id: string }>(
   });
 }
 
-/** Text that is taken as it comes. */
+/** Text that is kept as it was sent. */
 export function text(description: string): TextSchema {
   return joi.string().description(description);
 }
@@ -167,17 +167,17 @@ export function choice(description: string, ...words: string[]): Joi.StringSchem
   return text(description).valid(...words);
 }
 
-/** True or false; judge.ts reads the texts that stand for them. */
+/** True or false; judge.ts also reads texts that mean them. */
 export function flag(description: string): Joi.BooleanSchema {
   return joi.boolean().strict().description(description);
 }
 
-/** A whole number; judge.ts reads numbers sent as text. */
+/** A whole number; judge.ts also reads numbers that were sent as text. */
 export function integer(description: string, min: number, max: number): Joi.NumberSchema {
   return joi.number().strict().unsafe().integer().min(min).max(max).description(description);
 }
 
-/** A point in time, only ever answered. */
+/** A point in time, which is only answered and never sent. */
 export function timestamp(description: string): Joi.Schema {
   const pattern = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{6}Z$';
   return mark(text(description).isoDate(), { readOnly: true, json: { pattern } });
@@ -190,7 +190,7 @@ export function isUuid(value: string): boolean {
   return UUID.test(value);
 }
 
-/** True for an id of a path that the database can be asked for. */
+/** True for an id of a path for which the database can be searched. */
 export function isReadableId(value: string): boolean {
   return value.isWellFormed() && !value.includes('\0');
 }
@@ -209,7 +209,7 @@ export function recordId(description: string): Joi.Schema {
   return mark(text(description).uuid(), { readOnly: true });
 }
 
-/** Addresses and CIDRs; a bad member spoils the list. */
+/** A list of addresses and CIDRs; one bad member makes the whole list invalid. */
 export function cidrList(description: string): Joi.ArraySchema {
   return listOfText(description, CIDRS_MAX).custom((members: unknown[], helpers) => {
     const read = members.map((member) =>
@@ -220,7 +220,7 @@ export function cidrList(description: string): Joi.ArraySchema {
   }, 'addresses or CIDRs');
 }
 
-/** DNS servers; one message for each fault. */
+/** A list of DNS servers, with one message for each fault. */
 export function dnsList(description: string): Joi.ArraySchema {
   return listOfText(description, DNS_SERVERS_MAX).custom((members: unknown[], helpers) => {
     if (!members.every((member) => typeof member === 'string')) return helpers.error('list.member');
@@ -253,7 +253,7 @@ export function address(description: string, family: 4 | 6): TextSchema {
   return mark(schema, { json: { format: `ipv${family}` } });
 }
 
-/** An address or a CIDR, host bits and prefix as given. */
+/** An address or a CIDR; host bits and prefix stay as they were sent. */
 export function cidr(description: string): TextSchema {
   return trimmed(description).custom(
     (value: string, helpers) => readCidr(value) ?? helpers.error('address.bad'),
@@ -270,7 +270,7 @@ export function url(description: string): TextSchema {
   return mark(schema, { json: { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } });
 }
 
-/** What is wrong with an address of the web; null when nothing is. */
+/** What is wrong with an address of the web; null if nothing is wrong. */
 export function urlFault(value: string): 'url.host' | 'url.scheme' | null {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/[^/?#]/.exec(value)?.[1];
   if (scheme === undefined) return 'url.host';
@@ -286,7 +286,7 @@ function hasDuplicates(members: readonly unknown[]): boolean {
   return new Set(members).size < members.length;
 }
 
-/** An empty list of errors, such as a rule may return; Joi knows it by a mark of its own. */
+/** An empty list of errors that a rule may return; Joi recognizes only lists that it made. */
 function errorList(helpers: Joi.CustomHelpers): Joi.ErrorReport[] {
   return (helpers as Joi.CustomHelpers & { errorsArray(): Joi.ErrorReport[] }).errorsArray();
 }

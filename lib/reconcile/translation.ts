@@ -1,8 +1,7 @@
-// What all rows mean together, kept up to date by the rows that change: who is served, under which
-// rules, until when. A change costs what it touches; time costs something only when it ends a
-// session. What is pending is kept here and nowhere else: what the data plane did not acknowledge
-// is pending again, so that a failure on the way loses nothing
-// (../../dataplane/decisions/2026-11-23-one-ledger.md).
+// Keeps what all rows mean together: who is served, under which rules, until when. A change costs
+// what it touches; the passing of time costs something only when it ends a session or a device.
+// Pending changes are kept only here. A change that the data plane did not acknowledge is pending
+// again, so that a failure loses nothing (../../dataplane/decisions/2026-11-23-one-ledger.md).
 
 import {
   type Amendment,
@@ -26,25 +25,25 @@ import {
   type TranslateSettings,
 } from './translate.ts';
 
-/** A device as those who watch know it. */
+/** A device as metrics and the log name it. */
 export interface KnownDevice {
   readonly id: string;
   readonly userId: string;
   readonly name: string;
 }
 
-/** A row that could not be obeyed as it is. */
+/** A row that the gateway cannot obey. */
 export interface Problem {
   readonly table: 'devices' | 'rules';
   readonly id: string;
   readonly message: string;
 }
 
-/** Replaced keys whose last bytes may still have to be credited to their device. */
+/** The most replaced keys that are kept; their last bytes may still be counted for the device. */
 const FORMER_KEYS_MAX = 1_000;
 
 interface Owner {
-  /** Null for one whose devices are there and who is not. */
+  /** Null if the user does not exist but has devices. */
   row: ObeyedUser | null;
   isServed: boolean;
   readonly devices: Set<Device>;
@@ -57,7 +56,7 @@ interface Device {
   readonly publicKey: string;
   readonly usesDefaultMtu: boolean;
   peer: PeerConfig | Refusal;
-  /** Until when it is served while its owner is, and whether that time has not come. */
+  /** Until when the device is on, in Unix ms; `isOn` says whether that time is still to come. */
   readonly endMs: number;
   isOn: boolean;
 }
@@ -73,24 +72,24 @@ export class Translation {
   readonly #places: Places;
   readonly #owners = new Map<string, Owner>();
   readonly #devices = new Map<string, Device>();
-  /** Those that end some day. */
+  /** The devices that have an end. */
   readonly #endingDevices = new Set<Device>();
   readonly #deviceIds = new Map<string, string>();
   readonly #formerKeys = new Map<string, string>();
   readonly #rules = new Map<string, Rule>();
-  /** By id: why a row cannot be obeyed. */
+  /** Why rows cannot be obeyed, by their id. */
   readonly #refusedRules = new Map<string, string>();
   readonly #refusedDevices = new Map<string, string>();
-  /** Public keys of which something is pending, and ids of rules by their scope. */
+  /** What is pending: public keys of devices, and ids of rules by their scope. */
   readonly #pendingKeys = new Set<string>();
   readonly #pendingRules = new Map<string, Set<string>>();
-  /** Public keys of devices that are served again, and may have been heard since their row came. */
+  /** Public keys of devices that are served again; they may have connected since their row came. */
   readonly #returning = new Set<string>();
   #rowSettings: Omit<RowSettings, 'defaultAction'> = {
     vpnSessionDuration: 0,
     defaultClientMtu: null,
   };
-  /** What happens to packets that no rule matches; null until it is read, or handed over. */
+  /** What happens to packets that no rule matches; null until it is read. */
   #defaultAction: RuleAction | null = null;
   #handedOverDefault: RuleAction | null = null;
   #judgedAtMs = Number.NEGATIVE_INFINITY;
@@ -116,16 +115,16 @@ export class Translation {
     for (const [id, row] of devices) this.#takeDevice(id, row, nowMs);
     for (const [id, row] of rules) this.#takeRule(id, row);
     this.passTo(nowMs);
-    // Then every row came just now.
+    // If all rows came just now, the last known endpoints came with them.
     if (all !== null) this.#returning.clear();
   }
 
-  /** Ids of devices that are served again: where they were heard last must be read anew. */
+  /** Ids of devices that are served again; their last known endpoints must be read again. */
   get returning(): string[] {
     return [...this.#returning].map((key) => this.#deviceIds.get(key)).filter((id) => id != null);
   }
 
-  /** Takes where devices were heard last: status leaves no change by which rows would come. */
+  /** Takes the last known endpoints of devices, which change without a change row. */
   hear(rows: readonly ObeyedDevice[]): void {
     for (const row of rows) {
       const device = this.#devices.get(row.id);
@@ -135,9 +134,7 @@ export class Translation {
     this.#returning.clear();
   }
 
-  /**
-   * Lets time pass, or go back where the clock was set: sessions and devices end, or have not yet.
-   */
+  /** Sets the time, which also goes back if the clock is set: sessions and devices may end. */
   passTo(nowMs: number): void {
     if (nowMs >= this.#nextChangeAtMs || nowMs < this.#judgedAtMs) {
       this.#nextChangeAtMs = Number.POSITIVE_INFINITY;
@@ -147,7 +144,7 @@ export class Translation {
     this.#judgedAtMs = nowMs;
   }
 
-  /** What is pending; null where nothing is. */
+  /** What is pending; null if nothing is. */
   pending(): Amendment | null {
     const pendingDefault =
       this.#defaultAction === this.#handedOverDefault ? null : this.#defaultAction;
@@ -165,7 +162,7 @@ export class Translation {
     return { peers, rules, ...(pendingDefault === null ? {} : { defaultAction: pendingDefault }) };
   }
 
-  /** Notes that what `pending` said last is on its way to the data plane. */
+  /** Notes that the last result of `pending` was sent to the data plane. */
   handOver(): void {
     this.#pendingKeys.clear();
     this.#pendingRules.clear();
@@ -173,8 +170,8 @@ export class Translation {
   }
 
   /**
-   * Hands over the part of `pending` that takes devices away; null where there is none. It may be
-   * put in force while only half of the rows of a change are here: it permits nothing.
+   * Hands over the part of `pending` that removes devices; null if there is none. It may be put in
+   * force before all rows of a change are read, because it permits nothing.
    */
   handOverEnds(): Amendment | null {
     const peers = new Map<string, null>();
@@ -191,17 +188,17 @@ export class Translation {
     for (const [scope, ids] of rules) for (const id of ids.keys()) this.#markRule(scope, id);
   }
 
-  /** The device that a public key belongs to, or belonged to until lately. */
+  /** The id of the device that has a public key or had it lately; null if there is none. */
   deviceIdOf(publicKey: string): string | null {
     return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
   }
 
-  /** The public key of a device; null for one that is not known. */
+  /** The public key of a device; null if the device is not known. */
   publicKeyOf(deviceId: string): string | null {
     return this.#devices.get(deviceId)?.publicKey ?? null;
   }
 
-  /** The device that is served under a public key; null where none is. */
+  /** The device that is served under a public key; null if none is. */
   servedDeviceOf(publicKey: string): KnownDevice | null {
     const device = this.#devices.get(this.#deviceIds.get(publicKey) ?? '');
     if (device === undefined || !this.#isServed(device)) return null;
@@ -215,7 +212,7 @@ export class Translation {
       if (rules[0] !== undefined) yield [id, rules[0].action];
   }
 
-  /** Devices that should be served, and rules, that cannot be obeyed as they stand. */
+  /** The devices that should be served, and the rules, that the gateway cannot obey. */
   get problems(): Problem[] {
     const problems: Problem[] = [];
     for (const [id, message] of this.#refusedDevices)
@@ -227,14 +224,14 @@ export class Translation {
     return problems;
   }
 
-  /** Unix time in ms at which the same rows may mean something else; infinite when never. */
+  /** Unix time in ms at which the same rows mean something else; infinite if never. */
   get nextChangeAtMs(): number {
     return this.#nextChangeAtMs;
   }
 
   // ---- rows ----
 
-  /** What is here and not among all the rows is gone. */
+  /** Removes what is no longer among the rows. */
   #takeGone({ users, devices, rules }: AllIds, nowMs: number): void {
     for (const id of this.#devices.keys()) if (!devices.has(id)) this.#takeDevice(id, null, nowMs);
     for (const id of this.#rules.keys()) if (!rules.has(id)) this.#takeRule(id, null);
@@ -250,7 +247,7 @@ export class Translation {
     const before = this.#rowSettings;
     this.#rowSettings = settings;
     this.#defaultAction = this.#settings.defaultAction ?? settings.defaultAction;
-    // All sessions are judged anew.
+    // All sessions must be judged again.
     if (settings.vpnSessionDuration !== before.vpnSessionDuration)
       this.#nextChangeAtMs = Number.NEGATIVE_INFINITY;
     if (settings.defaultClientMtu === before.defaultClientMtu) return;
@@ -289,7 +286,7 @@ export class Translation {
     this.#pendingKeys.add(publicKey);
   }
 
-  /** Forgets what a device was before it became `next`. */
+  /** Removes a device, of which `next` is the new row; null if it was deleted. */
   #removeDevice(id: string, next: ObeyedDevice | null): void {
     const device = this.#devices.get(id);
     if (device === undefined) return;
@@ -297,7 +294,7 @@ export class Translation {
     this.#devices.delete(id);
     this.#endingDevices.delete(device);
     this.#refusedDevices.delete(id);
-    // Its key may be another's by now.
+    // Another device may have its key by now.
     if (this.#deviceIds.get(publicKey) === id) this.#deviceIds.delete(publicKey);
     if (next !== null && next.public_key !== publicKey) this.#keepFormer(publicKey, id);
     const owner = this.#owner(ownerId);
@@ -306,7 +303,7 @@ export class Translation {
     this.#pendingKeys.add(publicKey);
   }
 
-  /** Bytes under a key that was replaced may be sampled after the key is gone. */
+  /** Keeps a replaced key, because its last bytes may be sampled after it was replaced. */
   #keepFormer(publicKey: string, id: string): void {
     this.#formerKeys.set(publicKey, id);
     if (this.#formerKeys.size <= FORMER_KEYS_MAX) return;
@@ -332,7 +329,7 @@ export class Translation {
     else ids.add(id);
   }
 
-  // ---- what they mean ----
+  // ---- what rows mean ----
 
   #owner(id: string): Owner {
     let owner = this.#owners.get(id);
@@ -347,7 +344,7 @@ export class Translation {
     if (owner.row === null && owner.devices.size === 0) this.#owners.delete(id);
   }
 
-  /** Says whether an owner's devices are served, and from when on that may be different. */
+  /** Decides whether an owner's devices are served, and when to decide it again. */
   #judge(owner: Owner, nowMs: number): void {
     const { requireSignIn, vpnSessionDuration = this.#rowSettings.vpnSessionDuration } =
       this.#settings;
@@ -365,7 +362,7 @@ export class Translation {
     }
   }
 
-  /** The same of a device by itself, whoever owns it. */
+  /** Decides whether a device itself is on, and when to decide it again. */
   #judgeDevice(device: Device, nowMs: number): void {
     const isOn = device.endMs > nowMs;
     if (isOn) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, device.endMs);

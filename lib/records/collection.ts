@@ -1,6 +1,6 @@
-// What every kind of records has, for API and console: how one is judged and shown, by what a list
-// can be filtered, what the operations do, and what they need of the server. Each kind is a room of
-// its own: devices, users, rules.
+// What every kind of records offers to API and console: how a record is judged and shown, the
+// filters of a list, the operations, and what they need of the server. Each kind is a room of its
+// own: devices, users, rules.
 
 import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
@@ -22,35 +22,35 @@ export interface RecordContext {
   readonly fixed: FixedSettings;
 }
 
-/** What a filter may say of the records to read. */
-export type Narrow = Pick<Selection, 'userId' | 'emailKey'>;
+/** How a filter selects records. */
+export type Selected = Pick<Selection, 'userId' | 'emailKey'>;
 
 /** A parameter that filters a list: it leaves the records that have a value. */
-export interface Filter<Narrow> {
+export interface Filter<Selected> {
   readonly schema: Joi.Schema;
-  /** What the value selects; null when no record can have it. */
-  select(value: string): Narrow | null;
+  /** What the value selects; null if no record can have it. */
+  select(value: string): Selected | null;
 }
 
 /** Filters by their parameters. */
-export type Filters<Narrow> = Readonly<Record<string, Filter<Narrow>>>;
+export type Filters<Selected> = Readonly<Record<string, Filter<Selected>>>;
 
 /** Records that can be listed. */
 export interface Listed {
-  /** In paths: `users`. */
+  /** The name in paths: `users`. */
   readonly name: string;
-  readonly filters: Filters<Narrow>;
+  readonly filters: Filters<Selected>;
   /** The tables that a list is made of. */
   readonly sources: readonly Source[];
-  /** How long a list may be remembered, where it shows what leaves no changes. */
+  /** How long a list may be remembered, if it shows values that change without a change row. */
   readonly keepMs?: number;
-  /** Oldest first, by `inserted_at`, then `id`. */
+  /** Reads records, the oldest first: by `inserted_at`, then by `id`. */
   list(selection: Selection): Promise<Shown[]>;
 }
 
 /** A kind of records, and what happens to them. An unknown id is an ApiError, `not_found`. */
 export interface Collection<Values> extends Listed {
-  /** In bodies: `user`. */
+  /** The name in bodies: `user`. */
   readonly wrapper: string;
   readonly judge: Judge<Values>;
   show(id: string): Promise<Shown>;
@@ -59,7 +59,7 @@ export interface Collection<Values> extends Listed {
   remove(request: Request, id: string): Promise<void>;
 }
 
-/** What the filter `user_id` selects; nobody has an id that is none. */
-export function selectOwner(id: string): Narrow | null {
+/** What the filter `user_id` selects; null if the text is not an id, so that nobody can have it. */
+export function selectOwner(id: string): Selected | null {
   return isUuid(id) ? { userId: id.toLowerCase() } : null;
 }

@@ -1,7 +1,8 @@
-// Recall: what was read from the database and is still so. Each request begins by asking the
-// database which rows changed since the last time, one cheap statement that requests arriving
-// together share, and what those rows told is forgotten. So a token revoked by any process is void
-// at the next request, and still a request need not read its token and the configuration again.
+// Recall remembers what was read from the database while it is still true. Each request first asks
+// the database which rows changed since the last time, and forgets what came from those rows. It is
+// one cheap statement, which requests that arrive together share. So a token that any process
+// revoked does not work at the next request, and yet a request need not read its token and the
+// configuration again.
 
 import {
   currentRevision,
@@ -17,33 +18,33 @@ import {
   type FixedSettings,
 } from './effective-configuration.ts';
 
-/** Memories at most; more are simply read again. */
+/** The most values that are remembered; then all are forgotten and read again. */
 const MEMORIES_MAX = 1_000;
-/** Stands for every row: of a table, or, as the table, of all. */
+/** As an id it means every row of a table; alone it means every row of all tables. */
 const ANY = '*';
 
-/** A row that a memory depends on; without an id, every row of the table. */
+/** A row that a value depends on; without an id, every row of the table. */
 export interface Source {
   readonly table: 'users' | 'devices' | 'rules' | 'configurations' | 'api_tokens';
   readonly id?: string;
 }
 
-/** Something to remember, and the rows that it came from. */
+/** A value to remember, and the rows that it came from. */
 export interface Memory<T> {
   readonly value: T;
   readonly sources: readonly Source[];
-  /** For what depends on more than rows that leave changes: how long it may be remembered. */
+  /** How long it may be remembered, if it also depends on something that leaves no change row. */
   readonly keepMs?: number;
 }
 
-/** A memory that is kept. */
+/** A value that is remembered. */
 interface Kept {
   readonly value: unknown;
   readonly sources: readonly string[];
   readonly untilMs: number;
 }
 
-/** A value that is being read, and what was heard to change since that began. */
+/** A value that is being read, and the rows that changed since its reading began. */
 interface Reading {
   readonly value: Promise<unknown>;
   readonly changed: Set<string>;
@@ -55,7 +56,7 @@ export class Recall {
   readonly #fixed: FixedSettings;
   readonly #kept = new Map<string, Kept>();
   readonly #underWay = new Set<Reading>();
-  /** The one of each key that began last. */
+  /** The latest reading of each key. */
   readonly #latest = new Map<string, Reading>();
   #revision: Revision = NO_REVISION;
   #asking: Promise<void> | null = null;
@@ -66,7 +67,10 @@ export class Recall {
     this.#fixed = fixed;
   }
 
-  /** Forgets what changed. Every request asks; one asked before it arrived is not answer enough. */
+  /**
+   * Forgets what changed. Each request calls it. It may share a question to the database only if
+   * that is asked after the request arrived.
+   */
   refresh(): Promise<void> {
     if (this.#asking === null) return this.#ask();
     this.#askingNext ??= this.#asking
@@ -79,14 +83,14 @@ export class Recall {
   }
 
   /**
-   * The value of a key, as of the last refresh or later. `load` reads it where it is not
-   * remembered; what does not exist (null) is not remembered.
+   * The value of a key at the last refresh or later. `load` reads it if it is not remembered; null
+   * (it does not exist) is never remembered.
    */
   async read<T>(key: string, load: () => Promise<Memory<T> | null>): Promise<T | null> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && Date.now() < kept.untilMs) return kept.value as T;
     const latest = this.#latest.get(key);
-    // Whoever asked for the same just now asked for this, unless anything changed in between.
+    // Another request may be reading this value; it is shared unless something changed since.
     if (latest?.changed.size === 0) return latest.value as Promise<T | null>;
     const changed = new Set<string>();
     const reading = { value: this.#load(key, load, changed), changed };
@@ -100,7 +104,7 @@ export class Recall {
     }
   }
 
-  /** The one configuration as it serves, as of the last refresh or later. */
+  /** The configuration in force, with fixed settings, at the last refresh or later. */
   async configuration(): Promise<EffectiveConfiguration> {
     const found = await this.read('configuration', async () => {
       const row = await readOrCreateConfiguration(this.#database);
@@ -120,7 +124,7 @@ export class Recall {
     if (memory === null) return null;
     const { value, keepMs = Number.POSITIVE_INFINITY } = memory;
     const sources = memory.sources.map(({ table, id = ANY }) => `${table}/${id}`);
-    // A change that was heard of while this was read found nothing to forget.
+    // If a row changed while the value was read, the value may be old and is not remembered.
     if (changed.has(ANY) || sources.some((source) => changed.has(source))) return value;
     if (keepMs === 0) return value;
     if (this.#kept.size >= MEMORIES_MAX) this.#kept.clear();

@@ -1,14 +1,14 @@
-// How long the session of a browser lives, and who may be signed in. It is asked when a request
-// comes, and again in the transaction that writes for it. docs/api.md#sign-in.
+// How long the session of a browser is valid, and who may be signed in. This is checked when a
+// request comes, and again in the transaction that writes for it. docs/api.md#sign-in.
 
 import type { Session, User } from '../../models/index.ts';
 
-/** A session that nobody uses for so long ends. */
+/** A session that is not used for this time ends. */
 export const IDLE_MS = 8 * 3_600_000;
-/** How long a second factor is waited for. */
+/** How long a session waits for a second factor. */
 const SECOND_FACTOR_MS = 10 * 60_000;
 
-/** What of a user says whether they are disabled, and by whom. */
+/** The columns that say whether a user is disabled, and by whom. */
 type DisabledFacts = Pick<User, 'disabled_at' | 'disabled_by' | 'disabled_provider'>;
 
 /** What `isAlive` looks at. */
@@ -16,7 +16,7 @@ type AliveFacts = Pick<Session, 'state' | 'method' | 'inserted_at' | 'seen_at'> 
   user: DisabledFacts;
 };
 
-/** True while a session serves: neither idle nor late, and its user may be signed in. */
+/** True while a session is valid: not idle for too long, not too late, and its user is enabled. */
 export function isAlive(session: AliveFacts, nowMs: number): boolean {
   const { user } = session;
   if (session.state === 'second factor')
@@ -27,8 +27,8 @@ export function isAlive(session: AliveFacts, nowMs: number): boolean {
 }
 
 /**
- * Whether a user may sign in this way. A provider's error shuts out of everything but signing in
- * through that provider; an administrator's switch, or a cause that is not known, of everything.
+ * Whether a user may sign in this way. A user whom a provider disabled may sign in only through
+ * that provider. A user who was disabled by an administrator or for an unknown cause may not.
  */
 export function maySignIn(user: DisabledFacts, method: string): boolean {
   if (user.disabled_at === null) return true;

@@ -1,10 +1,10 @@
-// Writes of the API. Those that arrive while another one runs would only wait for it (SQLite has
-// one writer; MySQL's meet on the same locks), so they wait together and share one transaction: one
-// begin, one set of locks, one revision, one commit to the disk. Whoever may not write any more is
-// refused (actors.ts); it is asked with the locks and with what the first works judge by, because a
-// database may be far away. Each work judges before it writes, so a refused one leaves
-// nothing behind and harms no other; if a write fails, everything is rolled back and each work runs
-// again alone. Nobody hears anything before the commit.
+// Runs the writes of API and console. A write that arrives while another one runs must wait anyway
+// (SQLite has one writer; writes of MySQL need the same locks). So such writes wait together and
+// share one transaction: one begin, one set of locks, one revision, one commit to the disk. A
+// request whose sender may no longer write is refused (actors.ts); this is read together with the
+// locks and the first works' rows, because the database may be far away. Each work judges before it
+// writes, so a refused work leaves nothing behind. If a write fails, all is rolled back and each
+// work runs again alone. No request is answered before the commit.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request } from '@hapi/hapi';
@@ -25,18 +25,18 @@ import { ApiError } from '../http/errors.ts';
 import { noteRevision } from './in-force.ts';
 import { type Faults, isFaultless } from '../judge/judge.ts';
 
-/** Works that share a transaction at most; it bounds how long others are kept waiting. */
+/** The most works that share a transaction; it limits how long others wait. */
 const TOGETHER_MAX = 32;
-/** How long a transaction waits at most for writes that are likely to come. */
+/** The longest time that a transaction waits for writes that will probably come. */
 const GATHER_MS = 8;
-/** How long a write may have waited behind one that found the database away and still try. */
+/** A write that has waited longer is given up if the write before it finds the database away. */
 const PATIENCE_MS = 5_000;
-/** Runs of a work that another writer overtakes between its judgement and its write. */
+/** How often a work runs if other writers change what it judged before it writes. */
 const RUNS_MAX = 5;
 
 /** One write of one request. It may run several times and must have no effect but its writes. */
 export interface Work<Plan, Result> {
-  /** What must not change between judging and writing. Rows are locked by `judge`. */
+  /** What must not change between judging and writing; `judge` locks the rows. */
   readonly scopes?: Pick<Scopes, 'configuration' | 'addressPool'>;
   /** Loads and judges; throws an ApiError to refuse. Never writes. */
   judge(transaction: Transaction): Promise<Plan>;
@@ -44,20 +44,20 @@ export interface Work<Plan, Result> {
   write(transaction: Transaction, plan: Plan): Promise<Result>;
 }
 
-/** Works of one kind, which are judged and written at once where they meet in a transaction. */
+/** Works of one kind, which one transaction judges and writes together. */
 export interface JointWork<Input, Plan, Result> {
-  /** As in `Work`. */
+  /** What must not change between judging and writing; `judge` locks the rows. */
   scopes?(input: Input): Pick<Scopes, 'configuration' | 'addressPool'>;
   /**
-   * Loads, and judges the first of the inputs, at least one: each as if those before it were
-   * written. An ApiError in the place of a plan refuses. Never writes.
+   * Loads, and judges one or more of the first inputs, each as if those before it were written.
+   * Returns a plan for each, or an ApiError to refuse it. Never writes.
    */
   judge(transaction: Transaction, inputs: readonly Input[]): Promise<readonly (Plan | ApiError)[]>;
-  /** Writes what was judged; a result for each plan, and no other rows made than theirs. */
+  /** Writes what was judged. Returns a result for each plan, and makes no other rows. */
   write(transaction: Transaction, plans: readonly Plan[]): Promise<readonly Result[]>;
 }
 
-/** What a work came to, once the transaction is committed. */
+/** The outcome of a work, after the commit. */
 type Outcome = { readonly result: unknown } | { readonly refusal: ApiError };
 
 interface Waiting {
@@ -65,7 +65,7 @@ interface Waiting {
   readonly input: unknown;
   /** Who writes, for the audit trail. */
   readonly origin: Origin;
-  /** By what the request was let in; asked again before it writes. */
+  /** The token or session of the request; it is checked again before the write. */
   readonly actor: LetIn | null;
   readonly sinceMs: number;
   readonly resolve: (written: { result: unknown; revision: Revision }) => void;
@@ -77,7 +77,7 @@ export class Writes {
   readonly #database: Database;
   #waiting: Waiting[] = [];
   #isRunning = false;
-  /** How many writes the next transaction waits for, and what is called once they are there. */
+  /** How many writes the next transaction waits for, and what is called when they have come. */
   #expected = 0;
   #gathered: () => void = () => undefined;
   readonly #patienceMs: number;
@@ -92,7 +92,7 @@ export class Writes {
     return this.join(request, alone(work), null);
   }
 
-  /** As `run`, for one input of a kind of works; those that wait with it are done at once. */
+  /** Runs a write of a kind whose inputs are judged and written together if they wait together. */
   async join<Input, Plan, Result>(
     request: Request,
     work: JointWork<Input, Plan, Result>,
@@ -128,12 +128,12 @@ export class Writes {
   }
 
   /**
-   * Waits for those who were served last to come again: programs that write send the next request
-   * once they are answered. Without it, halves of them take turns for good, in transactions half
-   * as large. Whoever writes alone waits for nobody.
+   * Waits until the programs of the last transaction have sent their next request, which they do
+   * when they are answered. Without this wait, the programs would split into two halves that take
+   * turns for ever, in transactions of half the size. A single program need not wait.
    */
   async #gather(): Promise<void> {
-    // Requests that came with the first are read now.
+    // The server reads other requests of this moment now.
     await nextTurn();
     if (this.#waiting.length >= this.#expected) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -154,7 +154,7 @@ export class Writes {
           judge(first, transaction),
         ]);
         const admitted = together.filter((one) => !found.has(one));
-        // Judged beside somebody who is refused, they are judged again without.
+        // If somebody is refused, the first judgement included them and must be repeated.
         let judged = found.size === 0 ? foreseen : null;
         for (const waiting of Map.groupBy(admitted, (one) => one.work).values())
           while (waiting.length > 0) {
@@ -174,7 +174,7 @@ export class Writes {
     }
   }
 
-  /** The outcomes of those who may not write any more. */
+  /** The refusals of requests whose sender may no longer write. */
   async #refuseRevoked(
     together: readonly Waiting[],
     transaction: Transaction,
@@ -189,7 +189,7 @@ export class Writes {
     return found;
   }
 
-  /** Nothing was committed, unless the connection broke: then nobody knows, and nobody retries. */
+  /** Runs each work again alone, except if the connection broke: then it may be committed. */
   async #afterFailure(together: readonly Waiting[], error: unknown): Promise<void> {
     if (isDatabaseAway(error))
       for (const { reject } of [...together, ...this.#tired()]) reject(error);
@@ -197,9 +197,9 @@ export class Writes {
   }
 
   /**
-   * Takes out those who waited long already. They would find the same, as slowly (a lock that
-   * another process holds takes seconds to give up), lose their connection before the answer, and
-   * be written after all once nobody listens.
+   * Removes the writes that have waited for long, and returns them. They would probably fail as
+   * slowly (waiting for a lock of another process takes seconds). Their clients would be gone, and
+   * they could still be written later.
    */
   #tired(): Waiting[] {
     const latestMs = Date.now() - this.#patienceMs;
@@ -219,14 +219,14 @@ export class Writes {
   }
 }
 
-/** What saving needs of a row. */
+/** What saving needs from a row. */
 interface Savable {
   set(values: object): unknown;
   changed(): boolean | string[];
   save(options: { transaction: Transaction; validate: false }): Promise<unknown>;
 }
 
-/** Sets values of a row and saves what really changed; nothing is written when nothing did. */
+/** Sets values of a row and saves those that changed; writes nothing if none changed. */
 export async function saveChanges<Row extends Savable>(
   row: Row,
   values: object,
@@ -247,7 +247,7 @@ export function refusalFor(faults: Faults): ApiError {
   return new ApiError('unprocessable', { faults });
 }
 
-/** A single work as one that none can join. */
+/** A single work as a JointWork that is never shared. */
 function alone<Plan, Result>(work: Work<Plan, Result>): JointWork<null, Plan, Result> {
   return {
     scopes: () => work.scopes ?? {},
@@ -263,7 +263,7 @@ function alone<Plan, Result>(work: Work<Plan, Result>): JointWork<null, Plan, Re
   };
 }
 
-/** What is judged of works of one kind: a plan or a refusal for each of the first of them. */
+/** The judgement of the first works of one kind: a plan or a refusal for each. */
 type Judged = readonly unknown[];
 
 async function judge(waiting: readonly Waiting[], transaction: Transaction): Promise<Judged> {
@@ -273,7 +273,7 @@ async function judge(waiting: readonly Waiting[], transaction: Transaction): Pro
   return judged;
 }
 
-/** Writes the first of the works that wait, as many as were judged at once. */
+/** Writes the first of the waiting works, as many as were judged together. */
 async function write(
   waiting: readonly Waiting[],
   judged: Judged,
@@ -299,8 +299,8 @@ function scopesOf(together: readonly Waiting[]): Scopes {
 }
 
 /**
- * True when another writer took a unique value, or removed a record that is referred to, after it
- * was judged: judged again, the work is refused, or finds another value.
+ * True if, after a work was judged, another writer took a unique value or removed a record that the
+ * work refers to. Judged again, the work is refused or finds another value.
  */
 function wasOvertaken(error: unknown): boolean {
   const { name } = error as Error;

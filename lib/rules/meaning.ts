@@ -1,9 +1,9 @@
-// What the destination of a rule means where it is typed as an address with a prefix that is
-// shorter: 192.168.50.20/24 is the whole network, which is seldom what somebody meant.
+// What the destination of a rule means if it is typed as the address of a host with a prefix:
+// 192.168.50.20/24 is the whole network, which is seldom meant.
 
 import ipaddr from 'ipaddr.js';
 
-/** The network that a destination means; null where it says so itself. */
+/** The network that a destination means; null if it is written as this network. */
 export function meantNetwork(destination: string): string | null {
   if (!destination.includes('/')) return null;
   try {
@@ -16,10 +16,10 @@ export function meantNetwork(destination: string): string | null {
   }
 }
 
-/** The same as a sentence for whoever typed it. */
+/** A sentence about the network that a destination means, for the person who typed it. */
 export function meaningOf(destination: string): string | null {
   const network = meantNetwork(destination);
   if (network === null) return null;
   const prefix = destination.slice(destination.indexOf('/'));
-  return `${destination} means ${network}; leave ${prefix} away for one host.`;
+  return `${destination} means ${network}; leave ${prefix} out for one host.`;
 }

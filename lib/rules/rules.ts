@@ -35,21 +35,21 @@ import { showerOf, type Shown } from '../records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
 
 const PORT_MAX = 65_535;
-/** Rules around another one that are named at most. */
+/** The most rules that are named beside another rule. */
 const TOUCHING_MAX = 20;
-/** A number may be negative when it is alone; it is out of range then, not badly written. */
+/** A single number may be negative here: the fault is then its range and not its form. */
 const PORTS = /^(-?\d+)(?:\s*-\s*(\d+))?$/;
 
-/** What the fields of a rule yield. */
+/** The values of the fields of a rule. */
 export type RuleValues = SentOf<typeof ruleFields>;
 
 /** The columns of a rule that follow from what was sent. */
 export type RuleContent = Pick<Rule, SentColumn<typeof ruleFields> | 'port_start' | 'port_end'>;
 
-/** A rule of which nothing was said. */
+/** A rule with only default values. */
 const UNSAID: RuleContent = { ...columnDefaults(ruleFields), destination: '', ...portsOf(null) };
 
-/** What judges and describes a rule. */
+/** The schema that judges a rule and describes it. */
 export const ruleSchema = schemaOf(ruleFields, {
   ports: ({ description }) =>
     mark(joi.any().custom(judgePortRange, 'N or N - M').description(description), {
@@ -63,7 +63,7 @@ export const ruleSchema = schemaOf(ruleFields, {
     }),
 });
 
-/** By what a list of rules can be narrowed. */
+/** The filters of a list of rules. */
 export const ruleFilters = {
   user_id: {
     schema: text('Only rules of this user; empty: those for everyone.').allow(''),
@@ -121,7 +121,7 @@ export class Rules implements Collection<RuleValues> {
 
   async update(request: Request, id: string, input: Judged<RuleValues>): Promise<Shown> {
     const rule = await this.#context.writes.run(request, {
-      // Every update holds this scope, so none can move a rule to another one meanwhile.
+      // All updates hold this scope, so no other one can give a rule another owner meanwhile.
       scopes: { configuration: true },
       judge: async (transaction) => {
         const present = await this.#find(id, transaction);
@@ -142,8 +142,8 @@ export class Rules implements Collection<RuleValues> {
   }
 
   /**
-   * Rules that match some of the packets of one that would be: those that stand in its way, and the
-   * others. Empty where the input says too little. `id` is that of the rule itself, if it is there.
+   * The rules that match some of the packets of a rule that is typed: those that prevent it, and
+   * others. Empty if the input is not complete. `id` is the id of the rule itself, if it exists.
    */
   async touching({ values, faults }: Judged<RuleValues>, id: string | null): Promise<Touching> {
     const present =
@@ -178,7 +178,7 @@ export class Rules implements Collection<RuleValues> {
     return rule;
   }
 
-  /** All faults of an update, on what the rule would be. */
+  /** All faults of an update; they are about the rule as it would become. */
   async #judgeUpdate(rule: NewRule, present: Rule, transaction: Transaction): Promise<Faults> {
     const context = { database: this.#database, transaction };
     const [{ faults } = { faults: {} }] = await judgeFields([rule], present, context);
@@ -191,15 +191,15 @@ export class Rules implements Collection<RuleValues> {
   }
 }
 
-/** A rule that was judged; the row counts where there is no fault. */
+/** A rule that was judged; `row` is good if there are no faults. */
 export interface JudgedRule {
   readonly faults: Faults;
   readonly row: RuleContent;
 }
 
 /**
- * Judges rules that are to be made, each as if those before it were. The scope of the configuration
- * is locked where one of them is for everyone.
+ * Judges new rules, each as if those before it existed already. If one of them is for everyone, the
+ * scope of the configuration must be locked.
  */
 export async function judgeNewRules(
   database: Database,
@@ -221,12 +221,12 @@ export async function judgeNewRules(
   });
 }
 
-/** A rule as it was sent, with what it would be. */
+/** A rule as it was sent, and as it would become. */
 export function newRule(input: Judged<RuleValues>): NewRule {
   return { input, row: merge(input.values, null) };
 }
 
-/** The faults of each rule by itself; locks the rules of the owners against other writers. */
+/** The faults of each rule alone; locks the rules of the owners against other writers. */
 async function judgeFields(
   rules: readonly NewRule[],
   present: Rule | null,
@@ -247,25 +247,25 @@ async function judgeFields(
   });
 }
 
-/** Rules around another one. */
+/** The rules that match some of the packets of another rule. */
 export interface Touching {
-  /** They overlap: with one of these the other is refused. */
+  /** They overlap: while one of these exists, the other rule is refused. */
   readonly rivals: readonly RuleRow[];
-  /** They may exist beside it; which of them decides: docs/packets.md#order-of-the-rules. */
+  /** They may exist beside it. docs/packets.md#order-of-the-rules says which of them decides. */
   readonly others: readonly RuleRow[];
-  /** Because of this one it would never decide; null where there is none. */
+  /** The rule because of which it would never decide; null if there is none. */
   readonly shadow: RuleRow | null;
-  /** Because of it these would never decide. */
+  /** The rules that would never decide because of it. */
   readonly shadowed: readonly RuleRow[];
 }
 
-/** A rule that was sent, and what it would be. */
+/** A rule that was sent, and the row that it would become. */
 export interface NewRule {
   readonly input: Judged<RuleValues>;
   readonly row: RuleContent;
 }
 
-/** What a rule would be: what was sent, else what it is, else the defaults. */
+/** The row that a rule would become: what was sent, else the present values, else the defaults. */
 function merge(values: RuleValues, present: Rule | null): RuleContent {
   const { port_range: ports } = values;
   return {
@@ -284,13 +284,13 @@ function portsOf(ports: RuleValues['port_range']): Pick<Rule, 'port_start' | 'po
   return { port_start: ports?.start ?? null, port_end: ports?.end ?? null };
 }
 
-/** True when a rule would match other packets than it does, or is made. */
+/** True if a rule is new or would match other packets than before. */
 function movesRule(row: RuleContent, present: Rule | null): boolean {
   if (present === null) return true;
   return (Object.keys(row) as (keyof RuleContent)[]).some((name) => row[name] !== present[name]);
 }
 
-/** Protocol and ports come together; where one cannot be read, nothing is said of the other. */
+/** Protocol and ports are judged together; if one cannot be read, the other is not judged. */
 function judgePorts(values: RuleValues, present: Rule | null, faults: Faults): void {
   const range = (faults['port_range'] ?? []) as string[];
   if (faults['port_type'] !== undefined) return;

@@ -1,20 +1,20 @@
-// Options that nobody knows are refused: a name with a slip would be ignored in silence otherwise,
-// and the test would try something else than it says.
+// Refuses unknown options. Else a mistyped name would be ignored in silence, and the test would try
+// something else than it says.
 
 import { nearestName } from '../../config/index.ts';
 import type { Answers } from '../../dataplane/memory/index.ts';
 
-/** From this length on a name may have two slips, below it one. */
+/** A name of this length or more may have two typing errors, a shorter name one. */
 const LONG = 6;
 
-/** Refuses what is given but not known; `where` is what takes the options: `addDevice`. */
+/** Throws a TypeError for unknown options; `where` names what takes them: `addDevice`. */
 export function refuseUnknownOptions(where: string, given: object, known: readonly string[]): void {
   const unknown = Object.keys(given).filter((name) => !known.includes(name));
   if (unknown.length > 0)
     throw new TypeError(unknown.map((name) => faultOf(where, name, known)).join('\n'));
 }
 
-/** The same for how hosts and devices answer. */
+/** Throws a TypeError for unknown options of how hosts and devices answer. */
 export function refuseUnknownAnswers(answers: Answers): void {
   refuseUnknownOptions('answers', answers, ['udp', 'tcp', 'ports']);
 }

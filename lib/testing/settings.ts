@@ -1,5 +1,5 @@
-// The settings of a gateway in a test: given as environment variables are, judged as they are, and
-// taken from nowhere else.
+// The settings of a gateway in a test. They have the names and the rules of environment variables,
+// but the environment itself is not read.
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -15,11 +15,11 @@ import { readFixedSettings } from '../configuration/fixed-settings.ts';
 export interface Administrator {
   readonly email: string;
   readonly password: string;
-  /** Their API token. */
+  /** The administrator's API token. */
   readonly token: string;
 }
 
-/** The settings of a gateway whose environment holds only these. */
+/** The settings of a gateway whose environment has only these variables. Throws their faults. */
 export function configOf(environment: Readonly<Record<string, string>> = {}): Config {
   const { config, configurationTexts, faults } = parseConfig({ ...environment }, noFiles);
   const fixed = readFixedSettings({ externalUrl: config?.externalUrl ?? '' }, configurationTexts);
@@ -32,7 +32,7 @@ function noFiles(path: string): string {
   throw new Error(`a test gateway reads no files, and so not ${path}`);
 }
 
-/** The same for a gateway in a test process: an administrator is there, and nothing is slow. */
+/** Settings for a gateway in a test process: with an administrator and without a rate limit. */
 export function testSettings(given: Readonly<Record<string, string>>): {
   config: Config;
   administrator: Administrator;
@@ -42,7 +42,7 @@ export function testSettings(given: Readonly<Record<string, string>>): {
     DEFAULT_ADMIN_PASSWORD: randomBytes(15).toString('base64url'),
     BOOTSTRAP_API_TOKEN: `pst_${randomBytes(32).toString('base64url')}`,
     HTTP_PORT: '0',
-    // Tests ask faster than anybody; those of the limits set one.
+    // Tests send many requests; a test of the limits sets one itself.
     API_RATE_LIMIT: '0',
     ...given,
   });
@@ -58,7 +58,7 @@ export function testSettings(given: Readonly<Record<string, string>>): {
   };
 }
 
-/** In an environment a name that nobody knows is somebody else's; here it is a slip. */
+/** Refuses unknown names: an environment may have variables of others, but here it is an error. */
 function refuseUnknown(config: Config, names: readonly string[]): void {
   const known = new Set([
     ...describeConfig(config).map((line) => line.slice(0, line.indexOf('='))),

@@ -34,7 +34,7 @@ import { columnsSent, limited, schemaOf, type SentColumn } from '../judge/resour
 import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
 
-/** What judges and describes a user. */
+/** The schema that judges a user and describes it. */
 export const userSchema = schemaOf(userFields, {
   email: (field) =>
     mark(limited(trimmed(field.description), field).custom(judgeEmail, 'e-mail'), {
@@ -47,7 +47,7 @@ export const userSchema = schemaOf(userFields, {
       .custom(judgePasswordBytes, 'no longer than bcrypt reads'),
 });
 
-/** By what a list of users can be narrowed. */
+/** The filters of a list of users. */
 export const userFilters = {
   email: {
     schema: text('Only the user with this e-mail, in any case.'),
@@ -55,16 +55,16 @@ export const userFilters = {
   },
 };
 
-/** What the fields of a user yield. */
+/** The values of the fields of a user. */
 export type UserValues = SentOf<typeof userFields>;
 
-/** Judges the fields of a user by themselves. */
+/** Judges the fields of a user, without the database. */
 export const judgeUser = judgeOf<UserValues>(userSchema);
 
-/** What of a user is written. */
+/** The columns of a user that a request may write. */
 export type UserChanges = Partial<Pick<User, SentColumn<typeof userFields> | 'password_hash'>>;
 
-/** Judges a password that is typed twice, as the fields of a user are. */
+/** Judges a password that was typed twice, by the rules for a user's fields. */
 export function judgePasswordFields(
   fields: Readonly<Record<'password' | 'password_confirmation', string>>,
 ): Judged<Pick<UserValues, 'password'>> {
@@ -136,7 +136,7 @@ export class Users implements Collection<UserValues> {
         return present;
       },
       write: async (transaction, present) => {
-        // The new one would not serve before the end of a wait for the old one.
+        // Else the new password would be refused until the wait after wrong passwords ends.
         if (changes.password_hash !== undefined)
           await endWait(this.#database, present, transaction);
         return saveChanges(present, changes, transaction);
@@ -162,7 +162,7 @@ export class Users implements Collection<UserValues> {
     return this.#context.services.database;
   }
 
-  /** The user whom an id of the path means: a UUID, or an e-mail. Locked inside a transaction. */
+  /** The user that the path names, by UUID or e-mail address; locked if in a transaction. */
   async #find(id: string, transaction?: Transaction): Promise<User> {
     const where = isUuid(id) ? { id: id.toLowerCase() } : { email_key: emailKey(id) };
     const options = transaction === undefined ? {} : { transaction, lock: true };
@@ -177,7 +177,7 @@ export class Users implements Collection<UserValues> {
     return userChanges(input, this.#context.services.passwordCost);
   }
 
-  /** All faults of the input, those among them that only the database knows. */
+  /** All faults of the input, also those that need the database. */
   async #judge(
     input: Judged<UserValues>,
     present: User | null,
@@ -194,7 +194,7 @@ export class Users implements Collection<UserValues> {
   }
 }
 
-/** What is written; hashes the password, which is slow and so done before the transaction. */
+/** The values to write. Hashing the password is slow, so this runs before the transaction. */
 export async function userChanges(
   { values, faults }: Judged<UserValues>,
   passwordCost?: number,
@@ -208,14 +208,14 @@ export async function userChanges(
   };
 }
 
-/** The faults of the input, and whether another user has the e-mail. */
+/** The faults of the input, and the fault if another user has the e-mail address. */
 export async function judgeEmailTaken(
   { models }: Database,
   { values: { email }, faults: present }: Judged<UserValues>,
   user: User | null,
   transaction: Transaction,
 ): Promise<Faults> {
-  // The judgement may run again, on another state of the database.
+  // The faults are copied, because the transaction may run again with another state.
   const faults = { ...present };
   if (email === undefined) return faults;
   const except = user === null ? {} : { id: { [Op.ne]: user.id } };
@@ -226,8 +226,8 @@ export async function judgeEmailTaken(
 }
 
 /**
- * True for an administrator beside whom there is no other who is enabled; the scope of the
- * configuration must be locked.
+ * True for an administrator if no other administrator is enabled; the scope of the configuration
+ * must be locked.
  */
 export async function isLastAdministrator(
   { models }: Database,
@@ -250,7 +250,7 @@ function judgePasswordBytes(password: string, helpers: Joi.CustomHelpers): unkno
     : helpers.error('string.atMostBytes', { limit });
 }
 
-/** A password is sent twice; a confirmation alone means nothing. */
+/** Adds the fault if password and confirmation differ; a confirmation alone is ignored. */
 function judgeConfirmation(values: UserValues, faults: Faults): void {
   const { password, password_confirmation: confirmation } = values;
   if (typeof password !== 'string') {

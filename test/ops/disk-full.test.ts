@@ -75,7 +75,7 @@ async function outlivesAFullDisk(
   // A start names the disk that is full, and a gateway that dies loses nothing.
   await postern.kill();
   const said = await t.throwsAsync(postern.start());
-  t.regex(String(said), /no room is left|ENOSPC|disk/);
+  t.regex(String(said), /no space is left|ENOSPC|disk/);
   t.true(String(said).includes(folder), 'names the disk');
   rmSync(ballast);
   await postern.start();

@@ -91,7 +91,7 @@ const description = [
   'does.',
 ].join('\n');
 
-/** The document; `outside` is the path that stands before ours in the addresses of the outside. */
+/** The document; `outside` is the path of EXTERNAL_URL, which comes before our paths. */
 export function openApiDocument(outside: string): Json {
   return {
     openapi: '3.1.0',

@@ -186,7 +186,7 @@ export function samlMetadataPaths(described: Described): Json {
     operation(described, `${method === 'put' ? 'put' : 'update'}SamlMetadata`, {
       summary: 'Fetch the metadata of a SAML provider, or make its former certificates void',
       description:
-        'What was fetched and is of no use is told as `problem`; the last good metadata serve on.',
+        'If the fetched document cannot be used, `problem` says why, and the last good metadata stay in force.',
       ...body(described, 'update', BODY_BYTES_MAX),
       responses: answersOf(
         { 200: answer('What is known now.', { data: schemaRef('SamlMetadata') }, written) },

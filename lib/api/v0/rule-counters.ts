@@ -1,6 +1,6 @@
-// `GET /v0/rules/{id}/counters`: how often a rule decided on a packet. An addition of ours to the
-// API. The hits are those of the gateway that answers, since it began, at most a second old; with
-// several gateways each has its own, which metrics add up.
+// `GET /v0/rules/{id}/counters`: how often a rule decided on a packet. It is our own addition to
+// the API. The numbers are those of the gateway that answers, since its start, at most a second
+// old. Each of several gateways has its own numbers; metrics add them up.
 
 import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
@@ -10,7 +10,7 @@ import { isUuid, joi, mark, recordId, resource, timestamp } from '../../judge/fi
 import { type Shown, showTime, showTimeOrNull } from '../../records/shown.ts';
 import { type ApiContext, route } from '../routes.ts';
 
-/** What is told of a rule. */
+/** The counters of a rule, as they are answered. */
 export const ruleCounterFields = resource({
   id: recordId('The rule.'),
   packets: count('Packets that the rule decided on.'),
@@ -21,7 +21,7 @@ export const ruleCounterFields = resource({
   counted_since: timestamp('Since when this gateway counts: when it was started.'),
 });
 
-/** The one route. */
+/** The route of the counters. */
 export function ruleCounterRoutes({ services }: ApiContext): ServerRoute[] {
   const since = new Date();
   const { database, observed } = services;

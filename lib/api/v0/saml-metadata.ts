@@ -1,6 +1,6 @@
-// The metadata that are fetched from addresses of SAML providers: `GET /v0/saml_metadata` lists
-// what is known of each, `PATCH` and `PUT` on one fetch at once, or make former certificates void.
-// An addition of ours, beside the configuration.
+// The metadata that are fetched from addresses of SAML providers. `GET /v0/saml_metadata` lists
+// their state; `PATCH` and `PUT` on one of them fetch it at once, or drop its former certificates.
+// It is our own addition to the API, beside the configuration.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import type { SamlIdentityProvider } from '../../../models/index.ts';
@@ -31,10 +31,10 @@ const shownText = (description: string) => mark(text(description), { readOnly: t
 
 const certificateFields = resource({
   sha256: shownText('SHA-256 of the certificate, hex.'),
-  valid_until: timestamp('What the certificate says; it is taken later too.'),
+  valid_until: timestamp('The end that the certificate names; it is accepted after it too.'),
   state: mark(
     choice(
-      '`awaited`: new, and no answer was signed by it yet; `former`: the document has it no more.',
+      '`awaited`: new, and no answer was signed by it yet; `former`: the document no longer has it.',
       'in_use',
       'awaited',
       'former',
@@ -43,22 +43,23 @@ const certificateFields = resource({
   ),
 });
 
-/** What is told of an entry, and asked for. */
+/** The metadata of an entry, as they are answered, and what a request may ask for. */
 export const samlMetadataFields = resource({
   id: shownText('The id of the entry.'),
   label: shownText('Text of the sign-in button.'),
   metadata_url: mark(url('Where the metadata are fetched.'), { readOnly: true }),
-  entity_id: shownText('Whose metadata serve; null where none can be used.').allow(null),
-  fetched_at: timestamp('When metadata were fetched that are of use.').allow(null),
+  entity_id: shownText('Whose metadata are in force; null if none can be used.').allow(null),
+  fetched_at: timestamp('When metadata were fetched that can be used.').allow(null),
   refresh_at: timestamp('When they are fetched again.').allow(null),
-  problem: shownText('Why the last fetch came to nothing; null where it did not.').allow(null),
-  certificates: mark(entryList('By which the provider may sign.', certificateFields), {
-    readOnly: true,
-  }),
-  refresh: flag('True fetches the metadata at once; false in lists.'),
-  drop_former: flag(
-    'True makes certificates void at once that the document has no more; false in lists.',
+  problem: shownText('Why the last fetch failed; null if it did not.').allow(null),
+  certificates: mark(
+    entryList('The certificates by which the provider may sign.', certificateFields),
+    {
+      readOnly: true,
+    },
   ),
+  refresh: flag('True fetches the metadata at once; false in lists.'),
+  drop_former: flag('True drops the certificates that the document no longer has; false in lists.'),
 });
 
 interface Values {

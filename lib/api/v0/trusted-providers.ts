@@ -1,6 +1,6 @@
-// Which identity providers are trusted with e-mail addresses: `GET /v0/trusted_providers` lists the
-// entries with their marks, `PATCH` and `PUT` on one set or take its mark. An addition of ours,
-// beside the configuration, so that its entries stay as older clients know them.
+// Which identity providers are trusted with e-mail addresses. `GET /v0/trusted_providers` lists the
+// entries with their marks; `PATCH` and `PUT` on one of them set or remove its mark. It is our own
+// addition to the API, apart from the configuration, whose entries older clients know.
 
 import type { Request, ServerRoute } from '@hapi/hapi';
 import { type Authority, isTrusted, markTrusted } from '../../../models/index.ts';
@@ -13,7 +13,7 @@ import type { Shown } from '../../records/shown.ts';
 import { type ApiContext, route } from '../routes.ts';
 import { refuseFaults } from '../../records/writes.ts';
 
-/** What is told of an entry. */
+/** The mark of an entry, as it is answered. */
 export const trustedProviderFields = resource({
   kind: mark(choice('Which list of the configuration it is in.', 'oidc', 'saml'), {
     readOnly: true,
@@ -58,7 +58,7 @@ async function setMark(
 ): Promise<Shown> {
   const { database } = context.services;
   const entry = await context.writes.run(request, {
-    // An entry must not be turned elsewhere between reading and marking.
+    // Nobody may change the address of the entry between reading and marking.
     scopes: { configuration: true },
     judge: async () => {
       refuseFaults(faults);
@@ -74,7 +74,7 @@ async function setMark(
   return show(context, entry);
 }
 
-/** An entry that leads to somebody; there is nobody to trust where its metadata cannot be read. */
+/** An entry that leads to a provider; if its metadata cannot be read, there is none to trust. */
 async function findEntry(
   context: ApiContext,
   request: Request,

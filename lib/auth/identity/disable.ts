@@ -1,10 +1,10 @@
-// Shuts a user out because an identity provider refuses them. An administrator's switch beats it:
-// whom an administrator disabled stays disabled by the administrator. docs/api.md#disabled-users.
+// Disables a user because an identity provider refuses them. A user whom an administrator disabled
+// before stays disabled by the administrator. docs/api.md#disabled-users.
 
 import type { Database, Transaction } from '../../../models/index.ts';
 
 /**
- * Disables a user until they sign in by the same method; false where they are gone or disabled
+ * Disables a user until they sign in by the same method; false if the user is deleted or disabled
  * already. The caller has locked the scope of the configuration.
  */
 export async function disableByProvider(

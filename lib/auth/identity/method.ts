@@ -1,6 +1,6 @@
-// How a way to sign in is called: inside, a provider's kind stands before its id, since an OpenID
-// and a SAML provider may share one id, and an id may be `email`; outside, it is the id alone.
-// docs/api.md#sign-in.
+// The names of the ways to sign in. Inside the gateway a name is the provider's kind and its id,
+// because an OpenID and a SAML provider may have the same id, and an id may be `email`. People and
+// programs see only the id. docs/api.md#sign-in.
 
 import type { ProviderKind } from '../../../models/index.ts';
 
@@ -9,7 +9,7 @@ export function methodOf(kind: ProviderKind, providerId: string): string {
   return `${kind}/${providerId}`;
 }
 
-/** Reads a method; null for one that is no provider's. */
+/** Reads a method; null if it is not the method of a provider. */
 export function providerOf(method: string): { kind: ProviderKind; providerId: string } | null {
   const [kind, providerId] = method.split('/');
   if ((kind !== 'oidc' && kind !== 'saml') || providerId === undefined) return null;

@@ -1,9 +1,9 @@
-// From an account at a provider to a user. An account that is bound to a user is that user,
-// whatever e-mail it has by now. Any other is matched by e-mail, once, and bound; where much could
-// be taken over by whoever may write an e-mail claim (an administrator, a user with a password or
-// with another identity) the provider must vouch for the address, or an administrator for the
-// provider. A link that an administrator freed is taken over by the next account of the same entry
-// with the user's e-mail. docs/api.md#trusted-providers.
+// Finds the user of an account at a provider. An account that is linked to a user means that user,
+// whatever e-mail address it has now. Any other account is matched once, by its e-mail address, and
+// then linked. Some users are worth an attack by forged addresses: administrators, users with a
+// password, users with another identity. For them the provider must have verified the address, or
+// an administrator must trust the provider. A link that an administrator freed goes to the next
+// account of the same entry with the user's address. docs/api.md#trusted-providers.
 
 import {
   actAs,
@@ -29,37 +29,37 @@ import { ProviderRefusal, type RefusalReason } from './refusal.ts';
 
 /** What a provider proved. */
 export interface ProvenAccount extends ProviderAccount {
-  /** As the provider says it; null where it says none. */
+  /** The e-mail address that the provider sent; null if it sent none. */
   readonly email: string | null;
-  /** Null: the provider does not say. */
+  /** Null if the provider does not say it. */
   readonly isEmailVerified: boolean | null;
-  /** False for a subject that is another one the next time; it is matched by e-mail each time. */
+  /** False if the subject changes each time; then the account is matched by e-mail each time. */
   readonly isBindable: boolean;
 }
 
-/** How the provider's entry stands. */
+/** What the provider's entry allows. */
 export interface ProvisionRules {
   readonly autoCreateUsers: boolean;
-  /** Who the entry leads to, as it is marked as trusted. */
+  /** The provider to which the entry leads; a mark of trust names it. */
   readonly authority: string;
 }
 
-/** What goes with a sign-in. */
+/** The circumstances of a sign-in. */
 export interface ProvisionContext {
   readonly origin: Origin;
   readonly now: Date;
-  /** Kept for the identity; only OpenID has any. */
+  /** Tokens to keep for the identity; only OpenID has some. */
   readonly tokens?: { readonly kept: ProviderTokens; readonly refreshAt: Date };
 }
 
-/** Finds, binds or makes the user of a proven account; throws ProviderRefusal where none is. */
+/** Finds, links or makes the user of a proven account; throws ProviderRefusal if there is none. */
 export async function provisionUser(
   database: Database,
   account: ProvenAccount,
   rules: ProvisionRules,
   context: ProvisionContext,
 ): Promise<{ userId: string }> {
-  // Two first sign-ins of one account meet: the second finds what the first one made.
+  // Two first sign-ins of one account may collide; the second try finds what the other made.
   for (let attempt = 1; ; attempt += 1) {
     try {
       const { result } = await writeTransaction(database, (transaction) =>
@@ -126,7 +126,7 @@ async function userByEmail(
   const { User: users } = database.models;
   const email = readEmail(account.email);
   if (email === null) throw new ProviderRefusal('email_missing');
-  // A bound account never comes here: a provider's doubt must not shut out who is known.
+  // A linked account never comes here: a known user is admitted whatever the provider verified.
   if (
     account.isEmailVerified === false &&
     !(await isEntryTrusted(database, account, rules, transaction))
@@ -137,7 +137,7 @@ async function userByEmail(
   if (user !== null) {
     const entry = { kind: account.kind, provider_id: account.provider_id, userId: user.id };
     const free = await findFreeLinks(database, entry, now, transaction);
-    // The administrator may have got the role since: an e-mail must never make anybody one.
+    // The user may have become an administrator since; an e-mail address must not open that role.
     const isFree = free.length > 0 && user.role !== 'admin';
     if (!isFree) await judgeLink(database, account, rules, user, transaction);
     await removeLinks(database, free, transaction);
@@ -147,7 +147,7 @@ async function userByEmail(
   return (await users.create({ email, role: 'unprivileged' }, { transaction })).id;
 }
 
-/** Judges whether an e-mail is enough to become a user who is there. */
+/** Throws ProviderRefusal if the e-mail address is not enough to link an account to a user. */
 async function judgeLink(
   database: Database,
   account: ProvenAccount,
@@ -161,9 +161,9 @@ async function judgeLink(
     transaction,
   });
   const { provider_id } = account;
-  // One whose names change leaves no identity, and is another way to be this user all the same.
+  // An account whose subject changes each time has no identity, but can also sign this user in.
   const { last_signed_in_method: method } = user;
-  // The method says no kind; only SAML has such names, so an OpenID entry of that id is another.
+  // The method has no kind; only subjects of SAML change, so an OpenID entry of that id is another.
   const isHere = account.kind === 'saml' && method === provider_id;
   const isElsewhere = method !== null && !isHere;
   const isWorthTaking =
@@ -173,7 +173,7 @@ async function judgeLink(
     throw new ProviderRefusal(await whyNotLinked(database, account, user, transaction));
 }
 
-/** The same entry bound this user before, by what it does not say any more: it says which. */
+/** The reason of a refusal: an earlier link of the same entry may show what has changed. */
 async function whyNotLinked(
   { models: { Identity: identities } }: Database,
   { kind, provider_id, issuer, subject }: ProvenAccount,
@@ -190,7 +190,7 @@ async function whyNotLinked(
   return kind === 'saml' && isOtherForm ? 'name_format_changed' : 'not_linked';
 }
 
-/** Whether an administrator marked the account's entry as trusted, as it leads now. */
+/** Whether an administrator trusts the provider to which the account's entry leads now. */
 function isEntryTrusted(
   database: Database,
   { kind, provider_id }: ProvenAccount,
@@ -200,7 +200,7 @@ function isEntryTrusted(
   return isTrusted(database, { kind, provider_id, authority }, transaction);
 }
 
-/** An address as the API would take it; null for what is none. */
+/** An e-mail address that the API would accept; null if the text is not one. */
 export function readEmail(text: string | null): string | null {
   const email = text?.trim() ?? '';
   const isReadable = email.isWellFormed() && isEmail(email);

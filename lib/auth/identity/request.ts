@@ -1,5 +1,5 @@
-// The two ends of a sign-in through a provider: the row that is written when it begins, and taken
-// once when it ends, by the browser that began it. The same for OpenID and SAML.
+// The beginning and the end of a sign-in through a provider, OpenID or SAML. A row is written when
+// it begins; the same browser takes the row, once, when it ends.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import {
@@ -18,31 +18,31 @@ import { newSecret } from '../browser-cookies.ts';
 import { SIGN_IN_MS } from './browser.ts';
 import { ProviderRefusal } from './refusal.ts';
 
-/** Where nobody knows from where a sign-in began. */
+/** The source of a sign-in whose address is not known. */
 const UNKNOWN: SignInSource = { network: null, scope: null };
 /** Longest state that is looked up; ours have 43 characters. */
 const STATE_CHARACTERS_MAX = 100;
 
-/** Who begins, and where. */
+/** Who begins a sign-in, and where. */
 export interface Beginner {
   /** SHA-256 of the browser's cookie. */
   readonly browserSha256: string;
-  /** Who is signed in already and does it again; null otherwise. */
+  /** The user who is signed in already; null if nobody is. */
   readonly userId: string | null;
-  /** Left out where nobody knows the address. */
+  /** Left out if the address is not known. */
   readonly source?: SignInSource;
   /** The page that was asked for before; a path of this gateway. */
   readonly returnTo?: string | null;
-  /** Of a test sign-in, the session of the administrator; it signs nobody in. */
+  /** The session of the administrator who begins a test, which signs nobody in. */
   readonly testBy?: string;
 }
 
-/** Text that nobody guesses: 32 random bytes. */
+/** A text that nobody can guess: 32 random bytes. */
 export function newState(): string {
   return newSecret();
 }
 
-/** From where a sign-in begins; hashes, since they only need to be counted. */
+/** The source of a sign-in, as hashes, because sources are only counted. */
 export function sourceOf(address: string): SignInSource {
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
   return { network: sha256(networkScope(address)), scope: sha256(addressScope(address)) };
@@ -66,12 +66,12 @@ export async function keepRequest(
   await beginSignInRequest(database, { ...request, source, secrets: kept, now, expiresAt });
 }
 
-/** What forgetting needs; `maxSignIns` is given in tests alone. */
+/** What forgetting needs; only tests set `maxSignIns`. */
 interface Keeper extends Pick<Shared, 'database' | 'log' | 'counters'> {
   readonly maxSignIns?: number;
 }
 
-/** Forgets sign-ins that came to nothing, and the earliest of networks that have too many. */
+/** Forgets sign-ins that expired, and the earliest of the networks that have too many. */
 export async function makeRoom(keeper: Keeper): Promise<void> {
   const { database, log, counters, maxSignIns } = keeper;
   const forgotten = await forgetSignInRequests(database, new Date(), maxSignIns);
@@ -83,7 +83,7 @@ export async function makeRoom(keeper: Keeper): Promise<void> {
   );
 }
 
-/** The same as a chore. */
+/** The chore that forgets sign-ins that expired or are too many. */
 export function forgetRequests(keeper: Keeper): Chore {
   return {
     failure: 'sign-ins that came to nothing were not forgotten',
@@ -96,11 +96,11 @@ export interface Ending {
   readonly state: string | null;
   readonly kind: SignInRequest['kind'];
   readonly providerId: string;
-  /** Left out where the browser cannot be told yet. */
+  /** Left out if it is not known yet which browser sent the answer. */
   readonly browserSha256?: string | null;
 }
 
-/** Takes the sign-in that an answer belongs to; it is used up even where something disagrees. */
+/** Takes the sign-in of an answer. It is used up even if something in the answer is wrong. */
 export async function takeRequest(database: Database, ending: Ending): Promise<SignInRequest> {
   const { state, kind, providerId, browserSha256 } = ending;
   if (state === null || state === '' || state.length > STATE_CHARACTERS_MAX)

@@ -1,7 +1,7 @@
 // Tries an identity provider's entry without signing anybody in, for the administrator who just
-// typed it: fetches what the provider says of itself, looks at all that a sign-in will need, and
-// says in sentences what is good, what is doubtful and what is bad. Changes nothing.
-// Nothing that the provider sends is quoted but addresses of its own documents.
+// typed it. It fetches the provider's documents, checks everything that a sign-in needs, and says
+// in sentences what is good, doubtful or bad. It changes nothing. Of what the provider sends, only
+// the addresses of its own documents are quoted.
 
 import { X509Certificate } from 'node:crypto';
 import { genericGrantRequest, ResponseBodyError } from 'openid-client';
@@ -17,13 +17,14 @@ import { addressesOf, bindingOf } from '../saml/service-provider.ts';
 import { bad, doubtful, type Finding, good } from './finding.ts';
 import { ProviderRefusal } from './refusal.ts';
 
-/** A certificate that ends sooner is doubtful. */
+/** A certificate that expires sooner is doubtful. */
 const EXPIRY_WARNING_MS = 30 * 86_400_000;
 const RSA_BITS_MIN = 2_048;
 
 /**
- * Tries an OpenID provider: its discovery document, its keys, and whether it knows our client, by a
- * code that it cannot have given. `externalUrl` is the setting. Never rejects.
+ * Tries an OpenID provider: its discovery document, its keys, and whether it knows our client. For
+ * the latter it sends a code that the provider never gave. `externalUrl` is the setting. The
+ * promise never rejects.
  */
 export async function tryOidcProvider(
   provider: OpenidConnectProvider,
@@ -51,7 +52,7 @@ export async function tryOidcProvider(
   }
 }
 
-/** What the document says that the provider can do; what it does not mention is not judged. */
+/** Judges what the document says that the provider can do; it need not mention everything. */
 function judgeAbilities(said: Readonly<Record<string, unknown>>): Finding[] {
   const lacks = (member: string, value: string): boolean => {
     const list = said[member];
@@ -72,11 +73,11 @@ function judgeAbilities(said: Readonly<Record<string, unknown>>): Finding[] {
       : []),
     ...(String(said['token_endpoint']).startsWith('https:')
       ? []
-      : [doubtful('The provider is asked over http: whoever is on the way reads along.')]),
+      : [doubtful('The provider is asked over http: anybody on the way can read the secrets.')]),
   ];
 }
 
-/** Many providers give a refresh token only to who asks for offline access. */
+/** Many providers give a refresh token only if the scope asks for offline access. */
 function judgeOffline(
   { scope }: OpenidConnectProvider,
   said: Readonly<Record<string, unknown>>,
@@ -91,7 +92,7 @@ function judgeOffline(
   ];
 }
 
-/** Whether the provider mentions the claims that the entry asks for; many mention none at all. */
+/** Whether the provider mentions the claims that the entry needs; many providers mention none. */
 function judgeClaims(
   provider: OpenidConnectProvider,
   said: Readonly<Record<string, unknown>>,
@@ -101,11 +102,11 @@ function judgeClaims(
   return claimsAsked(provider).map((name) =>
     mentioned.includes(name)
       ? good(`The provider mentions the claim ${name}.`)
-      : doubtful(`The provider does not mention the claim ${name}; without it nobody gets in.`),
+      : doubtful(`The provider does not mention the claim ${name}; without it nobody can sign in.`),
   );
 }
 
-/** Signs out nobody, leading back here: a provider that does not know the address says so. */
+/** Tries a sign-out of nobody: a provider that does not allow our address answers with an error. */
 async function judgeSignOut(
   { endSessionEndpoint }: OidcClient,
   clientId: string,
@@ -149,7 +150,7 @@ function isSigningKey(key: unknown): boolean {
   return ['RSA', 'EC', 'OKP'].includes(String(kty)) && (use === undefined || use === 'sig');
 }
 
-/** A provider refuses the code; what matters is whether it refuses the client first. */
+/** The provider must refuse the code; the question is whether it refuses the client first. */
 async function judgeClient(
   { configuration }: Awaited<ReturnType<OidcClients['of']>>,
   redirectUri: string,
@@ -168,12 +169,10 @@ async function judgeClient(
     if (refusal instanceof ProviderRefusal && refusal.detail === 'invalid_client')
       return bad('The provider does not know the client: look at client_id and client_secret.');
     if (refusal instanceof ProviderRefusal)
-      return doubtful(
-        `Whether the provider knows the client was not to be found out: ${refusal.detail}.`,
-      );
+      return doubtful(`It is not known whether the provider knows the client: ${refusal.detail}.`);
     throw error;
   }
-  return bad('The provider takes a code that it never gave.');
+  return bad('The provider accepts a code that it never gave.');
 }
 
 /** Tries a SAML provider's entry: its metadata, fetched anew, certificates and addresses. */
@@ -183,9 +182,9 @@ export async function trySamlProvider(
   limits?: DocumentLimits,
 ): Promise<Finding[]> {
   const { consume, metadata: ours } = addressesOf(provider);
-  const told = good(`The provider must know ${consume}; our metadata are at ${ours}`);
+  const addresses = good(`The provider must know ${consume}; our metadata are at ${ours}`);
   const { metadata, findings } = await readMetadata(provider, limits, now);
-  if (metadata === null) return [...findings, told];
+  if (metadata === null) return [...findings, addresses];
   const binding = bindingOf(metadata);
   const isAsked = metadata.wantsSignedRequests && !provider.sign_requests;
   return [
@@ -193,14 +192,18 @@ export async function trySamlProvider(
     good(`The metadata are those of ${metadata.entityId}; sign-in begins by ${binding}.`),
     ...metadata.signingCertificates.map((certificate) => judgeCertificate(certificate, now)),
     ...(isAsked
-      ? [doubtful('The provider wants signed requests; they are signed, whatever the flag says.')]
+      ? [
+          doubtful(
+            'The provider wants signed requests; so they are signed, although the flag is off.',
+          ),
+        ]
       : []),
     judgeSignatureFlags(provider),
-    told,
+    addresses,
   ];
 }
 
-/** The metadata that would serve: those of the address, else those of the entry. */
+/** The metadata that would be used: those of the address, else those of the entry. */
 async function readMetadata(
   { metadata: text, metadata_url: address }: SamlIdentityProvider,
   limits: DocumentLimits | undefined,
@@ -215,7 +218,7 @@ async function readMetadata(
       return { metadata, findings: [good('The metadata were fetched from their address.')] };
     } catch (error) {
       if (!(error instanceof MetadataFetchError)) throw error;
-      const why = `Of no use is what stands at the metadata address: ${error.message}.`;
+      const why = `The document at the metadata address cannot be used: ${error.message}.`;
       return { metadata: present, findings: [present === null ? bad(why) : doubtful(why)] };
     }
   } catch (error) {
@@ -227,13 +230,13 @@ async function readMetadata(
   }
 }
 
-/** Which parts must be signed. Metadata do not say what a provider signs; an answer does. */
+/** Says which parts must be signed. Metadata do not say what a provider signs; an answer does. */
 function judgeSignatureFlags({
   signed_assertion_in_resp: ofAssertion,
   signed_envelopes_in_resp: ofResponse,
 }: SamlIdentityProvider): Finding {
   const refused =
-    '“Test sign-in” shows what the provider signs; a sign-in that is refused for it names the unsigned part and the flag in the log.';
+    '“Test sign-in” shows what the provider signs. If a sign-in is refused for it, the log names the unsigned part and the flag.';
   if (ofAssertion && ofResponse)
     return doubtful(
       `Response and assertion must both be signed, and many providers sign one alone (Entra, AD FS, Google and Keycloak by default). Their metadata do not say it. ${refused}`,
@@ -241,7 +244,7 @@ function judgeSignatureFlags({
   if (ofAssertion) return good(`The assertion must be signed. ${refused}`);
   if (ofResponse) return good(`The response must be signed. ${refused}`);
   return doubtful(
-    'No signature is asked for by flag; one that covers the assertion is needed all the same, its own or that of the response.',
+    'No flag asks for a signature. One that covers the assertion is still needed: its own or that of the response.',
   );
 }
 
@@ -250,15 +253,15 @@ function judgeCertificate(base64: string, now: Date): Finding {
   const { modulusLength = 0 } = publicKey.asymmetricKeyDetails ?? {};
   const end = new Date(validTo);
   if (publicKey.asymmetricKeyType !== 'rsa')
-    return bad('A signing certificate has no RSA key; signatures of other keys are not taken.');
+    return bad('A signing certificate has no RSA key; signatures of other keys are not accepted.');
   if (modulusLength < RSA_BITS_MIN)
     return doubtful(`A signing certificate has a key of only ${modulusLength} bits.`);
   const day = end.toISOString().slice(0, 10);
   if (end <= now)
-    return doubtful(`A signing certificate ended on ${day}; it is taken all the same.`);
+    return doubtful(`A signing certificate expired on ${day}; it is accepted nevertheless.`);
   if (end.getTime() - now.getTime() < EXPIRY_WARNING_MS)
-    return doubtful(`A signing certificate ends on ${day}.`);
-  return good(`A signing certificate serves until ${day}.`);
+    return doubtful(`A signing certificate expires on ${day}.`);
+  return good(`A signing certificate is valid until ${day}.`);
 }
 
 function sentence({ text, detail }: ProviderRefusal): string {

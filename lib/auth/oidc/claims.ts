@@ -1,12 +1,12 @@
-// What an entry asks of a person's claims: which one is the e-mail address, and which one a person
-// must have to be let in. A claim is read in the ID token, else in userinfo. Providers differ:
-// Entra tells no e-mail of accounts without a mailbox, Google names the organisation in `hd`.
+// The claims that an entry needs: the one with the e-mail address, and one that a person must have
+// to be admitted. A claim is read in the ID token, else in userinfo. Providers differ: Entra sends
+// no e-mail address for accounts without a mailbox, Google names the organisation in `hd`.
 // docs/api.md#sign-in.
 
 import { type OpenidConnectProvider, openidProviderFields } from '../../../models/index.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 
-/** The claims that may be read as an e-mail address; the first one where the entry says nothing. */
+/** The claims that may hold the e-mail address; the first one is the default. */
 export const EMAIL_CLAIMS = openidProviderFields.email_claim.api.words;
 
 /** Claims of one source: the ID token, or userinfo. */
@@ -14,7 +14,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 type Asking = Pick<OpenidConnectProvider, 'email_claim' | 'required_claim'>;
 
-/** The names of the claims that an entry cannot do without. */
+/** The names of the claims that an entry needs. */
 export function claimsAsked({ email_claim, required_claim }: Asking): string[] {
   return [
     email_claim ?? EMAIL_CLAIMS[0],
@@ -22,7 +22,7 @@ export function claimsAsked({ email_claim, required_claim }: Asking): string[] {
   ];
 }
 
-/** The e-mail address of a person; `sources` in the order in which they are believed. */
+/** The e-mail address of a person; the first of `sources` that has the claim is used. */
 export function emailOf(
   { email_claim: name = EMAIL_CLAIMS[0] }: Asking,
   sources: readonly Claims[],
@@ -31,7 +31,7 @@ export function emailOf(
   const value = source[name];
   return {
     email: typeof value === 'string' ? value : null,
-    // The verdict is about the claim `email` alone: no provider vouches for the others.
+    // `email_verified` is about the claim `email` only; no provider verifies the others.
     isEmailVerified: name === EMAIL_CLAIMS[0] ? verdictOf(source['email_verified']) : null,
   };
 }
@@ -45,17 +45,17 @@ export function judgeRequiredClaim(
   const { name, value } = required;
   const source = sources.find((claims) => Object.hasOwn(claims, name));
   if (source === undefined) throw new ProviderRefusal('claim_required', `no claim ${name}`);
-  const told: unknown = source[name];
-  const values: unknown[] = Array.isArray(told) ? told : [told];
+  const found: unknown = source[name];
+  const values: unknown[] = Array.isArray(found) ? found : [found];
   const isThere = values.some((one) => isPlain(one) && String(one) === value);
   if (!isThere) throw new ProviderRefusal('claim_required', `another ${name}`);
 }
 
 /**
- * The same of an account that is asked for between sign-ins. Providers may leave claims out then,
- * so only a claim that is told is judged.
+ * Throws ProviderRefusal if the claim that an entry requires has another value. An account without
+ * the claim passes, because providers may leave claims out between sign-ins.
  */
-export function judgeRequiredClaimIfTold(asking: Asking, sources: readonly Claims[]): void {
+export function judgeRequiredClaimIfSent(asking: Asking, sources: readonly Claims[]): void {
   const { required_claim: required } = asking;
   if (required === undefined) return;
   if (sources.some((claims) => Object.hasOwn(claims, required.name)))
@@ -66,7 +66,7 @@ function isPlain(value: unknown): value is string | number | boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** Some providers write booleans as text; what cannot be read is as good as false. */
+/** Some providers write booleans as text; anything that cannot be read counts as false. */
 function verdictOf(verified: unknown): boolean | null {
   if (verified === undefined || verified === null) return null;
   return verified === true || verified === 'true';

@@ -1,8 +1,8 @@
-// Asks OpenID providers every ten minutes whether accounts are still good, by refreshing their
-// tokens: whom a provider refuses may be shut out here too. One gateway at a time asks for an
-// account. What a provider rotated is kept before anything else is judged; only a refusal, or
-// the loss of the claim that the entry requires, counts against a user: a network that fails, a
-// provider that is away or our own client that is wrong do not. docs/api.md#sign-in.
+// Asks OpenID providers every ten minutes whether accounts still exist, by refreshing their tokens.
+// A user whom a provider refuses may be disabled here too. One gateway at a time asks about an
+// account. A rotated token is kept before anything else is judged. A user is disabled only if the
+// provider refuses the account, or if it lost the claim that the entry requires; not if the network
+// fails, if the provider is down or if our own client is wrong. docs/api.md#sign-in.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,24 +28,24 @@ import { disableByProvider } from '../identity/disable.ts';
 import { methodOf } from '../identity/method.ts';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { type OidcClient, OidcClients } from './client.ts';
-import { judgeRequiredClaimIfTold } from './claims.ts';
+import { judgeRequiredClaimIfSent } from './claims.ts';
 import { claimSources, refusalOf, tokensOf } from './sign-in.ts';
 
-/** How often an account is asked for. */
+/** How often the provider is asked about an account. */
 export const REFRESH_EVERY_MS = 10 * 60_000;
-/** By how much of it a turn may come earlier or later, so that accounts spread. */
+/** The part of it by which a turn may be earlier or later, so that not all come at once. */
 const JITTER = 0.1;
-/** How often this gateway looks whose turn it is. */
+/** How often this gateway looks for accounts whose turn has come. */
 const LOOK_EVERY_MS = 15_000;
-/** How long a claim holds: longer than a request with all its retries of saving. */
+/** How long an account is reserved: longer than a request and all retries of saving. */
 const CLAIM_MS = 120_000;
-/** Accounts that one look takes, and how many of them are asked for at once. */
+/** How many accounts one look takes, and about how many of them providers are asked at once. */
 const TAKEN_MAX = 40;
 const AT_ONCE_MAX = 4;
-/** Pauses between attempts to keep a token that nobody else has. */
+/** Pauses between attempts to save a rotated token, which exists nowhere else. */
 const SAVE_PAUSES_MS = [100, 500, 2_000, 10_000];
 
-/** What a provider says when it refuses the account; other errors are about us or about it. */
+/** Errors by which a provider refuses the account; others are faults of us or of the provider. */
 const REFUSALS = new Set([
   'invalid_grant',
   'access_denied',
@@ -60,7 +60,7 @@ export interface RefreshContext {
   readonly log: Log;
   readonly counters: Counters;
   readonly clients?: OidcClients;
-  /** The settings as they serve, read at each look. */
+  /** The configuration in force, read at each look. */
   readonly settings: () => Promise<{
     readonly openid_connect_providers: readonly OpenidConnectProvider[];
     readonly disable_vpn_on_oidc_error: boolean;
@@ -110,16 +110,16 @@ export class Refresher {
     this.#clients = context.clients ?? new OidcClients();
   }
 
-  /** Takes no further accounts; what is asked for already is finished. */
+  /** Takes no further accounts; requests that have begun are finished. */
   stop(): void {
     this.#stop.abort();
   }
 
-  /** Asks for the accounts whose turn has come. Never rejects. */
+  /** Asks about the accounts whose turn has come. The promise never rejects. */
   async look(): Promise<void> {
     const { database, log, settings } = this.#context;
     try {
-      const { openid_connect_providers: providers, disable_vpn_on_oidc_error: isShuttingOut } =
+      const { openid_connect_providers: providers, disable_vpn_on_oidc_error: isDisabling } =
         await settings();
       const now = this.#now();
       await this.#wakeAbandoned(providers, now);
@@ -128,9 +128,9 @@ export class Refresher {
       const claimed = await claimDueTokens(database, claim);
       const lane = async (): Promise<void> => {
         for (let row = claimed.shift(); row !== undefined; row = claimed.shift()) {
-          // The claims that are left run out by themselves.
+          // The other accounts are released when their reservation ends.
           if (this.#stop.signal.aborted) return;
-          await this.#refreshOne(row, providers, isShuttingOut);
+          await this.#refreshOne(row, providers, isDisabling);
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE_MAX }, lane));
@@ -139,7 +139,7 @@ export class Refresher {
     }
   }
 
-  /** An entry may lead back to an issuer that it left: its accounts have a turn again. */
+  /** If an entry changed, it may lead to its former issuer again: its accounts get a turn. */
   async #wakeAbandoned(providers: readonly OpenidConnectProvider[], now: Date): Promise<void> {
     const entries = providers
       .map(({ id, discovery_document_uri: address }) => `${id} ${address}`)
@@ -150,15 +150,15 @@ export class Refresher {
     this.#entries = entries;
   }
 
-  /** One account with a fault of ours, a token that does not open say, must not stop the others. */
+  /** A fault of ours with one account, such as an unreadable token, must not stop the others. */
   async #refreshOne(
     row: IdentityTokens,
     providers: readonly OpenidConnectProvider[],
-    isShuttingOut: boolean,
+    isDisabling: boolean,
   ): Promise<void> {
     const { database, log, counters } = this.#context;
     try {
-      await this.#refresh(row, providers, isShuttingOut);
+      await this.#refresh(row, providers, isDisabling);
     } catch (error) {
       counters.add('refreshes', 'internal');
       const { name } = error as Error;
@@ -173,7 +173,7 @@ export class Refresher {
   async #refresh(
     row: IdentityTokens,
     providers: readonly OpenidConnectProvider[],
-    isShuttingOut: boolean,
+    isDisabling: boolean,
   ): Promise<void> {
     const { database, log, counters } = this.#context;
     const identity = await database.models.Identity.findByPk(row.identity_id);
@@ -191,10 +191,10 @@ export class Refresher {
       if (outcome.kind === 'refused') log.info(fields, 'a provider refused an account');
       else log.warn(fields, 'an account at a provider was not refreshed');
     }
-    await this.#settle(row, identity, outcome, isShuttingOut);
+    await this.#settle(row, identity, outcome, isDisabling);
   }
 
-  /** Asks the provider; what it rotated is in the outcome, however it went. */
+  /** Asks the provider; the outcome has the rotated token even if the rest fails. */
   async #ask(
     provider: OpenidConnectProvider,
     identity: Identity,
@@ -207,7 +207,7 @@ export class Refresher {
     };
     try {
       const client = await this.#clients.of(provider, { onTokens });
-      // An entry that was turned to another provider must not get this one's token.
+      // If the entry leads to another provider now, that one must not get this provider's token.
       if (client.issuer !== identity.issuer)
         return { kind: 'fault', error: 'other_issuer', tokens };
       const answer = await refreshTokenGrant(client.configuration, refreshToken);
@@ -228,12 +228,12 @@ export class Refresher {
     }
   }
 
-  /** Saves what an attempt came to; a database that is away for a moment must not cost a token. */
+  /** Saves the outcome; no token may be lost because the database is away for a moment. */
   async #settle(
     row: IdentityTokens,
     identity: Identity,
     outcome: Outcome,
-    isShuttingOut: boolean,
+    isDisabling: boolean,
   ): Promise<void> {
     const { database, log } = this.#context;
     for (const pauseMs of [...SAVE_PAUSES_MS, null]) {
@@ -242,7 +242,7 @@ export class Refresher {
           row,
           identity,
           outcome,
-          isShuttingOut,
+          isDisabling,
           owner: this.#owner,
           now: this.#now(),
         });
@@ -260,7 +260,7 @@ export class Refresher {
   }
 }
 
-/** Throws ProviderRefusal where the account has lost the claim that the entry requires. */
+/** Throws ProviderRefusal if the account has lost the claim that the entry requires. */
 async function judgeClaim(
   provider: OpenidConnectProvider,
   client: OidcClient,
@@ -269,11 +269,11 @@ async function judgeClaim(
 ): Promise<void> {
   const { required_claim: required } = provider;
   if (required === undefined) return;
-  const told = { claims: answer.claims() ?? {}, subject, accessToken: answer.access_token };
-  judgeRequiredClaimIfTold(provider, await claimSources(client, [required.name], told));
+  const sent = { claims: answer.claims() ?? {}, subject, accessToken: answer.access_token };
+  judgeRequiredClaimIfSent(provider, await claimSources(client, [required.name], sent));
 }
 
-/** What came of one attempt. */
+/** The outcome of one attempt. */
 type Outcome =
   | { readonly kind: 'good'; readonly tokens: ProviderTokens }
   | {
@@ -285,8 +285,8 @@ type Outcome =
     };
 
 /**
- * The entry leads to another issuer, or is gone. Asking again is of no use until the entry changes,
- * and whoever signs in again has a turn again.
+ * The entry leads to another issuer, or was removed. The provider is not asked again until the
+ * entry changes or the user signs in again.
  */
 const ABANDONED = ['other_issuer', 'provider_gone'];
 
@@ -298,21 +298,21 @@ interface Settling {
   readonly row: IdentityTokens;
   readonly identity: Identity;
   readonly outcome: Outcome;
-  readonly isShuttingOut: boolean;
+  readonly isDisabling: boolean;
   readonly owner: string;
   readonly now: Date;
 }
 
 async function settleOutcome(
   database: Database,
-  { row, identity, outcome, isShuttingOut, owner, now }: Settling,
+  { row, identity, outcome, isDisabling, owner, now }: Settling,
 ): Promise<void> {
-  const isEnd = outcome.kind === 'refused' && isShuttingOut;
+  const isEnd = outcome.kind === 'refused' && isDisabling;
   const kept = { ...row.tokens, ...outcome.tokens };
   const { refreshToken: _refused, ...rest } = kept;
   const settlement: Settlement = {
-    // A refused token is not asked with again: who enables the user by hand must not see them
-    // disabled ten minutes later. Without the setting it is, for the setting may be switched on.
+    // A refused token is not used again, because a user whom an administrator enables must not be
+    // disabled ten minutes later. Without the setting it is kept: the setting may be switched on.
     tokens: isEnd ? rest : kept,
     refreshAt:
       isEnd || (outcome.kind === 'fault' && ABANDONED.includes(outcome.error))
@@ -325,7 +325,7 @@ async function settleOutcome(
     actAs(transaction, GATEWAY);
     if (isEnd) await lockScopes(database, transaction, { configuration: true });
     const isOurs = await settleTokens(database, row, owner, settlement, transaction);
-    // Somebody signed in meanwhile: what was refused is not what they have now.
+    // The user signed in meanwhile, so the refused token is no longer theirs.
     if (!isOurs || !isEnd) return;
     const method = methodOf('oidc', identity.provider_id);
     await disableByProvider(database, identity.user_id, method, transaction);

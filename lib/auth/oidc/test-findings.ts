@@ -1,5 +1,5 @@
 // What an administrator reads after a test sign-in through OpenID Connect: what the provider says
-// of the person, and what of the entry does not fit that. Tokens are in no sentence.
+// about the person, and which fields of the entry do not fit. No sentence contains a token.
 
 import type { OpenidConnectProvider, TestReport } from '../../../models/index.ts';
 import { readEmail } from '../identity/provision.ts';
@@ -8,16 +8,16 @@ import { makeReport } from '../identity/test-report.ts';
 import { bad, doubtful, type Finding, good } from '../identity/finding.ts';
 import { type Claims, EMAIL_CLAIMS, emailOf, judgeRequiredClaim } from './claims.ts';
 
-/** What came of the code of a test. */
+/** The answer of a provider to a test. */
 export interface OidcAnswer {
-  /** The claims, in the order in which they are believed: ID token, userinfo. */
+  /** The claims; the ID token comes before userinfo. */
   readonly sources: readonly Claims[];
   readonly idToken: string;
   readonly hasRefreshToken: boolean;
   readonly hasEndSession: boolean;
 }
 
-/** Reports an answer that was judged good, whatever the entry asks of claims. */
+/** Reports an answer that is good apart from the claims that the entry needs. */
 export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider): TestReport {
   const claim = judgeClaim(answer, provider);
   const isAdmitted = claim.every(({ verdict }) => verdict === 'good');
@@ -51,8 +51,7 @@ function judgeEmail({ sources }: OidcAnswer, provider: OpenidConnectProvider): F
   const { email, isEmailVerified } = emailOf(provider, sources);
   if (email === null)
     return [bad(`There is no claim ${claim}, which the entry takes for the e-mail address.`)];
-  if (readEmail(email) === null)
-    return [bad(`What stands in the claim ${claim} is no e-mail address.`)];
+  if (readEmail(email) === null) return [bad(`The claim ${claim} is not an e-mail address.`)];
   const found = good(`The e-mail address is in the claim ${claim}.`);
   if (isEmailVerified === true) return [found, good('The provider says that it is verified.')];
   return [
@@ -73,7 +72,7 @@ function judgeClaim({ sources }: OidcAnswer, provider: OpenidConnectProvider): F
     judgeRequiredClaim(provider, sources);
     return [good(`You have the required claim ${wanted}.`)];
   } catch {
-    return [bad(`You lack the required claim ${wanted}: whoever lacks it is refused.`)];
+    return [bad(`You lack the required claim ${wanted}: people without it are refused.`)];
   }
 }
 

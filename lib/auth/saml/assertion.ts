@@ -1,7 +1,7 @@
-// Reads the assertion that was signed, from the signed bytes alone, and judges all of it: issuer,
-// times, audience, recipient, the request that it answers. A name that is not one plain text is
-// refused: readers disagree on what a comment or an element inside a name means. SAML core,
-// section 2; SAML profiles, section 4.1.4.
+// Reads a signed assertion, only from the bytes that were signed, and checks all of it: issuer,
+// times, audience, recipient, the request that it answers. A name with a comment or an element
+// inside is refused, because programs read such names in different ways. SAML core, section 2; SAML
+// profiles, section 4.1.4.
 
 import type { Element } from '@xmldom/xmldom';
 import { ProviderRefusal } from '../identity/refusal.ts';
@@ -15,7 +15,7 @@ const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 const EMAIL_FORMAT = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 const NAME_CHARACTERS_MAX = 1_024;
 
-/** Attributes in which providers tell an e-mail address, lower case, the surest first. */
+/** Attributes in which providers send an e-mail address, in lower case, the safest first. */
 const EMAIL_ATTRIBUTES = [
   'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
   'urn:oid:0.9.2342.19200300.100.1.3',
@@ -28,9 +28,9 @@ const EMAIL_ATTRIBUTES = [
   'user.mail',
 ];
 
-/** One thing that a provider says of a person. */
+/** One thing that a provider says about a person. */
 export interface SamlAttribute {
-  /** As it is written; names are compared without regard to case. */
+  /** The name as the provider writes it; upper and lower case count as equal. */
   readonly name: string;
   readonly values: readonly string[];
 }
@@ -41,14 +41,14 @@ export interface Assertion {
   readonly issuer: string;
   readonly nameId: string;
   readonly nameIdFormat: string | null;
-  /** True for a name that is another one the next time. */
+  /** True if the provider sends another NameID each time. */
   readonly isTransient: boolean;
   readonly email: string | null;
-  /** Where the e-mail stands, in words: `the NameID`, `the attribute mail`; null without one. */
+  /** Where the e-mail address was found: `the NameID`, `the attribute mail`; null if nowhere. */
   readonly emailFrom: string | null;
   readonly attributes: readonly SamlAttribute[];
   readonly sessionIndex: string | null;
-  /** When it is of no use any more, clocks that differ included. */
+  /** When it can no longer be used, also by a clock that is late. */
   readonly expiresAt: Date;
 }
 
@@ -84,7 +84,7 @@ function only(parent: Element, name: string): Element {
   return element === undefined || second !== undefined ? refuse(name) : element;
 }
 
-/** Whoever bears the assertion here and now, for this request; one confirmation must say so. */
+/** Checks that a confirmation lets the bearer use the assertion here, now, for this request. */
 function judgeConfirmation(
   subject: Element,
   { provider, requestId }: SamlSetup,
@@ -120,7 +120,7 @@ function judgeConditions(assertion: Element, { ours }: SamlSetup, now: Date): nu
   return end ?? 0;
 }
 
-/** That the person proved themselves, and which session at the provider it was. */
+/** Checks that the person signed in at the provider; returns the session there, if it is named. */
 function judgeStatements(assertion: Element, now: Date): string | null {
   const statements = childrenOf(assertion, ASSERTION, 'AuthnStatement');
   if (statements.length === 0) refuse('AuthnStatement');
@@ -136,7 +136,7 @@ function readName(element: Element) {
   return { nameId, nameIdFormat, isTransient: nameIdFormat === TRANSIENT };
 }
 
-/** All that the provider says of the person. */
+/** All attributes that the provider sends. */
 function attributesOf(assertion: Element): SamlAttribute[] {
   return childrenOf(assertion, ASSERTION, 'AttributeStatement')
     .flatMap((statement) => childrenOf(statement, ASSERTION, 'Attribute'))
@@ -148,7 +148,7 @@ function attributesOf(assertion: Element): SamlAttribute[] {
     }));
 }
 
-/** The values of a name, which may stand several times. */
+/** The values of all attributes of a name, which may occur several times. */
 function valuesOf(attributes: readonly SamlAttribute[], name: string): string[] {
   const wanted = name.toLowerCase();
   return attributes
@@ -169,8 +169,8 @@ export function judgeRequired(
 }
 
 /**
- * From the attribute that the entry names; where it names none, from a name that says it is an
- * address, else from an attribute, else from a name that looks like one.
+ * The e-mail address is in the attribute that the entry names. If it names none, the address is the
+ * NameID if its format says so, else a usual attribute, else a NameID that looks like an address.
  */
 function emailOf(
   attributes: readonly SamlAttribute[],
@@ -187,14 +187,14 @@ function emailOf(
   return { email: null, emailFrom: null };
 }
 
-/** A time of the assertion; null where it says none, refused where it cannot be read. */
+/** A time of the assertion; null if there is none. A time that cannot be read is refused. */
 function timeOf(element: Element, name: string): number | null {
   const text = element.getAttribute(name);
   if (text === null) return null;
-  // SAML core, section 1.3.3: UTC and nothing else.
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text)) refuse(`${name} is no time`);
+  // SAML core, section 1.3.3: times are in UTC.
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text)) refuse(`${name} is not a time`);
   const ms = Date.parse(text);
-  return Number.isNaN(ms) ? refuse(`${name} is no time`) : ms;
+  return Number.isNaN(ms) ? refuse(`${name} is not a time`) : ms;
 }
 
 function isWithin(notBefore: number | null, notOnOrAfter: number | null, now: Date): boolean {

@@ -1,7 +1,7 @@
-// What the answer to a test sign-in really is, in the verifier's thread: judged as any answer, and
-// where the entry refuses it, once more with the flags and the required attribute left out, so that
-// the administrator learns what the provider signs and says. A signature counts here as it does
-// anywhere: by a certificate of the metadata, over the part in which it stands.
+// Examines the answer to a test sign-in, in the verifier's thread. It is judged like any answer. If
+// the entry refuses it, it is judged again without the flags and the required attribute, so that
+// the administrator learns what the provider signs and says. A signature must still be made with a
+// certificate of the metadata and cover the part that contains it.
 
 import { X509Certificate } from 'node:crypto';
 import type { Element } from '@xmldom/xmldom';
@@ -21,16 +21,16 @@ export interface SignedPart {
   readonly algorithm: string;
 }
 
-/** What an answer is. */
+/** What was found in an answer. */
 export interface Examined {
-  /** Why the entry refuses it as it stands; null where it admits it. */
+  /** Why the entry refuses the answer; null if it admits it. */
   readonly refusal: { readonly reason: RefusalReason; readonly detail: string | null } | null;
   readonly signed: readonly SignedPart[];
-  /** What it says; null where a signature, a time or an address is wrong, whatever the flags. */
+  /** What it says; null if a signature, a time or an address is wrong even without the flags. */
   readonly assertion: Assertion | null;
 }
 
-/** Examines an answer as it was posted, base64; rejects with nothing that strangers can cause. */
+/** Examines an answer as it was posted, in base64. Nothing that strangers send makes it reject. */
 export async function examineResponse(
   setup: SamlSetup,
   posted: string,
@@ -43,7 +43,7 @@ export async function examineResponse(
   return { refusal, signed, assertion: lenient.assertion };
 }
 
-/** The entry as it would be if it asked for no part and no attribute. */
+/** The entry without the flags for signed parts and without the required attribute. */
 function withoutWishes(provider: SamlSetup['provider']): SamlSetup['provider'] {
   const { required_attribute: _left, ...others } = provider;
   return { ...others, signed_assertion_in_resp: false, signed_envelopes_in_resp: false };
@@ -66,7 +66,7 @@ async function judged(
   }
 }
 
-/** The parts whose signature is good; none of an answer of a bad shape. */
+/** The parts whose signature is good; none if the answer has a bad shape. */
 async function signedParts(metadata: SamlMetadata, posted: string): Promise<SignedPart[]> {
   let read;
   try {
@@ -77,7 +77,7 @@ async function signedParts(metadata: SamlMetadata, posted: string): Promise<Sign
   }
   const { getVerifiedXml, parseDomFromString, xpath } =
     await import('@node-saml/node-saml/lib/xml.js');
-  // Its own reading of the same text: another reader's nodes are strange to it.
+  // node-saml must parse the text itself, because it cannot use the nodes of our parser.
   const root = (await parseDomFromString(read.text)).documentElement;
   const [assertion = null] = xpath.selectElements(root, "./*[local-name(.)='Assertion']");
   const pems = metadata.signingCertificates.map((certificate) =>
@@ -100,11 +100,11 @@ async function signedParts(metadata: SamlMetadata, posted: string): Promise<Sign
   });
 }
 
-/** What a part is signed with; null where nothing of a signature stands in it. */
+/** The algorithm that a part is signed with; null if it contains no signature. */
 function algorithmOf(part: Element): string | null {
   const [method] = childrenOf(part, SIGNATURE, 'Signature')
     .flatMap((signature) => childrenOf(signature, SIGNATURE, 'SignedInfo'))
     .flatMap((info) => childrenOf(info, SIGNATURE, 'SignatureMethod'));
-  // The shape was judged: it is one of the algorithms that are taken.
+  // The shape was judged before, so it is one of the accepted algorithms.
   return method?.getAttribute('Algorithm')?.split('#').at(-1) ?? null;
 }

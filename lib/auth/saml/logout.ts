@@ -1,7 +1,7 @@
-// Signing out that a SAML provider begins (single logout, SAML core, section 3.7): a request that
-// the provider signed, in an address or in a form, ends the sessions that the person began through
-// it. Nothing of an unsigned request is believed, and node-saml's own reading of addresses is not
-// used: it takes those without a signature.
+// A sign-out that a SAML provider begins (single logout, SAML core, section 3.7). The provider
+// signs a request and sends it in an address or in a form; it ends the sessions that the person
+// began through this provider. Unsigned requests are refused. node-saml does not read the
+// addresses, because it accepts those without a signature.
 
 import { constants, createVerify } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -24,16 +24,16 @@ const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
 const NAME_CHARACTERS_MAX = 1_024;
-/** How old a request may be, beside the clocks that differ. */
+/** How old a request may be; CLOCK_SKEW_MS is added. */
 const AGE_MAX_MS = 5 * 60_000;
 
-/** Signatures over addresses, with what each means to OpenSSL. */
+/** Signatures over addresses, with their names in OpenSSL. */
 const SIGNATURES: Readonly<Record<string, string>> = {
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256': 'sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512': 'sha512',
 };
 
-/** Who wants to sign out whom. */
+/** The two sides of a sign-out. */
 export interface LogoutSetup {
   readonly provider: SamlIdentityProvider;
   readonly metadata: SamlMetadata;
@@ -45,9 +45,9 @@ export interface LogoutRequest {
   readonly id: string;
   readonly nameId: string;
   readonly nameIdFormat: string | null;
-  /** Which sessions of the person; none means all. */
+  /** The sessions of the person that end; an empty list means all. */
   readonly sessionIndexes: readonly string[];
-  /** What began after it, by clocks that may differ, it does not mean: it may be a replay. */
+  /** Only sessions that began before this time end, because the request may be a replay. */
   readonly meansBefore: Date;
 }
 
@@ -70,7 +70,7 @@ export async function judgePostedLogout(
   return judgeRequest(message, setup, now);
 }
 
-/** Judges a request that came in an address; `query` is what stood behind the question mark. */
+/** Judges a request that came in an address; `query` is the part behind the question mark. */
 export async function judgeAddressedLogout(
   setup: LogoutSetup,
   query: string,
@@ -97,7 +97,7 @@ function judgeQuerySignature(query: string, { signingCertificates }: SamlMetadat
     .join('&');
   if (valueIn(query, 'Signature') === null) refuse('the request is not signed');
   const digest = SIGNATURES[valueIn(query, 'SigAlg') ?? ''];
-  if (digest === undefined) refuse('a signature algorithm that is not taken');
+  if (digest === undefined) refuse('a signature algorithm that is not accepted');
   const signature = Buffer.from(valueIn(query, 'Signature') ?? '', 'base64');
   const isGood = signingCertificates.some((certificate) =>
     createVerify(digest)
@@ -111,10 +111,10 @@ function pem(base64: string): string {
   return `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----`;
 }
 
-/** A field as it was written; what stands twice is read by nobody alike, and refused. */
+/** A field as it was written. A field that occurs twice is refused: programs differ about it. */
 function partOf(query: string, name: string): string | null {
   const parts = query.split('&').filter((part) => part.split('=')[0] === name);
-  if (parts.length > 1) refuse(`${name} stands twice`);
+  if (parts.length > 1) refuse(`${name} is there twice`);
   return parts[0] ?? null;
 }
 
@@ -162,13 +162,13 @@ function judgeAge(message: Element, now: Date): number {
   const issued = Date.parse(message.getAttribute('IssueInstant') ?? '');
   const end = Date.parse(message.getAttribute('NotOnOrAfter') ?? '9999-12-31T00:00:00Z');
   const ageMs = now.getTime() - issued;
-  // What is no time is neither younger nor older than anything.
+  // Comparisons with NaN are false, so a time that cannot be read is refused.
   const isGood = ageMs < AGE_MAX_MS + CLOCK_SKEW_MS && ageMs > -CLOCK_SKEW_MS;
   if (!isGood || !(now.getTime() - CLOCK_SKEW_MS < end)) refuse('time');
   return issued;
 }
 
-/** The address at the provider that takes our answer; null where it takes none in an address. */
+/** The address at the provider that gets our answer; null if the provider has none. */
 export async function logoutAnswer(
   setup: LogoutSetup,
   request: Pick<LogoutRequest, 'id'>,

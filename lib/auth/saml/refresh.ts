@@ -1,6 +1,7 @@
-// Keeps the metadata of SAML providers fresh: those with an address are fetched once a day by one
-// gateway, when an answer is signed by an unknown key, and when an administrator asks. What is of
-// no use is refused, and the last good document serves on. Certificates change as rollover.ts says.
+// Keeps the metadata of SAML providers up to date. Metadata with an address are fetched once a day
+// by one gateway, also when an answer is signed by an unknown key, and when an administrator asks.
+// A document that cannot be used is refused, and the last good one stays in force. rollover.ts says
+// how certificates change.
 
 import {
   actAs,
@@ -26,12 +27,12 @@ import { fingerprints } from './metadata-state.ts';
 import { parseMetadata } from './provider-metadata.ts';
 import { NO_ROLLOVER, rollOver } from './rollover.ts';
 
-/** How often metadata are fetched, and how soon again where that failed. */
+/** How often metadata are fetched, and how soon again after a failure. */
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** By how much of it a turn may come earlier or later, so that entries spread. */
+/** The part of it by which a turn may be earlier or later, so that not all come at once. */
 const JITTER = 0.1;
-/** How long no gateway fetches again by itself: strangers can post answers with bad signatures. */
+/** The shortest time between two fetches, because strangers can post badly signed answers. */
 const PAUSE_MS = 5 * 60_000;
 /** Documents that are fetched at once. */
 const AT_ONCE_MAX = 4;
@@ -45,11 +46,11 @@ export interface RefreshContext {
   readonly now?: () => Date;
 }
 
-/** What a refresh came to. */
+/** The outcome of a refresh. */
 export type Refreshed =
   | { readonly kind: 'fetched'; readonly isChanged: boolean }
   | { readonly kind: 'refused'; readonly problem: string }
-  /** The entry or its certificates were changed meanwhile, and what was fetched is dropped. */
+  /** The entry or its certificates were changed meanwhile, so the fetched document is dropped. */
   | { readonly kind: 'overtaken' };
 
 /** Fetches the metadata of all entries whose turn has come. */
@@ -66,7 +67,7 @@ export async function refreshDueMetadata(
   await Promise.all(Array.from({ length: AT_ONCE_MAX }, lane));
 }
 
-/** Fetches because an answer was signed by an unknown key; true where there is a new document. */
+/** Fetches because an answer was signed by an unknown key; true if there is a new document. */
 export async function refreshForUnknownKey(
   context: RefreshContext,
   entry: MetadataEntry,
@@ -76,7 +77,7 @@ export async function refreshForUnknownKey(
   return refreshed?.kind === 'fetched' && refreshed.isChanged;
 }
 
-/** Fetches because an administrator asks; null where another gateway began at this moment. */
+/** Fetches because an administrator asks; null if another gateway began at this moment. */
 export function refreshOnDemand(
   context: RefreshContext,
   entry: MetadataEntry,
@@ -85,7 +86,7 @@ export function refreshOnDemand(
 }
 
 function isRested({ asked_at: askedAt }: FetchedMetadata, now: Date): boolean {
-  // A clock that was set back must not stop it for long.
+  // The difference may be negative: a clock that was set back must not prevent fetches for long.
   return askedAt === null || Math.abs(now.getTime() - askedAt.getTime()) >= PAUSE_MS;
 }
 
@@ -123,7 +124,7 @@ async function refresh(
   }
 }
 
-/** The metadata that serve; null where there are none that can be read, so that any may follow. */
+/** The metadata in force; null if they cannot be read: then any others may replace them. */
 async function presentMetadata(text: string): Promise<SamlMetadata | null> {
   try {
     return text === '' ? null : await parseMetadata(text);
@@ -164,7 +165,7 @@ async function save(
   return result;
 }
 
-/** An answer that a new certificate signed was verified: the former ones serve no more. */
+/** Ends a rollover: an answer was verified by a new certificate, so the former ones are dropped. */
 export async function endRollover(
   { database }: RefreshContext,
   entry: MetadataEntry,
@@ -175,7 +176,7 @@ export async function endRollover(
   });
 }
 
-/** Makes the former certificates of an entry void; how many there were. */
+/** Drops the former certificates of an entry; returns how many there were. */
 export async function dropFormerCertificates(
   database: Database,
   entry: MetadataEntry,

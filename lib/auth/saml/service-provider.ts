@@ -1,6 +1,6 @@
-// This gateway as SAML providers see it: its name, addresses, key, and metadata; and node-saml set
-// up for one provider. The key is made once and kept in the database, encrypted, unless files name
-// another one. docs/api.md#sign-in.
+// This gateway as SAML providers see it: its name, addresses, key and metadata; and node-saml set
+// up for one provider. The key is made once and kept in the database, encrypted, unless settings
+// name files with another one. docs/api.md#sign-in.
 
 import { createPrivateKey, createPublicKey, randomBytes, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import type { SamlMetadata } from '../saml-metadata.ts';
 import { type KeyAndCertificate, makeCertificate } from './certificate.ts';
 
 const SECRET_NAME = 'saml_service_provider';
-/** Any form of name: what a provider is set up to send. */
+/** Any form of name: the provider decides which one it sends. */
 const ANY_NAME_ID = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
 
 /** By how much a provider's clock may differ from ours. */
@@ -37,7 +37,7 @@ export interface SamlAddresses {
 
 type Settings = Pick<Config, 'samlEntityId' | 'samlKeyfilePath' | 'samlCertfilePath'>;
 
-/** Reads our name and key; files are read at each call, so that a renewed certificate serves. */
+/** Reads our name and key. Files are read at each call, so that a renewed certificate is used. */
 export async function serviceProvider(
   settings: Settings,
   database: Database,
@@ -62,7 +62,7 @@ async function keyFromFiles({
     if (!createPublicKey(createPrivateKey(key.privateKey)).equals(certified))
       throw new Error('they do not belong together');
     if (certified.asymmetricKeyType !== 'rsa') throw new Error('the key is not an RSA key');
-    // Whatever stands around them in the files stays there.
+    // The files may contain other text; only the key and the certificate are used.
     return {
       privateKey: createPrivateKey(key.privateKey)
         .export({ type: 'pkcs8', format: 'pem' })
@@ -73,7 +73,7 @@ async function keyFromFiles({
     const { code, message } = cause as NodeJS.ErrnoException;
     throw new ProviderRefusal(
       'provider_misconfigured',
-      `SAML_KEYFILE_PATH and SAML_CERTFILE_PATH are of no use: ${code ?? message}`,
+      `SAML_KEYFILE_PATH and SAML_CERTFILE_PATH cannot be used: ${code ?? message}`,
       { cause },
     );
   }
@@ -86,7 +86,7 @@ async function keyFromDatabase(database: Database): Promise<KeyAndCertificate> {
   return JSON.parse(text) as KeyAndCertificate;
 }
 
-/** Positive and not zero, 127 random bits. */
+/** A positive number of 126 random bits. */
 function serialNumber(): Uint8Array {
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
@@ -107,7 +107,7 @@ export function addressesOf({
   };
 }
 
-/** Loads node-saml at its first use: it takes 24 MB, and most gateways know no SAML provider. */
+/** Loads node-saml at its first use: it takes 24 MB, and most gateways have no SAML provider. */
 export const loadNodeSaml = async () => import('@node-saml/node-saml');
 
 /** What node-saml is set up for. */
@@ -115,13 +115,13 @@ export interface SamlSetup {
   readonly provider: SamlIdentityProvider;
   readonly metadata: SamlMetadata;
   readonly ours: ServiceProvider;
-  /** The id of the request that goes out, or that an answer must name. */
+  /** The id of the request that is sent, or that an answer must name. */
   readonly requestId: string;
-  /** True: the person is to prove themselves again. */
+  /** True if the person must sign in at the provider again. */
   readonly isForced?: boolean;
 }
 
-/** How requests reach a provider: in an address where it takes that, else in a form. */
+/** How requests reach a provider: in an address if it accepts that, else in a form. */
 export function bindingOf({ signOnUrls }: SamlMetadata): 'redirect' | 'post' {
   return signOnUrls.redirect === undefined ? 'post' : 'redirect';
 }
@@ -145,7 +145,7 @@ export async function samlOf(setup: SamlSetup, changes: Partial<SamlConfig> = {}
     signatureAlgorithm: 'sha256',
     digestAlgorithm: 'sha256',
     identifierFormat: ANY_NAME_ID,
-    // How a person proves themselves is the provider's business.
+    // The provider decides how a person signs in there.
     disableRequestedAuthnContext: true,
     forceAuthn: isForced,
     wantAuthnResponseSigned: provider.signed_envelopes_in_resp,
@@ -162,7 +162,7 @@ function signing({ key }: ServiceProvider): Pick<SamlConfig, 'privateKey' | 'pub
   return { privateKey: key.privateKey, publicCert: key.certificate };
 }
 
-/** The one request that an answer may belong to; that it is used once, its row sees to. */
+/** The only request that an answer may belong to. The row of the sign-in makes it be used once. */
 function onlyRequest(requestId: string): NonNullable<SamlConfig['cacheProvider']> {
   return {
     saveAsync: async () => null,
@@ -188,7 +188,7 @@ export async function ourMetadata(
     generateUniqueId: () => `_${randomBytes(20).toString('hex')}`,
   });
   if (!provider.sign_metadata) return xml;
-  // Apart from the metadata's making, which would then promise that requests are signed as well.
+  // It is signed after it is made: else it would say that our requests are signed as well.
   const { signXmlMetadata } = await import('@node-saml/node-saml/lib/utility.js');
   return signXmlMetadata(xml, {
     privateKey: ours.key.privateKey,

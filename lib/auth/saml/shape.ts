@@ -1,12 +1,12 @@
-// What every SAML message must be before a signature in it is looked at: base64 of UTF-8 of bounded
-// XML, without comments and instructions, each id once, signatures only where they may stand, made
-// with algorithms that hold. Wrapping attacks need one of these to be otherwise.
+// Checks of every SAML message before a signature in it is looked at: base64 of UTF-8 of XML with a
+// limited size, without comments and instructions, each id once, signatures only where they may be,
+// made with safe algorithms. Each signature wrapping attack breaks one of these rules.
 
 import type { Element } from '@xmldom/xmldom';
 import { ProviderRefusal } from '../identity/refusal.ts';
 import { childrenOf, everything, isNamed, parseXml, XmlError } from './xml.ts';
 
-/** Longest message; real ones have some ten kilobytes, or a hundred with long lists of groups. */
+/** The longest message. Real ones have about ten kilobytes, or a hundred with many groups. */
 export const MESSAGE_CHARACTERS_MAX = 131_072;
 const LIMITS = { characters: MESSAGE_CHARACTERS_MAX, tags: 2_000, attributes: 2_000 };
 
@@ -28,7 +28,7 @@ const TRANSFORMS = new Set([
   'http://www.w3.org/2001/10/xml-exc-c14n#WithComments',
 ]);
 
-/** Refuses a message; the detail is a word of ours. */
+/** Refuses a message; the detail is our own text and quotes nothing. */
 export function refuse(detail: string, cause?: unknown): never {
   throw new ProviderRefusal('answer_invalid', detail, { cause });
 }
@@ -71,7 +71,7 @@ export function judgeMessageShape(message: Element, signed: readonly Element[]):
     const element = node as Element;
     if (element.namespaceURI === SIGNATURE) judgeSignaturePart(element, signed, counts);
     for (const id of idsOf(element)) {
-      if (ids.has(id)) refuse('an id that stands twice');
+      if (ids.has(id)) refuse('an id that is there twice');
       ids.add(id);
     }
   }
@@ -88,21 +88,21 @@ function judgeSignaturePart(
   const { localName, parentNode: parent } = element;
   if (isNamed(element, SIGNATURE, 'Signature') && !signed.some((one) => one === parent))
     refuse('a signature out of place');
-  // What a signature may carry along is where wrapping attacks hide things.
+  // Wrapping attacks hide the signed part in an Object of the signature.
   if (localName === 'Object') refuse('a signature with an Object');
   const isMethod = localName === 'SignatureMethod' || localName === 'DigestMethod';
   if (isMethod && !ALGORITHMS.has(element.getAttribute('Algorithm') ?? ''))
-    refuse('a signature algorithm that is not taken; SHA-256 or SHA-512 with RSA is');
-  // Each one makes a reader write out all of the message again.
+    refuse('a signature algorithm that is not accepted; SHA-256 or SHA-512 with RSA is');
+  // Each reference makes the verifier serialize the whole message again.
   if (localName === 'Reference' && (counts.Reference += 1) > signed.length)
     refuse('a signature with more than one reference');
   if (localName !== 'Transform') return;
   if (!TRANSFORMS.has(element.getAttribute('Algorithm') ?? ''))
-    refuse('a transformation that is not taken');
+    refuse('a transformation that is not accepted');
   if ((counts.Transform += 1) > 2 * signed.length) refuse('too many transformations');
 }
 
-/** However it is written: what one reader takes for an id another may not. */
+/** All attributes named id, in any case: programs differ in which of them they treat as an id. */
 function idsOf(element: Element): string[] {
   const ids: string[] = [];
   for (const attribute of Array.from(element.attributes))

@@ -1,6 +1,6 @@
-// What a SAML provider may end: each session keeps how the provider knows it, the account (NameID)
-// and the provider's session (SessionIndex), as hashes. So names that change each time can be
-// signed out too. SAML core, section 3.7.
+// The sessions that a SAML provider may end. Each session keeps the account (NameID) and the
+// provider's session (SessionIndex) as hashes, so that also accounts whose name changes each time
+// can be signed out. SAML core, section 3.7.
 
 import { createHash } from 'node:crypto';
 import {
@@ -21,7 +21,7 @@ import type { LogoutRequest } from './logout.ts';
 
 const ATTRIBUTES = ['id', 'user_id', 'inserted_at'];
 
-/** How a provider knows a session that begins. */
+/** How a provider names a session that begins. */
 export function sessionAtProvider(
   account: ProviderAccount,
   sessionIndex: string | null,
@@ -35,7 +35,7 @@ export function sessionAtProvider(
 /** Which sessions of an account a provider names. */
 type Named = Pick<LogoutRequest, 'sessionIndexes' | 'meansBefore'>;
 
-/** Ends the sessions that a provider names; no index names all of the account. */
+/** Ends the sessions that a provider names; without an index, all sessions of the account. */
 export async function endSessionsAtProvider(
   database: Database,
   account: ProviderAccount,
@@ -64,13 +64,13 @@ function knownSessions(
   transaction: Transaction,
 ): Promise<Session[]> {
   const ofAccount = { account_key: identityKey(account) };
-  // A session whose index the provider never told may be any of them.
+  // A session for which the provider sent no index may be any of those that are named.
   const named = { [Op.or]: [{ [Op.in]: sessionIndexes.map(hashOf) }, null] };
   const where = sessionIndexes.length === 0 ? ofAccount : { ...ofAccount, provider_session: named };
   return sessions.findAll({ attributes: ATTRIBUTES, where, transaction });
 }
 
-/** Those that began before sessions kept the account: all that the person began this way. */
+/** Sessions that keep no account, because they are older: all that the person began this way. */
 async function olderSessions(
   { models: { Identity: identities, Session: sessions } }: Database,
   account: ProviderAccount,

@@ -1,5 +1,5 @@
 // What an administrator reads after a test sign-in through SAML: what the provider signs and says,
-// and what of the entry does not fit that. Sentences name flags and fields as the form does.
+// and which fields of the entry do not fit. Flags and fields are named as in the form.
 
 import type { SamlIdentityProvider, SignedParts, TestReport } from '../../../models/index.ts';
 import { readEmail } from '../identity/provision.ts';
@@ -21,12 +21,12 @@ const FLAGS = [
   { part: 'assertion', flag: 'signed_assertion_in_resp', box: '“Assertions must be signed”' },
 ] as const;
 
-/** Which parts are signed, as it is kept; null for none. */
+/** Which parts are signed, in the form that the database keeps; null if none is. */
 export function signedBy(parts: readonly SignedPart[]): SignedParts | null {
   return parts.length > 1 ? 'both' : (parts[0]?.name ?? null);
 }
 
-/** The flags that ask for just what is signed. */
+/** The flags that ask for exactly the parts that are signed. */
 export function flagsFor(signed: SignedParts): SignatureFlags {
   return {
     signed_assertion_in_resp: signed !== 'response',
@@ -54,7 +54,7 @@ function judgeAdmission(refusal: Examined['refusal']): Finding {
   if (reason === 'provider_refused') return bad(`The provider did not let you in (${detail}).`);
   const why = detail === null ? reason : `${reason} ${detail}`;
   return bad(
-    `The entry as it is saved refuses this answer. Of a sign-in the log would say: ${why}`,
+    `The entry as it is saved refuses this answer. For a sign-in the log would say: ${why}`,
   );
 }
 
@@ -106,7 +106,7 @@ function judgeEmail(
         : `There is no attribute ${chosen}, which the entry names as that of the e-mail address (email_attribute).`,
     );
   return readEmail(email) === null
-    ? bad(`What stands in ${emailFrom} is no e-mail address.`)
+    ? bad(`There is no e-mail address in ${emailFrom}.`)
     : good(`The e-mail address is in ${emailFrom}.`);
 }
 
@@ -118,7 +118,7 @@ function judgeAttribute({ attributes }: Assertion, provider: SamlIdentityProvide
     judgeRequired(attributes, provider);
     return [good(`You have the required attribute ${wanted}.`)];
   } catch {
-    return [bad(`You lack the required attribute ${wanted}: whoever lacks it is refused.`)];
+    return [bad(`You lack the required attribute ${wanted}: people without it are refused.`)];
   }
 }
 

@@ -1,6 +1,6 @@
-// XML that others wrote, read with care: a DOCTYPE is refused before anything is parsed, so there
-// are no entities, external or other; size, depth, tags, attributes and prefixes are bounded; what
-// is not well-formed is refused. Nothing is fetched.
+// Reads XML from others. A DOCTYPE is refused before anything is parsed, so there are no entities.
+// Size, depth, tags, attributes and prefixes have limits; XML that is not well-formed is refused.
+// Nothing is fetched.
 
 import { DOMParser, type Element, type Node, onWarningStopParsing } from '@xmldom/xmldom';
 
@@ -12,18 +12,18 @@ export interface XmlLimits {
   readonly attributes: number;
 }
 
-/** Deepest element: more is no SAML, and costs a parser its stack. */
+/** The deepest element. No SAML is deeper, and a parser could run out of stack. */
 const DEPTH_MAX = 64;
 /**
- * Prefixes that a document declares, however often it declares each: real messages have fewer than
- * ten, but Okta and Keycloak repeat two at every value. Readers of signatures look through all
- * that are in scope at every attribute.
+ * The most different prefixes that a document may declare. Real messages have fewer than ten; Okta
+ * and Keycloak repeat two at every value. Verifiers of signatures go through all prefixes in scope
+ * at every attribute.
  */
 const PREFIXES_MAX = 64;
-/** Elements of one kind that are looked at: people have hundreds of groups. */
+/** The most elements of one kind that are read: people have hundreds of groups. */
 const ELEMENTS_MAX = 2_000;
 
-/** Why a text is not taken; the message is for people and quotes nothing. */
+/** Why a text is refused; the message is for people and quotes nothing. */
 export class XmlError extends Error {
   override name = 'XmlError';
 }
@@ -36,7 +36,7 @@ export function parseXml(text: string, limits: XmlLimits): Element {
   refuseTooManyAttributes(text, limits.attributes);
   let root: Element | null = null;
   try {
-    // A warning is about what is no XML: an attribute without quotes, say.
+    // The parser warns about faults in the XML, such as an attribute without quotes.
     const parser = new DOMParser({ onError: onWarningStopParsing });
     root = parser.parseFromString(text.trim(), 'text/xml').documentElement;
   } catch {
@@ -50,7 +50,7 @@ export function isNamed(element: Element, namespace: string, name: string): bool
   return element.namespaceURI === namespace && element.localName === name;
 }
 
-/** Direct children alone: what stands elsewhere in the document does not count. */
+/** The direct children of an element with this name; deeper elements do not count. */
 export function childrenOf(parent: Element, namespace: string, name: string): Element[] {
   const found: Element[] = [];
   for (let node = parent.firstChild; node !== null; node = node.nextSibling) {
@@ -61,7 +61,7 @@ export function childrenOf(parent: Element, namespace: string, name: string): El
   return found;
 }
 
-/** An element and all that stands in it, in the order in which it is written. */
+/** An element and all nodes inside it, in the order of the document. */
 export function* everything(root: Element): Generator<Node> {
   const waiting: Node[] = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -71,7 +71,7 @@ export function* everything(root: Element): Generator<Node> {
   }
 }
 
-/** The text of an element that holds one text and nothing else; null for any other. */
+/** The text of an element that contains only one text; null for any other element. */
 export function textOf(element: Element): string | null {
   const { firstChild } = element;
   if (firstChild === null || firstChild.nextSibling !== null) return null;
@@ -79,8 +79,8 @@ export function textOf(element: Element): string | null {
 }
 
 /**
- * Counts tags before the parser, whose time and stack they cost; what looks like one inside a
- * comment makes the counts too great, never too small.
+ * Counts tags before the document is parsed, because they cost time and stack. Text in a comment
+ * that looks like a tag makes the count too high, never too low.
  */
 function refuseTooManyTags(text: string, max: number): void {
   let depth = 0;
@@ -93,7 +93,7 @@ function refuseTooManyTags(text: string, max: number): void {
   }
 }
 
-/** Counts what looks like an attribute, in texts too; so the count may be too great. */
+/** Counts everything that looks like an attribute, also in texts; so the count may be too high. */
 function refuseTooManyAttributes(text: string, max: number): void {
   let count = 0;
   for (const _attribute of text.matchAll(/=\s*["']/g))

@@ -1,4 +1,4 @@
-// The lists of the dashboard, made anew from what device-live.js hears. All texts are set as text.
+// Updates the lists of the dashboard when device-live.js gets values. All texts are set as text.
 
 import { showInOwnZone } from './postern.js';
 
@@ -27,7 +27,7 @@ place.addEventListener('live', ({ detail }) => {
   ]);
 });
 
-/** What this gateway lacks, and how to put it right. */
+/** What is wrong with this gateway, and how to fix it. */
 function tellGateway(problems) {
   const known = JSON.stringify(problems);
   if (shown.get('gateway') === known) return;

@@ -39,12 +39,12 @@ test('no other text is a cursor', (t) => {
 
 test('nothing asked is the whole list; what is unknown is ignored', (t) => {
   for (const search of ['', '?', '?x=1', '?constructor=1&__proto__=2', '?LIMIT=x'])
-    t.deepEqual(readListQuery(search, filters), { narrow: {}, page: null, kept: [] }, search);
+    t.deepEqual(readListQuery(search, filters), { selected: {}, page: null, kept: [] }, search);
 });
 
 test('a query is read, and the next page keeps it', (t) => {
   const query = readListQuery('?size=a+b%26&limit=5', filters);
-  t.deepEqual(query.narrow, { size: 'a+b&' });
+  t.deepEqual(query.selected, { size: 'a+b&' });
   t.deepEqual(query.page, { limit: 5 });
   const next = nextPage(query, position);
   t.is(next, `limit=5&size=a%2Bb%26&cursor=${writeCursor(position)}`);
@@ -58,9 +58,9 @@ test('a query is read, and the next page keeps it', (t) => {
 });
 
 test('a value that no record has matches nothing', (t) => {
-  t.is(readListQuery('?size=', filters).narrow, null);
-  t.is(readListQuery('?size=a&size=b', filters).narrow, null);
-  t.deepEqual(readListQuery('?size=a&size=a', filters).narrow, { size: 'a' });
+  t.is(readListQuery('?size=', filters).selected, null);
+  t.is(readListQuery('?size=a&size=b', filters).selected, null);
+  t.deepEqual(readListQuery('?size=a&size=a', filters).selected, { size: 'a' });
 });
 
 test('faults are named', (t) => {

@@ -157,7 +157,7 @@ for (const kind of databaseKinds()) {
   test(`${kind}: what a destination with the bits of a host means is said`, async (t) => {
     const database = await openDatabase(t, kind);
     const made = await runLine(database, 'rule create --destination 192.168.50.20/24');
-    t.is(made.note, '192.168.50.20/24 means 192.168.50.0/24; leave /24 away for one host.');
+    t.is(made.note, '192.168.50.20/24 means 192.168.50.0/24; leave /24 out for one host.');
     const { text } = await runLine(database, 'rule list');
     t.true(text.includes('192.168.50.20/24 (192.168.50.0/24)'));
     const host = await runLine(database, 'rule create --destination 10.0.0.5');

@@ -21,14 +21,14 @@ const rows: [error: unknown, environment: Record<string, string>, says: RegExp][
   [
     full,
     { DATA_DIR: '/d' },
-    /^no room is left \(SQLITE_FULL.*free space on the disk of DATA_DIR \(\/d\)$/,
+    /^no space is left \(SQLITE_FULL.*free space on the disk of DATA_DIR \(\/d\)$/,
   ],
   [full, { DATABASE_URL: 'sqlite:/e/f' }, /free space on the disk of DATABASE_URL \(\/e\/f\)$/],
   [full, byUrl, /the disk of the database server, DATABASE_URL \(127\.0\.0\.1:1\)$/],
   [
     Object.assign(new Error('SQLITE_CORRUPT: malformed'), { code: 'SQLITE_CORRUPT' }),
     { DATA_DIR: '/d' },
-    /^the database is damaged, or is none \(SQLITE_CORRUPT.*move \/d\/postern\.sqlite away with its -wal and -shm.*DATA_DIR \(\/d\)$/,
+    /^the database is damaged, or the file is not a database \(SQLITE_CORRUPT.*move \/d\/postern\.sqlite away with its -wal and -shm.*DATA_DIR \(\/d\)$/,
   ],
   [full, byHost, /the disk of the database server, DATABASE_HOST \(db\.test\)$/],
   [
@@ -89,7 +89,7 @@ test('a disk that fails is one without room, where that is known', (t) => {
   const say = (bytes: number | null): string =>
     sayFault(error, configOf({ DATA_DIR: '/d' }), () => bytes);
   // All that SQLite says where there is no room to open a file.
-  const full = 'no room is left (disk I/O error); free space on the disk of DATA_DIR (/d)';
+  const full = 'no space is left (disk I/O error); free space on the disk of DATA_DIR (/d)';
   const other = 'the database cannot be used (disk I/O error); look at DATA_DIR (/d)';
   t.deepEqual([0, 65_535, 65_536, null].map(say), [full, full, other, other]);
 });
@@ -108,7 +108,9 @@ test('a file that cannot be opened, and a server that is not there, name their s
     const error = await t.throwsAsync(connectDatabase({ url, encryptionKey }));
     const said = sayFault(error, configOf({ ...byUrl, DATABASE_URL: url }));
     const isText = name.endsWith('/text');
-    const what = isText ? 'the database is damaged, or is none (' : 'the database cannot be used (';
+    const what = isText
+      ? 'the database is damaged, or the file is not a database ('
+      : 'the database cannot be used (';
     t.true(said.startsWith(what), said);
     t.true(said.endsWith(` DATABASE_URL (${name})`), said);
     t.is(said.includes(`move ${name} away`), isText, said);

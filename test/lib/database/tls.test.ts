@@ -29,7 +29,7 @@ test('files are read as the settings say, and faults name the setting', (t) => {
   t.like(databaseTls(configOf(verify)), { verifies: true, ca: PEM });
   writeFileSync(file, 'nothing');
   t.throws(() => databaseTls(configOf(verify)), {
-    message: /^DATABASE_TLS_CA names .* is no PEM file/,
+    message: /^DATABASE_TLS_CA names .* is not a PEM file/,
   });
   rmSync(file);
   t.throws(() => databaseTls(configOf(verify)), {

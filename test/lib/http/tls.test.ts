@@ -82,7 +82,7 @@ test('HTTPS is served, and a certificate that is renewed is shown to whoever com
 
   writeFileSync(paths.httpTlsKey, 'no key');
   for (let i = 0; i < 250 && log.at(-1)?.level !== 'warn'; i++) await sleep(20);
-  t.regex(log.at(-1)?.message ?? '', /could not be read again; the one before serves on/);
+  t.regex(log.at(-1)?.message ?? '', /could not be read again; the one before stays in force/);
   t.is((await ask(port)).serial, renewed);
   const lines = log.length;
   await sleep(100);
@@ -100,7 +100,7 @@ test('files that cannot even be looked at leave the certificate as it is', async
   rmSync(paths.httpTlsCert);
   symlinkSync(paths.httpTlsCert, paths.httpTlsCert);
   for (let i = 0; i < 250 && log.length === 0; i++) await sleep(20);
-  t.regex(log.at(-1)?.message ?? '', /could not be read again; the one before serves on/);
+  t.regex(log.at(-1)?.message ?? '', /could not be read again; the one before stays in force/);
   t.regex(JSON.stringify(log.at(-1)?.fields), /ELOOP/);
   following.read();
   t.is((await ask(port)).serial, serial);
@@ -154,7 +154,8 @@ test('files that are no good are named with their setting', async (t) => {
   const other = await files(t);
   await other.renew();
   t.throws(() => readCertificate({ ...paths, httpTlsKey: other.httpTlsKey }), {
-    message: /^HTTP_TLS_CERT \(.*\) and HTTP_TLS_KEY \(.*\) are no certificate and its key in PEM/,
+    message:
+      /^HTTP_TLS_CERT \(.*\) and HTTP_TLS_KEY \(.*\) are not a certificate and its key in PEM/,
   });
   const error = t.throws(() => readCertificate({ ...paths, httpTlsKey: paths.httpTlsCert }));
   t.notRegex(error?.message ?? '', /BEGIN/);

@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import {
   credentialsFile,
   forgottenCredentials,
-  tellCredentials,
+  showCredentials,
 } from '../../../lib/installation/first-credentials.ts';
 import { configOf, type LogLine, logInto } from '../../support/api/server.ts';
 
@@ -20,7 +20,7 @@ function start(t: ExecutionContext, isTerminal: boolean, folder?: string) {
   const log: LogLine[] = [];
   const printed: string[] = [];
   const listener = { isTerminal, print: (text: string) => void printed.push(text) };
-  tellCredentials(credentials, config, logInto(log), listener);
+  showCredentials(credentials, config, logInto(log), listener);
   return { config, log, printed: printed.join(''), folder: made };
 }
 
@@ -59,7 +59,7 @@ test('an older file of that name is replaced completely, whatever its mode', (t)
   const { config } = start(t, false);
   const file = credentialsFile(config);
   chmodSync(file, 0o644);
-  tellCredentials({ ...credentials, password: 'another' }, config, logInto([]), {
+  showCredentials({ ...credentials, password: 'another' }, config, logInto([]), {
     isTerminal: false,
     print: () => undefined,
   });

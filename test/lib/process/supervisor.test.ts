@@ -58,5 +58,5 @@ test('without a supervisor nothing is sent, and a supervisor that cannot be reac
     throw new Error('gone');
   };
   new Reports({ socket: '/s', watchdogMs: null }, fails, logInto(log)).ready('well', () => true);
-  t.like(log[0], { level: 'warn', message: 'the supervisor could not be told' });
+  t.like(log[0], { level: 'warn', message: 'the supervisor got no report' });
 });

@@ -22,7 +22,7 @@ for (const [destination, network] of [
 test('the sentence says how one host is typed', (t) => {
   t.is(
     meaningOf('192.168.50.20/24'),
-    '192.168.50.20/24 means 192.168.50.0/24; leave /24 away for one host.',
+    '192.168.50.20/24 means 192.168.50.0/24; leave /24 out for one host.',
   );
   t.is(meaningOf('192.168.50.20'), null);
 });

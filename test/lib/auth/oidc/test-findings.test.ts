@@ -41,7 +41,11 @@ test('a sign-in without faults has only good findings', (t) => {
 const others: [says: string, given: Parameters<typeof report>, line: RegExp][] = [
   ['no e-mail', [{ sources: [{ sub: 's' }] }], /^bad: There is no claim email/],
   ['another claim', [{}, { email_claim: 'upn' }], /^bad: There is no claim upn/],
-  ['an e-mail that is none', [{ sources: [{ email: 'ann' }] }], /^bad: What stands in the claim/],
+  [
+    'an e-mail that is none',
+    [{ sources: [{ email: 'ann' }] }],
+    /^bad: The claim email is not an e-mail address/,
+  ],
   [
     'not verified',
     [{ sources: [{ ...claims, email_verified: false }] }],

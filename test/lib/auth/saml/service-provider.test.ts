@@ -61,7 +61,7 @@ test('unusable files are refused with a clear reason', async (t) => {
   const database = await openDatabase(t, 'sqlite');
   const rows: [given: Record<string, string>, why: RegExp][] = [
     [files(t, otherIdpKey.privateKey, idpKey.certificate), /do not belong together/],
-    [files(t, 'nonsense', idpKey.certificate), /of no use/],
+    [files(t, 'nonsense', idpKey.certificate), /cannot be used/],
     [
       { ...files(t, idpKey.privateKey, idpKey.certificate), SAML_KEYFILE_PATH: '/nowhere' },
       /ENOENT/,

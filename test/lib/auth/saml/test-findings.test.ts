@@ -136,7 +136,7 @@ const others: [says: string, given: Parameters<typeof report>, line: RegExp][] =
   [
     'an e-mail that is none',
     [{ assertion: { ...assertion, email: 'ann' } }],
-    /^bad: What stands in the attribute mail is no e-mail address/,
+    /^bad: There is no e-mail address in the attribute mail\./,
   ],
   [
     'the attribute is there',

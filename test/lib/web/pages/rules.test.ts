@@ -26,7 +26,7 @@ for (const kind of firstKind()) {
     const { admin } = await openConsole(t, kind);
     await admin.get('/rules/new');
     const fields = { action: 'accept', destination: '192.168.50.20/24', port_type: '' };
-    const words = '192.168.50.20/24 means 192.168.50.0/24; leave /24 away for one host.';
+    const words = '192.168.50.20/24 means 192.168.50.0/24; leave /24 out for one host.';
     const checked = await admin.post('/rules/new', { ...fields, do: 'check' });
     t.true(checked.text.includes(words), 'What would it meet?');
     await admin.post('/rules/new', fields);

@@ -52,7 +52,7 @@ for (const kind of firstKind())
     const problem = 'The metadata of the SAML provider adfs were not taken';
     t.true((await admin.get('/dashboard')).text.includes(problem));
     const tried = await admin.post(PROVIDER, { ...typed, do: 'try' });
-    t.true(tried.text.includes('Of no use is what stands at the metadata address'));
+    t.true(tried.text.includes('The document at the metadata address cannot be used'));
 
     await admin.post(PROVIDER, { ...typed, metadata_url: '' });
     const without = await entry();
