@@ -1,10 +1,10 @@
-// The judge of answers: it must find what the document does not describe.
+// The check of answers: it must find what the document does not describe.
 
 import test from 'ava';
 import { document, judgeAnswer, operationOf, operations, schemaFault } from './openapi.ts';
 import { openServer } from './server.ts';
 
-test('requests are told to operations', (t) => {
+test('a request belongs to the operation with its method and path', (t) => {
   t.is(operationOf('GET', '/v0/users?limit=1')?.path, '/v0/users');
   t.is(operationOf('head', '/v0/users/')?.path, '/v0/users');
   t.is(operationOf('PUT', '/v0/users/a@b.c')?.part.operationId, 'putUser');
@@ -13,7 +13,7 @@ test('requests are told to operations', (t) => {
   t.true(operations.length > 20);
 });
 
-test('an answer that is not described is found out', async (t) => {
+test('an answer that is not described is found', async (t) => {
   const { send } = await openServer(t, 'sqlite');
   const good = await send('POST', '/v0/rules', { body: { rule: { destination: '10.0.0.1' } } });
   const judge = (change: object): string | null =>
@@ -42,7 +42,7 @@ test('an answer that is not described is found out', async (t) => {
   );
 });
 
-test('schemas are run with their formats and references', (t) => {
+test('schemas are used with their formats and references', (t) => {
   const { DeviceCreate } = document.components.schemas;
   t.regex(schemaFault(DeviceCreate, { user_id: 'x', public_key: 'y' }) ?? '', /uuid/);
   t.is(schemaFault({ $ref: '#/components/schemas/Error' }, { error: 'x' }), null);

@@ -1,5 +1,5 @@
 // A server on a fresh database, for tests that inject requests: an administrator with a token, and
-// nothing that listens. No data plane: every write is said to be in force at once.
+// no socket. There is no data plane: every write counts as in force at once.
 
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
@@ -39,7 +39,7 @@ export interface TestServer {
   services: Services;
   database: Database;
   log: LogLine[];
-  /** The administrator in whose name requests go. */
+  /** The administrator in whose name requests are sent. */
   adminId: string;
   token: string;
   send: (method: string, path: string, sent?: Sent) => Promise<Answer>;
@@ -48,27 +48,27 @@ export interface TestServer {
 /** The e-mail of the administrator. */
 export const ADMIN_EMAIL = 'admin@example.com';
 
-/** The same settings, for a server that listens on a free port of this machine. */
+/** Settings for a server that listens on a free port of this machine. */
 export function listen(config: Config): Config {
   return { ...config, httpHost: '127.0.0.1', httpPort: 0 };
 }
 
-/** A public key that no other call gave. */
+/** A public key that no other call returned. */
 export function newKey(): string {
   return randomBytes(32).toString('base64');
 }
 
-/** Every database that this run asks for, and the first of them over a socket too. */
+/** Every database that this run tests, and the first of them over a socket too. */
 export function surfaces(): Surface[] {
   return [...databaseKinds(), ...firstKind().map((kind) => `${kind} over a socket` as const)];
 }
 
-/** Every database that this run asks for, without and with a socket: for one suite of the API. */
+/** Every database that this run tests, without and with a socket: for one suite of the API. */
 export function allSurfaces(): Surface[] {
   return databaseKinds().flatMap((kind) => [kind, `${kind} over a socket` as const]);
 }
 
-/** Makes a server on a fresh database; `settings` are environment variables. */
+/** Starts a server on a fresh database; `settings` are environment variables. */
 export async function openServer(
   t: ExecutionContext,
   surface: Surface,
@@ -91,7 +91,7 @@ export async function openServer(
   };
 }
 
-/** Makes a server on a database; several on one are several processes. */
+/** Starts a server on a database; several on one are like several processes. */
 export async function serverOn(
   database: Database,
   settings: Record<string, string> = {},
@@ -99,7 +99,7 @@ export async function serverOn(
 ): Promise<TestServer> {
   const log: LogLine[] = [];
   const services: Services = {
-    // Tests ask faster than anybody; those of the limits set one.
+    // Tests send more requests than anybody; tests of the limits set one.
     config: configOf({ API_RATE_LIMIT: '0', ...settings }),
     database,
     log: logInto(log),
@@ -136,20 +136,20 @@ async function ensureAdmin(database: Database): Promise<string> {
   return result.id;
 }
 
-/** Whatever a test asks, the answer is one that the OpenAPI document describes. */
+/** Whatever a test asks, the answer must be one that the OpenAPI document describes. */
 function conforming(method: string, path: string, answer: Answer): Answer {
   const fault = judgeAnswer(method, path, answer);
   if (fault !== null) throw new Error(`${method} ${path} ${answer.status}: ${fault}`);
   return answer;
 }
 
-/** A request and the answer that it must get, to the letter. */
+/** A request and the exact answer to it. */
 export interface Row {
-  /** What docs/api.md says, as far as this row shows it. */
+  /** What docs/api.md says about it. */
   says: string;
   send: [method: string, path: string, sent?: Sent];
   status: number;
-  /** Left out: not looked at. */
+  /** Not checked if left out. */
   body?: unknown;
 }
 

@@ -1,5 +1,5 @@
-// A SAML provider that says whatever a test wants: a good answer by default, of which the test bends
-// one thing at a time, before or after it is signed.
+// A SAML provider that says whatever a test wants: a good answer by default. A test changes one
+// thing of it, before or after it is signed.
 
 import { randomBytes } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
@@ -8,9 +8,9 @@ import { DOMParser, type Element, XMLSerializer } from '@xmldom/xmldom';
 import { type KeyAndCertificate, makeCertificate } from '../../../lib/auth/saml/certificate.ts';
 import { childrenOf } from '../../../lib/auth/saml/xml.ts';
 
-/** The provider's name. */
+/** The name of the provider. */
 export const ENTITY_ID = 'https://saml-idp.example/metadata';
-/** Ours, as the setting's default. */
+/** Our name, as the setting has it by default. */
 export const OUR_ENTITY_ID = 'urn:firezone.dev:firezone-app';
 
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
@@ -18,7 +18,7 @@ const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const SIGNATURE = 'http://www.w3.org/2000/09/xmldsig#';
 const STATUS = 'urn:oasis:names:tc:SAML:2.0:status';
 
-/** The provider's key, and one that is not. */
+/** The key of the provider, and another key. */
 export const idpKey = await makeCertificate(new Date(), randomBytes(8).fill(1, 0, 1));
 export const otherIdpKey = await makeCertificate(new Date(), randomBytes(8).fill(1, 0, 1));
 
@@ -44,7 +44,7 @@ export interface Said {
   statements: string | null;
   status: string;
   version: string;
-  /** Stands for the whole Conditions. */
+  /** Replaces the whole Conditions. */
   conditions: string | null;
   assertionId: string;
 }
@@ -130,7 +130,7 @@ export function assertionXml(said: Said): string {
   );
 }
 
-/** An answer around what stands in it. */
+/** An answer with this content. */
 export function responseXml(said: Said, inner: string): string {
   return (
     `<p:Response xmlns:p="${PROTOCOL}" xmlns:a="${ASSERTION}" ID="_r${randomBytes(8).toString('hex')}" Version="2.0" IssueInstant="${at(-1)}"` +
@@ -160,12 +160,12 @@ export function sign(xml: string, name: string, { key, algorithm }: Signing): st
   } as Parameters<typeof signXml>[3]);
 }
 
-/** As the browser posts it. */
+/** The form in which the browser posts it. */
 export function base64(xml: string): string {
   return Buffer.from(xml, 'utf8').toString('base64');
 }
 
-/** The request that an address carries. */
+/** The request in an address. */
 export function requestIn(address: string): { xml: string; id: string; query: URLSearchParams } {
   const query = new URL(address).searchParams;
   const deflated = Buffer.from(query.get('SAMLRequest') ?? '', 'base64');
@@ -188,13 +188,13 @@ export function idpMetadata(
 
 // ---- wrapping ----------------------------------------------------------------------------------
 
-/** Who the wrapped answers claim to be. */
+/** The user whom the wrapped answers name. */
 export const EVIL = 'admin@example.com';
 
 interface Parts {
   response: Element;
   assertion: Element;
-  /** The assertion's signature, or the answer's. */
+  /** The signature of the assertion, or of the answer. */
   signature: Element;
   /** A copy of the assertion with another name and id, without a signature. */
   evil: Element;
@@ -204,7 +204,7 @@ interface Parts {
 
 /**
  * The eight ways to wrap a signed message (Somorovsky and others, On Breaking SAML, 2012, as the
- * tools number them): what was signed stays somewhere, what is read is another.
+ * tools number them): the signed part is kept somewhere, and a program reads another part.
  */
 const wrappings: Record<
   string,
@@ -306,7 +306,7 @@ function signatureOf(element: Element): Element {
   return signature;
 }
 
-/** Gives an element another id, and whoever it names another name. */
+/** Gives an element another id, and the user that it names another name. */
 function forge(element: Element, id: string): void {
   element.setAttribute('ID', id);
   for (const name of Array.from(element.getElementsByTagNameNS(ASSERTION, 'NameID')))

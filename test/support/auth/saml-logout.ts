@@ -1,4 +1,4 @@
-// Requests of a SAML provider to sign somebody out, in an address or in a form, good by default.
+// Requests of a SAML provider to sign a user out, in an address or in a form, good by default.
 
 import { createSign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
@@ -12,7 +12,7 @@ export interface LogoutSaid {
   readonly destination: string;
   readonly name: string;
   readonly format?: string;
-  /** Null: all sessions of the person. */
+  /** Null: all sessions of the user. */
   readonly index?: string | null;
   readonly issuer?: string;
   readonly issuedAt?: Date;
@@ -31,18 +31,18 @@ export function logoutXml({
   return `<p:LogoutRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion" ID="_l1" Version="2.0" IssueInstant="${issuedAt.toISOString()}" Destination="${destination}"><a:Issuer>${issuer}</a:Issuer><a:NameID Format="${format}">${name}</a:NameID>${session}</p:LogoutRequest>`;
 }
 
-/** A signed request, as it stands in a form. */
+/** A signed request, as a form holds it. */
 export function postedLogout(said: LogoutSaid, key: KeyAndCertificate = idpKey): string {
   const xml = sign(logoutXml(said), 'LogoutRequest', { ...BOTH, key });
   return Buffer.from(xml, 'utf8').toString('base64');
 }
 
-/** A signed request, as it stands behind the question mark of an address. */
+/** A signed request, as the query of an address holds it. */
 export function addressedLogout(said: LogoutSaid, key: KeyAndCertificate = idpKey): string {
   return signedQuery(deflateRawSync(logoutXml(said)), key);
 }
 
-/** Whatever bytes, signed as an address is. */
+/** Any bytes, signed as an address is. */
 export function signedQuery(bytes: Uint8Array, key: KeyAndCertificate = idpKey): string {
   const fields = new URLSearchParams({
     SAMLRequest: Buffer.from(bytes).toString('base64'),

@@ -1,6 +1,6 @@
-// A slow line to a MySQL or MariaDB server: a TCP proxy on loopback that holds back all that it
-// carries, by the same time in each direction, and counts what the client asks of the server. A
-// command that is sent when the one before is answered costs one round trip.
+// A slow connection to a MySQL or MariaDB server: a TCP proxy on loopback that delays everything by
+// the same time in each direction, and counts what the client asks of the server. A command that is
+// sent after the answer to the one before costs one round trip.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -11,11 +11,11 @@ const HEADER_BYTES = 4;
 /** Commands that the server does not answer. */
 const UNANSWERED: ReadonlySet<number | undefined> = new Set([0x01, 0x19]);
 
-/** A line that is open. */
+/** A slow connection that is open. */
 export class SlowLine {
   readonly #server: Server;
   readonly #target: URL;
-  /** The way in one direction, ms. */
+  /** The delay in one direction, ms. */
   delayMs = 0;
   readonly #sockets = new Set<Socket>();
   #commands = 0;
@@ -25,7 +25,7 @@ export class SlowLine {
     this.#server = createServer((socket) => this.#carry(socket));
   }
 
-  /** Opens a line to the server of a URL, without delay at first. */
+  /** Opens a connection to the server of a URL, without delay at first. */
   static async to(url: string): Promise<SlowLine> {
     const line = new SlowLine(new URL(url));
     line.#server.listen(0, '127.0.0.1');
@@ -33,14 +33,14 @@ export class SlowLine {
     return line;
   }
 
-  /** The same URL, over this line. */
+  /** A URL of the server that leads through this connection. */
   get url(): string {
     const url = new URL(this.#target);
     url.host = `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     return url.href;
   }
 
-  /** Commands so far, on all connections, of those that the server answers. */
+  /** The number of commands on all connections that the server answers. */
   get commands(): number {
     return this.#commands;
   }
@@ -68,7 +68,7 @@ export class SlowLine {
       this.#sockets.delete(from);
       setTimeout(() => to.destroy(), this.delayMs);
     });
-    // Timers of one length fire in the order in which they were set.
+    // Timers with the same delay fire in the order in which they were set.
     from.on('data', (bytes) => setTimeout(() => to.writable && to.write(bytes), this.delayMs));
   }
 

@@ -1,6 +1,6 @@
-// The addon over a kernel that refuses what a test tells it to: system calls fail in ways that need
-// root, other hardware or another kernel, or luck. faulty-kernel.cc stands in their place; the
-// addon around it is made of the very objects that `npm run build:native` made.
+// The addon over a kernel that refuses what a test chooses. Such failures of system calls otherwise
+// need root, other hardware, another kernel, or luck. faulty-kernel.cc replaces the calls; the
+// addon around it consists of the very objects that `npm run build:native` made.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -29,25 +29,25 @@ const ERRORS = { ...constants.errno, EBADFD: 77 };
 const RULE_WORDS = 9;
 const [COUNTED, TRIED] = [7, 8];
 
-/** How calls of one kind go; what is left out is as always. */
+/** What happens to calls of one kind; what is left out happens as usual. */
 export interface Rule {
   /** Name of the error, EIO for instance. */
   readonly error?: keyof typeof ERRORS;
   /** How often it is refused; left out: always. */
   readonly times?: number;
-  /** Only trains (UDP_SEGMENT) are refused. */
+  /** Only joined datagrams (UDP_SEGMENT) are refused. */
   readonly trainsOnly?: boolean;
   /** Only what has more bytes is refused, or marked. */
   readonly largerThan?: number;
   /** Messages that one call takes, or bytes that one read gives. */
   readonly most?: number;
-  /** Flags that what is received bears. */
+  /** Flags on what is received. */
   readonly flags?: number;
   /** After `times` refusals, one more of whatever comes next. */
   readonly afterwards?: keyof typeof ERRORS;
 }
 
-/** The rules by which calls of the addon go, until the test ends. */
+/** The rules for the calls of the addon, until the test ends. */
 export class FaultyKernel {
   readonly #file: number;
 
@@ -55,7 +55,7 @@ export class FaultyKernel {
     this.#file = file;
   }
 
-  /** Makes calls of one kind go by a rule, and counts them from zero. */
+  /** Sets the rule for calls of one kind, and counts them from zero. */
   set(call: Call, rule: Rule): void {
     const words = [
       errnoOf(rule.error),
@@ -71,7 +71,7 @@ export class FaultyKernel {
     writeSync(this.#file, Int32Array.from(words), 0, 4 * RULE_WORDS, placeOf(call));
   }
 
-  /** Lets everything go as always. */
+  /** Removes all rules. */
   heal(): void {
     for (const call of CALLS) this.set(call, {});
   }
@@ -81,7 +81,7 @@ export class FaultyKernel {
     return this.#word(call, COUNTED);
   }
 
-  /** Trains that the kernel was asked to send since the rule was set. */
+  /** Joined datagrams that the kernel was asked to send since the rule was set. */
   get trains(): number {
     return this.#word('send', TRIED);
   }
@@ -103,7 +103,7 @@ function placeOf(call: Call): number {
 
 let made: { addon: Addon; kernel: FaultyKernel } | null = null;
 
-/** Links the addon once more and loads it, once in a process. */
+/** Links the addon again and loads it, once in a process. */
 function faultyAddon(): { addon: Addon; kernel: FaultyKernel } {
   if (made !== null) return made;
   const folder = mkdtempSync(join(tmpdir(), 'postern-faulty-'));
@@ -118,7 +118,7 @@ function faultyAddon(): { addon: Addon; kernel: FaultyKernel } {
     made = { addon, kernel };
     return made;
   } finally {
-    // What is open and mapped stays.
+    // What is open and mapped is kept.
     rmSync(folder, { recursive: true });
   }
 }
@@ -142,7 +142,7 @@ function link(library: string): void {
   ]);
 }
 
-/** A test of the addon over a kernel that refuses what the test tells it to. It must not wait. */
+/** A test of the addon over a kernel that refuses what the test chooses. It must not wait. */
 export function faultyTest(
   title: string,
   body: (t: ExecutionContext, native: Addon, kernel: FaultyKernel) => void,

@@ -1,4 +1,4 @@
-// What tests ask of the machine itself: the heap, the addon, and engines whose ends are in reach.
+// What tests need of the machine itself: the heap, the addon, and engines with both ends at hand.
 
 import { readSync, writeSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
@@ -33,7 +33,7 @@ import { address, type TunMessage } from './packets.ts';
 /** The addon; null on a machine where it was not built. */
 export const addon: Addon | null = loadAddon().addon;
 
-/** The implementations of the primitives that are here, by name; every one takes every test. */
+/** The implementations of the primitives on this machine, by name; every one runs every test. */
 export const implementations: readonly (readonly [name: string, primitives: Primitives])[] = [
   ['portable', portablePrimitives] as const,
   ...(addon === null ? [] : [['native', choosePrimitives(addon, 'openssl')] as const]),
@@ -48,8 +48,8 @@ export interface Measure {
 }
 
 /**
- * Bytes that one call leaves on the heap: the median of many short rounds, so that a collection,
- * which makes the heap shrink in some of them, hides nothing.
+ * Bytes that one call leaves on the heap: the median of many short rounds, because a collection
+ * makes the heap shrink in some of them.
  */
 export function bytesPerCall(
   call: () => void,
@@ -71,12 +71,12 @@ function heapGrowth(call: () => void, { calls, rounds }: Measure): number {
 }
 
 function nothing(): void {
-  // Measured to learn what measuring costs.
+  // Measures what the measuring itself costs.
 }
 
 // ---- batches ---------------------------------------------------------------------------------
 
-/** What a test says of a descriptor; what is left out is zero. */
+/** What a test sets in a descriptor; what is left out is zero. */
 export interface Marks {
   verdict: number;
   key?: KeyHandle;
@@ -93,7 +93,7 @@ export function place(batch: Batch, i: number, bytes: Uint8Array, marks: Marks):
   mark(batch, i, { length: bytes.length, ...marks, offset });
 }
 
-/** Marks descriptor `i`, whatever stands in the arena. */
+/** Marks descriptor `i`, whatever the arena holds. */
 export function mark(batch: Batch, i: number, marks: Marks): void {
   const d = batch.descriptors;
   const at = i * DESCRIPTOR_WORDS;
@@ -125,12 +125,12 @@ export const TARGET = 100;
 const ENDPOINTS = 128;
 export const MTU = 1_420;
 
-/** An engine whose ends, UDP and TUN, are in the hands of a test. */
+/** An engine with both ends, UDP and TUN, in the hands of a test. */
 export interface EngineBench {
   readonly engine: PacketEngine;
-  /** Datagrams that have left for TARGET since last asked. */
+  /** Datagrams that left for TARGET since the last call. */
   datagrams(): Uint8Array[];
-  /** Packets that came out at the TUN since last asked. */
+  /** Packets that came out at the TUN since the last call. */
   packets(): Uint8Array[];
   close(): void;
 }
@@ -141,7 +141,7 @@ export interface BenchOptions extends MessageLimits {
   endpoints?: number | undefined;
 }
 
-/** Every engine that is here, by name; tests of the contract run with each. */
+/** Every engine on this machine, by name; tests of the contract run with each. */
 export const benches: readonly (readonly [
   name: string,
   open: (options?: BenchOptions) => EngineBench,
@@ -179,7 +179,7 @@ export interface NativeBenchOptions extends BenchOptions {
 }
 
 /**
- * A native engine with a socket on loopback, a TUN in memory whose other end is at hand, and
+ * A native engine with a socket on loopback and a TUN in memory whose other end is at hand, and
  * another engine that only listens: what the first sends, the second receives.
  */
 export class NativeBench implements EngineBench {
@@ -216,7 +216,7 @@ export class NativeBench implements EngineBench {
     this.aim(TARGET, native.boundPort(listening), isIpv6 ? '::1' : '127.0.0.1');
   }
 
-  /** Points an endpoint slot of the engine somewhere. */
+  /** Sets the address of an endpoint slot of the engine. */
   aim(slot: number, port: number, to = '127.0.0.1'): void {
     writeEndpoint(this.engine.endpoints, slot, address(to), port);
   }
@@ -225,7 +225,7 @@ export class NativeBench implements EngineBench {
   datagrams(): Uint8Array[] {
     this.engine.flush();
     const datagrams: Uint8Array[] = [];
-    // Loopback delivers at once, but for a machine that is busy.
+    // Loopback delivers at once, except on a busy machine.
     for (let waitMs = 20; (this.listener.poll(waitMs) & EVENT_UDP) !== 0; waitMs = 2) {
       this.listener.receive();
       const batch = this.listener.datagrams;

@@ -1,7 +1,7 @@
-// A world in virtual time: gateways and clients joined by a link that can lose, reorder, duplicate
-// and delay, and that takes large datagrams in fragments, or not at all. Nothing sleeps: the clock
-// jumps to the next deadline, of the link or of a node. Randomness comes from a seed, so that every
-// run can be run again; seeded-test.ts prints it.
+// A world in virtual time: gateways and clients on a link that can lose, reorder, duplicate and
+// delay, and that fragments large datagrams or drops them. Nothing sleeps: the clock jumps to the
+// next deadline, of the link or of a node. Randomness comes from a seed, so that every run can be
+// repeated; seeded-test.ts prints it.
 
 import type {
   GatewayConfig,
@@ -27,13 +27,13 @@ export { randomBytes } from '../../../dataplane/memory/surroundings.ts';
 /** For fast-check: the same cases in every run; it prints seed and path of a case that fails. */
 export const SEEDED = { seed: 20_261_120 } as const;
 
-/** Message types, as they stand in the first byte. */
+/** Message types, the first byte of a message. */
 export const INITIATION = 1;
 export const RESPONSE = 2;
 export const COOKIE = 3;
 export const DATA = 4;
 
-/** Bytes from a seed (xorshift32): good enough to name indices, never to keep secrets. */
+/** Bytes from a seed (xorshift32): good enough for indices, never for secrets. */
 export function seededRandom(seed: number): Random {
   let state = (seed * 2654435761) >>> 0 || 1;
   return (bytes) => {
@@ -58,7 +58,7 @@ export interface LinkOptions {
   jitterMs: number;
   /** The largest IP packet that goes in one piece. */
   mtu: number;
-  /** Whether what is larger gets through in pieces, as senders ask (they set no DF). */
+  /** Whether larger packets arrive in fragments, as senders ask (they set no DF). */
   passesFragments: boolean;
 }
 
@@ -71,7 +71,7 @@ export interface Flight {
   to: Endpoint;
 }
 
-/** Whoever sends and receives datagrams. */
+/** A sender and receiver of datagrams. */
 interface Participant {
   endpoint: Endpoint;
   receive(bytes: Uint8Array, from: Endpoint): void;
@@ -121,7 +121,7 @@ export class World {
     return client;
   }
 
-  /** Takes a node away, as a crash does: nothing of it is heard or moves any more. */
+  /** Removes a node, as a crash does: it sends and receives nothing any more. */
   remove(participant: Node | Client): void {
     this.#participants.splice(this.#participants.indexOf(participant), 1);
   }
@@ -135,7 +135,7 @@ export class World {
     if (this.#chance() < this.link.duplication) this.#launch(flight);
   }
 
-  /** Whether a datagram gets through. Its fragments are lost one by one: the whole needs them all. */
+  /** Whether a datagram arrives. Its fragments are lost one by one, and it needs them all. */
   #passes(length: number, { address: to }: Endpoint): boolean {
     const { loss, mtu, passesFragments } = this.link;
     const fragments = fragmentsOf(length, mtu, to.includes(':'));
@@ -149,7 +149,7 @@ export class World {
     this.#flights.push({ ...flight, at, order: this.#order++ });
   }
 
-  /** What was sent, of one type (0: any) and by one node (left out: by anybody). */
+  /** What was sent, of one type (0: any) and by one node (left out: by any). */
   sent(type: number, by?: { readonly endpoint: Endpoint }): Flight[] {
     return this.wire.filter(
       (flight) =>
@@ -207,13 +207,13 @@ function isSame(a: Endpoint, b: Endpoint): boolean {
 
 // ---- an engine that counts its keys --------------------------------------------------------
 
-/** What a keypair sends with. */
+/** The keys with which a keypair sends. */
 export interface SendingKey {
   readonly send: Uint8Array;
   readonly remoteIndex: number;
 }
 
-/** The TypeScript engine, which also tells how many keys it holds, and gives the latest away. */
+/** The TypeScript engine, which also counts its keys and shows the latest ones. */
 export class WatchedEngine extends TypeScriptEngine {
   latestKey: SendingKey | null = null;
   readonly #live = new Set<string>();
@@ -243,7 +243,9 @@ export class WatchedEngine extends TypeScriptEngine {
 
 export interface NodeOptions {
   endpoint: Endpoint;
-  /** The gateway's own address in its networks, a /24 and a /64; null switches a family off. */
+  /**
+   * The own address of the gateway in its networks, a /24 and a /64; null switches a family off.
+   */
   ipv4?: string | null;
   ipv6?: string | null;
   hasTun?: boolean;
@@ -252,7 +254,7 @@ export interface NodeOptions {
   primitives?: Primitives;
   privateKey?: Uint8Array;
   timestampFloorMs?: number;
-  /** How much one key may send; as much as ever if left out. */
+  /** How much one key may send; the usual limit if left out. */
   limits?: MessageLimits;
 }
 
@@ -340,7 +342,7 @@ export interface PeerFields {
   heardAtMs?: number;
 }
 
-/** A peer's configuration; what is left out is ordinary. */
+/** The configuration of a peer; what is left out has usual values. */
 export function peer(fields: PeerFields): PeerConfig {
   return {
     publicKey: fields.key,
@@ -355,7 +357,7 @@ export function peer(fields: PeerFields): PeerConfig {
   };
 }
 
-/** A rule; what is left out is ordinary. `range` is a prefix, "10.0.0.0/8", or an address. */
+/** A rule; what is left out has usual values. `range` is a prefix, "10.0.0.0/8", or an address. */
 export function rule(
   id: string,
   action: 'accept' | 'drop',
@@ -395,7 +397,7 @@ export interface SceneOptions {
 
 /**
  * A gateway (10.0.0.1, fd00::1) and a client (10.0.0.2, fd00::2) that know each other; the client
- * knows where the gateway is, the gateway does not know where the client is.
+ * knows the address of the gateway, but the gateway does not know that of the client.
  */
 export function gatewayAndClient(
   seed = SEED,
@@ -406,7 +408,7 @@ export function gatewayAndClient(
 }
 
 /**
- * The same with several clients: 10.0.0.2, fd00::2 (scope "owner"), 10.0.0.3, fd00::3 and so on.
+ * A gateway and several clients: 10.0.0.2, fd00::2 (scope "owner"), 10.0.0.3, fd00::3 and so on.
  */
 export function gatewayAndClients(
   count: number,
@@ -430,12 +432,12 @@ export function gatewayAndClients(
   return { world, gateway, clients, peers };
 }
 
-/** A gateway's packet with a number in it, to the other of two. */
+/** A packet with a number in it, from the first of two gateways to the other. */
 export function forth(i: number, size = 0): Uint8Array {
   return numbered('10.0.0.1', '10.1.0.1', i, size);
 }
 
-/** The same from the other. */
+/** A packet with a number in it, from the second of two gateways to the first. */
 export function back(i: number, size = 0): Uint8Array {
   return numbered('10.1.0.1', '10.0.0.1', i, size);
 }
@@ -444,7 +446,7 @@ function numbered(source: string, destination: string, i: number, size: number):
   return udp({ source, destination, data: `${i} `.padEnd(size, '.') });
 }
 
-/** Two gateways, 10.0.0.1 and 10.1.0.1, that know each other and where the other is. */
+/** Two gateways, 10.0.0.1 and 10.1.0.1, that know each other and their addresses. */
 export function twoGateways(
   seed = SEED,
   options: Partial<NodeOptions> = {},
@@ -458,7 +460,10 @@ export function twoGateways(
   return { world, a, b };
 }
 
-/** Two tunnels alone that know each other; only the second knows where the first is. */
+/**
+ * Two tunnels without gateways that know each other; only the second knows the address of the
+ * first.
+ */
 export function twoTunnels(
   seed = SEED,
   options: SceneOptions = {},

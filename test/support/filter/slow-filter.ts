@@ -1,5 +1,5 @@
-// The filter once more, slow and obvious: what the law says, with lists, strings and objects. Random
-// tests compare the real one with it.
+// A second filter, slow and simple: what the documentation says, with lists, strings and objects.
+// Random tests compare the real one with it.
 
 import type { RuleConfig } from '../../../dataplane/contract.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
@@ -50,10 +50,12 @@ function covers(one: RuleConfig, packet: SlowPacket): boolean {
   return first <= packet.destination && packet.destination <= last;
 }
 
-/** One scope, as the law words it: accept with ports, drop with ports, accept, drop. */
+/**
+ * One scope, in the order of the documentation: accept with ports, drop with ports, accept, drop.
+ */
 function slowScope(rules: readonly RuleConfig[], packet: SlowPacket): SlowVerdict | null {
   const covering = rules.filter((one) => covers(one, packet));
-  // What a later IPv6 fragment says of its protocol is nothing to rely on.
+  // The protocol of a later IPv6 fragment is not reliable.
   const isUnknown = packet.version === 6 && packet.fragment === LATER_FRAGMENT;
   const hasPorts =
     packet.protocol === PROTOCOL_TCP || packet.protocol === PROTOCOL_UDP || isUnknown;
@@ -93,12 +95,12 @@ export function slowJudge(
   );
 }
 
-// ---- conversations ---------------------------------------------------------------------------
+// ---- flows -----------------------------------------------------------------------------------
 
-/** Where something comes from or goes to: the number of a peer, or what is behind the TUN. */
+/** Where a packet comes from or goes to: the number of a peer, or what is behind the TUN. */
 export type Side = number | 'tun';
 
-/** A packet, as one would describe it. */
+/** A packet in words and numbers. */
 export interface Described {
   from: Side;
   to: Side;
@@ -129,7 +131,7 @@ interface SlowFlow {
   endsAt: number;
   version: number;
   verdict: SlowVerdict;
-  /** The target may be who opened it. */
+  /** The target may be the opener. */
   isDoubtful: boolean;
 }
 
@@ -144,39 +146,39 @@ interface SlowFirst {
 const SECOND = 1_000;
 const FREE: SlowVerdict = { reason: 'none', rules: [] };
 
-/** Judges packets in the words of the law. */
+/** Judges packets as the documentation says. */
 export class SlowTracker {
   defaultAction: 'accept' | 'drop';
   global: readonly RuleConfig[] = [];
   readonly rules = new Map<string, readonly RuleConfig[]>();
-  /** By peer: whose rules are for it. */
+  /** By peer: whose rules apply to it. */
   readonly scopes = new Map<number, string>();
   flows: SlowFlow[] = [];
   firsts: SlowFirst[] = [];
   version = 0;
   now = 0;
-  /** By peer and family: until when it may have conversations that nobody remembers. */
+  /** By peer and family: until when it may have flows that nobody remembers. */
   readonly doubts = new Map<string, number>();
-  /** How many verdicts were given because of doubt. */
+  /** How many verdicts were given in doubt. */
   doubted = 0;
 
   constructor(defaultAction: 'accept' | 'drop') {
     this.defaultAction = defaultAction;
   }
 
-  /** What is to become of a packet, and which rules might count it. */
+  /** What happens to a packet, and which rules may count it. */
   judge(packet: Described): SlowVerdict {
     this.flows = this.flows.filter((flow) => flow.endsAt > this.now);
     this.firsts = this.firsts.filter((first) => first.endsAt > this.now);
     return packet.from === 'tun' ? this.#fromTun(packet) : this.#fromPeer(packet, packet.from);
   }
 
-  /** What the rules alone would say. */
+  /** The verdict of the rules alone. */
   byRules(packet: Described): ReasonName {
     return packet.from === 'tun' ? 'none' : this.#byRules(packet, packet.from).reason;
   }
 
-  /** Everything is forgotten, as by a restart; the peers are known to have been there. */
+  /** Forgets everything, as a restart does; the peers are known to have existed. */
   restart(): void {
     this.flows = [];
     this.firsts = [];
@@ -184,7 +186,7 @@ export class SlowTracker {
       for (const family of [4, 6]) this.doubts.set(`${peer} ${family}`, this.now + 180 * SECOND);
   }
 
-  /** A peer, or its address, is gone. `family` is 4 or 6. */
+  /** Removes a peer, or its address. `family` is 4 or 6. */
   forget(peer: number, family: number): void {
     this.doubts.delete(`${peer} ${family}`);
     const isOf = (side: Side, packet: Described): boolean =>
@@ -239,7 +241,7 @@ export class SlowTracker {
     return verdict;
   }
 
-  /** What an opener sends stands under its rules and counts for them; what it is sent does not. */
+  /** The rules of an opener judge and count what it sends, but not what it receives. */
   #inFlow(flow: SlowFlow, along: boolean): SlowVerdict & { isJudged: boolean } {
     const { reason, rules } = this.#verdictOn(flow);
     return { reason, rules: along ? rules : [], isJudged: along };
@@ -255,7 +257,7 @@ export class SlowTracker {
     return flow.verdict;
   }
 
-  /** In doubt the rules of the other side are asked as well, as if it had opened the flow. */
+  /** In doubt the rules of the other side are asked too, as if it had opened the flow. */
   #byTarget({ isDoubtful, packet, target }: SlowFlow, verdict: SlowVerdict): SlowVerdict {
     if (!isDoubtful || target === 'tun' || verdict.reason !== 'none') return verdict;
     const { source, destination, sourcePort, destinationPort } = packet;
@@ -320,7 +322,7 @@ export class SlowTracker {
     });
   }
 
-  /** The flow between these two sides that a packet belongs to, either way. */
+  /** The flow between these two sides that a packet belongs to, in either direction. */
   #flowOf(packet: Described): SlowFlow | undefined {
     const flow = this.flows.find((one) => isAlong(one, packet) || isAgainst(one.packet, packet));
     return flow;
@@ -386,7 +388,7 @@ function lifetimeOf(packet: Described): number {
   return packet.echo === null ? 180 * SECOND : 30 * SECOND;
 }
 
-/** Both ends of a packet, the asking end of an echo told from the answering one. */
+/** Both ends of a packet; for an echo, which end asks and which one answers. */
 function ends(packet: Described): [string, string, string] {
   const asks = packet.echo === null ? '' : packet.echo === 'request' ? 'asks' : 'answers';
   const other = asks === '' ? '' : asks === 'asks' ? 'answers' : 'asks';
@@ -406,7 +408,7 @@ function isAgainst(opening: Described, packet: Described): boolean {
   return ends(opening).join() === [b, a, protocol].join();
 }
 
-/** Whether an error goes to who sent what it quotes, from the side to which that was sent. */
+/** Whether an error goes to the sender of what it quotes, from the side to which that was sent. */
 function isReturned(quoted: Described, error: Described): boolean {
   return (
     quoted.source === error.destination && quoted.from === error.to && quoted.to === error.from
@@ -417,7 +419,7 @@ function isSameDatagram(a: Described, b: Described): boolean {
   return (
     a.source === b.source &&
     a.destination === b.destination &&
-    // Over IPv6 the first fragment alone says what it is.
+    // Over IPv6 only the first fragment says what it is.
     (a.protocol === b.protocol || familyOf(a) === 6) &&
     a.identification === b.identification
   );

@@ -1,6 +1,6 @@
-// The image of the Dockerfile, built and run by Debian's podman. Machines that test may reach Debian's
-// and npm's servers and nobody else's, so the base is made here: debootstrap's Debian with the Node,
-// npm and headers of this machine, laid out like the official slim image. It is kept between runs.
+// The image of the Dockerfile, built and run by podman of Debian. Test machines may reach only the
+// servers of Debian and npm, so the base is made here: Debian by debootstrap with the Node, npm and
+// headers of this machine, laid out like the official slim image. It is kept between runs.
 
 import { existsSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,26 +19,26 @@ export async function podman(...args: string[]): Promise<string> {
   return (await command('podman', ...runtime(), ...args)).stdout.trim();
 }
 
-/** The program and the first arguments by which a container is run, in the foreground or not. */
+/** The program and first arguments that run a container, in the foreground or not. */
 export function podmanRun(...args: string[]): string[] {
-  // A machine that tests may lack the right to raise limits, which podman would like to.
+  // A test machine may lack the right to raise limits, which podman tries to do.
   const limits = ['--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=1024:1024'];
   return ['podman', ...runtime(), 'run', ...limits, ...args];
 }
 
-/** With both versions of control groups mounted, runc runs and crun refuses. */
+/** With both versions of control groups mounted, runc works and crun refuses. */
 function runtime(): string[] {
   return existsSync('/sys/fs/cgroup/unified') ? ['--runtime', 'runc'] : [];
 }
 
-/** Builds the image from the tree as it stands; what did not change is taken from the last time. */
+/** Builds the image from the current tree; parts that did not change are reused. */
 export async function buildImage(): Promise<void> {
   const hasBase = await podman('image', 'exists', BASE).then(
     () => true,
     () => false,
   );
   if (!hasBase) await makeBase();
-  // In a build nothing is isolated but the files: the servers are reached like from this machine.
+  // During a build only the files are isolated: the servers are reached as from this machine.
   await podman(
     'build',
     '--format=docker',
@@ -86,7 +86,7 @@ async function which(program: string): Promise<string> {
   return (await command('which', program)).stdout.trim();
 }
 
-/** Node's headers: Node-API is stable, so those of any Node on the path will do. */
+/** The headers of Node: Node-API is stable, so those of any Node on the path are enough. */
 function headers(): string {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     const found = join(dirname(folder), 'include/node');

@@ -1,5 +1,5 @@
-// A whole Postern for end-to-end tests: `lib/postern serve` on a host of its own, reached over
-// its API like any client would.
+// A whole Postern for end-to-end tests: `lib/postern serve` on a host of its own, reached over its
+// API as by any client.
 
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -13,7 +13,7 @@ import { type Host, stop } from '../network/namespaces.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 
-/** A record as the API answers it. */
+/** A record, as the API returns it. */
 export type Data = Record<string, unknown> & { id: string };
 
 /** One answer of the API. */
@@ -31,13 +31,13 @@ export class Postern {
   readonly api: string;
   readonly token = `pst_${randomBytes(32).toString('base64url')}`;
   readonly environment: Record<string, string>;
-  /** A program and its arguments that the gateway is run by, to take rights away say. */
+  /** A program and its arguments that run the gateway, for example to take away rights. */
   readonly wrapper: readonly string[];
   /** Everything it has printed. */
   output = '';
   #process: ChildProcess | null = null;
 
-  /** `address` is where the API is reached from this machine. */
+  /** `address` is that of the API, seen from this machine. */
   constructor(
     host: Host,
     address: string,
@@ -62,7 +62,7 @@ export class Postern {
     };
   }
 
-  /** Starts the gateway and waits until it is ready; resolves to the ms that took. */
+  /** Starts the gateway and waits until it is ready; resolves to how many ms that took. */
   async start(patienceMs = 60_000): Promise<number> {
     const begun = performance.now();
     const child = this.launch();
@@ -91,7 +91,7 @@ export class Postern {
     return child;
   }
 
-  /** What it says of itself; `status` is "silent" where it does not answer. */
+  /** The answer of `/readyz`; `status` is "silent" if there is none. */
   async readiness(): Promise<{ status: string; code: number }> {
     try {
       const response = await fetch(`${this.api}/readyz`, { signal: AbortSignal.timeout(5_000) });
@@ -121,7 +121,7 @@ export class Postern {
     await exited;
   }
 
-  /** What it tells Prometheus. */
+  /** What it reports to Prometheus. */
   async metrics(): Promise<string> {
     const headers = { authorization: `Bearer ${this.token}` };
     return (await fetch(`${this.api}/metrics`, { headers })).text();
@@ -162,7 +162,7 @@ export class Postern {
     return answer;
   }
 
-  /** Refusals of packets by reason, as the log has told them so far. */
+  /** Refusals of packets by reason, as the log has reported them so far. */
   drops(): Record<string, number> {
     const totals: Record<string, number> = {};
     for (const line of this.logLines()) {

@@ -1,7 +1,8 @@
-// Thousands of WireGuard clients in one process, for benchmarks: each has its own keys and sessions,
-// and some of them share a socket. They answer whoever calls them, as a device does that a restarted
-// gateway initiates to, and a client counts as served when a ping to the gateway came back in its
-// present session. Run as a child process; parent and child talk in the messages below.
+// Thousands of WireGuard clients in one process, for benchmarks. Each has its own keys and
+// sessions, and some of them share a socket. They answer handshakes that the gateway initiates, as
+// a device does after a restart of the gateway. A client counts as served when a ping to the
+// gateway came back in its current session. Run as a child process; parent and child exchange the
+// messages below.
 //
 // The handshake is the gateway's own (dataplane/noise), transport data goes through node:crypto.
 
@@ -41,7 +42,7 @@ import {
 } from '../../../dataplane/wire/messages.ts';
 import { echoRequest, viewOf } from '../dataplane/packets.ts';
 
-/** A client as its process is told of it; keys in base64. */
+/** A client, as its process gets it; keys in base64. */
 export interface ClientConfig {
   readonly privateKey: string;
   readonly publicKey: string;
@@ -58,30 +59,32 @@ export type ToClients =
       port: number;
       gatewayIpv4: string;
     }
-  /** Handshakes with everyone, so many under way at once. */
+  /** Handshakes with all clients, so many in progress at once. */
   | { type: 'connect'; window: number }
-  /** Everyone makes its next ephemeral key, so that a restart finds the machine free. */
+  /** Every client makes its next ephemeral key, so that a restart finds the machine idle. */
   | { type: 'prepare' }
-  /** From here on a client counts as served once it has a session that is newer. */
+  /** From here on a client counts as served once it has a newer session. */
   | { type: 'forget' }
-  /** Handshakes with one after the other, so many a second; each with a ping, or a keepalive. */
+  /**
+   * Handshakes with one client after the other, so many a second; each with a ping, or a keepalive.
+   */
   | { type: 'rekey'; perSecond: number; seconds: number; pings: boolean }
-  /** Pings of one client, to see what a change costs others. */
+  /** Pings of one client, to see how a change disturbs others. */
   | { type: 'probe'; everyMs: number; seconds: number };
 
-/** What it is told. */
+/** What the child reports. */
 export type FromClients =
   | { type: 'ready' }
   | { type: 'connected'; seconds: number }
   | { type: 'prepared' }
-  /** How many are served; whenever that has grown, ten times a second at most. */
+  /** How many are served; sent whenever that has grown, ten times a second at most. */
   | { type: 'served'; count: number; at: number }
   | { type: 'rekeyed'; count: number }
   | { type: 'probed'; sent: number; lost: number; medianMs: number; p99Ms: number; maxMs: number };
 
-/** Clients of one socket: an initiation is tried on each, for it names nobody. */
+/** Clients of one socket: an initiation is tried on each, because it names no client. */
 const CLIENTS_PER_SOCKET = 10;
-/** A receiver index is the client's number in the low bits, and above it counts its sessions. */
+/** A receiver index: the number of the client in the low bits, a count of its sessions above. */
 const NUMBER_BITS = 14;
 const RETRY_MS = 1_000;
 
@@ -89,7 +92,9 @@ const primitives = choosePrimitives(loadAddon().addon, 'openssl');
 
 interface Session {
   readonly index: number;
-  /** Made once a session: from bytes, Node would make one for each packet, at thrice the cost. */
+  /**
+   * Made once a session: from bytes, Node would make one for each packet, at three times the cost.
+   */
   readonly send: KeyObject;
   readonly receive: KeyObject;
   readonly remoteIndex: number;
@@ -97,8 +102,8 @@ interface Session {
 }
 
 /**
- * An ephemeral key made ahead, with its shared secret with the gateway's static key. On one machine
- * with the gateway, what a client computes while the gateway is busy is taken from the gateway.
+ * An ephemeral key made in advance, with its shared secret with the static key of the gateway. Both
+ * run on one machine, so what a client computes while the gateway is busy slows the gateway down.
  */
 class PreparedKey {
   readonly #server: Uint8Array;
@@ -118,7 +123,7 @@ class PreparedKey {
     this.#isFresh = true;
   }
 
-  /** What a handshake draws: this key once, others after it. */
+  /** Random bytes of a handshake: this key first, others after it. */
   readonly random = (bytes: Uint8Array): void => {
     if (this.#isFresh) bytes.set(this.#private);
     else systemRandom(bytes);
@@ -159,11 +164,13 @@ class Client implements NoisePeer {
   readonly #send: (bytes: Uint8Array) => void;
   #pending: { readonly index: number; readonly state: InitiatorState } | null = null;
   #generation = 0;
-  /** The session that is sent under, and the one before it. */
+  /** The session for sending, and the one before it. */
   #session: Session | null = null;
   #previous: Session | null = null;
   isServed = false;
-  /** What confirms a session that it began: a ping, or what a client sends that has none. */
+  /**
+   * What confirms a session that it began: a ping, or the keepalive of a client that has no ping.
+   */
   confirmsWithPing = true;
   /** Called with each ping that is answered. */
   onAnswer: (sequence: number) => void = () => undefined;
@@ -211,7 +218,7 @@ class Client implements NoisePeer {
     else this.#sendData(KEEPALIVE);
   }
 
-  /** The gateway calls: the session begins when its first packet comes. */
+  /** The gateway initiates a handshake: the session begins when its first packet comes. */
   takeInitiation(message: Uint8Array): void {
     const server = this.#handshake.consumeInitiation(message, () => this);
     if (typeof server === 'number') return;
@@ -247,8 +254,8 @@ class Client implements NoisePeer {
     if (packet[20] !== 0) return;
     this.isServed = true;
     this.onAnswer(packet.readUInt16BE(26));
-    // What is received is acknowledged, or the gateway would soon begin anew (6.5). A client may
-    // wait ten seconds with that; this one has nothing else to do.
+    // What is received is acknowledged, or the gateway would soon begin a new session (6.5). A
+    // client may wait ten seconds with that; this one has nothing else to do.
     this.#sendData(KEEPALIVE);
   }
 
@@ -288,7 +295,7 @@ const KEEPALIVE = new Uint8Array(0);
 /** All clients of this process. */
 class Clients {
   readonly #all: Client[] = [];
-  #told = -1;
+  #reported = -1;
 
   async begin({
     clients,
@@ -348,13 +355,13 @@ class Clients {
 
   forget(): void {
     for (const client of this.#all) client.isServed = false;
-    this.#told = -1;
+    this.#reported = -1;
   }
 
   #tell(): void {
     const count = this.#all.reduce((sum, client) => sum + Number(client.isServed), 0);
-    if (count === this.#told) return;
-    this.#told = count;
+    if (count === this.#reported) return;
+    this.#reported = count;
     tell({ type: 'served', count, at: Date.now() });
   }
 
@@ -404,7 +411,7 @@ class Clients {
 }
 
 function ignore(): void {
-  // What is lost is sent again, or counts as lost.
+  // Lost packets are sent again, or count as lost.
 }
 
 function tell(message: FromClients): void {

@@ -1,5 +1,5 @@
-// A device whose packets a test makes byte by byte: WireGuard as dataplane/memory has it, over a
-// real UDP socket of this machine, so that what no kernel would send reaches a whole gateway.
+// A device whose packets a test makes byte by byte: WireGuard of dataplane/memory over a real UDP
+// socket, so that a whole gateway gets packets that no kernel would send.
 
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ export class RawDevice {
   readonly #client: TunnelClient;
   readonly #timer: NodeJS.Timeout;
 
-  /** Makes a user and a device over the API; `gateway` is where its UDP port is reached. */
+  /** Creates a user and a device over the API; `gateway` is the address of its UDP port. */
   static async enrol(postern: Postern, email: string, gateway: Endpoint): Promise<RawDevice> {
     const user = await postern.create('user', { email });
     const keys = makeKeyPair();
@@ -81,7 +81,7 @@ export class RawDevice {
     return String(this.device['ipv6']);
   }
 
-  /** Shakes hands, and lets the gateway hear that it has the key. */
+  /** Makes a handshake, and confirms it to the gateway. */
   async connect(): Promise<void> {
     this.#client.restart();
     this.#client.connect();

@@ -1,5 +1,5 @@
 // A strict reader of the text in which metrics are shown, written after the description of the
-// format and not after our writer: what it does not allow, a scraper may refuse.
+// format and not after our writer: a scraper may refuse what it does not allow.
 
 /** One sample. */
 export interface ReadSample {
@@ -26,7 +26,7 @@ const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
   summary: ['_sum', '_count'],
 };
 
-/** Reads a whole text; throws where it is not as the format demands. */
+/** Reads a whole text; throws if it is not in the format. */
 export function readExposition(text: string): ReadonlyMap<string, ReadFamily> {
   if (!text.endsWith('\n')) throw new Error('the last line has no end');
   const families = new Map<string, ReadFamily>();
@@ -40,7 +40,7 @@ export function readExposition(text: string): ReadonlyMap<string, ReadFamily> {
       help = { name, text: rest };
     } else if (kind === 'TYPE') {
       if (help?.name !== name) throw new Error(`no help before: ${line}`);
-      if (families.has(name)) throw new Error(`told of twice: ${name}`);
+      if (families.has(name)) throw new Error(`given twice: ${name}`);
       if (!(rest in SUFFIXES)) throw new Error(`no such type: ${line}`);
       if (NAME.exec(name)?.[0] !== name) throw new Error(`no name: ${line}`);
       current = { name, type: rest, help: help.text, samples: [] };
@@ -54,7 +54,7 @@ export function readExposition(text: string): ReadonlyMap<string, ReadFamily> {
       if (!suffixes.some((suffix) => sample.name === family + suffix))
         throw new Error(`not of ${family}: ${line}`);
       const series = line.slice(0, line.lastIndexOf(' '));
-      if (seen.has(series)) throw new Error(`told of twice: ${series}`);
+      if (seen.has(series)) throw new Error(`given twice: ${series}`);
       seen.add(series);
       current.samples.push(sample);
     }
@@ -63,7 +63,7 @@ export function readExposition(text: string): ReadonlyMap<string, ReadFamily> {
   return families;
 }
 
-/** The value of a series; undefined where there is none. */
+/** The value of a series; undefined if there is none. */
 export function valueOf(
   families: ReadonlyMap<string, ReadFamily>,
   name: string,

@@ -1,8 +1,8 @@
-// A real browser before a whole gateway: Debian's Chromium by playwright-core. `openBrowser` starts
-// both; each `person` is a browser of its own, with cookies of its own. `inspect` looks at a page as it
-// is in light and dark, wide and at 360 px: axe must find nothing, nothing may stick out or be cut off,
-// and a screenshot is kept in test/artefacts/screens. What a page prints on its console (a refused script,
-// a missing file) fails the test.
+// A real browser before a whole gateway: Chromium of Debian, by playwright-core. `openBrowser`
+// starts both; each `person` is a browser of its own, with its own cookies. `inspect` looks at a
+// page in light and dark, wide and at 360 px: axe must find nothing, no part may be cut off or
+// reach over the edge, and a screenshot is kept in test/artefacts/screens. The test fails if a page
+// prints anything on its console, for example a refused script or a missing file.
 
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -22,7 +22,7 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 360, height: 740 };
 
-/** What is wider than the box that hides the rest of it, and neither says so nor is hidden itself. */
+/** Elements that are wider than a box which hides the rest of them, if neither says so. */
 const CUT_OFF = `[...document.querySelectorAll('main :not(input)')]
   .filter((element) => {
     const { overflowX, textOverflow, clipPath } = getComputedStyle(element);
@@ -31,7 +31,7 @@ const CUT_OFF = `[...document.querySelectorAll('main :not(input)')]
   })
   .map((element) => element.outerHTML.slice(0, 200))`;
 
-/** How a page is looked at. */
+/** The ways in which a page is shown. */
 const LOOKS = [
   { colorScheme: 'light', viewport: WIDE },
   { colorScheme: 'dark', viewport: WIDE },
@@ -43,7 +43,7 @@ const LOOKS = [
 export interface Stage {
   readonly gateway: GatewayProcess;
   readonly browser: Browser;
-  /** A browser of somebody else; its pages' addresses are paths of the gateway. */
+  /** A browser of another user; addresses of its pages are paths of the gateway. */
   readonly person: (options?: BrowserContextOptions) => Promise<Page>;
 }
 
@@ -56,7 +56,7 @@ export async function openBrowser(
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
     executablePath: EXECUTABLE,
-    // Chromium's sandbox does not run as root.
+    // The sandbox of Chromium does not run as root.
     args: isRoot ? ['--no-sandbox'] : [],
   });
   t.teardown(() => browser.close());
@@ -85,7 +85,7 @@ export async function beginTestSignIn(page: Page, entry: string): Promise<void> 
   await page.getByRole('button', { name: 'Test sign-in' }).click();
 }
 
-/** Signs in by the form; the administrator of the first start where nobody is named. */
+/** Signs in by the form, as the administrator of the first start by default. */
 export async function signIn(
   page: Page,
   { email, password }: { email: string; password: string } = FIRST_ADMIN,
@@ -96,7 +96,7 @@ export async function signIn(
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Judges the page as it stands, in every look, and keeps screenshots under a name. */
+/** Checks the current page in every look, and keeps screenshots under a name. */
 export async function inspect(t: ExecutionContext, page: Page, name: string): Promise<void> {
   mkdirSync(SCREENS, { recursive: true });
   const before = page.viewportSize() ?? WIDE;
@@ -116,9 +116,9 @@ export async function inspect(t: ExecutionContext, page: Page, name: string): Pr
   await page.setViewportSize(before);
 }
 
-/** What axe finds, as lines that say what and where. */
+/** The findings of axe, as lines that say what and where. */
 async function faultsOf(page: Page): Promise<string[]> {
-  // Evaluated by the debugger, which the page's policy does not bind.
+  // Evaluated by the debugger, which the policy of the page does not restrict.
   await page.evaluate(AXE);
   const { violations } = await page.evaluate<axe.AxeResults>(
     `axe.run(document, { runOnly: ${JSON.stringify(RULES)} })`,
@@ -129,8 +129,8 @@ async function faultsOf(page: Page): Promise<string[]> {
 }
 
 /**
- * Whatever a page of ours prints is a fault; answers of 4xx and cut connections are often meant.
- * What an identity provider's page prints is its own business.
+ * Everything that a page of ours prints is a fault, except answers of 4xx and closed connections,
+ * which are often meant. What the page of an identity provider prints does not count.
  */
 function listen(t: ExecutionContext, page: Page, ours: string): void {
   const isOurs = (): boolean => page.url().startsWith(ours);

@@ -1,5 +1,5 @@
-// A browser as far as the server sees one: it keeps cookies, goes where it is sent, and fills in the
-// forms that it was shown. No script runs; for that see browser.ts.
+// A browser, as a server sees it: it keeps cookies, notes where it is sent, and fills in the
+// forms that it was shown. It runs no script; for that see browser.ts.
 
 import type { Server } from '@hapi/hapi';
 import { hashPassword } from '../../../lib/auth/passwords.ts';
@@ -14,16 +14,16 @@ interface InjectOptions {
   readonly payload?: string;
 }
 
-/** What a visitor got. */
+/** The answer that a visitor got. */
 export interface Shown {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
-  /** Where it was sent; null where it was not. */
+  /** The target of a redirect; null if there is none. */
   location: string | null;
 }
 
-/** The password of users that `addPerson` makes. */
+/** The password of users that `addPerson` creates. */
 export const PASSWORD = 'correct horse battery';
 
 /** One browser. */
@@ -49,7 +49,7 @@ export class Visitor {
     return this.send('POST', path, { csrf_token: this.token, ...fields });
   }
 
-  /** The same for a form in which a field stands several times, as boxes to tick do. */
+  /** Sends a form in which one field has several values, as with checkboxes. */
   postPairs(path: string, fields: readonly (readonly [string, string])[]): Promise<Shown> {
     const pairs = [['csrf_token', this.token], ...fields].map(([name, value]) => [name, value]);
     return this.send('POST', path, pairs as [string, string][]);
@@ -95,10 +95,10 @@ export class Visitor {
   }
 }
 
-/** What a visitor visits where the server is another process. */
+/** The place of visits when the server is another process. */
 export function atGateway(url: string): Pick<TestServer, 'server'> {
   const inject = async ({ method, url: path, headers, payload }: InjectOptions) => {
-    // What fetch says of the host is true here.
+    // The host comes from fetch.
     const { host: _other, ...sent } = headers;
     const response = await fetch(url + path, {
       method,
@@ -127,7 +127,7 @@ export function endSessionsBefore({ server, database }: TestServer, path: string
   });
 }
 
-/** Makes a user who has a password. */
+/** Creates a user who has a password. */
 export async function addPerson(
   database: Database,
   email: string,
@@ -140,7 +140,7 @@ export async function addPerson(
   return result;
 }
 
-/** The user who has an e-mail, as the database knows them. */
+/** The user with an e-mail, as the database has them. */
 export async function personOf(database: Database, email: string): Promise<User> {
   return database.models.User.findOne({
     where: { email_key: emailKey(email) },
