@@ -1,27 +1,16 @@
-// One word for each meaning: the words that docs/glossary.md retired are in no file, but in those
-// that are listed until somebody rewrites them.
+// One word for each meaning: no file of the repository holds a word that docs/glossary.md retired.
 
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import test from 'ava';
-import {
-  filesWithRetiredWords,
-  retiredWordIn,
-  retiredWords,
-  shortened,
-  wordsLeft,
-} from '../../tools/words.ts';
+import { filesWithRetiredWords, retiredWordIn, retiredWords } from '../support/suite/words.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+/** Files that still hold a retired word. */
+const EXCEPTIONS = new Set(['CHANGELOG.md']);
 
-test('no file holds a retired word but those that are listed, and each of those does', (t) => {
+test('no file but the exceptions holds a retired word', (t) => {
   const found = filesWithRetiredWords();
-  const listed = new Set(wordsLeft());
   for (const [path, word] of found)
-    t.true(listed.has(path), `${path} holds “${word}”, which docs/glossary.md retired`);
-  // A file that was moved or deleted since is taken off by the next run.
-  for (const path of [...listed].filter((one) => existsSync(join(ROOT, one))))
-    t.true(found.has(path), `${path} is clean: run npm run words`);
+    t.true(EXCEPTIONS.has(path), `${path} holds “${word}”, which docs/glossary.md retired`);
+  for (const path of EXCEPTIONS) t.true(found.has(path), `${path} is no exception any more`);
 });
 
 test('retired words are found in comments, texts and names, in any case and across lines', (t) => {
@@ -50,11 +39,4 @@ test('words that only look like retired ones are not found', (t) => {
     'shutdown is outside',
   ])
     t.is(retiredWordIn(text), null, text);
-});
-
-test('the list follows files that move and takes in no other', (t) => {
-  t.deepEqual(shortened(['a/x.ts', 'a/y.ts', 'a/z.ts'], ['a/x.ts', 'b/y.ts', 'c/new.ts']), [
-    'a/x.ts',
-    'b/y.ts',
-  ]);
 });

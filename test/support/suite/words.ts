@@ -1,14 +1,11 @@
-// The retired words of docs/glossary.md, and which files of the repository still hold one.
+// The retired words of docs/glossary.md, and the files of the repository that hold one.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 
-const ROOT = resolve(import.meta.dirname, '..');
+const ROOT = resolve(import.meta.dirname, '../../..');
 const GLOSSARY = 'docs/glossary.md';
-
-/** Where the files are listed that still hold a retired word. */
-export const WORDS_LEFT = join(ROOT, 'test/tidy/words-left.txt');
 
 /** What people read: sources, pages, views, scripts. */
 const READ_BY_PEOPLE =
@@ -17,7 +14,7 @@ const READ_BY_PEOPLE =
 const LEFT_ASIDE =
   /^(LICENSES\.md|docs\/glossary\.md|test\/(tidy\/words\.test\.|(fuzz\/corpus|vectors|golden)\/))/;
 
-/** How comments must not begin: they name another thing instead of saying their own. */
+/** How comments must not begin: they name something else and say nothing of their own. */
 const BORROWED = /^\s*(?:\/\*\*|\/\/|\*) (?:The same\b|As `)/m;
 const ALLOWED = /\bstands for\b/gi;
 
@@ -48,24 +45,6 @@ export function filesWithRetiredWords(): Map<string, string> {
     if (word !== null) found.set(path, word);
   }
   return found;
-}
-
-/** The listed files; some may have been moved since. */
-export function wordsLeft(): string[] {
-  if (!existsSync(WORDS_LEFT)) return [];
-  return readFileSync(WORDS_LEFT, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '');
-}
-
-/**
- * The list after files became clean or moved. A file that is not listed gets no place, unless one
- * of its name was listed elsewhere.
- */
-export function shortened(listed: readonly string[], found: Iterable<string>): string[] {
-  const known = new Set(listed);
-  const names = new Set(listed.map((path) => basename(path)));
-  return [...found].filter((path) => known.has(path) || names.has(basename(path))).toSorted();
 }
 
 function filesOfPeople(): string[] {
