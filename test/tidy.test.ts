@@ -25,7 +25,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'config/table.ts': 'test/tidy.test.ts',
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
   'dataplane/filter/verdict.ts': 'test/dataplane/filter/judge.test.ts',
-  'dataplane/path/verdict.ts': 'test/dataplane/path/inward.test.ts',
   'dataplane/memory/client.ts': 'test/dataplane/wireguard/tunnel.test.ts',
   'dataplane/memory/index.ts': 'test/lib/testing/gateway.test.ts',
   'dataplane/memory/node.ts': 'test/dataplane/pipeline.test.ts',

@@ -256,6 +256,8 @@ export interface NodeOptions {
   timestampFloorMs?: number;
   /** How much one key may send; the usual limit if left out. */
   limits?: MessageLimits;
+  /** How many flows are remembered; MAX_FLOWS if left out. */
+  flows?: number;
 }
 
 /** A gateway that keeps what comes out at its TUN. */
