@@ -1,8 +1,8 @@
 // The sign_in_requests table: sign-ins through a provider that began and have not ended. Any
-// gateway may get the answer, so they are rows: single use, short-lived, as many as
-// queries/sign-in-room.ts allows.
-// The key is a hash of what travels through the browser, so reading the table does not help to end
-// somebody's sign-in. Written without change rows.
+// gateway may get the answer, so they are rows: each is used once, lives for a short time, and
+// queries/sign-in-room.ts limits how many there are. The key is the hash of a secret that travels
+// through the browser, so reading the table does not help to end the sign-in of somebody else.
+// Writes make no revision.
 
 import {
   type CreationOptional,
@@ -15,7 +15,7 @@ import { encryptedJsonColumn, nullable, type TableContext } from './columns.ts';
 import type { ProviderKind } from '../fields/identity.ts';
 import type { ProviderAccount } from './identity.ts';
 
-/** What only the two ends of a sign-in know; each protocol has its own part. */
+/** What only this gateway and the provider know of a sign-in; each protocol has its own part. */
 export interface SignInSecrets {
   /** The page that was asked for before signing in. */
   returnTo?: string;
@@ -25,15 +25,17 @@ export interface SignInSecrets {
   verifier?: string;
   /** SAML: the id of the request, which the answer must name. */
   samlRequestId?: string;
-  /** SAML: what the assertion proved, between its arrival and the page that ends the sign-in. */
+  /** SAML: what the assertion proved, kept from its arrival to the page that ends the sign-in. */
   proven?: ProviderAccount & {
     email: string | null;
     isBindable: boolean;
     sessionIndex?: string | null;
   };
-  /** A test sign-in: the session of the administrator who began it. Nobody is signed in by it. */
+  /** For a test sign-in: the session of the administrator who began it. It signs nobody in. */
   testBy?: string;
-  /** A test sign-in: what was found, from the answer's arrival until the row expires. */
+  /**
+   * For a test sign-in: what was found, kept from the arrival of the answer until the row expires.
+   */
   report?: TestReport;
 }
 
@@ -49,7 +51,7 @@ export interface TestReport {
   readonly leftOut: number;
 }
 
-/** One sign-in under way. */
+/** One sign-in that has not ended. */
 export class SignInRequest extends Model<
   InferAttributes<SignInRequest>,
   InferCreationAttributes<SignInRequest>
@@ -58,11 +60,13 @@ export class SignInRequest extends Model<
   declare id: string;
   declare kind: ProviderKind;
   declare provider_id: string;
-  /** SHA-256 of the cookie of the browser that began. */
+  /** SHA-256 of the cookie of the browser in which it began. */
   declare browser_sha256: string;
-  /** Who was signed in already and signs in again. */
+  /** The user who was signed in already and signs in again. */
   declare user_id: CreationOptional<string | null>;
-  /** SHA-256 of the network (IPv6 /48, IPv4 /24) from which it began; null where nobody knows. */
+  /**
+   * SHA-256 of the network (IPv6 /48, IPv4 /24) from which it began; null where it is not known.
+   */
   declare network_sha256: CreationOptional<string | null>;
   /** SHA-256 of the IPv6 /64 or the IPv4 address from which it began. */
   declare scope_sha256: CreationOptional<string | null>;
