@@ -103,7 +103,7 @@ export const settings = [
     fallback: null,
     example: '10.0.0.0/8,192.0.2.7',
     sentence:
-      'Proxies (addresses, CIDRs or host names, with commas between) whose `X-Forwarded-For` is believed. Without it all people behind a proxy count as one address. A host name (a service of Docker Compose, say) is looked up again each minute; take one only where nobody else can answer for it.',
+      'Proxies (addresses, CIDRs or host names, with commas between) whose `X-Forwarded-For` is believed. Without it all people behind a proxy count as one address. A host name (for example a service of Docker Compose) is looked up again each minute; use one only where nobody else can answer for it.',
   },
   {
     name: 'DATA_DIR',
@@ -170,7 +170,7 @@ export const settings = [
     fallback: 'off',
     example: 'verify',
     sentence:
-      'TLS to the MySQL or MariaDB server: `required` encrypts and trusts any certificate, `verify` also wants one that is valid for the host name; `off` sends passwords and rows in the clear.',
+      'TLS to the MySQL or MariaDB server: `required` encrypts and trusts any certificate, `verify` also needs one that is valid for the host name; `off` sends passwords and rows in the clear.',
   },
   {
     name: 'DATABASE_TLS_CA',

@@ -6,11 +6,11 @@
  * wireguard/decisions/2026-11-20-counters.md.
  */
 export const REKEY_AFTER_MESSAGES = 2 ** 52;
-/** Messages sent after which a keypair is used no longer (6.1: 2^64 - 2^13 - 1). */
+/** Messages sent after which a keypair is no longer used (6.1: 2^64 - 2^13 - 1). */
 export const REJECT_AFTER_MESSAGES = 2 ** 53 - 2 ** 13 - 1;
 /** Age at which the initiator of a keypair renews it. */
 export const REKEY_AFTER_TIME_MS = 120_000;
-/** Age at which a keypair is used no longer. */
+/** Age at which a keypair is no longer used. */
 export const REJECT_AFTER_TIME_MS = 180_000;
 /** How long an initiator repeats its initiation. */
 export const REKEY_ATTEMPT_TIME_MS = 90_000;
@@ -22,7 +22,7 @@ export const REKEY_TIMEOUT_JITTER_MS = 333;
 export const KEEPALIVE_TIMEOUT_MS = 10_000;
 /** Life of a cookie secret and of a received cookie (5.4.7). */
 export const COOKIE_REFRESH_TIME_MS = 120_000;
-/** How much earlier a received cookie is forgotten than it ends: its maker has another clock. */
+/** A received cookie is forgotten so much before its end, because its maker has another clock. */
 export const COOKIE_LATENCY_MS = 5_000;
 /** Shortest time between two initiations of one peer that are taken (5.1: flood protection). */
 export const INITIATION_INTERVAL_MS = 20;
@@ -54,7 +54,7 @@ export const MAX_STAGED_PER_PEER = 32;
  * Bytes kept for all peers without a keypair; where there are more, the oldest packets are dropped.
  */
 export const MAX_STAGED_BYTES = 8 * 1024 * 1024;
-/** How long a packet is kept at most: no handshake that it waits for lasts longer. */
+/** How long a packet is kept at most: no handshake takes longer. */
 export const STAGED_TIME_MS = REJECT_AFTER_TIME_MS;
 /** Initiations that can wait for their Diffie-Hellman computations. */
 export const MAX_QUEUED_INITIATIONS = 4_096;
@@ -102,8 +102,9 @@ export const RATE_LIMIT_PER_SECOND = 20;
 /** Initiations that one source may send at once under load. */
 export const RATE_LIMIT_BURST = 5;
 /**
- * Cookie replies per second: twice the handshakes that a worker can take. A reply invites to a
- * handshake, and costs more than everything else that is done about a forged initiation.
+ * Cookie replies per second: twice the handshakes that a worker can take, because a real device
+ * answers a reply by a handshake. A reply costs more than everything else that is done about a
+ * forged initiation.
  */
 export const COOKIE_REPLIES_PER_SECOND = 8_000;
 /** Cookie replies that may be sent at once: after an outage many devices ask. */
@@ -116,7 +117,7 @@ export const COOKIE_REPLIES_PER_SECOND_AND_SOURCE = COOKIE_REPLIES_PER_SECOND / 
 export const COOKIE_REPLIES_BURST_PER_SOURCE = 64;
 /**
  * Cookie replies per second while a few sources flood and the gateway is not under load. A flood
- * may bear the address of a device as its source. With this number that device gets its cookie too,
+ * may have the address of a device as its source. With this number that device gets its cookie too,
  * at the first try, up to so many forged initiations a second. At 4 us each this is a quarter of
  * the worker. A reply is less than half as large as the message that causes it.
  */
@@ -141,8 +142,8 @@ export const MAX_EXTENSION_HEADERS = 8;
 /** Flows that the filter remembers; a power of two. */
 export const MAX_FLOWS = 262_144;
 /**
- * Flows that it remembers of one peer and address family; a new one replaces an old one of the
- * peer.
+ * Flows that the filter remembers of one peer and address family; then a new one replaces an old
+ * one.
  */
 export const MAX_FLOWS_PER_PEER = 4_096;
 /** Fragmented datagrams whose first fragment the filter remembers; a power of two. */

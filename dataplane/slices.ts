@@ -10,8 +10,9 @@ import {
 } from './constants.ts';
 
 /**
- * How many initiations are taken in a turn that received so many datagrams. A few batches of single
- * datagrams leave time for few; trains, whose turn is longer anyway, leave time for more.
+ * How many initiations are taken in a turn that received so many datagrams. Many single datagrams
+ * leave time for two. The turn of a train of datagrams takes longer anyway, so it leaves time for
+ * more.
  */
 export function initiationsPerTurn(datagrams: number): number {
   const batches = Math.floor(datagrams / BUSY_BATCH_DATAGRAMS);

@@ -45,7 +45,7 @@ const RESTART_MS = 100;
 const WORKER_YOUNG_MB = 12;
 const STOP_MS = 800;
 
-/** After so long without an answer the worker does not count as well. */
+/** After so long without an answer the worker no longer counts as well. */
 const SILENT_MS = 3_000;
 /** After so long without an answer the worker is ended, and another one is started. */
 const HUNG_MS = 10_000;

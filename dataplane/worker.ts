@@ -87,7 +87,10 @@ interface WorkerEngine extends PacketEngine {
 const WAIT_MS_MAX = 1_000;
 /** How long the event loop can wait for its turn; one turn of it costs more than a packet. */
 const YIELD_MS = 50;
-/** Deadlines that are so close together share one wake; each of them is set in seconds. */
+/**
+ * Deadlines within this time share one wake-up. Deadlines are seconds away, so the difference does
+ * not matter.
+ */
 const TIMER_GRAIN_MS = 64;
 const FAULT_LOG_MS = 1_000;
 /** A socket or TUN that fails stays readable. The loop pauses for so long, or it would spin. */

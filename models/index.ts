@@ -1,6 +1,4 @@
-// The only door to the models: whatever another room may use of the database is exported here.
-// Open one with `connectDatabase`, bring it up to date with `migrate`, read it with the readers
-// or the tables' classes in `database.models`, write it inside `writeTransaction`.
+// What the models offer: other rooms import the database from here alone.
 
 export { Op, type Transaction, UniqueConstraintError } from 'sequelize';
 export { lockSessions, lockTokens, type UserSession } from './queries/actors.ts';

@@ -1,5 +1,5 @@
 // Acts on verdicts, one packet after the other: tracks the packet, clamps it, marks it for the TUN
-// or for encryption, or makes of it the answer to its sender. At the end of a batch the engine
+// or for encryption, or turns it into the answer to its sender. At the end of a batch the engine
 // writes and encrypts what was marked.
 
 import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT } from '../constants.ts';

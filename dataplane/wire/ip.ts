@@ -208,8 +208,8 @@ export function isConnectionRequest(packet: InnerPacket): boolean {
 }
 
 /**
- * Whether a packet does not show that it is the first one of its flow. TCP shows it by SYN, ICMP by
- * the difference of echo request and echo reply.
+ * Whether packets of a protocol look the same at the beginning and in the middle of a flow. TCP
+ * shows the beginning by SYN, ICMP by the difference between echo request and echo reply.
  */
 export function beginsAnywhere(protocol: number): boolean {
   return protocol !== PROTOCOL_TCP && protocol !== PROTOCOL_ICMP && protocol !== PROTOCOL_ICMPV6;
@@ -223,7 +223,7 @@ export function isIcmp(packet: InnerPacket): boolean {
 /**
  * Decodes the part of a packet that an ICMP error quotes: `available` bytes from its start, which
  * may contain only eight bytes of the upper layer. The length of the quoted packet stays unknown.
- * False where the quote is too short to contain ports.
+ * False where its ports cannot be read.
  */
 export function parseQuoted(
   view: DataView,

@@ -7,7 +7,8 @@ import { MAX_INDICES } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 
 /**
- * The indices of `H` (handshakes that wait for a response) and `K` (keypairs); none is used twice.
+ * The indices of `H` (handshakes that wait for a response) and `K` (keypairs); no index names two
+ * at once.
  */
 export class IndexTable<H, K> {
   readonly #handshakes = new Map<number, H>();

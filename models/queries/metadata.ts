@@ -44,7 +44,7 @@ export async function claimMetadata(
   return count === 0 ? null : row.set(values);
 }
 
-/** Makes the row of an entry, in place of one that was of another address, say. */
+/** Makes the row of an entry; replaces one that was, for example, of another address. */
 async function begin(
   database: Database,
   entry: MetadataEntry,

@@ -11,7 +11,7 @@ const KEY_CHECK_TEXT = 'postern';
 
 /**
  * Reads a secret, or makes it where there is none. When several processes race, one value wins
- * and all of them return it. `make` may run in vain, so it must have no effect of its own.
+ * and all of them return it. The result of `make` may be unused, so it must have no other effect.
  */
 export async function readOrCreateSecret(
   database: Database,

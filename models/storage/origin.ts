@@ -17,7 +17,7 @@ export interface Origin {
   readonly address?: string;
 }
 
-/** What the gateway does by itself: the first start, say. */
+/** What the gateway does by itself, for example at the first start. */
 export const GATEWAY: Origin = { actor: 'gateway' };
 
 /** What somebody types at the host. */

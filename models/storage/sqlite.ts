@@ -192,7 +192,7 @@ class OpenedFile {
     try {
       return statSync(this.path, { throwIfNoEntry: false });
     } catch (error) {
-      // A folder that was closed to us, say.
+      // For example a folder that this user may no longer read.
       throw new ConnectionError(error as Error);
     }
   }
