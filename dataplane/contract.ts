@@ -2,6 +2,7 @@
 // the packet path and an engine exchange batches. An engine is the native addon or its TypeScript
 // twin; both obey this contract.
 
+import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT, PACKET_SLOTS, SLOT_BYTES } from './constants.ts';
 import type { Primitives } from './noise/primitives.ts';
 import type { Endpoint, EndpointTable } from './wire/address.ts';
 
@@ -159,6 +160,16 @@ export interface Batch {
   readonly descriptors: Int32Array;
   /** Descriptors in use. */
   count: number;
+}
+
+/** Makes the batch in which an engine holds datagrams. */
+export function createDatagramBatch(): Batch {
+  return createBatch(DATAGRAM_SLOTS * SLOT_BYTES, DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT);
+}
+
+/** Makes the batch in which an engine holds packets of the TUN. */
+export function createPacketBatch(): Batch {
+  return createBatch(PACKET_SLOTS * SLOT_BYTES, PACKET_SLOTS);
 }
 
 /** Makes an empty batch over an arena of its own. */

@@ -1,6 +1,12 @@
 // What the models offer: other rooms import the database from here alone.
 
-export { Op, type Transaction, UniqueConstraintError } from 'sequelize';
+export {
+  type Model,
+  type ModelStatic,
+  Op,
+  type Transaction,
+  UniqueConstraintError,
+} from 'sequelize';
 export { lockSessions, lockTokens, type UserSession } from './queries/actors.ts';
 export { ApiToken } from './tables/api-token.ts';
 export { AuditEntry } from './tables/audit-entry.ts';

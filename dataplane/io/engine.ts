@@ -5,7 +5,6 @@
 import { chacha20poly1305 } from '@noble/ciphers/chacha.js';
 import {
   DATAGRAM_SLOTS,
-  DATAGRAMS_PER_SLOT,
   MAX_KEYPAIRS,
   PACKET_SLOTS,
   PADDING_BYTES,
@@ -19,7 +18,8 @@ import {
 import {
   ADDRESS,
   type Batch,
-  createBatch,
+  createDatagramBatch,
+  createPacketBatch,
   DATAGRAMS,
   DESCRIPTOR_WORDS,
   FAULT_COUNT,
@@ -68,11 +68,8 @@ export class TypeScriptEngine implements PacketEngine {
   readonly kind = 'typescript';
   readonly primitives: Primitives;
   readonly endpoints: EndpointTable;
-  readonly datagrams: Batch = createBatch(
-    DATAGRAM_SLOTS * SLOT_BYTES,
-    DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT,
-  );
-  readonly packets: Batch = createBatch(PACKET_SLOTS * SLOT_BYTES, PACKET_SLOTS);
+  readonly datagrams: Batch = createDatagramBatch();
+  readonly packets: Batch = createPacketBatch();
   readonly faults = new Float64Array(FAULT_COUNT);
   readonly #links: Links;
   readonly #mtu: number;

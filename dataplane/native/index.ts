@@ -4,10 +4,10 @@
 
 import { createRequire } from 'node:module';
 import { markAsUntransferable } from 'node:worker_threads';
-import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT, PACKET_SLOTS, SLOT_BYTES } from '../constants.ts';
 import {
   type Batch,
-  createBatch,
+  createDatagramBatch,
+  createPacketBatch,
   FAULT_COUNT,
   type KeyHandle,
   type MessageLimits,
@@ -106,11 +106,8 @@ export class NativeEngine implements PacketEngine {
   readonly kind = 'native';
   readonly primitives: Primitives;
   readonly endpoints: EndpointTable;
-  readonly datagrams: Batch = createBatch(
-    DATAGRAM_SLOTS * SLOT_BYTES,
-    DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT,
-  );
-  readonly packets: Batch = createBatch(PACKET_SLOTS * SLOT_BYTES, PACKET_SLOTS);
+  readonly datagrams: Batch = createDatagramBatch();
+  readonly packets: Batch = createPacketBatch();
   readonly faults = new Float64Array(FAULT_COUNT);
   readonly #functions: NativeFunctions;
 

@@ -24,7 +24,12 @@ import { ApiError } from '../http/errors.ts';
 import { isUuid, mark, text, type TextSchema } from '../judge/fields.ts';
 import { isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import { columnsSent, schemaOf } from '../judge/resource.ts';
-import { type Collection, type RecordContext, selectOwner } from '../records/collection.ts';
+import {
+  type Collection,
+  lockRecord,
+  type RecordContext,
+  selectOwner,
+} from '../records/collection.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
 import { DeviceJudge, type DeviceValues, type FoundRow, type JudgeServices } from './judge.ts';
@@ -118,7 +123,7 @@ export class Devices implements Collection<DeviceValues> {
     const device = await this.#context.writes.run(request, {
       scopes: { addressPool: values.ipv4 !== undefined || values.ipv6 !== undefined },
       judge: async (transaction) => {
-        const present = await this.#find(id, transaction);
+        const present = await lockRecord(this.#database.models.Device, id, transaction);
         refuseFaults(await this.#judge.forUpdate(input, present, transaction));
         return present;
       },
@@ -131,7 +136,7 @@ export class Devices implements Collection<DeviceValues> {
 
   async remove(request: Request, id: string): Promise<void> {
     await this.#context.writes.run(request, {
-      judge: (transaction) => this.#find(id, transaction),
+      judge: (transaction) => lockRecord(this.#database.models.Device, id, transaction),
       write: (transaction, { id: present }) =>
         removeDevices(this.#database, [present], transaction),
     });
@@ -144,14 +149,6 @@ export class Devices implements Collection<DeviceValues> {
   async #defaults(): Promise<SettingValues> {
     const { recall, services } = this.#context;
     return defaultSettings(await recall.configuration(), services.config);
-  }
-
-  async #find(id: string, transaction: Transaction): Promise<Device> {
-    const device = isUuid(id)
-      ? await this.#database.models.Device.findByPk(id.toLowerCase(), { transaction, lock: true })
-      : null;
-    if (device === null) throw new ApiError('not_found');
-    return device;
   }
 
   #save(present: Device, values: DeviceValues, transaction: Transaction): Promise<Device> {

@@ -4,7 +4,8 @@
 
 import type { Request } from '@hapi/hapi';
 import type Joi from 'joi';
-import type { Selection } from '../../models/index.ts';
+import type { Model, ModelStatic, Selection, Transaction } from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
 import { isUuid } from '../judge/fields.ts';
 import type { Judge, Judged } from '../judge/judge.ts';
 import type { Shared } from '../process/shared.ts';
@@ -46,6 +47,19 @@ export interface Listed {
   readonly keepMs?: number;
   /** Reads records, the oldest first: by `inserted_at`, then by `id`. */
   list(selection: Selection): Promise<Shown[]>;
+}
+
+/** Reads and locks the record with the id of a path. Throws `not_found` where there is none. */
+export async function lockRecord<Row extends Model>(
+  table: ModelStatic<Row>,
+  id: string,
+  transaction: Transaction,
+): Promise<Row> {
+  const row = isUuid(id)
+    ? await table.findByPk(id.toLowerCase(), { transaction, lock: true })
+    : null;
+  if (row === null) throw new ApiError('not_found');
+  return row;
 }
 
 /** A kind of records, and what happens to them. An unknown id is an ApiError, `not_found`. */

@@ -22,7 +22,12 @@ import {
 import { ApiError } from '../http/errors.ts';
 import { isReadableId, isUuid, joi, mark, text } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
-import { type Collection, type RecordContext, selectOwner } from '../records/collection.ts';
+import {
+  type Collection,
+  lockRecord,
+  type RecordContext,
+  selectOwner,
+} from '../records/collection.ts';
 import { messages } from '../judge/messages.ts';
 import {
   columnDefaults,
@@ -124,7 +129,7 @@ export class Rules implements Collection<RuleValues> {
       // All updates hold this scope, so no other one can give a rule another owner meanwhile.
       scopes: { configuration: true },
       judge: async (transaction) => {
-        const present = await this.#find(id, transaction);
+        const present = await lockRecord(this.#database.models.Rule, id, transaction);
         const row = merge(input.values, present);
         refuseFaults(await this.#judgeUpdate({ input, row }, present, transaction));
         return { present, row };
@@ -136,7 +141,7 @@ export class Rules implements Collection<RuleValues> {
 
   async remove(request: Request, id: string): Promise<void> {
     await this.#context.writes.run(request, {
-      judge: (transaction) => this.#find(id, transaction),
+      judge: (transaction) => lockRecord(this.#database.models.Rule, id, transaction),
       write: (transaction, rule) => rule.destroy({ transaction }),
     });
   }
@@ -168,14 +173,6 @@ export class Rules implements Collection<RuleValues> {
 
   get #database(): Database {
     return this.#context.services.database;
-  }
-
-  async #find(id: string, transaction: Transaction): Promise<Rule> {
-    const rule = isUuid(id)
-      ? await this.#database.models.Rule.findByPk(id.toLowerCase(), { transaction, lock: true })
-      : null;
-    if (rule === null) throw new ApiError('not_found');
-    return rule;
   }
 
   /** All faults of an update; they are about the rule as it would become. */

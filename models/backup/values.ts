@@ -21,16 +21,14 @@ export function selectable(database: DatabaseKind, column: string, kind: ValueKi
 export function valueOf(kind: ValueKind, raw: unknown): Value | undefined {
   if (raw === null) return null;
   switch (kind) {
-    case 'text':
-      return typeof raw === 'string' ? raw : undefined;
-    case 'integer':
-      return Number.isSafeInteger(raw) ? (raw as number) : undefined;
-    case 'bigint':
-      return typeof raw === 'string' && BIGINT.test(raw) ? raw : undefined;
     case 'flag':
       return raw === 0 || raw === 1 ? raw === 1 : undefined;
     case 'time':
       return typeof raw === 'string' ? timeOf(raw) : undefined;
+    case 'text':
+    case 'integer':
+    case 'bigint':
+      return plainOf(kind, raw);
   }
 }
 
@@ -42,17 +40,25 @@ export function sqlValueOf(
 ): SqlValue | undefined {
   if (value === null) return null;
   switch (kind) {
-    case 'text':
-      return typeof value === 'string' ? value : undefined;
-    case 'integer':
-      return Number.isSafeInteger(value) ? (value as number) : undefined;
-    case 'bigint':
-      return typeof value === 'string' && BIGINT.test(value) ? value : undefined;
     case 'flag':
       return typeof value === 'boolean' ? Number(value) : undefined;
     case 'time':
       return typeof value === 'string' ? sqlTimeOf(database, value) : undefined;
+    case 'text':
+    case 'integer':
+    case 'bigint':
+      return plainOf(kind, value);
   }
+}
+
+/** A value that databases and backups hold alike; undefined where it is not of its kind. */
+function plainOf(
+  kind: Exclude<ValueKind, 'flag' | 'time'>,
+  value: unknown,
+): string | number | undefined {
+  if (kind === 'integer') return Number.isSafeInteger(value) ? (value as number) : undefined;
+  const isText = typeof value === 'string' && (kind === 'text' || BIGINT.test(value));
+  return isText ? value : undefined;
 }
 
 const BIGINT = /^-?\d{1,19}$/;

@@ -22,3 +22,25 @@ export function doubtful(text: string): Finding {
 export function bad(text: string): Finding {
   return { verdict: 'bad', text };
 }
+
+/** What an entry asks of every person: a claim or an attribute with a value. */
+interface Required {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Whether the person has what the entry asks for; `judge` throws where it is missing. */
+export function findRequired(
+  kind: 'claim' | 'attribute',
+  required: Required | undefined,
+  judge: () => void,
+): Finding[] {
+  if (required === undefined) return [];
+  const wanted = `${required.name}=${required.value}`;
+  try {
+    judge();
+    return [good(`You have the required ${kind} ${wanted}.`)];
+  } catch {
+    return [bad(`You lack the required ${kind} ${wanted}: people without it are refused.`)];
+  }
+}

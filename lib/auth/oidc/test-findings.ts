@@ -5,7 +5,7 @@ import type { OpenidConnectProvider, TestReport } from '../../../models/index.ts
 import { readEmail } from '../identity/provision.ts';
 import type { ProviderRefusal } from '../identity/refusal.ts';
 import { makeReport } from '../identity/test-report.ts';
-import { bad, doubtful, type Finding, good } from '../identity/finding.ts';
+import { bad, doubtful, type Finding, findRequired, good } from '../identity/finding.ts';
 import { type Claims, EMAIL_CLAIMS, emailOf, judgeRequiredClaim } from './claims.ts';
 
 /** The answer of a provider to a test. */
@@ -19,7 +19,9 @@ export interface OidcAnswer {
 
 /** Reports an answer that is good apart from the claims that the entry needs. */
 export function oidcReport(answer: OidcAnswer, provider: OpenidConnectProvider): TestReport {
-  const claim = judgeClaim(answer, provider);
+  const claim = findRequired('claim', provider.required_claim, () =>
+    judgeRequiredClaim(provider, answer.sources),
+  );
   const isAdmitted = claim.every(({ verdict }) => verdict === 'good');
   const findings = [
     isAdmitted
@@ -62,18 +64,6 @@ function judgeEmail({ sources }: OidcAnswer, provider: OpenidConnectProvider): F
         : 'The provider does not say that it is verified: administrators and users with a password are linked only where you trust the entry.',
     ),
   ];
-}
-
-function judgeClaim({ sources }: OidcAnswer, provider: OpenidConnectProvider): Finding[] {
-  const { required_claim: required } = provider;
-  if (required === undefined) return [];
-  const wanted = `${required.name}=${required.value}`;
-  try {
-    judgeRequiredClaim(provider, sources);
-    return [good(`You have the required claim ${wanted}.`)];
-  } catch {
-    return [bad(`You lack the required claim ${wanted}: people without it are refused.`)];
-  }
 }
 
 /** The header of a token whose signature was verified. */

@@ -4,7 +4,7 @@
 import type { SamlIdentityProvider, SignedParts, TestReport } from '../../../models/index.ts';
 import { readEmail } from '../identity/provision.ts';
 import { makeReport } from '../identity/test-report.ts';
-import { bad, doubtful, type Finding, good } from '../identity/finding.ts';
+import { bad, doubtful, type Finding, findRequired, good } from '../identity/finding.ts';
 import type { SamlMetadata } from '../saml-metadata.ts';
 import { type Assertion, judgeRequired } from './assertion.ts';
 import type { Examined, SignedPart } from './examine.ts';
@@ -88,7 +88,9 @@ function judgePerson(assertion: Assertion, provider: SamlIdentityProvider): Find
         )
       : good(`The NameID has the format ${nameIdFormat ?? 'that is not specified'}.`),
     judgeEmail(assertion, provider),
-    ...judgeAttribute(assertion, provider),
+    ...findRequired('attribute', provider.required_attribute, () =>
+      judgeRequired(assertion.attributes, provider),
+    ),
     ...(sessionIndex === null
       ? [doubtful('There is no SessionIndex: a sign-out there ends all sessions of the person.')]
       : []),
@@ -108,18 +110,6 @@ function judgeEmail(
   return readEmail(email) === null
     ? bad(`There is no e-mail address in ${emailFrom}.`)
     : good(`The e-mail address is in ${emailFrom}.`);
-}
-
-function judgeAttribute({ attributes }: Assertion, provider: SamlIdentityProvider): Finding[] {
-  const { required_attribute: required } = provider;
-  if (required === undefined) return [];
-  const wanted = `${required.name}=${required.value}`;
-  try {
-    judgeRequired(attributes, provider);
-    return [good(`You have the required attribute ${wanted}.`)];
-  } catch {
-    return [bad(`You lack the required attribute ${wanted}: people without it are refused.`)];
-  }
 }
 
 function judgeLogout({ logoutUrls }: SamlMetadata): Finding {

@@ -2,6 +2,7 @@
 // nothing else is reachable.
 
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import type { Transaction } from '../../../models/index.ts';
 import { actorId } from '../../auth/index.ts';
 import {
   type Counted,
@@ -28,28 +29,46 @@ export function secondFactorPages(web: Web): ServerRoute[] {
   ];
 }
 
-/** How codes of a user are counted. */
-export function codesOf(request: Request, userId: string): Counted[] {
-  return [{ kind: 'code', subject: userId }, fromAddress(request.app.address)];
+/** How the codes that the user types are counted. */
+export function codesOf(request: Request): Counted[] {
+  return [{ kind: 'code', subject: actorId(request) }, fromAddress(request.app.address)];
+}
+
+/** Whether the code of the form is a good one of that user; from then on it no longer works. */
+type SpendCode = (userId: string, transaction: Transaction) => Promise<boolean>;
+
+/**
+ * Does what the code of the form is asked for; `act` spends the code in its transaction. Null where
+ * the code was wrong, or came after too many wrong ones (`isLocked`); `count` counts that.
+ */
+export async function tryCode<T>(
+  web: Web,
+  request: Request,
+  count: (isLocked: boolean) => void,
+  act: (spend: SpendCode) => Promise<T | null>,
+): Promise<T | null> {
+  const { database } = web.services;
+  const counted = codesOf(request);
+  const taken = await takeAttempt(database, counted);
+  const spend: SpendCode = async (userId, transaction) => {
+    const isGood = await spendCode(database, userId, textOf(request, 'code'), transaction);
+    if (isGood) await forgiveAttempt(database, counted, transaction);
+    return isGood;
+  };
+  const done = taken.refusedBy === null ? await act(spend) : null;
+  if (done !== null) return done;
+  count(taken.refusedBy !== null);
+  await noteLocks(web.services, request, taken, actorId(request));
+  return null;
 }
 
 async function judgeStep(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
-  const { database, counters } = web.services;
-  const counted = codesOf(request, actorId(request));
-  const taken = await takeAttempt(database, counted);
-  const { refusedBy } = taken;
-  const done =
-    refusedBy === null
-      ? await completeSecondFactor(web, request, h, async (userId, transaction) => {
-          const isGood = await spendCode(database, userId, textOf(request, 'code'), transaction);
-          if (isGood) await forgiveAttempt(database, counted, transaction);
-          return isGood;
-        })
-      : null;
-  if (done !== null) return done;
-  counters.add('sign_ins', refusedBy === null ? 'bad_code' : 'too_many_codes');
-  await noteLocks(web.services, request, taken, actorId(request));
-  return (await showStep(web, request, h, [BAD_CODE])).code(401);
+  const count = (isLocked: boolean): void =>
+    web.services.counters.add('sign_ins', isLocked ? 'too_many_codes' : 'bad_code');
+  const done = await tryCode(web, request, count, (spend) =>
+    completeSecondFactor(web, request, h, spend),
+  );
+  return done ?? (await showStep(web, request, h, [BAD_CODE])).code(401);
 }
 
 function showStep(

@@ -27,7 +27,7 @@ import { textOf } from '../kit/form-token.ts';
 import { recently } from '../kit/recent.ts';
 import { page } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
-import { BAD_CODE, codesOf } from './second-factor.ts';
+import { BAD_CODE, codesOf, tryCode } from './second-factor.ts';
 
 type Faults = Record<string, string[]>;
 
@@ -123,7 +123,7 @@ async function addProven(
   factor: { readonly name: string; readonly secret: string; readonly step: number },
 ): Promise<{ recoveryCodes: readonly string[] } | { faults: Faults }> {
   const { database } = web.services;
-  const counted = codesOf(request, actorId(request));
+  const counted = codesOf(request);
   const isAsked = await hasSecondFactor(database, actorId(request));
   const taken = isAsked ? await takeAttempt(database, counted) : null;
   const mayTry = taken?.refusedBy === null;
@@ -171,23 +171,13 @@ async function withCode<T>(
   h: ResponseToolkit,
   write: (user: User, transaction: Transaction) => Promise<T>,
 ): Promise<T | null> {
-  const { database, counters } = web.services;
-  const counted = codesOf(request, actorId(request));
-  const taken = await takeAttempt(database, counted);
-  const { refusedBy } = taken;
-  const done =
-    refusedBy === null
-      ? await changeFactors(web, request, h, async (user, transaction) => {
-          const code = textOf(request, 'code');
-          if (!(await spendCode(database, user.id, code, transaction))) return null;
-          await forgiveAttempt(database, counted, transaction);
-          return write(user, transaction);
-        })
-      : null;
-  if (done !== null) return done;
-  counters.add('sign_ins', refusedBy === null ? 'bad_own_code' : 'too_many_own_codes');
-  await noteLocks(web.services, request, taken, actorId(request));
-  return null;
+  const count = (isLocked: boolean): void =>
+    web.services.counters.add('sign_ins', isLocked ? 'too_many_own_codes' : 'bad_own_code');
+  return tryCode(web, request, count, (spend) =>
+    changeFactors(web, request, h, async (user, transaction) =>
+      (await spend(user.id, transaction)) ? write(user, transaction) : null,
+    ),
+  );
 }
 
 /**
