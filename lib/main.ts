@@ -23,7 +23,6 @@ import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { createLog, type Log } from './process/log.ts';
 import { type Instead, type Running, serve } from './serve.ts';
-import { collectLater } from './process/start-garbage.ts';
 import { Reports } from './process/supervisor.ts';
 
 const EXIT_FAILED = 1;
@@ -163,9 +162,7 @@ async function serveUntilStopped(
   running = await serve(config, database, log, instead);
   const { isAlive } = running;
   reports.ready(`Postern serves at ${running.address}`, isAlive);
-  const collecting = collectLater();
   await stopping;
-  collecting.stop();
   await running.stop();
   log.info({}, 'Postern has stopped');
   return 0;

@@ -36,7 +36,7 @@ const readers = Number(values.readers);
 const BAR_MS = 50;
 const PAUSE_MS = 20;
 const LISTS_TIMED = 5;
-/** Ten seconds after a start the heap is collected, once (lib/process/start-garbage.ts): no list's doing. */
+/** V8 still compiles and collects what the start left; lists have no part in that. */
 const SETTLE_MS = 11_000;
 /** Rows that one transaction makes. */
 const RULES_AT_ONCE = 5_000;
