@@ -14,7 +14,7 @@ import type { ExecutionContext } from 'ava';
 import { answerOf, type Answer, requestOf } from '../api/requests.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 /** The administrator that the gateway makes at its first start. */
 export const FIRST_ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
@@ -71,7 +71,11 @@ export async function startGateway(
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');
   });
-  await untilReady(url, () => (child.exitCode === null ? null : output));
+  await untilReady(
+    url,
+    () => child.exitCode !== null,
+    () => output,
+  );
   return {
     pid: child.pid,
     url,
@@ -92,13 +96,15 @@ export async function startGateway(
   };
 }
 
-/** `ended` tells what a gateway printed that is no longer there. */
-async function untilReady(url: string, ended: () => string | null): Promise<void> {
+async function untilReady(
+  url: string,
+  hasEnded: () => boolean,
+  output: () => string,
+): Promise<void> {
   const begun = performance.now();
   for (;;) {
-    const printed = ended();
-    if (printed !== null) throw new Error(`the gateway ended: ${printed}`);
-    if (performance.now() - begun > START_MS) throw new Error('the gateway is not ready');
+    if (hasEnded()) throw new Error(`the gateway ended: ${output()}`);
+    if (performance.now() - begun > START_MS) throw new Error(`not ready: ${output()}`);
     const status = await fetch(`${url}/readyz`).then(
       (response) => response.status,
       () => 0,
