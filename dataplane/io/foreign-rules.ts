@@ -38,7 +38,8 @@ export interface Obstacle {
 
 type Json = Record<string, unknown>;
 type Verdict = 'accept' | 'drop' | 'return' | 'may return' | null;
-type Truth = 'yes' | 'no' | 'unknown';
+/** Null: it cannot be judged here. */
+type Truth = boolean | null;
 
 interface Chain {
   readonly family: string;
@@ -166,8 +167,8 @@ class Ruleset {
         return found === 'accept' && packet.state === 'established' ? 'accept' : null;
       }
       const truth = holds(expression, packet);
-      if (truth === 'no') return null;
-      if (truth === 'unknown') isKnown = false;
+      if (truth === false) return null;
+      if (truth === null) isKnown = false;
     }
     return null;
   }
@@ -187,7 +188,7 @@ class Ruleset {
     const { key, data } = recordOf(expression['vmap']);
     for (const pair of listOf(recordOf(data)['set'])) {
       const [element, verdict] = listOf(pair);
-      if (isOneOf(key, element, packet) === 'yes')
+      if (isOneOf(key, element, packet) === true)
         return this.#verdictOf(base, recordOf(verdict), packet, depth);
     }
     return undefined;
@@ -199,12 +200,11 @@ function holds(expression: Json, packet: Packet): Truth {
   if ('match' in expression) {
     const { op, left, right } = recordOf(expression['match']);
     const truth = isOneOf(left, right, packet);
-    if (op !== '!=' || truth === 'unknown') return truth;
-    return truth === 'yes' ? 'no' : 'yes';
+    return op === '!=' && truth !== null ? !truth : truth;
   }
   const isNeutral = ['counter', 'log', 'mangle', 'notrack'].some((name) => name in expression);
   // A map of verdicts without an entry for this packet lets the rule go on as well.
-  return isNeutral || 'vmap' in expression ? 'yes' : 'unknown';
+  return isNeutral || 'vmap' in expression ? true : null;
 }
 
 /** Whether the left side of a match has the value, or one of the values, on its right side. */
@@ -212,7 +212,7 @@ function isOneOf(left: unknown, right: unknown, packet: Packet): Truth {
   const set = recordOf(right)['set'];
   const values = Array.isArray(set) ? set : listOf(right).length > 0 ? listOf(right) : [right];
   const truths = values.map((value: unknown) => isValue(left, value, packet));
-  return truths.includes('yes') ? 'yes' : truths.includes('unknown') ? 'unknown' : 'no';
+  return truths.includes(true) || (truths.includes(null) ? null : false);
 }
 
 function isValue(left: unknown, value: unknown, packet: Packet): Truth {
@@ -221,32 +221,28 @@ function isValue(left: unknown, value: unknown, packet: Packet): Truth {
   if (typeof value === 'string' && !value.startsWith('@')) {
     if (key === 'iifname' || key === 'iif') return isNamed(packet.iifname, value);
     if (key === 'oifname' || key === 'oif') return isNamed(packet.oifname, value);
-    if (key === 'nfproto') return truthOf(value === packet.path.family);
-    if (recordOf(ct)['key'] === 'state') return truthOf(value === packet.state);
+    if (key === 'nfproto') return value === packet.path.family;
+    if (recordOf(ct)['key'] === 'state') return value === packet.state;
   }
   const { protocol, field } = recordOf(payload);
   if ((protocol === 'ip' || protocol === 'ip6') && field === packet.addressField)
     return isInside(value, packet.path);
-  if (packet.udpPort === null) return 'unknown';
-  if (key === 'l4proto' || field === 'protocol' || field === 'nexthdr')
-    return truthOf(value === 'udp');
-  if (field !== 'dport') return 'unknown';
-  if (protocol === 'udp' || protocol === 'th') return isPort(packet.udpPort, value);
-  return 'no';
+  if (packet.udpPort === null) return null;
+  if (key === 'l4proto' || field === 'protocol' || field === 'nexthdr') return value === 'udp';
+  if (field !== 'dport') return null;
+  return (protocol === 'udp' || protocol === 'th') && isPort(packet.udpPort, value);
 }
 
 function isPort(port: number, value: unknown): Truth {
-  if (typeof value === 'number') return truthOf(value === port);
+  if (typeof value === 'number') return value === port;
   const [first, last] = listOf(recordOf(value)['range']);
-  if (typeof first !== 'number' || typeof last !== 'number') return 'unknown';
-  return truthOf(first <= port && port <= last);
+  if (typeof first !== 'number' || typeof last !== 'number') return null;
+  return first <= port && port <= last;
 }
 
-function isNamed(names: readonly string[], pattern: string): Truth {
-  return truthOf(
-    names.some((name) =>
-      pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
-    ),
+function isNamed(names: readonly string[], pattern: string): boolean {
+  return names.some((name) =>
+    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
   );
 }
 
@@ -254,15 +250,11 @@ function isNamed(names: readonly string[], pattern: string): Truth {
 function isInside(value: unknown, { network, prefixBits, family }: TunnelPath): Truth {
   const { addr, len } = recordOf(recordOf(value)['prefix']);
   if (typeof addr !== 'string' || typeof len !== 'number')
-    return typeof value === 'string' && !value.startsWith('@') ? 'no' : 'unknown';
-  if (addr.includes(':') !== (family === 'ipv6')) return 'no';
+    return typeof value === 'string' && !value.startsWith('@') ? false : null;
+  if (addr.includes(':') !== (family === 'ipv6')) return false;
   const list = new BlockList();
   list.addSubnet(addr, len, family);
-  return truthOf(len <= prefixBits && list.check(network, family));
-}
-
-function truthOf(holds: boolean): Truth {
-  return holds ? 'yes' : 'no';
+  return len <= prefixBits && list.check(network, family);
 }
 
 function recordOf(value: unknown): Json {
