@@ -3,7 +3,8 @@
 
 import { parseArgs } from 'node:util';
 import { type CommandName, commands, type Entry, type OptionName, optionTypes } from './grammar.ts';
-import { helpText, nounText, usageOf, version } from './help.ts';
+import { version } from '../process/version.ts';
+import { helpText, nounText, usageOf } from './help.ts';
 import type { Command, Options } from './run.ts';
 import { commandLine } from '../process/command-line.ts';
 import { messageOf } from '../process/log.ts';
@@ -27,7 +28,7 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
     const [message = ''] = messageOf(error).split('. ');
     return { complaint: `${message.replace(/\.$/, '')}; ${SEE_HELP}` };
   }
-  if (values.version === true) return { help: `postern ${version()}\n` };
+  if (values.version === true) return { help: `postern ${version}\n` };
   if (values.help === true || words[0] === 'help')
     return { help: helpText(commands, words[0] === 'help' ? words.slice(1) : words) };
   const found = findCommand(words.length === 0 ? ['serve'] : words);

@@ -1,7 +1,6 @@
 // What `postern help` says: of all commands, of those of one noun, of one command with its options;
 // and which version this is.
 
-import { readFileSync } from 'node:fs';
 import type { Entry, OptionName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
 
@@ -60,12 +59,6 @@ export function nounText(commands: Commands, [noun, verb]: readonly string[]): s
 export function usageOf(name: string, { usage, takes }: Entry): string {
   const words = name === 'serve' ? [name] : [name, usage, takes.includes('json') ? '[--json]' : ''];
   return ['postern', ...words.filter((word) => word !== '')].join(' ');
-}
-
-/** The version of this program. */
-export function version(): string {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
 }
 
 function oneText(name: string, entry: Entry): string {

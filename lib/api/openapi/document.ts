@@ -9,6 +9,7 @@ import { ruleSchema, ruleFilters } from '../../rules/rules.ts';
 import { relinkFields } from '../v0/relinking.ts';
 import { samlMetadataFields } from '../v0/saml-metadata.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
+import { version } from '../../process/version.ts';
 import { userSchema, userFilters } from '../../users/users.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import {
@@ -97,7 +98,7 @@ export function openApiDocument(outside: string): Json {
     openapi: '3.1.0',
     info: {
       title: 'Postern administration API',
-      version: 'v0',
+      version,
       description,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

@@ -3,12 +3,12 @@
 // read from the database; a scrape works while that is away.
 // ../decisions/2026-11-21-metrics-text.md.
 
-import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import type { Shared } from '../../process/shared.ts';
 import type { Observed, Readiness, Watched } from '../gateway-state.ts';
 import type { CounterFamily, Counters } from '../../process/counters.ts';
+import { version } from '../../process/version.ts';
 import { deviceMetrics } from './devices.ts';
 import { byLabel } from './exposition.ts';
 import {
@@ -27,10 +27,6 @@ const SLICE_MS = 2;
 const CHUNK = 65_536;
 /** Pieces between two looks at the clock. */
 const PIECES = 16;
-
-const { version } = JSON.parse(
-  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
-) as { version: string };
 
 /** How a family of counts is shown. */
 interface Counted {
