@@ -1,4 +1,4 @@
-// The same version is shown wherever Postern says which one it is.
+// Wherever Postern shows its version, it is that of package.json.
 
 import test from 'ava';
 import { openApiDocument } from '../../../lib/api/openapi/document.ts';
