@@ -13,6 +13,7 @@ import { attempt } from '../kit/attempt.ts';
 import {
   deviceFormView,
   deviceInput,
+  EVERYTHING,
   textsOf,
   type TypedDevice,
   typedDevice,
@@ -208,7 +209,7 @@ async function showForm(
       suggestions: device === null ? await suggestedOwners(web.services.database) : [],
     },
     areKeysOpen: device !== null || Object.keys(keyFaults).length > 0,
-    form: deviceFormView(typed, await settingDefaults(web), { maySetNetwork: true, faults }),
+    form: deviceFormView(typed, await settingDefaults(web), { ...EVERYTHING, faults }),
     keys: view,
   });
 }
@@ -234,7 +235,7 @@ async function addDevice(
   };
   const before = await madeBefore(web, request, key);
   if (before !== null) return web.pages.redirect(h, `${DEVICES}/${before}/file`);
-  const rest = { ...deviceInput(typed, { maySetNetwork: true }), ...inputOf(keys, addressForm) };
+  const rest = { ...deviceInput(typed, EVERYTHING), ...inputOf(keys, addressForm) };
   const input = { ...rest, ...key };
   const judged = withHostFaults(devices.judge(input, 'create'), typed);
   const made = await attempt(() => devices.create(request, judged));
@@ -259,7 +260,7 @@ async function changeDevice(
   const [typed, keys] = [typedDevice(request), typedIn(request, keyForm)];
   const { preshared_key, ...sent } = inputOf(keys, keyForm);
   const input = {
-    ...deviceInput(typed, { maySetNetwork: true }),
+    ...deviceInput(typed, EVERYTHING),
     ...sent,
     ...(preshared_key === '' ? {} : { preshared_key }),
   };

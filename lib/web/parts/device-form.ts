@@ -25,7 +25,20 @@ interface TextQuestion {
   readonly rows?: number;
   readonly autocomplete?: string;
   readonly maxlength?: number;
+  /** Left out: only administrators see the question and can set the text. */
+  readonly ownersMaySet?: true;
 }
+
+/** What of the form a person may set. */
+export interface FormRights {
+  /** The settings of the network. */
+  readonly maySetNetwork: boolean;
+  /** The texts that are not for owners. */
+  readonly isAdministrator: boolean;
+}
+
+/** An administrator may set everything. */
+export const EVERYTHING: FormRights = { maySetNetwork: true, isAdministrator: true };
 
 /** The texts that the form asks for, in their order; fields of the record. */
 const texts = {
@@ -34,8 +47,9 @@ const texts = {
     helpIfNew: 'For example laptop or phone. If you leave it empty, the gateway chooses a name.',
     autocomplete: 'off',
     maxlength: deviceFields.name.api.atMost,
+    ownersMaySet: true,
   },
-  description: { label: 'Description', rows: 2 },
+  description: { label: 'Description', rows: 2, ownersMaySet: true },
 } satisfies Partial<Record<SentName<typeof deviceFields>, TextQuestion>>;
 
 type TextName = keyof typeof texts;
@@ -105,13 +119,15 @@ export function textsOf(device: DeviceRow): Readonly<Record<TextName, string | n
   >;
 }
 
-/** The fields for the API's rules. A value behind a default is left out, and so stays stored. */
-export function deviceInput(
-  { settings, ...typed }: TypedDevice,
-  { maySetNetwork }: { maySetNetwork: boolean },
-): Record<string, unknown> {
-  const input: Record<string, unknown> = { ...typed };
-  if (!maySetNetwork) return input;
+/**
+ * The fields for the API's rules. A value behind a default is left out, and so stays stored. So is
+ * what this person may not set, whatever the request holds.
+ */
+export function deviceInput(typed: TypedDevice, rights: FormRights): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const name of textsFor(rights, texts)) input[name] = typed[name];
+  if (!rights.maySetNetwork) return input;
+  const { settings } = typed;
   for (const setting of settingNames) {
     const { usesDefault, text } = settings[setting];
     input[`use_default_${setting}`] = usesDefault;
@@ -128,24 +144,33 @@ export function withHostFaults<Values>(
   return { values, faults: { ...hostFaults(ownTexts(typed)), ...faults } };
 }
 
-/** What the partial shows; `settings` is empty where they are not this person's to change. */
+/** Names of the texts that a person may set, in the order of the questions. */
+export function textsFor<Name extends string>(
+  { isAdministrator }: Pick<FormRights, 'isAdministrator'>,
+  questions: Readonly<Record<Name, Pick<TextQuestion, 'ownersMaySet'>>>,
+): Name[] {
+  const names = Object.keys(questions) as Name[];
+  return names.filter((name) => isAdministrator || questions[name].ownersMaySet === true);
+}
+
+/** What the partial shows: only what this person may set. */
 export function deviceFormView(
   typed: TypedDevice,
   defaults: SettingValues,
-  { maySetNetwork, faults = {} }: { maySetNetwork: boolean; faults?: Faults },
+  { faults = {}, ...rights }: FormRights & { faults?: Faults },
 ): object {
   const said = quotedFaults(faults, ownTexts(typed));
   const faultsOf = (...names: string[]) => names.flatMap((name) => (said[name] ?? []) as string[]);
   return {
     hasFaults: Object.keys(faults).length > 0,
-    texts: textNames.map((name) => ({
+    texts: textsFor(rights, texts).map((name) => ({
       name,
       ...texts[name],
       value: typed[name],
       faults: faultsOf(name),
     })),
     base: faultsOf('base'),
-    settings: (maySetNetwork ? settingNames : []).map((name) => ({
+    settings: (rights.maySetNetwork ? settingNames : []).map((name) => ({
       name,
       ...questions[name],
       ...typed.settings[name],

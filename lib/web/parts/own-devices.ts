@@ -15,15 +15,14 @@ import { type ClientConfig, clientConfigOf, clientFileHash } from '../../devices
 import { defaultSettings, type SettingValues } from '../../devices/settings.ts';
 import type { SessionRules } from '../../devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
+import type { FormRights } from './device-form.ts';
 import { PageError } from '../../http/page-error.ts';
 import type { Web } from '../kit/web.ts';
 
 /** What a person may do with their devices besides seeing them. */
-export interface DeviceRights {
+export interface DeviceRights extends FormRights {
   /** Add, change and delete devices. */
   readonly mayManage: boolean;
-  /** Set more fields than name, description and keys. */
-  readonly maySetNetwork: boolean;
 }
 
 /** A device and its client's file. */
@@ -42,9 +41,10 @@ export async function deviceRights({ recall }: Web, request: Request): Promise<D
     allow_unprivileged_device_management: management,
     allow_unprivileged_device_configuration: configuration,
   } = await recall.configuration();
-  const isAdmin = request.auth.credentials.user?.role === 'admin';
-  const mayManage = isAdmin || management;
-  return { mayManage, maySetNetwork: mayManage && (isAdmin || configuration) };
+  const isAdministrator = request.auth.credentials.user?.role === 'admin';
+  const mayManage = isAdministrator || management;
+  const maySetNetwork = mayManage && (isAdministrator || configuration);
+  return { mayManage, maySetNetwork, isAdministrator };
 }
 
 /** The rights of a person who may manage their devices. Throws a PageError for others. */

@@ -4,6 +4,8 @@ import test from 'ava';
 import {
   deviceFormView,
   deviceInput,
+  EVERYTHING,
+  textsFor,
   typedDevice,
   typedFrom,
   UNTYPED,
@@ -23,10 +25,10 @@ const flags = (value: boolean) => ({
   use_default_mtu: value,
   use_default_persistent_keepalive: value,
 });
-const all = { maySetNetwork: true };
+const owner = { maySetNetwork: false, isAdministrator: false };
 
 test('a form that nobody filled in asks for the defaults alone', (t) => {
-  t.deepEqual(deviceInput(UNTYPED, all), { name: '', description: '', ...flags(true) });
+  t.deepEqual(deviceInput(UNTYPED, EVERYTHING), { name: '', description: '', ...flags(true) });
 });
 
 test('lists are read with commas, spaces and lines between', (t) => {
@@ -40,7 +42,7 @@ test('lists are read with commas, spaces and lines between', (t) => {
     endpoint: ' host ',
     persistent_keepalive: '',
   };
-  t.deepEqual(deviceInput(typedDevice({ payload }), all), {
+  t.deepEqual(deviceInput(typedDevice({ payload }), EVERYTHING), {
     name: ' laptop ',
     description: 'x',
     ...flags(false),
@@ -52,12 +54,18 @@ test('lists are read with commas, spaces and lines between', (t) => {
   });
 });
 
-test('who may not say more says name and description, whatever was sent', (t) => {
+test('an owner sets name and description, whatever was sent', (t) => {
   const payload = { name: 'n', description: 'd', mtu: '1400', endpoint: 'x', ipv4: '100.64.0.9' };
-  t.deepEqual(deviceInput(typedDevice({ payload }), { maySetNetwork: false }), {
-    name: 'n',
-    description: 'd',
-  });
+  const expected = { name: 'n', description: 'd' };
+  t.deepEqual(deviceInput(typedDevice({ payload }), owner), expected);
+  // The form may come to hold texts that are not for owners.
+  t.deepEqual(deviceInput({ ...typedDevice({ payload }), ...{ note: 'x' } }, owner), expected);
+});
+
+test('a text is for administrators alone, unless its question says that owners may set it', (t) => {
+  const questions = { note: {}, name: { ownersMaySet: true } } as const;
+  t.deepEqual(textsFor(EVERYTHING, questions), ['note', 'name']);
+  t.deepEqual(textsFor(owner, questions), ['name']);
 });
 
 test('the form of a device holds its own values, and none behind a default', (t) => {
@@ -79,7 +87,7 @@ test('the form of a device holds its own values, and none behind a default', (t)
 
 test('faults stand at their fields, those of a flag at its setting', (t) => {
   const faults = { name: ['n'], base: ['b'], dns: ['d'], use_default_dns: ['f'], user_id: ['u'] };
-  const view = deviceFormView(UNTYPED, DEFAULTS, { ...all, faults }) as {
+  const view = deviceFormView(UNTYPED, DEFAULTS, { ...EVERYTHING, faults }) as {
     texts: { name: string; faults: string[] }[];
     base: string[];
     settings: { name: string; faults: string[]; fallback: string }[];
@@ -97,6 +105,6 @@ test('faults stand at their fields, those of a flag at its setting', (t) => {
   t.is(byName['dns']?.fallback, 'nothing');
   t.is(byName['allowed_ips']?.fallback, '0.0.0.0/0, ::/0');
   t.is(byName['persistent_keepalive']?.fallback, '0');
-  const narrow = deviceFormView(UNTYPED, DEFAULTS, { maySetNetwork: false });
+  const narrow = deviceFormView(UNTYPED, DEFAULTS, owner);
   t.deepEqual((narrow as { settings: unknown[] }).settings, []);
 });

@@ -2,6 +2,7 @@
 
 import test from 'ava';
 import type { Request } from '@hapi/hapi';
+import { EVERYTHING } from '../../../../lib/web/parts/device-form.ts';
 import { deviceRights, rightsToManage } from '../../../../lib/web/parts/own-devices.ts';
 import { PageError } from '../../../../lib/http/page-error.ts';
 import type { Web } from '../../../../lib/web/kit/web.ts';
@@ -25,10 +26,10 @@ for (const [management, configuration, mayManage, maySetNetwork] of [
   [false, false, false, false],
 ] as const)
   test(`management ${management}, configuration ${configuration}`, async (t) => {
-    const rights = { mayManage, maySetNetwork };
+    const rights = { mayManage, maySetNetwork, isAdministrator: false };
     const here = web(management, configuration);
     t.deepEqual(await deviceRights(here, by('unprivileged')), rights);
-    t.deepEqual(await deviceRights(here, by('admin')), { mayManage: true, maySetNetwork: true });
+    t.deepEqual(await deviceRights(here, by('admin')), { mayManage: true, ...EVERYTHING });
     if (mayManage) t.deepEqual(await rightsToManage(here, by('unprivileged')), rights);
     else await t.throwsAsync(rightsToManage(here, by('unprivileged')), { instanceOf: PageError });
   });
