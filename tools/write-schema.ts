@@ -1,11 +1,15 @@
 // Writes latest.sqlite.sql from what the migrations make: `npm run schema`, after one was added.
+// `npm run schema -- --released` also writes the databases of the new step that its test wants.
 
 import { writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
 import { connectDatabase } from '../models/database/connect.ts';
 import { runMissingSteps } from '../models/migrations/index.ts';
 import { LATEST, latestOf } from '../models/migrations/latest.ts';
+import { writeReleased } from './released.ts';
 
+const { values } = parseArgs({ options: { released: { type: 'boolean' } } });
 const database = await connectDatabase({ url: 'sqlite::memory:', encryptionKey: randomBytes(32) });
 try {
   await runMissingSteps(database);
@@ -13,3 +17,5 @@ try {
 } finally {
   await database.close();
 }
+if (values.released === true)
+  for (const path of await writeReleased()) console.log(`${path} is written`);

@@ -1,0 +1,51 @@
+// The databases in released/: where they are, and how one is put into an empty place.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import mysql from 'mysql2/promise';
+import sqlite3 from 'sqlite3';
+import type { TestDatabaseKind } from '../../support/database/databases.ts';
+
+/** Where they are: NNNN.KIND.sql, NNNN being the number of the last step that ran. */
+export const FOLDER = join(import.meta.dirname, 'released');
+/** The encryption key of all of them. */
+export const KEY = Buffer.alloc(32, 7);
+
+/** The file of the database that the step of a number left. */
+export function releasedFile(number: string, kind: TestDatabaseKind): string {
+  return join(FOLDER, `${number}.${kind}.sql`);
+}
+
+/** Puts the database of a number into an empty one. */
+export async function loadReleased(
+  url: string,
+  number: string,
+  kind: TestDatabaseKind,
+): Promise<void> {
+  const sql = readFileSync(releasedFile(number, kind), 'utf8');
+  await (kind === 'sqlite' ? loadFile : loadServer)(url, sql);
+}
+
+async function loadFile(url: string, sql: string): Promise<void> {
+  const file = new sqlite3.Database(url.slice('sqlite:'.length));
+  await new Promise<void>((resolve, reject) => {
+    file.exec(sql, (error) => (error === null ? resolve() : reject(error)));
+  });
+  await new Promise<void>((resolve) => {
+    file.close(() => resolve());
+  });
+}
+
+async function loadServer(url: string, sql: string): Promise<void> {
+  const { hostname: host, port, username: user, pathname } = new URL(url);
+  const connection = await mysql.createConnection({
+    host,
+    port: Number(port),
+    user,
+    database: pathname.slice(1),
+    charset: 'utf8mb4',
+    multipleStatements: true,
+  });
+  await connection.query(`SET foreign_key_checks = 0; ${sql}`);
+  await connection.end();
+}
