@@ -3,6 +3,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
+import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { connectDatabase } from '../models/database/connect.ts';
 import { runMissingSteps } from '../models/migrations/index.ts';
@@ -18,4 +19,4 @@ try {
   await database.close();
 }
 if (values.released === true)
-  for (const path of await writeReleased()) console.log(`${path} is written`);
+  for (const path of await writeReleased()) process.stdout.write(`${path} is written\n`);
