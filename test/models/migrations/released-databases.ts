@@ -6,7 +6,7 @@ import mysql from 'mysql2/promise';
 import sqlite3 from 'sqlite3';
 import type { TestDatabaseKind } from '../../support/database/databases.ts';
 
-/** Where they are: NNNN.KIND.sql, NNNN being the number of the last step that ran. */
+/** Where they are; their names begin with the number of the last step that ran. */
 export const FOLDER = join(import.meta.dirname, 'released');
 /** The encryption key of all of them. */
 export const KEY = Buffer.alloc(32, 7);
