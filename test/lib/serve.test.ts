@@ -17,6 +17,7 @@ import { openDatabase } from '../support/database/databases.ts';
 import { lockSqliteFile } from '../support/database/sqlite-lock.ts';
 import { addon } from '../support/dataplane/native.ts';
 import { configOf, type LogLine, logInto } from '../support/api/server.ts';
+import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TOKEN = `pst_${'s'.repeat(43)}`;
@@ -154,7 +155,10 @@ async function postern(
   environment: Record<string, string> = {},
   stdin = '',
 ): Promise<Ended> {
-  const child = spawn(process.execPath, ['lib/main.ts', ...words], { cwd: ROOT, env: environment });
+  const child = spawn(process.execPath, ['lib/main.ts', ...words], {
+    cwd: ROOT,
+    env: { ...COMPILE_CACHE, ...environment },
+  });
   child.stdin.end(stdin);
   const [stdout, stderr] = await Promise.all([
     text(child.stdout),
@@ -273,7 +277,12 @@ test.serial('a signal stops the process cleanly', async (t) => {
   ] as const) {
     const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
       cwd: ROOT,
-      env: { ...settings, DATA_DIR: dataDir(t), WIREGUARD_PORT: String(await freePort()) },
+      env: {
+        ...COMPILE_CACHE,
+        ...settings,
+        DATA_DIR: dataDir(t),
+        WIREGUARD_PORT: String(await freePort()),
+      },
     });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -308,7 +317,12 @@ test.serial('a signal stops in time even a start that waits for the database', a
   const release = await lockSqliteFile(held);
   const child = spawn(process.execPath, ['lib/main.ts', 'serve'], {
     cwd: ROOT,
-    env: { ...settings, DATA_DIR: folder, WIREGUARD_PORT: String(await freePort()) },
+    env: {
+      ...COMPILE_CACHE,
+      ...settings,
+      DATA_DIR: folder,
+      WIREGUARD_PORT: String(await freePort()),
+    },
   });
   t.teardown(() => child.kill('SIGKILL'));
   let output = '';

@@ -20,6 +20,7 @@ import {
 } from '../support/database/databases.ts';
 import { linesByTable, scratchFolder } from '../support/database/full-database.ts';
 import { startGateway } from '../support/gateway/gateway-process.ts';
+import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** Makes a process one that knows a further migration. */
@@ -34,7 +35,10 @@ interface Ended {
 
 /** Runs a command of the command line as a person does. */
 async function run(environment: Record<string, string>, ...args: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, ['lib/main.ts', ...args], { cwd: ROOT, env: environment });
+  const child = spawn(process.execPath, ['lib/main.ts', ...args], {
+    cwd: ROOT,
+    env: { ...COMPILE_CACHE, ...environment },
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()));

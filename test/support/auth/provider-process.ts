@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from '../gateway/launcher.ts';
 
 const START_MS = 30_000;
 
@@ -41,7 +42,7 @@ export async function startProvider(
   const child = spawn(command, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    env: { PATH: process.env['PATH'] ?? '', ...COMPILE_CACHE, ...environment },
   });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${command} is not installed: see test/all.sh`);

@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { answerOf, type Answer, requestOf } from '../api/requests.ts';
+import { COMPILE_CACHE } from './launcher.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const START_MS = 60_000;
@@ -48,6 +49,7 @@ export async function startGateway(
   const token = `pst_${randomBytes(32).toString('base64url')}`;
   const environment: Record<string, string> = {
     PATH: process.env['PATH'] ?? '',
+    ...COMPILE_CACHE,
     DATA_DIR: folder,
     HTTP_PORT: String(port),
     EXTERNAL_URL: `${url}/`,

@@ -9,3 +9,9 @@ export const LAUNCHER = resolve(import.meta.dirname, '../../../lib/postern');
 
 /** A PATH in which `node` is the Node that runs this process. */
 export const PATH_TO_NODE = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+
+/** Where compiled code of tests is kept, for a process that is given few variables. */
+export const COMPILE_CACHE: Readonly<Record<string, string>> =
+  process.env['NODE_COMPILE_CACHE'] === undefined
+    ? {}
+    : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
