@@ -46,7 +46,7 @@ export class Totals {
       const last = this.#seen.get(publicKey) ?? NOTHING;
       this.#seen.set(publicKey, {
         endpoint: sample.endpoint ?? last.endpoint,
-        latestHandshakeMs: sample.latestHandshakeMs ?? last.latestHandshakeMs,
+        latestHandshakeMs: later(sample.latestHandshakeMs, last.latestHandshakeMs),
         rxBytes: last.rxBytes + sample.rxBytes,
         txBytes: last.txBytes + sample.txBytes,
         heardAtMs: sample.rxBytes > 0 ? wallMs : last.heardAtMs,
@@ -108,6 +108,11 @@ export class Totals {
       };
     }
   }
+}
+
+/** The later of two times; null where there is none. */
+function later(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }
 
 function isElsewhere(seen: Seen): seen is Seen & { readonly elsewhereAtMs: number } {

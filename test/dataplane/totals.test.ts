@@ -32,6 +32,13 @@ test('samples add up; what a later one does not know stays', (t) => {
   );
 });
 
+test('an older handshake that is reported later does not replace the latest one', (t) => {
+  const totals = new Totals();
+  for (const latestHandshakeMs of [50, 40, null])
+    totals.add([sample('a', { latestHandshakeMs })], byKey(a), 60);
+  t.deepEqual([...totals.of(byKey(a))], [{ ...nothing, config: a, latestHandshakeMs: 50 }]);
+});
+
 test('a peer that was removed is forgotten, also when its last news come late', (t) => {
   const totals = new Totals();
   totals.add([sample('a', { rxBytes: 5 })], byKey(a), 1);
