@@ -1,6 +1,6 @@
 // The life of one worker thread: it is started, given its options, sent commands and heard; started
 // again when it died, ended when it hangs, and stopped. Everything that it is given comes from the
-// owner of the link: a link knows neither peers nor rules. Several links can be used side by side.
+// owner of the link: a link knows neither peers nor rules.
 
 import {
   MessageChannel,
