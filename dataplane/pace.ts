@@ -1,5 +1,6 @@
 // Limits how often the gateway sends what it need not send, to each peer or to all: some at once,
-// then one in each interval. It keeps one number per slot.
+// then one in each interval. It keeps one number per slot. `allows` asks and counts: it is an act,
+// never part of a verdict.
 
 /** One pace for each slot. A slot is a peer, a hash, or the only one. */
 export class Pace {

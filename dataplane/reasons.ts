@@ -48,6 +48,9 @@ const names = [
   'inner_tcp_malformed',
   'inner_udp_malformed',
   'inner_icmp_malformed',
+  // One word for four faults of fragments: a first one without the ports (wire/ip.ts), a later one
+  // that would overwrite TCP flags (wire/ip.ts) or what was judged (filter/judge.ts), a later one
+  // without a known first one where ports decide (filter/filter.ts).
   'inner_fragment_unsafe',
   // Fragments for the TUN: one that no kernel accepts; more than one peer's share of the memory for
   // unfinished datagrams; more unfinished datagrams than can be watched.

@@ -98,7 +98,10 @@ export class Filter {
     return this.#version;
   }
 
-  /** The rule that made the last decision, or NO_RULE; valid while `version` is the same. */
+  /**
+   * The rule that made the last decision: twice its number in its scope, plus 1 where that scope is
+   * the global one; or NO_RULE. Valid while `version` is the same.
+   */
   get matched(): number {
     return this.#matched;
   }
@@ -108,14 +111,10 @@ export class Filter {
     this.#version = (this.#version + 1) | 0;
   }
 
-  /** Judges a packet of a device and counts the rule; reasons.none accepts it. Never allocates. */
-  judge(packet: InnerPacket, scope: Scope): number {
-    const reason = this.decide(packet, scope);
-    this.count(this.#matched, packet, scope);
-    return reason;
-  }
-
-  /** Judges a packet of a device and counts nothing; `matched` says the rule. Never allocates. */
+  /**
+   * Judges a packet of a device and counts nothing; reasons.none accepts it, and `matched` says the
+   * rule. Never allocates.
+   */
   decide(packet: InnerPacket, scope: Scope): number {
     this.#matched = NO_RULE;
     const own = packet.version === 4 ? scope.ipv4 : scope.ipv6;

@@ -5,7 +5,7 @@
 //
 // A verdict depends on the packet, the sender, the tables and the time, and changes no table. What
 // must be counted and remembered is written into the verdict, and tracker.ts does it. To learn what
-// would happen to a packet, ask here.
+// rules and flows decide about a packet, ask here; what comes later may still refuse it.
 
 import { reasons } from '../reasons.ts';
 import { ECHO_ANSWER, ECHO_NONE, ECHO_QUESTION, echoPart, isIcmpError } from '../wire/icmp.ts';

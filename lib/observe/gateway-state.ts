@@ -35,7 +35,7 @@ export interface Observed {
   readonly deviceCount: () => number;
 }
 
-/** What metrics tell of this process's gateway beside; all of it is in memory. */
+/** What else metrics show of the gateway of this process. All of it is in memory. */
 export interface Watched {
   readonly facts: () => GatewayFacts;
   /** Devices that are served, with what they did since the data plane began. */

@@ -14,6 +14,7 @@ import { InnerPacket, parseInner } from '../../dataplane/wire/ip.ts';
 import { fromPeer, toPeer } from '../support/filter/flows.ts';
 import { tcp, udp, viewOf } from '../support/dataplane/packets.ts';
 import { rule, seededRandom } from '../support/dataplane/simulation.ts';
+import { judgeAndCount } from '../support/filter/filtering.ts';
 
 const ROUNDS = 9;
 const CALLS = 500_000;
@@ -75,7 +76,7 @@ function byRulesAlone(rules: readonly RuleConfig[]): number {
   const scope = filter.hold('owner');
   return measure(() => {
     read();
-    mustPass(filter.judge(packet, scope));
+    mustPass(judgeAndCount(filter, packet, scope));
   });
 }
 

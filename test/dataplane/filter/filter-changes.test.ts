@@ -12,6 +12,7 @@ import { rule } from '../../support/dataplane/simulation.ts';
 import { addressValue } from '../../support/filter/slow-filter.ts';
 import { withoutNulls } from '../../support/filter/without-nulls.ts';
 import {
+  judgeAndCount,
   OWNER,
   filterOf,
   parsed,
@@ -110,14 +111,14 @@ test('rules that are swapped hold from the next packet on, for those who hold th
 test('rules may come before their owner has any device', (t) => {
   const filter = new Filter('accept');
   rulesFor(filter)('later', [rule('1', 'drop', '0.0.0.0/0')]);
-  t.is(filter.judge(parsed(udpTo('192.0.2.1')), filter.hold('later')), reasons.rule_drop);
+  t.is(judgeAndCount(filter, parsed(udpTo('192.0.2.1')), filter.hold('later')), reasons.rule_drop);
 });
 
 test("an owner's last device may go and another come, the rules stay", (t) => {
   const filter = new Filter('accept');
   rulesFor(filter)(OWNER, [rule('1', 'drop', '0.0.0.0/0')]);
   filter.release(filter.hold(OWNER));
-  t.is(filter.judge(parsed(udpTo('192.0.2.1')), filter.hold(OWNER)), reasons.rule_drop);
+  t.is(judgeAndCount(filter, parsed(udpTo('192.0.2.1')), filter.hold(OWNER)), reasons.rule_drop);
 });
 
 test('a scope that is held stays the same object when its rules go and come', (t) => {
@@ -140,9 +141,9 @@ test('a device in the global scope is judged by the global rules', (t) => {
   const filter = new Filter('accept');
   rulesFor(filter)(GLOBAL_SCOPE, [rule('1', 'drop', '0.0.0.0/0')]);
   const scope = filter.hold(GLOBAL_SCOPE);
-  t.is(filter.judge(parsed(udpTo('192.0.2.1')), scope), reasons.rule_drop);
+  t.is(judgeAndCount(filter, parsed(udpTo('192.0.2.1')), scope), reasons.rule_drop);
   filter.release(scope);
-  t.is(filter.judge(parsed(udpTo('192.0.2.1')), filter.hold('x')), reasons.rule_drop);
+  t.is(judgeAndCount(filter, parsed(udpTo('192.0.2.1')), filter.hold('x')), reasons.rule_drop);
 });
 
 // ---- cost ------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ test('a decision among a thousand rules allocates nothing', (t) => {
   const packets = [tcpTo('10.1.7.9', 263), udpTo('fd00:77::1'), pingTo('192.0.2.1')].map(parsed);
   t.true(
     bytesPerCall(() => {
-      for (const packet of packets) filter.judge(packet, scope);
+      for (const packet of packets) judgeAndCount(filter, packet, scope);
     }) < 1,
   );
 });
@@ -184,7 +185,7 @@ test('a decision reads hardly more of 10,000 rules than of 10', (t) => {
     };
     counted(scope.ipv4!);
     scope.ipv4!.pieces.forEach(counted);
-    t.is(filter.judge(parsed(tcpTo('10.0.5.5', 5)), scope), reasons.none);
+    t.is(judgeAndCount(filter, parsed(tcpTo('10.0.5.5', 5)), scope), reasons.none);
     return reads;
   };
   const few = readsAmong(10);

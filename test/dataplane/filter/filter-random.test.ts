@@ -13,7 +13,7 @@ import { SEEDED } from '../../support/dataplane/simulation.ts';
 import { addressValue, slowJudge, type SlowPacket } from '../../support/filter/slow-filter.ts';
 import { withoutNulls } from '../../support/filter/without-nulls.ts';
 import { chance } from '../../support/dataplane/seeded-test.ts';
-import { OWNER, filterOf } from '../../support/filter/filtering.ts';
+import { judgeAndCount, OWNER, filterOf } from '../../support/filter/filtering.ts';
 
 // ---- a slow twin -----------------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ for (const [title, maxRules, numRuns] of [
           const { filter } = filterOf({ own, global, default: defaultAction }, pieceMax);
           const scope = filter.hold(OWNER);
           for (const packet of packets) {
-            const reason = reasonNames[filter.judge(innerPacket(packet), scope)]!;
+            const reason = reasonNames[judgeAndCount(filter, innerPacket(packet), scope)]!;
             const wanted = slowJudge(own, global, defaultAction, packet);
             seen.add(reason);
             if (reason !== wanted.reason) return false;
@@ -161,7 +161,7 @@ test('rules that come and go are judged as by the slow twin, and hits are report
           for (const { name, compiled } of scopes) filter.change(name, compiled);
           for (const packet of packets) {
             const wanted = slowJudge(all[OWNER]!, all[GLOBAL_SCOPE]!, 'accept', packet);
-            const reason = reasonNames[filter.judge(innerPacket(packet), held)]!;
+            const reason = reasonNames[judgeAndCount(filter, innerPacket(packet), held)]!;
             if (reason !== wanted.reason) return false;
             if (wanted.rules.length > 0) hits.push(wanted.rules);
             seen.add(`${reason} ${Math.min(1, wanted.rules.length)}`);
@@ -251,7 +251,7 @@ for (const action of ['accept', 'drop'] as const)
       const near = [own, global][choose(2)]![choose(MANY_RULES)]!;
       const packet = packetNear(near, choose);
       const wanted = slowJudge(own, global, action, packet);
-      const reason = reasonNames[filter.judge(innerPacket(packet), scope)]!;
+      const reason = reasonNames[judgeAndCount(filter, innerPacket(packet), scope)]!;
       const hits = withoutNulls(filter.takeHits()).map(({ id }) => id);
       const isRight =
         reason === wanted.reason &&

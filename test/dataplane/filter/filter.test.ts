@@ -7,6 +7,7 @@ import { reasons } from '../../../dataplane/reasons.ts';
 import { fragmentHeader, ip, udp } from '../../support/dataplane/packets.ts';
 import { rule } from '../../support/dataplane/simulation.ts';
 import {
+  judgeAndCount,
   type Row,
   filterOf,
   parsed,
@@ -427,6 +428,6 @@ test('one owner is not judged by the rules of another', (t) => {
   const filter = new Filter('accept');
   const [mine, yours] = [filter.hold('mine'), filter.hold('yours')];
   rulesFor(filter)('yours', [rule('1', 'drop', '0.0.0.0/0')]);
-  t.is(filter.judge(parsed(udpTo('192.0.2.1')), mine), reasons.none);
-  t.is(filter.judge(parsed(udpTo('192.0.2.1')), yours), reasons.rule_drop);
+  t.is(judgeAndCount(filter, parsed(udpTo('192.0.2.1')), mine), reasons.none);
+  t.is(judgeAndCount(filter, parsed(udpTo('192.0.2.1')), yours), reasons.rule_drop);
 });

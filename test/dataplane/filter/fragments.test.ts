@@ -1,4 +1,4 @@
-// What is remembered of first fragments. What it means is in tracker.test.ts.
+// What is remembered of first fragments. What it means is in judge-fragments.test.ts.
 
 import test from 'ava';
 import { MAX_FRAGMENTED } from '../../../dataplane/constants.ts';

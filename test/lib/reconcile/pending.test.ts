@@ -19,6 +19,7 @@ import {
   settings,
 } from '../../support/reconcile/rows.ts';
 import { rule as anyRule, SEEDED } from '../../support/dataplane/simulation.ts';
+import { judgeAndCount } from '../../support/filter/filtering.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const OWNER = 'u1';
@@ -46,7 +47,7 @@ class Worker {
         const destination = `10.${network}.0.7`;
         const bytes = udp({ source: '100.64.0.2', destination, destinationPort: port });
         parseInner(viewOf(bytes), 0, bytes.length, packet);
-        reasons.push(this.filter.judge(packet, this.#scope));
+        reasons.push(judgeAndCount(this.filter, packet, this.#scope));
       }
     const hits = [...this.filter.takeHits()].filter((one) => one !== null);
     return [reasons, hits.toSorted((a, b) => a.id.localeCompare(b.id))];

@@ -2,7 +2,7 @@
 
 import { GLOBAL_SCOPE, type RuleConfig } from '../../../dataplane/contract.ts';
 import { rulesFor } from '../dataplane/whole-configs.ts';
-import { Filter } from '../../../dataplane/filter/filter.ts';
+import { Filter, type Scope } from '../../../dataplane/filter/filter.ts';
 import { type ReasonName, reasonNames, reasons } from '../../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { echoRequest, ip, tcp, udp, viewOf } from '../dataplane/packets.ts';
@@ -15,6 +15,13 @@ export function parsed(bytes: Uint8Array): InnerPacket {
   const reason = parseInner(viewOf(bytes), 0, bytes.length, packet);
   if (reason !== reasons.none) throw new Error(reasonNames[reason]);
   return packet;
+}
+
+/** Judges a packet of a device and counts it for the rule that decided. */
+export function judgeAndCount(filter: Filter, packet: InnerPacket, scope: Scope): number {
+  const reason = filter.decide(packet, scope);
+  filter.count(filter.matched, packet, scope);
+  return reason;
 }
 
 export interface Rules {
@@ -42,7 +49,7 @@ export function filterOf(
     say,
     judge: (bytes, at = 0) => {
       filter.begin(at);
-      return reasonNames[filter.judge(parsed(bytes), scope)]!;
+      return reasonNames[judgeAndCount(filter, parsed(bytes), scope)]!;
     },
   };
 }
