@@ -2,7 +2,7 @@
 // sockets, eventfd), hands it to the workers, sends them the configuration, and adds up their
 // statistics. The main thread owns the descriptors, so a worker that dies of an exception is
 // started again on the same interface and port. The life of a worker is in worker-link.ts. There
-// is one worker; README.md#follow-a-command says what several would need.
+// is one worker; dataplane/README.md#follow-a-command says what several would need.
 
 import type { Worker } from 'node:worker_threads';
 import { MAX_RELEASED_PER_COMMAND } from './constants.ts';

@@ -1,6 +1,6 @@
 // Offers engines to JavaScript. Everything that an engine needs belongs to the engine and nothing
-// to the process, so several workers can load the addon; index.ts describes each function. What else
-// a second worker of one gateway would need is in dataplane/README.md.
+// to the process, so several workers can load the addon. index.ts describes each function. What
+// else a second worker of one gateway would need is in dataplane/README.md.
 
 #include "call.h"
 #include "engine.h"
