@@ -5,7 +5,7 @@
 import type { Config } from '../../config/index.ts';
 import type { UserRow } from '../../models/index.ts';
 import type { EffectiveConfiguration } from '../records/effective-configuration.ts';
-import { FOREVER_SECONDS, sessionEnd } from '../reconcile/translate.ts';
+import { FOREVER_SECONDS, vpnSessionEnd } from '../reconcile/translate.ts';
 
 /** The state of a VPN session. */
 export interface VpnSession {
@@ -34,7 +34,7 @@ export function vpnSessionOf(
   config: SessionRules['config'],
   nowMs: number = Date.now(),
 ): VpnSession {
-  const endMs = sessionEnd(user, seconds, config.vpnSessionRequireSignIn);
+  const endMs = vpnSessionEnd(user, seconds, config.vpnSessionRequireSignIn);
   return {
     endsAt: Number.isFinite(endMs) ? new Date(endMs) : null,
     hasEnded: endMs <= nowMs,

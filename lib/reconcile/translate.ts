@@ -1,7 +1,7 @@
 // Where the words change, row by row: a device becomes a peer, a rule of the database becomes rules
-// of the filter, a user's sign-in becomes the end of a session. A bad row never widens access and
-// never blocks another row: a bad device is absent, a bad accept is ignored, a bad drop drops the
-// widest that it could mean.
+// of the filter, a user's sign-in becomes the end of a VPN session. A bad row never widens access
+// and never blocks another row: a bad device is absent, a bad accept is ignored, a bad drop drops
+// the widest that it could mean.
 
 import ipaddr from 'ipaddr.js';
 import {
@@ -19,7 +19,7 @@ export interface TranslateSettings {
   readonly ipv6: NetworkConfig | null;
   /** Whether a user who never signed in counts as expired when sessions end. */
   readonly requireSignIn: boolean;
-  /** This gateway: it calls only devices that it was the last to hear. */
+  /** This gateway. After a restart it initiates handshakes only with devices that it heard last. */
   readonly gatewayId: string;
   /** What the environment fixes, instead of what the rows say. */
   readonly vpnSessionDuration?: number;
@@ -37,7 +37,7 @@ const MTU_MAX = 1_500;
 // ---- users ---------------------------------------------------------------------------------
 
 /** Until when a user's devices are served (Unix ms); the past for one who is disabled. */
-export function sessionEnd(
+export function vpnSessionEnd(
   user: Pick<ObeyedUser, 'disabled_at' | 'last_signed_in_at'>,
   durationSeconds: number,
   requireSignIn: boolean,
@@ -115,8 +115,8 @@ function checkedMtu(mtu: number | null): number | null {
 }
 
 /**
- * Where the device was heard last, so that the gateway can call it after a restart. A device that
- * another gateway heard last is that one's: it would follow whoever calls it.
+ * Where the device was heard last, so that the gateway can initiate a handshake with it after a
+ * restart. Null for a device that another gateway heard last: a handshake would take it from there.
  */
 export function resumeOf(device: ObeyedDevice, gatewayId: string): PeerConfig['resume'] {
   const { latest_handshake, remote_ip, remote_port } = device;

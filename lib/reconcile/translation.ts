@@ -18,7 +18,7 @@ import {
   deviceEnd,
   type Refusal,
   resumeOf,
-  sessionEnd,
+  vpnSessionEnd,
   translateDevice,
   type TranslatedRule,
   translateRule,
@@ -351,7 +351,7 @@ export class Translation {
     const end =
       owner.row === null
         ? Number.NEGATIVE_INFINITY
-        : sessionEnd(owner.row, vpnSessionDuration, requireSignIn);
+        : vpnSessionEnd(owner.row, vpnSessionDuration, requireSignIn);
     const isServed = end > nowMs;
     if (isServed) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, end);
     if (isServed === owner.isServed) return;

@@ -19,6 +19,7 @@ const words: Readonly<Record<ErrorCode, Said>> = {
   unsupported_media_type: UNREADABLE,
   unprocessable: UNREADABLE,
   unauthenticated: { title: 'Please sign in', text: 'This page is for people who are signed in.' },
+  // No page asks for a token, but every code has words.
   invalid_token: { title: 'Please sign in', text: 'This page is for people who are signed in.' },
   forbidden: {
     title: 'Not for you',

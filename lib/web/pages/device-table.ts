@@ -34,7 +34,7 @@ const plan: TablePlan = {
     online: 'Online',
     offline: 'Offline',
     never_seen: 'Never seen',
-    session_ended: 'Session ended',
+    session_ended: 'VPN session ended',
     owner_disabled: 'Owner disabled',
     ended: 'Ended',
     off: 'Switched off',

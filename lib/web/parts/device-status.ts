@@ -33,7 +33,7 @@ export interface DeviceStatusView {
 /** Why a device is not served. It is shown instead of what was seen of the device. */
 export interface Stop {
   readonly badge: 'bad' | 'warning';
-  readonly state: 'Switched off' | 'Ended' | 'Owner disabled' | 'Session ended';
+  readonly state: 'Switched off' | 'Ended' | 'Owner disabled' | 'VPN session ended';
 }
 
 /** The fields of a device's owner that decide whether the device is served. */
@@ -72,7 +72,7 @@ export function stopOf(
   if (switches === 'ended') return { badge: 'bad', state: 'Ended' };
   if (owner.disabled_at !== null) return { badge: 'bad', state: 'Owner disabled' };
   const { hasEnded } = vpnSessionOf(owner, sessions.configuration, sessions.config, nowMs);
-  return hasEnded ? { badge: 'warning', state: 'Session ended' } : null;
+  return hasEnded ? { badge: 'warning', state: 'VPN session ended' } : null;
 }
 
 /** The rules by which the search of devices decides whether a device is served. */

@@ -7,7 +7,7 @@ import type { RowChanges, RowSettings } from '../../../lib/reconcile/read.ts';
 import {
   defaultMtu,
   deviceEnd,
-  sessionEnd,
+  vpnSessionEnd,
   translateDevice,
   translateRule,
   type TranslateSettings,
@@ -41,7 +41,7 @@ export function slowTranslate(
   for (const device of rows.devices.values()) {
     const owner = rows.users.get(device.user_id);
     if (owner === undefined) continue;
-    if (sessionEnd(owner, duration, settings.requireSignIn) <= nowMs) continue;
+    if (vpnSessionEnd(owner, duration, settings.requireSignIn) <= nowMs) continue;
     if (deviceEnd(device) <= nowMs) continue;
     const peer = translateDevice(device, settings);
     if ('message' in peer)

@@ -30,7 +30,7 @@ for (const kind of firstKind()) {
       plainUser.update({ last_signed_in_at }, { transaction }),
     );
     await configure(console, { vpn_session_duration: 3_600 });
-    t.deepEqual(await badges(), Array(4).fill('Session ended'));
+    t.deepEqual(await badges(), Array(4).fill('VPN session ended'));
     const found = async (state: string) =>
       (await admin.get(`/devices?state=${state}`)).text.includes('laptop');
     t.false(await found('online'));

@@ -82,12 +82,12 @@ test('a device that passes no packets is not online, and the first reason is sho
   t.is(stopOf(device, owner, endless, NOW), null);
   t.is(stopOf(device, owner, sessions(61), NOW), null);
   const ended = stopOf(device, owner, sessions(60), NOW);
-  t.is(ended?.state, 'Session ended');
-  t.is(deviceStatusView(SEEN, ended, NOW).state, 'Session ended');
+  t.is(ended?.state, 'VPN session ended');
+  t.is(deviceStatusView(SEEN, ended, NOW).state, 'VPN session ended');
   t.is(deviceStatusView(SEEN, ended, NOW).badge, 'warning');
   const never = { ...owner, last_signed_in_at: null };
   t.is(stopOf(device, never, sessions(60), NOW), null);
-  t.is(stopOf(device, never, sessions(60, true), NOW)?.state, 'Session ended');
+  t.is(stopOf(device, never, sessions(60, true), NOW)?.state, 'VPN session ended');
   const shutOut = { ...owner, disabled_at: past };
   t.is(stopOf(device, shutOut, sessions(1), NOW)?.state, 'Owner disabled');
   t.is(stopOf({ ...device, expires_at: past }, shutOut, endless, NOW)?.state, 'Ended');
