@@ -121,37 +121,37 @@ export const LENGTH = 1;
 export const KEY = 2;
 /** Generation of the key; an engine refuses one that is not current. */
 export const GENERATION = 3;
-/** One of the verdicts below. */
-export const VERDICT = 4;
+/** What to do with it, or what was done: one of the marks below. */
+export const MARK = 4;
 /** Slot of the endpoint that the datagram came from or goes to. */
 export const ADDRESS = 5;
 /** Datagrams that `seal` made of the packet. */
 export const DATAGRAMS = 6;
 
 /**
- * Do nothing: it was refused, or all is done. Every other verdict asks for one step or reports one.
+ * Do nothing: it was refused, or all is done. Every other mark asks for one step or reports one.
  */
-export const VERDICT_DROP = 0;
+export const MARK_DROP = 0;
 /** For `open`: authenticate and decrypt in place. */
-export const VERDICT_OPEN = 1;
+export const MARK_OPEN = 1;
 /** From `open`: OFFSET and LENGTH are those of the inner packet. */
-export const VERDICT_OPENED = 2;
+export const MARK_OPENED = 2;
 /** From `open`: the tag was wrong, or the key is gone. */
-export const VERDICT_OPEN_FAILED = 3;
+export const MARK_OPEN_FAILED = 3;
 /** For `writeTun`: write it. The engine may overwrite the VIRTIO_HEADER_BYTES before the packet. */
-export const VERDICT_TUN = 4;
+export const MARK_TUN = 4;
 /** For `seal`: encrypt with KEY and send to ADDRESS; a LENGTH of 0 is a keepalive. */
-export const VERDICT_SEAL = 5;
+export const MARK_SEAL = 5;
 /** From `seal`: on its way. */
-export const VERDICT_SEALED = 6;
+export const MARK_SEALED = 6;
 /** From `seal`: on its way, and the key has sent REKEY_AFTER_MESSAGES. */
-export const VERDICT_SEALED_REKEY = 7;
+export const MARK_SEALED_REKEY = 7;
 /** From `seal`: the key is gone or has sent REJECT_AFTER_MESSAGES; nothing more will be sealed. */
-export const VERDICT_SEAL_EXHAUSTED = 8;
+export const MARK_SEAL_EXHAUSTED = 8;
 /** From `seal`: the segments that the packet says it has are impossible. */
-export const VERDICT_SEAL_INVALID = 9;
+export const MARK_SEAL_INVALID = 9;
 /** From `readTun` or `receive`: the packet was cut off by the kernel. */
-export const VERDICT_TRUNCATED = 10;
+export const MARK_TRUNCATED = 10;
 
 /** Packets or datagrams in one arena, and what is to become of each. */
 export interface Batch {
@@ -232,12 +232,12 @@ export interface PacketEngine {
   installKey(send: Uint8Array, receive: Uint8Array, remoteIndex: number): KeyHandle | null;
   /** Wipes a key; its slot can be used again after the current batch. */
   removeKey(slot: number, generation: number): void;
-  /** Opens what is marked VERDICT_OPEN. */
+  /** Opens what is marked MARK_OPEN. */
   open(batch: Batch): void;
-  /** Pads, seals and queues for sending what is marked VERDICT_SEAL; in order for each ADDRESS. */
+  /** Pads, seals and queues for sending what is marked MARK_SEAL; in order for each ADDRESS. */
   seal(batch: Batch): void;
   /** Queues a handshake message for the endpoint in a slot. Copies the message. */
   send(message: Uint8Array, address: number): void;
-  /** Writes to the TUN what is marked VERDICT_TUN. */
+  /** Writes to the TUN what is marked MARK_TUN. */
   writeTun(batch: Batch): void;
 }

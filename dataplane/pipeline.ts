@@ -23,9 +23,9 @@ import {
   type PeerConfig,
   type Sample,
   type SamplePart,
-  VERDICT,
-  VERDICT_DROP,
-  VERDICT_TRUNCATED,
+  MARK,
+  MARK_DROP,
+  MARK_TRUNCATED,
 } from './contract.ts';
 import type { Change } from './diff.ts';
 import { Filter } from './filter/filter.ts';
@@ -161,8 +161,8 @@ export class Pipeline {
     const verdict = this.#verdict;
     for (let i = 0; i < batch.count; i++) {
       const at = i * DESCRIPTOR_WORDS;
-      const wasTruncated = descriptors[at + VERDICT] === VERDICT_TRUNCATED;
-      descriptors[at + VERDICT] = VERDICT_DROP;
+      const wasTruncated = descriptors[at + MARK] === MARK_TRUNCATED;
+      descriptors[at + MARK] = MARK_DROP;
       const length = descriptors[at + LENGTH]!;
       this.#outward.judge(batch.view, descriptors[at + OFFSET]!, length, wasTruncated, verdict);
       if (verdict.reason !== reasons.none) this.drop(verdict.reason);

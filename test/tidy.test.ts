@@ -24,7 +24,7 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'config/configuration-variables.ts': 'test/config/index.test.ts',
   'config/table.ts': 'test/tidy.test.ts',
   'dataplane/index.ts': 'test/dataplane/gateway.test.ts',
-  'dataplane/filter/verdict.ts': 'test/dataplane/filter/judge.test.ts',
+  'dataplane/filter/flow-verdict.ts': 'test/dataplane/filter/judge.test.ts',
   'dataplane/memory/client.ts': 'test/dataplane/wireguard/tunnel.test.ts',
   'dataplane/memory/index.ts': 'test/lib/testing/gateway.test.ts',
   'dataplane/memory/node.ts': 'test/dataplane/pipeline.test.ts',

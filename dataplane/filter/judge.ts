@@ -34,7 +34,7 @@ import {
 } from './flow-table.ts';
 import { type FragmentTable, NO_FIRST } from './fragments.ts';
 import { isClosed } from './lifetime.ts';
-import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './verdict.ts';
+import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './flow-verdict.ts';
 
 /** The port of the side that answers echo requests; no real port is that high. */
 const RESPONDER_PORT = 0x10000;

@@ -13,7 +13,7 @@ import { DOUBTFUL, FlowTable, ownerOf, REASON, RULE, STATE, VERSION } from './fl
 import { FragmentTable, NO_FIRST } from './fragments.ts';
 import { Judge } from './judge.ts';
 import { hold, notice } from './lifetime.ts';
-import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './verdict.ts';
+import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './flow-verdict.ts';
 
 /** Remembers flows. Nothing here allocates per packet. */
 export class Tracker {

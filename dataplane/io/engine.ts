@@ -1,4 +1,4 @@
-// The TypeScript twin of the addon: the same batches, keys and verdicts, with the ciphers of noble.
+// The TypeScript twin of the addon: the same batches, keys and marks, with the ciphers of noble.
 // Its links are given to it: sockets and a TUN, or a simulation. It is for tests and for machines
 // without a compiler. It allocates for each packet, and neither joins nor segments packets.
 
@@ -32,16 +32,16 @@ import {
   type MessageLimits,
   OFFSET,
   type PacketEngine,
-  VERDICT,
-  VERDICT_DROP,
-  VERDICT_OPEN,
-  VERDICT_OPEN_FAILED,
-  VERDICT_OPENED,
-  VERDICT_SEAL,
-  VERDICT_SEAL_EXHAUSTED,
-  VERDICT_SEALED,
-  VERDICT_SEALED_REKEY,
-  VERDICT_TUN,
+  MARK,
+  MARK_DROP,
+  MARK_OPEN,
+  MARK_OPEN_FAILED,
+  MARK_OPENED,
+  MARK_SEAL,
+  MARK_SEAL_EXHAUSTED,
+  MARK_SEALED,
+  MARK_SEALED_REKEY,
+  MARK_TUN,
 } from '../contract.ts';
 import type { Primitives } from '../noise/primitives.ts';
 import { type Endpoint, type EndpointTable, readEndpoint, writeEndpoint } from '../wire/address.ts';
@@ -130,14 +130,14 @@ export class TypeScriptEngine implements PacketEngine {
     d[at + OFFSET] = offset;
     d[at + LENGTH] = length;
     d[at + ADDRESS] = address;
-    d[at + VERDICT] = VERDICT_DROP;
+    d[at + MARK] = MARK_DROP;
   }
 
   open(batch: Batch): void {
     const d = batch.descriptors;
     for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
-      if (d[at + VERDICT] !== VERDICT_OPEN) continue;
-      d[at + VERDICT] = this.#openOne(batch, at) ? VERDICT_OPENED : VERDICT_OPEN_FAILED;
+      if (d[at + MARK] !== MARK_OPEN) continue;
+      d[at + MARK] = this.#openOne(batch, at) ? MARK_OPENED : MARK_OPEN_FAILED;
     }
   }
 
@@ -166,7 +166,7 @@ export class TypeScriptEngine implements PacketEngine {
   seal(batch: Batch): void {
     const d = batch.descriptors;
     for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
-      if (d[at + VERDICT] === VERDICT_SEAL) d[at + VERDICT] = this.#sealOne(batch, at);
+      if (d[at + MARK] === MARK_SEAL) d[at + MARK] = this.#sealOne(batch, at);
     }
   }
 
@@ -174,7 +174,7 @@ export class TypeScriptEngine implements PacketEngine {
     const d = batch.descriptors;
     d[at + DATAGRAMS] = 0;
     const key = this.#key(d[at + KEY]!, d[at + GENERATION]!);
-    if (key === null || key.sendCounter >= this.#rejectAfterMessages) return VERDICT_SEAL_EXHAUSTED;
+    if (key === null || key.sendCounter >= this.#rejectAfterMessages) return MARK_SEAL_EXHAUSTED;
     const offset = d[at + OFFSET]!;
     const length = d[at + LENGTH]!;
     const padded = new Uint8Array(paddedLength(length, this.#mtu));
@@ -192,7 +192,7 @@ export class TypeScriptEngine implements PacketEngine {
     this.#transmit(message, d[at + ADDRESS]!);
     d[at + LENGTH] = message.length;
     d[at + DATAGRAMS] = 1;
-    return key.sendCounter >= this.#rekeyAfterMessages ? VERDICT_SEALED_REKEY : VERDICT_SEALED;
+    return key.sendCounter >= this.#rekeyAfterMessages ? MARK_SEALED_REKEY : MARK_SEALED;
   }
 
   send(message: Uint8Array, address: number): void {
@@ -207,8 +207,8 @@ export class TypeScriptEngine implements PacketEngine {
   writeTun(batch: Batch): void {
     const d = batch.descriptors;
     for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
-      if (d[at + VERDICT] !== VERDICT_TUN) continue;
-      d[at + VERDICT] = VERDICT_DROP;
+      if (d[at + MARK] !== MARK_TUN) continue;
+      d[at + MARK] = MARK_DROP;
       const offset = d[at + OFFSET]!;
       try {
         this.#links.writePacket?.(batch.bytes.slice(offset, offset + d[at + LENGTH]!));

@@ -156,10 +156,10 @@ int poll_events(Engine& engine, double timeout_ms);
 
 // receive.cc: fills `datagrams`; returns the descriptors in use.
 int receive_datagrams(Engine& engine);
-// receive.cc: opens what is marked VERDICT_OPEN.
+// receive.cc: opens what is marked MARK_OPEN.
 void open_datagrams(Engine& engine, Batch& batch, int count);
 
-// seal.cc: seals what is marked VERDICT_SEAL and queues it.
+// seal.cc: seals what is marked MARK_SEAL and queues it.
 void seal_packets(Engine& engine, Batch& batch, int count);
 
 // send.cc: memory for a datagram of `length` bytes, after a flush if necessary; null when it is too
@@ -172,7 +172,7 @@ void flush_datagrams(Engine& engine);
 
 // tun.cc: fills `packets`; returns the descriptors in use.
 int read_tun(Engine& engine);
-// write_tun.cc: writes what is marked VERDICT_TUN, joined where that is allowed.
+// write_tun.cc: writes what is marked MARK_TUN, joined where that is allowed.
 void write_tun(Engine& engine, Batch& batch, int count);
 
 }  // namespace postern

@@ -105,7 +105,7 @@ int receive_from(Engine& engine, int fd, int first_slot, int slots, int& count, 
       int32_t* d = engine.datagrams.descriptor(count++);
       d[OFFSET] = static_cast<int32_t>(slot * SLOT_BYTES + at);
       d[LENGTH] = static_cast<int32_t>(length - at < step ? length - at : step);
-      d[VERDICT] = truncated ? VERDICT_TRUNCATED : VERDICT_DROP;
+      d[MARK] = truncated ? MARK_TRUNCATED : MARK_DROP;
       d[ADDRESS] = slot;
       at += step;
     } while (at < length);
@@ -139,8 +139,8 @@ int receive_datagrams(Engine& engine) {
 void open_datagrams(Engine& engine, Batch& batch, int count) {
   for (int i = 0; i < count; i++) {
     int32_t* d = batch.descriptor(i);
-    if (d[VERDICT] != VERDICT_OPEN) continue;
-    d[VERDICT] = VERDICT_OPEN_FAILED;
+    if (d[MARK] != MARK_OPEN) continue;
+    d[MARK] = MARK_OPEN_FAILED;
     const int32_t length = d[LENGTH];
     if (length < static_cast<int32_t>(TRANSPORT_OVERHEAD_BYTES)) continue;
     if (!batch.holds(d[OFFSET], length)) continue;
@@ -155,7 +155,7 @@ void open_datagrams(Engine& engine, Batch& batch, int count) {
     if (!engine.aead.open(key->owner, key->receive, counter, sealed, inner)) continue;
     d[OFFSET] += static_cast<int32_t>(TRANSPORT_HEADER_BYTES);
     d[LENGTH] = static_cast<int32_t>(inner);
-    d[VERDICT] = VERDICT_OPENED;
+    d[MARK] = MARK_OPENED;
   }
 }
 

@@ -151,7 +151,7 @@ void write_segment_header(uint8_t* packet, const Layout& layout, size_t number, 
 
 int32_t seal_segments(Sealer& sealer, uint8_t* packet, size_t length, const VirtioHeader& header) {
   Layout layout;
-  if (!find_layout(packet, length, header, layout)) return VERDICT_SEAL_INVALID;
+  if (!find_layout(packet, length, header, layout)) return MARK_SEAL_INVALID;
   uint8_t original[HEADER_BYTES_MAX];
   memcpy(original, packet, layout.header);
   const size_t payload_bytes = length - layout.header;
@@ -162,32 +162,32 @@ int32_t seal_segments(Sealer& sealer, uint8_t* packet, size_t length, const Virt
     uint8_t* segment = packet + at;
     memcpy(segment, original, layout.header);
     write_segment_header(segment, layout, number, at, payload, at + payload == payload_bytes);
-    if (!seal_one(sealer, segment, layout.header + payload)) return VERDICT_SEAL_EXHAUSTED;
+    if (!seal_one(sealer, segment, layout.header + payload)) return MARK_SEAL_EXHAUSTED;
   }
-  return VERDICT_SEALED;
+  return MARK_SEALED;
 }
 
 int32_t seal_packet(Sealer& sealer, const Batch& batch, size_t offset, size_t length) {
   uint8_t* packet = batch.bytes + offset;
   if (length == 0 || !batch.has_virtio_header) {
-    if (length > INNER_BYTES_MAX) return VERDICT_SEAL_INVALID;
-    return seal_one(sealer, packet, length) ? VERDICT_SEALED : VERDICT_SEAL_EXHAUSTED;
+    if (length > INNER_BYTES_MAX) return MARK_SEAL_INVALID;
+    return seal_one(sealer, packet, length) ? MARK_SEALED : MARK_SEAL_EXHAUSTED;
   }
-  if (length < 20) return VERDICT_SEAL_INVALID;
+  if (length < 20) return MARK_SEAL_INVALID;
   VirtioHeader header;
   memcpy(&header, packet - VIRTIO_HEADER_BYTES, VIRTIO_HEADER_BYTES);
   if (header.gso_type != VIRTIO_GSO_NONE)
     return seal_segments(sealer, packet, length, header);
-  if (length > INNER_BYTES_MAX) return VERDICT_SEAL_INVALID;
+  if (length > INNER_BYTES_MAX) return MARK_SEAL_INVALID;
   if ((header.flags & VIRTIO_NEEDS_CSUM) != 0 &&
       !complete_checksum(packet, length, header))
-    return VERDICT_SEAL_INVALID;
-  return seal_one(sealer, packet, length) ? VERDICT_SEALED : VERDICT_SEAL_EXHAUSTED;
+    return MARK_SEAL_INVALID;
+  return seal_one(sealer, packet, length) ? MARK_SEALED : MARK_SEAL_EXHAUSTED;
 }
 
 // Seals the packet of one descriptor and writes the result into it.
 void seal_described(Engine& engine, const Batch& batch, int32_t* d) {
-  d[VERDICT] = VERDICT_SEAL_INVALID;
+  d[MARK] = MARK_SEAL_INVALID;
   d[DATAGRAMS] = 0;
   const int64_t before = batch.has_virtio_header ? VIRTIO_HEADER_BYTES : 0;
   // Padding is written after the packet for a moment, so there must be room for it.
@@ -197,17 +197,17 @@ void seal_described(Engine& engine, const Batch& batch, int32_t* d) {
   if (d[ADDRESS] < 0 || static_cast<uint32_t>(d[ADDRESS]) >= engine.endpoint_count) return;
   KeySlot* key = engine.keys.find(d[KEY], d[GENERATION]);
   if (key == nullptr) {
-    d[VERDICT] = VERDICT_SEAL_EXHAUSTED;
+    d[MARK] = MARK_SEAL_EXHAUSTED;
     return;
   }
   Sealer sealer{engine, key, static_cast<uint32_t>(d[ADDRESS])};
-  int32_t verdict = seal_packet(sealer, batch, static_cast<size_t>(d[OFFSET]),
+  int32_t mark = seal_packet(sealer, batch, static_cast<size_t>(d[OFFSET]),
                                 static_cast<size_t>(d[LENGTH]));
-  if (verdict == VERDICT_SEALED && key->send_counter >= engine.rekey_after_messages)
-    verdict = VERDICT_SEALED_REKEY;
+  if (mark == MARK_SEALED && key->send_counter >= engine.rekey_after_messages)
+    mark = MARK_SEALED_REKEY;
   d[LENGTH] = static_cast<int32_t>(sealer.wire_bytes);
   d[DATAGRAMS] = sealer.datagrams;
-  d[VERDICT] = verdict;
+  d[MARK] = mark;
 }
 
 }  // namespace
@@ -215,14 +215,14 @@ void seal_described(Engine& engine, const Batch& batch, int32_t* d) {
 void seal_packets(Engine& engine, Batch& batch, int count) {
   for (int i = 0; i < count; i++) {
     const int32_t* first = batch.descriptor(i);
-    if (first[VERDICT] != VERDICT_SEAL) continue;
+    if (first[MARK] != MARK_SEAL) continue;
     // Packets of several peers may alternate. Those of one peer are sealed together, so that they
     // leave as one train.
     const int32_t endpoint = first[ADDRESS];
     const int end = count - i < LOOK_AHEAD ? count : i + LOOK_AHEAD;
     for (int j = i; j < end; j++) {
       int32_t* d = batch.descriptor(j);
-      if (d[VERDICT] == VERDICT_SEAL && d[ADDRESS] == endpoint) seal_described(engine, batch, d);
+      if (d[MARK] == MARK_SEAL && d[ADDRESS] == endpoint) seal_described(engine, batch, d);
     }
   }
 }

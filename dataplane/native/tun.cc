@@ -88,7 +88,7 @@ int read_tun(Engine& engine) {
     int32_t* d = batch.descriptor(count++);
     d[OFFSET] = static_cast<int32_t>(offset);
     d[LENGTH] = static_cast<int32_t>(length);
-    d[VERDICT] = length > PACKET_BYTES_MAX ? VERDICT_TRUNCATED : VERDICT_DROP;
+    d[MARK] = length > PACKET_BYTES_MAX ? MARK_TRUNCATED : MARK_DROP;
     bytes += length;
   }
   return count;

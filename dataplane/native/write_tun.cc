@@ -273,8 +273,8 @@ void write_tun(Engine& engine, Batch& batch, int count) {
   bool buckets_ready = false;
   for (int i = 0; i < count && i < BATCH_MAX; i++) {
     int32_t* d = batch.descriptor(i);
-    if (d[VERDICT] != VERDICT_TUN) continue;
-    d[VERDICT] = VERDICT_DROP;
+    if (d[MARK] != MARK_TUN) continue;
+    d[MARK] = MARK_DROP;
     if (d[LENGTH] < 20 || d[LENGTH] > IPV6_BYTES_MAX) continue;
     if (!batch.holds(d[OFFSET], d[LENGTH], VIRTIO_HEADER_BYTES)) continue;
     const Candidate c = examine(batch.bytes + d[OFFSET], static_cast<size_t>(d[LENGTH]),

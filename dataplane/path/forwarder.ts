@@ -9,12 +9,12 @@ import {
   LENGTH,
   OFFSET,
   type PacketEngine,
-  VERDICT,
-  VERDICT_TUN,
+  MARK,
+  MARK_TUN,
 } from '../contract.ts';
 import type { Tracker } from '../filter/tracker.ts';
 import type { UnfinishedDatagrams } from '../filter/unfinished.ts';
-import { NO_PEER } from '../filter/verdict.ts';
+import { NO_PEER } from '../filter/flow-verdict.ts';
 import { reasons } from '../reasons.ts';
 import { turnIntoEchoReply } from '../wire/icmp.ts';
 import { takeHop, WHOLE } from '../wire/ip.ts';
@@ -111,7 +111,7 @@ export class Forwarder {
   }
 
   #writeToTun(batch: Batch, i: number): void {
-    batch.descriptors[i * DESCRIPTOR_WORDS + VERDICT] = VERDICT_TUN;
+    batch.descriptors[i * DESCRIPTOR_WORDS + MARK] = MARK_TUN;
     this.#hasTunWork = true;
   }
 

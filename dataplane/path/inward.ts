@@ -7,7 +7,7 @@
 
 import type { Judge } from '../filter/judge.ts';
 import type { UnfinishedDatagrams } from '../filter/unfinished.ts';
-import { NO_PEER } from '../filter/verdict.ts';
+import { NO_PEER } from '../filter/flow-verdict.ts';
 import { reasons } from '../reasons.ts';
 import { PLACE_GATEWAY, PLACE_OUTSIDE, type Sanity } from '../sanity.ts';
 import { isEchoRequest } from '../wire/icmp.ts';

@@ -2,7 +2,7 @@
 // fill it in and change nothing else; forwarder.ts acts on it. One object is used for all packets,
 // one after the other, so that nothing is allocated.
 
-import { FlowVerdict } from '../filter/verdict.ts';
+import { FlowVerdict } from '../filter/flow-verdict.ts';
 import { reasons } from '../reasons.ts';
 import { InnerPacket } from '../wire/ip.ts';
 import type { Peer } from '../wireguard/peer.ts';

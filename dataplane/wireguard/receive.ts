@@ -26,11 +26,11 @@ import {
   KEY,
   LENGTH,
   OFFSET,
-  VERDICT,
-  VERDICT_DROP,
-  VERDICT_OPEN,
-  VERDICT_OPENED,
-  VERDICT_TRUNCATED,
+  MARK,
+  MARK_DROP,
+  MARK_OPEN,
+  MARK_OPENED,
+  MARK_TRUNCATED,
 } from '../contract.ts';
 import { isLaterTimestamp } from '../noise/tai64n.ts';
 import { reasons } from '../reasons.ts';
@@ -106,8 +106,8 @@ export class Receiver {
     const at = i * DESCRIPTOR_WORDS;
     const offset = d[at + OFFSET]!;
     const length = d[at + LENGTH]!;
-    const wasTruncated = d[at + VERDICT] === VERDICT_TRUNCATED;
-    d[at + VERDICT] = VERDICT_DROP;
+    const wasTruncated = d[at + MARK] === MARK_TRUNCATED;
+    d[at + MARK] = MARK_DROP;
     this.#keypairs[i] = null;
     if (wasTruncated) return this.#tunnel.drop(reasons.datagram_truncated);
     switch (messageType(batch.view, offset, length)) {
@@ -150,7 +150,7 @@ export class Receiver {
     this.#counters[i] = counter;
     d[at + KEY] = keypair.keySlot;
     d[at + GENERATION] = keypair.keyGeneration;
-    d[at + VERDICT] = VERDICT_OPEN;
+    d[at + MARK] = MARK_OPEN;
   }
 
   // ---- after the engine has opened ----
@@ -167,8 +167,8 @@ export class Receiver {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     const tunnel = this.#tunnel;
-    const isAuthentic = d[at + VERDICT] === VERDICT_OPENED;
-    d[at + VERDICT] = VERDICT_DROP;
+    const isAuthentic = d[at + MARK] === MARK_OPENED;
+    d[at + MARK] = MARK_DROP;
     if (!isAuthentic) {
       tunnel.drop(reasons.transport_invalid);
       return null;

@@ -16,13 +16,13 @@ import {
   KEY,
   LENGTH,
   OFFSET,
-  VERDICT,
-  VERDICT_DROP,
-  VERDICT_SEAL,
-  VERDICT_SEAL_EXHAUSTED,
-  VERDICT_SEAL_INVALID,
-  VERDICT_SEALED,
-  VERDICT_SEALED_REKEY,
+  MARK,
+  MARK_DROP,
+  MARK_SEAL,
+  MARK_SEAL_EXHAUSTED,
+  MARK_SEAL_INVALID,
+  MARK_SEALED,
+  MARK_SEALED_REKEY,
 } from '../contract.ts';
 import { InitiatorState } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
@@ -76,20 +76,20 @@ export class Sender {
   /** Takes the engine's report on descriptor `i` that was marked for `peer`. */
   countSealed(peer: Peer, batch: Batch, i: number, now: number): void {
     const at = i * DESCRIPTOR_WORDS;
-    const verdict = batch.descriptors[at + VERDICT]!;
-    batch.descriptors[at + VERDICT] = VERDICT_DROP;
-    switch (verdict) {
-      case VERDICT_SEALED:
-      case VERDICT_SEALED_REKEY:
+    const mark = batch.descriptors[at + MARK]!;
+    batch.descriptors[at + MARK] = MARK_DROP;
+    switch (mark) {
+      case MARK_SEALED:
+      case MARK_SEALED_REKEY:
         peer.countSent(batch.descriptors[at + LENGTH]!);
-        if (verdict === VERDICT_SEALED_REKEY) this.initiate(peer, false, now);
+        if (mark === MARK_SEALED_REKEY) this.initiate(peer, false, now);
         return;
-      case VERDICT_SEAL_EXHAUSTED:
+      case MARK_SEAL_EXHAUSTED:
         this.#tunnel.drop(reasons.keypair_exhausted);
         this.#exhaust(peer, batch.descriptors[at + KEY]!, batch.descriptors[at + GENERATION]!);
         this.initiate(peer, false, now);
         return;
-      case VERDICT_SEAL_INVALID:
+      case MARK_SEAL_INVALID:
         this.#tunnel.drop(reasons.segment_invalid);
         return;
       default:
@@ -144,7 +144,7 @@ export class Sender {
   ): void {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
-    d[at + VERDICT] = VERDICT_DROP;
+    d[at + MARK] = MARK_DROP;
     const tunnel = this.#tunnel;
     // A peer with a next keypair has our response; its first packet will show its endpoint.
     if (peer.next === null && !hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot))
@@ -177,7 +177,7 @@ export class Sender {
     d[at + KEY] = keypair.keySlot;
     d[at + GENERATION] = keypair.keyGeneration;
     d[at + ADDRESS] = keypair.peer.endpointSlot;
-    d[at + VERDICT] = VERDICT_SEAL;
+    d[at + MARK] = MARK_SEAL;
   }
 
   #sealFor(peer: Peer, batch: Batch, now: number): void {

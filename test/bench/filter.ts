@@ -8,7 +8,7 @@ import { GLOBAL_SCOPE, type RuleConfig } from '../../dataplane/contract.ts';
 import { rulesFor } from '../support/dataplane/whole-configs.ts';
 import { Filter } from '../../dataplane/filter/filter.ts';
 import { Tracker } from '../../dataplane/filter/tracker.ts';
-import { NO_PEER } from '../../dataplane/filter/verdict.ts';
+import { NO_PEER } from '../../dataplane/filter/flow-verdict.ts';
 import { reasons } from '../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../dataplane/wire/ip.ts';
 import { fromPeer, toPeer } from '../support/filter/flows.ts';

@@ -21,12 +21,12 @@ import {
   type NetworkConfig,
   OFFSET,
   type PacketEngine,
-  VERDICT,
-  VERDICT_DROP,
-  VERDICT_OPEN,
-  VERDICT_OPENED,
-  VERDICT_SEAL,
-  VERDICT_SEALED,
+  MARK,
+  MARK_DROP,
+  MARK_OPEN,
+  MARK_OPENED,
+  MARK_SEAL,
+  MARK_SEALED,
 } from '../../dataplane/contract.ts';
 import { diff, EMPTY_CONFIG } from '../support/dataplane/whole-configs.ts';
 import { TypeScriptEngine } from '../../dataplane/io/engine.ts';
@@ -129,10 +129,10 @@ class ClearEngine extends TypeScriptEngine implements End {
   override seal(batch: Batch): void {
     const d = batch.descriptors;
     for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
-      if (d[at + VERDICT] !== VERDICT_SEAL) continue;
+      if (d[at + MARK] !== MARK_SEAL) continue;
       this.#pass(batch, d[at + OFFSET]!, d[at + LENGTH]!, d[at + KEY]!);
       d[at + LENGTH]! += TRANSPORT_OVERHEAD_BYTES;
-      d[at + VERDICT] = VERDICT_SEALED;
+      d[at + MARK] = MARK_SEALED;
     }
   }
 
@@ -148,17 +148,17 @@ class ClearEngine extends TypeScriptEngine implements End {
     const at = slot * DESCRIPTOR_WORDS;
     descriptors[at + OFFSET] = start;
     descriptors[at + LENGTH] = transport.packet + length + TAG_BYTES;
-    descriptors[at + VERDICT] = VERDICT_DROP;
+    descriptors[at + MARK] = MARK_DROP;
     descriptors[at + ADDRESS] = slot;
   }
 
   override open(batch: Batch): void {
     const d = batch.descriptors;
     for (let at = 0; at < batch.count * DESCRIPTOR_WORDS; at += DESCRIPTOR_WORDS) {
-      if (d[at + VERDICT] !== VERDICT_OPEN) continue;
+      if (d[at + MARK] !== MARK_OPEN) continue;
       d[at + OFFSET]! += transport.packet;
       d[at + LENGTH]! -= TRANSPORT_OVERHEAD_BYTES;
-      d[at + VERDICT] = VERDICT_OPENED;
+      d[at + MARK] = MARK_OPENED;
     }
   }
 
@@ -271,7 +271,7 @@ class Tunnel {
       const at = i * DESCRIPTOR_WORDS;
       d[at + OFFSET] = i * SLOT_BYTES + SLOT_HEADROOM_BYTES;
       d[at + LENGTH] = from.lengths[i]!;
-      d[at + VERDICT] = VERDICT_DROP;
+      d[at + MARK] = MARK_DROP;
     }
     batch.count = count;
     from.pipeline.outbound(this.#clock[1], this.#clock[2]);

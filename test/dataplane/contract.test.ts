@@ -19,17 +19,17 @@ function numbersNamed(prefix: RegExp): number[] {
     .sort((a, b) => a - b);
 }
 
-test('verdicts are distinct, and zero does nothing', (t) => {
-  const verdicts = numbersNamed(/^VERDICT_/);
+test('marks are distinct, and zero does nothing', (t) => {
+  const marks = numbersNamed(/^MARK_/);
   t.deepEqual(
-    verdicts,
-    verdicts.map((_, i) => i),
+    marks,
+    marks.map((_, i) => i),
   );
-  t.is(contract.VERDICT_DROP, 0);
+  t.is(contract.MARK_DROP, 0);
 });
 
 test('the words of a descriptor are distinct and inside it', (t) => {
-  const words = numbersNamed(/^(OFFSET|LENGTH|KEY|GENERATION|VERDICT|ADDRESS|DATAGRAMS)$/);
+  const words = numbersNamed(/^(OFFSET|LENGTH|KEY|GENERATION|MARK|ADDRESS|DATAGRAMS)$/);
   t.is(new Set(words).size, 7);
   t.true(words.every((word) => word < contract.DESCRIPTOR_WORDS));
 });

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import { GLOBAL_SCOPE } from '../../../dataplane/contract.ts';
-import { NO_PEER } from '../../../dataplane/filter/verdict.ts';
+import { NO_PEER } from '../../../dataplane/filter/flow-verdict.ts';
 import { type ReasonName } from '../../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { fromPeer, toPeer } from '../../support/filter/flows.ts';

@@ -13,15 +13,15 @@ import {
   LENGTH,
   type MessageLimits,
   OFFSET,
-  VERDICT_DROP,
-  VERDICT_OPEN,
-  VERDICT_OPEN_FAILED,
-  VERDICT_OPENED,
-  VERDICT_SEAL,
-  VERDICT_SEAL_EXHAUSTED,
-  VERDICT_SEALED,
-  VERDICT_SEALED_REKEY,
-  VERDICT_TUN,
+  MARK_DROP,
+  MARK_OPEN,
+  MARK_OPEN_FAILED,
+  MARK_OPENED,
+  MARK_SEAL,
+  MARK_SEAL_EXHAUSTED,
+  MARK_SEALED,
+  MARK_SEALED_REKEY,
+  MARK_TUN,
 } from '../../../dataplane/contract.ts';
 import { TypeScriptEngine } from '../../../dataplane/io/engine.ts';
 import { portablePrimitives } from '../../../dataplane/noise/primitives.ts';
@@ -30,11 +30,11 @@ import {
   benches,
   contentOf,
   type EngineBench,
-  mark,
+  setMarks,
   MTU,
   place,
   TARGET,
-  verdictOf,
+  markOf,
 } from '../../support/dataplane/native.ts';
 import { counting, udp, viewOf } from '../../support/dataplane/packets.ts';
 
@@ -50,7 +50,7 @@ function seal(
 ): Uint8Array[] {
   const { engine } = bench;
   engine.packets.count = 0;
-  place(engine.packets, 0, packet, { verdict: VERDICT_SEAL, key });
+  place(engine.packets, 0, packet, { mark: MARK_SEAL, key });
   engine.seal(engine.packets);
   return bench.datagrams();
 }
@@ -63,9 +63,9 @@ function open(
 ): Uint8Array | null {
   const { engine } = bench;
   engine.datagrams.count = 0;
-  place(engine.datagrams, 0, datagram, { verdict: VERDICT_OPEN, key });
+  place(engine.datagrams, 0, datagram, { mark: MARK_OPEN, key });
   engine.open(engine.datagrams);
-  return verdictOf(engine.datagrams, 0) === VERDICT_OPENED ? contentOf(engine.datagrams, 0) : null;
+  return markOf(engine.datagrams, 0) === MARK_OPENED ? contentOf(engine.datagrams, 0) : null;
 }
 
 /** Runs with a bench that is closed afterwards. */
@@ -159,11 +159,11 @@ for (const [name, openBench] of benches) {
     t.deepEqual(open(bench, datagram!, key), new Uint8Array(0));
   });
 
-  engineTest('what was sealed is reported: verdict, bytes on the wire, datagrams', (t, bench) => {
+  engineTest('what was sealed is reported: mark, bytes on the wire, datagrams', (t, bench) => {
     const key = bench.engine.installKey(A, B, 1)!;
     seal(bench, udp({ source: '10.0.0.1', destination: '10.0.0.2', data: counting(72) }), key);
     const d = bench.engine.packets.descriptors;
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEALED);
+    t.is(markOf(bench.engine.packets, 0), MARK_SEALED);
     t.is(d[LENGTH], 16 + 112 + 16);
     t.is(d[DATAGRAMS], 1);
   });
@@ -173,7 +173,7 @@ for (const [name, openBench] of benches) {
     const { engine } = bench;
     const key = engine.installKey(A, A, 1)!;
     const packet = udp({ source: '10.0.0.1', destination: '10.0.0.2', data: 'x' });
-    place(engine.packets, 0, packet, { verdict: VERDICT_SEAL, key });
+    place(engine.packets, 0, packet, { mark: MARK_SEAL, key });
     const end = engine.packets.descriptors[OFFSET]! + packet.length;
     engine.packets.bytes.fill(0xee, end, end + 64);
     engine.seal(engine.packets);
@@ -188,7 +188,7 @@ for (const [name, openBench] of benches) {
       udp({ source: '10.0.0.1', destination: '10.0.0.2', data: counting(i * 7, i) }),
     );
     for (const [i, packet] of packets.entries())
-      place(engine.packets, i, packet, { verdict: VERDICT_SEAL, key });
+      place(engine.packets, i, packet, { mark: MARK_SEAL, key });
     engine.seal(engine.packets);
     const arrived = bench.datagrams().map((datagram) => open(bench, datagram, key));
     t.deepEqual(arrived, packets.map(padded));
@@ -201,8 +201,8 @@ for (const [name, openBench] of benches) {
     const [datagram] = seal(bench, packet, incoming);
     open(bench, datagram!, incoming);
     const { datagrams } = engine;
-    mark(datagrams, 0, {
-      verdict: VERDICT_SEAL,
+    setMarks(datagrams, 0, {
+      mark: MARK_SEAL,
       key: outgoing,
       offset: datagrams.descriptors[OFFSET]!,
       length: packet.length,
@@ -215,9 +215,9 @@ for (const [name, openBench] of benches) {
   engineTest('only what is marked is sealed, opened or written', (t, bench) => {
     const { engine } = bench;
     const key = engine.installKey(A, A, 1)!;
-    for (const verdict of [0, 2, 3, 6, 7, 8, 9, 10]) {
+    for (const mark of [0, 2, 3, 6, 7, 8, 9, 10]) {
       for (const batch of [engine.packets, engine.datagrams]) {
-        place(batch, 0, counting(64), { verdict, key });
+        place(batch, 0, counting(64), { mark, key });
         const before = batch.descriptors.slice(0, DESCRIPTOR_WORDS);
         engine.open(batch);
         engine.seal(batch);
@@ -232,12 +232,12 @@ for (const [name, openBench] of benches) {
   engineTest('descriptors past the count are left alone', (t, bench) => {
     const { engine } = bench;
     const key = engine.installKey(A, A, 1)!;
-    place(engine.packets, 1, counting(64), { verdict: VERDICT_SEAL, key });
+    place(engine.packets, 1, counting(64), { mark: MARK_SEAL, key });
     engine.packets.count = 1;
-    mark(engine.packets, 0, { verdict: VERDICT_DROP });
+    setMarks(engine.packets, 0, { mark: MARK_DROP });
     engine.packets.count = 1;
     engine.seal(engine.packets);
-    t.is(verdictOf(engine.packets, 1), VERDICT_SEAL);
+    t.is(markOf(engine.packets, 1), MARK_SEAL);
     t.deepEqual(bench.datagrams(), []);
   });
 
@@ -245,7 +245,7 @@ for (const [name, openBench] of benches) {
     const { engine } = bench;
     const key = engine.installKey(A, A, 1)!;
     place(engine.packets, 0, new Uint8Array(0), {
-      verdict: VERDICT_SEAL,
+      mark: MARK_SEAL,
       key,
       address: TARGET + 1,
     });
@@ -262,15 +262,15 @@ for (const [name, openBench] of benches) {
     withBench(openLimited, (bench) => {
       const key = bench.engine.installKey(A, B, 1)!;
       const sent: bigint[] = [];
-      const verdicts = Array.from({ length: 12 }, (_, i) => {
+      const marks = Array.from({ length: 12 }, (_, i) => {
         const datagrams = seal(bench, i % 2 === 0 ? counting(40, 0x45) : new Uint8Array(0), key);
         for (const datagram of datagrams) sent.push(viewOf(datagram).getBigUint64(8, true));
-        return verdictOf(bench.engine.packets, 0);
+        return markOf(bench.engine.packets, 0);
       });
-      t.deepEqual(verdicts, [
-        ...Array.from({ length: 3 }, () => VERDICT_SEALED),
-        ...Array.from({ length: 3 }, () => VERDICT_SEALED_REKEY),
-        ...Array.from({ length: 6 }, () => VERDICT_SEAL_EXHAUSTED),
+      t.deepEqual(marks, [
+        ...Array.from({ length: 3 }, () => MARK_SEALED),
+        ...Array.from({ length: 3 }, () => MARK_SEALED_REKEY),
+        ...Array.from({ length: 6 }, () => MARK_SEAL_EXHAUSTED),
       ]);
       // A counter that wraps would use a nonce twice.
       t.deepEqual(sent, [0n, 1n, 2n, 3n, 4n, 5n]);
@@ -283,15 +283,14 @@ for (const [name, openBench] of benches) {
       const { packets } = bench.engine;
       const key = bench.engine.installKey(A, B, 1)!;
       const other = bench.engine.installKey(B, A, 2)!;
-      for (let i = 0; i < 10; i++)
-        place(packets, i, counting(40, 0x45), { verdict: VERDICT_SEAL, key });
-      place(packets, 10, counting(40, 0x45), { verdict: VERDICT_SEAL, key: other });
+      for (let i = 0; i < 10; i++) place(packets, i, counting(40, 0x45), { mark: MARK_SEAL, key });
+      place(packets, 10, counting(40, 0x45), { mark: MARK_SEAL, key: other });
       bench.engine.seal(packets);
-      const verdicts = Array.from({ length: 11 }, (_, i) => verdictOf(packets, i));
-      t.deepEqual(verdicts, [
-        ...Array.from({ length: 6 }, () => VERDICT_SEALED),
-        ...Array.from({ length: 4 }, () => VERDICT_SEAL_EXHAUSTED),
-        VERDICT_SEALED,
+      const marks = Array.from({ length: 11 }, (_, i) => markOf(packets, i));
+      t.deepEqual(marks, [
+        ...Array.from({ length: 6 }, () => MARK_SEALED),
+        ...Array.from({ length: 4 }, () => MARK_SEAL_EXHAUSTED),
+        MARK_SEALED,
       ]);
       t.is(bench.datagrams().length, 7);
     });
@@ -332,7 +331,7 @@ for (const [name, openBench] of benches) {
       (bench) => {
         const key = bench.engine.installKey(A, B, 1)!;
         t.is(seal(bench, counting(40, 0x45), key).length, 1);
-        t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEALED);
+        t.is(markOf(bench.engine.packets, 0), MARK_SEALED);
       },
     );
   });
@@ -343,7 +342,7 @@ for (const [name, openBench] of benches) {
     const [right, wrong] = [bench.engine.installKey(A, A, 1)!, bench.engine.installKey(B, B, 1)!];
     const [datagram] = seal(bench, counting(40, 0x45), right);
     t.is(open(bench, datagram!, wrong), null);
-    t.is(verdictOf(bench.engine.datagrams, 0), VERDICT_OPEN_FAILED);
+    t.is(markOf(bench.engine.datagrams, 0), MARK_OPEN_FAILED);
     t.not(open(bench, datagram!, right), null);
   });
 
@@ -373,11 +372,11 @@ for (const [name, openBench] of benches) {
     engine.datagrams.count = 0;
     for (const [i, datagram] of datagrams.entries()) {
       if (i % 2 === 1) datagram[20]! ^= 1;
-      place(engine.datagrams, i, datagram, { verdict: VERDICT_OPEN, key });
+      place(engine.datagrams, i, datagram, { mark: MARK_OPEN, key });
     }
     engine.open(engine.datagrams);
     for (let i = 0; i < 9; i++) {
-      t.is(verdictOf(engine.datagrams, i), i % 2 === 1 ? VERDICT_OPEN_FAILED : VERDICT_OPENED);
+      t.is(markOf(engine.datagrams, i), i % 2 === 1 ? MARK_OPEN_FAILED : MARK_OPENED);
       if (i % 2 === 0) t.deepEqual(contentOf(engine.datagrams, i), padded(counting(30, i)));
     }
   });
@@ -391,7 +390,7 @@ for (const [name, openBench] of benches) {
     );
     engine.datagrams.count = 0;
     for (const [i, datagram] of datagrams.entries())
-      place(engine.datagrams, i, datagram, { verdict: VERDICT_OPEN, key: keys[i % 2]! });
+      place(engine.datagrams, i, datagram, { mark: MARK_OPEN, key: keys[i % 2]! });
     engine.open(engine.datagrams);
     for (let i = 0; i < 8; i++)
       t.deepEqual(contentOf(engine.datagrams, i), padded(counting(30, i)), `${i}`);
@@ -426,7 +425,7 @@ for (const [name, openBench] of benches) {
     const [datagram] = seal(bench, counting(20), key);
     engine.removeKey(key.slot, key.generation);
     t.deepEqual(seal(bench, counting(20), key), []);
-    t.is(verdictOf(engine.packets, 0), VERDICT_SEAL_EXHAUSTED);
+    t.is(markOf(engine.packets, 0), MARK_SEAL_EXHAUSTED);
     t.is(open(bench, datagram!, key), null);
   });
 
@@ -493,7 +492,7 @@ for (const [name, openBench] of benches) {
       const { engine } = bench;
       const key = engine.installKey(A, A, 1)!;
       engine.send(counting(92), TARGET);
-      place(engine.packets, 0, counting(20), { verdict: VERDICT_SEAL, key });
+      place(engine.packets, 0, counting(20), { mark: MARK_SEAL, key });
       engine.seal(engine.packets);
       engine.send(counting(64), TARGET);
       t.deepEqual(
@@ -509,12 +508,12 @@ for (const [name, openBench] of benches) {
       udp({ source: destination.replace('1', '2'), destination, data: 'hello' }),
     );
     for (const [i, packet] of packets.entries()) {
-      place(engine.datagrams, i, padded(packet), { verdict: VERDICT_TUN });
+      place(engine.datagrams, i, padded(packet), { mark: MARK_TUN });
       engine.datagrams.descriptors[i * DESCRIPTOR_WORDS + LENGTH] = packet.length;
     }
     engine.writeTun(engine.datagrams);
     t.deepEqual(bench.packets(), packets);
-    t.is(verdictOf(engine.datagrams, 0), VERDICT_DROP);
+    t.is(markOf(engine.datagrams, 0), MARK_DROP);
   });
 }
 
@@ -553,17 +552,17 @@ test('a datagram larger than a slot is counted and takes no place', (t) => {
 
 test('a packet that the interface refuses is counted and dropped, and the next one is tried', (t) => {
   const engine = typeScriptEngine();
-  for (let i = 0; i < 3; i++) place(engine.datagrams, i, counting(28), { verdict: VERDICT_TUN });
+  for (let i = 0; i < 3; i++) place(engine.datagrams, i, counting(28), { mark: MARK_TUN });
   engine.writeTun(engine.datagrams);
   t.is(engine.faults[3], 3);
-  for (let i = 0; i < 3; i++) t.is(verdictOf(engine.datagrams, i), VERDICT_DROP);
+  for (let i = 0; i < 3; i++) t.is(markOf(engine.datagrams, i), MARK_DROP);
 });
 
 test('closing wipes all keys', (t) => {
   const engine = typeScriptEngine();
   const key = engine.installKey(A, B, 1)!;
   engine.close();
-  place(engine.packets, 0, counting(20), { verdict: VERDICT_SEAL, key });
+  place(engine.packets, 0, counting(20), { mark: MARK_SEAL, key });
   engine.seal(engine.packets);
-  t.is(verdictOf(engine.packets, 0), VERDICT_SEAL_EXHAUSTED);
+  t.is(markOf(engine.packets, 0), MARK_SEAL_EXHAUSTED);
 });

@@ -5,10 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import {
   FAULT_TUN_WRITE,
-  VERDICT_OPEN,
-  VERDICT_OPENED,
-  VERDICT_SEAL,
-  VERDICT_TUN,
+  MARK_OPEN,
+  MARK_OPENED,
+  MARK_SEAL,
+  MARK_TUN,
 } from '../../../dataplane/contract.ts';
 import { TwinEngine } from '../../../dataplane/io/twin.ts';
 import { EVENT_TUN, EVENT_UDP } from '../../../dataplane/native/index.ts';
@@ -18,7 +18,7 @@ import {
   readEndpoint,
   writeEndpoint,
 } from '../../../dataplane/wire/address.ts';
-import { contentOf, mark, place, TARGET, verdictOf } from '../../support/dataplane/native.ts';
+import { contentOf, setMarks, place, TARGET, markOf } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
 import { address, counting, udp } from '../../support/dataplane/packets.ts';
 
@@ -50,7 +50,7 @@ async function elapsed(work: Promise<void>): Promise<number> {
 test('what one twin seals another opens, over real sockets', async (t) => {
   const [a, b] = await openPair(t);
   const packet = udp({ source: '10.0.0.1', destination: '10.0.0.2', data: counting(100) });
-  place(a.packets, 0, packet, { verdict: VERDICT_SEAL, key: a.installKey(KEY, KEY, 1)! });
+  place(a.packets, 0, packet, { mark: MARK_SEAL, key: a.installKey(KEY, KEY, 1)! });
   a.seal(a.packets);
   a.flush();
   await b.rest(2_000);
@@ -60,9 +60,9 @@ test('what one twin seals another opens, over real sockets', async (t) => {
   t.is(b.poll(), 0);
   t.deepEqual(readEndpoint(b.endpoints, 0), { address: '127.0.0.1', port: a.port });
   const at = { offset: b.datagrams.descriptors[0]!, length: b.datagrams.descriptors[1]! };
-  mark(b.datagrams, 0, { verdict: VERDICT_OPEN, key: b.installKey(KEY, KEY, 1)!, ...at });
+  setMarks(b.datagrams, 0, { mark: MARK_OPEN, key: b.installKey(KEY, KEY, 1)!, ...at });
   b.open(b.datagrams);
-  t.is(verdictOf(b.datagrams, 0), VERDICT_OPENED);
+  t.is(markOf(b.datagrams, 0), MARK_OPENED);
   t.deepEqual(contentOf(b.datagrams, 0).slice(0, packet.length), packet);
 });
 
@@ -132,7 +132,7 @@ nativeTest('packets go through the TUN as they are, both ways', async (t, native
   engine.readTun();
   t.is(engine.packets.count, 2);
   t.deepEqual(contentOf(engine.packets, 1), packet);
-  place(engine.datagrams, 0, packet, { verdict: VERDICT_TUN });
+  place(engine.datagrams, 0, packet, { mark: MARK_TUN });
   engine.writeTun(engine.datagrams);
   const buffer = new Uint8Array(100);
   t.deepEqual(buffer.slice(0, readSync(far, buffer)), packet);
@@ -155,7 +155,7 @@ nativeTest(
 
 test('without a TUN there is nothing to write to, and that is no fault', async (t) => {
   const engine = await open(t);
-  place(engine.datagrams, 0, counting(28), { verdict: VERDICT_TUN });
+  place(engine.datagrams, 0, counting(28), { mark: MARK_TUN });
   engine.writeTun(engine.datagrams);
   t.is(engine.faults[FAULT_TUN_WRITE], 0);
 });

@@ -9,15 +9,15 @@ import { promisify } from 'node:util';
 import { SLOT_BYTES } from '../../../dataplane/constants.ts';
 import {
   DESCRIPTOR_WORDS,
-  VERDICT_OPEN,
-  VERDICT_OPEN_FAILED,
-  VERDICT_SEAL,
-  VERDICT_SEALED,
-  VERDICT_TUN,
+  MARK_OPEN,
+  MARK_OPEN_FAILED,
+  MARK_SEAL,
+  MARK_SEALED,
+  MARK_TUN,
   type KeyHandle,
 } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import { mark, NativeBench, place, verdictOf } from '../../support/dataplane/native.ts';
+import { setMarks, NativeBench, place, markOf } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
 import { counting } from '../../support/dataplane/packets.ts';
 
@@ -98,9 +98,9 @@ nativeTest('a key, an endpoint and a batch are not found by cut numbers', (t, na
       t.throws(() => engine.seal(engine.packets), refusal, `${wrong}`);
       engine.packets.count = 0;
     }
-    mark(engine.packets, 0, { verdict: VERDICT_SEAL, key, offset: 64, length: 40 });
+    setMarks(engine.packets, 0, { mark: MARK_SEAL, key, offset: 64, length: 40 });
     engine.seal(engine.packets);
-    t.is(verdictOf(engine.packets, 0), VERDICT_SEALED, 'the key is still there');
+    t.is(markOf(engine.packets, 0), MARK_SEALED, 'the key is still there');
   } finally {
     bench.close();
   }
@@ -222,9 +222,9 @@ nativeTest('datagrams that are not genuine leave no errors for later calls', (t,
   const { engine } = new NativeBench(native);
   const key = engine.installKey(counting(32), counting(32), 1)!;
   for (let i = 0; i < 20; i++) {
-    place(engine.datagrams, 0, counting(32 + i), { verdict: VERDICT_OPEN, key });
+    place(engine.datagrams, 0, counting(32 + i), { mark: MARK_OPEN, key });
     engine.open(engine.datagrams);
-    t.is(verdictOf(engine.datagrams, 0), VERDICT_OPEN_FAILED);
+    t.is(markOf(engine.datagrams, 0), MARK_OPEN_FAILED);
   }
   t.deepEqual(errors(), before);
 });
@@ -242,7 +242,7 @@ nativeTest('a worker that ends while it waits in the addon frees all that it had
     const engine = new NativeEngine(addon, addon, createEndpointTable(64), 64, options);
     engine.installKey(new Uint8Array(32), new Uint8Array(32), 1);
     // Each worker has memory of its own in the addon, for as long as its thread lives.
-    engine.packets.descriptors.set([64, 40, 0, 0, ${VERDICT_TUN}]);
+    engine.packets.descriptors.set([64, 40, 0, 0, ${MARK_TUN}]);
     engine.packets.count = 1;
     engine.writeTun(engine.packets);
     engine.receive();

@@ -9,18 +9,18 @@ import {
   KEY,
   LENGTH,
   OFFSET,
-  VERDICT,
-  VERDICT_DROP,
-  VERDICT_OPEN,
-  VERDICT_OPEN_FAILED,
-  VERDICT_SEAL,
-  VERDICT_SEAL_EXHAUSTED,
-  VERDICT_SEAL_INVALID,
-  VERDICT_SEALED,
-  VERDICT_TUN,
+  MARK,
+  MARK_DROP,
+  MARK_OPEN,
+  MARK_OPEN_FAILED,
+  MARK_SEAL,
+  MARK_SEAL_EXHAUSTED,
+  MARK_SEAL_INVALID,
+  MARK_SEALED,
+  MARK_TUN,
 } from '../../../dataplane/contract.ts';
 import { type Addon } from '../../../dataplane/native/index.ts';
-import { mark, NativeBench, TARGET, verdictOf } from '../../support/dataplane/native.ts';
+import { setMarks, NativeBench, TARGET, markOf } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
 import { counting } from '../../support/dataplane/packets.ts';
 import { SEEDED } from '../../support/dataplane/simulation.ts';
@@ -59,9 +59,9 @@ interface Descriptor {
   address: number;
 }
 
-function write(batch: Batch, i: number, descriptor: Descriptor, verdict: number): void {
+function write(batch: Batch, i: number, descriptor: Descriptor, mark: number): void {
   const { offset, length, slot, generation, address } = descriptor;
-  mark(batch, i, { verdict, key: { slot, generation }, address, offset, length });
+  setMarks(batch, i, { mark, key: { slot, generation }, address, offset, length });
 }
 
 /** A bench whose arenas hold a pattern, and a check that nothing of it has moved. */
@@ -102,15 +102,13 @@ nativeTest(
           const { datagrams } = bench.engine;
           datagrams.count = 0;
           for (const [i, descriptor] of descriptors.entries())
-            write(datagrams, i, descriptor, VERDICT_OPEN);
+            write(datagrams, i, descriptor, MARK_OPEN);
           bench.engine.open(datagrams);
           // No key opens the pattern; decrypting in place may have overwritten what is inside.
           const touches = descriptors.some(
             (one) => fits(one, 0, 0) && one.length > 32 && one.slot === 0 && one.generation === 0,
           );
-          const failed = descriptors.every(
-            (_, i) => verdictOf(datagrams, i) === VERDICT_OPEN_FAILED,
-          );
+          const failed = descriptors.every((_, i) => markOf(datagrams, i) === MARK_OPEN_FAILED);
           const untouched = touches || isUntouched();
           if (touches) reset();
           return failed && untouched;
@@ -136,19 +134,18 @@ for (const which of ['packets', 'datagrams'] as const) {
             const batch = bench.engine[which];
             batch.count = 0;
             for (const [i, descriptor] of descriptors.entries())
-              write(batch, i, descriptor, VERDICT_SEAL);
+              write(batch, i, descriptor, MARK_SEAL);
             bench.engine.seal(batch);
             bench.engine.flush();
             return (
               descriptors.every((one, i) => {
-                const verdict = verdictOf(batch, i);
-                seen.add(verdict);
+                const mark = markOf(batch, i);
+                seen.add(mark);
                 const isIn = fits(one, which === 'packets' ? 10 : 0, 16);
                 const isTarget = one.address >= 0 && one.address < 128;
-                if (!isIn || !isTarget) return verdict === VERDICT_SEAL_INVALID;
-                if (one.slot !== 0 || one.generation !== 0)
-                  return verdict === VERDICT_SEAL_EXHAUSTED;
-                return verdict === VERDICT_SEALED || verdict === VERDICT_SEAL_INVALID;
+                if (!isIn || !isTarget) return mark === MARK_SEAL_INVALID;
+                if (one.slot !== 0 || one.generation !== 0) return mark === MARK_SEAL_EXHAUSTED;
+                return mark === MARK_SEALED || mark === MARK_SEAL_INVALID;
               }) && isUntouched()
             );
           }),
@@ -157,8 +154,8 @@ for (const which of ['packets', 'datagrams'] as const) {
       } finally {
         bench.close();
       }
-      t.true(seen.has(VERDICT_SEAL_INVALID) && seen.has(VERDICT_SEAL_EXHAUSTED));
-      t.true(seen.has(VERDICT_SEALED));
+      t.true(seen.has(MARK_SEAL_INVALID) && seen.has(MARK_SEAL_EXHAUSTED));
+      t.true(seen.has(MARK_SEALED));
     },
   );
 
@@ -170,7 +167,7 @@ for (const which of ['packets', 'datagrams'] as const) {
           const batch = bench.engine[which];
           batch.count = 0;
           for (const [i, descriptor] of descriptors.entries())
-            write(batch, i, descriptor, VERDICT_TUN);
+            write(batch, i, descriptor, MARK_TUN);
           bench.engine.writeTun(batch);
           const wanted = descriptors
             .filter((one) => fits(one, 0, 0) && one.length >= 20)
@@ -179,7 +176,7 @@ for (const which of ['packets', 'datagrams'] as const) {
           const lost = wanted.length - out.length;
           return (
             isUntouched() &&
-            descriptors.every((_, i) => verdictOf(batch, i) === VERDICT_DROP) &&
+            descriptors.every((_, i) => markOf(batch, i) === MARK_DROP) &&
             // Packets larger than the pair's memory are lost, and counted.
             (lost === 0
               ? isSame(
@@ -209,12 +206,12 @@ nativeTest(
     try {
       const { packets } = bench.engine;
       const last = { slot: 0, generation: 0, address: TARGET, length: 40 };
-      write(packets, 0, { ...last, offset: ARENA - 56 }, VERDICT_SEAL);
-      write(packets, 1, { ...last, offset: ARENA - 55 }, VERDICT_SEAL);
+      write(packets, 0, { ...last, offset: ARENA - 56 }, MARK_SEAL);
+      write(packets, 1, { ...last, offset: ARENA - 55 }, MARK_SEAL);
       packets.bytes.fill(0, ARENA - 66, ARENA - 56);
       bench.engine.seal(packets);
-      t.is(verdictOf(packets, 0), VERDICT_SEALED);
-      t.is(verdictOf(packets, 1), VERDICT_SEAL_INVALID);
+      t.is(markOf(packets, 0), MARK_SEALED);
+      t.is(markOf(packets, 1), MARK_SEAL_INVALID);
     } finally {
       bench.close();
     }
@@ -225,12 +222,12 @@ nativeTest('what a descriptor says beside its place survives a refusal', (t, nat
   const { bench } = patterned(native);
   try {
     const { packets } = bench.engine;
-    write(packets, 0, { offset: -1, length: -1, slot: 9, generation: 8, address: 7 }, VERDICT_SEAL);
+    write(packets, 0, { offset: -1, length: -1, slot: 9, generation: 8, address: 7 }, MARK_SEAL);
     bench.engine.seal(packets);
     const d = packets.descriptors;
     t.deepEqual(
-      [OFFSET, LENGTH, KEY, GENERATION, VERDICT, ADDRESS].map((word) => d[word]),
-      [-1, -1, 9, 8, VERDICT_SEAL_INVALID, 7],
+      [OFFSET, LENGTH, KEY, GENERATION, MARK, ADDRESS].map((word) => d[word]),
+      [-1, -1, 9, 8, MARK_SEAL_INVALID, 7],
     );
   } finally {
     bench.close();

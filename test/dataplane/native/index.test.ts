@@ -8,11 +8,11 @@ import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
 import { SLOT_BYTES } from '../../../dataplane/constants.ts';
-import { DESCRIPTOR_WORDS, VERDICT_OPEN, VERDICT_SEAL } from '../../../dataplane/contract.ts';
+import { DESCRIPTOR_WORDS, MARK_OPEN, MARK_SEAL } from '../../../dataplane/contract.ts';
 import { type Addon, loadAddon, NativeEngine } from '../../../dataplane/native/index.ts';
 import { portablePrimitives } from '../../../dataplane/noise/primitives.ts';
 import { createEndpointTable } from '../../../dataplane/wire/address.ts';
-import { mark, NativeBench, openNative, place } from '../../support/dataplane/native.ts';
+import { setMarks, NativeBench, openNative, place } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
 import { counting } from '../../support/dataplane/packets.ts';
 
@@ -357,14 +357,14 @@ nativeTest('a removed key is nowhere in memory, nor in a cipher', (t, native) =>
   const inverted = Int32Array.from(new Int32Array(keys.buffer, 0, 16), (word) => ~word);
   const { slot, generation } = engine.installKey(send, receive, 1)!;
   keys.fill(0);
-  mark(engine.packets, 0, {
-    verdict: VERDICT_SEAL,
+  setMarks(engine.packets, 0, {
+    mark: MARK_SEAL,
     key: { slot, generation },
     offset: 64,
     length: 100,
   });
   engine.seal(engine.packets);
-  place(engine.datagrams, 0, counting(132), { verdict: VERDICT_OPEN, key: { slot, generation } });
+  place(engine.datagrams, 0, counting(132), { mark: MARK_OPEN, key: { slot, generation } });
   engine.open(engine.datagrams);
   t.true(isInMemory(inverted.subarray(0, 8)), 'the key to send with serves');
   t.true(isInMemory(inverted.subarray(8)), 'the key to receive with serves');

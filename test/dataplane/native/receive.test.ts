@@ -9,9 +9,9 @@ import {
   FAULT_UDP_RECEIVE,
   LENGTH,
   OFFSET,
-  VERDICT,
-  VERDICT_DROP,
-  VERDICT_SEAL,
+  MARK,
+  MARK_DROP,
+  MARK_SEAL,
 } from '../../../dataplane/contract.ts';
 import { SLOT_BYTES } from '../../../dataplane/constants.ts';
 import { type Addon, EVENT_UDP, type NativeEngine } from '../../../dataplane/native/index.ts';
@@ -50,14 +50,14 @@ function withBench(
 }
 
 /** One batch; waits a moment for a machine that is busy. */
-function receive(engine: NativeEngine): { length: number; slot: number; verdict: number }[] {
+function receive(engine: NativeEngine): { length: number; slot: number; mark: number }[] {
   engine.poll(50);
   engine.receive();
   const d = engine.datagrams.descriptors;
   return Array.from({ length: engine.datagrams.count }, (_, i) => ({
     length: d[8 * i + LENGTH]!,
     slot: d[8 * i + ADDRESS]!,
-    verdict: d[8 * i + VERDICT]!,
+    mark: d[8 * i + MARK]!,
   }));
 }
 
@@ -74,7 +74,7 @@ function sendTrain(bench: NativeBench, segments: number, payload: number, last =
     }),
   );
   const { header, packet } = join(parts);
-  place(engine.packets, 0, packet, { verdict: VERDICT_SEAL, key });
+  place(engine.packets, 0, packet, { mark: MARK_SEAL, key });
   engine.packets.bytes.set(header, engine.packets.descriptors[OFFSET]! - 10);
   engine.seal(engine.packets);
   if (engine.packets.descriptors[DATAGRAMS] !== segments) throw new Error('not sealed');
@@ -92,7 +92,7 @@ for (const isIpv6 of [false, true]) {
         const { engine, listener } = bench;
         engine.send(counting(300), TARGET);
         engine.flush();
-        t.deepEqual(receive(listener), [{ length: 300, slot: 0, verdict: VERDICT_DROP }]);
+        t.deepEqual(receive(listener), [{ length: 300, slot: 0, mark: MARK_DROP }]);
         t.deepEqual(contentOf(listener.datagrams, 0), counting(300));
         const loopback = isIpv6 ? '::1' : '127.0.0.1';
         t.deepEqual(readEndpoint(listener.endpoints, 0), { address: loopback, port: bench.port });
@@ -111,7 +111,7 @@ for (const isIpv6 of [false, true]) {
       const received = receive(bench.listener);
       t.deepEqual(
         received,
-        Array.from({ length: 30 }, () => ({ length: 1_072, slot: 0, verdict: VERDICT_DROP })),
+        Array.from({ length: 30 }, () => ({ length: 1_072, slot: 0, mark: MARK_DROP })),
       );
     });
   });
@@ -155,7 +155,7 @@ nativeTest('the largest datagram of UDP is taken', (t, native) => {
   withBench(native, {}, (bench) => {
     bench.engine.send(counting(65_507), TARGET);
     bench.engine.flush();
-    t.deepEqual(receive(bench.listener), [{ length: 65_507, slot: 0, verdict: VERDICT_DROP }]);
+    t.deepEqual(receive(bench.listener), [{ length: 65_507, slot: 0, mark: MARK_DROP }]);
     t.deepEqual(contentOf(bench.listener.datagrams, 0), counting(65_507));
   });
 });
@@ -168,7 +168,7 @@ nativeTest('an empty datagram is a descriptor of no bytes', async (t, native) =>
     await once(socket, 'listening');
     for (let tries = 0; bench.engine.poll(0) === 0 && tries < 100; tries++)
       await new Promise((resolve) => setTimeout(resolve, 5));
-    t.deepEqual(receive(bench.engine), [{ length: 0, slot: 0, verdict: VERDICT_DROP }]);
+    t.deepEqual(receive(bench.engine), [{ length: 0, slot: 0, mark: MARK_DROP }]);
   } finally {
     socket.close();
     bench.close();

@@ -7,9 +7,9 @@ import {
   FAULT_TUN_WRITE,
   FAULT_UDP_RECEIVE,
   LENGTH,
-  VERDICT_DROP,
-  VERDICT_TRUNCATED,
-  VERDICT_TUN,
+  MARK_DROP,
+  MARK_TRUNCATED,
+  MARK_TUN,
 } from '../../../dataplane/contract.ts';
 import {
   type Addon,
@@ -24,7 +24,7 @@ import {
   openNative,
   place,
   TARGET,
-  verdictOf,
+  markOf,
 } from '../../support/dataplane/native.ts';
 import { counting, ip, udp } from '../../support/dataplane/packets.ts';
 
@@ -51,11 +51,11 @@ function arrive({ engine, listener }: NativeBench, datagrams: readonly Uint8Arra
 }
 
 /** What the listener receives with one call. */
-function receive({ listener }: NativeBench): { bytes: Uint8Array; verdict: number }[] {
+function receive({ listener }: NativeBench): { bytes: Uint8Array; mark: number }[] {
   listener.receive();
   return Array.from({ length: listener.datagrams.count }, (_, i) => ({
     bytes: contentOf(listener.datagrams, i),
-    verdict: verdictOf(listener.datagrams, i),
+    mark: markOf(listener.datagrams, i),
   }));
 }
 
@@ -113,9 +113,9 @@ for (const [name, flags] of [
         arrive(bench, datagrams.slice(2));
         kernel.set('receive', { flags, largerThan: 500 });
         t.deepEqual(receive(bench), [
-          { bytes: datagrams[0]!, verdict: VERDICT_DROP },
-          { bytes: datagrams[1]!, verdict: VERDICT_TRUNCATED },
-          { bytes: datagrams[2]!, verdict: VERDICT_DROP },
+          { bytes: datagrams[0]!, mark: MARK_DROP },
+          { bytes: datagrams[1]!, mark: MARK_TRUNCATED },
+          { bytes: datagrams[2]!, mark: MARK_DROP },
         ]);
       });
     },
@@ -131,7 +131,7 @@ for (const [name, flags] of [
       kernel.set('receive', { flags });
       // The control data, which may be cut off, says where one datagram ends and the next begins.
       const [message, ...others] = receive(bench);
-      t.is(message!.verdict, VERDICT_TRUNCATED);
+      t.is(message!.mark, MARK_TRUNCATED);
       t.is(message!.bytes.length, 20 * 500);
       t.deepEqual(others, []);
     });
@@ -186,7 +186,7 @@ for (const error of ['EBADFD', 'EBADF', 'ENODEV'] as const) {
         t.is(kernel.calls('read'), 1);
         // Packets that wait for the TUN are lost and counted; datagrams go on.
         kernel.set('write', { error });
-        place(bench.engine.datagrams, 0, udp(addresses), { verdict: VERDICT_TUN });
+        place(bench.engine.datagrams, 0, udp(addresses), { mark: MARK_TUN });
         bench.engine.writeTun(bench.engine.datagrams);
         t.is(bench.engine.faults[FAULT_TUN_WRITE], 1);
         bench.engine.send(counting(50), TARGET);
@@ -248,7 +248,7 @@ for (const error of ['EIO', 'ENOBUFS', 'EPERM', 'EAGAIN', 'EINVAL'] as const) {
           ip({ ...addresses, protocol: 50, payload: counting(length) }),
         );
         for (const [i, packet] of packets.entries())
-          place(bench.engine.datagrams, i, packet, { verdict: VERDICT_TUN });
+          place(bench.engine.datagrams, i, packet, { mark: MARK_TUN });
         kernel.set('write', { error, largerThan: 500 });
         bench.engine.writeTun(bench.engine.datagrams);
         t.deepEqual(
@@ -264,7 +264,7 @@ for (const error of ['EIO', 'ENOBUFS', 'EPERM', 'EAGAIN', 'EINVAL'] as const) {
 
 faultyTest('a signal that interrupts writing to the TUN loses nothing', (t, native, kernel) => {
   withBench(native, (bench) => {
-    place(bench.engine.datagrams, 0, udp(addresses), { verdict: VERDICT_TUN });
+    place(bench.engine.datagrams, 0, udp(addresses), { mark: MARK_TUN });
     kernel.set('write', { error: 'EINTR', times: 3 });
     bench.engine.writeTun(bench.engine.datagrams);
     t.is(bench.packets().length, 1);

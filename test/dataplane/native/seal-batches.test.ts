@@ -4,20 +4,14 @@ import {
   DATAGRAMS,
   LENGTH,
   OFFSET,
-  VERDICT_SEAL,
-  VERDICT_SEAL_EXHAUSTED,
-  VERDICT_SEAL_INVALID,
-  VERDICT_SEALED,
-  VERDICT_SEALED_REKEY,
-  VERDICT_TRUNCATED,
+  MARK_SEAL,
+  MARK_SEAL_EXHAUSTED,
+  MARK_SEAL_INVALID,
+  MARK_SEALED,
+  MARK_SEALED_REKEY,
+  MARK_TRUNCATED,
 } from '../../../dataplane/contract.ts';
-import {
-  contentOf,
-  NativeBench,
-  place,
-  TARGET,
-  verdictOf,
-} from '../../support/dataplane/native.ts';
+import { contentOf, NativeBench, place, TARGET, markOf } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
 import { counting, ip, join, udp, viewOf } from '../../support/dataplane/packets.ts';
 import {
@@ -65,8 +59,8 @@ nativeTest('a packet longer than any may be is reported as cut off', (t, native)
     bench.feed(counting(65_535, 0x45));
     bench.engine.readTun();
     t.is(bench.engine.packets.count, 2);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_TRUNCATED);
-    t.not(verdictOf(bench.engine.packets, 1), VERDICT_TRUNCATED);
+    t.is(markOf(bench.engine.packets, 0), MARK_TRUNCATED);
+    t.not(markOf(bench.engine.packets, 1), MARK_TRUNCATED);
     t.is(bench.engine.packets.descriptors[8 + LENGTH], 65_535);
   });
 });
@@ -77,7 +71,7 @@ nativeTest('a whole packet of 65,535 bytes is refused, not sent in pieces', (t, 
     packet[0] = 0x45;
     bench.feed(packet);
     sealAll(bench, key);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEAL_INVALID);
+    t.is(markOf(bench.engine.packets, 0), MARK_SEAL_INVALID);
   });
 });
 
@@ -86,7 +80,7 @@ nativeTest('the largest packet that fits into a UDP datagram is sent', (t, nativ
     const packet = ip({ ...v4, protocol: 50, payload: counting(65_507 - 48 - 20) });
     bench.feed(packet);
     sealAll(bench, key);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEALED);
+    t.is(markOf(bench.engine.packets, 0), MARK_SEALED);
     t.deepEqual(opened(bench, bench.datagrams()), [packet]);
   });
 });
@@ -148,7 +142,7 @@ nativeTest('endpoints that take turns get each one train', (t, native) => {
     const { engine, listener } = bench;
     bench.aim(TARGET + 1, 9);
     for (const [i, packet] of udpDatagrams(full(20, 100)).entries())
-      place(engine.packets, i, packet, { verdict: VERDICT_SEAL, key, address: TARGET + (i % 2) });
+      place(engine.packets, i, packet, { mark: MARK_SEAL, key, address: TARGET + (i % 2) });
     engine.seal(engine.packets);
     engine.flush();
     listener.poll(50);
@@ -177,7 +171,7 @@ nativeTest(
         for (const [i, packet] of packets.entries()) {
           const other = i % step === 0 ? 0 : 1 + (i % 7);
           const marks = {
-            verdict: VERDICT_SEAL,
+            mark: MARK_SEAL,
             key,
             address: TARGET + other,
             offset: 64 + 256 * i,
@@ -203,7 +197,7 @@ nativeTest('endpoints that take turns get each its own, in order', (t, native) =
       bench.aim(TARGET + 1, other.port);
       const packets = udpDatagrams(full(20, 100));
       for (const [i, packet] of packets.entries())
-        place(engine.packets, i, packet, { verdict: VERDICT_SEAL, key, address: TARGET + (i % 2) });
+        place(engine.packets, i, packet, { mark: MARK_SEAL, key, address: TARGET + (i % 2) });
       engine.seal(engine.packets);
       t.deepEqual(
         opened(bench, bench.datagrams()),
@@ -228,7 +222,7 @@ nativeTest('more datagrams than the queue holds are all sent', (t, native) => {
     const message = join(tcpSegments(full(40, 1_380)));
     const { engine } = bench;
     for (let i = 0; i < 24; i++) {
-      place(engine.packets, i, message.packet, { verdict: VERDICT_SEAL, key });
+      place(engine.packets, i, message.packet, { mark: MARK_SEAL, key });
       engine.packets.bytes.set(message.header, engine.packets.descriptors[8 * i + OFFSET]! - 10);
     }
     // 24 super-packets of 56 KB are more than the queue's megabyte.
@@ -249,8 +243,8 @@ nativeTest('a key that sends its last message seals a super-packet as far as tha
     sealAll(bench, key);
     const { packets } = bench.engine;
     t.deepEqual(
-      [0, 1, 2].map((i) => verdictOf(packets, i)),
-      [VERDICT_SEALED, VERDICT_SEAL_EXHAUSTED, VERDICT_SEAL_EXHAUSTED],
+      [0, 1, 2].map((i) => markOf(packets, i)),
+      [MARK_SEALED, MARK_SEAL_EXHAUSTED, MARK_SEAL_EXHAUSTED],
     );
     t.deepEqual(
       [0, 1, 2].map((i) => packets.descriptors[8 * i + DATAGRAMS]),
@@ -270,7 +264,7 @@ nativeTest('a super-packet that has sent enough on its way says so', (t, native)
     const message = join(tcpSegments(full(4, 100)));
     bench.feed(message.packet, message.header);
     sealAll(bench, key);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEALED_REKEY);
+    t.is(markOf(bench.engine.packets, 0), MARK_SEALED_REKEY);
     t.is(bench.datagrams().length, 4);
   });
 });
@@ -281,7 +275,7 @@ nativeTest('a key that is gone seals no segment of a super-packet', (t, native) 
     bench.feed(message.packet, message.header);
     bench.engine.removeKey(key.slot, key.generation);
     sealAll(bench, key);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEAL_EXHAUSTED);
+    t.is(markOf(bench.engine.packets, 0), MARK_SEAL_EXHAUSTED);
     t.deepEqual(bench.datagrams(), []);
   });
 });

@@ -6,12 +6,12 @@ import {
   DATAGRAMS,
   LENGTH,
   OFFSET,
-  VERDICT_SEAL,
-  VERDICT_SEAL_INVALID,
-  VERDICT_SEALED,
+  MARK_SEAL,
+  MARK_SEAL_INVALID,
+  MARK_SEALED,
 } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import { place, verdictOf } from '../../support/dataplane/native.ts';
+import { place, markOf } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
 import {
   checksum,
@@ -57,7 +57,7 @@ function assertSealed(
   withBench(native, { mtu: 1_420 }, (bench, key) => {
     bench.feed(message.packet, message.header);
     sealAll(bench, key);
-    t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEALED);
+    t.is(markOf(bench.engine.packets, 0), MARK_SEALED);
     const { descriptors } = bench.engine.packets;
     const [bytes, count] = [descriptors[LENGTH], descriptors[DATAGRAMS]];
     const datagrams = bench.datagrams();
@@ -274,7 +274,7 @@ for (const [title, message] of nonsense) {
       bench.feed(message.packet, message.header);
       bench.feed(good);
       sealAll(bench, key);
-      t.is(verdictOf(bench.engine.packets, 0), VERDICT_SEAL_INVALID);
+      t.is(markOf(bench.engine.packets, 0), MARK_SEAL_INVALID);
       t.deepEqual(opened(bench, bench.datagrams()), [good]);
     });
   });
@@ -303,11 +303,11 @@ nativeTest(
           checksumOffset: [6, 16, random(65_536)][random(3)]!,
         });
         packets.count = 0;
-        place(packets, 0, packet, { verdict: VERDICT_SEAL, key });
+        place(packets, 0, packet, { mark: MARK_SEAL, key });
         packets.bytes.set(header, packets.descriptors[OFFSET]! - 10);
         bench.engine.seal(packets);
-        const verdict = verdictOf(packets, 0);
-        if (verdict !== VERDICT_SEALED && verdict !== VERDICT_SEAL_INVALID) t.fail(`${verdict}`);
+        const mark = markOf(packets, 0);
+        if (mark !== MARK_SEALED && mark !== MARK_SEAL_INVALID) t.fail(`${mark}`);
         // Each datagram carries at least one byte of payload.
         if (packets.descriptors[DATAGRAMS]! > packet.length) t.fail('too many datagrams');
         bench.engine.flush();

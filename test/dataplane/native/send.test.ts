@@ -1,7 +1,7 @@
 // Datagrams out: what the kernel refuses is tried in a simpler way, then counted. The datagrams
 // after it are sent all the same.
 
-import { FAULT_UDP_SEND, OFFSET, VERDICT_SEAL } from '../../../dataplane/contract.ts';
+import { FAULT_UDP_SEND, OFFSET, MARK_SEAL } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import { endpoint, ENDPOINT_BYTES, readEndpoint } from '../../../dataplane/wire/address.ts';
 import {
@@ -133,12 +133,12 @@ nativeTest('a queue that is full is sent without a call of flush', (t, native) =
     const key = engine.installKey(KEY, KEY, 1)!;
     for (let i = 0; i < 64; i++) {
       const packet = udp({ source: '10.0.0.1', destination: '10.0.0.2', data: counting(50 + i) });
-      place(engine.packets, i, packet, { verdict: VERDICT_SEAL, key });
+      place(engine.packets, i, packet, { mark: MARK_SEAL, key });
       t.is(engine.packets.descriptors[8 * i + OFFSET]! % 64, 0);
     }
     // 64 sizes make at most 64 joined messages; the queue holds 256.
     for (let round = 0; round < 8; round++) {
-      for (let i = 0; i < 64; i++) engine.packets.descriptors[8 * i + 4] = VERDICT_SEAL;
+      for (let i = 0; i < 64; i++) engine.packets.descriptors[8 * i + 4] = MARK_SEAL;
       for (let i = 0; i < 64; i++)
         engine.packets.descriptors[8 * i + 1] = 78 + ((i * 17 + round) % 64);
       engine.seal(engine.packets);

@@ -5,14 +5,14 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
-import { FAULT_TUN_WRITE, LENGTH, VERDICT_DROP, VERDICT_TUN } from '../../../dataplane/contract.ts';
+import { FAULT_TUN_WRITE, LENGTH, MARK_DROP, MARK_TUN } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
 import {
   NativeBench,
   type NativeBenchOptions,
   openNative,
   place,
-  verdictOf,
+  markOf,
 } from '../../support/dataplane/native.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
 import {
@@ -66,7 +66,7 @@ function writeWith(bench: NativeBench, packets: readonly Uint8Array[]): TunMessa
   for (const [i, packet] of packets.entries()) {
     const offset =
       Math.floor(i / perSlot) * SLOT_BYTES + (i % perSlot) * 1_024 + SLOT_HEADROOM_BYTES;
-    place(datagrams, i, packet, { verdict: VERDICT_TUN, offset });
+    place(datagrams, i, packet, { mark: MARK_TUN, offset });
   }
   bench.engine.writeTun(datagrams);
   return bench.drain();
@@ -504,7 +504,7 @@ nativeTest('what is written is done with, joined or not', (t, native) => {
   const bench = new NativeBench(native);
   try {
     writeWith(bench, [...pairOf({}), ...udpPair({ checksum: 0 })]);
-    for (let i = 0; i < 4; i++) t.is(verdictOf(bench.engine.datagrams, i), VERDICT_DROP);
+    for (let i = 0; i < 4; i++) t.is(markOf(bench.engine.datagrams, i), MARK_DROP);
     bench.engine.writeTun(bench.engine.datagrams);
     t.deepEqual(bench.drain(), []);
   } finally {
@@ -525,7 +525,7 @@ nativeTest('a packet longer than a length can say is not written', (t, native) =
     try {
       const { packets } = bench.engine;
       packets.count = 0;
-      place(packets, 0, counting(1_000, 0x60), { verdict: VERDICT_TUN });
+      place(packets, 0, counting(1_000, 0x60), { mark: MARK_TUN });
       packets.descriptors[LENGTH] = length;
       bench.engine.writeTun(packets);
       t.is(bench.drain().length, wanted, `${length}`);
@@ -547,7 +547,7 @@ nativeTest(
       mtu: 1_420,
     });
     for (const [i, packet] of [...udpPair({ checksum: 0 }), ...pairOf({})].entries())
-      place(engine.datagrams, i, packet, { verdict: VERDICT_TUN });
+      place(engine.datagrams, i, packet, { mark: MARK_TUN });
     engine.writeTun(engine.datagrams);
     engine.close();
     // The last two would have been one.

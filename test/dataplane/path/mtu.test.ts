@@ -2,7 +2,7 @@
 // path and with each engine; partial checksums as the TUN hands them out.
 
 import test, { type ExecutionContext } from 'ava';
-import { type GatewayConfig, type PeerConfig, VERDICT_DROP } from '../../../dataplane/contract.ts';
+import { type GatewayConfig, type PeerConfig, MARK_DROP } from '../../../dataplane/contract.ts';
 import { diff, EMPTY_CONFIG } from '../../support/dataplane/whole-configs.ts';
 import { Pipeline } from '../../../dataplane/pipeline.ts';
 import { copyEndpoint, formatAddress } from '../../../dataplane/wire/address.ts';
@@ -11,7 +11,7 @@ import {
   benches,
   type BenchOptions,
   type EngineBench,
-  mark,
+  setMarks,
   MTU,
   NativeBench,
   place,
@@ -109,7 +109,7 @@ class Scene {
   carry(i: number): void {
     const { engine } = this.bench;
     for (const [n, { bytes }] of this.world.wire.splice(0).entries()) {
-      place(engine.datagrams, n, bytes, { verdict: VERDICT_DROP, address: n });
+      place(engine.datagrams, n, bytes, { mark: MARK_DROP, address: n });
       copyEndpoint(engine.endpoints, TARGET, n);
     }
     this.#inbound(i);
@@ -121,8 +121,8 @@ class Scene {
     let offset = 0;
     for (const [n, { bytes }] of this.world.wire.splice(0).entries()) {
       engine.datagrams.bytes.set(bytes, offset);
-      mark(engine.datagrams, n, {
-        verdict: VERDICT_DROP,
+      setMarks(engine.datagrams, n, {
+        mark: MARK_DROP,
         address: 0,
         offset,
         length: bytes.length,
@@ -160,7 +160,7 @@ class Scene {
       this.bench.feed(packet, header);
       this.bench.engine.readTun();
     } else {
-      place(engine.packets, 0, packet, { verdict: VERDICT_DROP });
+      place(engine.packets, 0, packet, { mark: MARK_DROP });
     }
     this.pipeline.outbound(this.world.now, this.world.wallMs);
     this.deliver(to);

@@ -1,7 +1,7 @@
 // Packets from the TUN: what is refused, and by which name.
 
 import test from 'ava';
-import { VERDICT, VERDICT_TRUNCATED } from '../../../dataplane/contract.ts';
+import { MARK, MARK_TRUNCATED } from '../../../dataplane/contract.ts';
 import { TO_NOBODY, TO_PEER, type Verdict } from '../../../dataplane/path/verdict.ts';
 import { type ReasonName, reasonNames } from '../../../dataplane/reasons.ts';
 import { counting, udp } from '../../support/dataplane/packets.ts';
@@ -46,7 +46,7 @@ for (const [title, bytes, wanted] of outward) {
 test('from the TUN: a packet that the kernel cut off: oversized', (t) => {
   const { world, gateway } = connected();
   gateway.engine.acceptPacket(toClient);
-  gateway.engine.packets.descriptors[VERDICT] = VERDICT_TRUNCATED;
+  gateway.engine.packets.descriptors[MARK] = MARK_TRUNCATED;
   gateway.pipeline.outbound(world.now, world.wallMs);
   t.deepEqual(gateway.drops(), { oversized: 1 });
 });

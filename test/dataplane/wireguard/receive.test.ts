@@ -8,7 +8,7 @@ import {
   REJECT_AFTER_MESSAGES,
   REJECT_AFTER_TIME_MS,
 } from '../../../dataplane/constants.ts';
-import { VERDICT, VERDICT_TRUNCATED } from '../../../dataplane/contract.ts';
+import { MARK, MARK_TRUNCATED } from '../../../dataplane/contract.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
 import { readEndpoint } from '../../../dataplane/wire/address.ts';
 import { counting, viewOf } from '../../support/dataplane/packets.ts';
@@ -44,7 +44,7 @@ test('a datagram that the kernel cut off is refused as that', (t) => {
   const { responder, world } = connected();
   const { engine, receiver } = responder;
   engine.acceptDatagram(counting(100), new Uint8Array([192, 0, 2, 9]), 9);
-  engine.datagrams.descriptors[VERDICT] = VERDICT_TRUNCATED;
+  engine.datagrams.descriptors[MARK] = MARK_TRUNCATED;
   receiver.classify(engine.datagrams, 0, world.now);
   t.is(receiver.accept(engine.datagrams, 0, world.now), null);
   t.like(responder.drops(), { datagram_truncated: 1 });

@@ -14,12 +14,12 @@ import {
   KEY,
   LENGTH,
   OFFSET,
-  VERDICT,
-  VERDICT_DROP,
-  VERDICT_SEAL_EXHAUSTED,
-  VERDICT_SEAL_INVALID,
-  VERDICT_SEALED,
-  VERDICT_SEALED_REKEY,
+  MARK,
+  MARK_DROP,
+  MARK_SEAL_EXHAUSTED,
+  MARK_SEAL_INVALID,
+  MARK_SEALED,
+  MARK_SEALED_REKEY,
 } from '../../../dataplane/contract.ts';
 import { response } from '../../../dataplane/wire/messages.ts';
 import { VIRTIO_HEADER_BYTES } from '../../../dataplane/wire/virtio.ts';
@@ -359,29 +359,29 @@ test('a keepalive is not sent under a keypair that has expired', (t) => {
 
 // ---- what an engine reports ------------------------------------------------------------------
 
-const reports: readonly [title: string, verdict: number, initiations: number, drops: object][] = [
-  ['sealed', VERDICT_SEALED, 0, {}],
-  ['sealed, and the key has sent enough', VERDICT_SEALED_REKEY, 1, {}],
-  ['exhausted', VERDICT_SEAL_EXHAUSTED, 1, { keypair_exhausted: 1 }],
-  ['invalid', VERDICT_SEAL_INVALID, 0, { segment_invalid: 1 }],
-  ['staged', VERDICT_DROP, 0, {}],
+const reports: readonly [title: string, mark: number, initiations: number, drops: object][] = [
+  ['sealed', MARK_SEALED, 0, {}],
+  ['sealed, and the key has sent enough', MARK_SEALED_REKEY, 1, {}],
+  ['exhausted', MARK_SEAL_EXHAUSTED, 1, { keypair_exhausted: 1 }],
+  ['invalid', MARK_SEAL_INVALID, 0, { segment_invalid: 1 }],
+  ['staged', MARK_DROP, 0, {}],
 ];
 
-for (const [title, verdict, initiations, drops] of reports) {
+for (const [title, mark, initiations, drops] of reports) {
   // docs/faults-of-others.md#fault-1: limit of messages.
   test(`a report of "${title}" is counted, and renews the keypair if it must`, (t) => {
     const { world, initiator } = connected();
     world.run(6_000);
     const before = { sent: world.sent(INITIATION).length, txBytes: initiator.peer.txBytes };
     const { packets } = initiator.engine;
-    packets.descriptors[VERDICT] = verdict;
+    packets.descriptors[MARK] = mark;
     packets.descriptors[LENGTH] = 1_000;
     initiator.sender.countSealed(initiator.peer, packets, 0, world.now);
     t.is(world.sent(INITIATION).length - before.sent, initiations);
     t.deepEqual(initiator.drops(), drops);
-    const isSent = verdict === VERDICT_SEALED || verdict === VERDICT_SEALED_REKEY;
+    const isSent = mark === MARK_SEALED || mark === MARK_SEALED_REKEY;
     t.is(initiator.peer.txBytes - before.txBytes - 148 * initiations, isSent ? 1_000 : 0);
-    t.is(packets.descriptors[VERDICT], VERDICT_DROP);
+    t.is(packets.descriptors[MARK], MARK_DROP);
   });
 }
 
@@ -390,7 +390,7 @@ test('a key that is reported exhausted sends nothing more; an old one does not h
   const { packets } = initiator.engine;
   const { current } = initiator.peer;
   const report = (key: number): boolean => {
-    packets.descriptors[VERDICT] = VERDICT_SEAL_EXHAUSTED;
+    packets.descriptors[MARK] = MARK_SEAL_EXHAUSTED;
     packets.descriptors[KEY] = key;
     packets.descriptors[GENERATION] = current!.keyGeneration;
     initiator.sender.countSealed(initiator.peer, packets, 0, world.now);

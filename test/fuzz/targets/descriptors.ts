@@ -7,12 +7,12 @@ import { strict as assert } from 'node:assert';
 import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../../../dataplane/constants.ts';
 import {
   type Batch,
-  VERDICT_OPEN,
-  VERDICT_SEAL,
-  VERDICT_TRUNCATED,
-  VERDICT_TUN,
+  MARK_OPEN,
+  MARK_SEAL,
+  MARK_TRUNCATED,
+  MARK_TUN,
 } from '../../../dataplane/contract.ts';
-import { addon, mark, verdictOf } from '../../support/dataplane/native.ts';
+import { addon, setMarks, markOf } from '../../support/dataplane/native.ts';
 import { ChoiceReader } from '../reader.ts';
 import { AIMED, Sealing, type SealingKey } from './sealing.ts';
 
@@ -23,12 +23,12 @@ const MORE_MAX = 160;
 /** Packets that share a slot, as datagrams do that came as one message. */
 const PACKET_BYTES = 4_096;
 const LENGTHS = [100, 0, 20, 33, 500, 1_000, 1_420, 2_000] as const;
-const verdicts = [VERDICT_OPEN, VERDICT_SEAL, VERDICT_TUN] as const;
+const marks = [MARK_OPEN, MARK_SEAL, MARK_TUN] as const;
 
 let sealing: Sealing | null = null;
 
 /**
- * Fills a batch with what an input says and gives it to every bulk operation. Returns the verdicts:
+ * Fills a batch with what an input says and gives it to every bulk operation. Returns the marks:
  * they show the fuzzer where native code has been, which coverage of TypeScript cannot.
  */
 export function descriptors(input: Uint8Array): string {
@@ -51,7 +51,7 @@ export function descriptors(input: Uint8Array): string {
   const endpoints = sealing.seal(batch, cut);
   engine.writeTun(batch);
   const outcome = new Set<string>();
-  for (let i = 0; i < count; i++) outcome.add(nameOf(verdictOf(batch, i)));
+  for (let i = 0; i < count; i++) outcome.add(nameOf(markOf(batch, i)));
   batch.count = 0;
   for (const { header, packet } of bench.drain()) {
     assert.equal(header.length, 10);
@@ -62,8 +62,8 @@ export function descriptors(input: Uint8Array): string {
   return [...outcome].sort().join(' ');
 }
 
-function nameOf(verdict: number): string {
-  return verdict < 0 || verdict > VERDICT_TRUNCATED ? 'odd' : String(verdict);
+function nameOf(mark: number): string {
+  return mark < 0 || mark > MARK_TRUNCATED ? 'odd' : String(mark);
 }
 
 /** Marks a descriptor with anything. */
@@ -81,8 +81,8 @@ function tell(batch: Batch, i: number, reader: ChoiceReader, keys: readonly Seal
   const key = choose(reader.byte(), keys);
   const handle = key ?? { slot: reader.integer() | 0, generation: reader.byte() };
   const address = choose(reader.byte(), AIMED) ?? reader.integer() | 0;
-  const verdict = reader.byte() < 16 ? reader.integer() | 0 : (verdicts[reader.byte() % 3] ?? 0);
-  mark(batch, i, { offset, length, key: handle, address, verdict });
+  const mark = reader.byte() < 16 ? reader.integer() | 0 : (marks[reader.byte() % 3] ?? 0);
+  setMarks(batch, i, { offset, length, key: handle, address, mark });
 }
 
 /** One of a few for most bytes; undefined, which means anything, for the others. */
@@ -97,12 +97,12 @@ function add(batch: Batch, i: number, byte: number, keys: readonly SealingKey[])
   batch.bytes.fill(0, offset - 10, offset);
   // The bytes say which packet this is.
   batch.bytes.fill(i, offset, offset + length);
-  mark(batch, i, {
+  setMarks(batch, i, {
     offset,
     length,
     key: keys[(byte >> 2) & 1]!,
     // One in four goes to an endpoint where nobody listens.
     address: AIMED[byte & 3] ?? 0,
-    verdict: ((byte >> 3) & 3) === 3 ? verdicts[byte & 1]! : VERDICT_SEAL,
+    mark: ((byte >> 3) & 3) === 3 ? marks[byte & 1]! : MARK_SEAL,
   });
 }

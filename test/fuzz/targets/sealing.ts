@@ -12,18 +12,18 @@ import {
   type KeyHandle,
   LENGTH,
   OFFSET,
-  VERDICT,
-  VERDICT_OPEN,
-  VERDICT_OPENED,
-  VERDICT_SEAL,
-  VERDICT_SEAL_EXHAUSTED,
-  VERDICT_SEAL_INVALID,
-  VERDICT_SEALED,
-  VERDICT_SEALED_REKEY,
+  MARK,
+  MARK_OPEN,
+  MARK_OPENED,
+  MARK_SEAL,
+  MARK_SEAL_EXHAUSTED,
+  MARK_SEAL_INVALID,
+  MARK_SEALED,
+  MARK_SEALED_REKEY,
 } from '../../../dataplane/contract.ts';
 import { type Addon, EVENT_UDP } from '../../../dataplane/native/index.ts';
 import { endpoint, ENDPOINT_BYTES } from '../../../dataplane/wire/address.ts';
-import { mark, NativeBench, TARGET, verdictOf } from '../../support/dataplane/native.ts';
+import { setMarks, NativeBench, TARGET, markOf } from '../../support/dataplane/native.ts';
 import { viewOf } from '../../support/dataplane/packets.ts';
 
 /** Endpoint slots with a listener behind them. */
@@ -38,8 +38,8 @@ const SURE_BYTES = 128 * 1024;
 const SURE_MS = 500;
 const UNSURE_MS = 20;
 
-const sealedVerdicts: readonly number[] = [VERDICT_SEALED, VERDICT_SEALED_REKEY];
-const refusedVerdicts: readonly number[] = [VERDICT_SEAL_EXHAUSTED, VERDICT_SEAL_INVALID];
+const sealedMarks: readonly number[] = [MARK_SEALED, MARK_SEALED_REKEY];
+const refusedMarks: readonly number[] = [MARK_SEAL_EXHAUSTED, MARK_SEAL_INVALID];
 
 /** A key by which an input seals. */
 export interface SealingKey extends KeyHandle {
@@ -126,7 +126,7 @@ export class Sealing {
     const words = all.slice(0, behind);
     const wishes: Wish[] = [];
     for (let i = start; i < end; i++) {
-      if (verdictOf(batch, i) !== VERDICT_SEAL) continue;
+      if (markOf(batch, i) !== MARK_SEAL) continue;
       const at = i * DESCRIPTOR_WORDS;
       const [offset, length] = [words[at + OFFSET]!, words[at + LENGTH]!];
       const isInside = offset >= 0 && length >= 0 && offset + length <= batch.bytes.length;
@@ -141,19 +141,19 @@ export class Sealing {
     for (let at = 0; at < behind; at++)
       if (!asked.has(Math.floor(at / DESCRIPTOR_WORDS)) && all[at] !== words[at])
         assert.fail(`word ${at} of the descriptors was not to be touched`);
-    for (const wish of wishes) this.#assertVerdict(batch, wish);
+    for (const wish of wishes) this.#assertMark(batch, wish);
     return this.#assertArrivals(batch, wishes);
   }
 
-  #assertVerdict(batch: Batch, { i, words }: Wish): void {
-    const verdict = verdictOf(batch, i);
+  #assertMark(batch: Batch, { i, words }: Wish): void {
+    const mark = markOf(batch, i);
     const made = batch.descriptors[i * DESCRIPTOR_WORDS + DATAGRAMS]!;
     const address = words[ADDRESS]!;
     const key = this.#keyOf(words);
-    if (sealedVerdicts.includes(verdict)) assert(made > 0, `${i} is sealed, and in nothing`);
-    else assert(refusedVerdicts.includes(verdict), `${i} has verdict ${verdict}`);
-    if (verdict === VERDICT_SEAL_INVALID) assert.equal(made, 0);
-    if (address < 0 || address >= ENDPOINTS) assert.equal(verdict, VERDICT_SEAL_INVALID);
+    if (sealedMarks.includes(mark)) assert(made > 0, `${i} is sealed, and in nothing`);
+    else assert(refusedMarks.includes(mark), `${i} has mark ${mark}`);
+    if (mark === MARK_SEAL_INVALID) assert.equal(made, 0);
+    if (address < 0 || address >= ENDPOINTS) assert.equal(mark, MARK_SEAL_INVALID);
     if (key === undefined) assert.equal(made, 0);
     else key.announced += made;
   }
@@ -232,11 +232,11 @@ export class Sealing {
     const { count } = batch;
     d[at + KEY] = key.opens.slot;
     d[at + GENERATION] = key.opens.generation;
-    d[at + VERDICT] = VERDICT_OPEN;
+    d[at + MARK] = MARK_OPEN;
     batch.count = i + 1;
     this.bench.listener.open(batch);
     batch.count = count;
-    assert.equal(d[at + VERDICT], VERDICT_OPENED, 'what leaves can be opened');
+    assert.equal(d[at + MARK], MARK_OPENED, 'what leaves can be opened');
     const inner = d[at + OFFSET]!;
     return { key, counter, wireBytes, plain: batch.bytes.slice(inner, inner + d[at + LENGTH]!) };
   }
@@ -252,12 +252,12 @@ export class Sealing {
     const { engine } = this.bench;
     const batch = busy === engine.packets ? engine.datagrams : engine.packets;
     assert(key.announced <= REJECT_AFTER);
-    mark(batch, 0, { verdict: VERDICT_SEAL, key, offset: 64, address: AIMED[0]! });
+    setMarks(batch, 0, { mark: MARK_SEAL, key, offset: 64, address: AIMED[0]! });
     batch.count = 1;
     engine.seal(batch);
     batch.count = 0;
     if (key.announced === REJECT_AFTER) {
-      assert.equal(verdictOf(batch, 0), VERDICT_SEAL_EXHAUSTED);
+      assert.equal(markOf(batch, 0), MARK_SEAL_EXHAUSTED);
       return;
     }
     const probe = this.#arrivals(1, SURE_MS)[0]!.at(-1);

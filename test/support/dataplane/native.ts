@@ -15,7 +15,7 @@ import {
   type MessageLimits,
   OFFSET,
   type PacketEngine,
-  VERDICT,
+  MARK,
 } from '../../../dataplane/contract.ts';
 import { choosePrimitives } from '../../../dataplane/io/crypto.ts';
 import { type Links, TypeScriptEngine } from '../../../dataplane/io/engine.ts';
@@ -78,7 +78,7 @@ function nothing(): void {
 
 /** What a test sets in a descriptor; what is left out is zero. */
 export interface Marks {
-  verdict: number;
+  mark: number;
   key?: KeyHandle;
   address?: number;
   offset?: number;
@@ -90,25 +90,25 @@ export function place(batch: Batch, i: number, bytes: Uint8Array, marks: Marks):
   const offset = marks.offset ?? i * SLOT_BYTES + SLOT_HEADROOM_BYTES;
   batch.bytes.fill(0, Math.max(0, offset - SLOT_HEADROOM_BYTES), offset);
   batch.bytes.set(bytes, offset);
-  mark(batch, i, { length: bytes.length, ...marks, offset });
+  setMarks(batch, i, { length: bytes.length, ...marks, offset });
 }
 
 /** Marks descriptor `i`, whatever the arena holds. */
-export function mark(batch: Batch, i: number, marks: Marks): void {
+export function setMarks(batch: Batch, i: number, marks: Marks): void {
   const d = batch.descriptors;
   const at = i * DESCRIPTOR_WORDS;
   d[at + OFFSET] = marks.offset ?? 0;
   d[at + LENGTH] = marks.length ?? 0;
   d[at + KEY] = marks.key?.slot ?? 0;
   d[at + GENERATION] = marks.key?.generation ?? 0;
-  d[at + VERDICT] = marks.verdict;
+  d[at + MARK] = marks.mark;
   d[at + ADDRESS] = marks.address ?? TARGET;
   d[at + DATAGRAMS] = 0;
   batch.count = Math.max(batch.count, i + 1);
 }
 
-export function verdictOf(batch: Batch, i: number): number {
-  return batch.descriptors[i * DESCRIPTOR_WORDS + VERDICT]!;
+export function markOf(batch: Batch, i: number): number {
+  return batch.descriptors[i * DESCRIPTOR_WORDS + MARK]!;
 }
 
 /** The bytes that descriptor `i` points to. */

@@ -1,8 +1,8 @@
 // Packets as a kernel hands them out at the TUN, sealed by one engine and opened by another.
 
-import { LENGTH, OFFSET, VERDICT_OPEN, VERDICT_SEAL } from '../../../dataplane/contract.ts';
+import { LENGTH, OFFSET, MARK_OPEN, MARK_SEAL } from '../../../dataplane/contract.ts';
 import type { Addon } from '../../../dataplane/native/index.ts';
-import { contentOf, mark, NativeBench, type NativeBenchOptions, place } from './native.ts';
+import { contentOf, setMarks, NativeBench, type NativeBenchOptions, place } from './native.ts';
 import { counting, tcp, type TcpFields, udp, type UdpFields, viewOf } from './packets.ts';
 
 export const KEY = counting(32, 3);
@@ -75,8 +75,8 @@ export function sealAll(bench: NativeBench, key: { slot: number; generation: num
   const { packets } = engine;
   for (let i = 0; i < packets.count; i++) {
     const at = i * 8;
-    mark(packets, i, {
-      verdict: VERDICT_SEAL,
+    setMarks(packets, i, {
+      mark: MARK_SEAL,
       key,
       offset: packets.descriptors[at + OFFSET]!,
       length: packets.descriptors[at + LENGTH]!,
@@ -91,7 +91,7 @@ export function opened(bench: NativeBench, datagrams: readonly Uint8Array[]): Ui
   return datagrams.map((datagram) => {
     listener.datagrams.count = 0;
     place(listener.datagrams, 0, datagram, {
-      verdict: VERDICT_OPEN,
+      mark: MARK_OPEN,
       key: { slot: 0, generation: 0 },
     });
     listener.open(listener.datagrams);

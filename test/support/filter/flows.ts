@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Tracker } from '../../../dataplane/filter/tracker.ts';
-import { FlowVerdict } from '../../../dataplane/filter/verdict.ts';
+import { FlowVerdict } from '../../../dataplane/filter/flow-verdict.ts';
 import type { InnerPacket } from '../../../dataplane/wire/ip.ts';
 
 const verdict = new FlowVerdict();

@@ -5,7 +5,7 @@ import { rulesFor } from '../dataplane/whole-configs.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { FlowTable } from '../../../dataplane/filter/flow-table.ts';
 import { Tracker } from '../../../dataplane/filter/tracker.ts';
-import { type FlowVerdict, NO_PEER } from '../../../dataplane/filter/verdict.ts';
+import { type FlowVerdict, NO_PEER } from '../../../dataplane/filter/flow-verdict.ts';
 import { type ReasonName, reasonNames, reasons } from '../../../dataplane/reasons.ts';
 import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
 import { askedAgain } from './flows.ts';
