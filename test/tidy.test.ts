@@ -29,7 +29,6 @@ const TESTED_ELSEWHERE: Record<string, string> = {
   'dataplane/memory/index.ts': 'test/lib/testing/gateway.test.ts',
   'dataplane/memory/node.ts': 'test/dataplane/pipeline.test.ts',
   'dataplane/memory/surroundings.ts': 'test/dataplane/pipeline.test.ts',
-  'dataplane/native/build.ts': 'test/dataplane/native/index.test.ts',
   'lib/auth/saml/verifications.ts': 'test/lib/auth/saml/verifier.test.ts',
   'lib/auth/saml/verifier-thread.ts': 'test/lib/auth/saml/verifier.test.ts',
   'lib/command/grammar.ts': 'test/lib/command/cli.test.ts',

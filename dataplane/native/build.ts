@@ -1,10 +1,13 @@
 // Builds the addon; `npm ci` runs it as the install script of the package. The addon is optional:
-// without it Postern runs on the TypeScript engine without a TUN, and says so at its start.
+// without it Postern runs on the TypeScript engine without a TUN, and says so at its start. But the
+// installation fails if this addon, or that of sqlite3, would crash Postern.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
+import { type BuiltAddon, linkedNodeFault } from './linked-node.ts';
 
 /**
  * A folder with Node's headers, if there is one on the path: Node-API is stable, so the headers of
@@ -16,6 +19,19 @@ function localHeaders(path: string): string | null {
     if (existsSync(join(prefix, 'include', 'node', 'node_api.h'))) return prefix;
   }
   return null;
+}
+
+/** The addons of Postern and of sqlite3, as far as they were built. */
+function builtAddons(): BuiltAddon[] {
+  const require = createRequire(import.meta.url);
+  const paths = [join(import.meta.dirname, 'build/Release/postern.node')];
+  try {
+    const sqlite3 = dirname(require.resolve('sqlite3/package.json'));
+    paths.push(join(sqlite3, 'build/Release/node_sqlite3.node'));
+  } catch {
+    // It is not installed, so it has no addon.
+  }
+  return paths.filter(existsSync).map((path) => ({ path, bytes: readFileSync(path) }));
 }
 
 const environment = { ...process.env };
@@ -32,4 +48,10 @@ if (built.status !== 0) {
       'TUN. To build it, install a C++ compiler, make and python3 (Debian: apt-get install g++ make ' +
       'python3), then: npm run build:native\n',
   );
+}
+
+const fault = linkedNodeFault(builtAddons());
+if (fault !== null) {
+  process.stderr.write(fault);
+  process.exitCode = 1;
 }
