@@ -59,6 +59,7 @@ export function makeData(parent: string, user: string): string {
     [
       '--no-defaults',
       `--datadir=${join(folder, 'data')}`,
+      `--tmpdir=${folder}`,
       `--user=${user}`,
       '--auth-root-authentication-method=normal',
       '--skip-test-db',
@@ -81,6 +82,8 @@ export async function launch(mariadb: Mariadb, once: readonly string[] = []): Pr
     [
       '--no-defaults',
       `--datadir=${join(folder, 'data')}`,
+      // A server that starts deletes the temporary tables that it finds, in /tmp those of others.
+      `--tmpdir=${folder}`,
       `--socket=${join(folder, 'socket')}`,
       `--pid-file=${join(folder, 'pid')}`,
       `--port=${new URL(url).port}`,
