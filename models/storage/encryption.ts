@@ -77,6 +77,9 @@ export class Keyring {
     const key = this.#keys.get(keyId);
     if (key === undefined) throw new EncryptionKeyError(wrongKey(place, keyId, this.keyId));
     const bytes = Buffer.from(body, 'base64');
+    // The decoder ignores what it does not know, so that many texts would open as one value.
+    if (value !== `${FORMAT}:${keyId}:${bytes.toString('base64')}`)
+      throw new CiphertextError(`${nameOf(place)} is not an encrypted value`);
     if (bytes.length < NONCE_BYTES + TAG_BYTES)
       throw new CiphertextError(`${nameOf(place)} is cut short`);
     const nonce = bytes.subarray(0, NONCE_BYTES);

@@ -55,6 +55,24 @@ test('a value with any byte changed does not open', (t) => {
   }
 });
 
+test('one value has one text: what a decoder would ignore does not open', (t) => {
+  const keyring = new Keyring(randomBytes(32));
+  const text = 'secret';
+  const value = keyring.seal(text, place);
+  t.is(keyring.open(value, place), text);
+  const last = value.search(/.=*$/);
+  t.true(value.endsWith('='), 'the last letter has bits that mean nothing');
+  const other = String.fromCharCode(value.charCodeAt(last) + 1);
+  for (const bad of [
+    value.slice(0, last) + other + value.slice(last + 1),
+    value.replace(/=+$/, ''),
+    `${value}:`,
+    `${value}\n`,
+    value.replace(/:(?=[^:]*$)/, ': '),
+  ])
+    t.throws(() => keyring.open(bad, place), { instanceOf: CiphertextError }, bad);
+});
+
 test('what is cut short, empty or of another form does not open', (t) => {
   const keyring = new Keyring(randomBytes(32));
   const value = keyring.seal('secret', place);
