@@ -55,20 +55,21 @@ test('a second factor is set up, asked for, and reset by an administrator', asyn
   await page.keyboard.press('Enter');
   await page.getByText('The second factor “Tablet” is set up.').waitFor();
 
+  const code = codeOf(secret);
   const other = await person();
   await signIn(other);
   await other.waitForURL('/mfa/auth');
   await inspect(t, other, 'second-factor');
   await other.goto('/user_account');
   t.is(new URL(other.url()).pathname, '/mfa/auth', 'nothing else is reachable');
-  await other.getByLabel('Code').fill(codeOf(secret));
+  await other.getByLabel('Code').fill(code);
   await other.keyboard.press('Enter');
   await other.getByText(FIRST_ADMIN.email).first().waitFor();
 
   const third = await person();
   await signIn(third);
   await third.waitForURL('/mfa/auth');
-  await third.getByLabel('Code').fill(codeOf(secret));
+  await third.getByLabel('Code').fill(code);
   await third.getByRole('button', { name: 'Continue' }).click();
   await third.getByText('This code is wrong').waitFor();
   await inspect(t, third, 'second-factor-refused');
