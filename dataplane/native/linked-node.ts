@@ -5,12 +5,12 @@
 /** An addon that was built: where it is, and its bytes. */
 export interface BuiltAddon {
   readonly path: string;
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
 }
 
 /** What is wrong with addons and what to do about it, as lines of text; null if all are right. */
 export function linkedNodeFault(addons: readonly BuiltAddon[]): string | null {
-  const linked = addons.filter(({ bytes }) => Buffer.from(bytes).includes('libnode.so'));
+  const linked = addons.filter(({ bytes }) => bytes.includes('libnode.so'));
   if (linked.length === 0) return null;
   return [
     'These addons need a second Node (libnode.so), and Postern would crash when it ends:',
