@@ -70,7 +70,13 @@ export async function openLemonldap(t: ExecutionContext): Promise<Lemonldap> {
     knowSaml: (ours, options = {}) => change(samlServiceOf(ours, options)),
     knowOidc: (addresses, options = {}) => change(oidcClientOf(addresses, options)),
     signIn: async (page, login = DWHO.login, password = login) => {
-      await page.locator('input[name=user]').fill(login);
+      await page
+        .locator('input[name=user]')
+        .fill(login)
+        .catch(async (cause: unknown) => {
+          const text = await page.locator('body').innerText();
+          throw new Error(`no form to sign in at ${page.url()}, which says: ${text}`, { cause });
+        });
       await page.locator('input[name=password]').fill(password);
       const answered = page.waitForEvent('domcontentloaded');
       await page.locator('button[type=submit]').first().click();
@@ -86,7 +92,7 @@ async function serve(t: ExecutionContext, folder: string, port: number, configur
     // Loaded before it listens: a worker that still loads would keep the first request waiting.
     args: [
       '--preload-app',
-      '--workers=3',
+      '--workers=8',
       `--listen=127.0.0.1:${port}`,
       join(folder, 'portal.psgi'),
     ],
