@@ -2,9 +2,8 @@
 // must not touch, and that generated texts are current. Floors: tidy/floors.test.ts. Exceptions are
 // listed by name with a reason, and the lists may only shrink.
 
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import test from 'ava';
 import { fieldOf, settings } from '../config/schema.ts';
 import { configurationTable, settingsTable } from '../config/table.ts';
@@ -166,32 +165,6 @@ test('every top-level folder says what it is', (t) => {
     t.true(existsSync(join(ROOT, room, 'README.md')), room);
 });
 
-test('the files that ARCHITECTURE.md, CONTRIBUTING.md and SECURITY.md name are there', (t) => {
-  for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md']) {
-    const named = [
-      ...read(document).matchAll(/`((?:config|models|dataplane|lib|test|tools)\/[\w./-]+)`/g),
-    ];
-    t.true(named.length > 3, document);
-    for (const [, path] of named) t.true(existsSync(join(ROOT, path!)), `${document}: ${path}`);
-  }
-});
-
-test('every link of a document leads to a file that exists, and to a heading in it', (t) => {
-  const documents = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' })
-    .trim()
-    .split('\n');
-  t.true(documents.length > 30);
-  for (const document of documents)
-    for (const [, target, anchor] of read(document).matchAll(
-      /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g,
-    )) {
-      const path = target === '' ? document : join(dirname(document), target!);
-      t.true(existsSync(join(ROOT, path)), `${document} links to ${path}`);
-      if (anchor !== undefined && existsSync(join(ROOT, path)))
-        t.true(anchorsOf(read(path)).has(anchor), `${document} links to #${anchor} of ${path}`);
-    }
-});
-
 test('README.md is short', (t) => {
   t.true(read('README.md').split('\n').length <= 150);
 });
@@ -208,18 +181,6 @@ test('each setting has one field, and no two share one', (t) => {
 });
 
 /** The anchors of a page's headings, as GitHub makes them. */
-function anchorsOf(page: string): Set<string> {
-  const headings = [...page.matchAll(/^#{1,6} (.*)$/gm)].map(([, heading]) => heading!);
-  return new Set(
-    headings.map((heading) =>
-      heading
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
-}
-
 // ---- reading the tree ----------------------------------------------------------------------
 
 function filesIn(folder: string): string[] {

@@ -1,5 +1,5 @@
 // Every file that a comment, the title of a test or a page names exists in the repository, and so
-// does every heading that one names in a page. Links of pages: documents have a test of their own.
+// does every heading that one names in a page. The same holds for the links of pages.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -27,6 +27,8 @@ const FILE =
 /** A file or folder of any kind by its path from the root. */
 const PATH =
   /(?<![\w./@<>$*{}-])((?:config|models|dataplane|lib|test|docs|tools)\/[\w./-]*[\w-])()(?![\w/*}<>$-])/g;
+/** A link of a page to another file, or into the page itself. */
+const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(#[^)\s]*)?\)/g;
 
 const tracked = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' })
   .split('\n')
@@ -60,6 +62,26 @@ test('every heading that is named exists', (t) => {
   t.true(anchored.length > 100, `${anchored.length} headings`);
   for (const { path, name, anchor } of anchored)
     t.true(files.has(name) && anchorsOf(name).has(anchor), `${path} names ${name}${anchor}`);
+});
+
+test('every link of a page leads to a file that exists, and to a heading in it', (t) => {
+  const links = tracked
+    .filter((path) => path.endsWith('.md'))
+    .flatMap((path) =>
+      [...readFileSync(join(ROOT, path), 'utf8').matchAll(LINK)].map(
+        ([, target = '', anchor = '']) => ({
+          path,
+          name: target === '' ? path : normalize(join(dirname(path), target)).replace(/\/$/, ''),
+          anchor,
+        }),
+      ),
+    );
+  t.true(links.length > 300, `${links.length} links`);
+  for (const { path, name, anchor } of links) {
+    t.true(files.has(name), `${path} links to ${name}`);
+    if (anchor !== '' && files.has(name))
+      t.true(anchorsOf(name).has(anchor), `${path} links to ${anchor} of ${name}`);
+  }
 });
 
 test('no exception is left that nobody needs', (t) => {
