@@ -1,7 +1,7 @@
-// Test files that judge how soon something happens, and so want the machine for themselves, or that
-// reach the world outside: when test/all.sh runs phases at the same time, it leaves them to the end,
-// and runs them one by one. With ALONE=later a configuration of AVA leaves them out; otherwise they
-// are files like all others.
+// Test files that judge how soon something happens, and so want the machine for themselves: when
+// test/all.sh runs phases at the same time, it leaves them to the end, and runs them one by one. Test
+// files that reach the world outside have a phase of their own. With ALONE=later a configuration of AVA
+// leaves both out; otherwise they are files like all others.
 import process from 'node:process';
 
 /** Paths from the root of the repository. */
@@ -13,8 +13,6 @@ export const alone = [
   'test/dataplane/worker-link.test.ts',
   // The time of a start.
   'test/e2e/first-start.test.ts',
-  // Fetches a package of Debian.
-  'test/e2e/interoperation.test.ts',
   // A worker that died serves again within a second.
   'test/e2e/restart.test.ts',
   // A stream whose datagrams must not be late.
@@ -28,5 +26,12 @@ export const alone = [
   'test/lib/reconcile/reconciler.test.ts',
 ];
 
+/** Paths from the root of the repository. */
+export const fetching = [
+  // Fetches a package of Debian.
+  'test/e2e/interoperation.test.ts',
+];
+
 /** What `files` of a configuration names besides its own. */
-export const withoutAlone = process.env['ALONE'] === 'later' ? alone.map((file) => `!${file}`) : [];
+export const withoutAlone =
+  process.env['ALONE'] === 'later' ? [...alone, ...fetching].map((file) => `!${file}`) : [];
