@@ -50,59 +50,67 @@ interface Chain {
 }
 
 interface Packet {
-  readonly iifname: readonly string[];
-  readonly oifname: readonly string[];
-  /** The field that contains the address of a device; null where none does. */
-  readonly addressField: 'saddr' | 'daddr' | null;
-  /** Its UDP destination port; null where it may have any protocol and port. */
-  readonly udpPort: number | null;
-  readonly state: 'new' | 'established';
-  readonly path: TunnelPath;
+  readonly hook: 'forward' | 'input';
+  readonly stops: Obstacle['stops'];
+  /** Whether it has a value, by the name of the field; it may have any value of the others. */
+  readonly fields: Readonly<Record<string, (value: unknown) => Truth>>;
 }
 
 /** How deep chains may call each other; nft allows 16 levels. */
 const DEPTH_MAX = 16;
+/** What does not decide whether a rule goes on. */
+const NEUTRAL = ['counter', 'log', 'mangle', 'notrack', 'vmap'];
 
 /** Finds the chains that stop packets of the tunnel, in a ruleset of nft in JSON. */
 export function findObstacles(ruleset: unknown, path: TunnelPath): Obstacle[] {
   const rules = new Ruleset(ruleset);
-  const tun = [path.interfaceName];
-  const opening: Packet = {
-    iifname: tun,
-    oifname: path.egress,
-    addressField: 'saddr',
-    udpPort: null,
-    state: 'new',
-    path,
-  };
-  const answer: Packet = {
-    ...opening,
-    iifname: path.egress,
-    oifname: tun,
-    addressField: 'daddr',
-    state: 'established',
-  };
-  const datagram: Packet = {
-    ...opening,
-    iifname: path.egress,
-    oifname: [],
-    addressField: null,
-    udpPort: path.listenPort,
-  };
-  const tried: [hook: string, stops: Obstacle['stops'], packet: Packet][] = [
-    ['forward', 'opening', opening],
-    ['forward', 'answers', answer],
-  ];
-  if (path.egress.length > 0) tried.push(['input', 'datagrams', datagram]);
   const obstacles = new Map<Chain, Obstacle>();
-  for (const [hook, stops, packet] of tried)
-    for (const chain of rules.chainsOn(hook, path.family)) {
+  for (const packet of packetsOf(path))
+    for (const chain of rules.chainsOn(packet.hook, path.family)) {
       // One obstacle for each chain is enough; what it stops first is reported.
       if (obstacles.has(chain) || !rules.stops(chain, packet)) continue;
       const { family, table, name } = chain;
-      obstacles.set(chain, { family, table, chain: name, owner: rules.ownerOf(chain), stops });
+      const owner = rules.ownerOf(chain);
+      obstacles.set(chain, { family, table, chain: name, owner, stops: packet.stops });
     }
   return [...obstacles.values()];
+}
+
+function packetsOf(path: TunnelPath): Packet[] {
+  const { egress, listenPort } = path;
+  const tun = [path.interfaceName];
+  const fields = (from: readonly string[], to: readonly string[], state: string) => ({
+    'meta iif': isNamed(from),
+    'meta iifname': isNamed(from),
+    'meta oif': isNamed(to),
+    'meta oifname': isNamed(to),
+    'meta nfproto': isNamed([path.family]),
+    'ct state': isNamed([state]),
+  });
+  const isUdp = isNamed(['udp']);
+  const datagram = {
+    ...fields(egress, [], 'new'),
+    'meta l4proto': isUdp,
+    'ip protocol': isUdp,
+    'ip6 nexthdr': isUdp,
+    'udp dport': isPort(listenPort),
+    'th dport': isPort(listenPort),
+    'tcp dport': () => false,
+  };
+  const devices = isInside(path);
+  const opening = { ...fields(tun, egress, 'new'), 'ip saddr': devices, 'ip6 saddr': devices };
+  const answer = {
+    ...fields(egress, tun, 'established'),
+    'ip daddr': devices,
+    'ip6 daddr': devices,
+  };
+  return [
+    { hook: 'forward', stops: 'opening', fields: opening },
+    { hook: 'forward', stops: 'answers', fields: answer },
+    ...(egress.length > 0
+      ? [{ hook: 'input', stops: 'datagrams', fields: datagram } as const]
+      : []),
+  ];
 }
 
 class Ruleset {
@@ -164,7 +172,7 @@ class Ruleset {
         if (isKnown) return found;
         if (found === 'return') return 'may return';
         // Under a condition that cannot be judged, only a reply counts as accepted.
-        return found === 'accept' && packet.state === 'established' ? 'accept' : null;
+        return found === 'accept' && packet.stops === 'answers' ? 'accept' : null;
       }
       const truth = holds(expression, packet);
       if (truth === false) return null;
@@ -197,64 +205,58 @@ class Ruleset {
 
 /** Whether the rule goes on after an expression. */
 function holds(expression: Json, packet: Packet): Truth {
-  if ('match' in expression) {
-    const { op, left, right } = recordOf(expression['match']);
-    const truth = isOneOf(left, right, packet);
-    return op === '!=' && truth !== null ? !truth : truth;
-  }
-  const isNeutral = ['counter', 'log', 'mangle', 'notrack'].some((name) => name in expression);
-  // A map of verdicts without an entry for this packet lets the rule go on as well.
-  return isNeutral || 'vmap' in expression ? true : null;
+  if (!('match' in expression)) return NEUTRAL.some((name) => name in expression) || null;
+  const { op, left, right } = recordOf(expression['match']);
+  const truth = isOneOf(left, right, packet);
+  return op === '!=' && truth !== null ? !truth : truth;
 }
 
 /** Whether the left side of a match has the value, or one of the values, on its right side. */
-function isOneOf(left: unknown, right: unknown, packet: Packet): Truth {
-  const set = recordOf(right)['set'];
-  const values = Array.isArray(set) ? set : listOf(right).length > 0 ? listOf(right) : [right];
-  const truths = values.map((value: unknown) => isValue(left, value, packet));
+function isOneOf(left: unknown, right: unknown, { fields }: Packet): Truth {
+  const has = fields[nameOf(left)];
+  const set = recordOf(right)['set'] ?? right;
+  const truths = (Array.isArray(set) ? set : [set]).map((value: unknown) =>
+    // The name of a set, whose members are elsewhere.
+    typeof value === 'string' && value.startsWith('@') ? null : (has?.(value) ?? null),
+  );
   return truths.includes(true) || (truths.includes(null) ? null : false);
 }
 
-function isValue(left: unknown, value: unknown, packet: Packet): Truth {
+/** What `nft list ruleset` calls it, as in `udp dport` or `ct state`. */
+function nameOf(left: unknown): string {
   const { meta, ct, payload } = recordOf(left);
-  const key = recordOf(meta)['key'];
-  if (typeof value === 'string' && !value.startsWith('@')) {
-    if (key === 'iifname' || key === 'iif') return isNamed(packet.iifname, value);
-    if (key === 'oifname' || key === 'oif') return isNamed(packet.oifname, value);
-    if (key === 'nfproto') return value === packet.path.family;
-    if (recordOf(ct)['key'] === 'state') return value === packet.state;
-  }
   const { protocol, field } = recordOf(payload);
-  if ((protocol === 'ip' || protocol === 'ip6') && field === packet.addressField)
-    return isInside(value, packet.path);
-  if (packet.udpPort === null) return null;
-  if (key === 'l4proto' || field === 'protocol' || field === 'nexthdr') return value === 'udp';
-  if (field !== 'dport') return null;
-  return (protocol === 'udp' || protocol === 'th') && isPort(packet.udpPort, value);
+  if (typeof protocol === 'string' && typeof field === 'string') return `${protocol} ${field}`;
+  return `${meta === undefined ? 'ct' : 'meta'} ${String(recordOf(meta ?? ct)['key'])}`;
 }
 
-function isPort(port: number, value: unknown): Truth {
-  if (typeof value === 'number') return value === port;
-  const [first, last] = listOf(recordOf(value)['range']);
-  if (typeof first !== 'number' || typeof last !== 'number') return null;
-  return first <= port && port <= last;
+function isNamed(names: readonly string[]) {
+  return (pattern: unknown): Truth => {
+    if (typeof pattern !== 'string') return null;
+    if (!pattern.endsWith('*')) return names.includes(pattern);
+    return names.some((name) => name.startsWith(pattern.slice(0, -1)));
+  };
 }
 
-function isNamed(names: readonly string[], pattern: string): boolean {
-  return names.some((name) =>
-    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
-  );
+function isPort(port: number) {
+  return (value: unknown): Truth => {
+    const [first, last] = listOf(recordOf(value)['range'] ?? [value, value]);
+    if (typeof first !== 'number' || typeof last !== 'number') return null;
+    return first <= port && port <= last;
+  };
 }
 
 /** Whether a network contains all devices; one with only some of them does not count. */
-function isInside(value: unknown, { network, prefixBits, family }: TunnelPath): Truth {
-  const { addr, len } = recordOf(recordOf(value)['prefix']);
-  if (typeof addr !== 'string' || typeof len !== 'number')
-    return typeof value === 'string' && !value.startsWith('@') ? false : null;
-  if (addr.includes(':') !== (family === 'ipv6')) return false;
-  const list = new BlockList();
-  list.addSubnet(addr, len, family);
-  return len <= prefixBits && list.check(network, family);
+function isInside({ network, prefixBits, family }: TunnelPath) {
+  return (value: unknown): Truth => {
+    const { addr, len } = recordOf(recordOf(value)['prefix']);
+    if (typeof addr !== 'string' || typeof len !== 'number')
+      return typeof value === 'string' ? false : null;
+    if (addr.includes(':') !== (family === 'ipv6')) return false;
+    const list = new BlockList();
+    list.addSubnet(addr, len, family);
+    return len <= prefixBits && list.check(network, family);
+  };
 }
 
 function recordOf(value: unknown): Json {
