@@ -56,12 +56,13 @@ function expectedCollation(version: unknown): string {
 if (databaseKinds().includes('mariadb')) {
   test('a server that takes statements and never answers is given up', async (t) => {
     const place = await makePlace(t, 'mariadb');
+    await migrate(await openAt(t, place));
     const { port, block } = await valve(t);
     const url = new URL(place.url);
     url.port = String(port);
-    const options = { silenceMs: 300, poolSize: 1 };
+    const options = { silenceMs: 1_000, poolSize: 1 };
     const database = await openAt(t, { ...place, url: url.href }, options);
-    await migrate(database);
+    t.is(await database.models.User.count(), 0);
     block();
     const error = await t.throwsAsync(database.models.User.count());
     t.true(isDatabaseAway(error), String(error));

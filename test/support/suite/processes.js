@@ -9,7 +9,7 @@
 import { resolve } from 'node:path';
 import process from 'node:process';
 
-const CACHE = resolve(import.meta.dirname, '../../node_modules/.cache/tests');
+const CACHE = resolve(import.meta.dirname, '../../../node_modules/.cache/tests');
 
 export const processes = {
   workerThreads: false,
