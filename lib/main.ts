@@ -55,6 +55,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (command.words === 'check-config')
     return printConfig(config, [...warnings, ...advice], command);
+  if (command.words === 'pasta-options') return printPastaOptions(config);
   const isServing = command.words === 'serve';
   if (command.words === 'doctor') return examine(command, config, warnings);
   const log = createLog(config, isServing ? process.stdout : process.stderr);
@@ -233,6 +234,15 @@ function printConfig(config: Config, warnings: readonly string[], { options }: C
     lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   );
   process.stdout.write(options.json ? `${JSON.stringify(values)}\n` : `${lines.join('\n')}\n`);
+  return 0;
+}
+
+async function printPastaOptions(config: Config): Promise<number> {
+  const { pastaOptions, rootlessFaults } = await import('./command/pasta-options.ts');
+  const faults = await rootlessFaults(config);
+  if (faults.length > 0)
+    return complain(['Postern cannot start without root:', ...faults].join('\n  '));
+  process.stdout.write(`${pastaOptions(config).join(' ')}\n`);
   return 0;
 }
 

@@ -52,6 +52,12 @@ export const commands = {
     sentence: 'Prints the effective settings, secrets hidden.',
     takes: ['json'],
   },
+  'pasta-options': {
+    usage: '',
+    sentence:
+      'Prints the ports that pasta forwards for a gateway without root, or why none can start here; `npm run start:rootless` asks for it.',
+    takes: [],
+  },
   doctor: {
     usage: '',
     sentence:

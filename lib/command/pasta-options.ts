@@ -1,0 +1,154 @@
+// What `pasta` must be given so that a gateway without root has its ports, and whether this account
+// can start one. `lib/rootless` asks for it before it makes the namespaces.
+
+import { spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { type Config, isLoopback } from '../../config/index.ts';
+
+/** What the host says of itself; tests give other answers. */
+export interface RootlessHost {
+  readonly isRoot: boolean;
+  /** Whether a program can be run. */
+  readonly has: (program: string) => boolean;
+  /** Whether a process of this user may make user, network and mount namespaces. */
+  readonly makesNamespaces: () => boolean;
+  /** Code of the error with which /dev/net/tun cannot be opened; null where it can. */
+  readonly tunError: () => string | null;
+  /** Whether a port can be bound; `address` null: on all addresses. */
+  readonly isFree: (
+    kind: 'tcp' | 'udp4' | 'udp6',
+    port: number,
+    address: string | null,
+  ) => Promise<boolean>;
+  /** A number below /proc/sys; null where there is none. */
+  readonly sysctl: (name: string) => number | null;
+}
+
+/** The arguments of pasta: the ports of the gateway, and the port of a database on this host. */
+export function pastaOptions(config: Config): string[] {
+  const { httpHost, httpPort, wireguardPort } = config;
+  const address = addressOf(httpHost);
+  const database = localDatabasePort(config);
+  return [
+    ['--tcp-ports', address === null ? `${httpPort}` : `${address}/${httpPort}`],
+    ['--udp-ports', `${wireguardPort}`],
+    // By default every port that is open on the host's loopback could be reached from inside.
+    ['--tcp-ns', database === null ? 'none' : `${database}`],
+    ['--udp-ns', 'none'],
+  ].flat();
+}
+
+/** Why no gateway can start here without root, each with its fix. */
+export async function rootlessFaults(
+  config: Config,
+  host: RootlessHost = thisHost,
+): Promise<string[]> {
+  if (host.isRoot) return ['this is root, which needs no help: run npm start'];
+  const ports = portFaults(config, host);
+  const taken = ports.length > 0 ? [] : await takenPorts(config, host);
+  return [...programFaults(host), ...tunFaults(host), ...ports, ...taken];
+}
+
+function programFaults(host: RootlessHost): string[] {
+  const faults: string[] = [];
+  if (!host.has('pasta'))
+    faults.push('pasta is not installed; install it (Debian, Ubuntu, Fedora: the package passt)');
+  if (!host.has('unshare'))
+    faults.push('unshare is not installed; install it (the package util-linux)');
+  else if (!host.makesNamespaces())
+    faults.push(`this account may not make user namespaces; ${namespaceFix(host)}`);
+  return faults;
+}
+
+function namespaceFix({ sysctl }: RootlessHost): string {
+  if (sysctl('user/max_user_namespaces') === 0)
+    return 'as root run: sysctl -w user.max_user_namespaces=10000';
+  if (sysctl('kernel/unprivileged_userns_clone') === 0)
+    return 'as root run: sysctl -w kernel.unprivileged_userns_clone=1';
+  if (sysctl('kernel/apparmor_restrict_unprivileged_userns') === 1)
+    return 'as root run: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0';
+  return 'the host forbids it, as most containers do; run the gateway outside of the container, or give it NET_ADMIN and run npm start';
+}
+
+function tunFaults(host: RootlessHost): string[] {
+  const code = host.tunError();
+  if (code === null) return [];
+  if (code === 'ENOENT') return ['/dev/net/tun is missing; as root run: modprobe tun'];
+  return [`/dev/net/tun cannot be opened (${code}); as root run: chmod 0666 /dev/net/tun`];
+}
+
+function portFaults({ httpPort, wireguardPort }: Config, { sysctl }: RootlessHost): string[] {
+  const first = sysctl('net/ipv4/ip_unprivileged_port_start') ?? 1024;
+  const faults: string[] = [];
+  for (const [name, port] of Object.entries({ HTTP_PORT: httpPort, WIREGUARD_PORT: wireguardPort }))
+    if (port === 0) faults.push(`${name}=0 takes any free port, which pasta cannot know; set one`);
+    else if (port < first)
+      faults.push(
+        `${name}=${port} is for root; set one from ${first} on, or as root run: sysctl -w net.ipv4.ip_unprivileged_port_start=${port}`,
+      );
+  return faults;
+}
+
+/** pasta starts even if it gets a port of one address family alone, so each is tried before. */
+async function takenPorts(config: Config, host: RootlessHost): Promise<string[]> {
+  const { httpPort, wireguardPort } = config;
+  const faults: string[] = [];
+  const udp4 = await host.isFree('udp4', wireguardPort, null);
+  if (!udp4 || !(await host.isFree('udp6', wireguardPort, null)))
+    faults.push(
+      `UDP port ${wireguardPort} is taken; stop what uses it (ss -lunp) or set WIREGUARD_PORT to another`,
+    );
+  if (!(await host.isFree('tcp', httpPort, addressOf(config.httpHost))))
+    faults.push(
+      `TCP port ${httpPort} is taken; stop what uses it (ss -ltnp) or set HTTP_PORT to another`,
+    );
+  return faults;
+}
+
+/** The address of HTTP_HOST; null for all addresses. */
+function addressOf(host: string): string | null {
+  if (host === '0.0.0.0' || host === '::') return null;
+  return host === 'localhost' ? '127.0.0.1' : host.replaceAll(/[[\]]/g, '');
+}
+
+/** The port of a database server that listens on the loopback of this host; null for any other. */
+function localDatabasePort(config: Config): number | null {
+  const { databaseHost, databasePort, databaseUrl } = config;
+  if (databaseHost !== null) return isLoopback(databaseHost) ? databasePort : null;
+  const url = databaseUrl === null ? null : URL.parse(databaseUrl);
+  if (url === null || !isLoopback(url.hostname)) return null;
+  return url.port === '' ? 3306 : Number(url.port);
+}
+
+const thisHost: RootlessHost = {
+  isRoot: process.getuid?.() === 0,
+  has: (program) => spawnSync(program, ['--version']).error === undefined,
+  makesNamespaces: () =>
+    spawnSync('unshare', ['--user', '--map-root-user', '--net', '--mount', 'true']).status === 0,
+  tunError: () => {
+    try {
+      accessSync('/dev/net/tun', constants.R_OK | constants.W_OK);
+      return null;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code ?? 'unknown';
+    }
+  },
+  isFree: (kind, port, address) =>
+    new Promise((resolve) => {
+      const at = { port, exclusive: true, ...(address === null ? {} : { address, host: address }) };
+      const tried = kind === 'tcp' ? createServer() : createSocket(kind);
+      tried.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EADDRINUSE'));
+      tried.on('listening', () => tried.close(() => resolve(true)));
+      if ('bind' in tried) tried.bind(at);
+      else tried.listen(at);
+    }),
+  sysctl: (name) => {
+    try {
+      return Number(readFileSync(`/proc/sys/${name}`, 'utf8'));
+    } catch {
+      return null;
+    }
+  },
+};

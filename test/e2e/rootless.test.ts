@@ -1,0 +1,150 @@
+// `npm run start:rootless` as a user without rights: a whole gateway with a TUN of its own, reached
+// through pasta by real clients. The host is the gateway of the usual topology with a default route.
+// Clients come over IPv4: Debian 12's pasta sometimes answers those of IPv6 at a wrong address.
+
+import { chownSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import type { ChildProcess } from 'node:child_process';
+import test, { type ExecutionContext } from 'ava';
+import { Postern, until } from '../support/gateway/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  canReach,
+  GATEWAY4,
+  GATEWAY4_BOB,
+  LAN4,
+  LAN6,
+  type Topology,
+  Traffic,
+  traffic,
+  TUNNEL4,
+  TUNNEL6,
+} from '../support/network/topology.ts';
+import { enrol } from './people.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const NOBODY = 65_534;
+/**
+ * Becomes the launcher, as a user who owns nothing but its folder. The user sees the program and a
+ * TUN that everybody may open, as udev makes it, at places of its own.
+ */
+const AS_NOBODY = `
+  mount --bind "$PROGRAM" "$OWN/program"
+  mount -t tmpfs -o mode=755 tmpfs "$OWN/dev"
+  mknod -m 0666 "$OWN/dev/tun" c 10 200 && mount --bind "$OWN/dev/tun" /dev/net/tun
+  exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$OWN/program/lib/rootless"`;
+
+/** A host with a way out, and a gateway on it that is not started yet. */
+async function build(
+  t: ExecutionContext,
+  settings: Record<string, string> = {},
+): Promise<{ topology: Topology; postern: Postern }> {
+  t.timeout(120_000);
+  const topology = await buildTopology('pr');
+  t.teardown(() => topology.network.remove());
+  const { gateway, lan } = topology;
+  await gateway.ip('route', 'add', 'default', 'via', LAN4);
+  await gateway.ip('route', 'add', 'default', 'via', LAN6);
+  // Debian's systemd lets all users ask for echoes; a new network lets none.
+  await gateway.run('sysctl', '-qw', `net.ipv4.ping_group_range=0 ${NOBODY}`);
+  await lan.ip('route', 'add', '192.0.2.0/24', 'via', '198.51.100.1');
+  const own = mkdtempSync(join(tmpdir(), 'postern-rootless-'));
+  for (const name of ['', 'program', 'dev', 'data', 'cache']) {
+    if (name !== '') mkdirSync(join(own, name));
+    chownSync(join(own, name), NOBODY, NOBODY);
+  }
+  const environment = {
+    OWN: own,
+    PROGRAM: ROOT,
+    PATH: `${own}/program/node_modules/.bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+    HOME: own,
+    DATA_DIR: join(own, 'data'),
+    NODE_COMPILE_CACHE: join(own, 'cache'),
+    ...settings,
+  };
+  const wrapper = ['unshare', '--mount', 'sh', '-euc', AS_NOBODY];
+  return { topology, postern: new Postern(topology.gateway, API_ADDRESS, environment, wrapper) };
+}
+
+async function exitOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.exitCode;
+}
+
+/** Whether the host has given back the ports of the gateway. */
+async function hasPorts({ gateway }: Topology): Promise<boolean> {
+  const { stdout } = await gateway.run('ss', '-Hlntu', 'sport = :51820 or sport = :13000');
+  return stdout === '';
+}
+
+test.serial('a gateway without root serves real clients, and its stop is clean', async (t) => {
+  const { topology, postern } = await build(t);
+  const { gateway, lan } = topology;
+  await postern.start();
+  const readiness = await fetch(`${postern.api}/readyz`);
+  t.deepEqual(await readiness.json(), { status: 'ready', tun: 'wg-postern', masquerade: true });
+
+  const alice = await enrol(postern, topology.alice, 'a@example.test', `${GATEWAY4}:51820`);
+  const bob = await enrol(postern, topology.bob, 'b@example.test', `${GATEWAY4_BOB}:51820`);
+  // A client whose first handshake is lost begins another after five seconds.
+  await until('alice is connected', () => canPing(alice.client.host, TUNNEL4), 15_000);
+  await until('bob is connected', () => canPing(bob.client.host, TUNNEL6), 15_000);
+  t.true(await canPing(alice.client.host, String(bob.device['ipv4'])), 'device to device');
+  t.true(await canPing(alice.client.host, LAN4), 'the lan');
+  t.true(await canPing(bob.client.host, LAN6), 'the lan over IPv6');
+  const echo = await new Traffic(lan, 'echo', 7000, LAN4).ready();
+  t.deepEqual(await traffic(alice.client.host, 'ask', LAN4, 7000, 1_200, 20), { answered: 20 });
+  await echo.stop();
+  await until('the address of the client', async () => {
+    const device = await postern.read('device', alice.device.id);
+    return device['remote_ip'] === '192.0.2.2';
+  });
+
+  const accept = await new Traffic(lan, 'accept', 8080).ready();
+  t.true(await canReach(alice.client.host, LAN4, 8080));
+  const rule = await postern.create('rule', { action: 'drop', destination: LAN4 });
+  t.false(await canReach(alice.client.host, LAN4, 8080), 'a rule is in force');
+  await postern.remove('rule', rule.id);
+  // LAN4 is the default gateway of the host. By default pasta leads packets for it to the host.
+  const local = await new Traffic(gateway, 'accept', 8081).ready();
+  t.true(await canReach(lan, '198.51.100.1', 8081), 'the host serves');
+  t.false(await canReach(alice.client.host, LAN4, 8081), "the host's loopback is out of reach");
+  t.false(await canReach(alice.client.host, '198.51.100.1', 8081), 'and so is the host');
+  await Promise.all([accept.stop(), local.stop()]);
+
+  await postern.stop();
+  t.regex(postern.output, /Postern has stopped/);
+  t.notRegex(postern.output, /pasta has ended/);
+  await until('the ports are free', () => hasPorts(topology));
+});
+
+test.serial(
+  'a gateway that is killed takes pasta with it, and one without pasta stops',
+  async (t) => {
+    const { topology, postern } = await build(t);
+    await postern.start();
+    await postern.kill();
+    await until('the ports are free', () => hasPorts(topology));
+
+    const child = postern.launch();
+    await until('ready', async () => (await postern.readiness()).status === 'ready', 60_000);
+    const { stdout } = await topology.gateway.run('ss', '-Hlunp', 'sport = :51820');
+    process.kill(Number(/pid=(\d+)/.exec(stdout)?.[1]), 'SIGKILL');
+    t.is(await exitOf(child), 0);
+    t.regex(postern.output, /pasta has ended, so Postern stops/);
+  },
+);
+
+test.serial('what is in the way of a start is said, and nothing stays behind', async (t) => {
+  const { topology, postern } = await build(t);
+  const taken = await new Traffic(topology.gateway, 'echo', 51_820, '0.0.0.0').ready();
+  t.not(await exitOf(postern.launch()), 0);
+  t.regex(postern.output, /cannot start without root:\n {2}UDP port 51820 is taken/);
+  await taken.stop();
+  await until('the ports are free', () => hasPorts(topology));
+});

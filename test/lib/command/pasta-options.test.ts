@@ -1,0 +1,125 @@
+// What pasta is given for a gateway without root, and what is said where none can start.
+
+import test from 'ava';
+import { type Config, parseConfig } from '../../../config/index.ts';
+import {
+  pastaOptions,
+  rootlessFaults,
+  type RootlessHost,
+} from '../../../lib/command/pasta-options.ts';
+
+/** A database on a server needs one. */
+const KEY = Buffer.alloc(32, 1).toString('base64');
+
+function configOf(environment: Record<string, string>): Config {
+  const { config } = parseConfig({ DATABASE_ENCRYPTION_KEY: KEY, ...environment }, () => '');
+  if (config === null) throw new Error('the settings have faults');
+  return config;
+}
+
+/** A host on which a gateway can start. */
+const GOOD: RootlessHost = {
+  isRoot: false,
+  has: () => true,
+  makesNamespaces: () => true,
+  tunError: () => null,
+  isFree: () => Promise.resolve(true),
+  sysctl: () => null,
+};
+
+const options: [settings: Record<string, string>, words: string][] = [
+  [{}, '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none'],
+  [
+    { HTTP_HOST: '0.0.0.0', HTTP_PORT: '8443', WIREGUARD_PORT: '51821' },
+    '--tcp-ports 8443 --udp-ports 51821 --tcp-ns none --udp-ns none',
+  ],
+  [{ HTTP_HOST: '::' }, '--tcp-ports 13000 --udp-ports 51820 --tcp-ns none --udp-ns none'],
+  [
+    { HTTP_HOST: 'localhost' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none',
+  ],
+  [{ HTTP_HOST: '::1' }, '--tcp-ports ::1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none'],
+  [
+    { DATABASE_URL: 'mysql://u:p@127.0.0.1/postern' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 3306 --udp-ns none',
+  ],
+  [
+    { DATABASE_URL: 'mysql://u:p@[::1]:3307/postern' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 3307 --udp-ns none',
+  ],
+  [
+    { DATABASE_URL: 'mysql://u:p@db.example.com:3307/postern' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns none --udp-ns none',
+  ],
+  [
+    { DATABASE_HOST: 'localhost', DATABASE_PORT: '3308' },
+    '--tcp-ports 127.0.0.1/13000 --udp-ports 51820 --tcp-ns 3308 --udp-ns none',
+  ],
+];
+
+for (const [settings, words] of options)
+  test(`${JSON.stringify(settings)}: ${words}`, async (t) => {
+    t.is(pastaOptions(configOf(settings)).join(' '), words);
+    t.deepEqual(await rootlessFaults(configOf(settings), GOOD), []);
+  });
+
+const sysctls =
+  (values: Record<string, number>): RootlessHost['sysctl'] =>
+  (name) =>
+    values[name] ?? null;
+
+const faults: [settings: Record<string, string>, host: Partial<RootlessHost>, said: RegExp][] = [
+  [{}, { isRoot: true }, /run npm start/],
+  [{}, { has: (program) => program !== 'pasta' }, /pasta is not installed.*passt/],
+  [{}, { has: (program) => program !== 'unshare' }, /unshare is not installed.*util-linux/],
+  [
+    {},
+    { makesNamespaces: () => false, sysctl: sysctls({ 'user/max_user_namespaces': 0 }) },
+    /user\.max_user_namespaces=/,
+  ],
+  [
+    {},
+    { makesNamespaces: () => false, sysctl: sysctls({ 'kernel/unprivileged_userns_clone': 0 }) },
+    /kernel\.unprivileged_userns_clone=1/,
+  ],
+  [
+    {},
+    {
+      makesNamespaces: () => false,
+      sysctl: sysctls({ 'kernel/apparmor_restrict_unprivileged_userns': 1 }),
+    },
+    /kernel\.apparmor_restrict_unprivileged_userns=0/,
+  ],
+  [{}, { makesNamespaces: () => false }, /outside of the container/],
+  [{}, { tunError: () => 'ENOENT' }, /modprobe tun/],
+  [{}, { tunError: () => 'EACCES' }, /\(EACCES\).*chmod 0666/],
+  [
+    {},
+    { isFree: (kind) => Promise.resolve(kind !== 'udp6') },
+    /^UDP port 51820 is taken.*WIREGUARD_PORT/,
+  ],
+  [
+    { HTTP_HOST: '0.0.0.0' },
+    { isFree: (kind, _, address) => Promise.resolve(kind !== 'tcp' || address !== null) },
+    /^TCP port 13000 is taken.*HTTP_PORT/,
+  ],
+  [{ HTTP_PORT: '0' }, {}, /^HTTP_PORT=0 .* set one$/],
+  [{ HTTP_PORT: '443' }, {}, /^HTTP_PORT=443 .*from 1024 on.*ip_unprivileged_port_start=443/],
+  [
+    { WIREGUARD_PORT: '500' },
+    { sysctl: sysctls({ 'net/ipv4/ip_unprivileged_port_start': 600 }) },
+    /^WIREGUARD_PORT=500 .*from 600 on/,
+  ],
+];
+
+for (const [settings, host, said] of faults)
+  test(`${JSON.stringify(settings)} on such a host: ${said.source}`, async (t) => {
+    const [first = '', ...others] = await rootlessFaults(configOf(settings), { ...GOOD, ...host });
+    t.regex(first, said);
+    t.deepEqual(others, []);
+  });
+
+test('a host that lets ordinary users have low ports is believed', async (t) => {
+  const host = { ...GOOD, sysctl: sysctls({ 'net/ipv4/ip_unprivileged_port_start': 443 }) };
+  t.deepEqual(await rootlessFaults(configOf({ HTTP_PORT: '443' }), host), []);
+});
