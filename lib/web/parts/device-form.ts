@@ -147,7 +147,7 @@ export function withHostFaults<Values>(
 /** Names of the texts that a person may set, in the order of the questions. */
 export function textsFor<Name extends string>(
   { isAdministrator }: Pick<FormRights, 'isAdministrator'>,
-  questions: Readonly<Record<Name, Pick<TextQuestion, 'ownersMaySet'>>>,
+  questions: Readonly<Record<Name, TextQuestion>>,
 ): Name[] {
   const names = Object.keys(questions) as Name[];
   return names.filter((name) => isAdministrator || questions[name].ownersMaySet === true);

@@ -63,7 +63,10 @@ test('an owner sets name and description, whatever was sent', (t) => {
 });
 
 test('a text is for administrators alone, unless its question says that owners may set it', (t) => {
-  const questions = { note: {}, name: { ownersMaySet: true } } as const;
+  const questions = {
+    note: { label: 'Note' },
+    name: { label: 'Name', ownersMaySet: true },
+  } as const;
   t.deepEqual(textsFor(EVERYTHING, questions), ['note', 'name']);
   t.deepEqual(textsFor(owner, questions), ['name']);
 });
