@@ -76,27 +76,22 @@ else
   export TEST_MARIADB_URL DATABASES=sqlite,mariadb
   trap 'node test/support/database/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
-  # Four rows of phases at the same time: unit tests compute, the others mostly wait, each on a network
+  # Five rows of phases at the same time: unit tests compute, the others mostly wait, each on a network
   # of its own. The first tests of operation want a MariaDB there. The test that fetches a package needs
   # the network of the machine, where no other test makes hosts.
   export ALONE=later
   apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
-  {
-    phase unit npx ava --tap --concurrency 3
-    phase browser $apart --config test/browser/ava.config.js 'test/browser/[a-c]*.test.ts'
-  } &
+  phase unit npx ava --tap --concurrency 4 &
   {
     phase e2e $apart --config test/e2e/ava.config.js
     ALONE= phase fetching npx ava --tap --config test/e2e/ava.config.js test/e2e/interoperation.test.ts
   } &
-  {
-    phase ops test/apart.sh npx ava --tap --config test/ops/ava.config.js 'test/ops/[a-d]*.test.ts'
-    phase browser-2 $apart --config test/browser/ava.config.js 'test/browser/[d-z]*.test.ts'
-  } &
+  phase ops test/apart.sh npx ava --tap --config test/ops/ava.config.js 'test/ops/[a-d]*.test.ts' &
   {
     phase ops-2 $apart --config test/ops/ava.config.js 'test/ops/[e-z]*.test.ts'
-    phase attacks $apart --config test/attacks/ava.config.js
+    phase browser $apart --config test/browser/ava.config.js
   } &
+  phase attacks $apart --config test/attacks/ava.config.js &
   wait
   # What judges how soon something happens has the machine for itself, and the network of the machine.
   phase alone npx ava --config test/alone.config.js --tap

@@ -3,6 +3,7 @@
 
 import fc, { type Arbitrary } from 'fast-check';
 import { type Part, resolve } from './openapi.ts';
+import { anyCharacter } from '../suite/characters.ts';
 
 /** Any value that a schema allows, as far as its keywords say. */
 export function allowedBy(given: Part): Arbitrary<unknown> {
@@ -57,7 +58,7 @@ function textOf({ format, pattern, minLength = 0, maxLength = 300 }: Part): Arbi
     return fc
       .stringMatching(new RegExp(pattern as string))
       .filter((text) => text.length >= minLength && text.length <= maxLength);
-  const any = fc.string({ unit: 'binary', minLength, maxLength: Math.min(maxLength, 80) });
+  const any = fc.string({ unit: anyCharacter, minLength, maxLength: Math.min(maxLength, 80) });
   return fc.oneof(any, likely);
 }
 
@@ -66,7 +67,7 @@ export function refusedBy(given: Part): Arbitrary<unknown> {
   const schema = resolve(given);
   const types = typesOf(schema);
   const all = fc.oneof(
-    fc.string({ unit: 'binary' }).map((text) => ({ [text]: text })),
+    fc.string({ unit: anyCharacter }).map((text) => ({ [text]: text })),
     fc.constantFrom(
       JSON.parse('{"__proto__":{"polluted":1}}') as unknown,
       { constructor: { prototype: 1 } },
@@ -80,7 +81,7 @@ export function refusedBy(given: Part): Arbitrary<unknown> {
     types.includes('array') ? fc.constant([{}]) : fc.array(fc.jsonValue(), { minLength: 1 }),
     types.includes('string')
       ? fc.constantFrom('\0', 'a\0b', '\ud800', 'x\udfffy', '\udc00\ud800')
-      : fc.string({ unit: 'binary', minLength: 1 }).filter((text) => !/^[+-]?\d*$/.test(text)),
+      : fc.string({ unit: anyCharacter, minLength: 1 }).filter((text) => !/^[+-]?\d*$/.test(text)),
   );
   return all.filter((value) => !isOf(types, value));
 }

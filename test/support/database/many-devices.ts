@@ -22,8 +22,11 @@ interface KeySource {
 }
 
 function randomKeys(): Keys {
-  const key = (): string => randomBytes(32).toString('base64');
-  return { publicKey: key(), presharedKey: key() };
+  const bytes = randomBytes(64);
+  return {
+    publicKey: bytes.toString('base64', 0, 32),
+    presharedKey: bytes.toString('base64', 32),
+  };
 }
 
 /** The IPv4 address of the device with that number. */
