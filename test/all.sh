@@ -11,29 +11,6 @@ cd "$(dirname "$0")/.."
 
 say() { printf '\n== %s\n' "$*"; }
 
-packages=(wireguard-go wireguard-tools iproute2 iputils-ping iperf3 nftables tcpdump mariadb-server procps chromium prometheus
-  podman runc netavark debootstrap iptables openssl systemd systemd-container caddy curl galera-4 rsync lsof libfaketime
-  debian-archive-keyring docker-compose passt
-  # Identity providers, and what they leave out unless it is asked for.
-  lemonldap-ng starman liblasso-perl libglib-perl libio-string-perl libstring-random-perl libxml-simple-perl
-  libcrypt-openssl-bignum-perl simplesamlphp php-cli php-xml php-mbstring)
-
-install_packages() {
-  local missing=() package
-  for package in "${packages[@]}"; do
-    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
-  done
-  [ ${#missing[@]} -eq 0 ] && return
-  say "installing ${missing[*]}"
-  export DEBIAN_FRONTEND=noninteractive
-  # Packages must not start services: the tests start their own MariaDB and nothing else.
-  local policy=/usr/sbin/policy-rc.d made=
-  if [ ! -e $policy ]; then printf '#!/bin/sh\nexit 101\n' >$policy; chmod +x $policy; made=yes; fi
-  apt-get update -qq
-  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-  if [ -n "$made" ]; then rm -f $policy; fi
-}
-
 complete=yes
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
   complete=
@@ -69,29 +46,31 @@ if [ -z "$complete" ]; then
   phase unit npx ava --tap
 else
   # The checks need no packages.
-  install_packages &
+  test/packages.sh &
   checks
   wait $!
-  TEST_MARIADB_URL=$(node test/support/database/mariadb.ts start)
+  # Whoever waits for the database should not wait for a processor as well.
+  TEST_MARIADB_URL=$(nice -n -5 node test/support/database/mariadb.ts start)
   export TEST_MARIADB_URL DATABASES=sqlite,mariadb
   trap 'node test/support/database/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
-  # Five rows of phases at the same time: unit tests compute, the others mostly wait, each on a network
-  # of its own. The first tests of operation want a MariaDB there. The test that fetches a package needs
-  # the network of the machine, where no other test makes hosts.
+  # Four rows of phases at the same time, each but the first on a network of its own. Unit tests compute
+  # and have the lowest priority: the others mostly wait for something, and should not wait for a
+  # processor as well. The first tests of operation want a MariaDB there. The test that fetches a
+  # package needs the network of the machine, where no other test makes hosts.
   export ALONE=later
   apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
-  phase unit npx ava --tap --concurrency 4 &
+  phase unit nice -n 5 npx ava --tap --concurrency 3 &
   {
     phase e2e $apart --config test/e2e/ava.config.js
     ALONE= phase fetching npx ava --tap --config test/e2e/ava.config.js test/e2e/interoperation.test.ts
+    phase attacks $apart --config test/attacks/ava.config.js
   } &
   phase ops test/apart.sh npx ava --tap --config test/ops/ava.config.js 'test/ops/[a-d]*.test.ts' &
   {
     phase ops-2 $apart --config test/ops/ava.config.js 'test/ops/[e-z]*.test.ts'
     phase browser $apart --config test/browser/ava.config.js
   } &
-  phase attacks $apart --config test/attacks/ava.config.js &
   wait
   # What judges how soon something happens has the machine for itself, and the network of the machine.
   phase alone npx ava --config test/alone.config.js --tap

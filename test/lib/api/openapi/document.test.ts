@@ -12,8 +12,9 @@ import { openServer } from '../../../support/api/server.ts';
 const golden = join(import.meta.dirname, '../../../golden/openapi.json');
 
 test('the golden document is current', (t) => {
-  t.deepEqual(JSON.parse(readFileSync(golden, 'utf8')), document, 'run: npm run openapi');
-  t.is(readFileSync(golden, 'utf8'), `${JSON.stringify(document, null, 2)}\n`);
+  const made = openApiDocument('');
+  t.deepEqual(document, made, 'run: npm run openapi');
+  t.is(readFileSync(golden, 'utf8'), `${JSON.stringify(made, null, 2)}\n`);
 });
 
 test('the document is one of OpenAPI 3.1', async (t) => {
