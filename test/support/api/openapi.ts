@@ -36,7 +36,7 @@ let loaded: Ajv2020 | undefined;
 function ajv(): Ajv2020 {
   if (loaded !== undefined) return loaded;
   const require = createRequire(import.meta.url);
-  const { Ajv2020: Ajv } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+  const { Ajv2020: Ajv } = require('ajv/dist/2020.js') as { Ajv2020: typeof Ajv2020 };
   const { default: addFormats } = require('ajv-formats') as { default: FormatsPlugin };
   loaded = new Ajv({ strict: false, allErrors: true, validateSchema: false });
   addFormats(loaded);
