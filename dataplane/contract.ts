@@ -4,6 +4,7 @@
 
 import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT, PACKET_SLOTS, SLOT_BYTES } from './constants.ts';
 import type { Primitives } from './noise/primitives.ts';
+import type { Place } from './places.ts';
 import type { Endpoint, EndpointTable } from './wire/address.ts';
 
 // ---- configuration -------------------------------------------------------------------------
@@ -28,6 +29,9 @@ export interface PeerConfig {
    */
   readonly resume: { readonly endpoint: Endpoint; readonly heardAtMs: number } | null;
 }
+
+/** A peer that is added, in the place that it has from now on. */
+export interface PlacedPeer extends PeerConfig, Place {}
 
 /** A rule as it should be. */
 export interface RuleConfig {

@@ -2,9 +2,10 @@
 // kept here, so an amendment costs what it names and not what there is. A whole configuration
 // becomes an amendment that also names everything that must go.
 
-import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from './contract.ts';
+import type { Amendment, GatewayConfig, PeerConfig, PlacedPeer, RuleConfig } from './contract.ts';
 import type { CompiledScope } from './filter/compile.ts';
 import { type RuleStep, ScopeRules } from './filter/scope-rules.ts';
+import { type Place, Places } from './places.ts';
 import { type Comparison, sameBytes, sameParts } from './wire/bytes.ts';
 
 /** The steps from one configuration to another, in the order in which they are taken. */
@@ -12,7 +13,7 @@ export interface Change {
   /** Public keys. */
   readonly removed: readonly string[];
   readonly updated: readonly PeerConfig[];
-  readonly added: readonly PeerConfig[];
+  readonly added: readonly PlacedPeer[];
   /** What changed in which scopes; `compiled` is null for a scope that has no rules left. */
   readonly scopes: readonly { readonly name: string; readonly compiled: CompiledScope | null }[];
   /** Whether packets are refused, whatever peers and rules say; left out: as before. */
@@ -28,6 +29,9 @@ export interface Change {
  */
 export class ConfigInForce {
   readonly #peers = new Map<string, PeerConfig>();
+  /** By public key: the place of each peer. */
+  readonly #placeOf = new Map<string, Place>();
+  readonly #places = new Places();
   /** By name; those that have rules. */
   readonly #scopes = new Map<string, ScopeRules>();
   #isClosed = false;
@@ -73,7 +77,7 @@ export class ConfigInForce {
     for (const rules of this.#scopes.values()) rules.handOverAll();
     const closed = this.#isClosed ? { isClosed: true } : {};
     const action = this.#defaultAction === undefined ? {} : { defaultAction: this.#defaultAction };
-    const added = [...this.#peers.values()];
+    const added = [...this.#peers.values()].map((peer) => this.#placed(peer));
     return { removed: [], updated: [], added, scopes, ...closed, ...action };
   }
 
@@ -92,18 +96,29 @@ export class ConfigInForce {
   #amendPeers({ peers }: Amendment): Omit<Change, 'scopes'> {
     const removed: string[] = [];
     const updated: PeerConfig[] = [];
-    const added: PeerConfig[] = [];
+    const added: PlacedPeer[] = [];
     for (const [key, peer] of peers) {
       const present = this.#peers.get(key);
       if (peer === null) {
-        if (this.#peers.delete(key)) removed.push(key);
+        if (!this.#peers.delete(key)) continue;
+        removed.push(key);
+        this.#places.takeBack(this.#placeOf.get(key)!);
+        this.#placeOf.delete(key);
         continue;
       }
       this.#peers.set(key, peer);
-      if (present === undefined) added.push(peer);
+      if (present === undefined) added.push(this.#placed(peer));
       else if (!sameParts(PEER_PARTS, present, peer)) updated.push(peer);
     }
     return { removed, updated, added };
+  }
+
+  /** The peer with its place, which is given when it is asked for first. */
+  #placed(peer: PeerConfig): PlacedPeer {
+    const { publicKey } = peer;
+    const place = this.#placeOf.get(publicKey) ?? this.#places.give();
+    this.#placeOf.set(publicKey, place);
+    return { ...peer, ...place };
   }
 
   #amendScopes({ rules }: Amendment): Change['scopes'] {

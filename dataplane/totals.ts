@@ -87,7 +87,7 @@ export class Totals {
    * The peer, with where and when it was heard last, so that it is resumed there. A peer that
    * another gateway heard last is not resumed.
    */
-  resumed(peer: PeerConfig): PeerConfig {
+  resumed<P extends PeerConfig>(peer: P): P {
     const seen = this.#seen.get(peer.publicKey) ?? NOTHING;
     if (isElsewhere(seen)) return { ...peer, resume: null };
     const { endpoint, heardAtMs } = seen;

@@ -8,6 +8,7 @@ import { DESCRIPTOR_WORDS, LENGTH, OFFSET, type PeerConfig } from '../contract.t
 import type { TypeScriptEngine } from '../io/engine.ts';
 import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
+import { Places } from '../places.ts';
 import { reasonNames, reasons } from '../reasons.ts';
 import { createEndpointTable, type Endpoint } from '../wire/address.ts';
 import { InnerPacket, parseInner } from '../wire/ip.ts';
@@ -47,6 +48,7 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
   readonly #around: Surroundings;
   readonly #deliver: (packet: Uint8Array) => void;
   readonly #drops = new Map<string, number>();
+  readonly #places = new Places();
 
   constructor(around: Surroundings, options: ClientOptions<E>) {
     this.#around = around;
@@ -96,7 +98,7 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
   }
 
   addPeer(config: PeerConfig): Peer {
-    return this.tunnel.addPeer(config)!;
+    return this.tunnel.addPeer({ ...config, ...this.#places.give() })!;
   }
 
   /** Initiates a handshake with the first peer. */
@@ -110,10 +112,11 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
    * switched off and on.
    */
   restart(): void {
-    const { sentTimestamp } = this.peer;
+    const { sentTimestamp, slot } = this.peer;
     // Removing a peer wipes its preshared key.
     const config = { ...this.peer.config, presharedKey: new Uint8Array(this.peer.presharedKey) };
     this.tunnel.removePeer(this.peer);
+    this.#places.takeBack({ slot });
     // A gateway takes only greater timestamps.
     this.addPeer(config).sentTimestamp.set(sentTimestamp);
   }

@@ -10,7 +10,13 @@ import {
   REJECT_AFTER_TIME_MS,
   TIMERS_PER_TURN,
 } from '../constants.ts';
-import type { EndpointLayout, PacketEngine, PeerConfig, PeerSample } from '../contract.ts';
+import type {
+  EndpointLayout,
+  PacketEngine,
+  PeerConfig,
+  PeerSample,
+  PlacedPeer,
+} from '../contract.ts';
 import { CookieChecker, CookieMaker } from '../noise/cookie.ts';
 import {
   createTransportKeys,
@@ -20,6 +26,7 @@ import {
   type TransportKeys,
 } from '../noise/handshake.ts';
 import { TimestampSource } from '../noise/tai64n.ts';
+import { NO_SLOT } from '../places.ts';
 import { reasons } from '../reasons.ts';
 import {
   clearEndpoint,
@@ -83,14 +90,12 @@ export class Tunnel {
   readonly #keys: TransportKeys = createTransportKeys();
   readonly #peers = new Map<string, Peer>();
   readonly #peerKeys = new PeerKeys();
-  readonly #freeSlots: number[] = [];
   /**
    * By slot. They are in one array, because V8 moves short arrays and leaves copies of them behind.
    */
   readonly #presharedKeys = new Uint8Array(MAX_PEERS * KEY_BYTES);
   /** The last samples of peers that were removed since the last sample. */
   #departed: PeerSample[] = [];
-  #slotsUsed = 0;
   /** When the last initiation to a resumed peer is due. */
   #resumeAt = Number.NEGATIVE_INFINITY;
 
@@ -121,14 +126,13 @@ export class Tunnel {
   /** Finds a peer by the static key of a handshake message. */
   readonly peerByPublicKey = this.#peerKeys.find;
 
-  /** Adds a peer; null when all places are taken. */
-  addPeer(config: PeerConfig): Peer | null {
-    const slot = this.#freeSlots.pop() ?? this.#slotsUsed;
-    if (slot === MAX_PEERS) {
+  /** Adds a peer; null when it got no slot. */
+  addPeer(config: PlacedPeer): Peer | null {
+    const { slot } = config;
+    if (slot === NO_SLOT) {
       this.drop(reasons.peer_table_full);
       return null;
     }
-    if (slot === this.#slotsUsed) this.#slotsUsed++;
     const publicKey = new Uint8Array(Buffer.from(config.publicKey, 'base64'));
     const presharedKey = this.#presharedKeys.subarray(slot * KEY_BYTES, (slot + 1) * KEY_BYTES);
     const peer = new Peer(config, publicKey, presharedKey, slot, endpointLayout.peers + slot);
@@ -169,7 +173,6 @@ export class Tunnel {
     this.#forgetEndpoint(peer);
     this.#peers.delete(peer.id);
     this.#peerKeys.remove(peer);
-    this.#freeSlots.push(peer.slot);
   }
 
   /**

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { Amendment, GatewayConfig, PeerConfig, RuleConfig } from '../../dataplane/contract.ts';
 import { type Change, isEmpty, ConfigInForce } from '../../dataplane/diff.ts';
 import type { CompiledTable } from '../../dataplane/filter/compile.ts';
+import type { Place } from '../../dataplane/places.ts';
 import { compileScope, diff, EMPTY_CONFIG } from '../support/dataplane/whole-configs.ts';
 import { peer, rule, SEEDED } from '../support/dataplane/simulation.ts';
 
@@ -298,7 +299,7 @@ test('the steps, taken, lead from any configuration to any other', (t) => {
         t.true(peers.has(one.publicKey));
         peers.set(one.publicKey, one);
       }
-      for (const one of change.added) {
+      for (const { slot: _slot, generation: _generation, ...one } of change.added) {
         t.false(peers.has(one.publicKey));
         peers.set(one.publicKey, one);
       }
@@ -306,6 +307,35 @@ test('the steps, taken, lead from any configuration to any other', (t) => {
         [...peers].sort(([left], [right]) => left.localeCompare(right)),
         [...desired.peers].sort(([left], [right]) => left.localeCompare(right)),
       );
+    }),
+    SEEDED,
+  );
+});
+
+test('a peer keeps its place, also for a worker that begins, and nobody else has it', (t) => {
+  const peers = fc.subarray(['A', 'B', 'C', 'D', 'E'].map((key) => peer({ key })));
+  fc.assert(
+    fc.property(fc.array(peers, { maxLength: 20 }), (steps) => {
+      const inForce = new ConfigInForce();
+      const places = new Map<string, Place>();
+      const generations = new Map<number, number>();
+      for (const desired of steps) {
+        const { removed, added } = inForce.replace(config(desired));
+        for (const key of removed) places.delete(key);
+        for (const { publicKey, slot, generation } of added) {
+          t.true(generation > (generations.get(slot) ?? 0));
+          generations.set(slot, generation);
+          places.set(publicKey, { slot, generation });
+        }
+        t.is(new Set([...places.values()].map(({ slot }) => slot)).size, desired.length);
+        const begun = inForce.fromNothing().added;
+        t.deepEqual(
+          new Map(
+            begun.map(({ publicKey, slot, generation }) => [publicKey, { slot, generation }]),
+          ),
+          places,
+        );
+      }
     }),
     SEEDED,
   );

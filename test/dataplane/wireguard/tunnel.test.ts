@@ -3,6 +3,7 @@
 
 import test from 'ava';
 import { MAX_PEERS, MAX_QUEUED_INITIATIONS } from '../../../dataplane/constants.ts';
+import { NO_SLOT } from '../../../dataplane/places.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
 import { hasEndpoint, readEndpoint } from '../../../dataplane/wire/address.ts';
 import type { Keypair } from '../../../dataplane/wireguard/keypair.ts';
@@ -95,15 +96,12 @@ test('every peer has slots of its own, behind those of batches and waiting initi
   t.is(endpointLayout.total, endpointLayout.peers + MAX_PEERS);
 });
 
-test('there is room for MAX_PEERS peers, and again once one was removed', (t) => {
+test('a peer that got no slot is refused and counted', (t) => {
   const box = alone();
-  const config = (i: number): ReturnType<typeof peer> => peer({ key: `${i}`, ipv4: null });
-  for (let i = 0; i < MAX_PEERS; i++) box.tunnel.addPeer(config(i));
-  t.is(box.tunnel.addPeer(config(-1)), null);
+  const config = { ...peer({ key: keyOf(1), ipv4: '10.0.0.2' }), slot: NO_SLOT, generation: 0 };
+  t.is(box.tunnel.addPeer(config), null);
   t.deepEqual(box.drops(), { peer_table_full: 1 });
-  const last = box.tunnel.peers.get('777')!;
-  box.tunnel.removePeer(last);
-  t.is(box.tunnel.addPeer(config(-2))!.slot, last.slot);
+  t.is(ownerOf(box, '10.0.0.2'), null);
 });
 
 // ---- peers that go ---------------------------------------------------------------------------
@@ -196,8 +194,9 @@ test('a slot that is used again does not inherit the endpoint', (t) => {
   const { responder } = busy();
   const gone = responder.peer;
   responder.tunnel.removePeer(gone);
-  const fresh = responder.addPeer(peer({ key: keyOf(9) }));
-  t.is(fresh.slot, gone.slot);
+  const { slot } = gone;
+  const fresh = responder.tunnel.addPeer({ ...peer({ key: keyOf(9) }), slot, generation: 2 })!;
+  t.is(fresh.slot, slot);
   t.false(hasEndpoint(responder.engine.endpoints, fresh.endpointSlot));
 });
 

@@ -4,7 +4,6 @@
 // repeated; seeded-test.ts prints it.
 
 import type {
-  GatewayConfig,
   KeyHandle,
   MessageLimits,
   NetworkConfig,
@@ -12,6 +11,7 @@ import type {
   RuleConfig,
   Sample,
 } from '../../../dataplane/contract.ts';
+import { ConfigInForce } from '../../../dataplane/diff.ts';
 import { TypeScriptEngine } from '../../../dataplane/io/engine.ts';
 import { TunnelClient } from '../../../dataplane/memory/client.ts';
 import { PipelineNode } from '../../../dataplane/memory/node.ts';
@@ -20,7 +20,6 @@ import type { Primitives } from '../../../dataplane/noise/primitives.ts';
 import type { Endpoint } from '../../../dataplane/wire/address.ts';
 import { address, udp } from './packets.ts';
 import { SEED } from './seed.ts';
-import { diff, EMPTY_CONFIG } from './whole-configs.ts';
 
 export { randomBytes } from '../../../dataplane/memory/surroundings.ts';
 
@@ -264,7 +263,7 @@ export interface NodeOptions {
 export class Node extends PipelineNode<WatchedEngine> implements Participant {
   /** Packets that came out at the TUN. */
   readonly delivered: Uint8Array[];
-  #config: GatewayConfig = EMPTY_CONFIG;
+  readonly #inForce = new ConfigInForce();
 
   constructor(world: World, options: NodeOptions) {
     const { ipv4 = '10.0.0.1', ipv6 = 'fd00::1', limits, ...rest } = options;
@@ -287,12 +286,11 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
 
   /** Makes a configuration the desired one. */
   apply(peers: readonly PeerConfig[], rules: Record<string, readonly RuleConfig[]> = {}): void {
-    const desired: GatewayConfig = {
+    const desired = {
       peers: new Map(peers.map((peer) => [peer.publicKey, peer])),
       rules: new Map(Object.entries(rules)),
     };
-    this.change(diff(this.#config, desired));
-    this.#config = desired;
+    this.change(this.#inForce.replace(desired));
   }
 
   sample(): Sample {
