@@ -203,6 +203,25 @@ export const SLOT_BYTES = 65_536 + 64 * 5;
 /** Room before a packet in its slot, for the virtio_net_hdr that the TUN puts there. */
 export const SLOT_HEADROOM_BYTES = 64;
 
+/** Workers of one gateway at most: as many as the low bits of a receiver index can name. */
+export const MAX_WORKERS = 8;
+/**
+ * Bytes of the ring from one worker to another; a power of two. It holds what two full batches can
+ * bring.
+ */
+export const RING_BYTES = 2 * 1024 * 1024;
+/** Bytes before them: how far the ring was written, and how far it was read. */
+export const RING_HEADER_BYTES = 128;
+/**
+ * Datagrams a second that came at the wrong worker and are handed to the right one. The kernel
+ * joins a rekey initiation with upload data now and then: once in two minutes for each busy device.
+ */
+export const STRAYS_PER_SECOND = 2_000;
+/** Such datagrams that are handed over at once. */
+export const STRAYS_BURST = 256;
+/** Packets and datagrams taken from one ring in one turn. */
+export const HANDED_PER_TURN = 256;
+
 function assertRelation(holds: boolean, relation: string): void {
   if (!holds) throw new Error(`constants: ${relation} does not hold`);
 }

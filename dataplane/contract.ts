@@ -2,7 +2,15 @@
 // the packet path and an engine exchange batches. An engine is the native addon or its TypeScript
 // twin; both obey this contract.
 
-import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT, PACKET_SLOTS, SLOT_BYTES } from './constants.ts';
+import {
+  DATAGRAM_SLOTS,
+  DATAGRAMS_PER_SLOT,
+  HANDED_PER_TURN,
+  PACKET_SLOTS,
+  RING_BYTES,
+  RING_HEADER_BYTES,
+  SLOT_BYTES,
+} from './constants.ts';
 import type { Primitives } from './noise/primitives.ts';
 import type { Place } from './places.ts';
 import type { Endpoint, EndpointTable } from './wire/address.ts';
@@ -121,9 +129,12 @@ export const OFFSET = 0;
  * Bytes: of the datagram; after `open`, of the inner packet; after `seal`, of all datagrams made.
  */
 export const LENGTH = 1;
-/** Slot of the key. */
+/** Slot of the key; of what is handed over, the slot of a peer. */
 export const KEY = 2;
-/** Generation of the key; an engine refuses one that is not current. */
+/**
+ * Generation of the key; an engine refuses one that is not current. Of what is handed over, the
+ * generation of the peer.
+ */
 export const GENERATION = 3;
 /** What to do with it, or what was done: one of the marks below. */
 export const MARK = 4;
@@ -131,6 +142,10 @@ export const MARK = 4;
 export const ADDRESS = 5;
 /** Datagrams that `seal` made of the packet. */
 export const DATAGRAMS = 6;
+/** What is handed over: one of the kinds below. */
+export const KIND = 6;
+/** For `handOver`: the worker that gets it. */
+export const WORKER = 7;
 
 /**
  * Do nothing: it was refused, or all is done. Every other mark asks for one step or reports one.
@@ -157,6 +172,20 @@ export const MARK_SEAL_INVALID = 9;
 /** From `readTun` or `receive`: the packet was cut off by the kernel. */
 export const MARK_TRUNCATED = 10;
 
+/** For `handOver`: give it to WORKER. */
+export const MARK_HAND_OVER = 11;
+
+/** A packet from the TUN, with its virtio_net_hdr. */
+export const KIND_FROM_TUN = 0;
+/** An inner packet that the peer in KEY and GENERATION sent. */
+export const KIND_FROM_PEER = 1;
+/** A datagram from ADDRESS, as it came. */
+export const KIND_DATAGRAM = 2;
+/** An initiation of the peer in KEY and GENERATION, from ADDRESS, and what was opened of it. */
+export const KIND_INITIATION = 3;
+/** The peer in KEY and GENERATION was heard at ADDRESS. */
+export const KIND_MOVE = 4;
+
 /** Packets or datagrams in one arena, and what is to become of each. */
 export interface Batch {
   readonly bytes: Uint8Array;
@@ -164,6 +193,48 @@ export interface Batch {
   readonly descriptors: Int32Array;
   /** Descriptors in use. */
   count: number;
+}
+
+/**
+ * The memory between the workers of one gateway: a ring for each pair of them, and a word for each,
+ * which says whether it sleeps.
+ */
+export interface SharedMemory {
+  /** By the worker that gives, then by the one that takes; null for the same worker. */
+  readonly rings: readonly (readonly (SharedArrayBuffer | null)[])[];
+  /** SLEEPING_WORDS for each worker: the first one is 1 while the worker waits in `poll`. */
+  readonly sleeping: SharedArrayBuffer;
+}
+
+/** Distance of two words of SharedMemory.sleeping: they must not share a cache line. */
+export const SLEEPING_WORDS = 32;
+
+/** One worker of a gateway, as it sees itself and the others. */
+export interface Team {
+  /** Its number: from 0 on. */
+  readonly self: number;
+  /** How many workers the gateway has. */
+  readonly size: number;
+  /** Null where there is one worker. */
+  readonly memory: SharedMemory | null;
+  /** By worker: the eventfd that wakes it, -1 where there is none. */
+  readonly wakes: readonly number[];
+}
+
+/** The team of a gateway with one worker. */
+export const ALONE: Team = Object.freeze({ self: 0, size: 1, memory: null, wakes: [] });
+
+/** Makes the memory between so many workers. */
+export function createSharedMemory(workers: number): SharedMemory {
+  const numbers = Array.from({ length: workers }, (_, i) => i);
+  return {
+    rings: numbers.map((from) =>
+      numbers.map((to) =>
+        from === to ? null : new SharedArrayBuffer(RING_HEADER_BYTES + RING_BYTES),
+      ),
+    ),
+    sleeping: new SharedArrayBuffer(workers * SLEEPING_WORDS * 4),
+  };
 }
 
 /** Makes the batch in which an engine holds datagrams. */
@@ -176,9 +247,18 @@ export function createPacketBatch(): Batch {
   return createBatch(PACKET_SLOTS * SLOT_BYTES, PACKET_SLOTS);
 }
 
+/** Makes the batches of what the other workers of a team hand over; null for the worker itself. */
+export function createHandedBatches({ self, memory }: Team): readonly (Batch | null)[] {
+  const rings = memory?.rings.map((ofWorker) => ofWorker[self]!) ?? [];
+  return rings.map((ring) => (ring === null ? null : batchOver(ring, HANDED_PER_TURN)));
+}
+
 /** Makes an empty batch over an arena of its own. */
 export function createBatch(arenaBytes: number, capacity: number): Batch {
-  const buffer = new ArrayBuffer(arenaBytes);
+  return batchOver(new ArrayBuffer(arenaBytes), capacity);
+}
+
+function batchOver(buffer: ArrayBufferLike, capacity: number): Batch {
   return {
     bytes: new Uint8Array(buffer),
     view: new DataView(buffer),
@@ -201,12 +281,14 @@ export interface KeyHandle {
 }
 
 /**
- * The first endpoint slot of waiting initiations and that of peers, and how many slots there are.
- * The slots before `waiting` belong to the current batch.
+ * The first endpoint slot of waiting initiations, that of peers and that of what other workers
+ * handed over, and how many slots there are. The slots before `waiting` belong to the current
+ * batch; each other worker has HANDED_PER_TURN slots.
  */
 export interface EndpointLayout {
   readonly waiting: number;
   readonly peers: number;
+  readonly handed: number;
   readonly total: number;
 }
 
@@ -244,4 +326,16 @@ export interface PacketEngine {
   send(message: Uint8Array, address: number): void;
   /** Writes to the TUN what is marked MARK_TUN. */
   writeTun(batch: Batch): void;
+  /**
+   * By worker: what it handed over, in the memory of its ring; null for this worker itself. A
+   * packet has a virtio_net_hdr before it, a datagram its sender in ADDRESS. Empty where there is
+   * one worker.
+   */
+  readonly handed: readonly (Batch | null)[];
+  /** Copies what is marked MARK_HAND_OVER to WORKER. Returns how much found no room in its ring. */
+  handOver(batch: Batch): number;
+  /** Fills the batch of what `worker` handed over. */
+  takeHanded(worker: number): void;
+  /** Gives the memory of that batch back to `worker`; nothing in it may be used after that. */
+  freeHanded(worker: number): void;
 }

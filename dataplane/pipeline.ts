@@ -4,6 +4,7 @@
 //     inbound   wireguard/receive.ts: classify -> engine: open -> wireguard/receive.ts: accept
 //               -> path/inward.ts: verdict -> path/forwarder.ts: act -> engine: write, seal
 //     outbound  path/outward.ts: verdict -> path/forwarder.ts: act -> engine: seal
+//     handed    path/handed.ts: what other workers handed over goes one of these two ways
 //
 // Judging a packet changes nothing. Everything that a packet changes is changed by the act.
 
@@ -15,10 +16,9 @@ import {
   UDP_FLOW_MS,
 } from './constants.ts';
 import {
+  ALONE,
   DESCRIPTOR_WORDS,
-  LENGTH,
   type NetworkConfig,
-  OFFSET,
   type PacketEngine,
   type PeerConfig,
   type Sample,
@@ -26,6 +26,7 @@ import {
   MARK,
   MARK_DROP,
   MARK_TRUNCATED,
+  type Team,
 } from './contract.ts';
 import type { Change } from './diff.ts';
 import { Filter } from './filter/filter.ts';
@@ -34,10 +35,11 @@ import { Tracker } from './filter/tracker.ts';
 import { UnfinishedDatagrams } from './filter/unfinished.ts';
 import type { Identity, Random } from './noise/handshake.ts';
 import { Forwarder } from './path/forwarder.ts';
+import { HandedOver } from './path/handed.ts';
 import { InwardJudge } from './path/inward.ts';
 import { Mtus } from './path/mtu.ts';
 import { OutwardJudge } from './path/outward.ts';
-import { Verdict } from './path/verdict.ts';
+import { PacketPath } from './path/path.ts';
 import { reasonNames, reasons } from './reasons.ts';
 import { dropsByName, Sampling } from './sample.ts';
 import { Sanity } from './sanity.ts';
@@ -45,7 +47,7 @@ import { initiationsPerTurn } from './slices.ts';
 import { sameBytes } from './wire/bytes.ts';
 import { Receiver } from './wireguard/receive.ts';
 import { Sender } from './wireguard/send.ts';
-import { Tunnel } from './wireguard/tunnel.ts';
+import { isOwn, Tunnel } from './wireguard/tunnel.ts';
 
 /** What a pipeline is made from. */
 export interface PipelineOptions {
@@ -65,7 +67,9 @@ export interface PipelineOptions {
   readonly hasTun: boolean;
   /** Whether peers may reach the addresses at which clouds answer the gateway's host. */
   readonly allowsMetadata: boolean;
-  /** How many flows are remembered, a power of two; MAX_FLOWS where it is left out. */
+  /** The workers of the gateway; one where it is left out. */
+  readonly team?: Pick<Team, 'self' | 'size'>;
+  /** How many flows the gateway remembers, a power of two; MAX_FLOWS where it is left out. */
   readonly flows?: number;
 }
 
@@ -80,19 +84,16 @@ export class Pipeline {
   readonly #unfinished: UnfinishedDatagrams;
   readonly #sanity: Sanity;
   readonly #mtus: Mtus;
-  readonly #inward: InwardJudge;
-  readonly #outward: OutwardJudge;
-  readonly #forwarder: Forwarder;
-  /** The verdict on the current packet. */
-  readonly #verdict = new Verdict();
+  readonly #path: PacketPath;
+  readonly #handed: HandedOver;
   readonly #drops = new Float64Array(reasonNames.length);
   readonly #sampling: Sampling;
 
   constructor(options: PipelineOptions) {
-    const { engine, identity, random, timestampFloorMs, hasTun } = options;
+    const { engine, identity, random, timestampFloorMs, hasTun, team = ALONE } = options;
     this.#engine = engine;
     this.#tunnel = new Tunnel(
-      { engine, identity, random, timestampFloorMs, drop: (reason) => this.drop(reason) },
+      { engine, identity, random, timestampFloorMs, team, drop: (reason) => this.drop(reason) },
       {
         initiate: (peer, isRetry, now) => this.#sender.initiate(peer, isRetry, now),
         keepalive: (peer, now) => this.#sender.keepalive(peer, now),
@@ -108,7 +109,7 @@ export class Pipeline {
     this.#sampling = new Sampling(tunnel, this.#filter);
     const flows = new FlowTable({
       random,
-      capacity: options.flows ?? MAX_FLOWS,
+      capacity: shareOf(options.flows ?? MAX_FLOWS, team.size),
       count: (reason) => this.drop(reason),
     });
     const tracker = new Tracker(this.#filter, random, flows);
@@ -121,9 +122,15 @@ export class Pipeline {
     this.#sanity = sanity;
     this.#mtus = mtus;
     const filter = tracker.judge;
-    this.#inward = new InwardJudge({ sanity, filter, unfinished, mtus, hasTun });
-    this.#outward = new OutwardJudge({ allowedIps, sanity, filter, mtus });
-    this.#forwarder = new Forwarder({ engine, sender, tracker, unfinished, mtus });
+    const { handOver } = tunnel;
+    this.#path = new PacketPath({
+      inward: new InwardJudge({ sanity, filter, unfinished, mtus, hasTun }),
+      outward: new OutwardJudge({ allowedIps, sanity, filter, mtus }),
+      forwarder: new Forwarder({ engine, sender, handOver, tracker, unfinished, mtus }),
+      drop: (reason) => this.drop(reason),
+    });
+    const [receiver, path] = [this.#receiver, this.#path];
+    this.#handed = new HandedOver({ engine, tunnel, receiver, path });
   }
 
   /** Counts a refusal. */
@@ -137,20 +144,15 @@ export class Pipeline {
   inbound(now: number, wallMs: number): void {
     this.#begin(now, wallMs);
     const batch = this.#engine.datagrams;
-    const { count, descriptors } = batch;
-    const verdict = this.#verdict;
+    const { count } = batch;
     for (let i = 0; i < count; i++) this.#receiver.classify(batch, i, now);
+    this.#tunnel.handOver.finish(batch);
     this.#engine.open(batch);
     for (let i = 0; i < count; i++) {
       const from = this.#receiver.accept(batch, i, now);
-      if (from === null) continue;
-      const at = i * DESCRIPTOR_WORDS;
-      const length = descriptors[at + LENGTH]!;
-      this.#inward.judge(batch.view, descriptors[at + OFFSET]!, length, from, verdict);
-      if (verdict.reason !== reasons.none) this.drop(verdict.reason);
-      this.#forwarder.inward(batch, i, from, verdict, now);
+      if (from !== null) this.#path.inward(batch, i, from, now);
     }
-    this.#forwarder.finish(batch, now);
+    this.#path.finish(batch, now);
   }
 
   /** Takes the batch `engine.packets`. */
@@ -158,18 +160,22 @@ export class Pipeline {
     this.#begin(now, wallMs);
     const batch = this.#engine.packets;
     const { descriptors } = batch;
-    const verdict = this.#verdict;
     for (let i = 0; i < batch.count; i++) {
       const at = i * DESCRIPTOR_WORDS;
       const wasTruncated = descriptors[at + MARK] === MARK_TRUNCATED;
       descriptors[at + MARK] = MARK_DROP;
-      const length = descriptors[at + LENGTH]!;
-      this.#outward.judge(batch.view, descriptors[at + OFFSET]!, length, wasTruncated, verdict);
-      if (verdict.reason !== reasons.none) this.drop(verdict.reason);
-      this.#forwarder.outward(batch, i, verdict, now);
+      this.#path.outward(batch, i, wasTruncated, now);
     }
-    this.#forwarder.finish(batch, now);
+    this.#path.finish(batch, now);
     batch.count = 0;
+  }
+
+  /** Takes what other workers have handed over. */
+  handed(now: number, wallMs: number): void {
+    for (let worker = 0; worker < this.#engine.handed.length; worker++) {
+      this.#begin(now, wallMs);
+      this.#handed.take(worker, now);
+    }
   }
 
   /** Begins a turn: everything in it happens at `now`. */
@@ -177,7 +183,7 @@ export class Pipeline {
     this.#tracker.begin(now, wallMs);
     this.#unfinished.begin(now);
     this.#tunnel.wallMs = wallMs;
-    this.#forwarder.begin();
+    this.#path.begin();
   }
 
   // ---- time ----
@@ -219,16 +225,11 @@ export class Pipeline {
       this.#tracker.addPeer(peer.slot, config.scope);
       if (config.resume !== null) this.#tracker.doubt(peer.slot, UDP_FLOW_MS);
       this.#mtus.set(peer.slot, config.mtu);
-      this.#tunnel.initiateAfterRestart(peer, now);
+      if (isOwn(peer)) this.#tunnel.initiateAfterRestart(peer, now);
     }
     for (const { name, compiled } of change.scopes) this.#filter.change(name, compiled);
     if (change.defaultAction !== undefined) this.#filter.setDefault(change.defaultAction);
-    if (change.isClosed !== undefined) this.#close(change.isClosed);
-  }
-
-  #close(isClosed: boolean): void {
-    this.#inward.isClosed = isClosed;
-    this.#outward.isClosed = isClosed;
+    if (change.isClosed !== undefined) this.#path.close(change.isClosed);
   }
 
   /**
@@ -239,13 +240,15 @@ export class Pipeline {
     this.#begin(now, wallMs);
     for (const [key, atMs] of heardElsewhere) {
       this.#tunnel.release(key, atMs, now);
-      const peer = this.#tunnel.peers.get(key);
-      if (peer?.isElsewhere === true) this.#tracker.doubt(peer.slot, ELSEWHERE_DOUBT_MS);
+      const peer = this.#tunnel.known(key);
+      // What is said of the peers of other workers is believed.
+      if (peer !== undefined && (!isOwn(peer) || peer.isElsewhere))
+        this.#tracker.doubt(peer.slot, ELSEWHERE_DOUBT_MS);
     }
   }
 
   #remove(key: string, gone: Set<number>): void {
-    const peer = this.#tunnel.peers.get(key);
+    const peer = this.#tunnel.known(key);
     if (peer === undefined) return;
     gone.add(peer.slot);
     this.#tracker.removePeer(peer.slot);
@@ -253,9 +256,9 @@ export class Pipeline {
   }
 
   #update(config: PeerConfig): void {
-    const peer = this.#tunnel.peers.get(config.publicKey);
+    const peer = this.#tunnel.known(config.publicKey);
     if (peer === undefined) return;
-    const { ipv4, ipv6 } = peer.config;
+    const { ipv4, ipv6 } = peer;
     this.#tunnel.updatePeer(peer, config);
     if (!sameBytes(ipv4, config.ipv4)) this.#tracker.forgetAddress(peer.slot, 4);
     if (!sameBytes(ipv6, config.ipv6)) this.#tracker.forgetAddress(peer.slot, 6);
@@ -285,4 +288,9 @@ export class Pipeline {
   drops(): Sample['drops'] {
     return dropsByName(this.#drops, this.#engine.faults);
   }
+}
+
+/** The part of a table that each of so many workers has: a power of two, as the whole is. */
+function shareOf(whole: number, workers: number): number {
+  return whole >> Math.ceil(Math.log2(workers));
 }

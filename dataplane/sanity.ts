@@ -14,7 +14,7 @@ import {
   isReservedIpv6,
 } from './wire/ranges.ts';
 import type { AllowedIps } from './wireguard/allowed-ips.ts';
-import type { Peer } from './wireguard/peer.ts';
+import type { KnownPeer } from './wireguard/known-peer.ts';
 
 /** Where a packet goes: out by the TUN. */
 export const PLACE_OUTSIDE = 0;
@@ -36,13 +36,13 @@ export interface SanityOptions {
 /** Judges the addresses of inner packets. Never allocates. */
 export class Sanity {
   readonly #options: SanityOptions;
-  readonly #allowedIps: AllowedIps<Peer>;
+  readonly #allowedIps: AllowedIps<KnownPeer>;
   readonly #own4: OwnNetwork | null;
   readonly #own6: OwnNetwork | null;
   /** The addresses at which the socket can be reached, as words. */
   #localAddresses: readonly (readonly number[])[] = [];
 
-  constructor(options: SanityOptions, allowedIps: AllowedIps<Peer>) {
+  constructor(options: SanityOptions, allowedIps: AllowedIps<KnownPeer>) {
     this.#options = options;
     this.#allowedIps = allowedIps;
     this.#own4 = options.ipv4 === null ? null : new OwnNetwork(options.ipv4);
@@ -58,7 +58,7 @@ export class Sanity {
   }
 
   /** Judges the addresses of a packet that a peer sent. */
-  inward(packet: InnerPacket, from: Peer): number {
+  inward(packet: InnerPacket, from: KnownPeer): number {
     if (hasReservedSource(packet)) return reasons.inner_source_reserved;
     if (this.#sourceOwner(packet) !== from) return reasons.inner_source_not_allowed;
     if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
@@ -106,14 +106,14 @@ export class Sanity {
       : PLACE_PEERS;
   }
 
-  #sourceOwner(packet: InnerPacket): Peer | null {
+  #sourceOwner(packet: InnerPacket): KnownPeer | null {
     return packet.version === 4
       ? this.#allowedIps.lookUp4(packet.source0)
       : this.#allowedIps.lookUp6(packet.source0, packet.source1, packet.source2, packet.source3);
   }
 
   /** The peer that a packet is for. */
-  destinationOwner(packet: InnerPacket): Peer | null {
+  destinationOwner(packet: InnerPacket): KnownPeer | null {
     return packet.version === 4
       ? this.#allowedIps.lookUp4(packet.destination0)
       : this.#allowedIps.lookUp6(

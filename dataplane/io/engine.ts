@@ -46,6 +46,7 @@ import {
 import type { Primitives } from '../noise/primitives.ts';
 import { type Endpoint, type EndpointTable, readEndpoint, writeEndpoint } from '../wire/address.ts';
 import { TRANSPORT_DATA, transport } from '../wire/messages.ts';
+import { Rings } from './rings.ts';
 
 /** Where the twin sends datagrams and packets. */
 export interface Links {
@@ -53,6 +54,14 @@ export interface Links {
   sendDatagram(bytes: Uint8Array, to: Endpoint): void;
   /** Takes a packet for the TUN; null where there is none. Throws when it cannot be written. */
   writePacket: ((packet: Uint8Array) => void) | null;
+}
+
+/** What only some engines need. */
+export interface EngineExtras {
+  /** Lower limits of messages, for tests. */
+  readonly limits?: MessageLimits;
+  /** The rings with other workers. */
+  readonly rings?: Rings;
 }
 
 interface KeySlot {
@@ -71,6 +80,8 @@ export class TypeScriptEngine implements PacketEngine {
   readonly datagrams: Batch = createDatagramBatch();
   readonly packets: Batch = createPacketBatch();
   readonly faults = new Float64Array(FAULT_COUNT);
+  readonly handed: readonly (Batch | null)[];
+  readonly #rings: Rings | null;
   readonly #links: Links;
   readonly #mtu: number;
   readonly #rekeyAfterMessages: number;
@@ -87,12 +98,14 @@ export class TypeScriptEngine implements PacketEngine {
     endpoints: EndpointTable,
     mtu: number,
     links: Links,
-    limits: MessageLimits = {},
+    { limits = {}, rings }: EngineExtras = {},
   ) {
     this.primitives = primitives;
     this.endpoints = endpoints;
     this.#mtu = mtu;
     this.#links = links;
+    this.#rings = rings ?? null;
+    this.handed = rings?.handed ?? [];
     this.#rekeyAfterMessages = lowered(limits.rekeyAfterMessages, REKEY_AFTER_MESSAGES);
     this.#rejectAfterMessages = lowered(limits.rejectAfterMessages, REJECT_AFTER_MESSAGES);
   }
@@ -216,6 +229,25 @@ export class TypeScriptEngine implements PacketEngine {
         this.faults[FAULT_TUN_WRITE]! += 1;
       }
     }
+  }
+
+  // ---- other workers ----
+
+  /** Whether other workers have handed over what was not taken. */
+  get hasHanded(): boolean {
+    return this.#rings?.hasNews === true;
+  }
+
+  handOver(batch: Batch): number {
+    return this.#rings?.handOver(batch) ?? 0;
+  }
+
+  takeHanded(worker: number): void {
+    this.#rings?.take(worker);
+  }
+
+  freeHanded(worker: number): void {
+    this.#rings?.free(worker);
   }
 
   // ---- keys ----

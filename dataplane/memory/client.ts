@@ -98,7 +98,7 @@ export class TunnelClient<E extends TypeScriptEngine = TypeScriptEngine> {
   }
 
   addPeer(config: PeerConfig): Peer {
-    return this.tunnel.addPeer({ ...config, ...this.#places.give() })!;
+    return this.tunnel.addPeer({ ...config, ...this.#places.give() }) as Peer;
   }
 
   /** Initiates a handshake with the first peer. */

@@ -1,14 +1,18 @@
-// The packet path of a gateway on the TypeScript engine. Its link and its TUN are functions:
-// datagrams and packets go in and out by calls, at once and on one thread.
+// The packet path of a gateway on the TypeScript engine, with one worker or several. Its link and its
+// TUN are functions: datagrams and packets go in and out by calls, at once and on one thread. The
+// kernel's part, to lead a datagram to the socket of its worker, is done here.
 
 import { DATAGRAM_SLOTS, PACKET_SLOTS } from '../constants.ts';
-import type { NetworkConfig } from '../contract.ts';
+import { ALONE, createSharedMemory, type NetworkConfig, type Team } from '../contract.ts';
 import type { Change } from '../diff.ts';
-import type { TypeScriptEngine } from '../io/engine.ts';
+import type { EngineExtras, TypeScriptEngine } from '../io/engine.ts';
+import { Rings } from '../io/rings.ts';
 import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import { Pipeline } from '../pipeline.ts';
 import { createEndpointTable, type Endpoint } from '../wire/address.ts';
+import { messageType } from '../wire/messages.ts';
+import { workerOfMessage } from '../wireguard/steering.ts';
 import { endpointLayout } from '../wireguard/tunnel.ts';
 import { address } from './packets.ts';
 import {
@@ -31,8 +35,20 @@ export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly timestampFloorMs: number;
   /** How many flows are remembered, a power of two; MAX_FLOWS where it is left out. */
   readonly flows?: number;
+  /** How many workers it has; one where it is left out. */
+  readonly workers?: number;
+  /** Which of so many workers goes on next; the first one where it is left out. */
+  readonly choose?: (count: number) => number;
+  /** Whether what was handed over waits for the next call; never where it is left out. */
+  readonly dawdles?: () => boolean;
   /** Takes packets that come out at the TUN. */
   readonly deliver: (packet: Uint8Array) => void;
+}
+
+/** A worker of a gateway in memory. */
+export interface WorkerNode<E extends TypeScriptEngine> {
+  readonly engine: E;
+  readonly pipeline: Pipeline;
 }
 
 /** A gateway in memory. */
@@ -40,26 +56,38 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
   endpoint: Endpoint;
   readonly privateKey: Uint8Array;
   readonly publicKey: Uint8Array;
-  readonly engine: E;
-  readonly pipeline: Pipeline;
+  readonly workers: readonly WorkerNode<E>[];
   readonly #around: Surroundings;
+  readonly #choose: (count: number) => number;
+  readonly #dawdles: () => boolean;
 
   constructor(around: Surroundings, options: NodeOptions<E>) {
     this.#around = around;
+    this.#choose = options.choose ?? (() => 0);
+    this.#dawdles = options.dawdles ?? (() => false);
     this.endpoint = options.endpoint;
     this.privateKey = options.privateKey ?? randomBytes(around.random, 32);
     this.publicKey = derivePublicKey(this.privateKey);
-    this.engine = options.makeEngine(
+    this.workers = teamsOf(options.workers ?? 1).map((team) => this.#makeWorker(options, team));
+  }
+
+  #makeWorker(options: NodeOptions<E>, team: Team): WorkerNode<E> {
+    const around = this.#around;
+    const endpoints = createEndpointTable(endpointLayout.total);
+    const rings = new Rings(team, endpoints, endpointLayout.handed);
+    const engine = options.makeEngine(
       options.primitives ?? portablePrimitives,
-      createEndpointTable(endpointLayout.total),
+      endpoints,
       options.mtu,
       {
         sendDatagram: (bytes, to) => around.transmit(bytes, this.endpoint, to),
         writePacket: options.deliver,
       },
+      { rings } satisfies EngineExtras,
     );
-    this.pipeline = new Pipeline({
-      engine: this.engine,
+    const pipeline = new Pipeline({
+      engine,
+      team,
       identity: { privateKey: this.privateKey, publicKey: this.publicKey },
       random: around.random,
       timestampFloorMs: options.timestampFloorMs,
@@ -72,6 +100,17 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
       hasTun: options.hasTun,
       ...(options.flows === undefined ? {} : { flows: options.flows }),
     });
+    return { engine, pipeline };
+  }
+
+  /** The engine of the first worker. */
+  get engine(): E {
+    return this.workers[0]!.engine;
+  }
+
+  /** The pipeline of the first worker. */
+  get pipeline(): Pipeline {
+    return this.workers[0]!.pipeline;
   }
 
   /** The public key in base64. */
@@ -81,7 +120,9 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
 
   /** Puts a change in force. */
   change(change: Change): void {
-    this.pipeline.apply(change, this.#around.now, this.#around.wallMs);
+    for (const { pipeline } of this.workers)
+      pipeline.apply(change, this.#around.now, this.#around.wallMs);
+    this.#takeHanded();
   }
 
   /**
@@ -89,14 +130,19 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
    * ms.
    */
   release(heardElsewhere: ReadonlyMap<string, number>): void {
-    this.pipeline.release(heardElsewhere, this.#around.now, this.#around.wallMs);
+    for (const { pipeline } of this.workers)
+      pipeline.release(heardElsewhere, this.#around.now, this.#around.wallMs);
+    this.#takeHanded();
   }
 
   /** Sends packets of the host to the TUN, in one batch (at most PACKET_SLOTS). */
   send(...packets: Uint8Array[]): void {
     if (packets.length > PACKET_SLOTS) throw new RangeError(`${packets.length} packets at once`);
-    for (const packet of packets) this.engine.acceptPacket(packet);
-    this.pipeline.outbound(this.#around.now, this.#around.wallMs);
+    // The kernel chooses the queue by the flow, about which nothing is known here.
+    const worker = this.workers[this.#choose(this.workers.length)]!;
+    for (const packet of packets) worker.engine.acceptPacket(packet);
+    worker.pipeline.outbound(this.#around.now, this.#around.wallMs);
+    this.#takeHanded();
   }
 
   /** Takes a datagram. */
@@ -109,20 +155,54 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
     if (datagrams.length > DATAGRAM_SLOTS)
       throw new RangeError(`${datagrams.length} datagrams at once`);
     for (const { bytes, from } of datagrams)
-      this.engine.acceptDatagram(bytes, address(from.address), from.port);
-    this.pipeline.inbound(this.#around.now, this.#around.wallMs);
-    // A turn ends with what is due, here the initiations that have just come.
-    this.expire();
-    this.engine.datagrams.count = 0;
+      this.#socketFor(bytes).engine.acceptDatagram(bytes, address(from.address), from.port);
+    for (const { engine, pipeline } of this.workers) {
+      if (engine.datagrams.count === 0) continue;
+      pipeline.inbound(this.#around.now, this.#around.wallMs);
+      // A turn ends with what is due, here the initiations that have just come.
+      pipeline.expire(this.#around.now, this.#around.wallMs);
+      engine.datagrams.count = 0;
+    }
+    this.#takeHanded();
+  }
+
+  /** The worker to whose socket the kernel leads a datagram. */
+  #socketFor(bytes: Uint8Array): WorkerNode<E> {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const type = messageType(view, 0, bytes.length);
+    return this.workers[workerOfMessage(view, 0, type, this.workers.length)]!;
   }
 
   /** When `expire` must be called at the latest, in ms; infinite when nothing waits. */
   nextTimeout(): number {
-    return this.pipeline.nextTimeout(this.#around.now);
+    const { now } = this.#around;
+    if (this.workers.some(({ engine }) => engine.hasHanded)) return now;
+    return Math.min(...this.workers.map(({ pipeline }) => pipeline.nextTimeout(now)));
   }
 
   /** Fires the timers that are due. */
   expire(): void {
-    this.pipeline.expire(this.#around.now, this.#around.wallMs);
+    for (const { pipeline } of this.workers)
+      pipeline.expire(this.#around.now, this.#around.wallMs);
+    this.#takeHanded();
   }
+
+  /** Lets the workers take turns, in any order, until nothing more is handed over. */
+  #takeHanded(): void {
+    while (!this.#dawdles()) {
+      const waiting = this.workers.filter(({ engine }) => engine.hasHanded);
+      if (waiting.length === 0) return;
+      const { pipeline } = waiting[this.#choose(waiting.length)]!;
+      pipeline.handed(this.#around.now, this.#around.wallMs);
+      pipeline.expire(this.#around.now, this.#around.wallMs);
+    }
+  }
+}
+
+/** What each of so many workers knows of the others. */
+function teamsOf(size: number): readonly Team[] {
+  if (size === 1) return [ALONE];
+  const memory = createSharedMemory(size);
+  const wakes = Array.from({ length: size }, () => -1);
+  return Array.from({ length: size }, (_, self) => ({ self, size, memory, wakes }));
 }

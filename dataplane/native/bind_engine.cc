@@ -1,6 +1,5 @@
 // Offers engines to JavaScript. Everything that an engine needs belongs to the engine and nothing
-// to the process, so several workers can load the addon. index.ts describes each function. What
-// else a second worker of one gateway would need is in dataplane/README.md.
+// to the process, so several workers can load the addon. index.ts describes each function.
 
 #include "call.h"
 #include "engine.h"
@@ -13,11 +12,13 @@ namespace {
 constexpr const char* BUFFER_NAMES[] = {"datagrams",         "datagramDescriptors", "packets",
                                         "packetDescriptors", "endpoints",           "faults"};
 constexpr size_t BUFFERS = sizeof BUFFER_NAMES / sizeof *BUFFER_NAMES;
+// Two rings with each other worker, the descriptors of what it handed over, and who sleeps.
+constexpr size_t SHARED_BUFFERS = 3 * MAX_WORKERS + 1;
 
 struct Holder {
   napi_env env;
   Engine* engine = nullptr;
-  napi_ref buffers[BUFFERS] = {};
+  napi_ref buffers[BUFFERS + SHARED_BUFFERS] = {};
   size_t buffer_count = 0;
 };
 
@@ -44,7 +45,7 @@ Engine* engine_of(Call& call) {
 
 // A batch by its number, and a count that is at most its number of descriptors.
 bool batch_of(Call& call, Engine* engine, Batch*& batch, int& count) {
-  const int32_t which = call.integer(0, 0, 1);
+  const int32_t which = call.integer(0, 0, 1 + MAX_WORKERS);
   count = call.integer(1);
   if (call.failed) return false;
   batch = &engine->batch(which);
@@ -132,6 +133,30 @@ napi_value on_remove_key(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+napi_value on_hand_over(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  Batch* batch;
+  int count;
+  if (call.failed || !batch_of(call, engine, batch, count)) return nullptr;
+  return make_integer(env, hand_over(*engine, *batch, count));
+}
+
+napi_value on_take_handed(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  const int32_t worker = call.integer(0, 0, MAX_WORKERS - 1);
+  return call.failed ? nullptr : make_integer(env, take_handed(*engine, worker));
+}
+
+napi_value on_free_handed(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  Engine* engine = engine_of(call);
+  const int32_t worker = call.integer(0, 0, MAX_WORKERS - 1);
+  if (!call.failed) free_handed(*engine, worker);
+  return nullptr;
+}
+
 napi_value on_close(napi_env env, napi_callback_info info) {
   Call call(env, info);
   release(static_cast<Holder*>(call.context));
@@ -183,16 +208,19 @@ struct Options {
     return value;
   }
 
-  // Whether memory has a fixed length and belongs to this thread alone. Asking may run JavaScript.
-  bool is_fixed(napi_value array) {
+  // Whether memory has a fixed length, and belongs to this thread alone or, where `shared`, to all.
+  // Asking may run JavaScript.
+  bool is_fixed(napi_value array, bool shared) {
     napi_value buffer = nullptr;
     napi_value resizable = nullptr;
-    bool is_ours = false;
+    bool is_own = false;
     bool is_resizable = true;
     return napi_get_typedarray_info(call.env, array, nullptr, nullptr, nullptr, &buffer, nullptr) ==
                napi_ok &&
-           napi_is_arraybuffer(call.env, buffer, &is_ours) == napi_ok && is_ours &&
-           napi_get_named_property(call.env, buffer, "resizable", &resizable) == napi_ok &&
+           // The buffer of a typed array that is no ArrayBuffer is a SharedArrayBuffer.
+           napi_is_arraybuffer(call.env, buffer, &is_own) == napi_ok && is_own != shared &&
+           napi_get_named_property(call.env, buffer, shared ? "growable" : "resizable",
+                                   &resizable) == napi_ok &&
            napi_get_value_bool(call.env, resizable, &is_resizable) == napi_ok && !is_resizable;
   }
 
@@ -214,6 +242,79 @@ struct Options {
     return data;
   }
 };
+
+// What an engine shares with one other worker.
+struct Other {
+  int worker;
+  int wake;
+  napi_value in;
+  napi_value out;
+  napi_value descriptors;
+};
+
+Other read_other(Options& options, const Engine& engine) {
+  Other other = {};
+  other.worker = options.integer("worker", 0, engine.workers - 1);
+  other.wake = options.integer("wake", -1, INT32_MAX);
+  other.in = options.get("in");
+  other.out = options.get("out");
+  other.descriptors = options.get("descriptors");
+  if (!options.is_fixed(other.in, true) || !options.is_fixed(other.out, true) ||
+      !options.is_fixed(other.descriptors, false))
+    options.call.refuse("the options of an engine lack a ring, or its memory may change");
+  if (other.worker == engine.self) options.call.refuse("a worker has no ring with itself");
+  return other;
+}
+
+void use_other(Options& options, Engine& engine, const Other& other) {
+  constexpr size_t RING = RING_HEADER_BYTES + RING_BYTES;
+  auto* in = static_cast<uint8_t*>(options.memory(other.in, napi_uint8_array, RING));
+  auto* out = static_cast<uint8_t*>(options.memory(other.out, napi_uint8_array, RING));
+  auto* descriptors = static_cast<int32_t*>(
+      options.memory(other.descriptors, napi_int32_array,
+                     static_cast<size_t>(HANDED_PER_TURN) * DESCRIPTOR_WORDS));
+  if (options.call.failed) return;
+  engine.readers[other.worker].memory = in;
+  engine.writers[other.worker].memory = out;
+  engine.wakes[other.worker] = other.wake;
+  Batch& batch = engine.handed[other.worker];
+  batch.bytes = in;
+  batch.size = RING;
+  batch.capacity = HANDED_PER_TURN;
+  batch.has_virtio_header = true;
+  batch.descriptors = descriptors;
+}
+
+// The rings with the other workers; `workers` is 1 where there are none.
+bool read_others(Options& options, Engine& engine) {
+  Call& call = options.call;
+  engine.workers = options.integer("workers", 1, MAX_WORKERS);
+  engine.self = options.integer("self", 0, engine.workers - 1);
+  engine.handed_endpoints = static_cast<uint32_t>(options.integer("handedEndpoints", 0, INT32_MAX));
+  if (call.failed || engine.workers == 1) return !call.failed;
+  if (engine.handed_endpoints + static_cast<uint32_t>(MAX_WORKERS * HANDED_PER_TURN) >
+      engine.endpoint_count)
+    call.refuse("the table of endpoints has no room for what is handed over");
+  // First everything that may run JavaScript; then the pointers.
+  Other others[MAX_WORKERS];
+  const int count = engine.workers - 1;
+  const napi_value list = options.get("others");
+  const napi_value sleeping = options.get("sleeping");
+  for (int i = 0; i < count && !call.failed; i++) {
+    Options one{call, nullptr, options.holder};
+    napi_get_element(call.env, list, static_cast<uint32_t>(i), &one.object);
+    others[i] = read_other(one, engine);
+  }
+  if (!call.failed && !options.is_fixed(sleeping, true))
+    call.refuse("the options of an engine lack the memory of who sleeps");
+  if (call.failed) return false;
+  for (int i = 0; i < count; i++) use_other(options, engine, others[i]);
+  engine.sleeping = static_cast<int32_t*>(options.memory(
+      sleeping, napi_int32_array, static_cast<size_t>(engine.workers) * SLEEPING_WORDS));
+  if (call.failed) return false;
+  empty_rings(engine);
+  return true;
+}
 
 bool read_options(Call& call, Holder* holder) {
   Options options{call, call.values[0], holder};
@@ -240,7 +341,7 @@ bool read_options(Call& call, Holder* holder) {
   napi_value arrays[BUFFERS];
   for (size_t i = 0; i < BUFFERS; i++) {
     arrays[i] = options.get(BUFFER_NAMES[i]);
-    if (!options.is_fixed(arrays[i]))
+    if (!options.is_fixed(arrays[i], false))
       call.refuse("the options of an engine lack a typed array, or its memory may change");
   }
   if (call.failed) return false;
@@ -255,7 +356,7 @@ bool read_options(Call& call, Holder* holder) {
   engine.endpoints = static_cast<EndpointRecord*>(
       options.memory(arrays[4], napi_uint8_array, engine.endpoint_count * ENDPOINT_BYTES));
   engine.faults = static_cast<double*>(options.memory(arrays[5], napi_float64_array, FAULTS));
-  return !call.failed;
+  return !call.failed && read_others(options, engine);
 }
 
 napi_value on_create_engine(napi_env env, napi_callback_info info) {
@@ -278,6 +379,9 @@ napi_value on_create_engine(napi_env env, napi_callback_info info) {
   define(env, engine, "open", on_batch<open_datagrams>, holder);
   define(env, engine, "seal", on_batch<seal_packets>, holder);
   define(env, engine, "writeTun", on_batch<write_tun>, holder);
+  define(env, engine, "handOver", on_hand_over, holder);
+  define(env, engine, "takeHanded", on_take_handed, holder);
+  define(env, engine, "freeHanded", on_free_handed, holder);
   define(env, engine, "send", on_send, holder);
   define(env, engine, "flush", on_flush, holder);
   define(env, engine, "installKey", on_install_key, holder);

@@ -13,6 +13,7 @@
         "poll.cc",
         "primitives.cc",
         "receive.cc",
+        "ring.cc",
         "seal.cc",
         "send.cc",
         "tun.cc",

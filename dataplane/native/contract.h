@@ -18,6 +18,8 @@ constexpr int GENERATION = 3;
 constexpr int MARK = 4;
 constexpr int ADDRESS = 5;
 constexpr int DATAGRAMS = 6;
+constexpr int KIND = 6;
+constexpr int WORKER = 7;
 
 constexpr int32_t MARK_DROP = 0;
 constexpr int32_t MARK_OPEN = 1;
@@ -30,6 +32,13 @@ constexpr int32_t MARK_SEALED_REKEY = 7;
 constexpr int32_t MARK_SEAL_EXHAUSTED = 8;
 constexpr int32_t MARK_SEAL_INVALID = 9;
 constexpr int32_t MARK_TRUNCATED = 10;
+constexpr int32_t MARK_HAND_OVER = 11;
+
+constexpr int32_t KIND_FROM_TUN = 0;
+constexpr int32_t KIND_FROM_PEER = 1;
+constexpr int32_t KIND_DATAGRAM = 2;
+constexpr int32_t KIND_INITIATION = 3;
+constexpr int32_t KIND_MOVE = 4;
 
 constexpr int FAULT_UDP_RECEIVE = 0;
 constexpr int FAULT_UDP_SEND = 1;
@@ -41,6 +50,7 @@ constexpr int EVENT_UDP = 1;
 constexpr int EVENT_TUN = 2;
 constexpr int EVENT_WAKE = 4;
 constexpr int EVENT_TUN_GONE = 8;
+constexpr int EVENT_HANDED = 16;
 
 // constants.ts
 constexpr uint64_t REKEY_AFTER_MESSAGES = 1ull << 52;
@@ -54,6 +64,11 @@ constexpr size_t SLOT_HEADROOM_BYTES = 64;
 constexpr size_t TAG_BYTES = 16;
 constexpr size_t KEY_BYTES = 32;
 constexpr size_t PADDING_BYTES = 16;
+constexpr int MAX_WORKERS = 8;
+constexpr int SLEEPING_WORDS = 32;
+constexpr size_t RING_BYTES = 2 * 1024 * 1024;
+constexpr size_t RING_HEADER_BYTES = 128;
+constexpr int HANDED_PER_TURN = 256;
 constexpr size_t TRANSPORT_HEADER_BYTES = 16;
 constexpr size_t TRANSPORT_OVERHEAD_BYTES = 32;
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "contract.h"
+#include "ring.h"
 
 namespace postern {
 
@@ -138,12 +139,26 @@ struct Engine {
   Train trains[QUEUE_TRAINS];
   int train_count = 0;
 
+  // The workers of the gateway, this one included; ring.h.
+  int workers = 1;
+  int self = 0;
+  RingWriter writers[MAX_WORKERS];
+  RingReader readers[MAX_WORKERS];
+  Batch handed[MAX_WORKERS];
+  int wakes[MAX_WORKERS];
+  int32_t* sleeping = nullptr;
+  // The first endpoint slot of what was handed over.
+  uint32_t handed_endpoints = 0;
+
   Engine();
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  Batch& batch(int which) { return which == 0 ? datagrams : packets; }
+  // 0: datagrams, 1: packets, from 2 on: what worker 0 and so on handed over.
+  Batch& batch(int which) {
+    return which == 0 ? datagrams : which == 1 ? packets : handed[which - 2];
+  }
   void fault(int which) { faults[which] += 1; }
   // Wipes a key in the table and in the contexts.
   void remove_key(int32_t slot, int32_t generation);

@@ -5,13 +5,16 @@
 import { createRequire } from 'node:module';
 import { markAsUntransferable } from 'node:worker_threads';
 import {
+  ALONE,
   type Batch,
   createDatagramBatch,
   createPacketBatch,
+  createHandedBatches,
   FAULT_COUNT,
   type KeyHandle,
   type MessageLimits,
   type PacketEngine,
+  type Team,
 } from '../contract.ts';
 import type { Primitives } from '../noise/primitives.ts';
 import type { EndpointTable } from '../wire/address.ts';
@@ -21,6 +24,7 @@ export const EVENT_UDP = 1;
 export const EVENT_TUN = 2;
 export const EVENT_WAKE = 4;
 export const EVENT_TUN_GONE = 8;
+export const EVENT_HANDED = 16;
 
 const SLOTS_PER_GENERATION = 2 ** 20;
 
@@ -52,7 +56,7 @@ export interface Addon extends Primitives {
   notify(path: Uint8Array, message: Uint8Array): void;
   /** Whether the kernel says that its clock is synchronized (adjtimex). */
   clockIsSynchronized(): boolean;
-  createEngine(options: NativeEngineOptions & NativeMemory): NativeFunctions;
+  createEngine(options: NativeEngineOptions & NativeMemory & NativeTeam): NativeFunctions;
 }
 
 /** The descriptors of a native engine; -1 where there is none. */
@@ -76,7 +80,25 @@ interface NativeMemory {
   readonly faults: Float64Array;
 }
 
-/** The functions of an engine in the addon; a batch is 0 (datagrams) or 1 (packets). */
+interface NativeTeam {
+  readonly self: number;
+  readonly workers: number;
+  /** The first endpoint slot of what was handed over. */
+  readonly handedEndpoints: number;
+  readonly sleeping: Int32Array;
+  readonly others: readonly {
+    readonly worker: number;
+    readonly wake: number;
+    readonly in: Uint8Array;
+    readonly out: Uint8Array;
+    readonly descriptors: Int32Array;
+  }[];
+}
+
+/**
+ * The functions of an engine in the addon. A batch is 0 (datagrams), 1 (packets), or from 2 on what
+ * worker 0 and so on handed over.
+ */
 interface NativeFunctions {
   poll(timeoutMs: number): number;
   receive(): number;
@@ -84,6 +106,9 @@ interface NativeFunctions {
   open(batch: number, count: number): void;
   seal(batch: number, count: number): void;
   writeTun(batch: number, count: number): void;
+  handOver(batch: number, count: number): number;
+  takeHanded(worker: number): number;
+  freeHanded(worker: number): void;
   send(message: Uint8Array, address: number): void;
   flush(): void;
   installKey(send: Uint8Array, receive: Uint8Array, remoteIndex: number): number;
@@ -109,6 +134,7 @@ export class NativeEngine implements PacketEngine {
   readonly datagrams: Batch = createDatagramBatch();
   readonly packets: Batch = createPacketBatch();
   readonly faults = new Float64Array(FAULT_COUNT);
+  readonly handed: readonly (Batch | null)[];
   readonly #functions: NativeFunctions;
 
   constructor(
@@ -117,9 +143,12 @@ export class NativeEngine implements PacketEngine {
     endpoints: EndpointTable,
     endpointCount: number,
     options: NativeEngineOptions,
+    team: Team = ALONE,
+    handedEndpoints = endpointCount,
   ) {
     this.primitives = primitives;
     this.endpoints = endpoints;
+    this.handed = createHandedBatches(team);
     const memory: NativeMemory = {
       datagrams: this.datagrams.bytes,
       datagramDescriptors: this.datagrams.descriptors,
@@ -132,7 +161,8 @@ export class NativeEngine implements PacketEngine {
     // The addon keeps pointers into this memory, so it must not be transferred to another thread.
     for (const held of Object.values(memory))
       if (ArrayBuffer.isView(held)) markAsUntransferable(held.buffer);
-    this.#functions = addon.createEngine({ ...options, ...memory });
+    const shared = nativeTeam(team, this.handed, handedEndpoints);
+    this.#functions = addon.createEngine({ ...options, ...memory, ...shared });
   }
 
   /** Waits for an event, at most `timeoutMs` (negative: without limit); returns EVENT_ bits. */
@@ -188,7 +218,38 @@ export class NativeEngine implements PacketEngine {
     this.#functions.close();
   }
 
-  #numberOf(batch: Batch): number {
-    return batch === this.datagrams ? 0 : 1;
+  handOver(batch: Batch): number {
+    return this.#functions.handOver(this.#numberOf(batch), batch.count);
   }
+
+  takeHanded(worker: number): void {
+    this.handed[worker]!.count = this.#functions.takeHanded(worker);
+  }
+
+  freeHanded(worker: number): void {
+    this.handed[worker]!.count = 0;
+    this.#functions.freeHanded(worker);
+  }
+
+  #numberOf(batch: Batch): number {
+    if (batch === this.datagrams) return 0;
+    return batch === this.packets ? 1 : 2 + this.handed.indexOf(batch);
+  }
+}
+
+/** A team as the addon takes it. */
+function nativeTeam(
+  { self, size, memory, wakes }: Team,
+  handed: readonly (Batch | null)[],
+  handedEndpoints: number,
+): NativeTeam {
+  const others = handed.flatMap((batch, worker) => {
+    if (batch === null || memory === null) return [];
+    const { bytes, descriptors } = batch;
+    markAsUntransferable(descriptors.buffer);
+    const out = new Uint8Array(memory.rings[self]![worker]!);
+    return [{ worker, wake: wakes[worker]!, in: bytes, out, descriptors }];
+  });
+  const sleeping = new Int32Array(memory?.sleeping ?? new SharedArrayBuffer(0));
+  return { self, workers: size, handedEndpoints, sleeping, others };
 }

@@ -39,8 +39,15 @@ int poll_events(Engine& engine, double timeout_ms) {
     timeout.tv_nsec = static_cast<long>((wait_ms - seconds * 1000) * 1e6);
     limit = &timeout;
   }
+  // Whoever hands something over wakes this worker only while it says that it sleeps.
+  if (timeout_ms != 0) set_sleeping(engine, true);
+  if (has_handed(engine)) {
+    timeout = {};
+    limit = &timeout;
+  }
   const int ready = ppoll(fds, count, limit, nullptr);
-  int events = 0;
+  set_sleeping(engine, false);
+  int events = has_handed(engine) ? EVENT_HANDED : 0;
   engine.udp4_readable = false;
   engine.udp6_readable = false;
   for (nfds_t i = 0; ready > 0 && i < count; i++) {

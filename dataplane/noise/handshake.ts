@@ -23,13 +23,17 @@ export interface Identity {
   readonly publicKey: Uint8Array;
 }
 
-/** What the handshake needs to know about the other side. */
-export interface NoisePeer {
+/** What an initiation needs to know about its sender. */
+export interface NoiseInitiator {
   readonly publicKey: Uint8Array;
-  /** 32 bytes; zeros mean "none" (5.2). A new one is used from the next handshake on. */
-  presharedKey: Uint8Array;
   /** DH(our static, its static), computed at the first handshake; null until then. */
   staticShared: Uint8Array | null;
+}
+
+/** What the handshake needs to know about the other side. */
+export interface NoisePeer extends NoiseInitiator {
+  /** 32 bytes; zeros mean "none" (5.2). A new one is used from the next handshake on. */
+  presharedKey: Uint8Array;
 }
 
 /** The two keys of a keypair; the caller wipes them once they are installed. */
@@ -59,6 +63,9 @@ export class InitiatorState {
     this.ephemeralPrivate.fill(0);
   }
 }
+
+/** Bytes of an initiation with the ck and h that were left when it was opened. */
+export const OPENED_INITIATION_BYTES = initiation.bytes + 2 * KEY_BYTES;
 
 const EMPTY = new Uint8Array(0);
 
@@ -130,7 +137,7 @@ export class Handshake {
    * peer by its static key. Returns the peer or a reason. A bad message changes only buffers of
    * this object.
    */
-  consumeInitiation<P extends NoisePeer>(
+  consumeInitiation<P extends NoiseInitiator>(
     message: Uint8Array,
     lookUp: (publicKey: Uint8Array) => P | null,
   ): P | number {
@@ -166,9 +173,29 @@ export class Handshake {
   }
 
   /**
+   * Writes behind an initiation (OPENED_INITIATION_BYTES in all) what the consumeInitiation just
+   * before left, so that another worker can respond. It is secret: the caller wipes it.
+   */
+  saveOpened(message: Uint8Array): void {
+    message.set(this.#symmetric.ck, initiation.bytes);
+    message.set(this.#symmetric.h, initiation.bytes + KEY_BYTES);
+    this.#symmetric.wipe();
+  }
+
+  /** Continues from what `saveOpened` wrote, as if this worker had consumed the initiation. */
+  resumeOpened(message: Uint8Array): void {
+    const secrets = initiation.bytes;
+    this.#symmetric.ck.set(message.subarray(secrets, secrets + KEY_BYTES));
+    this.#symmetric.h.set(message.subarray(secrets + KEY_BYTES, secrets + 2 * KEY_BYTES));
+    this.#remoteEphemeral.set(
+      message.subarray(initiation.ephemeral, initiation.ephemeral + KEY_BYTES),
+    );
+  }
+
+  /**
    * Writes the response without its macs into `out` (92 bytes) and derives the keys. Call it
-   * directly after the consumeInitiation that returned `peer`. False when the ephemeral key is a
-   * low-order point.
+   * directly after the consumeInitiation that returned `peer`, or after `resumeOpened`. False when
+   * the ephemeral key is a low-order point.
    */
   createResponse(
     out: Uint8Array,
@@ -240,7 +267,7 @@ export class Handshake {
     return true;
   }
 
-  #staticShared(peer: NoisePeer): Uint8Array | null {
+  #staticShared(peer: NoiseInitiator): Uint8Array | null {
     if (peer.staticShared !== null) return peer.staticShared;
     const shared = new Uint8Array(KEY_BYTES);
     if (!this.#primitives.sharedSecret(shared, this.#identity.privateKey, peer.publicKey))

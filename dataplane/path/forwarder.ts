@@ -6,6 +6,8 @@ import { DATAGRAM_SLOTS, DATAGRAMS_PER_SLOT } from '../constants.ts';
 import {
   type Batch,
   DESCRIPTOR_WORDS,
+  KIND_FROM_PEER,
+  KIND_FROM_TUN,
   LENGTH,
   OFFSET,
   type PacketEngine,
@@ -14,20 +16,25 @@ import {
 } from '../contract.ts';
 import type { Tracker } from '../filter/tracker.ts';
 import type { UnfinishedDatagrams } from '../filter/unfinished.ts';
+import { NO_RULE } from '../filter/filter.ts';
 import { NO_PEER } from '../filter/flow-verdict.ts';
 import { reasons } from '../reasons.ts';
 import { turnIntoEchoReply } from '../wire/icmp.ts';
 import { takeHop, WHOLE } from '../wire/ip.ts';
 import { VIRTIO_HEADER_BYTES } from '../wire/virtio.ts';
+import type { HandOver } from '../wireguard/hand-over.ts';
+import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Peer } from '../wireguard/peer.ts';
 import type { Sender } from '../wireguard/send.ts';
 import type { Mtus } from './mtu.ts';
-import { ECHO_TO_SENDER, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
+import { isOwn } from '../wireguard/tunnel.ts';
+import { ECHO_TO_SENDER, TO_PEER, TO_TUN, TO_WORKER, type Verdict } from './verdict.ts';
 
 /** What acting on a verdict can change. */
 export interface ForwarderParts {
   readonly engine: Pick<PacketEngine, 'seal' | 'writeTun'>;
   readonly sender: Pick<Sender, 'sendPacket' | 'countSealed'>;
+  readonly handOver: Pick<HandOver, 'mark' | 'finish'>;
   readonly tracker: Pick<Tracker, 'track'>;
   readonly unfinished: Pick<UnfinishedDatagrams, 'take'>;
   readonly mtus: Mtus;
@@ -37,6 +44,7 @@ export interface ForwarderParts {
 export class Forwarder {
   readonly #engine: ForwarderParts['engine'];
   readonly #sender: ForwarderParts['sender'];
+  readonly #handOver: ForwarderParts['handOver'];
   readonly #tracker: ForwarderParts['tracker'];
   readonly #unfinished: ForwarderParts['unfinished'];
   readonly #mtus: Mtus;
@@ -45,9 +53,10 @@ export class Forwarder {
   #hasTunWork = false;
   #hasSealWork = false;
 
-  constructor({ engine, sender, tracker, unfinished, mtus }: ForwarderParts) {
+  constructor({ engine, sender, handOver, tracker, unfinished, mtus }: ForwarderParts) {
     this.#engine = engine;
     this.#sender = sender;
+    this.#handOver = handOver;
     this.#tracker = tracker;
     this.#unfinished = unfinished;
     this.#mtus = mtus;
@@ -79,26 +88,45 @@ export class Forwarder {
       this.#seal(batch, i, from, 0, now, NO_PEER);
     } else {
       takeHop(view, offset, packet);
-      if (verdict.place === TO_PEER) this.#seal(batch, i, to!, 0, now, from.slot);
+      if (verdict.place === TO_PEER) this.#toPeer(batch, i, to!, from, now);
       else if (this.#mtus.answerPeer(batch, i, packet, from.slot, to!.slot, now))
         this.#seal(batch, i, from, 0, now, NO_PEER);
     }
   }
 
+  /**
+   * Acts on the verdict on descriptor `i`, which peer `from` of another worker sent. That worker
+   * has counted it for its rule, clamped it and answered its sender.
+   */
+  handed(batch: Batch, i: number, from: KnownPeer, verdict: Verdict, now: number): void {
+    const { packet, reason, flow, to } = verdict;
+    flow.rule = NO_RULE;
+    if (verdict.wasFiltered) this.#tracker.track(packet, flow);
+    if (reason !== reasons.none || to === null || !isOwn(to)) return;
+    this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, from.slot);
+  }
+
   /** Acts on the verdict on descriptor `i`, which came from the TUN. */
   outward(batch: Batch, i: number, verdict: Verdict, now: number): void {
     const { packet, reason } = verdict;
+    if (verdict.place === TO_WORKER)
+      return this.#handOver.mark(batch, i, verdict.to!.worker, KIND_FROM_TUN, null);
     if (verdict.wasFiltered) this.#tracker.track(packet, verdict.flow);
     if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
-    const to = verdict.to!;
+    const { to } = verdict;
+    if (to === null || !isOwn(to)) return;
     const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
     if (verdict.isReadable) this.#mtus.clampFromTun(batch.view, offset, packet, to.slot);
     if (verdict.place === TO_PEER) this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, NO_PEER);
     else if (this.#mtus.answerTun(batch, i, packet, to.slot, now)) this.#writeToTun(batch, i);
   }
 
-  /** Ends a batch: writes what was marked for the TUN, seals what was marked for peers. */
+  /**
+   * Ends a batch: hands over what was marked for other workers, writes what was marked for the TUN,
+   * seals what was marked for peers.
+   */
   finish(batch: Batch, now: number): void {
+    this.#handOver.finish(batch);
     if (this.#hasTunWork) this.#engine.writeTun(batch);
     if (!this.#hasSealWork) return;
     this.#engine.seal(batch);
@@ -108,6 +136,11 @@ export class Forwarder {
       this.#targets[i] = null;
       this.#sender.countSealed(peer, batch, i, now);
     }
+  }
+
+  #toPeer(batch: Batch, i: number, to: KnownPeer, from: KnownPeer, now: number): void {
+    if (isOwn(to)) this.#seal(batch, i, to, 0, now, from.slot);
+    else this.#handOver.mark(batch, i, to.worker, KIND_FROM_PEER, from);
   }
 
   #writeToTun(batch: Batch, i: number): void {

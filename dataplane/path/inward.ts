@@ -13,7 +13,7 @@ import { PLACE_GATEWAY, PLACE_OUTSIDE, type Sanity } from '../sanity.ts';
 import { isEchoRequest } from '../wire/icmp.ts';
 import { parseInner, WHOLE } from '../wire/ip.ts';
 import { findMalformed } from '../wire/malformed.ts';
-import type { Peer } from '../wireguard/peer.ts';
+import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Mtus } from './mtu.ts';
 import { ECHO_TO_SENDER, TO_PEER, TO_TUN, type Verdict } from './verdict.ts';
 
@@ -46,12 +46,64 @@ export class InwardJudge {
   }
 
   /** Judges the packet at `offset`, of which `available` bytes are there. Padding may follow it. */
-  judge(view: DataView, offset: number, available: number, from: Peer, verdict: Verdict): void {
+  judge(
+    view: DataView,
+    offset: number,
+    available: number,
+    from: KnownPeer,
+    verdict: Verdict,
+  ): void {
     verdict.clear();
     verdict.reason = this.#reason(view, offset, available, from, verdict);
   }
 
-  #reason(view: DataView, offset: number, available: number, from: Peer, verdict: Verdict): number {
+  /**
+   * Judges a packet that peer `from` of another worker sent to a peer of this one. That worker has
+   * judged it, and it may have changed since. This worker has what the receiver knows of its flow.
+   */
+  judgeHanded(
+    view: DataView,
+    offset: number,
+    available: number,
+    from: KnownPeer,
+    verdict: Verdict,
+  ): void {
+    verdict.clear();
+    verdict.reason = this.#handed(view, offset, available, from, verdict);
+  }
+
+  #handed(
+    view: DataView,
+    offset: number,
+    available: number,
+    from: KnownPeer,
+    verdict: Verdict,
+  ): number {
+    if (this.isClosed) return reasons.database_away;
+    const { packet } = verdict;
+    const unreadable = parseInner(view, offset, available, packet);
+    if (unreadable !== reasons.none) return unreadable;
+    verdict.isReadable = true;
+    const insane = this.#sanity.inward(packet, from);
+    if (insane !== reasons.none) return insane;
+    const to = this.#sanity.destinationOwner(packet);
+    if (to === null || !to.isHere) return reasons.peer_gone;
+    const refused = this.#ask(view, offset, from, to.slot, verdict);
+    if (refused !== reasons.none) return refused;
+    // Its hop was counted where it came in.
+    verdict.to = to;
+    if (this.#mtus.isTooBig(view, offset, packet, to.slot)) return reasons.packet_too_big;
+    verdict.place = TO_PEER;
+    return reasons.none;
+  }
+
+  #reason(
+    view: DataView,
+    offset: number,
+    available: number,
+    from: KnownPeer,
+    verdict: Verdict,
+  ): number {
     if (this.isClosed) return reasons.database_away;
     const { packet } = verdict;
     const unreadable = parseInner(view, offset, available, packet);
@@ -67,7 +119,7 @@ export class InwardJudge {
     return this.#toPeer(view, offset, from, verdict);
   }
 
-  #toTun(view: DataView, offset: number, from: Peer, verdict: Verdict): number {
+  #toTun(view: DataView, offset: number, from: KnownPeer, verdict: Verdict): number {
     const { packet } = verdict;
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
@@ -84,7 +136,7 @@ export class InwardJudge {
    * Judges a packet to the gateway's own address. With a TUN the host answers; without one, only
    * echo requests are answered.
    */
-  #toGateway(view: DataView, offset: number, from: Peer, verdict: Verdict): number {
+  #toGateway(view: DataView, offset: number, from: KnownPeer, verdict: Verdict): number {
     if (this.#hasTun) return this.#toTun(view, offset, from, verdict);
     const refused = this.#ask(view, offset, from, NO_PEER, verdict);
     if (refused !== reasons.none) return refused;
@@ -93,7 +145,7 @@ export class InwardJudge {
     return reasons.none;
   }
 
-  #toPeer(view: DataView, offset: number, from: Peer, verdict: Verdict): number {
+  #toPeer(view: DataView, offset: number, from: KnownPeer, verdict: Verdict): number {
     const { packet } = verdict;
     const to = this.#sanity.destinationOwner(packet);
     if (to === null) {
@@ -110,7 +162,7 @@ export class InwardJudge {
     return reasons.none;
   }
 
-  #ask(view: DataView, offset: number, from: Peer, to: number, verdict: Verdict): number {
+  #ask(view: DataView, offset: number, from: KnownPeer, to: number, verdict: Verdict): number {
     verdict.wasFiltered = true;
     return this.#filter.fromPeer(view, offset, verdict.packet, from.slot, to, verdict.flow);
   }

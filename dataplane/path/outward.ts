@@ -2,6 +2,8 @@
 //
 //     whole -> the peer of its destination -> source -> readable -> its flow -> size
 //
+// What is for a peer of another worker is judged there, from the beginning.
+//
 // The first check that refuses the packet gives the reason. A super-packet of many segments is
 // judged once. The verdict depends on the packet, the tables and the time. Asking for it changes
 // none of them; forwarder.ts acts on it.
@@ -11,13 +13,13 @@ import { reasons } from '../reasons.ts';
 import type { Sanity } from '../sanity.ts';
 import { parseInner } from '../wire/ip.ts';
 import type { AllowedIps } from '../wireguard/allowed-ips.ts';
-import type { Peer } from '../wireguard/peer.ts';
+import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Mtus } from './mtu.ts';
-import { TO_PEER, type Verdict } from './verdict.ts';
+import { TO_PEER, TO_WORKER, type Verdict } from './verdict.ts';
 
 /** What a verdict on a packet from the TUN is read from; only methods that change nothing. */
 export interface OutwardTables {
-  readonly allowedIps: Pick<AllowedIps<Peer>, 'lookUp4' | 'lookUp6'>;
+  readonly allowedIps: Pick<AllowedIps<KnownPeer>, 'lookUp4' | 'lookUp6'>;
   readonly sanity: Pick<Sanity, 'outward'>;
   readonly filter: Judge;
   readonly mtus: Pick<Mtus, 'isSuperPacketTooBig'>;
@@ -62,6 +64,11 @@ export class OutwardJudge {
     if (wasTruncated) return reasons.oversized;
     const to = this.#peerBehind(view, offset, available);
     if (typeof to === 'number') return to;
+    if (!to.isHere) {
+      verdict.to = to;
+      verdict.place = TO_WORKER;
+      return reasons.none;
+    }
     const forged = this.#sanity.outward(view, offset);
     if (forged !== reasons.none) return forged;
     const { packet } = verdict;
@@ -80,7 +87,7 @@ export class OutwardJudge {
   }
 
   /** The peer that has the destination address of a packet; or a reason. */
-  #peerBehind(view: DataView, offset: number, available: number): Peer | number {
+  #peerBehind(view: DataView, offset: number, available: number): KnownPeer | number {
     const version = available >= 20 ? view.getUint8(offset) >> 4 : 0;
     if (version === 4)
       return this.#allowedIps.lookUp4(view.getInt32(offset + 16)) ?? reasons.no_peer;

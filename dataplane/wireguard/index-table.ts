@@ -2,9 +2,14 @@
 // and that the other side writes into its messages. They are random, so that they do not show how
 // many peers there are. They are kept as signed integers, which a DataView reads without
 // allocating.
+//
+// Where a gateway has several workers, the low bits of an index are the number of the worker that
+// gave it, see steering.ts.
 
 import { MAX_INDICES } from '../constants.ts';
+import { ALONE, type Team } from '../contract.ts';
 import type { Random } from '../noise/handshake.ts';
+import { WORKER_MASK } from './steering.ts';
 
 /**
  * The indices of `H` (handshakes that wait for a response) and `K` (keypairs); no index names two
@@ -16,9 +21,11 @@ export class IndexTable<H, K> {
   readonly #random: Random;
   readonly #bytes = new Uint8Array(4);
   readonly #view = new DataView(this.#bytes.buffer);
+  readonly #team: Pick<Team, 'self' | 'size'>;
 
-  constructor(random: Random) {
+  constructor(random: Random, team: Pick<Team, 'self' | 'size'> = ALONE) {
     this.#random = random;
+    this.#team = team;
   }
 
   /** Gives a handshake an index; null when the table is full. */
@@ -60,13 +67,15 @@ export class IndexTable<H, K> {
 
   /**
    * Draws until an index is free. At most 2^18 of 2^32 are in use, so one draw in sixteen thousand
-   * must be repeated.
+   * must be repeated; with several workers, one in two thousand.
    */
   #unusedIndex(): number | null {
     if (this.size >= MAX_INDICES) return null;
     for (;;) {
       this.#random(this.#bytes);
-      const index = this.#view.getInt32(0, true);
+      const drawn = this.#view.getInt32(0, true);
+      const { self, size } = this.#team;
+      const index = size === 1 ? drawn : (drawn & ~WORKER_MASK) | self;
       if (!this.#handshakes.has(index) && !this.#keypairs.has(index)) return index;
     }
   }

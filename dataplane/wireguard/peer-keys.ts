@@ -4,29 +4,29 @@
 // as the chain.
 
 import { sameBytes } from '../wire/bytes.ts';
-import type { Peer } from './peer.ts';
+import type { KnownPeer } from './known-peer.ts';
 
 /** Peers by public key (32 bytes). */
 export class PeerKeys {
   /** By the first word of a key: one peer. The others with that word follow in `nextOfKey`. */
-  readonly #heads = new Map<number, Peer>();
+  readonly #heads = new Map<number, KnownPeer>();
 
   /** The peer of a key; null where there is none. */
-  readonly find = (publicKey: Uint8Array): Peer | null => {
+  readonly find = (publicKey: Uint8Array): KnownPeer | null => {
     let peer = this.#heads.get(firstWord(publicKey)) ?? null;
     while (peer !== null && !sameBytes(peer.publicKey, publicKey)) peer = peer.nextOfKey;
     return peer;
   };
 
   /** Adds a peer whose key was not added before. */
-  add(peer: Peer): void {
+  add(peer: KnownPeer): void {
     const word = firstWord(peer.publicKey);
     peer.nextOfKey = this.#heads.get(word) ?? null;
     this.#heads.set(word, peer);
   }
 
   /** Removes a peer; does nothing where it was not added. */
-  remove(peer: Peer): void {
+  remove(peer: KnownPeer): void {
     const word = firstWord(peer.publicKey);
     let before = this.#heads.get(word) ?? null;
     if (before === peer) {

@@ -1,27 +1,19 @@
-// One peer: its identity, keypairs, endpoint, timers, and the packets that wait for a keypair. It
-// holds the state; what packets do with it is in receive.ts and send.ts.
+// A peer for which this worker is responsible: its keypairs, timers, and the packets that wait for a
+// keypair. It holds the state; what packets do with it is in receive.ts and send.ts.
 
-import type { PeerConfig } from '../contract.ts';
+import type { PeerConfig, PlacedPeer } from '../contract.ts';
 import type { CookieMaker } from '../noise/cookie.ts';
 import type { InitiatorState, NoisePeer } from '../noise/handshake.ts';
 import { TIMESTAMP_BYTES } from '../constants.ts';
 import type { Keypair } from './keypair.ts';
+import { KnownPeer } from './known-peer.ts';
 import type { StagedPacket } from './staging.ts';
 import { PeerTimers } from './timers.ts';
 
-/** One peer of the tunnel. */
-export class Peer implements NoisePeer {
-  readonly id: string;
-  /** Number below MAX_PEERS: the place of the peer in tables. */
-  readonly slot: number;
-  /** The slot of its endpoint in the endpoint table. */
-  readonly endpointSlot: number;
-  readonly publicKey: Uint8Array;
-  /** The next peer whose key begins with the same word; peer-keys.ts sets it. */
-  nextOfKey: Peer | null = null;
+/** A peer for which this worker is responsible. */
+export class Peer extends KnownPeer implements NoisePeer {
   readonly presharedKey: Uint8Array;
   #config: PeerConfig;
-  staticShared: Uint8Array | null = null;
 
   /** Receives what was sent before the current keypair was confirmed. */
   previous: Keypair<Peer> | null = null;
@@ -36,11 +28,8 @@ export class Peer implements NoisePeer {
   lastInitiationSentAt = Number.NEGATIVE_INFINITY;
   /** How many false responses to that initiation came. */
   falseResponses = 0;
-  /** The greatest timestamp of the initiations that were taken from it. */
-  readonly greatestTimestamp = new Uint8Array(TIMESTAMP_BYTES);
   /** The timestamp of our last initiation to it. */
   readonly sentTimestamp = new Uint8Array(TIMESTAMP_BYTES);
-  lastInitiationTakenAt = Number.NEGATIVE_INFINITY;
   /** Made at the first handshake message to it. */
   cookieMaker: CookieMaker | null = null;
 
@@ -61,19 +50,10 @@ export class Peer implements NoisePeer {
   /**
    * `presharedKey` is the memory that the peer keeps it in; it does not move, so it can be wiped.
    */
-  constructor(
-    config: PeerConfig,
-    publicKey: Uint8Array,
-    presharedKey: Uint8Array,
-    slot: number,
-    endpointSlot: number,
-  ) {
-    this.id = config.publicKey;
-    this.publicKey = publicKey;
+  constructor(config: PlacedPeer, presharedKey: Uint8Array, endpointSlot: number, worker: number) {
+    super(config, endpointSlot, worker, true);
     this.presharedKey = presharedKey;
     this.#config = this.#ownCopy(config);
-    this.slot = slot;
-    this.endpointSlot = endpointSlot;
   }
 
   get config(): PeerConfig {
@@ -85,16 +65,11 @@ export class Peer implements NoisePeer {
     this.#config = this.#ownCopy(config);
   }
 
-  /**
-   * Copies the arrays of a configuration. Arrays that came with a message are outside the heap,
-   * some hundred bytes each, until V8 collects old objects.
-   */
   #ownCopy(config: PeerConfig): PeerConfig {
     const { presharedKey } = this;
     presharedKey.set(config.presharedKey);
-    const ipv4 = config.ipv4 === null ? null : new Uint8Array(config.ipv4);
-    const ipv6 = config.ipv6 === null ? null : new Uint8Array(config.ipv6);
-    return { ...config, presharedKey, ipv4, ipv6 };
+    this.setAddresses(config);
+    return { ...config, presharedKey, ipv4: this.ipv4, ipv6: this.ipv6 };
   }
 
   /** Whether its latest handshake was with another gateway. */

@@ -14,6 +14,8 @@ import {
   REJECT_AFTER_MESSAGES,
   REJECT_AFTER_TIME_MS,
   REKEY_TIMEOUT_MS,
+  STRAYS_BURST,
+  STRAYS_PER_SECOND,
   TRANSPORT_OVERHEAD_BYTES,
   UNDER_LOAD_AFTER_MS,
   UNDER_LOAD_INITIATIONS,
@@ -24,6 +26,9 @@ import {
   DESCRIPTOR_WORDS,
   GENERATION,
   KEY,
+  KIND_DATAGRAM,
+  KIND_INITIATION,
+  KIND_MOVE,
   LENGTH,
   OFFSET,
   MARK,
@@ -32,7 +37,9 @@ import {
   MARK_OPENED,
   MARK_TRUNCATED,
 } from '../contract.ts';
+import { OPENED_INITIATION_BYTES } from '../noise/handshake.ts';
 import { isLaterTimestamp } from '../noise/tai64n.ts';
+import { Pace } from '../pace.ts';
 import { reasons } from '../reasons.ts';
 import {
   copyEndpoint,
@@ -54,13 +61,19 @@ import {
   transport,
 } from '../wire/messages.ts';
 import type { Keypair } from './keypair.ts';
+import type { KnownPeer } from './known-peer.ts';
 import type { Peer } from './peer.ts';
 import type { Sender } from './send.ts';
 import { SourceLoad } from './source-load.ts';
-import { endpointLayout, type Tunnel } from './tunnel.ts';
+import { RECEPTIONIST, workerOfMessage } from './steering.ts';
+import { endpointLayout, isOwn, type Tunnel } from './tunnel.ts';
 
 /** Age at which an initiator that only receives renews its keypair (6.2). */
 const LAST_MINUTE_MS = REJECT_AFTER_TIME_MS - KEEPALIVE_TIMEOUT_MS - REKEY_TIMEOUT_MS;
+
+/** In place of the slot of a peer: the initiation was not opened yet. */
+const NOT_OPENED = -1;
+const NOTHING = new Uint8Array(0);
 
 /** Judges datagrams and opens authentic ones to inner packets. */
 export class Receiver {
@@ -70,8 +83,14 @@ export class Receiver {
   readonly #keypairs: (Keypair<Peer> | null)[];
   /** By descriptor of the current batch: the counter of what is opened. */
   readonly #counters: Float64Array;
-  /** Initiations that wait for their Diffie-Hellman computations: a ring of whole messages. */
-  readonly #waiting = new Uint8Array(MAX_QUEUED_INITIATIONS * initiation.bytes);
+  /**
+   * Initiations that wait for their Diffie-Hellman computations: a ring of whole messages. Those
+   * that the receptionist opened have what it left of the handshake behind them.
+   */
+  readonly #waiting = new Uint8Array(MAX_QUEUED_INITIATIONS * OPENED_INITIATION_BYTES);
+  /** The peer of each opened one: its slot and generation. */
+  readonly #openedSlots = new Int32Array(MAX_QUEUED_INITIATIONS);
+  readonly #openedGenerations = new Int32Array(MAX_QUEUED_INITIATIONS);
   /** When each waiting initiation came. */
   readonly #waitingSince = new Float64Array(MAX_QUEUED_INITIATIONS);
   #firstWaiting = 0;
@@ -82,6 +101,8 @@ export class Receiver {
   /** At most UNDER_LOAD_AFTER_MS ago when a cookie reply is counted. */
   #cookiesSince = Number.NEGATIVE_INFINITY;
   readonly #sources = new SourceLoad();
+  readonly #strays = new Pace(1, STRAYS_BURST, 1_000 / STRAYS_PER_SECOND);
+  readonly #message = new Uint8Array(OPENED_INITIATION_BYTES);
   readonly #cookieReply = new Uint8Array(cookieReply.bytes);
   readonly #response = new Uint8Array(response.bytes);
 
@@ -100,8 +121,11 @@ export class Receiver {
 
   // ---- before the engine opens ----
 
-  /** Judges descriptor `i`: transport data is marked for opening, a handshake message is taken. */
-  classify(batch: Batch, i: number, now: number): void {
+  /**
+   * Judges descriptor `i`: transport data is marked for opening, a handshake message is taken, and
+   * what is for another worker is marked for it, unless it `wasHanded` over already.
+   */
+  classify(batch: Batch, i: number, now: number, wasHanded = false): void {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     const offset = d[at + OFFSET]!;
@@ -110,7 +134,13 @@ export class Receiver {
     d[at + MARK] = MARK_DROP;
     this.#keypairs[i] = null;
     if (wasTruncated) return this.#tunnel.drop(reasons.datagram_truncated);
-    switch (messageType(batch.view, offset, length)) {
+    const type = messageType(batch.view, offset, length);
+    const { self, size } = this.#tunnel.team;
+    if (size > 1 && !wasHanded && type !== 0) {
+      const worker = workerOfMessage(batch.view, offset, type, size);
+      if (worker !== self) return this.#passOn(batch, i, worker, now);
+    }
+    switch (type) {
       case TRANSPORT_DATA:
         return this.#classifyTransport(batch, i, now);
       case HANDSHAKE_INITIATION:
@@ -130,6 +160,16 @@ export class Receiver {
       default:
         return this.#tunnel.drop(reasons.malformed_message);
     }
+  }
+
+  /**
+   * The kernel leads each message to the socket of its worker, but it may join a short one with
+   * those before it, and then all of them come where the first one belongs.
+   */
+  #passOn(batch: Batch, i: number, worker: number, now: number): void {
+    const { handOver } = this.#tunnel;
+    if (!this.#strays.allows(0, now)) return this.#tunnel.drop(reasons.strayed);
+    handOver.mark(batch, i, worker, KIND_DATAGRAM, null);
   }
 
   #classifyTransport(batch: Batch, i: number, now: number): void {
@@ -196,6 +236,7 @@ export class Receiver {
     tunnel.timers.handshakeComplete(peer);
     peer.latestHandshakeMs = tunnel.wallMs;
     peer.hasNews = true;
+    this.#reportPlace(peer);
     this.#sender.sendStaged(peer, now);
   }
 
@@ -204,6 +245,23 @@ export class Receiver {
     if (sameEndpoint(this.#tunnel.engine.endpoints, from, peer.endpointSlot)) return;
     this.#tunnel.moveTo(peer, from);
     peer.hasNews = true;
+    this.#reportPlace(peer);
+  }
+
+  /**
+   * Reports to the receptionist where a peer is: in a flood it answers those that it knows first. It
+   * gets a report at each handshake, so it does not matter if its ring was full once.
+   */
+  #reportPlace(peer: Peer): void {
+    const { handOver, team } = this.#tunnel;
+    if (team.self !== RECEPTIONIST)
+      handOver.give(RECEPTIONIST, KIND_MOVE, peer, NOTHING, peer.endpointSlot);
+  }
+
+  /** Takes the report of another worker: `peer` was heard at the endpoint in slot `from`. */
+  takeMove(peer: KnownPeer, from: number): void {
+    if (!sameEndpoint(this.#tunnel.engine.endpoints, from, peer.endpointSlot))
+      this.#tunnel.moveTo(peer, from);
   }
 
   /** Renews the keypair of an initiator that only receives, before its last seconds (6.2). */
@@ -233,14 +291,32 @@ export class Receiver {
         this.#sources.turnAway(source, now);
       if (reason !== reasons.none) return tunnel.drop(reason);
     }
-    if (this.#waitingCount === MAX_QUEUED_INITIATIONS)
-      return tunnel.drop(reasons.initiation_queue_full);
+    if (this.#enqueue(message, from, now, null)) this.#sources.enter(source, now);
+  }
+
+  /**
+   * Queues an initiation of a peer of this worker which the receptionist has opened and taken: a
+   * message of OPENED_INITIATION_BYTES.
+   */
+  queueOpened(message: Uint8Array, from: number, peer: KnownPeer, now: number): void {
+    if (message.length === OPENED_INITIATION_BYTES) this.#enqueue(message, from, now, peer);
+  }
+
+  /** `peer`: of an initiation that was opened. False when the queue is full. */
+  #enqueue(message: Uint8Array, from: number, now: number, peer: KnownPeer | null): boolean {
+    const tunnel = this.#tunnel;
+    if (this.#waitingCount === MAX_QUEUED_INITIATIONS) {
+      tunnel.drop(reasons.initiation_queue_full);
+      return false;
+    }
     const place = (this.#firstWaiting + this.#waitingCount) % MAX_QUEUED_INITIATIONS;
-    this.#waiting.set(message, place * initiation.bytes);
+    this.#waiting.set(message, place * OPENED_INITIATION_BYTES);
+    this.#openedSlots[place] = peer === null ? NOT_OPENED : peer.slot;
+    this.#openedGenerations[place] = peer === null ? 0 : peer.generation;
     copyEndpoint(tunnel.engine.endpoints, from, endpointLayout.waiting + place);
     this.#waitingSince[place] = now;
     this.#waitingCount++;
-    this.#sources.enter(source, now);
+    return true;
   }
 
   #isUnderLoad(now: number): boolean {
@@ -301,26 +377,29 @@ export class Receiver {
       this.#firstWaiting = (place + 1) % MAX_QUEUED_INITIATIONS;
       this.#waitingCount--;
       const from = endpointLayout.waiting + place;
+      const wasOpened = this.#openedSlots[place] !== NOT_OPENED;
       const source = sourceOf(tunnel.engine.endpoints, from);
-      this.#sources.leave(source, now);
+      if (!wasOpened) this.#sources.leave(source, now);
       // Its sender has sent another initiation since and would refuse the response.
       if (now - this.#waitingSince[place]! >= REKEY_TIMEOUT_MS) {
         tunnel.drop(reasons.initiation_stale);
         continue;
       }
       taken++;
-      const start = place * initiation.bytes;
-      const message = this.#waiting.subarray(start, start + initiation.bytes);
-      const reason = this.#takeInitiation(message, from, now);
+      const start = place * OPENED_INITIATION_BYTES;
+      const message = this.#waiting.subarray(start, start + OPENED_INITIATION_BYTES);
+      const reason = wasOpened
+        ? this.#takeOpened(message, place, from, now)
+        : this.#takeInitiation(message, from, now);
       if (reason === reasons.none) continue;
-      this.#sources.refuse(source, now);
+      if (!wasOpened) this.#sources.refuse(source, now);
       tunnel.drop(reason);
     }
   }
 
   #takeInitiation(message: Uint8Array, from: number, now: number): number {
     const tunnel = this.#tunnel;
-    const peer = tunnel.handshake.consumeInitiation(message, tunnel.peerByPublicKey);
+    const peer = tunnel.handshake.consumeInitiation(message, tunnel.knownByPublicKey);
     if (typeof peer === 'number') return peer;
     const { timestamp } = tunnel.handshake;
     if (!isLaterTimestamp(timestamp, peer.greatestTimestamp)) return reasons.initiation_replayed;
@@ -328,6 +407,25 @@ export class Receiver {
       return reasons.initiation_too_frequent;
     peer.greatestTimestamp.set(timestamp);
     peer.lastInitiationTakenAt = now;
+    if (isOwn(peer)) return this.#answer(peer, message, from, now);
+    this.#message.set(message);
+    tunnel.handshake.saveOpened(this.#message);
+    const isGiven = tunnel.handOver.give(peer.worker, KIND_INITIATION, peer, this.#message, from);
+    this.#message.fill(0);
+    return isGiven ? reasons.none : reasons.ring_full;
+  }
+
+  /** Answers an initiation that the receptionist has opened. */
+  #takeOpened(message: Uint8Array, place: number, from: number, now: number): number {
+    const tunnel = this.#tunnel;
+    const peer = tunnel.inPlace(this.#openedSlots[place]!, this.#openedGenerations[place]!);
+    if (peer !== null) tunnel.handshake.resumeOpened(message);
+    message.fill(0, initiation.bytes);
+    if (peer === null || !isOwn(peer)) return reasons.peer_gone;
+    return this.#answer(peer, message, from, now);
+  }
+
+  #answer(peer: Peer, message: Uint8Array, from: number, now: number): number {
     peer.countReceived(initiation.bytes);
     // The response goes to where the message came from. The endpoint moves later, with the first
     // packet that proves that the device is there: after a restart this may be a replayed message.

@@ -31,6 +31,12 @@ export class Staging {
   #oldest: StagedPacket | null = null;
   #newest: StagedPacket | null = null;
   #bytes = 0;
+  readonly #bytesMax: number;
+
+  /** `bytesMax`: bytes that are kept for all peers. */
+  constructor(bytesMax = MAX_STAGED_BYTES) {
+    this.#bytesMax = bytesMax;
+  }
 
   get bytes(): number {
     return this.#bytes;
@@ -51,7 +57,7 @@ export class Staging {
     peer.staged.push(packet);
     let gone = 0;
     if (peer.staged.length > MAX_STAGED_PER_PEER) gone += this.#forget(peer.staged[0]!);
-    while (this.#bytes > MAX_STAGED_BYTES) gone += this.#forget(this.#oldest!);
+    while (this.#bytes > this.#bytesMax) gone += this.#forget(this.#oldest!);
     return gone;
   }
 

@@ -1,21 +1,29 @@
 // The state of WireGuard: all peers, the tables that find them, and what both ways of a packet
 // share. receive.ts and send.ts are the two ways. This file takes configuration and moves keypairs
 // (paper, sections 5.4.5 and 6). It knows neither rules nor sockets nor the clock.
+//
+// Where a gateway has several workers, each peer has one that is responsible for it: the rest of its
+// slot divided by the number of workers. The others know where it is, see known-peer.ts.
 
 import {
   DATAGRAM_SLOTS,
+  HANDED_PER_TURN,
   KEY_BYTES,
   MAX_PEERS,
   MAX_QUEUED_INITIATIONS,
+  MAX_STAGED_BYTES,
+  MAX_WORKERS,
   REJECT_AFTER_TIME_MS,
   TIMERS_PER_TURN,
 } from '../constants.ts';
-import type {
-  EndpointLayout,
-  PacketEngine,
-  PeerConfig,
-  PeerSample,
-  PlacedPeer,
+import {
+  ALONE,
+  type EndpointLayout,
+  type PacketEngine,
+  type PeerConfig,
+  type PeerSample,
+  type PlacedPeer,
+  type Team,
 } from '../contract.ts';
 import { CookieChecker, CookieMaker } from '../noise/cookie.ts';
 import {
@@ -39,22 +47,26 @@ import {
 } from '../wire/address.ts';
 import { AllowedIps } from './allowed-ips.ts';
 import { CookiePace } from './cookie-pace.ts';
+import { HandOver } from './hand-over.ts';
 import { IndexTable } from './index-table.ts';
 import { Keypair } from './keypair.ts';
+import { KnownPeer } from './known-peer.ts';
 import { PeerKeys } from './peer-keys.ts';
 import { Peer } from './peer.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { Staging } from './staging.ts';
+import { RECEPTIONIST } from './steering.ts';
 import { type TimerActions, Timers } from './timers.ts';
 
-/** Time between initiations to peers that were heard before a restart. */
+/** Time between initiations to peers that were heard before a restart, of the whole gateway. */
 const RESUME_PACE_MS = 0.25;
 
 /** Where the endpoint table keeps the endpoints of waiting initiations and of peers. */
 export const endpointLayout: EndpointLayout = Object.freeze({
   waiting: DATAGRAM_SLOTS,
   peers: DATAGRAM_SLOTS + MAX_QUEUED_INITIATIONS,
-  total: DATAGRAM_SLOTS + MAX_QUEUED_INITIATIONS + MAX_PEERS,
+  handed: DATAGRAM_SLOTS + MAX_QUEUED_INITIATIONS + MAX_PEERS,
+  total: DATAGRAM_SLOTS + MAX_QUEUED_INITIATIONS + MAX_PEERS + MAX_WORKERS * HANDED_PER_TURN,
 });
 
 /** What a tunnel is made from; clock values are passed with each call. */
@@ -64,6 +76,8 @@ export interface TunnelOptions {
   readonly random: Random;
   /** Unix time in ms: the smallest timestamp of an initiation. */
   readonly timestampFloorMs: number;
+  /** The workers of the gateway; one where it is left out. */
+  readonly team?: Pick<Team, 'self' | 'size'>;
   /** Counts a refusal. */
   readonly drop: (reason: number) => void;
 }
@@ -73,12 +87,14 @@ export class Tunnel {
   readonly engine: PacketEngine;
   readonly identity: Identity;
   readonly random: Random;
+  readonly team: Pick<Team, 'self' | 'size'>;
+  readonly handOver: HandOver;
   readonly drop: (reason: number) => void;
   readonly handshake: Handshake;
   readonly cookieChecker: CookieChecker;
   readonly timestamps: TimestampSource;
   readonly indices: IndexTable<Peer, Keypair<Peer>>;
-  readonly allowedIps = new AllowedIps<Peer>();
+  readonly allowedIps = new AllowedIps<KnownPeer>();
   readonly cookiePace = new CookiePace();
   readonly rateLimiter = new RateLimiter();
   readonly timers: Timers<Peer>;
@@ -86,9 +102,13 @@ export class Tunnel {
    * Unix time in ms, set at the beginning of each turn; used for TAI64N and for what people see.
    */
   wallMs = 0;
-  readonly staging = new Staging();
+  readonly staging: Staging;
   readonly #keys: TransportKeys = createTransportKeys();
   readonly #peers = new Map<string, Peer>();
+  /** The peers of other workers, by public key. */
+  readonly #neighbours = new Map<string, KnownPeer>();
+  /** All of them, by slot. */
+  readonly #bySlot: (KnownPeer | undefined)[] = [];
   readonly #peerKeys = new PeerKeys();
   /**
    * By slot. They are in one array, because V8 moves short arrays and leaves copies of them behind.
@@ -103,12 +123,15 @@ export class Tunnel {
     this.engine = options.engine;
     this.identity = options.identity;
     this.random = options.random;
+    this.team = options.team ?? ALONE;
+    this.handOver = new HandOver(options.engine, options.drop);
+    this.staging = new Staging(Math.floor(MAX_STAGED_BYTES / this.team.size));
     this.drop = options.drop;
     this.timestamps = new TimestampSource(options.timestampFloorMs);
     const { primitives } = options.engine;
     this.handshake = new Handshake(primitives, options.identity, options.random);
     this.cookieChecker = new CookieChecker(primitives, options.identity.publicKey, options.random);
-    this.indices = new IndexTable(options.random);
+    this.indices = new IndexTable(options.random, this.team);
     const word = new Uint8Array(4);
     const wordView = new DataView(word.buffer);
     this.timers = new Timers(actions, (limit) => {
@@ -119,26 +142,49 @@ export class Tunnel {
 
   // ---- peers ----
 
+  /** The peers for which this worker is responsible, by public key. */
   get peers(): ReadonlyMap<string, Peer> {
     return this.#peers;
   }
 
-  /** Finds a peer by the static key of a handshake message. */
-  readonly peerByPublicKey = this.#peerKeys.find;
+  /** A peer of any worker, by public key. */
+  known(publicKey: string): KnownPeer | undefined {
+    return this.#peers.get(publicKey) ?? this.#neighbours.get(publicKey);
+  }
+
+  /** The peer in a place; null where it is gone or not there yet. */
+  inPlace(slot: number, generation: number): KnownPeer | null {
+    const peer = this.#bySlot[slot];
+    return peer !== undefined && peer.generation === generation ? peer : null;
+  }
+
+  /** Finds a peer of any worker by the static key of a handshake message. */
+  readonly knownByPublicKey = this.#peerKeys.find;
 
   /** Adds a peer; null when it got no slot. */
-  addPeer(config: PlacedPeer): Peer | null {
-    const { slot } = config;
+  addPeer(config: PlacedPeer): KnownPeer | null {
+    const { publicKey, slot } = config;
+    const { self, size } = this.team;
     if (slot === NO_SLOT) {
-      this.drop(reasons.peer_table_full);
+      // All workers are asked to add it; one of them counts.
+      if (self === RECEPTIONIST) this.drop(reasons.peer_table_full);
       return null;
     }
-    const publicKey = new Uint8Array(Buffer.from(config.publicKey, 'base64'));
-    const presharedKey = this.#presharedKeys.subarray(slot * KEY_BYTES, (slot + 1) * KEY_BYTES);
-    const peer = new Peer(config, publicKey, presharedKey, slot, endpointLayout.peers + slot);
-    this.#peers.set(config.publicKey, peer);
+    const worker = slot % size;
+    const endpointSlot = endpointLayout.peers + slot;
+    let peer: KnownPeer;
+    if (worker === self) {
+      const presharedKey = this.#presharedKeys.subarray(slot * KEY_BYTES, (slot + 1) * KEY_BYTES);
+      const own = new Peer(config, presharedKey, endpointSlot, worker);
+      this.#peers.set(publicKey, own);
+      peer = own;
+    } else {
+      peer = new KnownPeer(config, endpointSlot, worker, false);
+      this.#neighbours.set(publicKey, peer);
+    }
+    this.#bySlot[slot] = peer;
     this.#peerKeys.add(peer);
-    this.#route(peer, config);
+    this.#route(peer);
     this.#resume(peer, config);
     return peer;
   }
@@ -150,36 +196,44 @@ export class Tunnel {
   initiateAfterRestart(peer: Peer, now: number): void {
     const { resume } = peer.config;
     if (resume === null || this.wallMs - resume.heardAtMs >= REJECT_AFTER_TIME_MS) return;
-    this.#resumeAt = Math.max(now, this.#resumeAt + RESUME_PACE_MS);
+    this.#resumeAt = Math.max(now, this.#resumeAt + RESUME_PACE_MS * this.team.size);
     this.timers.initiateAt(peer, this.#resumeAt);
   }
 
   /** Changes a peer without touching its keypairs, counters or staged packets. */
-  updatePeer(peer: Peer, config: PeerConfig): void {
+  updatePeer(peer: KnownPeer, config: PeerConfig): void {
     this.#unroute(peer);
-    peer.config = config;
-    this.#route(peer, config);
+    if (isOwn(peer)) peer.config = config;
+    else peer.setAddresses(config);
+    this.#route(peer);
   }
 
   /** Removes a peer: its keys are wiped, and nothing is sent to it or taken from it. */
-  removePeer(peer: Peer): void {
+  removePeer(peer: KnownPeer): void {
+    if (isOwn(peer)) this.#forget(peer);
+    this.#unroute(peer);
+    peer.staticShared?.fill(0);
+    this.#forgetEndpoint(peer);
+    this.#peers.delete(peer.id);
+    this.#neighbours.delete(peer.id);
+    this.#bySlot[peer.slot] = undefined;
+    this.#peerKeys.remove(peer);
+  }
+
+  #forget(peer: Peer): void {
     if (peer.hasNews) this.#departed.push(this.#sampleOf(peer));
     this.forgetKeys(peer);
     this.dropStaged(peer, reasons.none);
     this.timers.cancel(peer);
-    this.#unroute(peer);
-    peer.staticShared?.fill(0);
     peer.presharedKey.fill(0);
-    this.#forgetEndpoint(peer);
-    this.#peers.delete(peer.id);
-    this.#peerKeys.remove(peer);
   }
 
   /**
    * Releases a peer that made a handshake with another gateway at `atMs` (Unix time), unless it
    * made a later one here. A device has one endpoint for all gateways and would follow every
    * gateway that sends to it. So keys are wiped, and the endpoint is forgotten until the peer makes
-   * a handshake here again. Bytes that are not sampled yet are kept.
+   * a handshake here again. Bytes that are not sampled yet are kept. A peer of another worker has
+   * nothing here but an endpoint, which follows as that worker says.
    */
   release(publicKey: string, atMs: number, now: number): void {
     const peer = this.#peers.get(publicKey);
@@ -198,18 +252,19 @@ export class Tunnel {
     this.timers.sessionDerived(peer, now);
   }
 
-  #route(peer: Peer, config: PeerConfig): void {
-    if (config.ipv4 !== null) this.allowedIps.insert(config.ipv4, 32, peer);
-    if (config.ipv6 !== null) this.allowedIps.insert(config.ipv6, 128, peer);
+  #route(peer: KnownPeer): void {
+    const { ipv4, ipv6 } = peer;
+    if (ipv4 !== null) this.allowedIps.insert(ipv4, 32, peer);
+    if (ipv6 !== null) this.allowedIps.insert(ipv6, 128, peer);
   }
 
-  #unroute(peer: Peer): void {
-    const { ipv4, ipv6 } = peer.config;
+  #unroute(peer: KnownPeer): void {
+    const { ipv4, ipv6 } = peer;
     if (ipv4 !== null) this.allowedIps.remove(ipv4, 32, peer);
     if (ipv6 !== null) this.allowedIps.remove(ipv6, 128, peer);
   }
 
-  #resume(peer: Peer, config: PeerConfig): void {
+  #resume(peer: KnownPeer, config: PeerConfig): void {
     if (config.resume === null) return;
     const address = parseAddress(config.resume.endpoint.address);
     if (address === null) return;
@@ -218,13 +273,13 @@ export class Tunnel {
   }
 
   /** Sets the endpoint of a peer to that in slot `from`. */
-  moveTo(peer: Peer, from: number): void {
+  moveTo(peer: KnownPeer, from: number): void {
     this.#forgetEndpoint(peer);
     copyEndpoint(this.engine.endpoints, from, peer.endpointSlot);
     this.cookiePace.enter(senderOf(this.engine.endpoints, peer.endpointSlot));
   }
 
-  #forgetEndpoint({ endpointSlot }: Peer): void {
+  #forgetEndpoint({ endpointSlot }: KnownPeer): void {
     const { endpoints } = this.engine;
     if (!hasEndpoint(endpoints, endpointSlot)) return;
     this.cookiePace.leave(senderOf(endpoints, endpointSlot));
@@ -373,4 +428,9 @@ export class Tunnel {
       txBytes: peer.txBytes,
     };
   }
+}
+
+/** Whether this worker is responsible for a peer. */
+export function isOwn(peer: KnownPeer): peer is Peer {
+  return peer.isHere;
 }

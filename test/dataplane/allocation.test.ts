@@ -303,6 +303,10 @@ function counted(engine: PacketEngine, calls: Calls): PacketEngine {
     datagrams,
     packets,
     faults,
+    handed: engine.handed,
+    handOver: (batch) => engine.handOver(batch),
+    takeHanded: (worker) => engine.takeHanded(worker),
+    freeHanded: (worker) => engine.freeHanded(worker),
     installKey: (send, receive, remoteIndex) => engine.installKey(send, receive, remoteIndex),
     removeKey: (slot, generation) => engine.removeKey(slot, generation),
     open: (batch) => {

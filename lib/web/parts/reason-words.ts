@@ -28,6 +28,12 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   peer_table_full: 'The gateway serves as many devices as it can and has no room for this one.',
   handshake_unconfirmed:
     'A device never used the session that was agreed: most often its preshared key is another one.',
+  ring_full:
+    'One part of the gateway had more for another one than that one could take at the moment.',
+  strayed:
+    'So many packets came at the wrong part of the gateway that it did not pass all of them on.',
+  peer_gone:
+    'A device was removed or changed while something of it went from one part of the gateway to another.',
   transport_unknown_index: 'A packet belonged to a session that has ended.',
   transport_keypair_expired: 'A packet used a session key that was too old.',
   transport_counter_limit: 'A packet used a session key too often.',

@@ -190,6 +190,9 @@ nativeTest('an engine refuses options that lack something or are too short', (t,
     endpoints: bytes(64 * 64),
     endpointCount: 64,
     faults: new Float64Array(4),
+    self: 0,
+    workers: 1,
+    handedEndpoints: 64,
   };
   t.notThrows(() => (create(good) as { close: () => void }).close());
   for (const name of Object.keys(good)) {
@@ -328,6 +331,11 @@ nativeTest('an engine is not made of numbers that are none, or of crooked memory
       endpoints: engine.endpoints.bytes,
       endpointCount: 128,
       faults: engine.faults,
+      self: 0,
+      workers: 1,
+      handedEndpoints: 128,
+      sleeping: new Int32Array(0),
+      others: [],
       ...changes,
     });
   };

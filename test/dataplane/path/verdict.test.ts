@@ -233,13 +233,17 @@ type Question = () => Verdict;
 
 function questionsTo(scene: Scene, reader: StateReader): Question[] {
   const { pipeline } = scene.gateway;
-  const inward = reader.privateField(pipeline, '#inward') as InwardJudge;
-  const outward = reader.privateField(pipeline, '#outward') as OutwardJudge;
+  const path = reader.privateField(pipeline, '#path') as object;
+  const inward = reader.privateField(path, '#inward') as InwardJudge;
+  const outward = reader.privateField(path, '#outward') as OutwardJudge;
   const from = scene.device(reader);
   return [
-    ...inwardPackets.map((bytes) =>
+    ...inwardPackets.flatMap((bytes) => [
       question(bytes, (view, at, verdict) => inward.judge(view, at, bytes.length, from, verdict)),
-    ),
+      question(bytes, (view, at, verdict) =>
+        inward.judgeHanded(view, at, bytes.length, from, verdict),
+      ),
+    ]),
     ...outwardPackets.flatMap((bytes) =>
       [false, true].map((wasTruncated) =>
         question(bytes, (view, at, verdict) =>

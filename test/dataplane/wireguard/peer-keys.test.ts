@@ -3,7 +3,7 @@
 import test from 'ava';
 import { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { PeerKeys } from '../../../dataplane/wireguard/peer-keys.ts';
-import { peer, randomBytes } from '../../support/dataplane/simulation.ts';
+import { peer, placed, randomBytes } from '../../support/dataplane/simulation.ts';
 import { chance, seededTest } from '../../support/dataplane/seeded-test.ts';
 
 function textOf(key: Uint8Array): string {
@@ -11,7 +11,7 @@ function textOf(key: Uint8Array): string {
 }
 
 function peerOf(key: Uint8Array): Peer {
-  return new Peer(peer({ key: textOf(key) }), key, new Uint8Array(32), 0, 0);
+  return new Peer(placed(peer({ key: textOf(key) })), new Uint8Array(32), 0, 0);
 }
 
 seededTest(5, 'it finds who is there and nobody else, keys that begin alike or not', (t, seed) => {

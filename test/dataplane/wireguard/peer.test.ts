@@ -3,16 +3,11 @@
 import test from 'ava';
 import { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { counting } from '../../support/dataplane/packets.ts';
-import { peer as configOf } from '../../support/dataplane/simulation.ts';
+import { peer as configOf, placed } from '../../support/dataplane/simulation.ts';
 
 function makePeer(): Peer {
-  return new Peer(
-    configOf({ key: 'key', ipv4: '10.0.0.2' }),
-    counting(32),
-    new Uint8Array(32),
-    4,
-    70,
-  );
+  const config = placed(configOf({ key: 'key', ipv4: '10.0.0.2' }), 4);
+  return new Peer(config, new Uint8Array(32), 70, 0);
 }
 
 test('a peer begins without keypairs, endpoint news or staged packets', (t) => {
@@ -43,8 +38,8 @@ test('what is received and sent is counted and is news', (t) => {
 test('a configuration is copied, the preshared key into its place', (t) => {
   const given = { ...configOf({ key: 'key', ipv4: '10.0.0.2' }), presharedKey: counting(32) };
   const place = new Uint8Array(32);
-  const peer = new Peer(given, counting(32), place, 4, 70);
-  t.deepEqual(peer.config, given);
+  const peer = new Peer(placed(given, 4), place, 70, 0);
+  t.like(peer.config, given);
   t.is(peer.presharedKey, place);
   peer.config = { ...peer.config, mtu: 1_280 };
   t.deepEqual(place, counting(32));
@@ -55,7 +50,7 @@ test('a configuration is copied, the preshared key into its place', (t) => {
 
 test('the addresses of a configuration are copied, also those of a Buffer', (t) => {
   const given = { ...configOf({ key: 'key' }), ipv4: Buffer.from([10, 0, 0, 2]) };
-  const peer = new Peer(given, counting(32), new Uint8Array(32), 4, 70);
+  const peer = new Peer(placed(given, 4), new Uint8Array(32), 70, 0);
   given.ipv4.fill(0);
   t.deepEqual(peer.config.ipv4, new Uint8Array([10, 0, 0, 2]));
 });

@@ -9,10 +9,10 @@ import {
 import { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { Staging } from '../../../dataplane/wireguard/staging.ts';
 import { counting } from '../../support/dataplane/packets.ts';
-import { peer as configOf } from '../../support/dataplane/simulation.ts';
+import { peer as configOf, placed } from '../../support/dataplane/simulation.ts';
 
 function makePeer(): Peer {
-  return new Peer(configOf({ key: 'key' }), counting(32), new Uint8Array(32), 4, 70);
+  return new Peer(placed(configOf({ key: 'key' }), 4), new Uint8Array(32), 70, 0);
 }
 
 /** Stages packets whose first byte is their number; returns how many had to go for each. */

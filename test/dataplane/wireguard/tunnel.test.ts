@@ -2,11 +2,17 @@
 // places of the keypairs of a peer.
 
 import test from 'ava';
-import { MAX_PEERS, MAX_QUEUED_INITIATIONS } from '../../../dataplane/constants.ts';
+import {
+  HANDED_PER_TURN,
+  MAX_PEERS,
+  MAX_QUEUED_INITIATIONS,
+  MAX_WORKERS,
+} from '../../../dataplane/constants.ts';
 import { NO_SLOT } from '../../../dataplane/places.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
 import { hasEndpoint, readEndpoint } from '../../../dataplane/wire/address.ts';
 import type { Keypair } from '../../../dataplane/wireguard/keypair.ts';
+import type { KnownPeer } from '../../../dataplane/wireguard/known-peer.ts';
 import type { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { endpointLayout } from '../../../dataplane/wireguard/tunnel.ts';
 import { address, counting, udp, viewOf } from '../../support/dataplane/packets.ts';
@@ -34,7 +40,7 @@ function keyOf(seed: number): string {
   return Buffer.from(randomBytes(seededRandom(seed), 32)).toString('base64');
 }
 
-function ownerOf(client: Client, text: string): Peer | null {
+function ownerOf(client: Client, text: string): KnownPeer | null {
   const view = viewOf(address(text));
   const { allowedIps } = client.tunnel;
   return view.byteLength === 4
@@ -49,7 +55,7 @@ test('a peer is found by its key, in either form, and by its addresses alone', (
   const key = keyOf(1);
   const added = box.addPeer(peer({ key, ipv4: '10.0.0.2', ipv6: 'fd00::2' }));
   t.is(box.tunnel.peers.get(key), added);
-  t.is(box.tunnel.peerByPublicKey(new Uint8Array(Buffer.from(key, 'base64'))), added);
+  t.is(box.tunnel.knownByPublicKey(new Uint8Array(Buffer.from(key, 'base64'))), added);
   t.is(ownerOf(box, '10.0.0.2'), added);
   t.is(ownerOf(box, 'fd00::2'), added);
   for (const other of ['10.0.0.1', '10.0.0.3', '0.0.0.0', 'fd00::3', '::'])
@@ -57,7 +63,7 @@ test('a peer is found by its key, in either form, and by its addresses alone', (
 });
 
 test('an unknown key finds nobody', (t) => {
-  t.is(alone().tunnel.peerByPublicKey(new Uint8Array(32)), null);
+  t.is(alone().tunnel.knownByPublicKey(new Uint8Array(32)), null);
 });
 
 test('a peer without an address of a family owns none of it', (t) => {
@@ -93,7 +99,8 @@ test('every peer has slots of its own, behind those of batches and waiting initi
   t.is(new Set(slots.map(({ endpointSlot }) => endpointSlot)).size, 50);
   t.true(slots.every(({ endpointSlot }) => endpointSlot >= endpointLayout.peers));
   t.is(endpointLayout.peers, endpointLayout.waiting + MAX_QUEUED_INITIATIONS);
-  t.is(endpointLayout.total, endpointLayout.peers + MAX_PEERS);
+  t.is(endpointLayout.handed, endpointLayout.peers + MAX_PEERS);
+  t.is(endpointLayout.total, endpointLayout.handed + MAX_WORKERS * HANDED_PER_TURN);
 });
 
 test('a peer that got no slot is refused and counted', (t) => {
@@ -140,7 +147,7 @@ test('a removed peer leaves nothing behind', (t) => {
   t.is(tunnel.staging.bytes, 0);
   t.is(tunnel.timers.nextDeadline, Number.POSITIVE_INFINITY);
   t.is(tunnel.peers.size, 0);
-  t.is(tunnel.peerByPublicKey(gone.publicKey), null);
+  t.is(tunnel.knownByPublicKey(gone.publicKey), null);
   t.is(ownerOf(responder, '10.0.0.2'), null);
   t.is(ownerOf(responder, 'fd00::2'), null);
   t.false(hasEndpoint(engine.endpoints, gone.endpointSlot));

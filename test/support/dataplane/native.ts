@@ -162,7 +162,7 @@ function openTypeScriptBench(options: BenchOptions = {}): EngineBench {
     sendDatagram: (bytes) => sent.push(bytes),
     writePacket: (packet) => written.push(packet),
   };
-  const engine = new TypeScriptEngine(portablePrimitives, endpoints, MTU, links, limits);
+  const engine = new TypeScriptEngine(portablePrimitives, endpoints, MTU, links, { limits });
   return {
     engine,
     datagrams: () => sent.splice(0),

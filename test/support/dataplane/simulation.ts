@@ -3,11 +3,13 @@
 // next deadline, of the link or of a node. Randomness comes from a seed, so that every run can be
 // repeated; seeded-test.ts prints it.
 
+import process from 'node:process';
 import type {
   KeyHandle,
   MessageLimits,
   NetworkConfig,
   PeerConfig,
+  PlacedPeer,
   RuleConfig,
   Sample,
 } from '../../../dataplane/contract.ts';
@@ -16,6 +18,7 @@ import { TypeScriptEngine } from '../../../dataplane/io/engine.ts';
 import { TunnelClient } from '../../../dataplane/memory/client.ts';
 import { PipelineNode } from '../../../dataplane/memory/node.ts';
 import type { Random } from '../../../dataplane/noise/handshake.ts';
+import { joinSamples } from '../../../dataplane/sample.ts';
 import type { Primitives } from '../../../dataplane/noise/primitives.ts';
 import type { Endpoint } from '../../../dataplane/wire/address.ts';
 import { address, udp } from './packets.ts';
@@ -257,6 +260,10 @@ export interface NodeOptions {
   limits?: MessageLimits;
   /** How many flows are remembered; MAX_FLOWS if left out. */
   flows?: number;
+  /** How many workers it has; see `PipelineNode`. */
+  workers?: number;
+  choose?: (count: number) => number;
+  dawdles?: () => boolean;
 }
 
 /** A gateway that keeps what comes out at its TUN. */
@@ -270,6 +277,8 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
     const delivered: Uint8Array[] = [];
     super(world, {
       hasTun: true,
+      workers: WORKERS,
+      choose: (count) => chooseAmong(world.random, count),
       defaultAction: 'accept',
       allowsMetadata: false,
       timestampFloorMs: 0,
@@ -277,8 +286,11 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
       mtu: 1420,
       ipv4: ipv4 === null ? null : network(ipv4, 24),
       ipv6: ipv6 === null ? null : network(ipv6, 64),
-      makeEngine: (primitives, endpoints, mtu, links) =>
-        new WatchedEngine(primitives, endpoints, mtu, links, limits),
+      makeEngine: (primitives, endpoints, mtu, links, extras) =>
+        new WatchedEngine(primitives, endpoints, mtu, links, {
+          ...extras,
+          ...(limits === undefined ? {} : { limits }),
+        }),
       deliver: (packet) => delivered.push(packet),
     });
     this.delivered = delivered;
@@ -294,12 +306,23 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
   }
 
   sample(): Sample {
-    return this.pipeline.sample();
+    return joinSamples(this.workers.map(({ pipeline }) => pipeline.sample()));
   }
 
   drops(): Readonly<Record<string, number>> {
     return this.sample().drops;
   }
+}
+
+/** How many workers gateways have where a test does not say: `WORKERS=2 npx ava …`. */
+const WORKERS = Number(process.env['WORKERS'] ?? 1);
+
+/** One of so many. */
+export function chooseAmong(random: Random, count: number): number {
+  if (count === 1) return 0;
+  const bytes = new Uint8Array(2);
+  random(bytes);
+  return new DataView(bytes.buffer).getUint16(0) % count;
 }
 
 function network(text: string, prefixBits: number): NetworkConfig {
@@ -355,6 +378,11 @@ export function peer(fields: PeerFields): PeerConfig {
         ? null
         : { endpoint: fields.endpoint, heardAtMs: fields.heardAtMs ?? 0 },
   };
+}
+
+/** A peer in its place. */
+export function placed(config: PeerConfig, slot = 0, generation = 1): PlacedPeer {
+  return { ...config, slot, generation };
 }
 
 /** A rule; what is left out has usual values. `range` is a prefix, "10.0.0.0/8", or an address. */

@@ -14,7 +14,7 @@ import { AllowedIps } from '../../../dataplane/wireguard/allowed-ips.ts';
 import { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { withoutNulls } from './without-nulls.ts';
 import { address, counting } from '../dataplane/packets.ts';
-import { peer, seededRandom } from '../dataplane/simulation.ts';
+import { peer, placed, seededRandom } from '../dataplane/simulation.ts';
 
 const MTU = 1_420;
 
@@ -36,7 +36,7 @@ export class Tables {
     this.peers = [0, 1].map((slot) => {
       const key = Buffer.from(counting(32, slot)).toString('base64');
       const config = peer({ key, ipv4: `10.0.0.${2 + slot}`, ipv6: `fd00::${2 + slot}` });
-      const made = new Peer(config, counting(32, slot), new Uint8Array(32), slot, slot);
+      const made = new Peer(placed(config, slot), new Uint8Array(32), slot, 0);
       allowedIps.insert(config.ipv4!, 32, made);
       allowedIps.insert(config.ipv6!, 128, made);
       return made;

@@ -1,0 +1,82 @@
+// The path of one packet: its verdict, then the act. A refusal is counted between the two.
+
+import { type Batch, DESCRIPTOR_WORDS, LENGTH, OFFSET } from '../contract.ts';
+import { reasons } from '../reasons.ts';
+import type { KnownPeer } from '../wireguard/known-peer.ts';
+import type { Peer } from '../wireguard/peer.ts';
+import type { Forwarder } from './forwarder.ts';
+import type { InwardJudge } from './inward.ts';
+import type { OutwardJudge } from './outward.ts';
+import { Verdict } from './verdict.ts';
+
+/** What the path of a packet is made of. */
+export interface PathParts {
+  readonly inward: InwardJudge;
+  readonly outward: OutwardJudge;
+  readonly forwarder: Forwarder;
+  /** Counts a refusal. */
+  readonly drop: (reason: number) => void;
+}
+
+/** Takes packets, one after the other; `finish` ends their batch. */
+export class PacketPath {
+  readonly #inward: InwardJudge;
+  readonly #outward: OutwardJudge;
+  readonly #forwarder: Forwarder;
+  readonly #drop: (reason: number) => void;
+  /** The verdict on the current packet. */
+  readonly #verdict = new Verdict();
+
+  constructor({ inward, outward, forwarder, drop }: PathParts) {
+    this.#inward = inward;
+    this.#outward = outward;
+    this.#forwarder = forwarder;
+    this.#drop = drop;
+  }
+
+  /** Takes the inner packet of descriptor `i`, which peer `from` sent. */
+  inward(batch: Batch, i: number, from: Peer, now: number): void {
+    const d = batch.descriptors;
+    const at = i * DESCRIPTOR_WORDS;
+    const verdict = this.#verdict;
+    this.#inward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
+    if (verdict.reason !== reasons.none) this.#drop(verdict.reason);
+    this.#forwarder.inward(batch, i, from, verdict, now);
+  }
+
+  /** Takes the inner packet of descriptor `i`, which peer `from` of another worker sent. */
+  handed(batch: Batch, i: number, from: KnownPeer, now: number): void {
+    const d = batch.descriptors;
+    const at = i * DESCRIPTOR_WORDS;
+    const verdict = this.#verdict;
+    this.#inward.judgeHanded(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
+    if (verdict.reason !== reasons.none) this.#drop(verdict.reason);
+    this.#forwarder.handed(batch, i, from, verdict, now);
+  }
+
+  /** Takes the packet of descriptor `i` from the TUN; `wasTruncated`: the kernel cut it off. */
+  outward(batch: Batch, i: number, wasTruncated: boolean, now: number): void {
+    const d = batch.descriptors;
+    const at = i * DESCRIPTOR_WORDS;
+    const verdict = this.#verdict;
+    this.#outward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, wasTruncated, verdict);
+    if (verdict.reason !== reasons.none) this.#drop(verdict.reason);
+    this.#forwarder.outward(batch, i, verdict, now);
+  }
+
+  /** Begins a batch. */
+  begin(): void {
+    this.#forwarder.begin();
+  }
+
+  /** Ends a batch: what was marked leaves. */
+  finish(batch: Batch, now: number): void {
+    this.#forwarder.finish(batch, now);
+  }
+
+  /** True: no packet passes, whatever peers and rules say. */
+  close(isClosed: boolean): void {
+    this.#inward.isClosed = isClosed;
+    this.#outward.isClosed = isClosed;
+  }
+}
