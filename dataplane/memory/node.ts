@@ -7,6 +7,7 @@ import { ALONE, createSharedMemory, type NetworkConfig, type Team } from '../con
 import type { Change } from '../diff.ts';
 import type { EngineExtras, TypeScriptEngine } from '../io/engine.ts';
 import { Rings } from '../io/rings.ts';
+import type { Random } from '../noise/handshake.ts';
 import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import { Pipeline } from '../pipeline.ts';
@@ -39,6 +40,8 @@ export interface NodeOptions<E extends TypeScriptEngine> extends Placed {
   readonly workers?: number;
   /** Which of so many workers goes on next; the first one where it is left out. */
   readonly choose?: (count: number) => number;
+  /** The randomness of further workers; that of the surroundings where it is left out. */
+  readonly randomOf?: (worker: number) => Random;
   /** Whether what was handed over waits for the next call; never where it is left out. */
   readonly dawdles?: () => boolean;
   /** Takes packets that come out at the TUN. */
@@ -89,7 +92,7 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
       engine,
       team,
       identity: { privateKey: this.privateKey, publicKey: this.publicKey },
-      random: around.random,
+      random: (team.self > 0 ? options.randomOf?.(team.self) : undefined) ?? around.random,
       timestampFloorMs: options.timestampFloorMs,
       ipv4: options.ipv4,
       ipv6: options.ipv6,

@@ -196,7 +196,11 @@ export class Tunnel {
   initiateAfterRestart(peer: Peer, now: number): void {
     const { resume } = peer.config;
     if (resume === null || this.wallMs - resume.heardAtMs >= REJECT_AFTER_TIME_MS) return;
-    this.#resumeAt = Math.max(now, this.#resumeAt + RESUME_PACE_MS * this.team.size);
+    const { self, size } = this.team;
+    this.#resumeAt = Math.max(
+      now + RESUME_PACE_MS * self,
+      this.#resumeAt + RESUME_PACE_MS * size,
+    );
     this.timers.initiateAt(peer, this.#resumeAt);
   }
 

@@ -45,7 +45,8 @@ interface Scene {
  * do not answer.
  */
 function crowd(count: number, clientCount = 0): Scene {
-  const options = { gateway: { primitives }, client: { primitives } };
+  // What one worker does in a turn.
+  const options = { gateway: { primitives, workers: 1 }, client: { primitives } };
   const { world, gateway, clients, peers } = gatewayAndClients(clientCount, undefined, options);
   const silent = Array.from({ length: count }, (_, i) =>
     peer({

@@ -99,16 +99,26 @@ export class World {
   /** Loses the datagrams for which it returns true. */
   loses: (flight: Flight) => boolean = () => false;
   readonly random: Random;
+  /** Whose turn it is among the workers of a gateway; apart, so that it changes nothing else. */
+  readonly turns: Random;
+  readonly #seed: number;
   readonly #participants: Participant[] = [];
   #flights: Flight[] = [];
   #order = 0;
 
   constructor(seed = SEED) {
     this.random = seededRandom(seed);
+    this.turns = seededRandom(seed + 1);
+    this.#seed = seed;
   }
 
   get wallMs(): number {
     return this.epochMs + this.now;
+  }
+
+  /** The randomness of a further worker: with it, the others draw what they draw without it. */
+  randomOf(worker: number): Random {
+    return seededRandom(this.#seed + 1_000 * worker);
   }
 
   addNode(options: NodeOptions): Node {
@@ -278,7 +288,8 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
     super(world, {
       hasTun: true,
       workers: WORKERS,
-      choose: (count) => chooseAmong(world.random, count),
+      choose: (count) => chooseAmong(world.turns, count),
+      randomOf: (worker) => world.randomOf(worker),
       defaultAction: 'accept',
       allowsMetadata: false,
       timestampFloorMs: 0,
