@@ -45,6 +45,7 @@ export interface Config {
   gatewayEgressInterface: string | null;
   gatewayForwarding: 'auto' | 'off';
   dataplaneEngine: 'auto' | 'native' | 'typescript';
+  dataplaneWorkers: 'auto' | number;
   dataplaneX25519: 'openssl' | 'tweetnacl';
   allowCloudMetadata: boolean;
   maxDevicesPerUser: number;

@@ -369,6 +369,14 @@ export const settings = [
     sentence: 'Which engine moves the packets; `auto` is native where the addon was built.',
   },
   {
+    name: 'DATAPLANE_WORKERS',
+    schema: Joi.number().integer().min(1).max(8).allow('auto'),
+    fallback: 'auto',
+    example: 'auto',
+    sentence:
+      'How many threads carry packets, 1 to 8; `auto` is one less than the cores of the machine. Each device has one of them. The TypeScript engine has one.',
+  },
+  {
     name: 'DATAPLANE_X25519',
     schema: choice('openssl', 'tweetnacl'),
     fallback: 'openssl',

@@ -110,7 +110,7 @@ export interface RuleSample {
 export interface Sample {
   readonly peers: readonly PeerSample[];
   readonly rules: readonly RuleSample[];
-  /** Totals by reason name since the worker began; zero ones are left out. */
+  /** Totals by reason name since the beginning; zero ones are left out. */
   readonly drops: Readonly<Record<string, number>>;
 }
 

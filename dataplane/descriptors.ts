@@ -2,6 +2,8 @@
 // opens and keeps them, so that they stay open for the next worker when one dies. An error names
 // what is missing and how to fix it.
 
+import { availableParallelism } from 'node:os';
+import { MAX_WORKERS } from './constants.ts';
 import type { NetworkConfig } from './contract.ts';
 import { mayTryAnotherPort } from './io/udp.ts';
 import { type Addon, loadAddon } from './native/index.ts';
@@ -30,6 +32,8 @@ export interface GatewayOptions {
   /** Whether `wg show` may ask for the state of the interface. */
   readonly uapi: 'auto' | 'off';
   readonly engine: 'auto' | 'native' | 'typescript';
+  /** How many workers carry packets, 1 to MAX_WORKERS; auto: one less than there are cores. */
+  readonly workers: 'auto' | number;
   readonly x25519: 'openssl' | 'tweetnacl';
   /** What happens to packets that no rule matches, until an amendment changes it. */
   readonly defaultAction: 'accept' | 'drop';
@@ -38,20 +42,33 @@ export interface GatewayOptions {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** Descriptors by number, -1 where there is none. */
+/** What one worker gets: descriptors by number, -1 where there is none. */
+export interface Queue {
+  readonly udp4: number;
+  readonly udp6: number;
+  /** The eventfd that wakes it. */
+  readonly wake: number;
+  /** Its queue of the TUN. */
+  readonly tun: number;
+}
+
+/** What the operating system gave. */
 export interface Descriptors {
   readonly addon: Addon | null;
   readonly engine: 'native' | 'typescript';
-  readonly udp4: number;
-  readonly udp6: number;
-  readonly wake: number;
-  readonly tun: number;
+  /** One for each worker. */
+  readonly queues: readonly Queue[];
+  /** Keeps others from the port that several workers share; -1 where one worker has it. */
+  readonly lock: number;
   readonly tunTakesUdp: boolean;
   readonly listenPort: number;
 }
 
+type Tun = { readonly tuns: readonly number[]; readonly tunTakesUdp: boolean };
+
 /**
  * Opens everything. Throws an error that names the fix when something necessary cannot be opened.
+ * Where the kernel cannot divide the work among several workers, there is one, and the log says so.
  */
 export function openDescriptors(options: GatewayOptions): Descriptors {
   const loaded = options.engine === 'typescript' && options.tun === 'off' ? null : loadAddon();
@@ -65,16 +82,41 @@ export function openDescriptors(options: GatewayOptions): Descriptors {
       'warn',
       'the native engine was not built, so the slow TypeScript engine runs; build it with: npm run build:native',
     );
-  const engine = addon !== null && options.engine !== 'typescript' ? 'native' : 'typescript';
-  const tun = openTun(options, addon, engine === 'native');
-  const nothing = { udp4: -1, udp6: -1, wake: -1 };
   // The twin opens its own sockets, in the worker.
-  if (engine === 'typescript' || addon === null)
-    return { addon, engine, ...nothing, ...tun, listenPort: options.listenPort };
+  if (addon === null || options.engine === 'typescript') {
+    if (options.workers !== 'auto' && options.workers > 1)
+      options.log('info', 'the TypeScript engine has one worker; DATAPLANE_WORKERS has no effect');
+    const { tuns, tunTakesUdp } = openTun(options, addon, false, 1);
+    const queue = { udp4: -1, udp6: -1, wake: -1, tun: tuns[0]! };
+    const { listenPort } = options;
+    return { addon, engine: 'typescript', queues: [queue], lock: -1, tunTakesUdp, listenPort };
+  }
+  const workers =
+    options.workers === 'auto'
+      ? Math.min(MAX_WORKERS, Math.max(1, availableParallelism() - 1))
+      : options.workers;
+  if (workers > 1) {
+    try {
+      return openFor(options, addon, workers);
+    } catch (error) {
+      if (!(error instanceof UndividedError)) throw error;
+      options.log('warn', `there is one worker instead of ${workers}: ${error.message}`);
+    }
+  }
+  return openFor(options, addon, 1);
+}
+
+/** The kernel cannot divide the work among several workers; the message says why. */
+class UndividedError extends Error {}
+
+function openFor(options: GatewayOptions, addon: Addon, workers: number): Descriptors {
+  const { tuns, tunTakesUdp } = openTun(options, addon, true, workers);
   try {
-    return { addon, engine, ...openSockets(options, addon), ...tun };
+    const { sockets, lock, listenPort } = openSockets(options, addon, workers);
+    const queues = sockets.map((ofWorker, i) => ({ ...ofWorker, tun: tuns[i]! }));
+    return { addon, engine: 'native', queues, lock, tunTakesUdp, listenPort };
   } catch (error) {
-    if (tun.tun >= 0) addon.closeFd(tun.tun);
+    for (const fd of tuns) if (fd >= 0) addon.closeFd(fd);
     throw error;
   }
 }
@@ -83,12 +125,14 @@ function openTun(
   options: GatewayOptions,
   addon: Addon | null,
   virtioHeader: boolean,
-): { tun: number; tunTakesUdp: boolean } {
-  const none = { tun: -1, tunTakesUdp: false };
+  workers: number,
+): Tun {
+  const none = { tuns: Array.from({ length: workers }, () => -1), tunTakesUdp: false };
   if (options.tun === 'off') return none;
   try {
-    return makeTun(options, addon, virtioHeader);
+    return makeTun(options, addon, virtioHeader, workers);
   } catch (error) {
+    if (error instanceof UndividedError) throw error;
     const complaint = messageOf(error);
     if (options.tun === 'required')
       throw new Error(`WIREGUARD_TUN=required, but ${complaint}`, { cause: error });
@@ -102,10 +146,14 @@ function openTun(
 
 /** Makes the interface again after it vanished. Throws an error that names the fix. */
 export function reopenTun(options: GatewayOptions, system: Descriptors): Descriptors {
-  const { addon, engine, tun: former } = system;
-  const made = makeTun(options, addon, engine === 'native');
-  if (former >= 0) addon?.closeFd(former);
-  return { ...system, ...made };
+  const { addon, engine, queues } = system;
+  const { tuns, tunTakesUdp } = makeTun(options, addon, engine === 'native', queues.length);
+  for (const { tun } of queues) if (tun >= 0) addon?.closeFd(tun);
+  return {
+    ...system,
+    tunTakesUdp,
+    queues: queues.map((queue, i) => ({ ...queue, tun: tuns[i]! })),
+  };
 }
 
 /** Makes the interface with its addresses. Throws an error that names the fix. */
@@ -113,19 +161,30 @@ function makeTun(
   options: GatewayOptions,
   addon: Addon | null,
   virtioHeader: boolean,
-): { tun: number; tunTakesUdp: boolean } {
+  workers: number,
+): Tun {
   const { interfaceName } = options;
-  let fd = -1;
+  const tuns: number[] = [];
   try {
     if (addon === null)
       throw Object.assign(new Error('the addon was not built'), { code: 'NOT_BUILT' });
-    const opened = addon.openTun(interfaceName, virtioHeader);
-    fd = opened.fd;
+    let tunTakesUdp = false;
+    for (let i = 0; i < workers; i++) {
+      const opened = addon.openTun(interfaceName, virtioHeader, workers > 1);
+      tuns.push(opened.fd);
+      tunTakesUdp = opened.takesUdp;
+    }
     addon.setLink(interfaceName, options.mtu);
     addAddresses(options, addon);
-    return { tun: fd, tunTakesUdp: opened.takesUdp };
+    return { tuns, tunTakesUdp };
   } catch (error) {
-    if (fd >= 0) addon?.closeFd(fd);
+    for (const fd of tuns) addon?.closeFd(fd);
+    // A kernel without queues, or an interface that was made without them.
+    if (workers > 1 && (error as { code?: string }).code === 'EINVAL')
+      throw new UndividedError(
+        `the interface ${interfaceName} cannot have several queues (${messageOf(error)})`,
+        { cause: error },
+      );
     throw new Error(`no TUN interface ${interfaceName}: ${tunFix(error)}`, { cause: error });
   }
 }
@@ -165,45 +224,68 @@ function tunFix(error: unknown): string {
 }
 
 interface Sockets {
-  readonly udp4: number;
-  readonly udp6: number;
-  readonly wake: number;
+  readonly sockets: readonly Omit<Queue, 'tun'>[];
+  readonly lock: number;
   readonly listenPort: number;
 }
 
-function openSockets({ listenPort }: GatewayOptions, addon: Addon): Sockets {
+function openSockets({ listenPort }: GatewayOptions, addon: Addon, workers: number): Sockets {
   for (let tries = 1; ; tries++) {
     try {
-      return openBoth(addon, listenPort);
+      return openAll(addon, listenPort, workers);
     } catch (error) {
-      if (!mayTryAnotherPort(error, listenPort, tries)) throw portFault(error, listenPort);
+      if (error instanceof UndividedError) throw error;
+      if (mayTryAnotherPort(error, listenPort, tries)) continue;
+      if (workers > 1 && !isPortFault(error))
+        throw new UndividedError(messageOf(error), { cause: error });
+      throw portFault(error, listenPort);
     }
   }
 }
 
-function openBoth(addon: Addon, port: number): Sockets {
+function openAll(addon: Addon, port: number, workers: number): Sockets {
   const opened: number[] = [];
+  const open = (fd: number): number => {
+    if (fd >= 0) opened.push(fd);
+    return fd;
+  };
   try {
-    const udp4 = addon.openUdp(false, port);
-    opened.push(udp4);
-    const listenPort = addon.boundPort(udp4);
-    const udp6 = openUdp6(addon, listenPort);
-    if (udp6 >= 0) opened.push(udp6);
-    return { udp4, udp6, wake: addon.openWake(), listenPort };
+    const isShared = workers > 1;
+    const first = open(addon.openUdp(false, port, isShared));
+    const listenPort = addon.boundPort(first);
+    // Another gateway could share the port and take a part of the datagrams.
+    const lock = isShared ? open(addon.lockPort(listenPort)) : -1;
+    const sockets = Array.from({ length: workers }, (_, i) => ({
+      udp4: i === 0 ? first : open(addon.openUdp(false, listenPort, isShared)),
+      udp6: open(openUdp6(addon, listenPort, isShared)),
+      wake: open(addon.openWake()),
+    }));
+    if (isShared) steer(addon, sockets);
+    return { sockets, lock, listenPort };
   } catch (error) {
     for (const fd of opened) addon.closeFd(fd);
     throw error;
   }
 }
 
+function steer(addon: Addon, sockets: Sockets['sockets']): void {
+  const { udp4, udp6 } = sockets[0]!;
+  for (const fd of [udp4, udp6]) if (fd >= 0) addon.steerUdp(fd, sockets.length);
+}
+
 /** A host without IPv6 gets one socket. */
-function openUdp6(addon: Addon, port: number): number {
+function openUdp6(addon: Addon, port: number, isShared: boolean): number {
   try {
-    return addon.openUdp(true, port);
+    return addon.openUdp(true, port, isShared);
   } catch (error) {
     if ((error as { code?: string }).code === 'EAFNOSUPPORT') return -1;
     throw error;
   }
+}
+
+/** Whether an error is about the port, and not about sharing it. */
+function isPortFault(error: unknown): boolean {
+  return ['EADDRINUSE', 'EACCES', 'EPERM'].includes((error as { code?: string }).code ?? '');
 }
 
 /** The error for a port that cannot be opened. */
@@ -222,6 +304,7 @@ export function messageOf(error: unknown): string {
 }
 
 /** Closes what was opened. */
-export function closeDescriptors({ addon, udp4, udp6, tun, wake }: Descriptors): void {
-  for (const fd of [udp4, udp6, tun, wake]) if (fd >= 0) addon?.closeFd(fd);
+export function closeDescriptors({ addon, queues, lock }: Descriptors): void {
+  const all = queues.flatMap(({ udp4, udp6, tun, wake }) => [udp4, udp6, tun, wake]);
+  for (const fd of [...all, lock]) if (fd >= 0) addon?.closeFd(fd);
 }

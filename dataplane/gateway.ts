@@ -1,12 +1,17 @@
 // The part of the data plane on the main thread. It opens what the operating system gives (TUN,
 // sockets, eventfd), hands it to the workers, sends them the configuration, and adds up their
 // statistics. The main thread owns the descriptors, so a worker that dies of an exception is
-// started again on the same interface and port. The life of a worker is in worker-link.ts. There
-// is one worker; dataplane/README.md#follow-a-command says what several would need.
+// started again on the same interface and port. The life of a worker is in worker-link.ts.
 
 import type { Worker } from 'node:worker_threads';
 import { MAX_RELEASED_PER_COMMAND } from './constants.ts';
-import type { Amendment, GatewayConfig, Sample } from './contract.ts';
+import {
+  type Amendment,
+  createSharedMemory,
+  type GatewayConfig,
+  type Sample,
+  type SharedMemory,
+} from './contract.ts';
 import {
   closeDescriptors,
   type Descriptors,
@@ -17,12 +22,11 @@ import {
 } from './descriptors.ts';
 import { type Change, isEmpty, ConfigInForce } from './diff.ts';
 import { Egress } from './egress.ts';
-import { buffersOf } from './filter/compile.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readLocalAddresses } from './io/system.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
-import { joinSamples, WholeSample } from './sample.ts';
+import { DropTotals, joinSamples, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
 import type { WorkerOptions } from './worker.ts';
@@ -32,13 +36,15 @@ import { type LinkOwner, WorkerLink } from './worker-link.ts';
 export interface GatewayFacts {
   readonly engine: 'native' | 'typescript';
   readonly listenPort: number;
+  /** How many workers carry packets. */
+  readonly workers: number;
   /** Name of the TUN, null without one. */
   readonly tun: string | null;
   readonly masquerade: boolean;
   /** The kernel's table of connections, which masquerading needs; null where there is none. */
   readonly connections: TableFill | null;
   /**
-   * False while the worker does not answer, while it is started again, or while its TUN is missing.
+   * False while a worker does not answer, while it is started again, or while the TUN is missing.
    */
   readonly alive: boolean;
 }
@@ -91,12 +97,15 @@ const WATCH_MS = 1_000;
 
 class WorkerGateway implements Gateway, LinkOwner {
   readonly log: GatewayOptions['log'];
-  readonly wake: (() => void) | null;
   readonly #options: GatewayOptions;
   #system: Descriptors;
   readonly #startedAt = { wallMs: Date.now(), now: performance.now() };
   #listenPort: number;
   readonly #links: readonly WorkerLink[];
+  /** What the workers share; null where there is one. */
+  readonly #memory: SharedMemory | null;
+  /** Refusals over all workers, also those that ended. */
+  readonly #drops = new DropTotals();
   #isClosing = false;
   readonly #egress: Egress;
   readonly #kernelCounts: KernelCounts;
@@ -112,13 +121,13 @@ class WorkerGateway implements Gateway, LinkOwner {
   #sampled: Promise<unknown> = Promise.resolve();
 
   constructor(options: GatewayOptions, system: Descriptors) {
-    const { addon, wake } = system;
     this.#options = options;
     this.log = options.log;
     this.#system = system;
     this.#listenPort = system.listenPort;
-    this.wake = addon !== null && wake >= 0 ? () => addon.wake(wake) : null;
-    this.#links = [new WorkerLink(this)];
+    const { length } = system.queues;
+    this.#memory = length > 1 ? createSharedMemory(length) : null;
+    this.#links = system.queues.map((_, number) => new WorkerLink(this, number));
     this.#egress = new Egress(options);
     this.#kernelCounts = new KernelCounts({
       listenPort: () => this.#listenPort,
@@ -130,11 +139,16 @@ class WorkerGateway implements Gateway, LinkOwner {
     return {
       engine: this.#system.engine,
       listenPort: this.#listenPort,
-      tun: this.#system.tun >= 0 && !this.#isTunGone ? this.#options.interfaceName : null,
+      workers: this.#links.length,
+      tun: this.#hasTun && !this.#isTunGone ? this.#options.interfaceName : null,
       masquerade: this.#egress.isMasqueraded,
       connections: this.#kernelCounts.fill,
       alive: this.#links.every((link) => link.isWell) && !this.#isTunGone,
     };
+  }
+
+  get #hasTun(): boolean {
+    return this.#system.queues[0]!.tun >= 0;
   }
 
   // ---- start and stop ------------------------------------------------------------------------
@@ -146,7 +160,7 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   /** Switches forwarding and masquerading on; without a TUN no packet leaves. */
   async openEgress(): Promise<void> {
-    if (this.#system.tun >= 0) await this.#egress.open();
+    if (this.#hasTun) await this.#egress.open();
     void this.#kernelCounts.look();
   }
 
@@ -189,11 +203,22 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   // ---- what links ask ------------------------------------------------------------------------
 
-  workerOptions(): Omit<WorkerOptions, 'port'> {
+  wake({ number }: WorkerLink): boolean {
+    const { addon, queues } = this.#system;
+    const { wake } = queues[number]!;
+    if (addon === null || wake < 0) return false;
+    addon.wake(wake);
+    return true;
+  }
+
+  workerOptions({ number }: WorkerLink): Omit<WorkerOptions, 'port'> {
     const { privateKey } = this.#options;
-    const { engine, udp4, udp6, wake, tun, tunTakesUdp } = this.#system;
+    const { engine, queues, tunTakesUdp } = this.#system;
+    const { udp4, udp6, wake, tun } = queues[number]!;
+    const wakes = queues.map((queue) => queue.wake);
     const { ipv4, ipv6, mtu, x25519, defaultAction, allowsMetadata } = this.#options;
     return {
+      team: { self: number, size: queues.length, memory: this.#memory, wakes },
       engine,
       x25519,
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },
@@ -226,9 +251,30 @@ class WorkerGateway implements Gateway, LinkOwner {
     const all = this.#inForce.fromNothing();
     // A device may have moved since the start: it is resumed where it was heard last.
     const change = { ...all, added: all.added.map((peer) => this.#totals.resumed(peer)) };
-    if (isEmpty(change)) return;
-    await sendChange(link, change);
-    sendElsewhere(link, this.#totals.elsewhere());
+    if (!isEmpty(change)) {
+      await sendChange(link, change);
+      sendElsewhere(link, this.#totals.elsewhere());
+    }
+    this.#useQueue(link, true);
+  }
+
+  /** While a worker is away, the kernel gives the packets of its queue to the other workers. */
+  lost(link: WorkerLink): void {
+    this.#drops.restart(link.number);
+    this.#useQueue(link, false);
+  }
+
+  #useQueue({ number }: WorkerLink, isUsed: boolean): void {
+    const { addon, queues } = this.#system;
+    const { tun } = queues[number]!;
+    if (queues.length === 1 || tun < 0 || this.#isTunGone) return;
+    try {
+      addon?.setQueue(tun, isUsed);
+    } catch (error) {
+      // EINVAL: it is so already.
+      if ((error as { code?: string }).code !== 'EINVAL')
+        this.log('warn', `worker ${number}: ${messageOf(error)}`);
+    }
   }
 
   /** A worker cannot change its descriptors, so new workers start on a new interface. */
@@ -292,8 +338,9 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   async #takeSample(): Promise<Sample> {
     const samples = await Promise.all(this.#links.map((link) => this.#takeSampleOf(link)));
-    const sample = joinSamples(samples);
-    return { ...sample, drops: { ...sample.drops, ...this.#kernelCounts.drops } };
+    for (const [number, { drops }] of samples.entries()) this.#drops.set(number, drops);
+    const drops = { ...this.#drops.all, ...this.#kernelCounts.drops };
+    return { ...joinSamples(samples), drops };
   }
 
   /**
@@ -316,13 +363,9 @@ class WorkerGateway implements Gateway, LinkOwner {
   }
 }
 
-/**
- * Sends a change; resolves when the worker obeys it. The buffers of compiled rules move to the
- * worker.
- */
+/** Sends a change; resolves when the worker obeys it. */
 async function sendChange(link: WorkerLink, change: Change): Promise<void> {
-  const compiled = change.scopes.flatMap((scope) => scope.compiled ?? []);
-  await link.request((id) => ({ type: 'apply', id, change }), compiled.flatMap(buffersOf));
+  await link.request((id) => ({ type: 'apply', id, change }));
 }
 
 /** Sends which peers were heard elsewhere. A worker that is not ready gets it with its peers. */

@@ -74,15 +74,42 @@ export class WholeSample {
   }
 }
 
+/** Adds up the refusals of all workers, also of those that ended. */
+export class DropTotals {
+  /** Of workers that ended. */
+  #former: Record<string, number> = {};
+  readonly #ofWorkers: Sample['drops'][] = [];
+
+  /** Sets what a worker has refused since it began. */
+  set(worker: number, drops: Sample['drops']): void {
+    this.#ofWorkers[worker] = drops;
+  }
+
+  /** Notes that a worker ended; the next one begins with nothing. */
+  restart(worker: number): void {
+    this.#former = sumOf([this.#former, this.#ofWorkers[worker] ?? {}]);
+    this.#ofWorkers[worker] = {};
+  }
+
+  /** Refusals by reason since the gateway began. */
+  get all(): Sample['drops'] {
+    return sumOf([this.#former, ...this.#ofWorkers]);
+  }
+}
+
+/** Adds up counts by name. */
+export function sumOf(all: readonly Sample['drops'][]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const drops of all)
+    for (const [reason, count] of Object.entries(drops)) sum[reason] = (sum[reason] ?? 0) + count;
+  return sum;
+}
+
 /** Joins the samples of several workers: drops of one reason are added up. */
 export function joinSamples(samples: readonly Sample[]): Sample {
-  const drops: Record<string, number> = {};
-  for (const sample of samples)
-    for (const [reason, count] of Object.entries(sample.drops))
-      drops[reason] = (drops[reason] ?? 0) + count;
   return {
     peers: samples.flatMap(({ peers }) => peers),
     rules: samples.flatMap(({ rules }) => rules),
-    drops,
+    drops: sumOf(samples.map(({ drops }) => drops)),
   };
 }

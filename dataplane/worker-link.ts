@@ -14,17 +14,19 @@ import type { Command, Report, WorkerOptions } from './worker.ts';
 /** What a link asks its owner for. */
 export interface LinkOwner {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
-  /** Wakes the worker from `poll`; null where it waits in its event loop. */
-  readonly wake: (() => void) | null;
+  /** Wakes a worker from `poll`; false where it waits in its event loop. */
+  wake(link: WorkerLink): boolean;
   /** The options of a worker; asked for at the start of each worker. */
-  workerOptions(): Omit<WorkerOptions, 'port'>;
+  workerOptions(link: WorkerLink): Omit<WorkerOptions, 'port'>;
   /**
    * Sends everything in force to a worker that is ready, listens on that port and has been sent
    * nothing yet. Resolves when the worker obeys it.
    */
   initialize(link: WorkerLink, listenPort: number): Promise<void>;
+  /** Reports that the worker is gone; another one will be started. */
+  lost(link: WorkerLink): void;
   /** Repairs what a new worker needs, before it is started; may throw. */
-  repair(): void;
+  repair(link: WorkerLink): void;
   /** Reports that the interface of the TUN has vanished. */
   tunGone(): void;
 }
@@ -60,6 +62,8 @@ interface Pending {
 
 /** Runs one worker after the other, never two at once. */
 export class WorkerLink {
+  /** The number of its workers in their gateway, from 0 on. */
+  readonly number: number;
   readonly #owner: LinkOwner;
   #worker: Worker | null = null;
   #port: MessagePort | null = null;
@@ -75,8 +79,9 @@ export class WorkerLink {
   #orphaned: Pending[] = [];
   #lastId = 0;
 
-  constructor(owner: LinkOwner) {
+  constructor(owner: LinkOwner, number: number) {
     this.#owner = owner;
+    this.number = number;
   }
 
   /** Whether there is a worker that takes commands. */
@@ -94,7 +99,7 @@ export class WorkerLink {
   /** Gives a worker its options and waits until it is ready. */
   async start(worker: Worker = startWorker()): Promise<void> {
     const { port1, port2 } = new MessageChannel();
-    const options: WorkerOptions = { ...this.#owner.workerOptions(), port: port2 };
+    const options: WorkerOptions = { ...this.#owner.workerOptions(this), port: port2 };
     worker.ref();
     worker.postMessage(options, [port2]);
     this.#worker = worker;
@@ -138,22 +143,17 @@ export class WorkerLink {
 
   // ---- commands and reports ------------------------------------------------------------------
 
-  /** Sends a command without waiting for an answer. `transfer`: buffers that move to the worker. */
-  send(command: Command, transfer: readonly ArrayBuffer[] = []): void {
-    this.#port?.postMessage(command, transfer);
-    const { wake } = this.#owner;
-    if (wake === null) this.#worker?.postMessage(null);
-    else wake();
+  /** Sends a command without waiting for an answer. */
+  send(command: Command): void {
+    this.#port?.postMessage(command);
+    if (!this.#owner.wake(this)) this.#worker?.postMessage(null);
   }
 
   /**
    * Sends a command and waits for its answer. The answer is null when there was no worker, or it
    * died first, and a later worker has been initialized since.
    */
-  request(
-    command: (id: number) => Command,
-    transfer: readonly ArrayBuffer[] = [],
-  ): Promise<Report | null> {
+  request(command: (id: number) => Command): Promise<Report | null> {
     return new Promise((resolve, reject) => {
       const pending = { askedAt: performance.now(), resolve, reject };
       if (!this.#isReady) {
@@ -162,7 +162,7 @@ export class WorkerLink {
       }
       const id = ++this.#lastId;
       this.#pending.set(id, pending);
-      this.send(command(id), transfer);
+      this.send(command(id));
     });
   }
 
@@ -210,6 +210,7 @@ export class WorkerLink {
     this.#isReady = false;
     this.#isInitialized = false;
     if (this.#isClosing || !wasReady) return;
+    this.#owner.lost(this);
     this.#owner.log('warn', 'the data plane ended and is started again');
     this.#orphaned.push(...this.#pending.values());
     this.#pending.clear();
@@ -219,7 +220,7 @@ export class WorkerLink {
   async #startAgain(): Promise<void> {
     if (this.#isClosing) return;
     try {
-      this.#owner.repair();
+      this.#owner.repair(this);
       await this.start();
       this.#restartFault = '';
       this.#owner.log('info', 'the data plane serves again');

@@ -10,6 +10,7 @@ import {
   type NetworkConfig,
   type PacketEngine,
   type SamplePart,
+  type Team,
 } from './contract.ts';
 import { messageOf } from './descriptors.ts';
 import type { Change } from './diff.ts';
@@ -18,6 +19,7 @@ import { choosePrimitives, systemRandom } from './io/crypto.ts';
 import { HeapKeeper } from './io/heap.ts';
 import { TwinEngine } from './io/twin.ts';
 import {
+  EVENT_HANDED,
   EVENT_TUN,
   EVENT_TUN_GONE,
   EVENT_UDP,
@@ -33,6 +35,8 @@ import { endpointLayout } from './wireguard/tunnel.ts';
 
 /** The first message to a worker; it may come after the worker has loaded all files. */
 export interface WorkerOptions {
+  /** The workers of the gateway. */
+  readonly team: Team;
   readonly engine: 'native' | 'typescript';
   readonly x25519: 'openssl' | 'tweetnacl';
   readonly identity: Identity;
@@ -125,6 +129,7 @@ class Loop {
     this.#clock = clock;
     this.#pipeline = new Pipeline({
       engine,
+      team: options.team,
       identity: options.identity,
       random: systemRandom,
       timestampFloorMs: options.timestampFloorMs,
@@ -195,6 +200,10 @@ class Loop {
         engine.readTun();
         moved ||= engine.packets.count > 0;
         this.#pipeline.outbound(now, wallMs);
+      }
+      if ((events & EVENT_HANDED) !== 0) {
+        moved = true;
+        this.#pipeline.handed(now, wallMs);
       }
       this.#pipeline.expire(now, wallMs);
     } catch (error) {
@@ -281,6 +290,8 @@ async function openEngine(
     endpoints,
     endpointLayout.total,
     options,
+    options.team,
+    endpointLayout.handed,
   );
   return { engine, clock, listenPort: options.listenPort };
 }

@@ -366,6 +366,7 @@ function gatewayOptions(
     forwarding: config.gatewayForwarding,
     uapi: config.wireguardUapi,
     engine: config.dataplaneEngine,
+    workers: config.dataplaneWorkers,
     x25519: config.dataplaneX25519,
     // This applies until the rows are read.
     defaultAction: 'drop',
@@ -377,9 +378,9 @@ function gatewayOptions(
 // ---- what the log says -----------------------------------------------------------------------
 
 function announce({ info }: Server, gateway: Gateway, { externalUrl }: Config, log: Log): void {
-  const { engine, listenPort, tun, masquerade } = gateway.facts;
+  const { engine, workers, listenPort: wireguard_port, tun, masquerade } = gateway.facts;
   log.info(
-    { api: info.uri, console: externalUrl, wireguard_port: listenPort, engine, tun, masquerade },
+    { api: info.uri, console: externalUrl, wireguard_port, engine, workers, tun, masquerade },
     'Postern serves',
   );
 }

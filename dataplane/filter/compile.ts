@@ -1,5 +1,6 @@
-// Compiles prefixes and their rules to flat tables, which the worker searches without allocating.
-// It runs on the main thread; whole tables are transferred and put in place.
+// Compiles prefixes and their rules to flat tables, which the workers search without allocating. It
+// runs on the main thread. Tables are in memory that all workers share, are never changed, and are
+// put in place as a whole.
 //
 // Two prefixes are disjoint, or one contains the other. Sorted, they divide the address space into
 // intervals; each interval has one longest prefix. A decision is a binary search for the interval,
@@ -52,15 +53,6 @@ export interface CompiledScope {
   readonly ids: readonly (string | null)[];
 }
 
-/** The buffers of a compiled scope, for a transfer list. */
-export function buffersOf({ ipv4, ipv6 }: CompiledScope): ArrayBuffer[] {
-  return [ipv4, ipv6].flatMap((family) =>
-    (family?.pieces ?? []).flatMap((piece) =>
-      typeof piece === 'number' ? [] : [piece.starts.buffer as ArrayBuffer],
-    ),
-  );
-}
-
 /** Compiles prefixes of `words` words; a prefix must come before those that it contains. */
 export function layOut(prefixes: readonly Prefix[], words: 1 | 4): CompiledTable {
   const intervals = layOutIntervals(prefixes, words);
@@ -71,15 +63,19 @@ export function layOut(prefixes: readonly Prefix[], words: 1 | 4): CompiledTable
 type TableArray = Uint32Array | Int32Array | Uint16Array;
 
 /**
- * Moves the arrays of a table into one buffer. Each transferred buffer costs the worker some
- * hundred bytes outside the heap until V8 collects old objects.
+ * Moves the arrays of a table into one buffer. Each buffer costs a worker some hundred bytes outside
+ * the heap until V8 collects old objects.
  */
 function inOneBuffer(table: CompiledTable): CompiledTable {
   const arrays = Object.values(table).filter((value) => ArrayBuffer.isView(value));
-  const buffer = new ArrayBuffer(arrays.reduce((sum, array) => sum + alignedBytes(array), 0));
+  const buffer = new SharedArrayBuffer(arrays.reduce((sum, array) => sum + alignedBytes(array), 0));
   let at = 0;
   const move = <T extends TableArray>(array: T): T => {
-    const Type = array.constructor as new (buffer: ArrayBuffer, at: number, length: number) => T;
+    const Type = array.constructor as new (
+      buffer: SharedArrayBuffer,
+      at: number,
+      length: number,
+    ) => T;
     const moved = new Type(buffer, at, array.length);
     moved.set(array);
     at += alignedBytes(array);

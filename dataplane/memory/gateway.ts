@@ -6,6 +6,7 @@ import type { GatewayOptions } from '../descriptors.ts';
 import { type Change, isEmpty, ConfigInForce } from '../diff.ts';
 import type { Gateway, GatewayFacts } from '../gateway.ts';
 import { TypeScriptEngine } from '../io/engine.ts';
+import { joinSamples, sumOf } from '../sample.ts';
 import { type PeerTotals, Totals } from '../totals.ts';
 import type { Endpoint } from '../wire/address.ts';
 import type { GatewayParticipant, MemoryNetwork } from './network.ts';
@@ -27,6 +28,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
   constructor(network: MemoryNetwork, options: GatewayOptions) {
     const { privateKey, ipv4, ipv6, mtu, defaultAction, timestampFloorMs, listenPort } = options;
     const { allowsMetadata } = options;
+    const workers = options.workers === 'auto' ? 1 : options.workers;
     const endpoint: Endpoint = { address: GATEWAY_ADDRESS, port: listenPort };
     super(network, {
       endpoint,
@@ -39,6 +41,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
       timestampFloorMs,
       hasTun: true,
       flows: FLOWS,
+      workers,
       makeEngine: (...parts) => new TypeScriptEngine(...parts),
       deliver: (packet) => network.fromGateway(packet),
     });
@@ -46,6 +49,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
     this.facts = {
       engine: 'typescript',
       listenPort,
+      workers,
       tun: 'memory',
       masquerade: false,
       connections: null,
@@ -56,7 +60,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
 
   /** Refusals by reason since the beginning. */
   drops(): Readonly<Record<string, number>> {
-    return this.pipeline.drops();
+    return sumOf(this.workers.map(({ pipeline }) => pipeline.drops()));
   }
 
   async apply(config: GatewayConfig): Promise<void> {
@@ -80,7 +84,7 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
   }
 
   async sample(): Promise<Sample> {
-    const sample = this.pipeline.sample();
+    const sample = joinSamples(this.workers.map(({ pipeline }) => pipeline.sample()));
     this.#totals.add(sample.peers, this.#inForce.peers, this.#network.wallMs);
     return sample;
   }
@@ -91,6 +95,6 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
 
   async close(): Promise<void> {
     this.#network.close();
-    this.engine.close();
+    for (const { engine } of this.workers) engine.close();
   }
 }

@@ -185,8 +185,7 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
 
   /** Fires the timers that are due. */
   expire(): void {
-    for (const { pipeline } of this.workers)
-      pipeline.expire(this.#around.now, this.#around.wallMs);
+    for (const { pipeline } of this.workers) pipeline.expire(this.#around.now, this.#around.wallMs);
     this.#takeHanded();
   }
 

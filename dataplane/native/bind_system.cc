@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "call.h"
+#include "contract.h"
 #include "system.h"
 
 namespace postern {
@@ -33,15 +34,24 @@ napi_value on_open_tun(napi_env env, napi_callback_info info) {
   Call call(env, info);
   char name[16];
   const bool virtio_header = call.boolean(1);
+  const bool has_queues = call.flag(2);
   if (!name_of(call, 0, name, sizeof name) || call.failed) return nullptr;
   TunFeatures features = {};
-  const int fd = open_tun(name, virtio_header, features);
+  const int fd = open_tun(name, virtio_header, has_queues, features);
   if (throws(call, fd, "opening the TUN")) return nullptr;
   napi_value result = nullptr;
   napi_create_object(env, &result);
   set(env, result, "fd", make_integer(env, fd));
   set(env, result, "takesUdp", make_boolean(env, features.udp));
   return result;
+}
+
+napi_value on_set_queue(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int32_t fd = call.integer(0);
+  const bool is_used = call.boolean(1);
+  if (!call.failed) throws(call, set_queue(fd, is_used), "changing a queue of the TUN");
+  return nullptr;
 }
 
 napi_value on_set_link(napi_env env, napi_callback_info info) {
@@ -72,8 +82,9 @@ napi_value on_open_udp(napi_env env, napi_callback_info info) {
   Call call(env, info);
   const bool is_ipv6 = call.boolean(0);
   const int32_t port = call.integer(1, 0, 65535);
+  const bool is_shared = call.flag(2);
   if (call.failed) return nullptr;
-  const int fd = open_udp(is_ipv6, static_cast<uint16_t>(port));
+  const int fd = open_udp(is_ipv6, static_cast<uint16_t>(port), is_shared);
   return throws(call, fd, "opening the UDP socket") ? nullptr : make_integer(env, fd);
 }
 
@@ -84,6 +95,22 @@ napi_value on_bound_port(napi_env env, napi_callback_info info) {
   const int port = bound_port(fd);
   if (throws(call, port, "asking for the UDP port")) return nullptr;
   return make_integer(env, port);
+}
+
+napi_value on_steer_udp(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int32_t fd = call.integer(0);
+  const int32_t workers = call.integer(1, 1, MAX_WORKERS);
+  if (!call.failed) throws(call, steer_udp(fd, workers), "leading datagrams to workers");
+  return nullptr;
+}
+
+napi_value on_lock_port(napi_env env, napi_callback_info info) {
+  Call call(env, info);
+  const int32_t port = call.integer(0, 1, 65535);
+  if (call.failed) return nullptr;
+  const int fd = lock_port(static_cast<uint16_t>(port));
+  return throws(call, fd, "locking the UDP port") ? nullptr : make_integer(env, fd);
 }
 
 napi_value on_open_wake(napi_env env, napi_callback_info info) {
@@ -172,10 +199,13 @@ napi_value on_clock_is_synchronized(napi_env env, napi_callback_info info) {
 
 void define_system(napi_env env, napi_value exports) {
   define(env, exports, "openTun", on_open_tun, nullptr);
+  define(env, exports, "setQueue", on_set_queue, nullptr);
   define(env, exports, "setLink", on_set_link, nullptr);
   define(env, exports, "addAddress", on_add_address, nullptr);
   define(env, exports, "openUdp", on_open_udp, nullptr);
   define(env, exports, "boundPort", on_bound_port, nullptr);
+  define(env, exports, "steerUdp", on_steer_udp, nullptr);
+  define(env, exports, "lockPort", on_lock_port, nullptr);
   define(env, exports, "openWake", on_open_wake, nullptr);
   define(env, exports, "openPair", on_open_pair, nullptr);
   define(env, exports, "wake", on_wake, nullptr);

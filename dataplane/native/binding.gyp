@@ -16,6 +16,7 @@
         "ring.cc",
         "seal.cc",
         "send.cc",
+        "steering.cc",
         "tun.cc",
         "udp.cc",
         "write_tun.cc"

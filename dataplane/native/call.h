@@ -70,6 +70,9 @@ struct Call {
     return value;
   }
 
+  // A boolean that may be left out: false.
+  bool flag(int i) { return !is_null(i) && boolean(i); }
+
   bool is_null(int i) {
     napi_valuetype type = napi_undefined;
     napi_typeof(env, values[i], &type);

@@ -32,14 +32,30 @@ const SLOTS_PER_GENERATION = 2 ** 20;
 export interface Addon extends Primitives {
   /**
    * Makes a TUN, or takes one that exists; non-blocking. `takesUdp`: joined UDP datagrams can be
-   * written to it.
+   * written to it. `hasQueues`: each call opens one more queue of the interface.
    */
-  openTun(name: string, virtioHeader: boolean): { fd: number; takesUdp: boolean };
+  openTun(
+    name: string,
+    virtioHeader: boolean,
+    hasQueues?: boolean,
+  ): { fd: number; takesUdp: boolean };
+  /** Takes a queue out of its TUN, so that the other queues get its packets, or puts it back. */
+  setQueue(fd: number, isUsed: boolean): void;
   /** Sets the MTU and brings the interface up. */
   setLink(name: string, mtu: number): void;
   addAddress(name: string, address: Uint8Array, prefixBits: number): void;
-  /** Opens a non-blocking socket on all addresses of one family; port 0 takes a free one. */
-  openUdp(isIpv6: boolean, port: number): number;
+  /**
+   * Opens a non-blocking socket on all addresses of one family; port 0 takes a free one.
+   * `isShared`: others of this process may have the same port.
+   */
+  openUdp(isIpv6: boolean, port: number, isShared?: boolean): number;
+  /**
+   * Leads datagrams to the sockets that share a port with `fd`, those of the workers 0, 1 and so on
+   * in the order in which they were opened.
+   */
+  steerUdp(fd: number, workers: number): void;
+  /** Keeps others from a shared port, as an exclusive one would, until it is closed. */
+  lockPort(port: number): number;
   boundPort(fd: number): number;
   /** Opens an eventfd by which the main thread wakes a worker that waits in `poll`. */
   openWake(): number;

@@ -13,18 +13,28 @@ struct TunFeatures {
   bool udp;  // takes joined UDP datagrams (TUN_F_USO4/6, Linux 6.2)
 };
 
-// tun.cc: makes (or takes over) the interface and returns its file descriptor, non-blocking.
-int open_tun(const char* name, bool virtio_header, TunFeatures& features);
+// tun.cc: makes (or takes over) the interface and returns its file descriptor, non-blocking. With
+// `has_queues` each call opens one more queue of the same interface.
+int open_tun(const char* name, bool virtio_header, bool has_queues, TunFeatures& features);
+// tun.cc: takes a queue out of the interface, so that the others get its packets, or puts it back.
+int set_queue(int fd, bool is_used);
 
 // netlink.cc: sets the MTU and brings the interface up.
 int set_link(const char* name, uint32_t mtu);
 // netlink.cc: adds an address; `length` is 4 or 16.
 int add_address(const char* name, const uint8_t* address, size_t length, uint8_t prefix_bits);
 
-// udp.cc: a non-blocking socket bound to the port (0: a free one) on all addresses of one family.
-int open_udp(bool is_ipv6, uint16_t port);
+// udp.cc: a non-blocking socket bound to the port (0: a free one) on all addresses of one family. With
+// `is_shared` others of this process may be bound to it too.
+int open_udp(bool is_ipv6, uint16_t port, bool is_shared);
 // udp.cc: the port that a socket is bound to.
 int bound_port(int fd);
+// steering.cc: leads datagrams to the sockets that share a port, of the workers 0, 1 and so on in the
+// order in which they were bound. `fd` is one of them.
+int steer_udp(int fd, int workers);
+// steering.cc: a socket that keeps others in this network from a shared port, as an exclusive one
+// would; -EADDRINUSE: another process has it.
+int lock_port(uint16_t port);
 
 }  // namespace postern
 

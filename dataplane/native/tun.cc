@@ -29,12 +29,13 @@ constexpr size_t BATCH_BYTES = 512 * 1024;
 
 }  // namespace
 
-int open_tun(const char* name, bool virtio_header, TunFeatures& features) {
+int open_tun(const char* name, bool virtio_header, bool has_queues, TunFeatures& features) {
   const int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return -errno;
   ifreq request = {};
   strncpy(request.ifr_name, name, IFNAMSIZ - 1);
-  request.ifr_flags = IFF_TUN | IFF_NO_PI | (virtio_header ? IFF_VNET_HDR : 0);
+  request.ifr_flags = IFF_TUN | IFF_NO_PI | (virtio_header ? IFF_VNET_HDR : 0) |
+                      (has_queues ? IFF_MULTI_QUEUE : 0);
   if (ioctl(fd, TUNSETIFF, &request) < 0) {
     const int error = errno;
     close(fd);
@@ -57,6 +58,12 @@ int open_tun(const char* name, bool virtio_header, TunFeatures& features) {
     return -error;
   }
   return fd;
+}
+
+int set_queue(int fd, bool is_used) {
+  ifreq request = {};
+  request.ifr_flags = is_used ? IFF_ATTACH_QUEUE : IFF_DETACH_QUEUE;
+  return ioctl(fd, TUNSETQUEUE, &request) < 0 ? -errno : 0;
 }
 
 int read_tun(Engine& engine) {

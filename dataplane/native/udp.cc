@@ -26,7 +26,7 @@ bool set(int fd, int level, int option, int value) {
 
 }  // namespace
 
-int open_udp(bool is_ipv6, uint16_t port) {
+int open_udp(bool is_ipv6, uint16_t port, bool is_shared) {
   const int fd = socket(is_ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   // With enough rights the buffers may exceed the limit of the system; without them, the limit
@@ -36,6 +36,11 @@ int open_udp(bool is_ipv6, uint16_t port) {
   if (!set(fd, SOL_SOCKET, SO_SNDBUFFORCE, BUFFER_BYTES))
     set(fd, SOL_SOCKET, SO_SNDBUF, BUFFER_BYTES);
   set(fd, IPPROTO_UDP, UDP_GRO, 1);
+  if (is_shared && !set(fd, SOL_SOCKET, SO_REUSEPORT, 1)) {
+    const int error = errno;
+    close(fd);
+    return -error;
+  }
   sockaddr_storage name = {};
   socklen_t name_bytes;
   if (is_ipv6) {

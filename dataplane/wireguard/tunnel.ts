@@ -197,10 +197,7 @@ export class Tunnel {
     const { resume } = peer.config;
     if (resume === null || this.wallMs - resume.heardAtMs >= REJECT_AFTER_TIME_MS) return;
     const { self, size } = this.team;
-    this.#resumeAt = Math.max(
-      now + RESUME_PACE_MS * self,
-      this.#resumeAt + RESUME_PACE_MS * size,
-    );
+    this.#resumeAt = Math.max(now + RESUME_PACE_MS * self, this.#resumeAt + RESUME_PACE_MS * size);
     this.timers.initiateAt(peer, this.#resumeAt);
   }
 

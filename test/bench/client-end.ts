@@ -28,6 +28,7 @@ const dataPlane = await createGateway({
   forwarding: 'off',
   uapi: 'off',
   engine: 'native',
+  workers: 1,
   x25519: 'openssl',
   defaultAction: 'accept',
   allowsMetadata: false,

@@ -12,7 +12,12 @@ import type { Addon } from '../../dataplane/native/index.ts';
 import { addon } from '../support/dataplane/native.ts';
 import { counting } from '../support/dataplane/packets.ts';
 
-function open(t: ExecutionContext, listenPort: number): Descriptors {
+function open(
+  t: ExecutionContext,
+  listenPort: number,
+  workers = 1,
+  log: string[] = [],
+): Descriptors {
   const options: GatewayOptions = {
     privateKey: counting(32, 11),
     timestampFloorMs: 0,
@@ -28,10 +33,11 @@ function open(t: ExecutionContext, listenPort: number): Descriptors {
     forwarding: 'off',
     uapi: 'off',
     engine: 'native',
+    workers,
     x25519: 'openssl',
     defaultAction: 'accept',
     allowsMetadata: false,
-    log: () => undefined,
+    log: (level, message) => log.push(`${level} ${message}`),
   };
   const descriptors = openDescriptors(options);
   t.teardown(() => closeDescriptors(descriptors));
@@ -50,9 +56,9 @@ function withoutIpv6(
   const ports: number[] = [];
   const closed: number[] = [];
   let left = times;
-  native.openUdp = (isIpv6, port) => {
+  native.openUdp = (isIpv6, port, isShared) => {
     if (isIpv6 && left-- > 0) throw Object.assign(new Error(code), { code });
-    const fd = real.openUdp(isIpv6, port);
+    const fd = real.openUdp(isIpv6, port, isShared);
     if (!isIpv6) ports.push(native.boundPort(fd));
     return fd;
   };
@@ -79,8 +85,8 @@ function descriptorsTest(
 descriptorsTest('a host without IPv6 gets one socket', (t, native) => {
   const { ports } = withoutIpv6(t, native, 'EAFNOSUPPORT', Infinity);
   const descriptors = open(t, 0);
-  t.true(descriptors.udp4 >= 0);
-  t.is(descriptors.udp6, -1);
+  t.true(descriptors.queues[0]!.udp4 >= 0);
+  t.is(descriptors.queues[0]!.udp6, -1);
   t.deepEqual(ports, [descriptors.listenPort]);
 });
 
@@ -90,9 +96,57 @@ descriptorsTest('a free port that IPv6 has taken is given back, and another trie
   const descriptors = open(t, 0);
   t.is(ports.length, 3);
   t.is(descriptors.listenPort, ports[2]!);
-  t.is(native.boundPort(descriptors.udp6), descriptors.listenPort);
+  t.is(native.boundPort(descriptors.queues[0]!.udp6), descriptors.listenPort);
   t.is(closed.length, 2);
 });
+
+descriptorsTest('several workers get a socket of each family and an eventfd each', (t, native) => {
+  const { queues, lock, listenPort } = open(t, 0, 3);
+  t.is(queues.length, 3);
+  const all = queues.flatMap(({ udp4, udp6, wake }) => [udp4, udp6, wake]);
+  t.is(new Set([...all, lock]).size, 10);
+  t.true([...all, lock].every((fd) => fd >= 0));
+  for (const { udp4, udp6, tun } of queues) {
+    t.is(native.boundPort(udp4), listenPort);
+    t.is(native.boundPort(udp6), listenPort);
+    t.is(tun, -1);
+  }
+});
+
+descriptorsTest('two gateways do not share a port, however many workers they have', (t) => {
+  for (const [one, other] of [
+    [3, 3],
+    [3, 1],
+    [1, 3],
+  ] as const) {
+    const { listenPort } = open(t, 0, one);
+    t.throws(() => open(t, listenPort, other), { message: /is taken/ }, `${one} and ${other}`);
+  }
+});
+
+for (const [what, refuse] of [
+  ['sockets that share a port', (native: Addon) => (native.openUdp = refusal(native.openUdp))],
+  ['a choice among sockets', (native: Addon) => (native.steerUdp = fails)],
+] as const)
+  descriptorsTest(`a kernel without ${what} gets one worker, and the log says why`, (t, native) => {
+    const real = { ...native };
+    t.teardown(() => Object.assign(native, real));
+    refuse(native);
+    const log: string[] = [];
+    const { queues, lock } = open(t, 0, 3, log);
+    t.is(queues.length, 1);
+    t.is(lock, -1);
+    t.deepEqual(log, ['warn there is one worker instead of 3: not on this kernel']);
+  });
+
+function fails(): never {
+  throw Object.assign(new Error('not on this kernel'), { code: 'ESYSTEM' });
+}
+
+/** A function that fails where a socket is to be shared. */
+function refusal(openUdp: Addon['openUdp']): Addon['openUdp'] {
+  return (isIpv6, port, isShared) => (isShared === true ? fails() : openUdp(isIpv6, port));
+}
 
 descriptorsTest('a port that was asked for is not exchanged for another', (t, native) => {
   const free = native.openUdp(false, 0);

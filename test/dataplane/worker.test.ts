@@ -7,6 +7,7 @@ import { closeSync, openSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
+import { ALONE } from '../../dataplane/contract.ts';
 import { derivePublicKey } from '../../dataplane/index.ts';
 import type { Command, Report, WorkerOptions } from '../../dataplane/worker.ts';
 import { addon } from '../support/dataplane/native.ts';
@@ -44,6 +45,7 @@ class Bench {
     const { port1, port2 } = new MessageChannel();
     const privateKey = counting(32, 11);
     const options: WorkerOptions = {
+      team: ALONE,
       engine: links.engine,
       x25519: 'tweetnacl',
       identity: { privateKey, publicKey: derivePublicKey(privateKey) },

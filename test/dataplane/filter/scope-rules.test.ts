@@ -2,13 +2,10 @@
 
 import test from 'ava';
 import type { RuleConfig } from '../../../dataplane/contract.ts';
-import {
-  buffersOf,
-  type CompiledScope,
-  type CompiledTable,
-} from '../../../dataplane/filter/compile.ts';
+import { type CompiledScope, type CompiledTable } from '../../../dataplane/filter/compile.ts';
 import { type RuleStep, ScopeRules } from '../../../dataplane/filter/scope-rules.ts';
 import { rule } from '../../support/dataplane/simulation.ts';
+import { bytesOf } from '../../support/dataplane/whole-configs.ts';
 
 /** The rules of a scope, with the steps that were not handed over yet. */
 class Scope {
@@ -154,8 +151,7 @@ test('one change among ten thousand rules costs little of what all of them cost'
   const scope = new Scope();
   const ruleAt = (i: number): RuleConfig =>
     rule(`${i}`, 'drop', `10.${i >> 8}.${i & 255}.0/24`, { type: 'tcp', first: i });
-  const sent = (): number =>
-    buffersOf(scope.handOver()).reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const sent = (): number => bytesOf(scope.handOver());
   for (let i = 0; i < 10_000; i++) scope.set(`${i}`, [ruleAt(i)]);
   const all = sent();
   for (let i = 0; i < 10_000; i += 97) {

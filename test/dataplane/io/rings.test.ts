@@ -13,14 +13,18 @@ import {
   KIND_INITIATION,
   LENGTH,
   OFFSET,
+  SLEEPING_WORDS,
+  type Team,
 } from '../../../dataplane/contract.ts';
 import { readEndpoint, writeEndpoint } from '../../../dataplane/wire/address.ts';
 import { counting } from '../../support/dataplane/packets.ts';
 import { nativeTest } from '../../support/dataplane/native-test.ts';
+import { EVENT_HANDED, EVENT_WAKE, type NativeEngine } from '../../../dataplane/native/index.ts';
 import { address } from '../../support/dataplane/packets.ts';
 import { SEEDED } from '../../support/dataplane/simulation.ts';
 import {
   contents,
+  type EngineKind,
   engineKinds,
   type Handed,
   handOver,
@@ -217,6 +221,61 @@ nativeTest('whatever the memory of a ring holds, nothing outside of it is read',
     }),
     { ...SEEDED, numRuns: 2_000 },
   );
+});
+
+nativeTest('a worker that sleeps is woken once, one that is awake is not', (t, native) => {
+  const memory = createSharedMemory(2);
+  const wake = native.openWake();
+  t.teardown(() => native.closeFd(wake));
+  const [from, to] = [0, 1].map(
+    (self) => openWorker('native', { self, size: 2, memory, wakes: [-1, wake] }) as NativeEngine,
+  );
+  const sleeping = new Int32Array(memory.sleeping);
+  t.is(to!.poll(0), 0);
+  t.is(handOver(from!, 1, [thing(1, 40)]), 0);
+  t.is(to!.poll(1_000), EVENT_HANDED, 'it does not wait');
+  t.deepEqual(takeAll(to!, 0), [thing(1, 40)]);
+  t.is(to!.poll(0), 0);
+  sleeping[SLEEPING_WORDS] = 1;
+  t.is(handOver(from!, 1, [thing(2, 40), thing(3, 40)]), 0);
+  t.is(to!.poll(1_000), EVENT_HANDED | EVENT_WAKE);
+  t.is(sleeping[SLEEPING_WORDS], 0);
+  t.deepEqual(takeAll(to!, 0), [thing(2, 40), thing(3, 40)]);
+  t.is(to!.poll(10), 0);
+});
+
+nativeTest('an engine is not made of crooked rings', (t) => {
+  const memory = createSharedMemory(2);
+  const make = (changes: Partial<Team>, kind: EngineKind = 'native'): unknown =>
+    openWorker(kind, { self: 1, size: 2, memory, wakes: [-1, -1], ...changes });
+  t.notThrows(() => make({}));
+  const short = new SharedArrayBuffer(1_000);
+  const own = memory.rings[0]![1]!;
+  for (const changes of [
+    { self: 2 },
+    { size: 9 },
+    { wakes: [] },
+    {
+      memory: {
+        ...memory,
+        rings: [
+          [null, short],
+          [own, null],
+        ],
+      },
+    },
+    {
+      memory: {
+        ...memory,
+        rings: [
+          [null, own],
+          [short, null],
+        ],
+      },
+    },
+    { memory: { ...memory, sleeping: new SharedArrayBuffer(4) } },
+  ])
+    t.throws(() => make(changes), undefined, JSON.stringify(changes));
 });
 
 nativeTest('two threads lose and change nothing', async (t) => {

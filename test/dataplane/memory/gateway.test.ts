@@ -2,7 +2,7 @@
 // returns, and samples say what it did.
 
 import test, { type ExecutionContext } from 'ava';
-import { rule } from '../../support/dataplane/simulation.ts';
+import { rule, WORKERS } from '../../support/dataplane/simulation.ts';
 import { MemoryScene } from './scene.ts';
 
 test('it says what it is', async (t) => {
@@ -10,6 +10,7 @@ test('it says what it is', async (t) => {
   t.deepEqual(gateway.facts, {
     engine: 'typescript',
     listenPort: 51_820,
+    workers: WORKERS,
     tun: 'memory',
     masquerade: false,
     connections: null,

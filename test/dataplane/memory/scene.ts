@@ -10,7 +10,7 @@ import { MemoryNetwork } from '../../../dataplane/memory/network.ts';
 import { randomBytes } from '../../../dataplane/memory/surroundings.ts';
 import { derivePublicKey } from '../../../dataplane/noise/keys.ts';
 import { address } from '../../support/dataplane/packets.ts';
-import { peer } from '../../support/dataplane/simulation.ts';
+import { peer, WORKERS } from '../../support/dataplane/simulation.ts';
 import { chance } from '../../support/dataplane/seeded-test.ts';
 
 const PORT = 51_820;
@@ -49,6 +49,7 @@ export class MemoryScene {
       masqueradeIpv6: false,
       egressInterface: null,
       engine: 'typescript',
+      workers: WORKERS,
       x25519: 'tweetnacl',
       log: () => undefined,
     });

@@ -13,7 +13,7 @@ import {
 import type { Endpoint } from '../../../dataplane/wire/address.ts';
 import { addon } from './native.ts';
 import { address, counting, echoRequest } from './packets.ts';
-import { type Client, peer, randomBytes, seededRandom, World } from './simulation.ts';
+import { type Client, peer, randomBytes, seededRandom, WORKERS, World } from './simulation.ts';
 
 export const privateKey = counting(32, 11);
 export const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
@@ -46,6 +46,8 @@ export async function open(
     forwarding: 'off',
     uapi: 'off',
     engine: 'auto',
+    // The TypeScript engine has one worker.
+    workers: options.engine === 'typescript' ? 1 : WORKERS,
     x25519: 'openssl',
     defaultAction: 'accept',
     allowsMetadata: false,

@@ -326,7 +326,7 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
 }
 
 /** How many workers gateways have where a test does not say: `WORKERS=2 npx ava …`. */
-const WORKERS = Number(process.env['WORKERS'] ?? 1);
+export const WORKERS = Number(process.env['WORKERS'] ?? 1);
 
 /** One of so many. */
 export function chooseAmong(random: Random, count: number): number {

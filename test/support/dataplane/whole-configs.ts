@@ -23,6 +23,15 @@ export function compileScope(rules: readonly RuleConfig[]): CompiledScope {
   return scope.compileAll();
 }
 
+/** Bytes of the tables of a compiled scope. */
+export function bytesOf({ ipv4, ipv6 }: CompiledScope): number {
+  const pieces = [ipv4, ipv6].flatMap((family) => family?.pieces ?? []);
+  const bytes = pieces.map((piece) =>
+    typeof piece === 'number' ? 0 : piece.starts.buffer.byteLength,
+  );
+  return bytes.reduce((sum, one) => sum + one, 0);
+}
+
 /** Says which rules a filter has, scope by scope, from none on; only what changes is compiled. */
 export function rulesFor(
   filter: Filter,

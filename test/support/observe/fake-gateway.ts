@@ -25,6 +25,7 @@ export function fakeWatched(
     facts: () => ({
       engine: 'native',
       listenPort: 51_820,
+      workers: 1,
       tun: null,
       masquerade: false,
       connections: null,
