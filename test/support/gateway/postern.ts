@@ -58,6 +58,8 @@ export class Postern {
       DEFAULT_ADMIN_PASSWORD: 'correct horse battery',
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'debug',
+      // Where nothing is said, one: `auto` would depend on the machine.
+      DATAPLANE_WORKERS: process.env['WORKERS'] ?? '1',
       ...settings,
     };
   }
