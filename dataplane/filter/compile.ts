@@ -63,8 +63,8 @@ export function layOut(prefixes: readonly Prefix[], words: 1 | 4): CompiledTable
 type TableArray = Uint32Array | Int32Array | Uint16Array;
 
 /**
- * Moves the arrays of a table into one buffer. Each buffer costs a worker some hundred bytes outside
- * the heap until V8 collects old objects.
+ * Moves the arrays of a table into one buffer, which all workers read. Each buffer costs a worker
+ * some hundred bytes outside the heap until V8 collects old objects.
  */
 function inOneBuffer(table: CompiledTable): CompiledTable {
   const arrays = Object.values(table).filter((value) => ArrayBuffer.isView(value));

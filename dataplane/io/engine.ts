@@ -46,7 +46,7 @@ import {
 import type { Primitives } from '../noise/primitives.ts';
 import { type Endpoint, type EndpointTable, readEndpoint, writeEndpoint } from '../wire/address.ts';
 import { TRANSPORT_DATA, transport } from '../wire/messages.ts';
-import { Rings } from './rings.ts';
+import type { Rings } from './rings.ts';
 
 /** Where the twin sends datagrams and packets. */
 export interface Links {

@@ -3,7 +3,7 @@
 // counters are all they must agree on.
 //
 // A record is a header, an endpoint and the bytes, at multiples of 64. Where the rest of the ring is
-// too short for a record, a record without bytes fills it. dataplane/io/ring.ts is the twin.
+// too short for a record, a record without bytes fills it. dataplane/io/rings.ts is the twin.
 
 #ifndef POSTERN_RING_H
 #define POSTERN_RING_H

@@ -125,7 +125,7 @@ descriptorsTest('two gateways do not share a port, however many workers they hav
 });
 
 for (const [what, refuse] of [
-  ['sockets that share a port', (native: Addon) => (native.openUdp = refusal(native.openUdp))],
+  ['sockets that share a port', (native: Addon) => (native.openUdp = refusal(native))],
   ['a choice among sockets', (native: Addon) => (native.steerUdp = fails)],
 ] as const)
   descriptorsTest(`a kernel without ${what} gets one worker, and the log says why`, (t, native) => {
@@ -144,7 +144,7 @@ function fails(): never {
 }
 
 /** A function that fails where a socket is to be shared. */
-function refusal(openUdp: Addon['openUdp']): Addon['openUdp'] {
+function refusal({ openUdp }: Pick<Addon, 'openUdp'>): Addon['openUdp'] {
   return (isIpv6, port, isShared) => (isShared === true ? fails() : openUdp(isIpv6, port));
 }
 

@@ -184,7 +184,7 @@ class Scene {
     const { rules, drops } = this.gateway.sample();
     for (const { id, packets } of rules) this.#hits.set(id, (this.#hits.get(id) ?? 0) + packets);
     const sorted = (all: Iterable<[string, number]>): object =>
-      Object.fromEntries([...all].toSorted());
+      Object.fromEntries([...all].toSorted(([a], [b]) => a.localeCompare(b)));
     return { drops: sorted(Object.entries(drops)), hits: sorted(this.#hits) };
   }
 }

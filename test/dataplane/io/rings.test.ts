@@ -66,7 +66,7 @@ for (const kinds of pairs) {
     const { bytes, descriptors, count } = to!.handed[0]!;
     t.is(count, 1);
     const offset = descriptors[OFFSET]!;
-    t.deepEqual([...bytes.slice(offset - 10, offset)], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    t.deepEqual(Array.from(bytes.slice(offset - 10, offset)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     t.deepEqual(bytes.slice(offset, offset + descriptors[LENGTH]!), counting(1_000));
   });
 

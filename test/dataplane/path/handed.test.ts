@@ -1,0 +1,120 @@
+// What other workers hand over is taken as if it had come here, unless its peer is gone by then.
+
+import test from 'ava';
+import { address, udp } from '../../support/dataplane/packets.ts';
+import {
+  type Client,
+  DATA,
+  gatewayAndClients,
+  INITIATION,
+  type Node,
+  RESPONSE,
+  type World,
+} from '../../support/dataplane/simulation.ts';
+
+/** Two workers and two devices, one for each; what is handed over waits while `isHeld`. */
+class Scene {
+  isHeld = false;
+  readonly world: World;
+  readonly gateway: Node;
+  readonly clients: readonly Client[];
+  readonly #apply: (served: readonly number[]) => void;
+
+  constructor() {
+    const { world, gateway, clients, peers } = gatewayAndClients(2, 5, {
+      gateway: { workers: 2, choose: () => 0, dawdles: () => this.isHeld },
+    });
+    this.world = world;
+    this.gateway = gateway;
+    this.clients = clients;
+    this.#apply = (served) => gateway.apply(served.map((i) => peers[i]!));
+  }
+
+  /** Connects both devices. */
+  connect(): this {
+    for (const client of this.clients) client.connect();
+    this.world.run(100);
+    return this;
+  }
+
+  /**
+   * Gives the gateway at once what `send` sends, and holds back what is handed over until only these
+   * devices are served.
+   */
+  late(send: () => void, served: readonly number[]): void {
+    const { gateway, world } = this;
+    this.isHeld = true;
+    world.loses = () => true;
+    const sent = world.wire.length;
+    send();
+    world.loses = () => false;
+    for (const { bytes, from } of world.wire.slice(sent)) gateway.receive(bytes, from);
+    this.#apply(served);
+    this.isHeld = false;
+    world.run(100);
+  }
+
+  get peerGone(): number {
+    return this.gateway.drops()['peer_gone'] ?? 0;
+  }
+}
+
+const toSecond = (source: string): Uint8Array => udp({ source, destination: '10.0.0.3' });
+
+test('a packet from one device to another passes both workers', (t) => {
+  const { world, clients, gateway } = new Scene().connect();
+  clients[0]!.send(toSecond('10.0.0.2'));
+  world.run(100);
+  t.is(clients[1]!.delivered.length, 1);
+  t.is(gateway.drops()['peer_gone'], undefined);
+});
+
+test('a packet of a device that is gone by then is refused', (t) => {
+  const scene = new Scene().connect();
+  scene.late(() => scene.clients[0]!.send(toSecond('10.0.0.2')), [1]);
+  t.deepEqual(scene.clients[1]!.delivered, []);
+  t.is(scene.peerGone, 1);
+});
+
+test('a packet of the host goes to whoever has the address by then', (t) => {
+  const scene = new Scene().connect();
+  scene.late(() => scene.gateway.send(toSecond('10.0.0.1')), [0]);
+  t.deepEqual(scene.clients[1]!.delivered, []);
+  t.is(scene.gateway.drops()['no_peer'], 1);
+  t.is(scene.peerGone, 0);
+});
+
+test('an initiation of a device that is gone by then is not answered', (t) => {
+  const scene = new Scene();
+  scene.late(() => scene.clients[1]!.connect(), [0]);
+  t.is(scene.world.sent(INITIATION).length, 1);
+  t.is(scene.world.sent(RESPONSE).length, 0);
+  t.is(scene.peerGone, 1);
+});
+
+test('the report that a device moved is refused once it is gone', (t) => {
+  const scene = new Scene().connect();
+  const [, second] = scene.clients;
+  second!.endpoint = { address: '198.51.100.200', port: 4_444 };
+  scene.late(() => second!.send(udp({ source: '10.0.0.3', destination: '10.0.0.1' })), [0]);
+  t.is(scene.peerGone, 1);
+});
+
+test('a datagram at the wrong socket goes to its worker, and its packet out', (t) => {
+  const scene = new Scene().connect();
+  const { world, gateway, clients } = scene;
+  const packet = udp({ source: '10.0.0.3', destination: '10.0.0.1', data: 'stray' });
+  world.loses = () => true;
+  clients[1]!.send(packet);
+  const [stray] = world.sent(DATA, clients[1]).slice(-1);
+  const [first] = gateway.workers;
+  const { endpoint } = clients[1]!;
+  for (let i = 0; i < 2; i++) {
+    first!.engine.acceptDatagram(stray!.bytes, address(endpoint.address), endpoint.port);
+    first!.pipeline.inbound(world.now, world.wallMs);
+    first!.engine.datagrams.count = 0;
+    gateway.expire();
+  }
+  t.deepEqual(gateway.delivered.at(-1), packet);
+  t.is(gateway.drops()['transport_replayed'], 1, 'the second time, its worker refuses it');
+});
