@@ -1,6 +1,6 @@
-// The rings between workers in TypeScript: what native/ring.h describes, byte for byte, so that both
-// engines pass the same tests and one reads what the other wrote. Gateways in memory use it; where
-// sockets are real, only the native engine has several workers.
+// The rings between workers in TypeScript. They are what native/ring.h describes, byte for byte:
+// both engines pass the same tests, and one reads what the other wrote. Gateways in memory use
+// them. Where sockets are real, only the native engine has several workers.
 
 import { HANDED_PER_TURN, PADDING_BYTES, RING_BYTES, RING_HEADER_BYTES } from '../constants.ts';
 import {

@@ -1,6 +1,7 @@
 // What other workers hand over is taken as if it had come here, unless its peer is gone by then.
 
 import test from 'ava';
+import { STRAYS_BURST } from '../../../dataplane/constants.ts';
 import { address, udp } from '../../support/dataplane/packets.ts';
 import {
   type Client,
@@ -100,21 +101,32 @@ test('the report that a device moved is refused once it is gone', (t) => {
   t.is(scene.peerGone, 1);
 });
 
-test('a datagram at the wrong socket goes to its worker, and its packet out', (t) => {
-  const scene = new Scene().connect();
-  const { world, gateway, clients } = scene;
-  const packet = udp({ source: '10.0.0.3', destination: '10.0.0.1', data: 'stray' });
-  world.loses = () => true;
-  clients[1]!.send(packet);
-  const [stray] = world.sent(DATA, clients[1]).slice(-1);
+/** Gives the first worker a datagram of the second device so many times, at once. */
+function stray({ world, gateway, clients }: Scene, packet: Uint8Array, times: number): void {
   const [first] = gateway.workers;
   const { endpoint } = clients[1]!;
-  for (let i = 0; i < 2; i++) {
-    first!.engine.acceptDatagram(stray!.bytes, address(endpoint.address), endpoint.port);
+  world.loses = () => true;
+  clients[1]!.send(packet);
+  const [datagram] = world.sent(DATA, clients[1]).slice(-1);
+  for (let i = 0; i < times; i++) {
+    first!.engine.acceptDatagram(datagram!.bytes, address(endpoint.address), endpoint.port);
     first!.pipeline.inbound(world.now, world.wallMs);
     first!.engine.datagrams.count = 0;
-    gateway.expire();
   }
-  t.deepEqual(gateway.delivered.at(-1), packet);
-  t.is(gateway.drops()['transport_replayed'], 1, 'the second time, its worker refuses it');
+  gateway.expire();
+}
+
+test('a datagram at the wrong socket goes to its worker, and its packet out', (t) => {
+  const scene = new Scene().connect();
+  const packet = udp({ source: '10.0.0.3', destination: '10.0.0.1', data: 'stray' });
+  stray(scene, packet, 2);
+  t.deepEqual(scene.gateway.delivered, [packet]);
+  t.is(scene.gateway.drops()['transport_replayed'], 1, 'its worker refuses the copy');
+});
+
+test('only so many datagrams that came at the wrong socket are passed on', (t) => {
+  const scene = new Scene().connect();
+  stray(scene, udp({ source: '10.0.0.3', destination: '10.0.0.1' }), STRAYS_BURST + 40);
+  const { strayed, transport_replayed: copies } = scene.gateway.drops();
+  t.deepEqual([strayed, copies], [40, STRAYS_BURST - 1]);
 });
