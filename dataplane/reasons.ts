@@ -35,8 +35,8 @@ const names = [
   'transport_counter_limit',
   'transport_replayed',
   'transport_invalid',
-  // Between the workers of one gateway: no room was left for what one handed to another; so much came
-  // at the wrong worker that not all of it was handed over; its peer was gone when it came.
+  // Between the workers of one gateway: no room was left for what one handed to another; so much
+  // came at the wrong worker that not all of it was handed over; its peer was gone when it came.
   'ring_full',
   'strayed',
   'peer_gone',

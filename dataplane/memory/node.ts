@@ -1,6 +1,6 @@
-// The packet path of a gateway on the TypeScript engine, with one worker or several. Its link and its
-// TUN are functions: datagrams and packets go in and out by calls, at once and on one thread. The
-// kernel's part, to lead a datagram to the socket of its worker, is done here.
+// The packet path of a gateway on the TypeScript engine, with one worker or several. Its link and
+// its TUN are functions: datagrams and packets go in and out by calls, at once and on one thread.
+// The kernel's part, to lead a datagram to the socket of its worker, is done here.
 
 import { DATAGRAM_SLOTS, PACKET_SLOTS } from '../constants.ts';
 import { ALONE, createSharedMemory, type NetworkConfig, type Team } from '../contract.ts';

@@ -89,8 +89,8 @@ void publish(Engine& engine, int worker) {
   RingWriter& ring = engine.writers[worker];
   ring.has_news = false;
   store(written_of(ring.memory), ring.written);
-  // The reader first says that it sleeps and then looks at the ring. Here it is the other way round,
-  // so one of the two sees what the other did.
+  // The reader first says that it sleeps and then looks at the ring. Here it is the other way
+  // round, so one of the two sees what the other did.
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (__atomic_load_n(engine.sleeping + worker * SLEEPING_WORDS, __ATOMIC_RELAXED) == 0) return;
   const uint64_t one = 1;
@@ -180,7 +180,8 @@ void empty_rings(Engine& engine) {
 
 void set_sleeping(Engine& engine, bool sleeps) {
   if (engine.workers == 1) return;
-  __atomic_store_n(engine.sleeping + engine.self * SLEEPING_WORDS, sleeps ? 1 : 0, __ATOMIC_RELAXED);
+  int32_t* own = engine.sleeping + engine.self * SLEEPING_WORDS;
+  __atomic_store_n(own, sleeps ? 1 : 0, __ATOMIC_RELAXED);
   if (sleeps) __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

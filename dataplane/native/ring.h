@@ -2,8 +2,8 @@
 // ordered pair of workers, in memory that both share. One thread writes and one reads, so that two
 // counters are all they must agree on.
 //
-// A record is a header, an endpoint and the bytes, at multiples of 64. Where the rest of the ring is
-// too short for a record, a record without bytes fills it. dataplane/io/rings.ts is the twin.
+// A record is a header, an endpoint and the bytes, at multiples of 64. Where the rest of the ring
+// is too short for a record, a record without bytes fills it. dataplane/io/rings.ts is the twin.
 
 #ifndef POSTERN_RING_H
 #define POSTERN_RING_H

@@ -24,13 +24,13 @@ int set_link(const char* name, uint32_t mtu);
 // netlink.cc: adds an address; `length` is 4 or 16.
 int add_address(const char* name, const uint8_t* address, size_t length, uint8_t prefix_bits);
 
-// udp.cc: a non-blocking socket bound to the port (0: a free one) on all addresses of one family. With
-// `is_shared` others of this process may be bound to it too.
+// udp.cc: a non-blocking socket bound to the port (0: a free one) on all addresses of one family.
+// With `is_shared` others of this process may be bound to it too.
 int open_udp(bool is_ipv6, uint16_t port, bool is_shared);
 // udp.cc: the port that a socket is bound to.
 int bound_port(int fd);
-// steering.cc: leads datagrams to the sockets that share a port, of the workers 0, 1 and so on in the
-// order in which they were bound. `fd` is one of them.
+// steering.cc: leads datagrams to the sockets that share a port, of the workers 0, 1 and so on in
+// the order in which they were bound. `fd` is one of them.
 int steer_udp(int fd, int workers);
 // steering.cc: a socket that keeps others in this network from a shared port, as an exclusive one
 // would; -EADDRINUSE: another process has it.

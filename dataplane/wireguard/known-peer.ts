@@ -1,7 +1,7 @@
-// A peer as each worker of the gateway knows it: its key, its place and its addresses. One worker is
-// responsible for a peer and has all its state, see peer.ts. The others need what is here to find
-// that worker. The first worker, which takes the initiations of all peers, also remembers here what
-// it learnt from them.
+// A peer as each worker of the gateway knows it: its key, its place and its addresses. One worker
+// is responsible for a peer and has all its state, see peer.ts. The others need what is here to
+// find that worker. The first worker, which takes the initiations of all peers, also remembers here
+// what it learnt from them.
 
 import { TIMESTAMP_BYTES } from '../constants.ts';
 import type { PeerConfig, PlacedPeer } from '../contract.ts';

@@ -1,5 +1,5 @@
-// A peer for which this worker is responsible: its keypairs, timers, and the packets that wait for a
-// keypair. It holds the state; what packets do with it is in receive.ts and send.ts.
+// A peer for which this worker is responsible: its keypairs, timers, and the packets that wait for
+// a keypair. It holds the state; what packets do with it is in receive.ts and send.ts.
 
 import type { PeerConfig, PlacedPeer } from '../contract.ts';
 import type { CookieMaker } from '../noise/cookie.ts';

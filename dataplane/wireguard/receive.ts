@@ -10,7 +10,6 @@ import {
   FALSE_RESPONSES_MAX,
   INITIATION_INTERVAL_MS,
   KEEPALIVE_TIMEOUT_MS,
-  MAX_QUEUED_INITIATIONS,
   REJECT_AFTER_MESSAGES,
   REJECT_AFTER_TIME_MS,
   REKEY_TIMEOUT_MS,
@@ -41,14 +40,7 @@ import { OPENED_INITIATION_BYTES } from '../noise/handshake.ts';
 import { isLaterTimestamp } from '../noise/tai64n.ts';
 import { Pace } from '../pace.ts';
 import { reasons } from '../reasons.ts';
-import {
-  copyEndpoint,
-  endpoint,
-  ENDPOINT_BYTES,
-  sameEndpoint,
-  senderOf,
-  sourceOf,
-} from '../wire/address.ts';
+import { endpoint, ENDPOINT_BYTES, sameEndpoint, senderOf, sourceOf } from '../wire/address.ts';
 import {
   COOKIE_REPLY,
   cookieReply,
@@ -60,19 +52,18 @@ import {
   TRANSPORT_DATA,
   transport,
 } from '../wire/messages.ts';
+import { InitiationQueue } from './initiation-queue.ts';
 import type { Keypair } from './keypair.ts';
 import type { KnownPeer } from './known-peer.ts';
 import type { Peer } from './peer.ts';
 import type { Sender } from './send.ts';
 import { SourceLoad } from './source-load.ts';
 import { RECEPTIONIST, workerOfMessage } from './steering.ts';
-import { endpointLayout, isOwn, type Tunnel } from './tunnel.ts';
+import { isOwn, type Tunnel } from './tunnel.ts';
 
 /** Age at which an initiator that only receives renews its keypair (6.2). */
 const LAST_MINUTE_MS = REJECT_AFTER_TIME_MS - KEEPALIVE_TIMEOUT_MS - REKEY_TIMEOUT_MS;
 
-/** In place of the slot of a peer: the initiation was not opened yet. */
-const NOT_OPENED = -1;
 const NOTHING = new Uint8Array(0);
 
 /** Judges datagrams and opens authentic ones to inner packets. */
@@ -83,18 +74,7 @@ export class Receiver {
   readonly #keypairs: (Keypair<Peer> | null)[];
   /** By descriptor of the current batch: the counter of what is opened. */
   readonly #counters: Float64Array;
-  /**
-   * Initiations that wait for their Diffie-Hellman computations: a ring of whole messages. Those
-   * that the receptionist opened have what it left of the handshake behind them.
-   */
-  readonly #waiting = new Uint8Array(MAX_QUEUED_INITIATIONS * OPENED_INITIATION_BYTES);
-  /** The peer of each opened one: its slot and generation. */
-  readonly #openedSlots = new Int32Array(MAX_QUEUED_INITIATIONS);
-  readonly #openedGenerations = new Int32Array(MAX_QUEUED_INITIATIONS);
-  /** When each waiting initiation came. */
-  readonly #waitingSince = new Float64Array(MAX_QUEUED_INITIATIONS);
-  #firstWaiting = 0;
-  #waitingCount = 0;
+  readonly #waiting: InitiationQueue;
   #underLoadUntil = Number.NEGATIVE_INFINITY;
   /** Cookie replies since `#cookiesSince`. */
   #cookies = 0;
@@ -112,11 +92,12 @@ export class Receiver {
     const capacity = DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT;
     this.#keypairs = Array.from({ length: capacity }, () => null);
     this.#counters = new Float64Array(capacity);
+    this.#waiting = new InitiationQueue(tunnel.engine.endpoints);
   }
 
   /** How many initiations wait. */
   get waitingInitiations(): number {
-    return this.#waitingCount;
+    return this.#waiting.count;
   }
 
   // ---- before the engine opens ----
@@ -249,8 +230,8 @@ export class Receiver {
   }
 
   /**
-   * Reports to the receptionist where a peer is: in a flood it answers those that it knows first. It
-   * gets a report at each handshake, so it does not matter if its ring was full once.
+   * Reports to the receptionist where a peer is: in a flood it answers those that it knows first.
+   * It gets a report at each handshake, so it does not matter if its ring was full once.
    */
   #reportPlace(peer: Peer): void {
     const { handOver, team } = this.#tunnel;
@@ -304,23 +285,13 @@ export class Receiver {
 
   /** `peer`: of an initiation that was opened. False when the queue is full. */
   #enqueue(message: Uint8Array, from: number, now: number, peer: KnownPeer | null): boolean {
-    const tunnel = this.#tunnel;
-    if (this.#waitingCount === MAX_QUEUED_INITIATIONS) {
-      tunnel.drop(reasons.initiation_queue_full);
-      return false;
-    }
-    const place = (this.#firstWaiting + this.#waitingCount) % MAX_QUEUED_INITIATIONS;
-    this.#waiting.set(message, place * OPENED_INITIATION_BYTES);
-    this.#openedSlots[place] = peer === null ? NOT_OPENED : peer.slot;
-    this.#openedGenerations[place] = peer === null ? 0 : peer.generation;
-    copyEndpoint(tunnel.engine.endpoints, from, endpointLayout.waiting + place);
-    this.#waitingSince[place] = now;
-    this.#waitingCount++;
-    return true;
+    const isAdded = this.#waiting.add(message, from, now, peer);
+    if (!isAdded) this.#tunnel.drop(reasons.initiation_queue_full);
+    return isAdded;
   }
 
   #isUnderLoad(now: number): boolean {
-    if (this.#waitingCount >= UNDER_LOAD_INITIATIONS)
+    if (this.#waiting.count >= UNDER_LOAD_INITIATIONS)
       this.#underLoadUntil = now + UNDER_LOAD_AFTER_MS;
     return now < this.#underLoadUntil;
   }
@@ -371,34 +342,29 @@ export class Receiver {
   /** Takes up to `limit` waiting initiations and answers them. */
   takeInitiations(limit: number, now: number): void {
     const tunnel = this.#tunnel;
+    const waiting = this.#waiting;
     let taken = 0;
-    while (taken < limit && this.#waitingCount > 0) {
-      const place = this.#firstWaiting;
-      this.#firstWaiting = (place + 1) % MAX_QUEUED_INITIATIONS;
-      this.#waitingCount--;
-      const from = endpointLayout.waiting + place;
-      const wasOpened = this.#openedSlots[place] !== NOT_OPENED;
-      const source = sourceOf(tunnel.engine.endpoints, from);
+    while (taken < limit && waiting.count > 0) {
+      const place = waiting.take();
+      const wasOpened = waiting.wasOpened(place);
+      const source = sourceOf(tunnel.engine.endpoints, waiting.from(place));
       if (!wasOpened) this.#sources.leave(source, now);
       // Its sender has sent another initiation since and would refuse the response.
-      if (now - this.#waitingSince[place]! >= REKEY_TIMEOUT_MS) {
+      if (now - waiting.since(place) >= REKEY_TIMEOUT_MS) {
         tunnel.drop(reasons.initiation_stale);
         continue;
       }
       taken++;
-      const start = place * OPENED_INITIATION_BYTES;
-      const message = this.#waiting.subarray(start, start + OPENED_INITIATION_BYTES);
-      const reason = wasOpened
-        ? this.#takeOpened(message, place, from, now)
-        : this.#takeInitiation(message, from, now);
+      const reason = wasOpened ? this.#takeOpened(place, now) : this.#takeInitiation(place, now);
       if (reason === reasons.none) continue;
       if (!wasOpened) this.#sources.refuse(source, now);
       tunnel.drop(reason);
     }
   }
 
-  #takeInitiation(message: Uint8Array, from: number, now: number): number {
+  #takeInitiation(place: number, now: number): number {
     const tunnel = this.#tunnel;
+    const [message, from] = [this.#waiting.message(place), this.#waiting.from(place)];
     const peer = tunnel.handshake.consumeInitiation(message, tunnel.knownByPublicKey);
     if (typeof peer === 'number') return peer;
     const { timestamp } = tunnel.handshake;
@@ -416,13 +382,15 @@ export class Receiver {
   }
 
   /** Answers an initiation that the receptionist has opened. */
-  #takeOpened(message: Uint8Array, place: number, from: number, now: number): number {
+  #takeOpened(place: number, now: number): number {
     const tunnel = this.#tunnel;
-    const peer = tunnel.inPlace(this.#openedSlots[place]!, this.#openedGenerations[place]!);
+    const waiting = this.#waiting;
+    const message = waiting.message(place);
+    const peer = tunnel.inPlace(waiting.slot(place), waiting.generation(place));
     if (peer !== null) tunnel.handshake.resumeOpened(message);
     message.fill(0, initiation.bytes);
     if (peer === null || !isOwn(peer)) return reasons.peer_gone;
-    return this.#answer(peer, message, from, now);
+    return this.#answer(peer, message, waiting.from(place), now);
   }
 
   #answer(peer: Peer, message: Uint8Array, from: number, now: number): number {

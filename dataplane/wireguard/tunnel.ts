@@ -2,8 +2,8 @@
 // share. receive.ts and send.ts are the two ways. This file takes configuration and moves keypairs
 // (paper, sections 5.4.5 and 6). It knows neither rules nor sockets nor the clock.
 //
-// Where a gateway has several workers, each peer has one that is responsible for it: the rest of its
-// slot divided by the number of workers. The others know where it is, see known-peer.ts.
+// Where a gateway has several workers, each peer has one that is responsible for it: the rest of
+// its slot divided by the number of workers. The others know where it is, see known-peer.ts.
 
 import {
   DATAGRAM_SLOTS,
