@@ -94,6 +94,10 @@ export class WorkerLink {
     return this.#isReady && this.#isInitialized && this.#silentMs() < SILENT_MS;
   }
 
+  get #name(): string {
+    return `worker ${this.number} of the data plane`;
+  }
+
   // ---- start ---------------------------------------------------------------------------------
 
   /** Gives a worker its options and waits until it is ready. */
@@ -119,7 +123,7 @@ export class WorkerLink {
       port1.on('message', hear);
       worker.on('error', (error) => {
         reject(error);
-        this.#owner.log('error', `the data plane failed: ${error.stack ?? error.message}`);
+        this.#owner.log('error', `${this.#name} failed: ${error.stack ?? error.message}`);
       });
       worker.on('exit', () => {
         readLastReports(port1, hear);
@@ -174,9 +178,9 @@ export class WorkerLink {
         this.#pending.delete(report.id);
         return;
       case 'fault':
-        return this.#owner.log('error', `a packet made the data plane fail: ${report.message}`);
+        return this.#owner.log('error', `a packet made ${this.#name} fail: ${report.message}`);
       case 'failed':
-        return this.#owner.log('error', `the data plane failed: ${report.message}`);
+        return this.#owner.log('error', `${this.#name} failed: ${report.message}`);
       case 'tunGone':
         return this.#owner.tunGone();
       case 'ready':
@@ -194,7 +198,7 @@ export class WorkerLink {
   /** Ends a worker that does not answer; another one is started. */
   endIfHung(): void {
     if (this.#silentMs() < HUNG_MS) return;
-    this.#owner.log('error', `the data plane has not answered for ${HUNG_MS / 1_000} s`);
+    this.#owner.log('error', `${this.#name} has not answered for ${HUNG_MS / 1_000} s`);
     void this.#worker?.terminate();
   }
 
@@ -211,7 +215,7 @@ export class WorkerLink {
     this.#isInitialized = false;
     if (this.#isClosing || !wasReady) return;
     this.#owner.lost(this);
-    this.#owner.log('warn', 'the data plane ended and is started again');
+    this.#owner.log('warn', `${this.#name} ended and is started again`);
     this.#orphaned.push(...this.#pending.values());
     this.#pending.clear();
     setTimeout(() => void this.#startAgain(), RESTART_MS).unref();
@@ -223,12 +227,12 @@ export class WorkerLink {
       this.#owner.repair(this);
       await this.start();
       this.#restartFault = '';
-      this.#owner.log('info', 'the data plane serves again');
+      this.#owner.log('info', `${this.#name} serves again`);
     } catch (error) {
       // It is tried every second; the same fault is logged once.
       const fault = messageOf(error);
       if (fault !== this.#restartFault)
-        this.#owner.log('error', `the data plane could not be started again: ${fault}`);
+        this.#owner.log('error', `${this.#name} could not be started again: ${fault}`);
       this.#restartFault = fault;
       setTimeout(() => void this.#startAgain(), 10 * RESTART_MS).unref();
     }

@@ -198,7 +198,7 @@ for (const engine of engines) {
     void gateway.apply(config([poison])).catch(() => undefined);
     await until(() => log.some((line) => line.includes('is started again')), 3_000);
     await pause(50);
-    t.true(log.some((line) => line.startsWith('error the data plane failed')));
+    t.true(log.some((line) => line.startsWith('error worker 0 of the data plane failed')));
   });
 }
 
@@ -310,7 +310,7 @@ test.serial('what cannot be made again is tried again, and logged once', async (
   t.is(faults.length, 1);
   owner.fault = null;
   await until(() => link.isWell);
-  t.is(owner.logged.at(-1), 'info the data plane serves again');
+  t.is(owner.logged.at(-1), 'info worker 0 of the data plane serves again');
 });
 
 test.serial('a link that is closed rejects what waits, and starts no other worker', async (t) => {

@@ -132,7 +132,10 @@ async function diesAndServes(
   t.false(await canPing(host, LAN4), 'and changes are obeyed');
   const errors = postern.logLines().filter((line) => line['level'] === 'error');
   t.is(errors.length, 1);
-  t.regex(String(errors[0]?.['msg']), /^the data plane failed: Error: thrown by a test\n/);
+  t.regex(
+    String(errors[0]?.['msg']),
+    /^worker 0 of the data plane failed: Error: thrown by a test\n/,
+  );
   await postern.stop();
 }
 

@@ -13,7 +13,9 @@ import {
 import { type Answer, openServer, refused } from '../../support/api/server.ts';
 
 const path = '/v0/configuration';
-const discoveryLimits = { timeoutMs: 1_000, bytesMax: 20_000 };
+const discoveryLimits = { timeoutMs: 30_000, bytesMax: 20_000 };
+/** A provider that never answers is given up soon; one that answers has the time of a slow machine. */
+const SOON_MS = 3_000;
 const openid = (id: string, discovery_document_uri: string) => ({
   id,
   label: 'l',
@@ -60,7 +62,7 @@ for (const kind of databaseKinds()) {
   });
 
   test(`${kind}: a bad document is reported at its entry, and nothing is saved`, async (t) => {
-    const { put, database } = await open(t);
+    const { put, database } = await open(t, { ...discoveryLimits, timeoutMs: SOON_MS });
     const { origin } = await openProvider(t, (request, response) => {
       if (request.url === '/gone') response.writeHead(404).end();
       else if (request.url === '/page') response.end('<html/>');
@@ -87,7 +89,7 @@ for (const kind of databaseKinds()) {
           {},
           uri('is invalid. Reason: its address answered with status 404'),
           { label: ["can't be blank"], ...uri('is invalid. Reason: it is not JSON') },
-          uri('is invalid. Reason: it was not there within 1 s'),
+          uri('is invalid. Reason: it was not there within 3 s'),
           uri('does not contain a scheme or a host'),
         ],
         saml_identity_providers: [
@@ -137,24 +139,25 @@ for (const kind of databaseKinds()) {
   });
 
   test(`${kind}: slow documents are fetched in parallel, and no lock is held meanwhile`, async (t) => {
-    const { put, send } = await open(t, { ...discoveryLimits, timeoutMs: 20_000 });
+    const { put, send } = await open(t);
+    const answers: (() => void)[] = [];
+    const allAsked = Promise.withResolvers<void>();
     const { origin } = await openProvider(t, (_request, response) => {
-      setTimeout(() => response.end(JSON.stringify(discoveryDocument('http://x'))), 400);
+      answers.push(() => response.end(JSON.stringify(discoveryDocument('http://x'))));
+      if (answers.length === 8) allAsked.resolve();
     });
-    const beganMs = performance.now();
     const slow = put({
       openid_connect_providers: Array.from({ length: 8 }, (_, i) =>
         openid(`${i}`, `${origin}/${i}`),
       ),
     });
+    await allAsked.promise;
     const other = await send('PATCH', path, {
       body: { configuration: { vpn_session_duration: 7 } },
     });
-    const otherMs = performance.now() - beganMs;
-    t.is(other.status, 200);
+    t.is(other.status, 200, 'the other write does not wait');
+    for (const answer of answers) answer();
     t.is((await slow).status, 200, (await slow).text);
-    t.true(performance.now() - beganMs < 8 * 400, 'one after another it would take longer');
-    t.true(otherMs < performance.now() - beganMs, 'the other write did not wait');
     t.is((await send('GET', path)).body.data.vpn_session_duration, 7);
   });
 }

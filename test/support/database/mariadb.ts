@@ -90,6 +90,8 @@ export async function launch(mariadb: Mariadb, once: readonly string[] = []): Pr
       '--bind-address=127.0.0.1',
       '--skip-name-resolve',
       '--max-connections=500',
+      // A test that waits for a processor keeps its connection.
+      '--connect-timeout=120',
       ...settings,
       ...once,
     ],

@@ -15,7 +15,8 @@
 //   traffic.ts pace PORT EVERY_MS [HOST]    sends numbered datagrams at a pace until its input ends,
 //                                           and takes those of the other end, which is HOST or who
 //                                           comes first; prints {"sent","received"}, delays in ms,
-//                                           how many were late and how many times that began
+//                                           the longest time without one, how many were late and
+//                                           how many times that began
 //   traffic.ts fire HOST PORT FILE          sends the datagrams of a file (base64 lines), prints
 //                                           {"answers"} after half a second of listening
 
@@ -168,9 +169,14 @@ async function beacon([port, everyMs, ...hosts]: string[]): Promise<void> {
 async function pace([port, everyMs, host]: string[]): Promise<void> {
   const socket = await bind(Number(port), '0.0.0.0');
   const delays = new Map<number, number>();
-  socket.on('message', (bytes) =>
-    delays.set(bytes.readUInt32BE(0), monotonicMs() - bytes.readDoubleBE(4)),
-  );
+  let cameMs = Number.POSITIVE_INFINITY;
+  let gapMs = 0;
+  socket.on('message', (bytes) => {
+    const now = monotonicMs();
+    delays.set(bytes.readUInt32BE(0), now - bytes.readDoubleBE(4));
+    gapMs = Math.max(gapMs, now - cameMs);
+    cameMs = now;
+  });
   let isOver = false;
   process.stdin.on('end', () => (isOver = true)).resume();
   print({ ready: true });
@@ -192,6 +198,7 @@ async function pace([port, everyMs, host]: string[]): Promise<void> {
   print({
     sent: number,
     received: sorted.length,
+    gapMs,
     medianMs: sorted[sorted.length >> 1],
     p99Ms: sorted[Math.floor(sorted.length * 0.99)],
     maxMs: sorted.at(-1),

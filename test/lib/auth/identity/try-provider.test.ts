@@ -20,7 +20,7 @@ function lines(findings: Finding[]): string[] {
 
 function tryIt({ discoveryUri }: BadProvider): Promise<Finding[]> {
   const entry = oidcEntry({ discovery_document_uri: discoveryUri });
-  return tryOidcProvider(entry, EXTERNAL_URL, { timeoutMs: 1_000, bytesMax: 50_000 });
+  return tryOidcProvider(entry, EXTERNAL_URL, { timeoutMs: 4_000, bytesMax: 50_000 });
 }
 
 function answerWith(idp: BadProvider, status: number, error: string): void {

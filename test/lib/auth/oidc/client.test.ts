@@ -6,7 +6,7 @@ import { OidcClients } from '../../../../lib/auth/oidc/client.ts';
 import { discoveryDocument, openProvider } from '../../../support/auth/identity-provider.ts';
 import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 
-const limits = { timeoutMs: 2_000, bytesMax: 50_000 };
+const limits = { timeoutMs: 30_000, bytesMax: 50_000 };
 
 test('a document is fetched once for many sign-ins, even at the same time', async (t) => {
   const { origin, asked } = await openProvider(t);

@@ -37,7 +37,7 @@ import { openRealProvider, Person, proofOf } from '../../../support/auth/openid-
 import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 import { type LogLine, logInto } from '../../../support/api/server.ts';
 
-const limits = { timeoutMs: 1_000, bytesMax: 50_000 };
+const limits = { timeoutMs: 4_000, bytesMax: 50_000 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 interface World {

@@ -10,7 +10,7 @@ import { firstKind, openDatabase } from '../../../support/database/databases.ts'
 import { oidcEntry } from '../../../support/auth/provider-entries.ts';
 
 const externalUrl = 'http://127.0.0.1:13000/';
-const limits = { timeoutMs: 1_000, bytesMax: 50_000 };
+const limits = { timeoutMs: 30_000, bytesMax: 50_000 };
 
 for (const kind of firstKind())
   test(`${kind}: the provider learns who signs out, and where to come back`, async (t) => {

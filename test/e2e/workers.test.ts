@@ -1,0 +1,147 @@
+// Several workers: each is ended under load, and only its own devices notice. Alice's device belongs
+// to the first worker, which also takes the handshakes of all, Bob's to the second; the third has
+// none, but a queue of the TUN.
+
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import type { Host } from '../support/network/namespaces.ts';
+import { Postern, until } from '../support/gateway/postern.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  GATEWAY4_BOB,
+  LAN4,
+  type Topology,
+  Traffic,
+  TUNNEL4,
+} from '../support/network/topology.ts';
+import { enrol, type Person } from './people.ts';
+
+const WORKERS = 3;
+const EVERY_MS = 2;
+/** From the end of a worker until its devices are served again. */
+const BACK_MS = 1_500;
+const ENDING = resolve(import.meta.dirname, '../support/gateway/ending-workers.ts');
+
+let topology: Topology;
+let postern: Postern;
+let alice: Person;
+let bob: Person;
+const endings = mkdtempSync(join(tmpdir(), 'postern-end-workers-'));
+
+test.before('a gateway with three workers, two users, a device each', async (t) => {
+  t.timeout(120_000);
+  topology = await buildTopology('wk');
+  postern = new Postern(topology.gateway, API_ADDRESS, {
+    DATAPLANE_WORKERS: String(WORKERS),
+    NODE_OPTIONS: `--import=${ENDING}`,
+    END_WORKERS: endings,
+  });
+  await postern.start();
+  alice = await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`, 1);
+  bob = await enrol(postern, topology.bob, 'bob@example.test', `${GATEWAY4_BOB}:51820`, 1);
+  for (const { client } of [alice, bob])
+    await until('the tunnel is up', () => canPing(client.host, TUNNEL4, 1), 20_000);
+});
+
+test.after.always(async () => {
+  await postern?.stop();
+  await topology?.network.remove();
+});
+
+/** What one end of paced traffic saw. */
+interface Seen {
+  readonly sent: number;
+  readonly received: number;
+  readonly gapMs: number;
+}
+
+let port = 7_500;
+
+/** Begins paced traffic between two hosts, both ways; the result ends it. */
+async function pace(far: Host, near: Host, address: string): Promise<() => Promise<Seen[]>> {
+  const here = ++port;
+  const ends = [
+    await new Traffic(near, 'pace', here, EVERY_MS).ready(),
+    await new Traffic(far, 'pace', here, EVERY_MS, address).ready(),
+  ];
+  return async () => {
+    for (const { child } of ends) child.stdin?.end();
+    const seen = await Promise.all(ends.map((end) => end.line((line) => 'received' in line)));
+    return seen as unknown as Seen[];
+  };
+}
+
+/** A TCP stream of a device to the lan; the result ends it and says whether it came whole. */
+async function stream({ client }: Person, to: Host): Promise<() => Promise<boolean>> {
+  const here = ++port;
+  const receiver = await new Traffic(to, 'receive', here).ready();
+  const sender = new Traffic(client.host, 'trickle', LAN4, here, 1);
+  return async () => {
+    sender.child.stdin?.end();
+    const [sent, received] = await Promise.all(
+      [sender, receiver].map((end) => end.line((line) => 'sha256' in line)),
+    );
+    return sent!['sha256'] === received!['sha256'];
+  };
+}
+
+/** How many datagrams of both ends were lost, and the longest time in which none came. */
+function sum(all: readonly Seen[]): { lost: number; gapMs: number } {
+  const [near, far] = all as [Seen, Seen];
+  return {
+    lost: near.sent - far.received + far.sent - near.received,
+    gapMs: Math.max(near.gapMs, far.gapMs),
+  };
+}
+
+async function endWorker(t: ExecutionContext, number: number): Promise<void> {
+  const before = postern.output.length;
+  writeFileSync(join(endings, `${number}`), '');
+  const ended = `worker ${number} of the data plane ended`;
+  await until(ended, () => postern.output.slice(before).includes(ended));
+  t.log(
+    postern.output
+      .slice(before)
+      .split('\n')
+      .filter((line) => line.includes('data plane')),
+  );
+}
+
+for (let number = 0; number < WORKERS; number++)
+  test.serial(
+    `worker ${number} ends under load: only its devices notice, and not for long`,
+    async (t) => {
+      t.timeout(120_000);
+      const { lan } = topology;
+      const own = [alice, bob][number];
+      const ends = {
+        alice: await pace(alice.client.host, lan, LAN4),
+        bob: await pace(bob.client.host, lan, LAN4),
+        both: await pace(alice.client.host, bob.client.host, String(bob.device['ipv4'])),
+      };
+      const streams = [await stream(alice, lan), await stream(bob, lan)];
+      await sleep(1_500);
+      await endWorker(t, number);
+      await sleep(2_500);
+      for (const end of streams) t.true(await end(), 'a stream came whole');
+      const seen = {
+        alice: sum(await ends.alice()),
+        bob: sum(await ends.bob()),
+        both: sum(await ends.both()),
+      };
+      t.log(seen);
+      for (const [who, { lost, gapMs }] of Object.entries(seen)) {
+        const isOwn = (own === alice && who !== 'bob') || (own === bob && who !== 'alice');
+        if (!isOwn) t.is(lost, 0, who);
+        t.true(gapMs <= BACK_MS, `${who}: nothing came for ${gapMs} ms`);
+      }
+      const { status } = await postern.readiness();
+      t.is(status, 'ready');
+    },
+  );
