@@ -3,8 +3,9 @@
 # need and lacks, starts a private MariaDB on a temporary folder and port, checks types, lint and
 # format, runs the unit tests on both databases, the tests in a real browser (screenshots stay in
 # test/artefacts), the end-to-end tests, attacks, and those of operation (faults, several gateways on
-# one database), and prints what each phase and its slowest files took; test/artefacts/seconds.txt
-# has all files.
+# one database). What carries packets runs again with two workers, and where MANY_WORKERS is set with
+# five too. It prints what each phase and its slowest files took; test/artefacts/seconds.txt has all
+# files.
 # Without root it runs what needs none and says what it left out; with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,6 +36,17 @@ phase() { # NAME COMMAND...
   if [ $status -ne 0 ]; then say "$name failed"; fi
 }
 
+# Runs one kind of the tests that carry packets again, with so many workers.
+several() { # KIND WORKERS
+  export WORKERS=$2
+  case $1 in
+    dataplane) phase "dataplane-$WORKERS" npx ava --tap --config test/workers.config.js ;;
+    e2e) phase "e2e-$WORKERS" $apart --config test/e2e/ava.config.js ;;
+    alone) ALONE=only phase "alone-$WORKERS" npx ava --tap --config test/workers.config.js ;;
+  esac
+  unset WORKERS
+}
+
 checks() {
   phase types npm run -s typecheck
   phase lint npm run -s lint
@@ -60,7 +72,10 @@ else
   # fetches a package needs the network of the machine, where no other test makes hosts.
   export ALONE=later
   apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
-  phase unit npx ava --tap --concurrency 2 &
+  {
+    phase unit npx ava --tap --concurrency 2
+    several dataplane 2
+  } &
   {
     phase e2e $apart --config test/e2e/ava.config.js
     ALONE= phase fetching npx ava --tap --config test/e2e/ava.config.js test/e2e/interoperation.test.ts
@@ -70,9 +85,14 @@ else
     phase ops test/apart.sh npx ava --tap --config test/ops/ava.config.js 'test/ops/[a-d]*.test.ts'
     phase ops-2 $apart --config test/ops/ava.config.js 'test/ops/[e-z]*.test.ts'
     phase browser $apart --config test/browser/ava.config.js
+    several e2e 2
   } &
   wait
   # What judges how soon something happens has the machine for itself, and the network of the machine.
   phase alone npx ava --config test/alone.config.js --tap
+  several alone 2
+  if [ -n "${MANY_WORKERS:-}" ]; then
+    for kind in dataplane e2e alone; do several $kind 5; done
+  fi
 fi
 node test/support/suite/summary.ts

@@ -9,8 +9,9 @@ import { isMainThread } from 'node:worker_threads';
 const folder = process.env['END_WORKERS'];
 if (!isMainThread && folder !== undefined) {
   const { NativeEngine } = await import('../../../dataplane/native/index.ts');
-  const { poll } = NativeEngine.prototype;
-  NativeEngine.prototype.poll = function (timeoutMs) {
+  const { prototype } = NativeEngine;
+  const poll = Object.getOwnPropertyDescriptor(prototype, 'poll')!.value as typeof prototype.poll;
+  prototype.poll = function (timeoutMs) {
     // A worker hands nothing over to itself.
     const file = join(folder, `${this.handed.indexOf(null)}`);
     if (existsSync(file)) {

@@ -1,0 +1,33 @@
+// Which test files run again with several workers.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import test from 'ava';
+import { aloneWithWorkers, ofDataplane, withOneWorker } from './workers.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+test('files that drive gateways are found', (t) => {
+  for (const name of ['pipeline', 'gateway', 'memory/gateway', 'wireguard/receive', 'restarts'])
+    t.true(ofDataplane.includes(`test/dataplane/${name}.test.ts`), name);
+  t.false(ofDataplane.includes('test/dataplane/filter/compile.test.ts'));
+});
+
+test('each end-to-end test that is left out exists', (t) => {
+  for (const file of Object.keys(withOneWorker)) t.true(existsSync(resolve(ROOT, file)), file);
+});
+
+test('of the files that want the machine for themselves, those with packets are known', (t) => {
+  t.deepEqual(aloneWithWorkers, [
+    'test/dataplane/worker-link.test.ts',
+    'test/e2e/first-start.test.ts',
+    'test/e2e/restart.test.ts',
+    'test/e2e/revocation.test.ts',
+  ]);
+});
+
+test('each of the three kinds runs with two workers', (t) => {
+  const script = readFileSync(resolve(ROOT, 'test/all.sh'), 'utf8');
+  for (const phase of ['dataplane', 'e2e', 'alone'])
+    t.true(script.includes(`  several ${phase} 2`), phase);
+});

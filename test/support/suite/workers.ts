@@ -1,0 +1,39 @@
+// Test files whose gateways carry packets. They run with one worker like all others, and again with
+// as many workers as WORKERS says.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { alone } from './alone.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+/** What a test uses that has as many workers as WORKERS says. */
+const GATEWAYS =
+  /new World\(|gatewayAndClients?\b|twoGateways\b|connected\w*\(|gatewayTest\(|loopback-gateway\.ts|scenes?\.ts/i;
+
+/** Files of `dataplane`, as paths from the root of the repository. */
+export const ofDataplane = readdirSync(join(ROOT, 'test/dataplane'), { recursive: true })
+  .map((name) => join('test/dataplane', name as string))
+  .filter(
+    (path) => path.endsWith('.test.ts') && GATEWAYS.test(readFileSync(join(ROOT, path), 'utf8')),
+  );
+
+/** End-to-end tests for which it does not matter how many workers there are, and why. */
+export const withOneWorker: Readonly<Record<string, string>> = {
+  'test/e2e/interoperation.test.ts': 'is about the client, and fetches it',
+  'test/e2e/lemonldap.test.ts': 'carries no packets',
+  'test/e2e/mariadb.test.ts': 'is about the database',
+  'test/e2e/simplesamlphp.test.ts': 'carries no packets',
+  'test/e2e/typescript.test.ts': 'the engine in TypeScript has one worker',
+  'test/e2e/workers.test.ts': 'has three workers always',
+};
+
+/** What the end-to-end tests leave out where WORKERS is set. */
+export const withoutOneWorker =
+  process.env['WORKERS'] === undefined ? [] : Object.keys(withOneWorker).map((file) => `!${file}`);
+
+/** Files that want the machine for themselves. */
+export const aloneWithWorkers = alone.filter(
+  (file) =>
+    ofDataplane.includes(file) || (file.startsWith('test/e2e/') && !(file in withOneWorker)),
+);
