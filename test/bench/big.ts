@@ -1,4 +1,4 @@
-// A big gateway: `npm run bench:big [-- --devices N --rules N --record]`.
+// A big gateway: `npm run bench:big [-- --devices N --rules N --workers N --record]`.
 //
 // 10,000 devices with sessions, under 10,000 global rules, on SQLite: how long a start takes, what
 // one change costs and which devices it disturbs, how soon all are served again after a restart,
@@ -34,6 +34,7 @@ const { values } = parseArgs({
   options: {
     devices: { type: 'string', default: '10000' },
     rules: { type: 'string', default: '10000' },
+    workers: { type: 'string', default: '1' },
     record: { type: 'boolean', default: false },
   },
 });
@@ -315,6 +316,7 @@ const postern = new Postern(machine, '127.0.0.1', {
   EXTERNAL_URL: 'http://127.0.0.1:13000/',
   WIREGUARD_PORT: String(PORT),
   WIREGUARD_TUN: 'off',
+  DATAPLANE_WORKERS: values.workers,
   MAX_DEVICES_PER_USER: '100',
   API_RATE_LIMIT: '0',
   LOG_LEVEL: 'warn',
@@ -334,7 +336,7 @@ const cpu = cpus();
 const report = `
 ### ${new Date().toISOString().slice(0, 10)}, ${commit}: ${deviceCount} devices, ${ruleCount} rules
 
-\`npm run bench:big -- --devices ${deviceCount} --rules ${ruleCount}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; clients on the same cores; load average ${load} before the run.
+\`npm run bench:big -- --devices ${deviceCount} --rules ${ruleCount}${Number(values.workers) > 1 ? ` --workers ${values.workers}` : ''}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; clients on the same cores; load average ${load} before the run.
 
 | | | bar |
 |---|---|---|

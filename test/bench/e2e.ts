@@ -1,16 +1,17 @@
-// Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --rules N --both
-// --record]`.
+// Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --record] [--rules N |
+// --both | --workers N [--devices N] | --against FOLDER]`.
 //
-// TCP through a gateway, each way, with one and four streams: Postern and Debian's wireguard-go in
-// turn, the same wireguard-go as the client of both. Namespaces as in the end-to-end tests:
+// Traffic through a gateway, each way: Postern and Debian's wireguard-go in turn, the same wireguard-go
+// as the client of both. Namespaces as in the end-to-end tests, with a host for each device:
 //
-//   client 192.0.2.2 --veth(1500)-- 192.0.2.1 gateway 198.51.100.1 --veth(1500)-- 198.51.100.2 lan
+//   client 203.0.113.2 --veth(1500)-- .1 gateway 198.51.100.1 --veth(1500)-- 198.51.100.2 lan
 //
-// Throughput wanders with the machine; CPU seconds of the gateway process per gigabyte is the
-// steadier figure, and the ratio of two gateways in one run the one to quote. WIREGUARD_GO names
-// another binary, for the client and for the gateway that is compared. With `--rules` Postern is
-// compared with itself: that many rules, for other destinations, against none. With `--both` the
-// client is what the gateway is: the client is not what bounds it then.
+// Throughput wanders with the machine; CPU seconds of the gateway process per gigabyte is the steadier
+// figure, and the ratio of two gateways in one run the one to quote. WIREGUARD_GO names another
+// binary, for the client and for the gateway that is compared. Postern is compared with itself: with
+// `--rules` that many rules, for other destinations, against none; with `--workers` that many workers
+// against one, with sixteen devices; with `--against` this checkout against another one. With `--both`
+// the client is what the gateway is: the client is not what bounds it then.
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -34,6 +35,9 @@ const { values } = parseArgs({
     'no-offload': { type: 'boolean', default: false },
     rules: { type: 'string', default: '0' },
     both: { type: 'boolean', default: false },
+    workers: { type: 'string', default: '1' },
+    devices: { type: 'string' },
+    against: { type: 'string', default: '' },
     record: { type: 'boolean', default: false },
   },
 });
@@ -41,21 +45,42 @@ const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);
 const MTU = 1420;
 const LAN = '198.51.100.2';
-const ENDPOINT = '192.0.2.1:51820';
 const API = '10.255.78.2';
 const WIREGUARD_GO = process.env['WIREGUARD_GO'] ?? 'wireguard-go';
 
+const workers = Number(values.workers);
+const devices = Number(values.devices ?? (workers > 1 ? 16 : 1));
+/** Bits a second of small packets for all devices, which any gateway carries. */
+const SMALL_BITS = 20e6;
+const SMALL_BYTES = 64;
+
 /** One measurement. */
 interface Figure {
-  readonly gbitPerSecond: number;
-  readonly cpuSecondsPerGb: number;
+  /** Gbit/s, or thousand packets a second. */
+  readonly speed: number;
+  /** CPU seconds per GB, or microseconds per packet. */
+  readonly cpu: number;
 }
 
-const cases: readonly [name: string, args: readonly string[]][] = [
-  ['up, 1 stream', []],
-  ['down, 1 stream', ['-R']],
-  ['up, 4 streams', ['-P', '4']],
-  ['down, 4 streams', ['-P', '4', '-R']],
+interface Case {
+  readonly name: string;
+  /** Options of iperf3, for each device. */
+  readonly args: readonly string[];
+  readonly isUdp?: boolean;
+}
+
+const small = ['-u', '-l', `${SMALL_BYTES}`, '-b', `${Math.round(SMALL_BITS / devices)}`];
+const cases: readonly Case[] = [
+  { name: 'TCP up, 1 stream', args: [] },
+  { name: 'TCP down, 1 stream', args: ['-R'] },
+  ...(devices > 1
+    ? []
+    : [
+        { name: 'TCP up, 4 streams', args: ['-P', '4'] },
+        { name: 'TCP down, 4 streams', args: ['-P', '4', '-R'] },
+      ]),
+  { name: `UDP up, ${SMALL_BYTES} bytes`, args: small, isUdp: true },
+  { name: `UDP down, ${SMALL_BYTES} bytes`, args: [...small, '-R'], isUdp: true },
 ];
 
 /** A gateway under test: its process, and how a client reaches it. */
@@ -65,40 +90,63 @@ interface Gateway {
   readonly presharedKey: string;
 }
 
-type StartGateway = (host: Host, clientPublicKey: string) => Promise<Gateway>;
-type StartClient = (host: Host, keys: KeyPair, gateway: Gateway) => Promise<void>;
+type StartGateway = (host: Host, clientPublicKeys: readonly string[]) => Promise<Gateway>;
+type StartClient = (host: Host, keys: KeyPair, gateway: Gateway, device: number) => Promise<void>;
 
 const ruleCount = Number(values.rules);
-const gateways: Record<string, [StartGateway, StartClient]> = values.both
-  ? {
-      'postern at both ends': [startPostern, startPosternClient],
+
+function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
+  const postern = (options: PosternOptions = {}): [StartGateway, StartClient] => [
+    (host, keys) => startPostern(host, keys, options),
+    startWireguardGoClient,
+  ];
+  if (values.both)
+    return {
+      'postern at both ends': [(host, keys) => startPostern(host, keys), startPosternClient],
       'wireguard-go at both ends': [startWireguardGo, startWireguardGoClient],
-    }
-  : ruleCount === 0
-    ? {
-        postern: [startPostern, startWireguardGoClient],
-        'wireguard-go': [startWireguardGo, startWireguardGoClient],
-      }
-    : {
-        [`postern, ${ruleCount} rules`]: [
-          (host, key) => startPostern(host, key, ruleCount),
-          startWireguardGoClient,
-        ],
-        'postern, none': [startPostern, startWireguardGoClient],
-      };
+    };
+  if (values.against !== '')
+    return { 'this checkout': postern(), 'the other': postern({ root: values.against }) };
+  if (workers > 1) return { [`${workers} workers`]: postern({ workers }), 'one worker': postern() };
+  if (ruleCount > 0)
+    return {
+      [`postern, ${ruleCount} rules`]: postern({ rules: ruleCount }),
+      'postern, none': postern(),
+    };
+  return { postern: postern(), 'wireguard-go': [startWireguardGo, startWireguardGoClient] };
+}
 
 const CLIENT_INTERFACE = 'client0';
-const CLIENT_ADDRESS = '100.64.0.2';
+/** The address of a device in the tunnel. */
+const addressOf = (device: number): string => `100.64.0.${2 + device}`;
+/** The two ends of its link: of the gateway, and its own. */
+const linkOf = (device: number): [string, string] => [
+  `203.0.113.${4 * device + 1}`,
+  `203.0.113.${4 * device + 2}`,
+];
+const endpointOf = (device: number): string => `${linkOf(device)[0]}:51820`;
 const NO_PRESHARED_KEY = Buffer.alloc(32).toString('base64');
 
-async function startPostern(host: Host, clientPublicKey: string, rules = 0): Promise<Gateway> {
+interface PosternOptions {
+  readonly rules?: number;
+  readonly workers?: number;
+  /** Another checkout. */
+  readonly root?: string;
+}
+
+async function startPostern(
+  host: Host,
+  clientPublicKeys: readonly string[],
+  { rules = 0, workers: count = 1, root }: PosternOptions = {},
+): Promise<Gateway> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
   const place = { url: `sqlite:${folder}/bench.sqlite`, encryptionKey: randomBytes(32) };
   const database = await connectDatabase(place);
   await migrate(database);
   await addManyRules(database, rules);
   await database.close();
-  const postern = new Postern(host, API, {
+  const settings = {
+    DATAPLANE_WORKERS: String(count),
     WIREGUARD_MTU: String(MTU),
     // wireguard-go translates no addresses either: the lan knows the way to devices.
     WIREGUARD_IPV4_MASQUERADE: 'false',
@@ -106,23 +154,28 @@ async function startPostern(host: Host, clientPublicKey: string, rules = 0): Pro
     LOG_LEVEL: 'warn',
     DATABASE_URL: place.url,
     DATABASE_ENCRYPTION_KEY: place.encryptionKey.toString('base64'),
-  });
+  };
+  const postern = new Postern(host, API, settings, [], root);
   await postern.start();
-  const user = await postern.create('user', { email: 'bench@example.test' });
-  const device = await postern.create('device', {
-    user_id: user.id,
-    public_key: clientPublicKey,
-    ipv4: CLIENT_ADDRESS,
-    preshared_key: NO_PRESHARED_KEY,
-  });
+  let serverPublicKey = '';
+  for (const [i, public_key] of clientPublicKeys.entries()) {
+    const user = await postern.create('user', { email: `bench${i}@example.test` });
+    const device = await postern.create('device', {
+      user_id: user.id,
+      public_key,
+      ipv4: addressOf(i),
+      preshared_key: NO_PRESHARED_KEY,
+    });
+    serverPublicKey = String(device['server_public_key']);
+  }
   return {
     pid: postern.pid,
-    serverPublicKey: String(device['server_public_key']),
+    serverPublicKey,
     presharedKey: NO_PRESHARED_KEY,
   };
 }
 
-async function startWireguardGo(host: Host, clientPublicKey: string): Promise<Gateway> {
+async function startWireguardGo(host: Host, clientPublicKeys: readonly string[]): Promise<Gateway> {
   const keys = makeKeyPair();
   const child = host.start(WIREGUARD_GO, ['-f', 'wg0'], {
     env: { ...process.env, WG_PROCESS_FOREGROUND: '1', LOG_LEVEL: 'error' },
@@ -132,9 +185,12 @@ async function startWireguardGo(host: Host, clientPublicKey: string): Promise<Ga
     await sleep(50);
   }
   const path = join(mkdtempSync(join(tmpdir(), 'postern-bench-')), 'wg0.conf');
+  const peers = clientPublicKeys.map(
+    (key, i) => `[Peer]\nPublicKey = ${key}\nAllowedIPs = ${addressOf(i)}/32\n`,
+  );
   writeFileSync(
     path,
-    `[Interface]\nPrivateKey = ${keys.privateKey}\nListenPort = 51820\n[Peer]\nPublicKey = ${clientPublicKey}\nAllowedIPs = ${CLIENT_ADDRESS}/32\n`,
+    `[Interface]\nPrivateKey = ${keys.privateKey}\nListenPort = 51820\n${peers.join('')}`,
   );
   await host.run('wg', 'setconf', 'wg0', path);
   await host.ip('address', 'add', '100.64.0.1/10', 'dev', 'wg0');
@@ -147,47 +203,76 @@ async function startWireguardGo(host: Host, clientPublicKey: string): Promise<Ga
   };
 }
 
-async function startWireguardGoClient(host: Host, keys: KeyPair, gateway: Gateway): Promise<void> {
+async function startWireguardGoClient(
+  host: Host,
+  keys: KeyPair,
+  gateway: Gateway,
+  device: number,
+): Promise<void> {
   const client = new WireguardClient(host, {
     keys,
     ...gateway,
-    endpoint: ENDPOINT,
-    addresses: [CLIENT_ADDRESS],
+    endpoint: endpointOf(device),
+    addresses: [addressOf(device)],
     routes: ['198.51.100.0/24'],
     mtu: MTU,
   });
   await client.start();
 }
 
-async function startPosternClient(host: Host, keys: KeyPair, gateway: Gateway): Promise<void> {
+async function startPosternClient(
+  host: Host,
+  keys: KeyPair,
+  gateway: Gateway,
+  device: number,
+): Promise<void> {
   const program = join(import.meta.dirname, 'client-end.ts');
   const { privateKey } = keys;
-  const words = [CLIENT_INTERFACE, MTU, privateKey, gateway.serverPublicKey, ENDPOINT, LAN];
+  const words = [
+    CLIENT_INTERFACE,
+    MTU,
+    privateKey,
+    gateway.serverPublicKey,
+    endpointOf(device),
+    LAN,
+  ];
   host.start(process.execPath, [program, ...words.map(String)]);
   for (let i = 0; !(await host.succeeds('ip', 'link', 'show', CLIENT_INTERFACE)); i++) {
     if (i === 100) throw new Error('the client did not start');
     await sleep(50);
   }
-  await host.ip('address', 'add', `${CLIENT_ADDRESS}/32`, 'dev', CLIENT_INTERFACE);
-  await host.ip('route', 'replace', LAN, 'dev', CLIENT_INTERFACE, 'src', CLIENT_ADDRESS);
+  await host.ip('address', 'add', `${addressOf(device)}/32`, 'dev', CLIENT_INTERFACE);
+  await host.ip('route', 'replace', LAN, 'dev', CLIENT_INTERFACE, 'src', addressOf(device));
 }
 
-async function buildNetwork(): Promise<{
-  network: Network;
-  client: Host;
-  gateway: Host;
-  lan: Host;
-}> {
+interface Machines {
+  readonly network: Network;
+  readonly clients: readonly Host[];
+  readonly gateway: Host;
+  readonly lan: Host;
+}
+
+async function buildNetwork(): Promise<Machines> {
   const network = new Network('pb');
-  const client = await network.addHost('client');
   const gateway = await network.addHost('gw');
   const lan = await network.addHost('lan');
+  const clients: Host[] = [];
+  const ends: [Host, string][] = [
+    [gateway, 'lan'],
+    [lan, 'l0'],
+  ];
+  for (let i = 0; i < devices; i++) {
+    const client = await network.addHost(`c${i}`);
+    const [there, here] = linkOf(i);
+    await network.link(
+      { host: client, name: 'c0', addresses: [`${here}/30`] },
+      { host: gateway, name: `g${i}`, addresses: [`${there}/30`] },
+    );
+    clients.push(client);
+    ends.push([client, 'c0'], [gateway, `g${i}`]);
+  }
   await network.link(
-    { host: client, name: 'c0', addresses: ['192.0.2.2/24'] },
-    { host: gateway, name: 'g0', addresses: ['192.0.2.1/24'] },
-  );
-  await network.link(
-    { host: gateway, name: 'g1', addresses: ['198.51.100.1/24'] },
+    { host: gateway, name: 'lan', addresses: ['198.51.100.1/24'] },
     { host: lan, name: 'l0', addresses: [`${LAN}/24`] },
   );
   await network.link(
@@ -196,14 +281,9 @@ async function buildNetwork(): Promise<{
   );
   await lan.ip('route', 'add', '100.64.0.0/10', 'via', '198.51.100.1');
   if (values['no-offload'])
-    for (const [host, name] of [
-      [client, 'c0'],
-      [gateway, 'g0'],
-      [gateway, 'g1'],
-      [lan, 'l0'],
-    ] as const)
+    for (const [host, name] of ends)
       await host.run('ethtool', '-K', name, 'tso', 'off', 'gso', 'off', 'gro', 'off');
-  return { network, client, gateway, lan };
+  return { network, clients, gateway, lan };
 }
 
 /** All cases against one gateway, in a network of their own. */
@@ -211,32 +291,57 @@ async function measure(
   start: StartGateway,
   startClient: StartClient,
 ): Promise<Map<string, Figure>> {
-  const { network, client, gateway, lan } = await buildNetwork();
+  const { network, clients, gateway, lan } = await buildNetwork();
   try {
-    const keys = makeKeyPair();
-    const running = await start(gateway, keys.publicKey);
-    await startClient(client, keys, running);
-    if (!(await canPing(client, LAN))) throw new Error('the tunnel does not answer');
-    lan.start('iperf3', ['-s']);
+    const keys = clients.map(() => makeKeyPair());
+    const running = await start(
+      gateway,
+      keys.map(({ publicKey }) => publicKey),
+    );
+    for (const [i, client] of clients.entries()) {
+      await startClient(client, keys[i]!, running, i);
+      if (!(await canPing(client, LAN))) throw new Error('the tunnel does not answer');
+      lan.start('iperf3', ['-s', '-p', String(IPERF_PORT + i)]);
+    }
     await sleep(300);
     const figures = new Map<string, Figure>();
-    for (const [name, args] of cases) figures.set(name, await iperf(client, running.pid, args));
+    for (const one of cases) figures.set(one.name, await iperf(clients, running.pid, one));
     return figures;
   } finally {
     await network.remove();
   }
 }
 
-async function iperf(client: Host, pid: number, args: readonly string[]): Promise<Figure> {
+const IPERF_PORT = 5_201;
+
+/** What iperf3 says at its end. */
+interface Sums {
+  readonly sum_received?: { bits_per_second: number; bytes: number };
+  readonly sum?: { packets: number; lost_packets: number; seconds: number };
+}
+
+async function iperf(
+  clients: readonly Host[],
+  pid: number,
+  { args, isUdp = false }: Case,
+): Promise<Figure> {
   const before = cpuSecondsOf(pid);
-  const { stdout } = await client.run('iperf3', '-J', '-c', LAN, '-t', String(seconds), ...args);
+  const ends = await Promise.all(
+    clients.map(async (client, i) => {
+      const words = ['-J', '-c', LAN, '-p', String(IPERF_PORT + i), '-t', String(seconds)];
+      const { stdout } = await client.run('iperf3', ...words, ...args);
+      return (JSON.parse(stdout) as { end: Sums }).end;
+    }),
+  );
   const cpuSeconds = cpuSecondsOf(pid) - before;
-  const { end } = JSON.parse(stdout) as {
-    end: { sum_received: { bits_per_second: number; bytes: number } };
-  };
+  const add = (of: (end: Sums) => number): number => ends.reduce((sum, end) => sum + of(end), 0);
+  if (isUdp) {
+    const packets = add(({ sum }) => sum!.packets - sum!.lost_packets);
+    return { speed: packets / seconds / 1e3, cpu: (cpuSeconds / packets) * 1e6 };
+  }
   return {
-    gbitPerSecond: end.sum_received.bits_per_second / 1e9,
-    cpuSecondsPerGb: cpuSeconds / (end.sum_received.bytes / 1e9),
+    speed: add(({ sum_received }) => sum_received!.bits_per_second) / 1e9,
+    cpu: cpuSeconds / (add(({ sum_received }) => sum_received!.bytes) / 1e9),
   };
 }
 
@@ -248,23 +353,27 @@ function median(numbers: readonly number[]): number {
 
 function table(results: ReadonlyMap<string, readonly Map<string, Figure>[]>): string {
   const names = [...results.keys()];
-  const header = `| TCP | ${names.map((name) => `${name} Gbit/s | CPU s/GB`).join(' | ')} | CPU ratio |`;
+  const header = `| | ${names.map((name) => `${name} | CPU`).join(' | ')} | CPU ratio |`;
   const rule = `|---|${'---:|'.repeat(names.length * 2 + 1)}`;
-  const rows = cases.map(([name]) => {
+  const rows = cases.map(({ name, isUdp = false }) => {
     const figures = names.map((gateway) => {
       const all = results.get(gateway)!.map((round) => round.get(name)!);
       return {
-        speed: median(all.map((figure) => figure.gbitPerSecond)),
-        cpu: median(all.map((figure) => figure.cpuSecondsPerGb)),
+        speed: median(all.map((figure) => figure.speed)),
+        cpu: median(all.map((figure) => figure.cpu)),
       };
     });
-    const cells = figures.map(({ speed, cpu }) => `${speed.toFixed(2)} | ${cpu.toFixed(2)}`);
+    const [speeds, cpus] = isUdp ? ['k/s', 'µs/packet'] : ['Gbit/s', 's/GB'];
+    const cells = figures.map(
+      ({ speed, cpu }) => `${speed.toFixed(2)} ${speeds} | ${cpu.toFixed(2)} ${cpus}`,
+    );
     const ratio = (figures[0]!.cpu / figures[1]!.cpu).toFixed(2);
     return `| ${name} | ${cells.join(' | ')} | ${ratio} |`;
   });
   return [header, rule, ...rows].join('\n');
 }
 
+const gateways = gatewaysToCompare();
 const results = new Map(Object.keys(gateways).map((name) => [name, [] as Map<string, Figure>[]]));
 for (let round = 1; round <= rounds; round++) {
   for (const [name, [start, startClient]] of Object.entries(gateways)) {
@@ -275,13 +384,22 @@ for (let round = 1; round <= rounds; round++) {
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
 const version = execFileSync(WIREGUARD_GO, ['--version'], { encoding: 'utf8' }).split('\n')[0];
 const offload = values['no-offload'] ? 'without offload' : 'with offload';
+const compared =
+  ruleCount > 0 ? ['--rules'] : values.both ? ['--both'] : workers > 1 ? ['--workers'] : [];
+const options = [
+  `--rounds ${rounds} --seconds ${seconds}`,
+  ...(values['no-offload'] ? ['--no-offload'] : []),
+  ...(ruleCount > 0 ? [`--rules ${ruleCount}`] : []),
+  ...(values.both ? ['--both'] : []),
+  ...(workers > 1 ? [`--workers ${workers}`] : []),
+  ...(devices > 1 ? [`--devices ${devices}`] : []),
+].join(' ');
 const report = `
-### ${new Date().toISOString().slice(0, 10)}, ${commit}: TCP through the gateway, ${offload}
+### ${new Date().toISOString().slice(0, 10)}, ${commit}: traffic through the gateway, ${offload}
 
-\`npm run bench:e2e -- --rounds ${rounds} --seconds ${seconds}${values['no-offload'] ? ' --no-offload' : ''}${ruleCount > 0 ? ` --rules ${ruleCount}` : ''}${values.both ? ' --both' : ''}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds.
+\`npm run bench:e2e -- ${options}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds.
 
 ${table(results)}
 `;
 process.stdout.write(report);
-const compared = ruleCount > 0 ? ' -- --rules' : values.both ? ' -- --both' : '';
-if (values.record) keepResult(`npm run bench:e2e${compared}`, report);
+if (values.record) keepResult(['npm run bench:e2e', ...compared].join(' -- '), report);

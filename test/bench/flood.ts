@@ -32,6 +32,7 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '0' },
     seconds: { type: 'string', default: '10' },
     flood: { type: 'string', default: '50000' },
+    workers: { type: 'string', default: '1' },
     masquerade: { type: 'boolean', default: true },
     record: { type: 'boolean', default: false },
   },
@@ -286,6 +287,7 @@ async function run(machine: Machine): Promise<{ idleP99: number; busyP99: number
   const postern = new Postern(gateway, API, {
     LOG_LEVEL: 'warn',
     API_RATE_LIMIT: '0',
+    DATAPLANE_WORKERS: values.workers,
     WIREGUARD_MTU: '1420',
     WIREGUARD_IPV4_MASQUERADE: String(values.masquerade),
     WIREGUARD_IPV6_MASQUERADE: String(values.masquerade),
@@ -373,7 +375,7 @@ const cpu = cpus();
 const report = `
 ### ${new Date().toISOString().slice(0, 10)}, ${commit}: a paced tunnel under a flood, and beside the API
 
-\`npm run bench:flood -- ${Number(values.rate) > 0 ? `--rate ${values.rate} ` : ''}--seconds ${seconds} --flood ${floodPerSecond}${values.masquerade ? '' : ' --no-masquerade'}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; client, flood and lan on the same cores; load average ${load} before the run. Bars: loss < ${LOSS_MAX} %, ping p99 5 ms more at most, handshake work (forged initiations beyond what is no message) 20 % of the worker's core at most, API p99 < 50 ms and 3 times that without traffic.
+\`npm run bench:flood -- ${Number(values.rate) > 0 ? `--rate ${values.rate} ` : ''}--seconds ${seconds} --flood ${floodPerSecond}${Number(values.workers) > 1 ? ` --workers ${values.workers}` : ''}${values.masquerade ? '' : ' --no-masquerade'}\`; ${cpu.length} × ${cpu[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}; client, flood and lan on the same cores; load average ${load} before the run. Bars: loss < ${LOSS_MAX} %, ping p99 5 ms more at most, handshake work (forged initiations beyond what is no message) 20 % of the worker's core at most, API p99 < 50 ms and 3 times that without traffic.
 
 | | Mbit/s | loss % | ping median / p99 ms | pings lost | API p99 ms | worker % | main thread % | MiB | machine idle % | datagrams without room, gateway / ends | |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|

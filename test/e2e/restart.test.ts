@@ -134,7 +134,7 @@ async function diesAndServes(
   t.is(errors.length, 1);
   t.regex(
     String(errors[0]?.['msg']),
-    /^worker 0 of the data plane failed: Error: thrown by a test\n/,
+    /^worker \d of the data plane failed: Error: thrown by a test\n/,
   );
   await postern.stop();
 }

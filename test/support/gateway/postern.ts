@@ -37,15 +37,19 @@ export class Postern {
   output = '';
   #process: ChildProcess | null = null;
 
-  /** `address` is that of the API, seen from this machine. */
+  readonly #root: string;
+
+  /** `address` is that of the API, seen from this machine; `root` is another checkout. */
   constructor(
     host: Host,
     address: string,
     settings: Record<string, string> = {},
     wrapper: readonly string[] = [],
+    root = ROOT,
   ) {
     this.host = host;
     this.wrapper = wrapper;
+    this.#root = root;
     this.api = `http://${address}:13000`;
     this.environment = {
       PATH: PATH_TO_NODE,
@@ -78,11 +82,12 @@ export class Postern {
 
   /** Starts the gateway and waits for nothing. */
   launch(): ChildProcess {
-    const command = [LAUNCHER, 'serve'] as const;
+    const launcher = this.#root === ROOT ? LAUNCHER : join(this.#root, 'lib/postern');
+    const command = [launcher, 'serve'] as const;
     const [program, ...args] = [...this.wrapper, ...command] as const;
     const child = this.host.start(program, args, {
       env: this.environment,
-      cwd: ROOT,
+      cwd: this.#root,
     });
     this.#process = child;
     const keep = (chunk: Buffer): void => {
