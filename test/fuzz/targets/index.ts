@@ -5,7 +5,9 @@ import { addresses } from './addresses.ts';
 import { descriptors } from './descriptors.ts';
 import { handshake } from './handshake.ts';
 import { inner } from './inner.ts';
+import { rings } from './rings.ts';
 import { saml } from './saml.ts';
+import { steering } from './steering.ts';
 import { tunnel } from './tunnel.ts';
 import { uapi } from './uapi.ts';
 
@@ -14,7 +16,9 @@ export const targets: Readonly<Record<string, (input: Uint8Array) => string | vo
   descriptors,
   handshake,
   inner,
+  rings,
   saml,
+  steering,
   tunnel,
   uapi,
 };
