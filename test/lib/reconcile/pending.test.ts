@@ -34,7 +34,9 @@ class Worker {
 
   take({ removed, updated, added, scopes }: Change): void {
     for (const key of removed) this.peers.delete(key);
-    for (const peer of [...updated, ...added]) this.peers.set(peer.publicKey, peer);
+    for (const peer of added) this.peers.set(peer.publicKey, peer);
+    for (const peer of updated)
+      this.peers.set(peer.publicKey, { ...this.peers.get(peer.publicKey), ...peer });
     for (const { name, compiled } of scopes) this.filter.change(name, compiled);
   }
 

@@ -92,7 +92,9 @@ async function serve(t: ExecutionContext, folder: string, port: number, configur
     // Loaded before it listens: a worker that still loads would keep the first request waiting.
     args: [
       '--preload-app',
-      '--workers=8',
+      '--workers=6',
+      // A connection that is kept open holds a worker, and the next request may meet its end.
+      '--disable-keepalive',
       `--listen=127.0.0.1:${port}`,
       join(folder, 'portal.psgi'),
     ],
