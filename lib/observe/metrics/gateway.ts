@@ -27,6 +27,8 @@ export function* factMetrics(
   );
   const up = facts?.alive === true;
   yield single('wg_gateway_data_plane_up', 'gauge', 'Whether the data plane runs.', flag(up));
+  const workers = facts?.workers ?? 0;
+  yield single('wg_gateway_workers', 'gauge', 'How many workers carry packets.', workers);
   yield single('wg_gateway_tun_up', 'gauge', 'Whether there is a TUN.', flag(tun !== null));
   const help = 'Whether what leaves is masqueraded.';
   yield single('wg_gateway_masquerade_up', 'gauge', help, flag(masquerade));

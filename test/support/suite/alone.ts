@@ -15,6 +15,8 @@ export const alone = [
   'test/e2e/first-start.test.ts',
   // A worker that died serves again within a second.
   'test/e2e/restart.test.ts',
+  // Workers that end are back within 1.5 s.
+  'test/e2e/workers.test.ts',
   // A stream whose datagrams must not be late.
   'test/e2e/revocation.test.ts',
   // How long the main thread is held, how many requests a second pass, how long a provider may take.

@@ -97,6 +97,7 @@ test('what runs and whether it serves', (t) => {
   t.is(valueOf(families, 'wireguard_device_info', { device: 'wg-postern', public_key: 'k' }), 1);
   for (const name of ['ready', 'data_plane_up', 'tun_up', 'masquerade_up'])
     t.is(valueOf(families, `wg_gateway_${name}`), 1, name);
+  t.is(valueOf(families, 'wg_gateway_workers'), 1);
   t.is(valueOf(families, 'wg_gateway_kernel_connections'), undefined, 'none are tracked');
   const connections = { entries: 12, max: 262_144 };
   const tracked = read(factMetrics({ ...fakeWatched().facts(), connections }, ready, about));
