@@ -145,3 +145,21 @@ for (let number = 0; number < WORKERS; number++)
       t.is(status, 'ready');
     },
   );
+
+test.serial('a new address of the host is known to every worker', async (t) => {
+  t.timeout(60_000);
+  const address = '198.51.100.77';
+  await topology.gateway.ip('address', 'add', `${address}/32`, 'dev', 'lo');
+  for (const { client, user } of [alice, bob]) {
+    const refused = async (): Promise<number> => {
+      const reason = /dropped_packets_total\{reason="inner_own_endpoint"\} (\d+)/;
+      return Number(reason.exec(await postern.metrics())![1]);
+    };
+    const before = await refused();
+    const beacon = new Traffic(client.host, 'beacon', 51_820, 20, address);
+    await until(`${user['email']} is refused`, async () => (await refused()) > before + 5);
+    await beacon.stop();
+    await sleep(1_500);
+  }
+  t.pass();
+});

@@ -1,7 +1,9 @@
 // What other workers hand over is taken as if it had come here, unless its peer is gone by then.
 
 import test from 'ava';
-import { STRAYS_BURST } from '../../../dataplane/constants.ts';
+import { REKEY_TIMEOUT_MS, STRAYS_BURST } from '../../../dataplane/constants.ts';
+import type { Endpoint } from '../../../dataplane/wire/address.ts';
+import { initiationForger } from '../../support/dataplane/forged-messages.ts';
 import { address, udp } from '../../support/dataplane/packets.ts';
 import {
   type Client,
@@ -129,4 +131,34 @@ test('only so many datagrams that came at the wrong socket are passed on', (t) =
   stray(scene, udp({ source: '10.0.0.3', destination: '10.0.0.1' }), STRAYS_BURST + 40);
   const { strayed, transport_replayed: copies } = scene.gateway.drops();
   t.deepEqual([strayed, copies], [40, STRAYS_BURST - 1]);
+});
+
+test('in a flood a device gets its cookie where its own worker heard it last', (t) => {
+  const scene = new Scene().connect();
+  const { world, gateway, clients } = scene;
+  const [, second] = clients;
+  const old = second!.endpoint;
+  second!.endpoint = { address: '198.51.100.200', port: 4_444 };
+  second!.send(udp({ source: '10.0.0.3', destination: '10.0.0.1' }));
+  world.run(100);
+  world.run(REKEY_TIMEOUT_MS);
+  world.loses = () => true;
+  second!.connect();
+  const { bytes } = world.sent(INITIATION, second).at(-1)!;
+  const forge = initiationForger(gateway.publicKey);
+  const count = (reason: string): number => gateway.drops()[reason] ?? 0;
+  for (let port = 1; count('cookie_withheld') < 200; port++)
+    gateway.receiveAll(
+      Array.from({ length: 64 }, (_, i) => ({
+        bytes: forge(),
+        from: { address: `203.0.113.${i}`, port },
+      })),
+    );
+  const isAnswered = (from: Endpoint): boolean => {
+    const before = count('cookie_sent');
+    gateway.receive(bytes, from);
+    return count('cookie_sent') > before;
+  };
+  t.false(isAnswered(old), 'where it was before');
+  t.true(isAnswered(second!.endpoint));
 });
