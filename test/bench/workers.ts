@@ -24,6 +24,7 @@ import {
   LENGTH,
   MARK,
   MARK_DROP,
+  MARK_HAND_OVER,
   OFFSET,
   type Team,
 } from '../../dataplane/contract.ts';
@@ -42,11 +43,11 @@ import { mark, openTeam } from '../support/dataplane/team.ts';
 import { keepResult } from './results.ts';
 
 /** Sealed datagrams for one measurement. */
-const SEALED = 32_768;
+const SEALED = 131_072;
 /** Datagrams of one batch, one for each slot. */
 const BATCH = 64;
 /** Batches of one measurement of packets of the host. */
-const BATCHES = 600;
+const BATCHES = 6_000;
 const GATEWAY = { address: '192.0.2.1', port: 51_820 };
 const now = 1_000;
 const wallMs = 1_700_000_000_000;
@@ -252,9 +253,12 @@ function handingOver(bytes: number): { handed: number; copied: number } {
   };
   for (let i = 0; i < BATCH; i++)
     mark(from!.packets, i, 1, { kind: KIND_FROM_PEER, bytes: content });
+  const { descriptors } = from!.packets;
   const handed = measure(() => {
+    for (let i = 0; i < BATCH; i++) descriptors[i * DESCRIPTOR_WORDS + MARK] = MARK_HAND_OVER;
     if (from!.handOver(from!.packets) > 0) throw new Error('no room');
     to!.takeHanded(0);
+    if (to!.handed[0]!.count !== BATCH) throw new Error('not all was handed over');
     to!.freeHanded(0);
   });
   const target = new Uint8Array(SLOT_BYTES * BATCH);
