@@ -112,20 +112,24 @@ export class Rings {
     const ring = this.#readerOf(worker);
     const batch = this.handed[worker]!;
     const d = batch.descriptors;
-    const written = Atomics.load(ring.words, WRITTEN);
+    const written = writtenFor(ring);
     let total = 0;
     while (ring.at !== written && batch.count < HANDED_PER_TURN && total < BATCH_BYTES) {
       const start = startOf(ring!);
       const word = start >> 2;
-      const size = ring.words[word + record.bytes]!;
-      if (size <= 0) throw new RangeError('a record of the ring has no size');
+      const size = ring.words[word + record.bytes]! >>> 0;
+      if (!isPossible(size, (written - ring.at) >>> 0, start)) {
+        ring.at = written;
+        break;
+      }
       const kind = ring.words[word + record.kind]!;
+      const length = ring.words[word + record.length]! >>> 0;
       ring.at = (ring.at + size) | 0;
-      if (kind === KIND_FILLER) continue;
+      if (kind === KIND_FILLER || length > size - RECORD_BYTES - PADDING_BYTES) continue;
       const slot = this.#handedEndpoints + worker * HANDED_PER_TURN + batch.count;
       const at = batch.count++ * DESCRIPTOR_WORDS;
       d[at + OFFSET] = start + RECORD_BYTES;
-      d[at + LENGTH] = ring.words[word + record.length]!;
+      d[at + LENGTH] = length;
       d[at + KEY] = ring.words[word + record.peer]!;
       d[at + GENERATION] = ring.words[word + record.generation]!;
       d[at + MARK] = MARK_DROP;
@@ -146,9 +150,7 @@ export class Rings {
 
   /** Whether another worker has handed over what was not taken. */
   get hasNews(): boolean {
-    return this.#readers.some(
-      (ring) => ring !== null && Atomics.load(ring.words, WRITTEN) !== ring.at,
-    );
+    return this.#readers.some((ring) => ring !== null && writtenFor(ring) !== ring.at);
   }
 
   #readerOf(worker: number): End {
@@ -166,11 +168,22 @@ export class Rings {
 function endOf(memory: SharedArrayBuffer | null): End | null {
   if (memory === null) return null;
   const words = new Int32Array(memory);
-  return { words, bytes: new Uint8Array(memory), at: Atomics.load(words, WRITTEN) };
+  return { words, bytes: new Uint8Array(memory), at: writtenFor({ words }) };
 }
 
 function giveBack(reader: End): void {
   Atomics.store(reader.words, READ, reader.at);
+}
+
+/** How far the writer has come; a record begins at no other place. */
+function writtenFor({ words }: Pick<End, 'words'>): number {
+  return Atomics.load(words, WRITTEN) & ~(RECORD_ALIGNMENT - 1);
+}
+
+/** Whether a record at `start` may have a size, where `written` bytes were written in all. */
+function isPossible(size: number, written: number, start: number): boolean {
+  const rest = RING_HEADER_BYTES + RING_BYTES - start;
+  return size > 0 && size % RECORD_ALIGNMENT === 0 && size <= written && size <= rest;
 }
 
 /** Where the next record begins, in bytes of the memory. */

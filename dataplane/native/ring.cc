@@ -113,18 +113,24 @@ int hand_over(Engine& engine, Batch& batch, int count) {
   return lost;
 }
 
+// How far the writer has come. The memory is shared with JavaScript, so nothing in it is believed:
+// a position inside of a record would lead past the end of the ring.
+static uint32_t written_for(const RingReader& ring) {
+  return load(written_of(ring.memory)) & ~static_cast<uint32_t>(RECORD_ALIGNMENT - 1);
+}
+
 int take_handed(Engine& engine, int worker) {
   RingReader& ring = engine.readers[worker];
   if (ring.memory == nullptr) return 0;
   Batch& batch = engine.handed[worker];
-  const uint32_t written = load(written_of(ring.memory));
+  const uint32_t written = written_for(ring);
   int count = 0;
   size_t total = 0;
   while (ring.taken != written && count < batch.capacity && total < BATCH_BYTES) {
     const RingRecord& record = record_at(ring.memory, ring.taken);
     const uint32_t at = static_cast<uint32_t>(ring.taken % RING_BYTES);
     const uint32_t bytes = record.bytes;
-    // The memory is shared with JavaScript, so nothing in it is believed.
+    const uint32_t length = record.length;
     if (bytes == 0 || bytes % RECORD_ALIGNMENT != 0 || bytes > written - ring.taken ||
         bytes > RING_BYTES - at) {
       ring.taken = written;
@@ -132,10 +138,10 @@ int take_handed(Engine& engine, int worker) {
     }
     ring.taken += bytes;
     if (record.kind == KIND_FILLER || bytes < sizeof(RingRecord) + SLACK_BYTES) continue;
-    if (record.length > bytes - sizeof(RingRecord) - SLACK_BYTES) continue;
+    if (length > bytes - sizeof(RingRecord) - SLACK_BYTES) continue;
     int32_t* d = batch.descriptor(count);
     d[OFFSET] = static_cast<int32_t>(RING_HEADER_BYTES + at + sizeof(RingRecord));
-    d[LENGTH] = static_cast<int32_t>(record.length);
+    d[LENGTH] = static_cast<int32_t>(length);
     d[KEY] = record.peer;
     d[GENERATION] = record.generation;
     d[MARK] = MARK_DROP;
@@ -158,7 +164,7 @@ void free_handed(Engine& engine, int worker) {
 bool has_handed(const Engine& engine) {
   for (int worker = 0; worker < engine.workers; worker++) {
     const RingReader& ring = engine.readers[worker];
-    if (ring.memory != nullptr && load(written_of(ring.memory)) != ring.taken) return true;
+    if (ring.memory != nullptr && written_for(ring) != ring.taken) return true;
   }
   return false;
 }
@@ -167,7 +173,7 @@ void empty_rings(Engine& engine) {
   for (int worker = 0; worker < engine.workers; worker++) {
     RingReader& reader = engine.readers[worker];
     if (reader.memory != nullptr) {
-      reader.taken = load(written_of(reader.memory));
+      reader.taken = written_for(reader);
       free_handed(engine, worker);
     }
     RingWriter& writer = engine.writers[worker];

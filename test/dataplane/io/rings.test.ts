@@ -206,10 +206,11 @@ nativeTest('whatever the memory of a ring holds, nothing outside of it is read',
   const random = fc.oneof(fc.integer(), fc.integer({ min: -200, max: 70_000 }));
   fc.assert(
     fc.property(fc.array(random, { minLength: 40, maxLength: 80 }), (numbers) => {
-      const begin = RING_HEADER_BYTES / 4 + ((words[0]! >>> 0) % RING_BYTES) / 4;
+      const begin = (RING_HEADER_BYTES + (((words[0]! & ~63) >>> 0) % RING_BYTES)) / 4;
       for (const [i, number] of numbers.entries())
         words[RING_HEADER_BYTES / 4 + ((begin + i * 8) % (RING_BYTES / 4))] = number;
-      words[0] = (words[0]! + (numbers[0]! & ~63)) | 0;
+      // A position may be inside of a record too.
+      words[0] = (words[0]! + numbers[0]!) | 0;
       to!.takeHanded(0);
       const batch = to!.handed[0]!;
       for (let i = 0; i < batch.count; i++) {
