@@ -112,10 +112,11 @@ for (const kind of databaseKinds()) {
     const writes = new Writes(database, patienceMs);
     const away = Object.assign(new Error('away'), { code: 'ECONNRESET' });
     let isHeld = false;
+    const fails = Promise.withResolvers<void>();
     const holding = writes.run(request(), {
       judge: async () => {
         isHeld = true;
-        await sleep(2 * patienceMs);
+        await fails.promise;
         throw away;
       },
       write: async () => undefined,
@@ -126,8 +127,9 @@ for (const kind of databaseKinds()) {
       t.throwsAsync(holding, { is: away }),
       t.throwsAsync(early, { is: away }),
     ]);
-    await sleep(1.8 * patienceMs);
+    await sleep(2 * patienceMs);
     const late = make(writes, database, '10.0.0.2');
+    fails.resolve();
     await failed;
     t.is(await late, '10.0.0.2', 'who came just now tries');
     t.is(await database.models.Rule.count(), 1, 'and what was answered as failed is never done');
