@@ -66,8 +66,8 @@ else
   export TEST_MARIADB_URL DATABASES=sqlite,mariadb
   trap 'node test/support/database/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
-  # Four rows of phases at the same time, each but the first on a network of its own. Unit tests
-  # compute, and more processes of them make all others late; those of operation mostly wait. The first tests of operation want a MariaDB there. The test that
+  # Three rows of phases at the same time, each but the first on a network of its own. Unit tests
+  # compute; the others mostly wait for something. A fourth row makes all of them late. The first tests of operation want a MariaDB there. The test that
   # fetches a package needs the network of the machine, where no other test makes hosts.
   export ALONE=later
   apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
@@ -79,14 +79,12 @@ else
     phase e2e $apart --config test/e2e/ava.config.js
     ALONE= phase fetching npx ava --tap --config test/e2e/ava.config.js test/e2e/interoperation.test.ts
     phase attacks $apart --config test/attacks/ava.config.js
+    several e2e 2
   } &
   {
     phase ops test/apart.sh npx ava --tap --config test/ops/ava.config.js 'test/ops/[a-d]*.test.ts'
-    phase browser $apart --config test/browser/ava.config.js
-  } &
-  {
     phase ops-2 $apart --config test/ops/ava.config.js 'test/ops/[e-z]*.test.ts'
-    several e2e 2
+    phase browser $apart --config test/browser/ava.config.js
   } &
   wait
   # What judges how soon something happens has the machine for itself, and the network of the machine.
