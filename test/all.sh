@@ -67,8 +67,9 @@ else
   trap 'node test/support/database/mariadb.ts stop' EXIT
   trap 'trap "" TERM; kill 0; exit 1' INT TERM
   # Three rows of phases at the same time, each but the first on a network of its own. Unit tests
-  # compute; the others mostly wait for something. A fourth row makes all of them late. The first tests of operation want a MariaDB there. The test that
-  # fetches a package needs the network of the machine, where no other test makes hosts.
+  # compute; the others mostly wait for something. A fourth row makes all of them late. The first
+  # tests of operation want a MariaDB there. The test that fetches a package needs the network of the
+  # machine, where no other test makes hosts.
   export ALONE=later
   apart='env DATABASES=sqlite test/apart.sh npx ava --tap'
   {
