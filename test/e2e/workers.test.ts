@@ -157,7 +157,7 @@ test.serial('a new address of the host is known to every worker', async (t) => {
     };
     const before = await refused();
     const beacon = new Traffic(client.host, 'beacon', 51_820, 20, address);
-    await until(`${user['email']} is refused`, async () => (await refused()) > before + 5);
+    await until(`${String(user['email'])} is refused`, async () => (await refused()) > before + 5);
     await beacon.stop();
     await sleep(1_500);
   }
