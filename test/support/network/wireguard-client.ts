@@ -60,8 +60,12 @@ export class WireguardClient {
     this.#process = this.host.start(program, ['-f', this.interfaceName], {
       env: { ...process.env, WG_PROCESS_FOREGROUND: '1', LOG_LEVEL: 'error' },
     });
+    let output = '';
+    this.#process.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
     for (let i = 0; !(await this.host.succeeds('wg', 'show', this.interfaceName)); i++) {
-      if (i === 100) throw new Error('wireguard-go did not start');
+      const { exitCode } = this.#process;
+      if (i === 400 || exitCode !== null)
+        throw new Error(`wireguard-go did not start (exit code ${exitCode}): ${output}`);
       await sleep(50);
     }
     await this.#configure();
