@@ -202,7 +202,7 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
 }
 
 /** What each of so many workers knows of the others. */
-function teamsOf(size: number): readonly Team[] {
+export function teamsOf(size: number): readonly Team[] {
   if (size === 1) return [ALONE];
   const memory = createSharedMemory(size);
   const wakes = Array.from({ length: size }, () => -1);

@@ -13,13 +13,13 @@ import { type Data, Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
   beginBeacon,
+  beginPace,
   buildTopology,
   canPing,
   GATEWAY4,
   GATEWAY4_BOB,
   LAN4,
   type Topology,
-  Traffic,
   TUNNEL4,
 } from '../support/network/topology.ts';
 import { makeKeyPair } from '../support/network/wireguard-client.ts';
@@ -78,21 +78,6 @@ async function ahead<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Paced traffic between two hosts, both ways, until it is ended. */
-async function pace(far: Host, near: Host, port: number, address: string) {
-  const ends = await ahead(async () => [
-    await new Traffic(near, 'pace', port, EVERY_MS).ready(),
-    await new Traffic(far, 'pace', port, EVERY_MS, address).ready(),
-  ]);
-  return async (): Promise<BothWays> => {
-    for (const { child } of ends) child.stdin?.end();
-    const [down, up] = await Promise.all(
-      ends.toReversed().map((end) => end.line((line) => 'received' in line)),
-    );
-    return { down, up } as unknown as BothWays;
-  };
-}
-
 /**
  * What passes between a device and the lan while `act` runs, and what passes beside the tunnel
  * between the hosts of the device and the gateway, where only the machine can cause delays.
@@ -102,8 +87,10 @@ async function paced(
   { client }: Person,
   act: () => Promise<void>,
 ): Promise<Paced> {
-  const tunnel = await pace(client.host, lan, PORT, LAN4);
-  const beside = await pace(client.host, gateway, PORT_BESIDE, GATEWAY4);
+  const pace = (near: Host, port: number, address: string): Promise<() => Promise<BothWays>> =>
+    ahead(() => beginPace<Seen>(client.host, near, { address, port, everyMs: EVERY_MS }));
+  const tunnel = await pace(lan, PORT, LAN4);
+  const beside = await pace(gateway, PORT_BESIDE, GATEWAY4);
   await act();
   const [run, machine] = await Promise.all([tunnel(), beside()]);
   return { ...run, machine };

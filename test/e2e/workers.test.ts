@@ -11,6 +11,7 @@ import type { Host } from '../support/network/namespaces.ts';
 import { Postern, until } from '../support/gateway/postern.ts';
 import {
   API_ADDRESS,
+  beginPace,
   buildTopology,
   canPing,
   GATEWAY4,
@@ -61,20 +62,13 @@ interface Seen {
   readonly gapMs: number;
 }
 
+type BothWays = Record<'up' | 'down', Seen>;
+
 let port = 7_500;
 
-/** Begins paced traffic between two hosts, both ways; the result ends it. */
-async function pace(far: Host, near: Host, address: string): Promise<() => Promise<Seen[]>> {
-  const here = ++port;
-  const ends = [
-    await new Traffic(near, 'pace', here, EVERY_MS).ready(),
-    await new Traffic(far, 'pace', here, EVERY_MS, address).ready(),
-  ];
-  return async () => {
-    for (const { child } of ends) child.stdin?.end();
-    const seen = await Promise.all(ends.map((end) => end.line((line) => 'received' in line)));
-    return seen as unknown as Seen[];
-  };
+/** Begins datagrams at a pace between two hosts, both ways; the result ends them. */
+function pace(far: Host, near: Host, address: string): Promise<() => Promise<BothWays>> {
+  return beginPace<Seen>(far, near, { address, port: ++port, everyMs: EVERY_MS });
 }
 
 /** A TCP stream of a device to the lan; the result ends it and says whether it came whole. */
@@ -92,8 +86,7 @@ async function stream({ client }: Person, to: Host): Promise<() => Promise<boole
 }
 
 /** How many datagrams of both ends were lost, and the longest time in which none came. */
-function sum(all: readonly Seen[]): { lost: number; gapMs: number } {
-  const [near, far] = all as [Seen, Seen];
+function sum({ up: near, down: far }: BothWays): { lost: number; gapMs: number } {
   return {
     lost: near.sent - far.received + far.sent - near.received,
     gapMs: Math.max(near.gapMs, far.gapMs),

@@ -4,8 +4,11 @@
 import { delimiter, dirname, resolve } from 'node:path';
 import process from 'node:process';
 
-/** The launcher; a gateway is started by it with the word `serve`. */
-export const LAUNCHER = resolve(import.meta.dirname, '../../../lib/postern');
+/** The launcher of a checkout; a gateway is started by it with the word `serve`. */
+export const launcherOf = (root: string): string => resolve(root, 'lib/postern');
+
+/** The launcher of this checkout. */
+export const LAUNCHER = launcherOf(resolve(import.meta.dirname, '../../..'));
 
 /** A PATH in which `node` is the Node that runs this process. */
 export const PATH_TO_NODE = [dirname(process.execPath), process.env['PATH']].join(delimiter);

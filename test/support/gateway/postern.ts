@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LAUNCHER, PATH_TO_NODE } from './launcher.ts';
+import { launcherOf, PATH_TO_NODE } from './launcher.ts';
 import { type Host, stop } from '../network/namespaces.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -36,7 +36,6 @@ export class Postern {
   /** Everything it has printed. */
   output = '';
   #process: ChildProcess | null = null;
-
   readonly #root: string;
 
   /** `address` is that of the API, seen from this machine; `root` is another checkout. */
@@ -82,8 +81,7 @@ export class Postern {
 
   /** Starts the gateway and waits for nothing. */
   launch(): ChildProcess {
-    const launcher = this.#root === ROOT ? LAUNCHER : join(this.#root, 'lib/postern');
-    const command = [launcher, 'serve'] as const;
+    const command = [launcherOf(this.#root), 'serve'] as const;
     const [program, ...args] = [...this.wrapper, ...command] as const;
     const child = this.host.start(program, args, {
       env: this.environment,

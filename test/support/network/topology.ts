@@ -174,6 +174,27 @@ export async function beginBeacon(
   };
 }
 
+/**
+ * Begins datagrams at a pace between two hosts, both ways; `address` is that of the near one. The
+ * result ends them, and resolves to what each end saw: the far one those that went down, the near
+ * one those that went up.
+ */
+export async function beginPace<Seen>(
+  far: Host,
+  near: Host,
+  { address, port, everyMs }: Omit<BeaconOptions, 'flows'>,
+): Promise<() => Promise<Record<'up' | 'down', Seen>>> {
+  const ends = [
+    await new Traffic(near, 'pace', port, everyMs).ready(),
+    await new Traffic(far, 'pace', port, everyMs, address).ready(),
+  ];
+  return async () => {
+    for (const { child } of ends) child.stdin?.end();
+    const [up, down] = await Promise.all(ends.map((end) => end.line((line) => 'received' in line)));
+    return { up, down } as Record<'up' | 'down', Seen>;
+  };
+}
+
 /** Whether a TCP connection can be made. */
 export function canReach(host: Host, to: string, port: number): Promise<boolean> {
   return host.succeeds(process.execPath, PROGRAM, 'reach', to, String(port));
