@@ -4,6 +4,7 @@
       "target_name": "postern",
       "sources": [
         "module.cc",
+        "aead.cc",
         "bind_engine.cc",
         "bind_primitives.cc",
         "bind_system.cc",

@@ -5,10 +5,9 @@
 #ifndef POSTERN_ENGINE_H
 #define POSTERN_ENGINE_H
 
-#include <openssl/evp.h>
-
 #include <cstring>
 
+#include "aead.h"
 #include "contract.h"
 #include "ring.h"
 
@@ -64,34 +63,6 @@ class KeyTable {
   uint32_t* free_;
   uint32_t free_count_ = 0;
   uint32_t used_ = 0;
-};
-
-// ChaCha20-Poly1305 with one EVP context per direction. Setting a key costs more than setting a
-// nonce, and the packets of a train share a key, so the context keeps the key and its owner.
-class Aead {
- public:
-  Aead();
-  ~Aead();
-  Aead(const Aead&) = delete;
-  Aead& operator=(const Aead&) = delete;
-
-  // False where OpenSSL has no such cipher or no memory; then nothing else may be called.
-  bool is_ready() const;
-  // Writes length + TAG_BYTES; `out` may be `in`. `owner` identifies the key (0 means: not cached).
-  bool seal(uint64_t owner, const uint8_t* key, uint64_t counter, const uint8_t* in, size_t length,
-            uint8_t* out);
-  // Opens in place. `length` is that of the plaintext; the tag follows the ciphertext.
-  bool open(uint64_t owner, const uint8_t* key, uint64_t counter, uint8_t* data, size_t length);
-  // Wipes a key from the contexts.
-  void forget(uint64_t owner);
-  void wipe();
-
- private:
-  EVP_CIPHER* cipher_;
-  EVP_CIPHER_CTX* sealer_;
-  EVP_CIPHER_CTX* opener_;
-  uint64_t seal_owner_ = 0;
-  uint64_t open_owner_ = 0;
 };
 
 // Datagrams for one endpoint in one system call: equal in size; the last may be shorter.
