@@ -1,5 +1,5 @@
 // Compares gateways: `npm run bench:e2e [-- --rounds N --seconds S --no-offload --record] [--rules N |
-// --both | --workers N [--devices N] | --against FOLDER]`.
+// --both | --workers N [--devices N] | --against FOLDER | --profile]`.
 //
 // Traffic through a gateway, each way: Postern and Debian's wireguard-go in turn, the same wireguard-go
 // as the client of both. Namespaces as in the end-to-end tests, with a host for each device:
@@ -11,21 +11,34 @@
 // binary, for the client and for the gateway that is compared. Postern is compared with itself: with
 // `--rules` that many rules, for other destinations, against none; with `--workers` that many workers
 // against one, with sixteen devices; with `--against` this checkout against another one. With `--both`
-// the client is what the gateway is: the client is not what bounds it then.
+// the client is what the gateway is: the client is not what bounds it then. With `--profile` Postern
+// alone runs, and perf (Debian's linux-perf) says what its CPU time is spent on.
 
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { connectDatabase, migrate } from '../../models/index.ts';
-import { addManyRules } from '../support/database/many-devices.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
-import { cpuSecondsOf, Postern } from '../support/gateway/postern.ts';
+import { cpuSecondsOf } from '../support/gateway/postern.ts';
 import { canPing } from '../support/network/topology.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
+import {
+  addressOf,
+  endpointOf,
+  type Gateway,
+  linkOf,
+  API,
+  MTU,
+  startPostern,
+  type PosternOptions,
+  type StartClient,
+  type StartGateway,
+  startWireguardGo,
+  WIREGUARD_GO,
+} from './gateways.ts';
+import { median } from './median.ts';
+import { beginProfile, profileTable } from './profile.ts';
 import { keepResult } from './results.ts';
 
 const { values } = parseArgs({
@@ -38,15 +51,13 @@ const { values } = parseArgs({
     workers: { type: 'string', default: '1' },
     devices: { type: 'string' },
     against: { type: 'string', default: '' },
+    profile: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
   },
 });
 const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);
-const MTU = 1420;
 const LAN = '198.51.100.2';
-const API = '10.255.78.2';
-const WIREGUARD_GO = process.env['WIREGUARD_GO'] ?? 'wireguard-go';
 
 const workers = Number(values.workers);
 const devices = Number(values.devices ?? (workers > 1 ? 16 : 1));
@@ -54,8 +65,11 @@ const devices = Number(values.devices ?? (workers > 1 ? 16 : 1));
 const SMALL_BITS = 20e6;
 const SMALL_BYTES = 64;
 
+type Shares = Awaited<ReturnType<ReturnType<typeof beginProfile>>>;
+
 /** One measurement. */
 interface Figure {
+  readonly shares?: Shares;
   /** Gbit/s, or thousand packets a second. */
   readonly speed: number;
   /** CPU seconds per GB, or microseconds per packet. */
@@ -83,16 +97,6 @@ const cases: readonly Case[] = [
   { name: `UDP down, ${SMALL_BYTES} bytes`, args: [...small, '-R'], isUdp: true },
 ];
 
-/** A gateway under test: its process, and how a client reaches it. */
-interface Gateway {
-  readonly pid: number;
-  readonly serverPublicKey: string;
-  readonly presharedKey: string;
-}
-
-type StartGateway = (host: Host, clientPublicKeys: readonly string[]) => Promise<Gateway>;
-type StartClient = (host: Host, keys: KeyPair, gateway: Gateway, device: number) => Promise<void>;
-
 const ruleCount = Number(values.rules);
 
 function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
@@ -105,6 +109,7 @@ function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
       'postern at both ends': [(host, keys) => startPostern(host, keys), startPosternClient],
       'wireguard-go at both ends': [startWireguardGo, startWireguardGoClient],
     };
+  if (values.profile) return { postern: postern({ isProfiled: true }) };
   if (values.against !== '')
     return { 'this checkout': postern(), 'the other': postern({ root: values.against }) };
   if (workers > 1) return { [`${workers} workers`]: postern({ workers }), 'one worker': postern() };
@@ -117,92 +122,6 @@ function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
 }
 
 const CLIENT_INTERFACE = 'client0';
-/** The address of a device in the tunnel. */
-const addressOf = (device: number): string => `100.64.0.${2 + device}`;
-/** The two ends of its link: of the gateway, and its own. */
-const linkOf = (device: number): [string, string] => [
-  `203.0.113.${4 * device + 1}`,
-  `203.0.113.${4 * device + 2}`,
-];
-const endpointOf = (device: number): string => `${linkOf(device)[0]}:51820`;
-const NO_PRESHARED_KEY = Buffer.alloc(32).toString('base64');
-
-interface PosternOptions {
-  readonly rules?: number;
-  readonly workers?: number;
-  /** Another checkout. */
-  readonly root?: string;
-}
-
-async function startPostern(
-  host: Host,
-  clientPublicKeys: readonly string[],
-  { rules = 0, workers: count = 1, root }: PosternOptions = {},
-): Promise<Gateway> {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
-  const place = { url: `sqlite:${folder}/bench.sqlite`, encryptionKey: randomBytes(32) };
-  const database = await connectDatabase(place);
-  await migrate(database);
-  await addManyRules(database, rules);
-  await database.close();
-  const settings = {
-    DATAPLANE_WORKERS: String(count),
-    WIREGUARD_MTU: String(MTU),
-    // wireguard-go translates no addresses either: the lan knows the way to devices.
-    WIREGUARD_IPV4_MASQUERADE: 'false',
-    WIREGUARD_IPV6_MASQUERADE: 'false',
-    LOG_LEVEL: 'warn',
-    DATABASE_URL: place.url,
-    DATABASE_ENCRYPTION_KEY: place.encryptionKey.toString('base64'),
-  };
-  const postern = new Postern(host, API, settings, [], root);
-  await postern.start();
-  let serverPublicKey = '';
-  for (const [i, public_key] of clientPublicKeys.entries()) {
-    const user = await postern.create('user', { email: `bench${i}@example.test` });
-    const device = await postern.create('device', {
-      user_id: user.id,
-      public_key,
-      ipv4: addressOf(i),
-      preshared_key: NO_PRESHARED_KEY,
-    });
-    serverPublicKey = String(device['server_public_key']);
-  }
-  return {
-    pid: postern.pid,
-    serverPublicKey,
-    presharedKey: NO_PRESHARED_KEY,
-  };
-}
-
-async function startWireguardGo(host: Host, clientPublicKeys: readonly string[]): Promise<Gateway> {
-  const keys = makeKeyPair();
-  const child = host.start(WIREGUARD_GO, ['-f', 'wg0'], {
-    env: { ...process.env, WG_PROCESS_FOREGROUND: '1', LOG_LEVEL: 'error' },
-  });
-  for (let i = 0; !(await host.succeeds('wg', 'show', 'wg0')); i++) {
-    if (i === 100) throw new Error('wireguard-go did not start');
-    await sleep(50);
-  }
-  const path = join(mkdtempSync(join(tmpdir(), 'postern-bench-')), 'wg0.conf');
-  const peers = clientPublicKeys.map(
-    (key, i) => `[Peer]\nPublicKey = ${key}\nAllowedIPs = ${addressOf(i)}/32\n`,
-  );
-  writeFileSync(
-    path,
-    `[Interface]\nPrivateKey = ${keys.privateKey}\nListenPort = 51820\n${peers.join('')}`,
-  );
-  await host.run('wg', 'setconf', 'wg0', path);
-  await host.ip('address', 'add', '100.64.0.1/10', 'dev', 'wg0');
-  await host.ip('link', 'set', 'wg0', 'mtu', String(MTU), 'up');
-  await host.run('sysctl', '-qw', 'net.ipv4.ip_forward=1');
-  return {
-    pid: child.pid ?? 0,
-    serverPublicKey: keys.publicKey,
-    presharedKey: NO_PRESHARED_KEY,
-  };
-}
-
 async function startWireguardGoClient(
   host: Host,
   keys: KeyPair,
@@ -326,6 +245,7 @@ async function iperf(
   { args, isUdp = false }: Case,
 ): Promise<Figure> {
   const before = cpuSecondsOf(pid);
+  const endProfile = values.profile ? beginProfile(pid, join(tmpdir(), 'postern-perf.data')) : null;
   const ends = await Promise.all(
     clients.map(async (client, i) => {
       const words = ['-J', '-c', LAN, '-p', String(IPERF_PORT + i), '-t', String(seconds)];
@@ -334,21 +254,18 @@ async function iperf(
     }),
   );
   const cpuSeconds = cpuSecondsOf(pid) - before;
+  const shares = (await endProfile?.()) ?? undefined;
+  const profile = shares === undefined ? {} : { shares };
   const add = (of: (end: Sums) => number): number => ends.reduce((sum, end) => sum + of(end), 0);
   if (isUdp) {
     const packets = add(({ sum }) => sum!.packets - sum!.lost_packets);
-    return { speed: packets / seconds / 1e3, cpu: (cpuSeconds / packets) * 1e6 };
+    return { speed: packets / seconds / 1e3, cpu: (cpuSeconds / packets) * 1e6, ...profile };
   }
   return {
     speed: add(({ sum_received }) => sum_received!.bits_per_second) / 1e9,
     cpu: cpuSeconds / (add(({ sum_received }) => sum_received!.bytes) / 1e9),
+    ...profile,
   };
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 function table(results: ReadonlyMap<string, readonly Map<string, Figure>[]>): string {
@@ -367,10 +284,25 @@ function table(results: ReadonlyMap<string, readonly Map<string, Figure>[]>): st
     const cells = figures.map(
       ({ speed, cpu }) => `${speed.toFixed(2)} ${speeds} | ${cpu.toFixed(2)} ${cpus}`,
     );
-    const ratio = (figures[0]!.cpu / figures[1]!.cpu).toFixed(2);
+    const [first, second] = names.map((gateway) => results.get(gateway)!);
+    // Of each round, because the machine is not the same for long.
+    const ratios = first!.map((round, i) => round.get(name)!.cpu / second![i]!.get(name)!.cpu);
+    const ratio = median(ratios).toFixed(2);
     return `| ${name} | ${cells.join(' | ')} | ${ratio} |`;
   });
   return [header, rule, ...rows].join('\n');
+}
+
+/** Where the time of the last round went, in seconds for each GB and in µs for each packet. */
+function profiles(): string {
+  const round = results.get('postern')!.at(-1)!;
+  const names = cases.map(({ name }) => name);
+  const figures = names.map((name) => round.get(name)!);
+  return profileTable(
+    names,
+    figures.map(({ shares }) => shares!),
+    figures.map(({ cpu }) => cpu),
+  );
 }
 
 const gateways = gatewaysToCompare();
@@ -384,13 +316,21 @@ for (let round = 1; round <= rounds; round++) {
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
 const version = execFileSync(WIREGUARD_GO, ['--version'], { encoding: 'utf8' }).split('\n')[0];
 const offload = values['no-offload'] ? 'without offload' : 'with offload';
-const compared =
-  ruleCount > 0 ? ['--rules'] : values.both ? ['--both'] : workers > 1 ? ['--workers'] : [];
+const compared = values.profile
+  ? ['--profile']
+  : ruleCount > 0
+    ? ['--rules']
+    : values.both
+      ? ['--both']
+      : workers > 1
+        ? ['--workers']
+        : [];
 const options = [
   `--rounds ${rounds} --seconds ${seconds}`,
   ...(values['no-offload'] ? ['--no-offload'] : []),
   ...(ruleCount > 0 ? [`--rules ${ruleCount}`] : []),
   ...(values.both ? ['--both'] : []),
+  ...(values.profile ? ['--profile'] : []),
   ...(workers > 1 ? [`--workers ${workers}`] : []),
   ...(devices > 1 ? [`--devices ${devices}`] : []),
 ].join(' ');
@@ -399,7 +339,7 @@ const report = `
 
 \`npm run bench:e2e -- ${options}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds.
 
-${table(results)}
+${values.profile ? profiles() : table(results)}
 `;
 process.stdout.write(report);
 if (values.record) keepResult(['npm run bench:e2e', ...compared].join(' -- '), report);

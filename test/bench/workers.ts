@@ -39,6 +39,7 @@ import { addon, implementations, MTU } from '../support/dataplane/native.ts';
 import { address, counting, udp } from '../support/dataplane/packets.ts';
 import { gatewayPeer, peer, randomBytes, seededRandom } from '../support/dataplane/simulation.ts';
 import { mark, openTeam } from '../support/dataplane/team.ts';
+import { median } from './median.ts';
 import { keepResult } from './results.ts';
 
 /** Sealed datagrams for one measurement. */
@@ -292,10 +293,6 @@ async function runThreads(teams: readonly Team[], bytes: number, direction: Dire
     ),
   );
   return rates.reduce((sum, rate) => sum + rate, 0);
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1]!;
 }
 
 async function main(): Promise<void> {

@@ -1,0 +1,184 @@
+// How long a ping takes through a gateway: `npm run bench:latency [-- --rounds N --seconds S --workers N
+// --against FOLDER --record]`.
+//
+// A device pings a host fifty times a second and sleeps between, as people's traffic does: right after
+// the start, on an idle tunnel, beside TCP of 100 Mbit/s, and beside as much TCP as goes through, which
+// is that of another device. So with two workers the one that answers is not the one that carries.
+// Postern is compared with Debian's wireguard-go (WIREGUARD_GO names another one), which is also the
+// client, or with another checkout. Needs root and network namespaces.
+
+import { execFileSync } from 'node:child_process';
+import { cpus, release } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { type Host, Network } from '../support/network/namespaces.ts';
+import { canPing } from '../support/network/topology.ts';
+import { makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
+import {
+  addressOf,
+  API,
+  endpointOf,
+  linkOf,
+  MTU,
+  type StartGateway,
+  startPostern,
+  startWireguardGo,
+  WIREGUARD_GO,
+} from './gateways.ts';
+import { median } from './median.ts';
+import { keepResult } from './results.ts';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '10' },
+    workers: { type: 'string', default: '1' },
+    against: { type: 'string', default: '' },
+    record: { type: 'boolean', default: false },
+  },
+});
+const [rounds, seconds, workers] = [values.rounds, values.seconds, values.workers].map(Number) as [
+  number,
+  number,
+  number,
+];
+
+const LAN = '198.51.100.2';
+const PING_EVERY_S = 0.02;
+const IPERF_PORT = 5_201;
+
+/** What the other device carries meanwhile; options of iperf3. */
+const loads: readonly (readonly [name: string, args: readonly string[] | null])[] = [
+  ['right after the start', null],
+  ['idle', null],
+  ['beside 100 Mbit/s of TCP', ['-b', '100M']],
+  ['beside full TCP up', []],
+  ['beside full TCP down', ['-R']],
+];
+
+/** Round trips in ms. */
+interface Figure {
+  readonly middle: number;
+  readonly p99: number;
+  readonly lost: number;
+}
+
+async function buildNetwork() {
+  const network = new Network('pl');
+  const [gateway, lan] = [await network.addHost('gw'), await network.addHost('lan')];
+  const clients: Host[] = [];
+  for (let i = 0; i < 2; i++) {
+    const client = await network.addHost(`c${i}`);
+    const [there, here] = linkOf(i);
+    await network.link(
+      { host: client, name: 'c0', addresses: [`${here}/30`] },
+      { host: gateway, name: `g${i}`, addresses: [`${there}/30`] },
+    );
+    clients.push(client);
+  }
+  await network.link(
+    { host: gateway, name: 'lan', addresses: ['198.51.100.1/24'] },
+    { host: lan, name: 'l0', addresses: [`${LAN}/24`] },
+  );
+  await network.link(
+    { host: null, name: 'm0', addresses: ['10.255.78.1/30'] },
+    { host: gateway, name: 'm1', addresses: [`${API}/30`] },
+  );
+  await lan.ip('route', 'add', '100.64.0.0/10', 'via', '198.51.100.1');
+  return { network, gateway, lan, clients };
+}
+
+async function ping(host: Host): Promise<Figure> {
+  const count = Math.round(seconds / PING_EVERY_S);
+  const words = ['-n', '-i', String(PING_EVERY_S), '-c', String(count), '-W', '2', LAN];
+  const { stdout } = await host.run('ping', ...words);
+  const times = [...stdout.matchAll(/time=([\d.]+) ms/g)]
+    .map(([, ms]) => Number(ms))
+    .toSorted((a, b) => a - b);
+  const p99 = times[Math.floor(times.length * 0.99)]!;
+  return { middle: median(times), p99, lost: count - times.length };
+}
+
+/** All loads against one gateway, in a network of their own. */
+async function measure(start: StartGateway): Promise<Map<string, Figure>> {
+  const { network, gateway, lan, clients } = await buildNetwork();
+  try {
+    const keys = clients.map(() => makeKeyPair());
+    const running = await start(
+      gateway,
+      keys.map(({ publicKey }) => publicKey),
+    );
+    for (const [i, host] of clients.entries()) {
+      const client = new WireguardClient(host, {
+        keys: keys[i]!,
+        ...running,
+        endpoint: endpointOf(i),
+        addresses: [addressOf(i)],
+        routes: ['198.51.100.0/24'],
+        mtu: MTU,
+      });
+      await client.start();
+    }
+    lan.start('iperf3', ['-s', '-p', String(IPERF_PORT)]);
+    if (!(await canPing(clients[0]!, LAN, 1))) throw new Error('the tunnel does not answer');
+    const figures = new Map<string, Figure>();
+    for (const [name, args] of loads) {
+      if (args === null) {
+        figures.set(name, await ping(clients[0]!));
+        continue;
+      }
+      const words = ['-c', LAN, '-p', String(IPERF_PORT), '-t', String(seconds + 2), ...args];
+      const carried = clients[1]!.run('iperf3', ...words);
+      await sleep(1_000);
+      figures.set(name, await ping(clients[0]!));
+      await carried;
+    }
+    return figures;
+  } finally {
+    await network.remove();
+  }
+}
+
+const postern: StartGateway = (host, keys) => startPostern(host, keys, { workers });
+const gateways: Record<string, StartGateway> =
+  values.against === ''
+    ? { postern, 'wireguard-go': startWireguardGo }
+    : {
+        'this checkout': postern,
+        'the other': (host, keys) => startPostern(host, keys, { workers, root: values.against }),
+      };
+const names = Object.keys(gateways);
+const results = new Map(names.map((name) => [name, [] as Map<string, Figure>[]]));
+for (let round = 1; round <= rounds; round++)
+  for (const [name, start] of Object.entries(gateways)) {
+    process.stderr.write(`round ${round} of ${rounds}: ${name}\n`);
+    results.get(name)!.push(await measure(start));
+  }
+
+function row(load: string): string {
+  const [first, second] = names.map((name) => results.get(name)!.map((round) => round.get(load)!));
+  const cells = [first!, second!].map((all) => {
+    const [middle, p99] = (['middle', 'p99'] as const).map((field) =>
+      median(all.map((figure) => figure[field])),
+    );
+    return `${middle!.toFixed(2)} | ${p99!.toFixed(2)}`;
+  });
+  const ratios = (['middle', 'p99'] as const).map((field) =>
+    median(first!.map((figure, i) => figure[field] / second![i]![field])).toFixed(2),
+  );
+  return `| ${load} | ${cells.join(' | ')} | ${ratios.join(' | ')} |`;
+}
+
+const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+const version = execFileSync(WIREGUARD_GO, ['--version'], { encoding: 'utf8' }).split('\n')[0];
+const report = `
+### ${new Date().toISOString().slice(0, 10)}, ${commit}: pings, fifty a second
+
+\`npm run bench:latency -- --rounds ${rounds} --seconds ${seconds} --workers ${workers}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds, ms.
+
+| | ${names.map((name) => `${name}: median | p99`).join(' | ')} | ratio of medians | of p99 |
+|---|${'---:|'.repeat(6)}
+${loads.map(([name]) => row(name)).join('\n')}
+`;
+process.stdout.write(report);
+if (values.record) keepResult('npm run bench:latency', report);
