@@ -34,6 +34,8 @@ export interface GatewayOptions {
   readonly engine: 'auto' | 'native' | 'typescript';
   /** How many workers carry packets, 1 to MAX_WORKERS; auto: one less than there are cores. */
   readonly workers: 'auto' | number;
+  /** Whether the first workers compile the packet path before they are ready; no where left out. */
+  readonly warmsUp?: boolean;
   readonly x25519: 'openssl' | 'tweetnacl';
   /** What happens to packets that no rule matches, until an amendment changes it. */
   readonly defaultAction: 'accept' | 'drop';

@@ -30,7 +30,7 @@ import { DropTotals, joinSamples, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
 import type { WorkerOptions } from './worker.ts';
-import { type LinkOwner, WorkerLink } from './worker-link.ts';
+import { type LinkOwner, startWorker, WorkerLink } from './worker-link.ts';
 
 /** What people and health checks see of a running gateway. */
 export interface GatewayFacts {
@@ -155,7 +155,12 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   /** Starts the workers; `worker` runs already and becomes the first one. */
   async start(worker?: Worker): Promise<void> {
-    await allOf(this.#links.map((link, i) => link.start(i === 0 ? worker : undefined)));
+    const { warmsUp } = this.#options;
+    await allOf(
+      this.#links.map((link, i) =>
+        link.start(i === 0 && worker !== undefined ? worker : startWorker(warmsUp)),
+      ),
+    );
   }
 
   /** Switches forwarding and masquerading on; without a TUN no packet leaves. */

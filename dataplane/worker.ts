@@ -3,8 +3,14 @@
 // is counted and logged, and the loop goes on.
 
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
-import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import {
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  workerData,
+} from 'node:worker_threads';
+import {
+  ALONE,
   FAULT_TUN_READ,
   FAULT_UDP_RECEIVE,
   type NetworkConfig,
@@ -31,6 +37,7 @@ import type { Identity } from './noise/handshake.ts';
 import { Pipeline } from './pipeline.ts';
 import { reasons } from './reasons.ts';
 import { createEndpointTable } from './wire/address.ts';
+import { warmUp } from './warm-up.ts';
 import { endpointLayout } from './wireguard/tunnel.ts';
 
 /** The first message to a worker; it may come after the worker has loaded all files. */
@@ -89,8 +96,12 @@ interface WorkerEngine extends PacketEngine {
 
 /** The longest wait: after it, wall time and deadlines are read again. */
 const WAIT_MS_MAX = 1_000;
-/** How long the event loop can wait for its turn; one turn of it costs more than a packet. */
+/** How long the event loop waits for its turn; one turn of it costs more than a packet. */
 const YIELD_MS = 50;
+/** Then it gets its turn when no packet comes for so long, */
+const QUIET_MS = 1;
+/** and after so long in any case. */
+const YIELD_MS_MAX = 100;
 /**
  * Deadlines within this time share one wake-up. Deadlines are seconds away, so the difference does
  * not matter.
@@ -153,21 +164,31 @@ class Loop {
   }
 
   async #turns(): Promise<void> {
-    let yieldedAt = this.#clock.now();
+    // Each turn reads the clock once, because a turn may be for one packet.
+    let now = this.#clock.now();
+    let yieldedAt = now;
     for (;;) {
-      const timeout = this.#timeout(this.#clock.now());
+      const isDue = now - yieldedAt >= YIELD_MS;
+      const timeout = Math.min(this.#timeout(now), isDue ? QUIET_MS : Number.POSITIVE_INFINITY);
       const faults = this.#readFaults;
       const events = this.#engine.poll(timeout);
-      const now = this.#clock.now();
+      now = this.#clock.now();
       const hasMoved = this.#turn(events, now);
-      const isIdle = !hasMoved && (events & EVENT_WAKE) === 0;
-      this.#takeCommand();
-      if (this.#stopping) return;
+      const isWoken = (events & EVENT_WAKE) !== 0;
+      const isIdle = !hasMoved && !isWoken;
+      if (isWoken || this.#mayHaveCommands || !this.#engine.waitsInPoll) {
+        this.#takeCommand();
+        if (this.#stopping) return;
+        now = this.#clock.now();
+      }
       if (!hasMoved) this.#heap.look(now);
       if (!hasMoved && this.#readFaults > faults) await pause(FAULT_PAUSE_MS);
-      if (now - yieldedAt >= YIELD_MS || (isIdle && !this.#engine.waitsInPoll)) {
+      // An answer to a packet comes soon after it; the event loop waits until both have passed.
+      const mayRest = isIdle ? isDue || !this.#engine.waitsInPoll : now - yieldedAt >= YIELD_MS_MAX;
+      if (mayRest) {
         await this.#engine.rest(isIdle && !this.#mayHaveCommands ? timeout : 0);
-        yieldedAt = this.#clock.now();
+        now = this.#clock.now();
+        yieldedAt = now;
       }
     }
   }
@@ -296,10 +317,38 @@ async function openEngine(
   return { engine, clock, listenPort: options.listenPort };
 }
 
+/** Compiles the packet path; where that fails, V8 does it as packets come. */
+function warmUpHere({ addon }: ReturnType<typeof loadAddon>): void {
+  if (addon === null) return;
+  const primitives = choosePrimitives(addon, 'openssl');
+  try {
+    warmUp({
+      addon,
+      makeEngine: (options) =>
+        new NativeWorkerEngine(
+          addon,
+          primitives,
+          createEndpointTable(endpointLayout.total),
+          endpointLayout.total,
+          options,
+          ALONE,
+          endpointLayout.handed,
+        ),
+      random: systemRandom,
+      clock: systemClock(addon.bootTime),
+    });
+  } catch {
+    // For example where loopback is down.
+  }
+  // The tables of the warm-up are garbage now, many megabytes of it.
+  globalThis.gc?.();
+}
+
 async function main(options: WorkerOptions): Promise<void> {
   const { port } = options;
   try {
     const { engine, clock, listenPort } = await openEngine(options);
+    loadAddon().addon?.useShortSlices();
     parentPort?.on('message', () => engine.wake());
     port.postMessage({ type: 'ready', listenPort } satisfies Report);
     await new Loop({ ...options, listenPort }, engine, clock).run();
@@ -311,4 +360,11 @@ async function main(options: WorkerOptions): Promise<void> {
   }
 }
 
+/** What a worker is given when its thread starts; its options come later. */
+export interface WorkerStart {
+  /** Whether it compiles the packet path before it takes its options. */
+  readonly warmsUp: boolean;
+}
+
+if ((workerData as WorkerStart | null)?.warmsUp === true) warmUpHere(loadAddon());
 parentPort?.once('message', (options: WorkerOptions) => void main(options));

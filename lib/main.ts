@@ -22,7 +22,7 @@ import { prepareDataDir } from './installation/first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
 import { createLog, type Log } from './process/log.ts';
-import { type Instead, type Running, serve } from './serve.ts';
+import { type Instead, type Running, serve, workersWarmUp } from './serve.ts';
 import { Reports } from './process/supervisor.ts';
 
 const EXIT_FAILED = 1;
@@ -60,8 +60,8 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command.words === 'doctor') return examine(command, config, warnings);
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
-  // The worker loads the packet path while the database is opened.
-  const worker = isServing ? startWorker() : undefined;
+  // The worker loads and compiles the packet path while the database is opened.
+  const worker = isServing ? startWorker(workersWarmUp(config)) : undefined;
   try {
     prepareDataDir(config);
     const keys = encryptionKeys(config);

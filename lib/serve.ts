@@ -368,11 +368,17 @@ function gatewayOptions(
     engine: config.dataplaneEngine,
     workers: config.dataplaneWorkers,
     x25519: config.dataplaneX25519,
+    warmsUp: workersWarmUp(config),
     // This applies until the rows are read.
     defaultAction: 'drop',
     allowsMetadata: config.allowCloudMetadata,
     log: (level, message) => log[level]({}, message),
   };
+}
+
+/** Whether workers compile the packet path before they are ready: that of the native engine. */
+export function workersWarmUp({ dataplaneEngine, dataplaneX25519 }: Config): boolean {
+  return dataplaneEngine !== 'typescript' && dataplaneX25519 === 'openssl';
 }
 
 // ---- what the log says -----------------------------------------------------------------------

@@ -17,7 +17,7 @@ import type { Peer } from '../wireguard/peer.ts';
 import { Receiver } from '../wireguard/receive.ts';
 import { Sender } from '../wireguard/send.ts';
 import { endpointLayout, Tunnel } from '../wireguard/tunnel.ts';
-import { address } from './packets.ts';
+import { address } from '../wire/packets.ts';
 import {
   type Arrival,
   type MakeEngine,

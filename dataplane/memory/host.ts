@@ -17,7 +17,7 @@ import {
 } from '../wire/ip.ts';
 import type { MemoryNetwork } from './network.ts';
 import { growth, NoAnswerError, type Refusals } from './no-answer.ts';
-import { echoRequest, sourceOf, tcp, udp, viewOf } from './packets.ts';
+import { echoRequest, sourceOf, tcp, udp, viewOf } from '../wire/packets.ts';
 import { Connection, readSegment, resetOf, type Segment } from './tcp.ts';
 
 /** The first of the ports that a system chooses itself (RFC 6335). */

@@ -6,7 +6,7 @@ import { systemClock } from '../io/clock.ts';
 import { systemRandom } from '../io/crypto.ts';
 import type { Random } from '../noise/handshake.ts';
 import { type Endpoint, formatAddress } from '../wire/address.ts';
-import { destinationOf } from './packets.ts';
+import { destinationOf } from '../wire/packets.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** The longest wait that timers of Node take. */

@@ -15,7 +15,7 @@ import { createEndpointTable, type Endpoint } from '../wire/address.ts';
 import { messageType } from '../wire/messages.ts';
 import { workerOfMessage } from '../wireguard/steering.ts';
 import { endpointLayout } from '../wireguard/tunnel.ts';
-import { address } from './packets.ts';
+import { address } from '../wire/packets.ts';
 import {
   type Arrival,
   type MakeEngine,

@@ -3,7 +3,7 @@
 // anything, so there are no timers, no window and no congestion control.
 
 import { TCP_ACK, TCP_FIN, TCP_RST, TCP_SYN } from '../wire/ip.ts';
-import { bytesOf, viewOf } from './packets.ts';
+import { bytesOf, viewOf } from '../wire/packets.ts';
 
 /** Bytes of data in one segment; a full segment fits an IPv6 link of the smallest MTU. */
 const SEGMENT_BYTES = 1_200;

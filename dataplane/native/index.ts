@@ -68,6 +68,11 @@ export interface Addon extends Primitives {
   closeFd(fd: number): void;
   /** CLOCK_BOOTTIME in milliseconds; it counts the time in which the machine sleeps. */
   bootTime: () => number;
+  /**
+   * Asks the kernel to let this thread run soon after it wakes; false where it refuses. It gets no
+   * more time in all.
+   */
+  useShortSlices(): boolean;
   /** Sends a datagram to a Unix socket, named by its path or by @ and an abstract name. */
   notify(path: Uint8Array, message: Uint8Array): void;
   /** Whether the kernel says that its clock is synchronized (adjtimex). */

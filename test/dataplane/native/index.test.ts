@@ -424,6 +424,17 @@ function holds(words: Int32Array, count: number, inverted: Int32Array): boolean 
   return false;
 }
 
+// ---- time slices -----------------------------------------------------------------------------
+
+nativeTest('a thread may run soon after it wakes, and keeps its weight', (t, native) => {
+  t.true(native.useShortSlices());
+  const scheduling = readFileSync('/proc/thread-self/sched', 'utf8');
+  // Nanoseconds; a kernel before Linux 6.12 has no slices to ask for.
+  const slice = /^se\.slice\s*:\s*(\d+)$/m.exec(scheduling)?.[1];
+  if (slice !== undefined) t.is(slice, '100000');
+  t.regex(scheduling, /^se\.load\.weight\s*:\s*1048576$/m);
+});
+
 // ---- what OpenSSL lacks ----------------------------------------------------------------------
 
 nativeTest('an OpenSSL without the cipher is an error with a name, not an abort', (t) => {

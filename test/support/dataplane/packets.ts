@@ -1,9 +1,9 @@
 // Packets for tests, beside those that hosts in memory make: extension headers, fragments, and the
 // super-packets of a TUN.
 
-import { checksum, concat, type Extension, viewOf } from '../../../dataplane/memory/packets.ts';
+import { checksum, concat, type Extension, viewOf } from '../../../dataplane/wire/packets.ts';
 
-export * from '../../../dataplane/memory/packets.ts';
+export * from '../../../dataplane/wire/packets.ts';
 
 /** An extension header of zeros with the common form: length in 8-byte units behind the first. */
 export function extension(type: number, units = 0): Extension {

@@ -1,7 +1,7 @@
 // Makes inner packets: IPv4 and IPv6 with UDP, TCP and ICMP, with correct checksums. Hosts in
 // memory send them, and tests give them to the packet path.
 
-import { parseAddress } from '../wire/address.ts';
+import { parseAddress } from './address.ts';
 
 /** Bytes of an address given as text. */
 export function address(text: string): Uint8Array {

@@ -11,7 +11,7 @@ import {
   sourceOf,
   tcp,
   udp,
-} from '../../../dataplane/memory/packets.ts';
+} from '../../../dataplane/wire/packets.ts';
 
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');

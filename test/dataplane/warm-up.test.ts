@@ -1,0 +1,69 @@
+// The packet path is compiled before the first packet, and nothing of that is left.
+
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInThisContext } from 'node:vm';
+import { ALONE } from '../../dataplane/contract.ts';
+import { Judge } from '../../dataplane/filter/judge.ts';
+import { systemClock } from '../../dataplane/io/clock.ts';
+import { choosePrimitives, systemRandom } from '../../dataplane/io/crypto.ts';
+import { type Addon, NativeEngine } from '../../dataplane/native/index.ts';
+import { PacketPath } from '../../dataplane/path/path.ts';
+import { Pipeline } from '../../dataplane/pipeline.ts';
+import { warmUp, type WarmUpOptions } from '../../dataplane/warm-up.ts';
+import { createEndpointTable } from '../../dataplane/wire/address.ts';
+import { Receiver } from '../../dataplane/wireguard/receive.ts';
+import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';
+import { nativeTest } from '../support/dataplane/native-test.ts';
+
+function optionsOf(addon: Addon): WarmUpOptions {
+  const primitives = choosePrimitives(addon, 'openssl');
+  return {
+    addon,
+    makeEngine: (options) =>
+      new NativeEngine(
+        addon,
+        primitives,
+        createEndpointTable(endpointLayout.total),
+        endpointLayout.total,
+        options,
+        ALONE,
+        endpointLayout.handed,
+      ),
+    random: systemRandom,
+    clock: systemClock(addon.bootTime),
+  };
+}
+
+const openFiles = (): number => readdirSync('/proc/self/fd').length;
+
+/** V8's own word on whether a function is compiled to machine code by its two best compilers. */
+function isOptimized(method: (...words: never[]) => unknown): boolean {
+  setFlagsFromString('--allow-natives-syntax');
+  const statusOf = runInThisContext('(f) => %GetOptimizationStatus(f)') as (f: unknown) => number;
+  // Bits of v8/src/runtime/runtime.h: maglevved, turbofanned.
+  return (statusOf(method) & ((1 << 5) | (1 << 6))) !== 0;
+}
+
+nativeTest('it compiles the packet path, and closes what it opened', async (t, native) => {
+  const methods = {
+    'path.inward': PacketPath.prototype.inward,
+    'path.outward': PacketPath.prototype.outward,
+    'pipeline.inbound': Pipeline.prototype.inbound,
+    'receiver.classify': Receiver.prototype.classify,
+    'judge.fromPeer': Judge.prototype.fromPeer,
+    'judge.toPeer': Judge.prototype.toPeer,
+  };
+  for (const [name, method] of Object.entries(methods)) t.false(isOptimized(method), name);
+  const before = openFiles();
+  const { rounds, answered } = warmUp(optionsOf(native));
+  t.is(openFiles(), before);
+  // On a busy machine time is over before all rounds are made, or a datagram comes late.
+  t.true(rounds > 100, `${rounds} rounds`);
+  t.true(answered > 0.9 * rounds, `${answered} of ${rounds} rounds`);
+  // V8 compiles on other threads.
+  await sleep(100);
+  warmUp(optionsOf(native));
+  for (const [name, method] of Object.entries(methods)) t.true(isOptimized(method), name);
+});
