@@ -38,24 +38,27 @@ function optionsOf(addon: Addon): WarmUpOptions {
 
 const openFiles = (): number => readdirSync('/proc/self/fd').length;
 
-/** V8's own word on whether a function is compiled to machine code by its two best compilers. */
-function isOptimized(method: (...words: never[]) => unknown): boolean {
+type Method = readonly [{ readonly prototype: object }, name: string];
+
+const methods: readonly Method[] = [
+  [PacketPath, 'inward'],
+  [PacketPath, 'outward'],
+  [Pipeline, 'inbound'],
+  [Receiver, 'classify'],
+  [Judge, 'fromPeer'],
+  [Judge, 'toPeer'],
+];
+
+/** V8's own word on whether a method is compiled to machine code by its two best compilers. */
+function isOptimized([{ prototype }, name]: Method): boolean {
   setFlagsFromString('--allow-natives-syntax');
   const statusOf = runInThisContext('(f) => %GetOptimizationStatus(f)') as (f: unknown) => number;
   // Bits of v8/src/runtime/runtime.h: maglevved, turbofanned.
-  return (statusOf(method) & ((1 << 5) | (1 << 6))) !== 0;
+  return (statusOf(Reflect.get(prototype, name)) & ((1 << 5) | (1 << 6))) !== 0;
 }
 
 nativeTest('it compiles the packet path, and closes what it opened', async (t, native) => {
-  const methods = {
-    'path.inward': PacketPath.prototype.inward,
-    'path.outward': PacketPath.prototype.outward,
-    'pipeline.inbound': Pipeline.prototype.inbound,
-    'receiver.classify': Receiver.prototype.classify,
-    'judge.fromPeer': Judge.prototype.fromPeer,
-    'judge.toPeer': Judge.prototype.toPeer,
-  };
-  for (const [name, method] of Object.entries(methods)) t.false(isOptimized(method), name);
+  for (const method of methods) t.false(isOptimized(method), method[1]);
   const before = openFiles();
   const { rounds, answered } = warmUp(optionsOf(native));
   t.is(openFiles(), before);
@@ -65,5 +68,5 @@ nativeTest('it compiles the packet path, and closes what it opened', async (t, n
   // V8 compiles on other threads.
   await sleep(100);
   warmUp(optionsOf(native));
-  for (const [name, method] of Object.entries(methods)) t.true(isOptimized(method), name);
+  for (const method of methods) t.true(isOptimized(method), method[1]);
 });
