@@ -1,9 +1,10 @@
-// The manifest for Kubernetes agrees with what Postern is: settings that exist, its ports, the one
-// capability that stays, and a readiness probe that keeps a pod while the database is away.
+// The manifest for Kubernetes is one by the schemas of Kubernetes, and it agrees with what Postern is:
+// settings that exist, its ports, the one capability that stays, and a readiness probe that keeps a pod
+// while the database is away.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -29,6 +30,7 @@ interface Container {
 }
 
 interface Manifest {
+  readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly stringData: Readonly<Record<string, string>>;
@@ -61,6 +63,54 @@ function of(kind: string, name = 'postern'): Manifest {
   if (found === undefined) throw new Error(`no ${kind} ${name}`);
   return found;
 }
+
+/** The model of a kind, made of the OpenAPI schema of Kubernetes. */
+async function modelOf({ apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>) {
+  const models = (await import(`kubernetes-models/${apiVersion}`)) as Readonly<
+    Record<string, new (data: object) => { validate(): void }>
+  >;
+  return models[kind]!;
+}
+
+test('every manifest is valid by the schemas of Kubernetes', async (t) => {
+  t.true(manifests.length > 3);
+  for (const manifest of manifests) {
+    const Model = await modelOf(manifest);
+    t.notThrows(() => new Model(manifest).validate(), manifest.kind);
+  }
+  const StatefulSet = await modelOf(of('StatefulSet'));
+  const { selector: _, ...spec } = of('StatefulSet').spec;
+  t.throws(() => new StatefulSet({ ...of('StatefulSet'), spec }).validate(), {
+    message: /must have required property selector/,
+  });
+});
+
+test('no manifest has a field that Kubernetes does not know', (t) => {
+  // The schemas do not refuse such a field, as \`kubectl\` does; their types do.
+  const check = (all: readonly Manifest[]): string => {
+    const folder = mkdtempSync(join(ROOT, 'node_modules/.cache/kubernetes-'));
+    try {
+      const lines = all.map(({ apiVersion, kind, ...rest }, i) => {
+        const name = `I${kind}`;
+        const value = JSON.stringify({ apiVersion, kind, ...rest });
+        return `import type { ${name} as T${i} } from 'kubernetes-models/${apiVersion}';\nexport const m${i}: T${i} = ${value};`;
+      });
+      writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
+      const words = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext'];
+      const tsc = join(ROOT, 'node_modules/.bin/tsc');
+      return spawnSync(tsc, [...words, '--ignoreConfig', 'manifests.ts'], {
+        cwd: folder,
+        encoding: 'utf8',
+      }).stdout;
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+  t.is(check(manifests), '');
+  const wrong = structuredClone(of('StatefulSet')) as { spec: object };
+  Object.assign(wrong.spec, { replica: 1 });
+  t.regex(check([wrong as Manifest]), /"replica"' does not exist in type/);
+});
 
 test('every variable is a setting, and every secret is there', (t) => {
   const names = new Set<string>([
