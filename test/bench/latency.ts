@@ -181,4 +181,5 @@ const report = `
 ${loads.map(([name]) => row(name)).join('\n')}
 `;
 process.stdout.write(report);
-if (values.record) keepResult('npm run bench:latency', report);
+const section = workers > 1 ? 'npm run bench:latency -- --workers' : 'npm run bench:latency';
+if (values.record) keepResult(section, report);

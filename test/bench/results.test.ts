@@ -48,6 +48,15 @@ test('a benchmark without a section is an error', (t) => {
 test('each benchmark that keeps its report has a section', (t) => {
   const page = readFileSync(new URL('./RESULTS.md', import.meta.url), 'utf8');
   const names = ['e2e', 'e2e -- --rules', 'e2e -- --both', 'e2e -- --workers', 'e2e -- --profile'];
-  for (const name of [...names, 'packets', 'latency', 'big', 'flood', 'api', 'lists'])
+  for (const name of [
+    ...names,
+    'packets',
+    'latency',
+    'latency -- --workers',
+    'big',
+    'flood',
+    'api',
+    'lists',
+  ])
     t.notThrows(() => withReport(page, `npm run bench:${name}`, '### new'), name);
 });
