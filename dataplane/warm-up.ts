@@ -1,7 +1,7 @@
-// Compiles the packet path before the first packet. V8 compiles a function when it has run often, and
-// assumes what it has seen; a packet waits while it learns. So two packet paths, thrown away
-// afterwards, exchange packets of all kinds over loopback: a gateway, and a device of it. They are of
-// the same classes as the one in use, so what V8 has learnt and compiled is used there.
+// Compiles the packet path before the first packet. V8 compiles a function when it has run often,
+// and assumes what it has seen; a packet waits while it learns. So two packet paths, thrown away
+// afterwards, exchange packets of all kinds over loopback: a gateway, and a device of it. They are
+// of the same classes as the one in use, so what V8 has learnt and compiled is used there.
 
 import { closeSync, openSync } from 'node:fs';
 import {

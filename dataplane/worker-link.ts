@@ -33,7 +33,7 @@ export interface LinkOwner {
 
 /**
  * Starts a worker. It waits for its options, and until then it does not keep the process alive.
- * `warmsUp`: it compiles the packet path first, in at most 0.25 s, so that no packet waits for that.
+ * `warmsUp`: it compiles the packet path first, in at most 0.25 s, so that no packet waits.
  */
 export function startWorker(warmsUp = false): Worker {
   const worker = new Worker(WORKER, {

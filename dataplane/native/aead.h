@@ -23,8 +23,8 @@ class Aead {
   // Writes length + TAG_BYTES; `out` may be `in`. `owner` identifies the key (0 means: not cached).
   bool seal(uint64_t owner, const uint8_t* key, uint64_t counter, const uint8_t* in, size_t length,
             uint8_t* out);
-  // Opens in place. `length` is that of the plaintext; the tag follows the ciphertext. What does not
-  // authenticate is left as it was.
+  // Opens in place. `length` is that of the plaintext; the tag follows the ciphertext. What is not
+  // authentic is left as it was.
   bool open(uint64_t owner, const uint8_t* key, uint64_t counter, uint8_t* data, size_t length);
   // Wipes a key from the contexts.
   void forget(uint64_t owner);

@@ -2,9 +2,7 @@
 // --both | --workers N [--devices N] | --against FOLDER | --profile]`.
 //
 // Traffic through a gateway, each way: Postern and Debian's wireguard-go in turn, the same wireguard-go
-// as the client of both. Namespaces as in the end-to-end tests, with a host for each device:
-//
-//   client 203.0.113.2 --veth(1500)-- .1 gateway 198.51.100.1 --veth(1500)-- 198.51.100.2 lan
+// as the client of both. The network is that of gateways.ts.
 //
 // Throughput wanders with the machine; CPU seconds of the gateway process per gigabyte is the steadier
 // figure, and the ratio of two gateways in one run the one to quote. WIREGUARD_GO names another
@@ -14,12 +12,11 @@
 // the client is what the gateway is: the client is not what bounds it then. With `--profile` Postern
 // alone runs, and perf (Debian's linux-perf) says what its CPU time is spent on.
 
-import { execFileSync } from 'node:child_process';
-import { cpus, release, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type Host, Network } from '../support/network/namespaces.ts';
+import type { Host } from '../support/network/namespaces.ts';
 import { cpuSecondsOf } from '../support/gateway/postern.ts';
 import { canPing } from '../support/network/topology.ts';
 import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
@@ -27,15 +24,16 @@ import {
   addressOf,
   endpointOf,
   type Gateway,
-  linkOf,
-  API,
+  buildNetwork,
+  inRounds,
+  LAN,
   MTU,
+  reportHead,
   startPostern,
   type PosternOptions,
   type StartClient,
   type StartGateway,
   startWireguardGo,
-  WIREGUARD_GO,
 } from './gateways.ts';
 import { median } from './median.ts';
 import { beginProfile, profileTable } from './profile.ts';
@@ -57,7 +55,6 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);
-const LAN = '198.51.100.2';
 
 const workers = Number(values.workers);
 const devices = Number(values.devices ?? (workers > 1 ? 16 : 1));
@@ -164,54 +161,16 @@ async function startPosternClient(
   await host.ip('route', 'replace', LAN, 'dev', CLIENT_INTERFACE, 'src', addressOf(device));
 }
 
-interface Machines {
-  readonly network: Network;
-  readonly clients: readonly Host[];
-  readonly gateway: Host;
-  readonly lan: Host;
-}
-
-async function buildNetwork(): Promise<Machines> {
-  const network = new Network('pb');
-  const gateway = await network.addHost('gw');
-  const lan = await network.addHost('lan');
-  const clients: Host[] = [];
-  const ends: [Host, string][] = [
-    [gateway, 'lan'],
-    [lan, 'l0'],
-  ];
-  for (let i = 0; i < devices; i++) {
-    const client = await network.addHost(`c${i}`);
-    const [there, here] = linkOf(i);
-    await network.link(
-      { host: client, name: 'c0', addresses: [`${here}/30`] },
-      { host: gateway, name: `g${i}`, addresses: [`${there}/30`] },
-    );
-    clients.push(client);
-    ends.push([client, 'c0'], [gateway, `g${i}`]);
-  }
-  await network.link(
-    { host: gateway, name: 'lan', addresses: ['198.51.100.1/24'] },
-    { host: lan, name: 'l0', addresses: [`${LAN}/24`] },
-  );
-  await network.link(
-    { host: null, name: 'm0', addresses: ['10.255.78.1/30'] },
-    { host: gateway, name: 'm1', addresses: [`${API}/30`] },
-  );
-  await lan.ip('route', 'add', '100.64.0.0/10', 'via', '198.51.100.1');
-  if (values['no-offload'])
-    for (const [host, name] of ends)
-      await host.run('ethtool', '-K', name, 'tso', 'off', 'gso', 'off', 'gro', 'off');
-  return { network, clients, gateway, lan };
-}
-
 /** All cases against one gateway, in a network of their own. */
 async function measure(
   start: StartGateway,
   startClient: StartClient,
 ): Promise<Map<string, Figure>> {
-  const { network, clients, gateway, lan } = await buildNetwork();
+  const { network, clients, gateway, lan, ends } = await buildNetwork('pb', devices);
   try {
+    if (values['no-offload'])
+      for (const [host, name] of ends)
+        await host.run('ethtool', '-K', name, 'tso', 'off', 'gso', 'off', 'gro', 'off');
     const keys = clients.map(() => makeKeyPair());
     const running = await start(
       gateway,
@@ -306,15 +265,9 @@ function profiles(): string {
 }
 
 const gateways = gatewaysToCompare();
-const results = new Map(Object.keys(gateways).map((name) => [name, [] as Map<string, Figure>[]]));
-for (let round = 1; round <= rounds; round++) {
-  for (const [name, [start, startClient]] of Object.entries(gateways)) {
-    process.stderr.write(`round ${round} of ${rounds}: ${name}\n`);
-    results.get(name)!.push(await measure(start, startClient));
-  }
-}
-const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
-const version = execFileSync(WIREGUARD_GO, ['--version'], { encoding: 'utf8' }).split('\n')[0];
+const results = await inRounds(rounds, gateways, ([start, startClient]) =>
+  measure(start, startClient),
+);
 const offload = values['no-offload'] ? 'without offload' : 'with offload';
 const compared = values.profile
   ? ['--profile']
@@ -335,9 +288,7 @@ const options = [
   ...(devices > 1 ? [`--devices ${devices}`] : []),
 ].join(' ');
 const report = `
-### ${new Date().toISOString().slice(0, 10)}, ${commit}: traffic through the gateway, ${offload}
-
-\`npm run bench:e2e -- ${options}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds.
+${reportHead(`traffic through the gateway, ${offload}`, `npm run bench:e2e -- ${options}`)}; medians of ${rounds} rounds.
 
 ${values.profile ? profiles() : table(results)}
 `;

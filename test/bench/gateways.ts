@@ -1,19 +1,25 @@
-// The gateways that benchmarks of whole gateways compare, each in a network namespace: Postern, of
-// this checkout or of another one, and wireguard-go. Devices have 100.64.0.2 and so on in the tunnel.
+// What benchmarks of whole gateways share: the gateways (Postern, of this checkout or of another one, and
+// wireguard-go), the network around them, and the head of a report. Devices have 100.64.0.2 and so on in
+// the tunnel, and a host of the lan is behind the gateway:
+//
+//   device 203.0.113.2 --veth(1500)-- .1 gateway 198.51.100.1 --veth(1500)-- 198.51.100.2 lan
 
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, migrate } from '../../models/index.ts';
 import { addManyRules } from '../support/database/many-devices.ts';
 import { Postern } from '../support/gateway/postern.ts';
-import type { Host } from '../support/network/namespaces.ts';
+import { type Host, Network } from '../support/network/namespaces.ts';
 import { type KeyPair, makeKeyPair } from '../support/network/wireguard-client.ts';
 import { PROFILED_NODE } from './profile.ts';
 
 export const MTU = 1420;
+/** The host in the lan. */
+export const LAN = '198.51.100.2';
 /** The address of a gateway's API. */
 export const API = '10.255.78.2';
 export const WIREGUARD_GO = process.env['WIREGUARD_GO'] ?? 'wireguard-go';
@@ -123,4 +129,83 @@ export async function startWireguardGo(
     serverPublicKey: keys.publicKey,
     presharedKey: NO_PRESHARED_KEY,
   };
+}
+
+/** Hosts, each in a network namespace, and the names of the links at both sides of the gateway. */
+export interface Machines {
+  readonly network: Network;
+  readonly clients: readonly Host[];
+  readonly gateway: Host;
+  readonly lan: Host;
+  readonly ends: readonly (readonly [Host, string])[];
+}
+
+/** Makes a gateway with so many devices; namespaces begin with `prefix`. */
+export async function buildNetwork(prefix: string, devices: number): Promise<Machines> {
+  const network = new Network(prefix);
+  const gateway = await network.addHost('gw');
+  const lan = await network.addHost('lan');
+  const clients: Host[] = [];
+  const ends: [Host, string][] = [
+    [gateway, 'lan'],
+    [lan, 'l0'],
+  ];
+  for (let i = 0; i < devices; i++) {
+    const client = await network.addHost(`c${i}`);
+    const [there, here] = linkOf(i);
+    await network.link(
+      { host: client, name: 'c0', addresses: [`${here}/30`] },
+      { host: gateway, name: `g${i}`, addresses: [`${there}/30`] },
+    );
+    clients.push(client);
+    ends.push([client, 'c0'], [gateway, `g${i}`]);
+  }
+  await network.link(
+    { host: gateway, name: 'lan', addresses: ['198.51.100.1/24'] },
+    { host: lan, name: 'l0', addresses: [`${LAN}/24`] },
+  );
+  await network.link(
+    { host: null, name: 'm0', addresses: ['10.255.78.1/30'] },
+    { host: gateway, name: 'm1', addresses: [`${API}/30`] },
+  );
+  await lan.ip('route', 'add', '100.64.0.0/10', 'via', '198.51.100.1');
+  return { network, clients, gateway, lan, ends };
+}
+
+/** Postern against wireguard-go, or against another checkout where one is named. */
+export function gatewaysAgainst(
+  against: string,
+  options: PosternOptions = {},
+): Record<string, StartGateway> {
+  const postern: StartGateway = (host, keys) => startPostern(host, keys, options);
+  if (against === '') return { postern, 'wireguard-go': startWireguardGo };
+  return {
+    'this checkout': postern,
+    'the other': (host, keys) => startPostern(host, keys, { ...options, root: against }),
+  };
+}
+
+/** Measures gateways in turn; by name, what each round gave. */
+export async function inRounds<Gateways, Result>(
+  rounds: number,
+  gateways: Readonly<Record<string, Gateways>>,
+  measure: (gateway: Gateways) => Promise<Result>,
+): Promise<Map<string, Result[]>> {
+  const results = new Map<string, Result[]>();
+  for (let round = 1; round <= rounds; round++)
+    for (const [name, gateway] of Object.entries(gateways)) {
+      process.stderr.write(`round ${round} of ${rounds}: ${name}\n`);
+      results.set(name, [...(results.get(name) ?? []), await measure(gateway)]);
+    }
+  return results;
+}
+
+/** The head of a report: when, which commit, what; the command, the machine and what ran on it. */
+export function reportHead(title: string, command: string): string {
+  const day = new Date().toISOString().slice(0, 10);
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  const version = execFileSync(WIREGUARD_GO, ['--version'], { encoding: 'utf8' }).split('\n')[0];
+  return `### ${day}, ${commit}: ${title}
+
+\`${command}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}`;
 }

@@ -7,23 +7,21 @@
 // Postern is compared with Debian's wireguard-go (WIREGUARD_GO names another one), which is also the
 // client, or with another checkout. Needs root and network namespaces.
 
-import { execFileSync } from 'node:child_process';
-import { cpus, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type Host, Network } from '../support/network/namespaces.ts';
+import type { Host } from '../support/network/namespaces.ts';
 import { canPing } from '../support/network/topology.ts';
 import { makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 import {
   addressOf,
-  API,
+  buildNetwork,
   endpointOf,
-  linkOf,
+  gatewaysAgainst,
+  inRounds,
+  LAN,
   MTU,
+  reportHead,
   type StartGateway,
-  startPostern,
-  startWireguardGo,
-  WIREGUARD_GO,
 } from './gateways.ts';
 import { median } from './median.ts';
 import { keepResult } from './results.ts';
@@ -43,7 +41,6 @@ const [rounds, seconds, workers] = [values.rounds, values.seconds, values.worker
   number,
 ];
 
-const LAN = '198.51.100.2';
 const PING_EVERY_S = 0.02;
 const IPERF_PORT = 5_201;
 
@@ -63,31 +60,6 @@ interface Figure {
   readonly lost: number;
 }
 
-async function buildNetwork() {
-  const network = new Network('pl');
-  const [gateway, lan] = [await network.addHost('gw'), await network.addHost('lan')];
-  const clients: Host[] = [];
-  for (let i = 0; i < 2; i++) {
-    const client = await network.addHost(`c${i}`);
-    const [there, here] = linkOf(i);
-    await network.link(
-      { host: client, name: 'c0', addresses: [`${here}/30`] },
-      { host: gateway, name: `g${i}`, addresses: [`${there}/30`] },
-    );
-    clients.push(client);
-  }
-  await network.link(
-    { host: gateway, name: 'lan', addresses: ['198.51.100.1/24'] },
-    { host: lan, name: 'l0', addresses: [`${LAN}/24`] },
-  );
-  await network.link(
-    { host: null, name: 'm0', addresses: ['10.255.78.1/30'] },
-    { host: gateway, name: 'm1', addresses: [`${API}/30`] },
-  );
-  await lan.ip('route', 'add', '100.64.0.0/10', 'via', '198.51.100.1');
-  return { network, gateway, lan, clients };
-}
-
 async function ping(host: Host): Promise<Figure> {
   const count = Math.round(seconds / PING_EVERY_S);
   const words = ['-n', '-i', String(PING_EVERY_S), '-c', String(count), '-W', '2', LAN];
@@ -101,7 +73,7 @@ async function ping(host: Host): Promise<Figure> {
 
 /** All loads against one gateway, in a network of their own. */
 async function measure(start: StartGateway): Promise<Map<string, Figure>> {
-  const { network, gateway, lan, clients } = await buildNetwork();
+  const { network, gateway, lan, clients } = await buildNetwork('pl', 2);
   try {
     const keys = clients.map(() => makeKeyPair());
     const running = await start(
@@ -139,21 +111,9 @@ async function measure(start: StartGateway): Promise<Map<string, Figure>> {
   }
 }
 
-const postern: StartGateway = (host, keys) => startPostern(host, keys, { workers });
-const gateways: Record<string, StartGateway> =
-  values.against === ''
-    ? { postern, 'wireguard-go': startWireguardGo }
-    : {
-        'this checkout': postern,
-        'the other': (host, keys) => startPostern(host, keys, { workers, root: values.against }),
-      };
+const gateways = gatewaysAgainst(values.against, { workers });
 const names = Object.keys(gateways);
-const results = new Map(names.map((name) => [name, [] as Map<string, Figure>[]]));
-for (let round = 1; round <= rounds; round++)
-  for (const [name, start] of Object.entries(gateways)) {
-    process.stderr.write(`round ${round} of ${rounds}: ${name}\n`);
-    results.get(name)!.push(await measure(start));
-  }
+const results = await inRounds(rounds, gateways, measure);
 
 function row(load: string): string {
   const [first, second] = names.map((name) => results.get(name)!.map((round) => round.get(load)!));
@@ -169,12 +129,9 @@ function row(load: string): string {
   return `| ${load} | ${cells.join(' | ')} | ${ratios.join(' | ')} |`;
 }
 
-const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
-const version = execFileSync(WIREGUARD_GO, ['--version'], { encoding: 'utf8' }).split('\n')[0];
+const options = `--rounds ${rounds} --seconds ${seconds} --workers ${workers}`;
 const report = `
-### ${new Date().toISOString().slice(0, 10)}, ${commit}: pings, fifty a second
-
-\`npm run bench:latency -- --rounds ${rounds} --seconds ${seconds} --workers ${workers}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds, ms.
+${reportHead('pings, fifty a second', `npm run bench:latency -- ${options}`)}; medians of ${rounds} rounds, ms.
 
 | | ${names.map((name) => `${name}: median | p99`).join(' | ')} | ratio of medians | of p99 |
 |---|${'---:|'.repeat(6)}

@@ -1,3 +1,5 @@
+// The figure that reports show: the median of the rounds.
+
 /** The median of figures; the mean of the two in the middle where there is none. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);

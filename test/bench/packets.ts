@@ -8,26 +8,23 @@
 // Postern is compared with Debian's wireguard-go (WIREGUARD_GO names another one), or with another
 // checkout. Needs root and network namespaces.
 
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { cpuSecondsOf } from '../support/gateway/postern.ts';
-import { type Host, Network } from '../support/network/namespaces.ts';
-import { type KeyPair, makeKeyPair } from '../support/network/wireguard-client.ts';
+import type { Host } from '../support/network/namespaces.ts';
+import { makeKeyPair } from '../support/network/wireguard-client.ts';
 import {
   addressOf,
-  API,
+  buildNetwork,
   endpointOf,
   type Gateway,
-  linkOf,
+  gatewaysAgainst,
+  inRounds,
+  reportHead,
   type StartGateway,
-  startPostern,
-  startWireguardGo,
-  WIREGUARD_GO,
 } from './gateways.ts';
 import { median } from './median.ts';
 import { keepResult } from './results.ts';
@@ -54,8 +51,7 @@ const [rounds, seconds, rate, flows, bytes, burst] = [
 ].map(Number) as [number, number, number, number, number, number];
 
 /** Where the packets of the device go: nobody is there. */
-const SINK = '192.0.2.9';
-const LAN = '192.0.2.2';
+const SINK = '198.51.100.9';
 /** "As fast as it can", in packets a second. */
 const UNLIMITED = 1e9;
 const SOURCE = join(import.meta.dirname, 'packet-source.ts');
@@ -112,32 +108,6 @@ class Source {
   }
 }
 
-async function buildNetwork() {
-  const network = new Network('pk');
-  const [gateway, client, lan] = [
-    await network.addHost('gw'),
-    await network.addHost('c0'),
-    await network.addHost('lan'),
-  ];
-  const [there, here] = linkOf(0);
-  await network.link(
-    { host: client, name: 'c0', addresses: [`${here}/30`] },
-    { host: gateway, name: 'g0', addresses: [`${there}/30`] },
-  );
-  await network.link(
-    { host: gateway, name: 'lan', addresses: ['192.0.2.1/24'] },
-    { host: lan, name: 'l0', addresses: [`${LAN}/24`] },
-  );
-  await network.link(
-    { host: null, name: 'm0', addresses: ['10.255.78.1/30'] },
-    { host: gateway, name: 'm1', addresses: [`${API}/30`] },
-  );
-  // Frames for another station: the lan drops them at once.
-  await gateway.ip('neighbour', 'add', SINK, 'lladdr', '02:00:00:00:00:02', 'dev', 'lan');
-  await lan.ip('route', 'add', '100.64.0.0/10', 'via', '192.0.2.1');
-  return { network, gateway, client, lan };
-}
-
 /**
  * How many datagrams of so many bytes left the gateway through an interface: the kernel counts
  * joined ones as one frame, with one header.
@@ -167,10 +137,13 @@ async function measureWay(gateway: Host, pid: number, source: Source, exit: Exit
 
 /** Both ways through one gateway, in a network of their own. */
 async function measure(start: StartGateway): Promise<Record<Way, Figure>> {
-  const { network, gateway, client, lan } = await buildNetwork();
+  const { network, gateway, clients, lan } = await buildNetwork('pk', 1);
   const sources: Source[] = [];
   try {
-    const keys: KeyPair = makeKeyPair();
+    // Frames for another station: the lan drops them at once.
+    const station = ['lladdr', '02:00:00:00:00:02', 'dev', 'lan'];
+    await gateway.ip('neighbour', 'add', SINK, ...station);
+    const keys = makeKeyPair();
     const running: Gateway = await start(gateway, [keys.publicKey]);
     const words = [
       running.serverPublicKey,
@@ -179,7 +152,7 @@ async function measure(start: StartGateway): Promise<Record<Way, Figure>> {
       addressOf(0),
       SINK,
     ] as const;
-    const device = await new Source(client, 'device', ...words).ready();
+    const device = await new Source(clients[0]!, 'device', ...words).ready();
     sources.push(device);
     const figures: Partial<Record<Way, Figure>> = {};
     figures['from a device'] = await measureWay(gateway, running.pid, device, {
@@ -199,20 +172,9 @@ async function measure(start: StartGateway): Promise<Record<Way, Figure>> {
   }
 }
 
-const gateways: Record<string, StartGateway> =
-  values.against === ''
-    ? { postern: startPostern, 'wireguard-go': startWireguardGo }
-    : {
-        'this checkout': startPostern,
-        'the other': (host, keys) => startPostern(host, keys, { root: values.against }),
-      };
+const gateways = gatewaysAgainst(values.against);
 const names = Object.keys(gateways);
-const results = new Map(names.map((name) => [name, [] as Record<Way, Figure>[]]));
-for (let round = 1; round <= rounds; round++)
-  for (const [name, start] of Object.entries(gateways)) {
-    process.stderr.write(`round ${round} of ${rounds}: ${name}\n`);
-    results.get(name)!.push(await measure(start));
-  }
+const results = await inRounds(rounds, gateways, measure);
 
 function row(way: Way): string {
   const cells = names.map((name) => {
@@ -227,13 +189,9 @@ function row(way: Way): string {
   return `| ${way} | ${cells.join(' | ')} | ${ratio.toFixed(2)} |`;
 }
 
-const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
-const version = execFileSync(WIREGUARD_GO, ['--version'], { encoding: 'utf8' }).split('\n')[0];
 const options = `--rounds ${rounds} --seconds ${seconds} --rate ${rate} --flows ${flows} --bytes ${bytes} --burst ${burst}`;
 const report = `
-### ${new Date().toISOString().slice(0, 10)}, ${commit}: small packets, one by one
-
-\`npm run bench:packets -- ${options}\`; ${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.versions.node}, ${version}; medians of ${rounds} rounds. Thousand packets a second that passed, per cent lost, µs of the gateway's CPU for each.
+${reportHead('small packets, one by one', `npm run bench:packets -- ${options}`)}; medians of ${rounds} rounds. Thousand packets a second that passed, per cent lost, µs of the gateway's CPU for each.
 
 | | ${names.map((name) => `${name}: passed | lost % | µs`).join(' | ')} | CPU ratio |
 |---|${'---:|'.repeat(7)}
