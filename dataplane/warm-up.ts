@@ -17,17 +17,14 @@ import {
 import { ConfigInForce } from './diff.ts';
 import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from './constants.ts';
 import type { Clock } from './io/clock.ts';
-import {
-  type Addon,
-  EVENT_UDP,
-  type NativeEngine,
-  type NativeEngineOptions,
-} from './native/index.ts';
+import { type Addon, EVENT_UDP, type NativeEngine } from './native/index.ts';
 import type { Random } from './noise/handshake.ts';
 import { derivePublicKey, makePrivateKey } from './noise/keys.ts';
+import type { Primitives } from './noise/primitives.ts';
 import { Pipeline } from './pipeline.ts';
-import { parseAddress } from './wire/address.ts';
+import { createEndpointTable, parseAddress } from './wire/address.ts';
 import { echoRequest, flagsOf, ip, tcp, udp } from './wire/packets.ts';
+import { endpointLayout } from './wireguard/tunnel.ts';
 
 /** How long it may take, whatever is compiled by then. */
 const LIMIT_MS = 250;
@@ -51,8 +48,9 @@ const bytesOf = (text: string): Uint8Array => parseAddress(text)!;
 /** What a warm-up needs of a worker. */
 export interface WarmUpOptions {
   readonly addon: Addon;
-  /** Makes an engine of the class that the worker uses. */
-  readonly makeEngine: (options: NativeEngineOptions) => NativeEngine;
+  /** The class of engine that the worker uses. */
+  readonly Engine: typeof NativeEngine;
+  readonly primitives: Primitives;
   readonly random: Random;
   readonly clock: Clock;
 }
@@ -68,13 +66,19 @@ class End {
   readonly #addon: Addon;
 
   constructor(options: WarmUpOptions, tun: number, privateKey: Uint8Array, own: typeof LAN) {
-    const { addon, random } = options;
+    const { addon, Engine, primitives, random } = options;
     this.#addon = addon;
     this.#clock = options.clock;
     this.#socket = addon.openUdp(false, 0);
     this.port = addon.boundPort(this.#socket);
     const sockets = { udp4: this.#socket, udp6: -1, wake: -1 };
-    this.engine = options.makeEngine({ ...sockets, tun, tunTakesUdp: true, mtu: MTU });
+    const endpoints = createEndpointTable(endpointLayout.total);
+    this.engine = new Engine(addon, primitives, endpoints, endpointLayout.total, {
+      ...sockets,
+      tun,
+      tunTakesUdp: true,
+      mtu: MTU,
+    });
     this.pipeline = new Pipeline({
       engine: this.engine,
       team: ALONE,

@@ -10,7 +10,6 @@ import {
   workerData,
 } from 'node:worker_threads';
 import {
-  ALONE,
   FAULT_TUN_READ,
   FAULT_UDP_RECEIVE,
   type NetworkConfig,
@@ -34,10 +33,11 @@ import {
   NativeEngine,
 } from './native/index.ts';
 import type { Identity } from './noise/handshake.ts';
+import type { Primitives } from './noise/primitives.ts';
 import { Pipeline } from './pipeline.ts';
 import { reasons } from './reasons.ts';
-import { createEndpointTable } from './wire/address.ts';
 import { warmUp } from './warm-up.ts';
+import { createEndpointTable } from './wire/address.ts';
 import { endpointLayout } from './wireguard/tunnel.ts';
 
 /** The first message to a worker; it may come after the worker has loaded all files. */
@@ -98,9 +98,9 @@ interface WorkerEngine extends PacketEngine {
 const WAIT_MS_MAX = 1_000;
 /** How long the event loop waits for its turn; one turn of it costs more than a packet. */
 const YIELD_MS = 50;
-/** Then it gets its turn when no packet comes for so long, */
+/** How long no packet comes before an event loop that has waited gets its turn. */
 const QUIET_MS = 1;
-/** and after so long in any case. */
+/** How long the event loop waits for its turn while packets come. */
 const YIELD_MS_MAX = 100;
 /**
  * Deadlines within this time share one wake-up. Deadlines are seconds away, so the difference does
@@ -291,8 +291,10 @@ function wipeKeys({ added, updated }: Change): void {
 
 async function openEngine(
   options: WorkerOptions,
+  chosen: Primitives | null,
 ): Promise<{ engine: WorkerEngine; clock: ReturnType<typeof systemClock>; listenPort: number }> {
   const loaded = loadAddon();
+  loaded.addon?.useShortSlices();
   const endpoints = createEndpointTable(endpointLayout.total);
   const clock = systemClock(loaded.addon === null ? null : loaded.addon.bootTime);
   if (options.engine === 'typescript' || loaded.addon === null) {
@@ -304,7 +306,7 @@ async function openEngine(
     });
     return { engine, clock, listenPort: engine.port };
   }
-  const primitives = choosePrimitives(loaded.addon, options.x25519);
+  const primitives = chosen ?? choosePrimitives(loaded.addon, options.x25519);
   const engine = new NativeWorkerEngine(
     loaded.addon,
     primitives,
@@ -317,38 +319,32 @@ async function openEngine(
   return { engine, clock, listenPort: options.listenPort };
 }
 
-/** Compiles the packet path; where that fails, V8 does it as packets come. */
-function warmUpHere({ addon }: ReturnType<typeof loadAddon>): void {
-  if (addon === null) return;
-  const primitives = choosePrimitives(addon, 'openssl');
+/**
+ * Compiles the packet path; where that fails, V8 does it as packets come. Returns the primitives
+ * that it chose, because comparing them takes 20 ms; null where it chose none.
+ */
+function warmUpHere(): Primitives | null {
+  const { addon } = loadAddon();
+  if (addon === null) return null;
+  let primitives: Primitives | null = null;
   try {
-    warmUp({
-      addon,
-      makeEngine: (options) =>
-        new NativeWorkerEngine(
-          addon,
-          primitives,
-          createEndpointTable(endpointLayout.total),
-          endpointLayout.total,
-          options,
-          ALONE,
-          endpointLayout.handed,
-        ),
-      random: systemRandom,
-      clock: systemClock(addon.bootTime),
-    });
+    primitives = choosePrimitives(addon, 'openssl');
+    const clock = systemClock(addon.bootTime);
+    warmUp({ addon, Engine: NativeWorkerEngine, primitives, random: systemRandom, clock });
   } catch {
-    // For example where loopback is down.
+    // For example where loopback is down. A difference of the primitives is found again, and stops
+    // the start, when the worker has its options.
   }
   // The tables of the warm-up are garbage now, many megabytes of it.
   globalThis.gc?.();
+  return primitives;
 }
 
-async function main(options: WorkerOptions): Promise<void> {
+/** `chosen`: the primitives of the warm-up; it runs only where they are those of OpenSSL. */
+async function main(options: WorkerOptions, chosen: Primitives | null): Promise<void> {
   const { port } = options;
   try {
-    const { engine, clock, listenPort } = await openEngine(options);
-    loadAddon().addon?.useShortSlices();
+    const { engine, clock, listenPort } = await openEngine(options, chosen);
     parentPort?.on('message', () => engine.wake());
     port.postMessage({ type: 'ready', listenPort } satisfies Report);
     await new Loop({ ...options, listenPort }, engine, clock).run();
@@ -366,5 +362,5 @@ export interface WorkerStart {
   readonly warmsUp: boolean;
 }
 
-if ((workerData as WorkerStart | null)?.warmsUp === true) warmUpHere(loadAddon());
-parentPort?.once('message', (options: WorkerOptions) => void main(options));
+const chosen = (workerData as WorkerStart | null)?.warmsUp === true ? warmUpHere() : null;
+parentPort?.once('message', (options: WorkerOptions) => void main(options, chosen));

@@ -7,9 +7,9 @@
 // Poly1305 and the text begins with block 1, so the text is copied behind a block of zeros and
 // rounded up to whole blocks. The copy is small and stays in the first-level cache.
 
-#include <openssl/crypto.h>
-
 #include "aead.h"
+
+#include <openssl/crypto.h>
 
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Makes inner packets: IPv4 and IPv6 with UDP, TCP and ICMP, with correct checksums. Hosts in
-// memory send them, and tests give them to the packet path.
+// memory send them; the warm-up and tests give them to the packet path.
 
 import { parseAddress } from './address.ts';
 

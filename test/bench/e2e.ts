@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import type { Host } from '../support/network/namespaces.ts';
 import { cpuSecondsOf } from '../support/gateway/postern.ts';
 import { canPing } from '../support/network/topology.ts';
-import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
+import { type KeyPair, makeKeyPair } from '../support/network/wireguard-client.ts';
 import {
   addressOf,
   endpointOf,
@@ -27,6 +27,7 @@ import {
   buildNetwork,
   inRounds,
   LAN,
+  IPERF_PORT,
   MTU,
   reportHead,
   startPostern,
@@ -34,6 +35,7 @@ import {
   type StartClient,
   type StartGateway,
   startWireguardGo,
+  startWireguardGoClient,
 } from './gateways.ts';
 import { median } from './median.ts';
 import { beginProfile, profileTable } from './profile.ts';
@@ -119,22 +121,6 @@ function gatewaysToCompare(): Record<string, [StartGateway, StartClient]> {
 }
 
 const CLIENT_INTERFACE = 'client0';
-async function startWireguardGoClient(
-  host: Host,
-  keys: KeyPair,
-  gateway: Gateway,
-  device: number,
-): Promise<void> {
-  const client = new WireguardClient(host, {
-    keys,
-    ...gateway,
-    endpoint: endpointOf(device),
-    addresses: [addressOf(device)],
-    routes: ['198.51.100.0/24'],
-    mtu: MTU,
-  });
-  await client.start();
-}
 
 async function startPosternClient(
   host: Host,
@@ -189,8 +175,6 @@ async function measure(
     await network.remove();
   }
 }
-
-const IPERF_PORT = 5_201;
 
 /** What iperf3 says at its end. */
 interface Sums {

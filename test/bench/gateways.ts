@@ -14,15 +14,18 @@ import { connectDatabase, migrate } from '../../models/index.ts';
 import { addManyRules } from '../support/database/many-devices.ts';
 import { Postern } from '../support/gateway/postern.ts';
 import { type Host, Network } from '../support/network/namespaces.ts';
-import { type KeyPair, makeKeyPair } from '../support/network/wireguard-client.ts';
+import { type KeyPair, makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
 import { PROFILED_NODE } from './profile.ts';
 
 export const MTU = 1420;
 /** The host in the lan. */
 export const LAN = '198.51.100.2';
+const LAN_NETWORK = '198.51.100.0/24';
+/** The first port at which iperf3 listens there. */
+export const IPERF_PORT = 5_201;
 /** The address of a gateway's API. */
-export const API = '10.255.78.2';
-export const WIREGUARD_GO = process.env['WIREGUARD_GO'] ?? 'wireguard-go';
+const API = '10.255.78.2';
+const WIREGUARD_GO = process.env['WIREGUARD_GO'] ?? 'wireguard-go';
 
 /** A gateway under test: its process, and how a client reaches it. */
 export interface Gateway {
@@ -42,7 +45,7 @@ export type StartClient = (
 /** The address of a device in the tunnel. */
 export const addressOf = (device: number): string => `100.64.0.${2 + device}`;
 /** The two ends of its link: of the gateway, and its own. */
-export const linkOf = (device: number): [string, string] => [
+const linkOf = (device: number): [string, string] => [
   `203.0.113.${4 * device + 1}`,
   `203.0.113.${4 * device + 2}`,
 ];
@@ -129,6 +132,24 @@ export async function startWireguardGo(
     serverPublicKey: keys.publicKey,
     presharedKey: NO_PRESHARED_KEY,
   };
+}
+
+/** The client of all gateways, at a host of its own. */
+export async function startWireguardGoClient(
+  host: Host,
+  keys: KeyPair,
+  gateway: Gateway,
+  device: number,
+): Promise<void> {
+  const client = new WireguardClient(host, {
+    keys,
+    ...gateway,
+    endpoint: endpointOf(device),
+    addresses: [addressOf(device)],
+    routes: [LAN_NETWORK],
+    mtu: MTU,
+  });
+  await client.start();
 }
 
 /** Hosts, each in a network namespace, and the names of the links at both sides of the gateway. */

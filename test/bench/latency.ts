@@ -11,17 +11,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Host } from '../support/network/namespaces.ts';
 import { canPing } from '../support/network/topology.ts';
-import { makeKeyPair, WireguardClient } from '../support/network/wireguard-client.ts';
+import { makeKeyPair } from '../support/network/wireguard-client.ts';
 import {
-  addressOf,
   buildNetwork,
-  endpointOf,
   gatewaysAgainst,
   inRounds,
+  IPERF_PORT,
   LAN,
-  MTU,
   reportHead,
   type StartGateway,
+  startWireguardGoClient,
 } from './gateways.ts';
 import { median } from './median.ts';
 import { keepResult } from './results.ts';
@@ -42,7 +41,6 @@ const [rounds, seconds, workers] = [values.rounds, values.seconds, values.worker
 ];
 
 const PING_EVERY_S = 0.02;
-const IPERF_PORT = 5_201;
 
 /** What the other device carries meanwhile; options of iperf3. */
 const loads: readonly (readonly [name: string, args: readonly string[] | null])[] = [
@@ -57,7 +55,6 @@ const loads: readonly (readonly [name: string, args: readonly string[] | null])[
 interface Figure {
   readonly middle: number;
   readonly p99: number;
-  readonly lost: number;
 }
 
 async function ping(host: Host): Promise<Figure> {
@@ -68,7 +65,7 @@ async function ping(host: Host): Promise<Figure> {
     .map(([, ms]) => Number(ms))
     .toSorted((a, b) => a - b);
   const p99 = times[Math.floor(times.length * 0.99)]!;
-  return { middle: median(times), p99, lost: count - times.length };
+  return { middle: median(times), p99 };
 }
 
 /** All loads against one gateway, in a network of their own. */
@@ -80,17 +77,8 @@ async function measure(start: StartGateway): Promise<Map<string, Figure>> {
       gateway,
       keys.map(({ publicKey }) => publicKey),
     );
-    for (const [i, host] of clients.entries()) {
-      const client = new WireguardClient(host, {
-        keys: keys[i]!,
-        ...running,
-        endpoint: endpointOf(i),
-        addresses: [addressOf(i)],
-        routes: ['198.51.100.0/24'],
-        mtu: MTU,
-      });
-      await client.start();
-    }
+    for (const [i, host] of clients.entries())
+      await startWireguardGoClient(host, keys[i]!, running, i);
     lan.start('iperf3', ['-s', '-p', String(IPERF_PORT)]);
     if (!(await canPing(clients[0]!, LAN, 1))) throw new Error('the tunnel does not answer');
     const figures = new Map<string, Figure>();

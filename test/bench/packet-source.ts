@@ -1,17 +1,24 @@
 // Makes small datagrams as cheaply as one process can, for `npm run bench:packets`: whole batches
 // from memory, sealed and sent by the addon, one datagram each (no trains), paced by the clock.
 //
-//   packet-source.ts from-device GATEWAY_PUBLIC_KEY PRIVATE_KEY GATEWAY:PORT OWN_ADDRESS TO
-//   packet-source.ts device      (the same words; it has a session and reads nothing)
-//   packet-source.ts to-device   TO
+//   packet-source.ts device GATEWAY_PUBLIC_KEY PRIVATE_KEY GATEWAY:PORT OWN_ADDRESS TO
+//   packet-source.ts to-device TO
+//
+// A device has a session. It reads its socket only when it sends.
 //
 // It writes "ready" when it can send. Then it reads lines: `RATE SECONDS FLOWS BYTES BURST`, with packets
 // a second and at once, and answers each with how many packets it made.
 
 import { createInterface } from 'node:readline';
 import { SLOT_BYTES, SLOT_HEADROOM_BYTES } from '../../dataplane/constants.ts';
-import { DESCRIPTOR_WORDS, LENGTH, MARK, MARK_DROP, OFFSET } from '../../dataplane/contract.ts';
-import { ALONE } from '../../dataplane/contract.ts';
+import {
+  ALONE,
+  DESCRIPTOR_WORDS,
+  LENGTH,
+  MARK,
+  MARK_DROP,
+  OFFSET,
+} from '../../dataplane/contract.ts';
 import { ConfigInForce } from '../../dataplane/diff.ts';
 import { parseAddress } from '../../dataplane/index.ts';
 import { systemClock } from '../../dataplane/io/clock.ts';
@@ -19,7 +26,11 @@ import { EVENT_UDP, NativeEngine } from '../../dataplane/native/index.ts';
 import { derivePublicKey } from '../../dataplane/noise/keys.ts';
 import { systemRandom } from '../../dataplane/io/crypto.ts';
 import { Pipeline } from '../../dataplane/pipeline.ts';
-import { createEndpointTable, writeEndpoint } from '../../dataplane/wire/address.ts';
+import {
+  createEndpointTable,
+  ENDPOINT_BYTES,
+  writeEndpoint,
+} from '../../dataplane/wire/address.ts';
 import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';
 import { addon, implementations, MTU } from '../support/dataplane/native.ts';
 import { counting, udp } from '../support/dataplane/packets.ts';
@@ -31,7 +42,6 @@ const BATCH = 64;
 const FIRST_PORT = 9_000;
 /** In an endpoint record: until when datagrams are sent one by one, in seconds. */
 const SINGLE_UNTIL = 44;
-const RECORD_BYTES = 64;
 const clock = systemClock(addon!.bootTime);
 const [, primitives] = implementations.at(-1)!;
 
@@ -49,7 +59,7 @@ const engine = new NativeEngine(addon!, primitives, endpoints, endpointLayout.to
 /** From now on what goes to this endpoint goes alone. */
 function sendSingly(slot: number): void {
   new DataView(endpoints.bytes.buffer).setUint32(
-    slot * RECORD_BYTES + SINGLE_UNTIL,
+    slot * ENDPOINT_BYTES + SINGLE_UNTIL,
     0xffffffff,
     true,
   );

@@ -154,18 +154,17 @@ async function measure(start: StartGateway): Promise<Record<Way, Figure>> {
     ] as const;
     const device = await new Source(clients[0]!, 'device', ...words).ready();
     sources.push(device);
-    const figures: Partial<Record<Way, Figure>> = {};
-    figures['from a device'] = await measureWay(gateway, running.pid, device, {
+    const up = await measureWay(gateway, running.pid, device, {
       name: 'lan',
       payload: bytes - IP_HEADER_BYTES,
     });
     const other = await new Source(lan, 'to-device', addressOf(0)).ready();
     sources.push(other);
-    figures['to a device'] = await measureWay(gateway, running.pid, other, {
+    const down = await measureWay(gateway, running.pid, other, {
       name: 'g0',
       payload: bytes + TRANSPORT_OVERHEAD_BYTES,
     });
-    return figures as Record<Way, Figure>;
+    return { 'from a device': up, 'to a device': down };
   } finally {
     for (const source of sources) await source.stop();
     await network.remove();

@@ -4,7 +4,6 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
-import { ALONE } from '../../dataplane/contract.ts';
 import { Judge } from '../../dataplane/filter/judge.ts';
 import { systemClock } from '../../dataplane/io/clock.ts';
 import { choosePrimitives, systemRandom } from '../../dataplane/io/crypto.ts';
@@ -12,29 +11,16 @@ import { type Addon, NativeEngine } from '../../dataplane/native/index.ts';
 import { PacketPath } from '../../dataplane/path/path.ts';
 import { Pipeline } from '../../dataplane/pipeline.ts';
 import { warmUp, type WarmUpOptions } from '../../dataplane/warm-up.ts';
-import { createEndpointTable } from '../../dataplane/wire/address.ts';
 import { Receiver } from '../../dataplane/wireguard/receive.ts';
-import { endpointLayout } from '../../dataplane/wireguard/tunnel.ts';
 import { nativeTest } from '../support/dataplane/native-test.ts';
 
-function optionsOf(addon: Addon): WarmUpOptions {
-  const primitives = choosePrimitives(addon, 'openssl');
-  return {
-    addon,
-    makeEngine: (options) =>
-      new NativeEngine(
-        addon,
-        primitives,
-        createEndpointTable(endpointLayout.total),
-        endpointLayout.total,
-        options,
-        ALONE,
-        endpointLayout.handed,
-      ),
-    random: systemRandom,
-    clock: systemClock(addon.bootTime),
-  };
-}
+const optionsOf = (addon: Addon): WarmUpOptions => ({
+  addon,
+  Engine: NativeEngine,
+  primitives: choosePrimitives(addon, 'openssl'),
+  random: systemRandom,
+  clock: systemClock(addon.bootTime),
+});
 
 const openFiles = (): number => readdirSync('/proc/self/fd').length;
 
