@@ -263,9 +263,12 @@ class WorkerGateway implements Gateway, LinkOwner {
     this.#useQueue(link, true);
   }
 
-  /** While a worker is away, the kernel gives the packets of its queue to the other workers. */
   lost(link: WorkerLink): void {
     this.#drops.restart(link.number);
+  }
+
+  /** From now on the kernel gives the packets of its queue to the other workers. */
+  away(link: WorkerLink): void {
     this.#useQueue(link, false);
   }
 

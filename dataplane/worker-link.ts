@@ -20,11 +20,13 @@ export interface LinkOwner {
   workerOptions(link: WorkerLink): Omit<WorkerOptions, 'port'>;
   /**
    * Sends everything in force to a worker that is ready, listens on that port and has been sent
-   * nothing yet. Resolves when the worker obeys it.
+   * nothing yet. Resolves when the worker obeys it; only then the worker takes packets.
    */
   initialize(link: WorkerLink, listenPort: number): Promise<void>;
   /** Reports that the worker is gone; another one will be started. */
   lost(link: WorkerLink): void;
+  /** Reports that the worker has been gone for so long that others must take its packets. */
+  away(link: WorkerLink): void;
   /** Repairs what a new worker needs, before it is started; may throw. */
   repair(link: WorkerLink): void;
   /** Reports that the interface of the TUN has vanished. */
@@ -47,6 +49,8 @@ export function startWorker(warmsUp = false): Worker {
 /** The file beside this one: TypeScript here, JavaScript in the package that others install. */
 const WORKER = new URL(import.meta.url.replace(/worker-link(?=\.\w+$)/, 'worker'));
 const RESTART_MS = 100;
+/** A worker that is back within this time finds its packets in its sockets and its TUN queue. */
+const AWAY_MS = 1_000;
 /** The worker needs little memory for young objects: packets allocate none, handshakes few. */
 const WORKER_YOUNG_MB = 12;
 const STOP_MS = 800;
@@ -142,6 +146,7 @@ export class WorkerLink {
     this.#orphaned = [];
     try {
       await this.#owner.initialize(this, listenPort);
+      this.send({ type: 'begin' });
       this.#isInitialized = true;
       for (const pending of orphaned) pending.resolve(null);
     } catch (error) {
@@ -223,6 +228,9 @@ export class WorkerLink {
     this.#orphaned.push(...this.#pending.values());
     this.#pending.clear();
     setTimeout(() => void this.#startAgain(), RESTART_MS).unref();
+    setTimeout(() => {
+      if (!this.#isInitialized && !this.#isClosing) this.#owner.away(this);
+    }, AWAY_MS).unref();
   }
 
   async #startAgain(): Promise<void> {

@@ -69,6 +69,8 @@ export type Command =
   | { readonly type: 'sample'; readonly id: number }
   | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
   | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
+  /** Everything in force was sent: from now on the worker takes packets. */
+  | { readonly type: 'begin' }
   | { readonly type: 'stop' };
 
 /** What the worker answers. */
@@ -110,6 +112,8 @@ const TIMER_GRAIN_MS = 64;
 const FAULT_LOG_MS = 1_000;
 /** A socket or TUN that fails stays readable. The loop pauses for so long, or it would spin. */
 const FAULT_PAUSE_MS = 10;
+/** How often a worker that has not begun looks for commands. */
+const BEGIN_PAUSE_MS = 1;
 
 class NativeWorkerEngine extends NativeEngine implements WorkerEngine {
   readonly waitsInPoll = true;
@@ -129,6 +133,7 @@ class Loop {
   readonly #pipeline: Pipeline;
   readonly #clock;
   readonly #heap = new HeapKeeper();
+  #hasBegun = false;
   #stopping = false;
   /** Whether more commands may wait: the loop does not wait for packets before it knows. */
   #mayHaveCommands = false;
@@ -157,9 +162,21 @@ class Loop {
   /** Runs until the command `stop`, or until a command fails; then wipes all keys. */
   async run(): Promise<void> {
     try {
-      await this.#turns();
+      await this.#untilBegin();
+      if (!this.#stopping) await this.#turns();
     } finally {
       this.#engine.close();
+    }
+  }
+
+  /**
+   * Takes commands only. Packets wait in the sockets and in the TUN, because a worker that does not
+   * know all its peers yet would refuse them.
+   */
+  async #untilBegin(): Promise<void> {
+    while (!this.#hasBegun && !this.#stopping) {
+      this.#takeCommand();
+      if (!this.#mayHaveCommands) await pause(BEGIN_PAUSE_MS);
     }
   }
 
@@ -265,6 +282,9 @@ class Loop {
           this.#clock.now(),
           this.#clock.wall(),
         );
+      case 'begin':
+        this.#hasBegun = true;
+        return;
       case 'stop':
         this.#stopping = true;
         return;

@@ -219,6 +219,7 @@ class Owner implements LinkOwner {
   readonly logged: string[] = [];
   readonly initialized: WorkerLink[] = [];
   losses = 0;
+  absences = 0;
   repairs = 0;
   /** Why `repair` fails; null: it does not. */
   fault: string | null = null;
@@ -260,6 +261,10 @@ class Owner implements LinkOwner {
     this.losses++;
   }
 
+  away(): void {
+    this.absences++;
+  }
+
   repair(): void {
     this.repairs++;
     if (this.fault !== null) throw new Error(this.fault);
@@ -298,6 +303,8 @@ test.serial(
     t.is(owner.losses, 1);
     t.is(owner.repairs, 1);
     t.true(one.isWell && two.isWell);
+    await pause(1_000);
+    t.is(owner.absences, 0, 'it was back soon');
   },
 );
 
@@ -309,6 +316,7 @@ test.serial('what cannot be made again is tried again, and logged once', async (
   await until(() => owner.repairs === 2);
   const faults = owner.logged.filter((line) => line.includes('could not be started again: no TUN'));
   t.is(faults.length, 1);
+  t.is(owner.absences, 1);
   owner.fault = null;
   await until(() => link.isWell);
   t.is(owner.logged.at(-1), 'info worker 0 of the data plane serves again');

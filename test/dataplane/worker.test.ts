@@ -28,6 +28,8 @@ interface Links {
   readonly engine: 'native' | 'typescript';
   readonly tun?: number;
   readonly udp4?: number;
+  /** Whether the test itself sends the command `begin`. */
+  readonly waits?: boolean;
   /** Another program than that of the worker. */
   readonly program?: string;
 }
@@ -134,6 +136,7 @@ async function start(t: ExecutionContext, links: Links): Promise<{ bench: Bench;
   );
   if (ready === null)
     throw new Error(`the worker does not begin: ${JSON.stringify(bench.reports)}`);
+  if (links.waits !== true) bench.tell({ type: 'begin' });
   return { bench, port: ready.listenPort };
 }
 
@@ -214,6 +217,22 @@ for (const engine of engines) {
     t.deepEqual(await bench.drops(), {});
     t.truthy(await refuse(bench, port, 'malformed_message', 1), 'it serves');
     t.is(bench.count('failed') + bench.count('fault'), 0);
+  });
+}
+
+for (const engine of engines) {
+  test(`${engine}: packets that come before the command "begin" wait`, async (t) => {
+    const { bench, port } = await start(t, { engine, waits: true });
+    const socket = createSocket('udp4');
+    t.teardown(() => socket.close());
+    for (let i = 0; i < 20; i++) socket.send(counting(9), port, '127.0.0.1');
+    await pause(100);
+    t.deepEqual(await bench.drops(), {}, 'commands are taken, packets are not');
+    bench.tell({ type: 'begin' });
+    let refused = 0;
+    for (let tries = 0; tries < 100 && refused < 20; tries++)
+      refused += (await bench.drops())?.['malformed_message'] ?? 0;
+    t.is(refused, 20);
   });
 }
 

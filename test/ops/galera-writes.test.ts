@@ -15,8 +15,11 @@ const DEVICES_EACH = 9;
 /** Programs that write at once at each node. */
 const WRITERS = 3;
 
+/** Counts what all nodes have answered: the node first applies what the others have committed. */
 async function count(database: Database, sql: string): Promise<number> {
-  const [rows] = await database.sequelize.query(`SELECT COUNT(*) AS n FROM ${sql}`);
+  const [rows] = await database.sequelize.query(
+    `SET STATEMENT wsrep_sync_wait = 1 FOR SELECT COUNT(*) AS n FROM ${sql}`,
+  );
   return (rows[0] as { n: number }).n;
 }
 
