@@ -256,15 +256,15 @@ export class Judge {
       return verdict.reason;
     }
     verdict.first = place;
-    if (fragments.isOutdated(place, filter.version)) {
+    verdict.reason = fragments.reasonAt(place);
+    if (!fragments.isOutdated(place, filter.version)) {
+      verdict.rule = fragments.ruleAt(place);
+    } else if (verdict.reason === reasons.none) {
       fragments.describe(place, this.#opening, packet);
       verdict.reason = filter.decide(this.#opening, this.#scopes[verdict.from]!);
       verdict.rule = filter.matched;
       verdict.isRenewed = true;
       verdict.renewedRule = verdict.rule;
-    } else {
-      verdict.reason = fragments.reasonAt(place);
-      verdict.rule = fragments.ruleAt(place);
     }
     return verdict.reason;
   }

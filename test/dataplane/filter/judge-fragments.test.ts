@@ -48,6 +48,25 @@ test('a change of rules holds for later fragments whose first came before it', (
   t.is(bench.judge(laterFragment()), 'rule_drop');
 });
 
+test('what follows a refused first fragment is refused under new rules too', (t) => {
+  const bench = new Bench();
+  bench.rules('0', rule('dns', 'drop', host, { type: 'udp', first: 53 }));
+  t.is(bench.judge(firstFragment), 'rule_drop');
+  bench.rules('0', rule('udp', 'accept', host, { type: 'udp', first: 1, last: 65_535 }));
+  t.is(bench.judge(laterFragment()), 'rule_drop', 'its datagram can never be complete');
+  t.deepEqual(bench.hits(), ['dns: 1, 36'], 'no rule in force has refused it');
+  t.deepEqual(bench.all(firstFragment, laterFragment()), ['none', 'none'], 'it is sent again');
+});
+
+test('what follows a later fragment that was refused is refused under new rules too', (t) => {
+  const bench = new Bench();
+  bench.judge(firstFragment);
+  bench.rules('0', rule('dns', 'drop', host, { type: 'udp', first: 53 }));
+  t.is(bench.judge(laterFragment()), 'rule_drop');
+  bench.rules('0');
+  t.is(bench.judge(laterFragment()), 'rule_drop');
+});
+
 test('a first fragment is remembered for 30 s', (t) => {
   const bench = new Bench({ default: 'drop' });
   bench.rules('0', rule('dns', 'accept', host, { type: 'udp', first: 53 }));

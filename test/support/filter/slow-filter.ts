@@ -282,7 +282,8 @@ export class SlowTracker {
     if (packet.fragmentOffset * 8 < judgedBytes)
       return { reason: 'inner_fragment_unsafe', rules: [] };
     if (first.isJudged && first.version !== this.version) {
-      first.verdict = this.#byRules(first.packet, peer);
+      const { reason } = first.verdict;
+      first.verdict = reason === 'none' ? this.#byRules(first.packet, peer) : { reason, rules: [] };
       first.version = this.version;
     }
     return first.verdict;
