@@ -26,6 +26,7 @@ import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readLocalAddresses } from './io/system.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
+import { explainAmong, type Explanation, type Question } from './path/explain.ts';
 import { DropTotals, joinSamples, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
@@ -67,6 +68,11 @@ export interface Gateway {
   release(heardElsewhere: ReadonlyMap<string, number>): void;
   /** Takes what changed since the last sample. */
   sample(): Promise<Sample>;
+  /**
+   * Explains what would become of a packet now, and changes nothing. Null while no worker can say
+   * it, for example because the device is not served.
+   */
+  explain(question: Question): Promise<Explanation | null>;
   /** Every peer that is served, and its totals as of the last sample. */
   peers(): Iterable<PeerTotals>;
   /** Stops: keys are wiped, the TUN and the nft table are removed. */
@@ -333,6 +339,17 @@ class WorkerGateway implements Gateway, LinkOwner {
     if (ready.length === 0 || text === this.#localAddresses) return;
     this.#localAddresses = text;
     for (const link of ready) link.send({ type: 'localAddresses', addresses });
+  }
+
+  // ---- questions -----------------------------------------------------------------------------
+
+  async explain(question: Question): Promise<Explanation | null> {
+    if (this.#isClosing) throw closed();
+    return explainAmong(this.#links.length, async (number, isHanded) => {
+      const link = this.#links[number]!;
+      const report = await link.request((id) => ({ type: 'explain', id, question, isHanded }));
+      return report?.type === 'explained' ? report.explanation : null;
+    });
   }
 
   // ---- totals over all links -----------------------------------------------------------------

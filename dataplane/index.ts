@@ -17,6 +17,7 @@ export { createGateway } from './gateway.ts';
 export type { Gateway, GatewayFacts } from './gateway.ts';
 export { type Finding, inspectHost } from './io/inspect.ts';
 export { notify } from './io/notify.ts';
+export type { Explanation, Question } from './path/explain.ts';
 export { derivePublicKey, isLowOrder, makePrivateKey } from './noise/keys.ts';
 export { type ReasonName, reasonNames } from './reasons.ts';
 export type { PeerTotals } from './totals.ts';

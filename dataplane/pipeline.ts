@@ -34,6 +34,7 @@ import { FlowTable } from './filter/flow-table.ts';
 import { Tracker } from './filter/tracker.ts';
 import { UnfinishedDatagrams } from './filter/unfinished.ts';
 import type { Identity, Random } from './noise/handshake.ts';
+import { Explainer, type Explanation, type Question } from './path/explain.ts';
 import { Forwarder } from './path/forwarder.ts';
 import { HandedOver } from './path/handed.ts';
 import { InwardJudge } from './path/inward.ts';
@@ -86,6 +87,7 @@ export class Pipeline {
   readonly #mtus: Mtus;
   readonly #path: PacketPath;
   readonly #handed: HandedOver;
+  readonly #explainer: Explainer;
   readonly #drops = new Float64Array(reasonNames.length);
   readonly #sampling: Sampling;
 
@@ -123,9 +125,12 @@ export class Pipeline {
     this.#mtus = mtus;
     const filter = tracker.judge;
     const { handOver } = tunnel;
+    const inward = new InwardJudge({ sanity, filter, unfinished, mtus, hasTun });
+    const outward = new OutwardJudge({ allowedIps, sanity, filter, mtus });
+    this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
     this.#path = new PacketPath({
-      inward: new InwardJudge({ sanity, filter, unfinished, mtus, hasTun }),
-      outward: new OutwardJudge({ allowedIps, sanity, filter, mtus }),
+      inward,
+      outward,
       forwarder: new Forwarder({ engine, sender, handOver, tracker, unfinished, mtus }),
       drop: (reason) => this.drop(reason),
     });
@@ -204,6 +209,18 @@ export class Pipeline {
   /** When `expire` must be called at the latest; infinite when nothing waits. */
   nextTimeout(now: number): number {
     return this.#receiver.waitingInitiations > 0 ? now : this.#tunnel.nextDeadline;
+  }
+
+  // ---- questions ----
+
+  /**
+   * Explains what would become of a packet; null where other workers judge it. `isHanded`: the
+   * worker of its sender has let it pass. Only the time of verdicts is set.
+   */
+  explain(question: Question, isHanded: boolean, now: number, wallMs: number): Explanation | null {
+    this.#tracker.setTime(now, wallMs);
+    this.#unfinished.begin(now);
+    return this.#explainer.explain(question, isHanded, now);
   }
 
   // ---- configuration and statistics ----

@@ -182,6 +182,7 @@ export class WorkerLink {
   #take(report: Report): void {
     switch (report.type) {
       case 'applied':
+      case 'explained':
       case 'sample':
         this.#pending.get(report.id)?.resolve(report);
         this.#pending.delete(report.id);

@@ -34,6 +34,7 @@ import {
 } from './native/index.ts';
 import type { Identity } from './noise/handshake.ts';
 import type { Primitives } from './noise/primitives.ts';
+import type { Explanation, Question } from './path/explain.ts';
 import { Pipeline } from './pipeline.ts';
 import { reasons } from './reasons.ts';
 import { warmUp } from './warm-up.ts';
@@ -67,6 +68,12 @@ export interface WorkerOptions {
 export type Command =
   | { readonly type: 'apply'; readonly id: number; readonly change: Change }
   | { readonly type: 'sample'; readonly id: number }
+  | {
+      readonly type: 'explain';
+      readonly id: number;
+      readonly question: Question;
+      readonly isHanded: boolean;
+    }
   | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
   | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
   /** Everything in force was sent: from now on the worker takes packets. */
@@ -79,6 +86,12 @@ export type Report =
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'applied'; readonly id: number }
   | { readonly type: 'sample'; readonly id: number; readonly sample: SamplePart }
+  | {
+      readonly type: 'explained';
+      readonly id: number;
+      /** Null: another worker judges the packet. */
+      readonly explanation: Explanation | null;
+    }
   | { readonly type: 'fault'; readonly message: string }
   | { readonly type: 'tunGone' };
 
@@ -273,6 +286,17 @@ class Loop {
           type: 'sample',
           id: command.id,
           sample: this.#pipeline.samplePart(),
+        });
+      case 'explain':
+        return this.#report({
+          type: 'explained',
+          id: command.id,
+          explanation: this.#pipeline.explain(
+            command.question,
+            command.isHanded,
+            this.#clock.now(),
+            this.#clock.wall(),
+          ),
         });
       case 'localAddresses':
         return this.#pipeline.setLocalAddresses(command.addresses);

@@ -138,6 +138,12 @@ export class Filter {
     by.hits.count(matched >> 1, packet.length, this.#wallMs);
   }
 
+  /** The id of a rule that was `matched` under the current version. */
+  idOf(matched: number, scope: Scope): string | null {
+    const by = (matched & 1) === 1 ? this.#global : scope;
+    return by.hits.idOf(matched >> 1);
+  }
+
   /**
    * Yields the hits of each rule since the last time, null for a rule or scope without hits. Rules
    * may change between two steps; the hits of what goes are kept for the next time.

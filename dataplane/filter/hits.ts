@@ -31,6 +31,11 @@ export class Hits {
     return hits;
   }
 
+  /** The id of the rule that has a number; null: none has it. */
+  idOf(rule: number): string | null {
+    return this.#ids[rule] ?? null;
+  }
+
   /** Yields the hits of each rule and sets them to zero; null for a rule without hits. */
   *take(): Generator<RuleSample | null> {
     for (let rule = 0; rule < this.#ids.length; rule++) yield this.#takeOf(rule);

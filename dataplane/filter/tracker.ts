@@ -8,6 +8,7 @@ import { FLOWS_SWEPT_PER_BATCH } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
 import { FIRST_FRAGMENT, type InnerPacket } from '../wire/ip.ts';
+import { type Decision, decisionOf } from './decision.ts';
 import { type Filter, NO_RULE, type Scope } from './filter.ts';
 import { DOUBTFUL, FlowTable, ownerOf, REASON, RULE, STATE, VERSION } from './flow-table.ts';
 import { FragmentTable, NO_FIRST } from './fragments.ts';
@@ -34,10 +35,15 @@ export class Tracker {
 
   /** Begins a turn: everything in it happens at `now`. */
   begin(now: number, wallMs: number): void {
+    this.setTime(now, wallMs);
+    this.flows.sweep(FLOWS_SWEPT_PER_BATCH);
+  }
+
+  /** Sets the time of verdicts, and does nothing else. */
+  setTime(now: number, wallMs: number): void {
     this.#filter.begin(wallMs);
     this.#fragments.begin(now);
     this.flows.begin(now);
-    this.flows.sweep(FLOWS_SWEPT_PER_BATCH);
   }
 
   // ---- peers ---------------------------------------------------------------------------------
@@ -87,6 +93,11 @@ export class Tracker {
     else if (step === FLOW_OPENS) this.#add(packet, verdict);
     // Packets from the TUN are not judged, so their fragments need no verdict of a first one.
     if (packet.fragment === FIRST_FRAGMENT && from !== NO_PEER) this.#keepFirst(packet, verdict);
+  }
+
+  /** What decided a verdict. No other verdict may have been asked for since. */
+  decisionOn(verdict: FlowVerdict): Decision {
+    return decisionOf({ filter: this.#filter, flows: this.flows, scopes: this.#scopes }, verdict);
   }
 
   /** Stores what the current rules say of a flow or a first fragment. */

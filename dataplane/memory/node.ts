@@ -10,6 +10,7 @@ import { Rings } from '../io/rings.ts';
 import type { Random } from '../noise/handshake.ts';
 import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
+import { explainAmong, type Explanation, type Question } from '../path/explain.ts';
 import { Pipeline } from '../pipeline.ts';
 import { createEndpointTable, type Endpoint } from '../wire/address.ts';
 import { messageType } from '../wire/messages.ts';
@@ -174,6 +175,14 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const type = messageType(view, 0, bytes.length);
     return this.workers[workerOfMessage(view, 0, type, this.workers.length)]!;
+  }
+
+  /** Explains what would become of a packet now; null: no worker can say it. */
+  explain(question: Question): Promise<Explanation | null> {
+    const { now, wallMs } = this.#around;
+    return explainAmong(this.workers.length, async (number, isHanded) =>
+      this.workers[number]!.pipeline.explain(question, isHanded, now, wallMs),
+    );
   }
 
   /** When `expire` must be called at the latest, in ms; infinite when nothing waits. */

@@ -67,6 +67,15 @@ export class Sender {
     this.#keepFresh(keypair, now);
   }
 
+  /** Why a packet for a peer is refused; reasons.none: it is sent, or staged until it can be. */
+  refusalOf(peer: Peer, now: number): number {
+    if (peer.current?.canSend(now) === true) return reasons.none;
+    // A peer with a next keypair has our response; its first packet will show its endpoint.
+    if (peer.next !== null || hasEndpoint(this.#tunnel.engine.endpoints, peer.endpointSlot))
+      return reasons.none;
+    return peer.isElsewhere ? reasons.peer_elsewhere : reasons.peer_no_endpoint;
+  }
+
   /** Renews an old keypair; only its initiator does so, when it sends (6.2). */
   #keepFresh(keypair: Keypair<Peer>, now: number): void {
     if (keypair.isInitiator && now - keypair.createdAt >= REKEY_AFTER_TIME_MS)
@@ -146,9 +155,8 @@ export class Sender {
     const at = i * DESCRIPTOR_WORDS;
     d[at + MARK] = MARK_DROP;
     const tunnel = this.#tunnel;
-    // A peer with a next keypair has our response; its first packet will show its endpoint.
-    if (peer.next === null && !hasEndpoint(tunnel.engine.endpoints, peer.endpointSlot))
-      return tunnel.drop(peer.isElsewhere ? reasons.peer_elsewhere : reasons.peer_no_endpoint);
+    const refused = this.refusalOf(peer, now);
+    if (refused !== reasons.none) return tunnel.drop(refused);
     const start = d[at + OFFSET]! - headerBytes;
     const bytes = batch.bytes.slice(start, d[at + OFFSET]! + d[at + LENGTH]!);
     const dropped = tunnel.staging.add(peer, { bytes, headerBytes, from, at: now });

@@ -152,6 +152,11 @@ export class Tunnel {
     return this.#peers.get(publicKey) ?? this.#neighbours.get(publicKey);
   }
 
+  /** The peer that has a slot now; null: none has it. */
+  atSlot(slot: number): KnownPeer | null {
+    return this.#bySlot[slot] ?? null;
+  }
+
   /** The peer in a place; null where it is gone or not there yet. */
   inPlace(slot: number, generation: number): KnownPeer | null {
     const peer = this.#bySlot[slot];

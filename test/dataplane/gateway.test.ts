@@ -286,6 +286,30 @@ for (const engine of engines) {
     t.false(gateway.facts.alive);
   });
 
+  gatewayTest('a gateway explains what would become of a packet', async (t, { gateway }) => {
+    const drops = [rule('no', 'drop', '10.0.0.3')];
+    await gateway.apply(config([configOf(2), configOf(3)], { owner: drops }));
+    const ask = (from: number, destination: string): ReturnType<typeof gateway.explain> => {
+      const packet = udp({ source: `10.0.0.${from}`, destination });
+      return gateway.explain({ from: configOf(from).publicKey, packet });
+    };
+    const [two, three] = [configOf(2).publicKey, configOf(3).publicKey];
+    const decision = { by: 'rule', rule: 'no', flow: 'none', opener: two } as const;
+    const refused = { reason: 'rule_drop', place: 'nowhere', to: null, decision, next: null };
+    t.deepEqual<unknown, unknown>(await ask(2, '10.0.0.3'), refused);
+    t.like(await ask(3, '10.0.0.2'), { reason: 'peer_no_endpoint', to: two, place: 'nowhere' });
+    t.like(await ask(3, '127.0.0.1'), { reason: 'inner_destination_reserved', decision: null });
+    const echo = echoRequest('10.0.0.3', '10.0.0.1');
+    t.like(await gateway.explain({ from: three, packet: echo }), {
+      reason: 'none',
+      place: 'sender',
+    });
+    t.is(await ask(4, '10.0.0.2'), null, 'it is not served');
+    t.deepEqual((await gateway.sample()).drops, {});
+    await gateway.close();
+    await t.throwsAsync(ask(2, '10.0.0.3'), { message: 'the gateway is closed' });
+  });
+
   gatewayTest('a closed gateway has nothing to tell', async (t, { gateway }) => {
     await gateway.close();
     t.deepEqual(await gateway.sample(), { peers: [], rules: [], drops: {} });

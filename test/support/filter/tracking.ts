@@ -2,6 +2,7 @@
 
 import { type RuleConfig } from '../../../dataplane/contract.ts';
 import { rulesFor } from '../dataplane/whole-configs.ts';
+import type { Decision } from '../../../dataplane/filter/decision.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { FlowTable } from '../../../dataplane/filter/flow-table.ts';
 import { Tracker } from '../../../dataplane/filter/tracker.ts';
@@ -82,6 +83,13 @@ export class Bench {
     const packet = new InnerPacket();
     parseInner(viewOf(bytes), 0, bytes.length, packet);
     return reasonNames[this.#ask(bytes, packet).reason]!;
+  }
+
+  /** What would decide about a packet now. It must be one that can be read. */
+  decide(bytes: Uint8Array): Decision {
+    const packet = new InnerPacket();
+    parseInner(viewOf(bytes), 0, bytes.length, packet);
+    return this.tracker.decisionOn(this.#ask(bytes, packet));
   }
 
   #ask(bytes: Uint8Array, packet: InnerPacket): FlowVerdict {

@@ -1,0 +1,148 @@
+// What is explained of a packet is what then becomes of it: before each packet of random courses the
+// gateway is asked, and then the packet is sent. Asking changes nothing.
+//
+// COURSES=1000 tries so many courses in place of a few.
+
+import process from 'node:process';
+import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import type { Explanation, Question } from '../../../dataplane/path/explain.ts';
+import { anyStep, peerAddresses, type Step } from '../../support/filter/courses.ts';
+import { Scene } from '../../support/filter/scene.ts';
+import type { Described } from '../../support/filter/slow-filter.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
+import { udp } from '../../support/dataplane/packets.ts';
+import { copyOf, differences, StateReader } from '../../support/dataplane/whole-state.ts';
+
+const COURSES = Number(process.env['COURSES'] ?? 40);
+const STEPS = 60;
+/** What judges write while they work out a verdict; no verdict reads it. */
+const SCRATCH = ['#quoted', '#opening', '#matched'];
+/** Every so many questions the whole state of the gateway is compared. */
+const COMPARED_EVERY = 400;
+
+const courses: readonly Step[][] = fc.sample(
+  fc.array(anyStep, { minLength: STEPS, maxLength: STEPS }),
+  { ...SEEDED, numRuns: COURSES },
+);
+
+interface Counts {
+  readonly drops: Readonly<Record<string, number>>;
+  readonly hits: Readonly<Record<string, number>>;
+}
+
+/** How much each entry has grown; what has not is left out. */
+function growth(
+  before: Readonly<Record<string, number>>,
+  after: Readonly<Record<string, number>>,
+): Record<string, number> {
+  const grown = Object.entries(after).map(([name, n]) => [name, n - (before[name] ?? 0)] as const);
+  return Object.fromEntries(grown.filter(([, n]) => n !== 0));
+}
+
+function questionOf(scene: Scene, { from }: Described, packet: Uint8Array): Question {
+  return { from: from === 'tun' ? null : scene.clients[from]!.key, packet };
+}
+
+for (const workers of [1, 2, 5])
+  test(`${workers} workers: what is explained of a packet is what becomes of it`, async (t) => {
+    const scene = new Scene(workers, workers);
+    const asked: { packet: Described; explanation: Promise<Explanation | null> }[] = [];
+    scene.onSend = (packet, bytes) => {
+      const explanation = scene.gateway.explain(questionOf(scene, packet, bytes));
+      asked.push({ packet, explanation });
+    };
+    const met: Record<string, number> = {};
+    for (const [run, steps] of courses.entries())
+      for (const [i, step] of steps.entries()) {
+        const before = scene.counts() as Counts;
+        scene.take(step);
+        const after = scene.counts() as Counts;
+        const arrivals = Object.entries(scene.arrivals()).filter(([, all]) => all.length > 0);
+        const [question] = asked.splice(0);
+        if (question === undefined) continue;
+        const explanation = await question.explanation;
+        const where = `course ${run}, step ${i} ${JSON.stringify(step)}`;
+        if (explanation === null) return t.fail(`${where}: nobody explains it`);
+        const { reason, decision, place } = explanation;
+        met[reason] = (met[reason] ?? 0) + 1;
+        t.deepEqual(
+          growth(before.drops, after.drops),
+          reason === 'none' ? {} : { [reason]: 1 },
+          where,
+        );
+        t.is(arrivals.length, reason === 'none' ? 1 : 0, where);
+        if (reason === 'none') t.is(arrivals[0]![0] === 'tun', place === 'tun', where);
+        for (const id of Object.keys(growth(before.hits, after.hits)))
+          t.is(decision?.rule, id, where);
+      }
+    t.log(met);
+    for (const reason of ['none', 'rule_drop', 'default_drop', 'inner_fragment_unsafe'])
+      t.true((met[reason] ?? 0) > COURSES / 2, reason);
+  });
+
+test('asking changes nothing', async (t: ExecutionContext) => {
+  const reader = new StateReader();
+  t.teardown(() => reader.close());
+  const scene = new Scene(2, 2);
+  let asked = 0;
+  let compared = 0;
+  const questions: Question[] = [];
+  scene.onSend = (packet, bytes) => questions.push(questionOf(scene, packet, bytes));
+  for (const steps of courses.slice(0, 30))
+    for (const step of steps) {
+      scene.take(step);
+      if (++asked % COMPARED_EVERY !== 0) continue;
+      // A turn begins, so that all have the time of now.
+      scene.gateway.release(new Map());
+      const state = (): ReturnType<StateReader['read']> =>
+        reader.read(
+          scene.gateway.workers.map(({ pipeline }) => pipeline),
+          SCRATCH,
+        );
+      const before = copyOf(state());
+      const first = await Promise.all(questions.map((one) => scene.gateway.explain(one)));
+      t.deepEqual(differences(before, state()), []);
+      const again = await Promise.all(questions.map((one) => scene.gateway.explain(one)));
+      t.deepEqual(again, first);
+      compared++;
+    }
+  t.true(compared >= 4);
+});
+
+/** A datagram of the first device. */
+const forth = (destination: string): Uint8Array =>
+  udp({ source: peerAddresses[4][0]!, destination, sourcePort: 40, destinationPort: 53 });
+
+test('an explanation says who opened the flow, and which rule decided', async (t) => {
+  const scene = new Scene(2, 1);
+  const [alice, bob] = scene.clients.map(({ key }) => key);
+  const ask = (from: string | null, packet: Uint8Array): Promise<Explanation | null> =>
+    scene.gateway.explain({ from, packet });
+  scene.take({ type: 'rules', scope: '0', rules: [['accept', '192.0.2.0/24', undefined]] });
+  t.deepEqual(await ask(alice!, forth('192.0.2.1')), {
+    reason: 'none',
+    place: 'tun',
+    to: null,
+    decision: { by: 'rule', rule: '0', flow: 'opens', opener: alice! },
+    next: null,
+  });
+  scene.clients[0]!.send(forth(peerAddresses[4][1]!));
+  scene.world.run(100);
+  const back = udp({
+    source: peerAddresses[4][1]!,
+    destination: peerAddresses[4][0]!,
+    sourcePort: 53,
+    destinationPort: 40,
+  });
+  t.deepEqual(await ask(bob!, back), {
+    reason: 'none',
+    place: 'device',
+    to: alice!,
+    decision: { by: 'default', rule: null, flow: 'continues', opener: alice! },
+    next: null,
+  });
+  t.like(await ask(null, forth('192.0.2.1')), { reason: 'no_peer', decision: null });
+  scene.gateway.apply([]);
+  t.is(await ask(alice!, forth('192.0.2.1')), null, 'a device that is not served');
+});

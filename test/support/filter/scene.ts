@@ -1,0 +1,169 @@
+// A gateway with three devices and everything behind its TUN, which takes the steps of a course.
+
+import type { PeerConfig, RuleConfig } from '../../../dataplane/contract.ts';
+import { implementations } from '../dataplane/native.ts';
+import {
+  chooseAmong,
+  type Client,
+  gatewayPeer,
+  GATEWAY_ENDPOINT,
+  type Node,
+  peer,
+  randomBytes,
+  rule,
+  seededRandom,
+  World,
+} from '../dataplane/simulation.ts';
+import { bytesOf, errorOf, peerAddresses, type Step, tailOf, turned } from './courses.ts';
+import type { Described } from './slow-filter.ts';
+
+const [, primitives] = implementations.at(-1)!;
+
+/** One gateway with three devices, as the courses know them. */
+export class Scene {
+  readonly world: World;
+  readonly gateway: Node;
+  readonly clients: readonly Client[];
+  readonly #peers: PeerConfig[];
+  readonly #rules = new Map<string, readonly RuleConfig[]>();
+  readonly #seen: Described[] = [];
+  readonly #hits = new Map<string, number>();
+  #ruleNumber = 0;
+  /** Called with each packet before it is sent. */
+  onSend: (packet: Described, bytes: Uint8Array) => void = () => undefined;
+
+  /** `turns`: draws whose turn it is, and whether things that were handed over wait. */
+  constructor(workers: number, seed: number, dawdles = false) {
+    const turns = seededRandom(seed);
+    this.world = new World(7);
+    this.gateway = this.world.addNode({
+      endpoint: GATEWAY_ENDPOINT,
+      privateKey: randomBytes(seededRandom(1_001), 32),
+      primitives,
+      workers,
+      choose: (count) => chooseAmong(turns, count),
+      ...(dawdles ? { dawdles: () => chooseAmong(turns, 3) > 0 } : {}),
+      flows: 4_096,
+    });
+    this.clients = [0, 1, 2].map((i) =>
+      this.world.addClient({
+        endpoint: { address: `198.51.100.${7 + i}`, port: 40_000 + i },
+        privateKey: randomBytes(seededRandom(2_000 + i), 32),
+        primitives,
+      }),
+    );
+    this.#peers = this.clients.map(({ key }, i) =>
+      peer({ key, ipv4: peerAddresses[4][i]!, ipv6: peerAddresses[6][i]!, scope: `${i}` }),
+    );
+    this.#apply();
+    for (const client of this.clients) {
+      client.addPeer(gatewayPeer(this.gateway));
+      client.connect();
+    }
+    this.world.run(100);
+  }
+
+  #apply(): void {
+    this.gateway.apply(this.#peers, Object.fromEntries(this.#rules));
+  }
+
+  /** Removes a device, or adds it again; then it connects anew. */
+  setServed(i: number, isServed: boolean): void {
+    const peers = this.#peers.filter((_, n) => isServed || n !== i);
+    this.gateway.apply(peers, Object.fromEntries(this.#rules));
+    if (!isServed) return;
+    this.clients[i]!.restart();
+    this.clients[i]!.connect();
+    this.world.run(100);
+  }
+
+  /** Takes a step, and waits until all that it causes has happened. */
+  take(step: Step): void {
+    this.begin(step);
+    this.world.run(100);
+  }
+
+  /** Takes a step and does not wait. */
+  begin(step: Step): void {
+    const known = 'about' in step ? this.#seen.at(-1 - step.about) : undefined;
+    switch (step.type) {
+      case 'packet':
+        return this.#send(step.packet);
+      case 'again':
+        return this.#send(known);
+      case 'back':
+        return this.#send(known === undefined ? known : turned(known));
+      case 'tail':
+        if (known?.fragment !== 'first') return;
+        return this.#send(tailOf(known, step.offset, step.header));
+      case 'error':
+        return this.#send(known === undefined ? known : (errorOf(known, step.from) ?? undefined));
+      case 'wait':
+        return this.world.run(step.ms);
+      case 'rules': {
+        const rules = step.rules.map(([action, range, ports]) =>
+          rule(`${this.#ruleNumber++}`, action, range, ports),
+        );
+        if (rules.length === 0) this.#rules.delete(step.scope);
+        else this.#rules.set(step.scope, rules);
+        return this.#apply();
+      }
+      case 'default': {
+        const { action } = step;
+        const nothing = { removed: [], updated: [], added: [], scopes: [] };
+        return this.gateway.change({ ...nothing, defaultAction: action });
+      }
+      case 'move':
+        this.#peers[step.peer] = { ...this.#peers[step.peer]!, scope: step.scope };
+        return this.#apply();
+      case 'forget': {
+        const config = this.#peers[step.peer]!;
+        const lost = step.family === 4 ? { ipv4: null } : { ipv6: null };
+        this.#peers[step.peer] = { ...config, ...lost };
+        this.#apply();
+        this.#peers[step.peer] = config;
+        return this.#apply();
+      }
+      case 'restart':
+        this.setServed(0, false);
+        return this.setServed(0, true);
+    }
+  }
+
+  #send(packet: Described | undefined): void {
+    if (packet === undefined || (packet.from === 'tun' && packet.to === 'tun')) return;
+    this.#seen.push(packet);
+    const bytes = bytesOf(packet);
+    this.onSend(packet, bytes);
+    if (packet.from === 'tun') this.gateway.send(bytes);
+    else this.clients[packet.from]!.send(bytes);
+  }
+
+  /** What has arrived since the last call: by place, and there in any order. */
+  arrivals(): Record<string, string[]> {
+    const places = {
+      tun: this.gateway,
+      0: this.clients[0]!,
+      1: this.clients[1]!,
+      2: this.clients[2]!,
+    };
+    return Object.fromEntries(
+      Object.entries(places).map(([name, { delivered }]) => [
+        name,
+        delivered
+          .splice(0)
+          .map((bytes) => Buffer.from(bytes).toString('hex'))
+          .toSorted(),
+      ]),
+    );
+  }
+
+  /** What was refused and what rules were hit, since the beginning. */
+  counts(): object {
+    const { rules, drops } = this.gateway.sample();
+    for (const { id, packets } of rules) this.#hits.set(id, (this.#hits.get(id) ?? 0) + packets);
+    const sorted = (all: Iterable<[string, number]>): object =>
+      Object.fromEntries([...all].toSorted(([a], [b]) => a.localeCompare(b)));
+    return { drops: sorted(Object.entries(drops)), hits: sorted(this.#hits) };
+  }
+}
