@@ -23,4 +23,5 @@ export { type ReasonName, reasonNames } from './reasons.ts';
 export type { PeerTotals } from './totals.ts';
 export { startWorker } from './worker-link.ts';
 export { formatAddress, parseAddress } from './wire/address.ts';
+export { askedPacket } from './wire/asked-packet.ts';
 export type { Endpoint } from './wire/address.ts';

@@ -33,6 +33,7 @@ import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
 import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
+import type { Services } from './services.ts';
 
 /** A gateway that was started. */
 export interface Running {
@@ -148,9 +149,8 @@ async function climb(
     serverPublicKey: publicKey,
     whenApplied: (revision, timeoutMs) => reconciler.whenApplied(revision, timeoutMs),
     readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
-    observed: observedBy(sampler, reconciler),
     ...(passwordCost === undefined ? {} : { passwordCost }),
-    watched: watchedBy(gateway, sampler, followers),
+    ...aboutGateway(identity.id, gateway, sampler, followers),
     checkup: checkupOf({ ...shared, ...known, runningTun: () => gateway.facts.tun }),
   });
 
@@ -276,6 +276,20 @@ function samplerOf(
     deviceIdOf: (key) => reconciler.deviceIdOf(key),
     onSample: ({ peers }) => presence.observe(peers),
   });
+}
+
+/** What the HTTP server is given of the gateway of this process. */
+function aboutGateway(
+  id: string,
+  gateway: Gateway,
+  sampler: Sampler,
+  followers: Followers,
+): Pick<Services, 'explaining' | 'observed' | 'watched'> {
+  return {
+    observed: observedBy(sampler, followers.reconciler),
+    watched: watchedBy(gateway, sampler, followers),
+    explaining: { id, explain: (question) => gateway.explain(question) },
+  };
 }
 
 function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {

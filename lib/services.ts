@@ -4,6 +4,7 @@
 
 import type { Finding } from '../dataplane/index.ts';
 import type { DocumentLimits } from './auth/documents.ts';
+import type { ExplainingGateway } from './explain/explain.ts';
 import type { HttpLimits } from './http/listener.ts';
 import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import type { Shared } from './process/shared.ts';
@@ -23,6 +24,8 @@ export interface Services extends Shared {
   readonly observed?: Observed;
   /** What metrics read of the data plane and the reconciler; left out if there is none. */
   readonly watched?: Watched;
+  /** Who explains what becomes of packets; left out if there is no data plane. */
+  readonly explaining?: ExplainingGateway;
   /** What the doctor finds wrong at present, as far as it is known; left out if it does not run. */
   readonly checkup?: { readonly findings: () => readonly Finding[] };
   /** Limits of the listener that differ from those of listener.ts. */

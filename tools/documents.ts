@@ -7,7 +7,7 @@ import { format, resolveConfig } from 'prettier';
 import { parseCommandLine } from '../lib/command/cli.ts';
 import { Counters } from '../lib/process/counters.ts';
 import { Metrics } from '../lib/observe/metrics/index.ts';
-import { reasonInWords } from '../lib/web/parts/reason-words.ts';
+import { reasonInWords } from '../lib/observe/reason-words.ts';
 import { type ReadFamily, readExposition } from '../test/support/observe/exposition.ts';
 import { configOf } from '../test/support/api/server.ts';
 import { fakeObserved, totals, fakeWatched } from '../test/support/observe/fake-gateway.ts';

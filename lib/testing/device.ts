@@ -10,7 +10,8 @@ import {
 } from '../../dataplane/memory/index.ts';
 import { deviceFields } from '../../models/index.ts';
 import { sentColumns } from '../judge/resource.ts';
-import type { Fields } from './api.ts';
+import type { Answer } from '../explain/explain.ts';
+import type { Api, Fields } from './api.ts';
 
 /** What `POST /v0/devices` takes, but for the public key, which is that of the device's client. */
 export const DEVICE_FIELDS = sentColumns(deviceFields).filter((name) => name !== 'public_key');
@@ -52,9 +53,11 @@ export class TestDevice extends MemoryDevice {
   readonly publicKey: string;
   /** The record as the API answered it when it was made. */
   readonly record: Fields;
+  readonly #api: Api;
 
   constructor(
     network: MemoryNetwork,
+    api: Api,
     record: Fields,
     own: Pick<DeviceConfig, 'privateKey' | 'endpoint' | 'serverPort'>,
     answers?: Answers,
@@ -65,6 +68,17 @@ export class TestDevice extends MemoryDevice {
     this.userId = String(record['user_id']);
     this.publicKey = String(record['public_key']);
     this.record = record;
+    this.#api = api;
+  }
+
+  /**
+   * Explains what becomes of a packet of this device, and sends none: `explain('10.0.0.6',
+   * 'tcp/443')`, `explain(phone.id, 'icmp')`.
+   */
+  async explain(destination: string, service: string): Promise<Answer> {
+    const [protocol, port] = service.split('/');
+    const explain = { device_id: this.id, destination, protocol, port };
+    return this.#api.post('/v0/explain', { explain });
   }
 }
 

@@ -166,7 +166,7 @@ export class TestGateway implements AsyncDisposable {
       device: { ...fields, user_id, public_key: publicKey },
     });
     const own = { privateKey, endpoint: endpointOf(number), serverPort: config.wireguardPort };
-    const device = new TestDevice(network, record, own, answers);
+    const device = new TestDevice(network, this.api, record, own, answers);
     device.online();
     return device;
   }

@@ -4,6 +4,8 @@
 import type Joi from 'joi';
 import { configurationSchema } from '../../configuration/configuration.ts';
 import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
+import { questionFields } from '../../explain/question.ts';
+import { explanationFields } from '../v0/explain.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
 import { ruleSchema, ruleFilters } from '../../rules/rules.ts';
 import { relinkFields } from '../v0/relinking.ts';
@@ -16,6 +18,7 @@ import {
   collectionPaths,
   configurationPaths,
   type Described,
+  explainPaths,
   ruleCounterPaths,
   samlMetadataPaths,
   trustedProviderPaths,
@@ -75,6 +78,13 @@ const relinking: Described = {
   fields: relinkFields,
 };
 
+const questions: Described = {
+  ...rules,
+  wrapper: 'explain',
+  title: 'Question',
+  fields: questionFields,
+};
+
 const samlMetadata: Described = {
   ...configuration,
   wrapper: 'saml_metadata',
@@ -110,6 +120,7 @@ export function openApiDocument(outside: string): Json {
       ...collectionPaths(users),
       ...collectionPaths(rules),
       ...ruleCounterPaths(rules),
+      ...explainPaths(questions),
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),
       ...samlMetadataPaths(samlMetadata),
@@ -120,6 +131,8 @@ export function openApiDocument(outside: string): Json {
         ...schemasOf(devices),
         ...schemasOf(users),
         ...schemasOf(rules),
+        QuestionCreate: requestSchema(questionFields, 'create'),
+        Explanation: answerSchema(explanationFields),
         RuleCounters: answerSchema(ruleCounterFields),
         Configuration: answerSchema(configurationSchema),
         ConfigurationUpdate: requestSchema(configurationSchema, 'update'),

@@ -5,7 +5,7 @@
 export const EXAMPLE_ID = '0193a0c0-0000-7000-8000-000000000001';
 
 /** What is sent in the wrapper, by wrapper. */
-export const examples: Readonly<Record<string, { create?: object; update: object }>> = {
+export const examples: Readonly<Record<string, { create?: object; update?: object }>> = {
   device: {
     create: {
       user_id: EXAMPLE_ID,
@@ -26,6 +26,9 @@ export const examples: Readonly<Record<string, { create?: object; update: object
       port_range: '80 - 90',
     },
     update: { port_range: '443' },
+  },
+  explain: {
+    create: { device_id: EXAMPLE_ID, destination: '10.0.0.6', protocol: 'tcp', port: 443 },
   },
   trusted_provider: { update: { trusted: true } },
   relink: { update: { everyone: true } },

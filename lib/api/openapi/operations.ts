@@ -90,6 +90,24 @@ export function ruleCounterPaths(rules: Described): Json {
   };
 }
 
+/** The path of questions about packets. */
+export function explainPaths(described: Described): Json {
+  return {
+    '/v0/explain': {
+      post: operation(described, 'explain', {
+        summary: 'Explain what becomes of a packet',
+        description:
+          'The packet path of the gateway that is asked judges the packet. Nothing is sent, and nothing changes.',
+        ...body(described, 'create', BODY_BYTES_MAX),
+        responses: answersOf(
+          { 200: answer('What becomes of it.', { data: schemaRef('Explanation') }) },
+          WRITE,
+        ),
+      }),
+    },
+  };
+}
+
 /** The path of the one configuration. */
 export function configurationPaths(described: Described): Json {
   const one = { data: schemaRef(described.title) };

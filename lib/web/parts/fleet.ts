@@ -13,7 +13,7 @@ import type { Services } from '../../services.ts';
 import { deviceStatusView, serviceRules } from './device-status.ts';
 import type { GatewayProblem } from './gateway-problems.ts';
 import { ownerEmails } from './owners.ts';
-import { isOfDevices, reasonInWords } from './reason-words.ts';
+import { isOfDevices, reasonInWords } from '../../observe/reason-words.ts';
 import { inOrder } from '../kit/searched.ts';
 import { bytesInWords } from '../kit/words.ts';
 

@@ -1,7 +1,7 @@
 // A sentence for each reason of refusals, for people who look at the dashboard. The names are those
 // of metrics and logs; the type demands a sentence for each of them.
 
-import { type ReasonName, reasonNames } from '../../../dataplane/index.ts';
+import { type ReasonName, reasonNames } from '../../dataplane/index.ts';
 
 /** Why packets and messages were refused, by the name of the reason. */
 const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {

@@ -1,8 +1,8 @@
 // Each reason that a page shows has one sentence, and each sentence has one reason.
 
 import test from 'ava';
-import { reasonNames } from '../../../../dataplane/index.ts';
-import { isOfDevices, reasonInWords } from '../../../../lib/web/parts/reason-words.ts';
+import { reasonNames } from '../../../dataplane/index.ts';
+import { isOfDevices, reasonInWords } from '../../../lib/observe/reason-words.ts';
 
 /** A sentence begins with a capital, ends with a full stop, and holds no name of a counter. */
 const SENTENCE = /^[A-Z“](?!.*[a-z]_[a-z]).*[^.]\.$/s;

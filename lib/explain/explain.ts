@@ -1,0 +1,160 @@
+// Explains what becomes of a packet, for API, console and command line. The state of the device and
+// of its owner is read from the rows, everything else is asked of the packet path itself: nothing
+// here decides about a packet.
+
+import ipaddr from 'ipaddr.js';
+import type { Explanation, Question, RuleConfig } from '../../dataplane/index.ts';
+import { type Database, type RuleRow, readRules, readUsers } from '../../models/index.ts';
+import { switchState } from '../devices/switches.ts';
+import { type SessionRules, vpnSessionOf } from '../devices/vpn-session.ts';
+import { reasonInWords } from '../observe/reason-words.ts';
+import { translateRule } from '../reconcile/translate.ts';
+import {
+  type ExplainedReason,
+  type GateName,
+  gateNames,
+  gateOf,
+  gates,
+  isOwn,
+  ownReasons,
+} from './gates.ts';
+import type { AskedPacket } from './question.ts';
+
+/** Asks the gateway of this process; null: it does not serve the device. */
+export interface ExplainingGateway {
+  /** The id of the gateway. */
+  readonly id: string;
+  readonly explain: (question: Question) => Promise<Explanation | null>;
+}
+
+/** What an explanation is read from. */
+export interface ExplainedFrom extends SessionRules {
+  readonly database: Database;
+  readonly gateway: ExplainingGateway;
+}
+
+/** One gate, and what became of the packet there. */
+export interface ShownGate {
+  readonly code: GateName;
+  readonly outcome: 'passed' | 'refused' | 'not_reached';
+  readonly text: string;
+}
+
+/** What becomes of a packet. */
+export interface Answer {
+  readonly verdict: 'accept' | 'drop';
+  readonly reason: ExplainedReason | null;
+  /** The rule that decided; null: none did. */
+  readonly rule_id: string | null;
+  /** One or two sentences for people. */
+  readonly text: string;
+  readonly gates: readonly ShownGate[];
+  /** Rules that match the packet and did not decide. */
+  readonly shadowed: readonly string[];
+  /** The gateway that answers. */
+  readonly gateway_id: string;
+}
+
+/** Explains what becomes of a packet at the gateway of this process. */
+export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<Answer> {
+  const own = await reasonOfRows(from, asked);
+  const { device, isSent, packet } = asked;
+  const question = { from: isSent ? device.public_key : null, packet };
+  const found = own === null ? await from.gateway.explain(question) : null;
+  const reason = own ?? (found === null ? 'not_served' : refusalIn(found));
+  const decision = found?.decision ?? null;
+  const ruleId = decision?.rule ?? null;
+  const isNew = decision !== null && decision.flow !== 'continues' && isSent;
+  const rules = isNew ? await matchingRules(from.database, asked) : [];
+  return {
+    verdict: reason === null ? 'accept' : 'drop',
+    reason,
+    rule_id: ruleId,
+    text: [wordsOf(reason), decidedBy(reason, found)].filter((text) => text !== '').join(' '),
+    gates: gateNames.map((code) => gateFor(code, reason, found)),
+    shadowed: rules.filter(({ id }) => id !== ruleId).map(({ id }) => id),
+    gateway_id: from.gateway.id,
+  };
+}
+
+function refusalIn({ reason }: Explanation): ExplainedReason | null {
+  return reason === 'none' ? null : reason;
+}
+
+/** Why the device may not send or receive at all; null: nothing in the rows forbids it. */
+async function reasonOfRows(
+  { database, configuration, config }: ExplainedFrom,
+  { device }: AskedPacket,
+): Promise<ExplainedReason | null> {
+  const now = Date.now();
+  const state = switchState(device, now);
+  if (state === 'off') return 'device_off';
+  if (state === 'ended') return 'device_ended';
+  const [owner] = await readUsers(database, { ids: [device.user_id] });
+  if (owner === undefined) return 'not_served';
+  if (owner.disabled_at !== null) return 'owner_disabled';
+  return vpnSessionOf(owner, configuration, config, now).hasEnded ? 'session_ended' : null;
+}
+
+// ---- gates ---------------------------------------------------------------------------------
+
+function gateFor(
+  code: GateName,
+  reason: ExplainedReason | null,
+  found: Explanation | null,
+): ShownGate {
+  const last = reason === null ? gateNames.length : gateNames.indexOf(gateOf(reason));
+  const at = gateNames.indexOf(code);
+  if (at === last) return { code, outcome: 'refused', text: wordsOf(reason) };
+  if (at > last) return { code, outcome: 'not_reached', text: gates[code] };
+  const text = code === 'rules' ? decidedBy(null, found) : gates[code];
+  return { code, outcome: 'passed', text };
+}
+
+// ---- words ---------------------------------------------------------------------------------
+
+function wordsOf(reason: ExplainedReason | null): string {
+  if (reason === null) return 'It passes.';
+  return isOwn(reason) ? ownReasons[reason] : reasonInWords(reason);
+}
+
+/** What let a packet pass the rules; the reason of a refused one says it itself. */
+function decidedBy(reason: ExplainedReason | null, found: Explanation | null): string {
+  const decision = found?.decision ?? null;
+  if (reason !== null || decision === null) return '';
+  const { by, flow } = decision;
+  const known = flow === 'continues' ? 'It belongs to a flow that is known. ' : '';
+  return `${known}${ADMITTED[by]}`;
+}
+
+const ADMITTED = {
+  rule: 'A rule accepts it.',
+  default: 'No rule matches it, and the default action is to accept.',
+  nothing: 'Rules are asked only about flows that a device opens.',
+} as const;
+
+// ---- rules ---------------------------------------------------------------------------------
+
+/** The rules of the owner and those of everyone that match a new packet of the device. */
+async function matchingRules(database: Database, asked: AskedPacket): Promise<RuleRow[]> {
+  const own = await readRules(database, { userId: asked.device.user_id });
+  const everyones = await readRules(database, { userId: null });
+  const destination = ipaddr.parse(asked.destination);
+  return [...own, ...everyones].filter((row) =>
+    translateRule(row).rules.some((rule) => isFor(rule, destination) && hasPort(rule, asked)),
+  );
+}
+
+function isFor(
+  { address, prefixBits }: RuleConfig,
+  destination: ipaddr.IPv4 | ipaddr.IPv6,
+): boolean {
+  const range = ipaddr.fromByteArray([...address]);
+  return range.kind() === destination.kind() && destination.match(range, prefixBits);
+}
+
+function hasPort({ portType, portFirst, portLast }: RuleConfig, asked: AskedPacket): boolean {
+  if (portType === null) return true;
+  const { protocol, port } = asked;
+  return portType === protocol && port !== null && port >= portFirst && port <= portLast;
+}

@@ -1,0 +1,111 @@
+// Questions about packets over the API: what may be asked, and what the rows alone decide. That the
+// packet path answers as it then acts: ../../explain/explain.test.ts.
+
+import test from 'ava';
+import type { Explanation, Question } from '../../../../dataplane/index.ts';
+import { writeTransaction } from '../../../../models/index.ts';
+import { databaseKinds } from '../../../support/database/databases.ts';
+import { addDevice, addUser } from '../../../support/database/records.ts';
+import { openServer } from '../../../support/api/server.ts';
+
+const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
+const ABSENT = '01900000-0000-7000-8000-00000000dead';
+const passes: Explanation = {
+  reason: 'none',
+  place: 'tun',
+  to: null,
+  decision: { by: 'default', rule: null, flow: 'opens', opener: null },
+  next: null,
+};
+const HOUR_MS = 3_600_000;
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: what the rows decide is said before the packet path is asked`, async (t) => {
+    const asked: Question[] = [];
+    let found: Explanation | null = passes;
+    const explaining = {
+      id: GATEWAY,
+      explain: async (question: Question) => {
+        asked.push(question);
+        return found;
+      },
+    };
+    const { send, database } = await openServer(
+      t,
+      kind,
+      { VPN_SESSION_DURATION: '3600' },
+      { explaining },
+    );
+    const user = await addUser(database, { last_signed_in_at: new Date() });
+    const device = await addDevice(database, user.id);
+    const explain = { device_id: device.id, destination: '192.0.2.1', protocol: 'tcp', port: 22 };
+    const ask = async (): Promise<[reason: string | null, refusedAt: string | undefined]> => {
+      const { status, body, text } = await send('POST', '/v0/explain', { body: { explain } });
+      t.is(status, 200, text);
+      t.is(body.data.gateway_id, GATEWAY);
+      const gates = body.data.gates as { code: string; outcome: string }[];
+      return [body.data.reason, gates.find(({ outcome }) => outcome === 'refused')?.code];
+    };
+    const { User, Device } = database.models;
+    const changeUser = (fields: object): Promise<unknown> =>
+      writeTransaction(database, async (transaction) =>
+        (await User.findByPk(user.id, { transaction }))!.update(fields, { transaction }),
+      );
+    const changeDevice = (fields: object): Promise<unknown> =>
+      writeTransaction(database, async (transaction) =>
+        (await Device.findByPk(device.id, { transaction }))!.update(fields, { transaction }),
+      );
+    t.deepEqual(await ask(), [null, undefined]);
+    t.is(asked.length, 1);
+    t.is(asked[0]!.from, device.public_key);
+    found = null;
+    t.deepEqual(await ask(), ['not_served', 'served']);
+    await changeUser({ last_signed_in_at: new Date(Date.now() - 2 * HOUR_MS) });
+    t.deepEqual(await ask(), ['session_ended', 'vpn_session']);
+    await changeUser({ disabled_at: new Date() });
+    t.deepEqual(await ask(), ['owner_disabled', 'owner_enabled']);
+    await changeDevice({ expires_at: new Date(Date.now() - 1_000) });
+    t.deepEqual(await ask(), ['device_ended', 'device_current']);
+    await changeDevice({ disabled_at: new Date() });
+    t.deepEqual(await ask(), ['device_off', 'device_on']);
+    t.is(asked.length, 2, 'the packet path was not asked again');
+  });
+
+  test(`${kind}: a question that means nothing is refused by its fields`, async (t) => {
+    const { send, database } = await openServer(t, kind);
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id, { ipv4: '100.64.9.9', ipv6: null });
+    const good = { device_id: device.id, destination: '192.0.2.1', protocol: 'tcp', port: 22 };
+    const cases: readonly [object, Record<string, string[]>][] = [
+      [{ device_id: null }, { device_id: ["can't be blank"] }],
+      [{ device_id: ABSENT }, { device_id: ['does not exist'] }],
+      [{ source: '192.0.2.9' }, { source: ['must not be present'] }],
+      [{ destination: '' }, { destination: ["can't be blank"] }],
+      [{ destination: 'files.example' }, { destination: ['is invalid'] }],
+      [{ destination: ABSENT }, { destination: ['does not exist'] }],
+      [
+        { destination: '2001:db8::1' },
+        { destination: ['is of another address family than the sender'] },
+      ],
+      [{ protocol: 'gre' }, { protocol: ['is invalid'] }],
+      [{ port: null }, { port: ["can't be blank"] }],
+      [{ protocol: 'icmp' }, { port: ['must not be present'] }],
+      [{ protocol: 'icmp', port: null, source_port: 7 }, { source_port: ['must not be present'] }],
+      [
+        { device_id: null, source: '192.0.2.9' },
+        { destination: ['is the address of no device, so nothing passes to it'] },
+      ],
+      [{ device_id: null, source: 'x', destination: '100.64.9.9' }, { source: ['is invalid'] }],
+    ];
+    for (const [changes, errors] of cases) {
+      const explain = { ...good, ...changes };
+      const { status, body } = await send('POST', '/v0/explain', { body: { explain } });
+      t.is(status, 422, JSON.stringify(explain));
+      t.deepEqual(body.errors, errors, JSON.stringify(explain));
+    }
+    t.is((await send('POST', '/v0/explain', { body: { explain: good } })).status, 503);
+    t.is((await send('POST', '/v0/explain', { body: { explain: good }, token: null })).status, 401);
+    t.is((await send('POST', '/v0/explain', { body: {} })).status, 400);
+    t.is((await send('GET', '/v0/explain')).status, 404);
+  });
+}

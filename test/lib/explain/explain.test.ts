@@ -1,0 +1,105 @@
+// What becomes of a packet is explained by the gateway that would carry it. Each gate is met on
+// purpose, and what the explanation says then happens.
+
+import test, { type ExecutionContext } from 'ava';
+import type { Answer } from '../../../lib/explain/explain.ts';
+import { gateNames } from '../../../lib/explain/gates.ts';
+import { createGateway, NoAnswerError, type TestGateway } from '../../../lib/testing/index.ts';
+import { judgeAnswer } from '../../support/api/openapi.ts';
+
+/** Asks over the API; the answer must be as the OpenAPI document says. */
+async function ask(t: ExecutionContext, gateway: TestGateway, explain: object): Promise<Answer> {
+  const answer = await gateway.inject('POST', '/v0/explain', { body: { explain } });
+  t.is(answer.status, 200, answer.text);
+  judgeAnswer('POST', '/v0/explain', answer);
+  return answer.body.data as Answer;
+}
+
+/** The gates as letters: passed, refused, not reached. */
+function lettersOf({ gates }: Answer): string {
+  return gates.map(({ outcome }) => outcome[0]).join('');
+}
+
+test('a packet that passes, and the rule that accepts it', async (t) => {
+  await using gateway = await createGateway({ settings: { DEFAULT_ACTION: 'drop' } });
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  gateway.host('10.0.0.5');
+  const packet = { device_id: laptop.id, destination: '10.0.0.5', protocol: 'tcp', port: 443 };
+  const refused = await ask(t, gateway, packet);
+  t.like(refused, { verdict: 'drop', reason: 'default_drop', rule_id: null });
+  t.is(refused.text, 'No rule matches it, and the default action is to drop.');
+  await t.throwsAsync(laptop.connect('10.0.0.5', 443), { message: /default_drop: 1/ });
+  const { id } = await gateway.api.post('/v0/rules', {
+    rule: { action: 'accept', destination: '10.0.0.0/8', user_id: laptop.userId },
+  });
+  const dropped = await gateway.api.post('/v0/rules', {
+    rule: { action: 'drop', destination: '10.0.0.0/16' },
+  });
+  await gateway.api.post('/v0/rules', { rule: { action: 'drop', destination: '10.1.0.0/16' } });
+  const { gates, gateway_id, ...answer } = await ask(t, gateway, packet);
+  t.deepEqual(answer, {
+    verdict: 'accept',
+    reason: null,
+    rule_id: String(id),
+    text: 'It passes. A rule accepts it.',
+    shadowed: [String(dropped['id'])],
+  });
+  t.regex(gateway_id, /^[0-9a-f-]{36}$/);
+  t.deepEqual(
+    gates.map(({ code }) => code),
+    [...gateNames],
+  );
+  t.true(gates.every(({ outcome }) => outcome === 'passed'));
+  await (await laptop.connect('10.0.0.5', 443)).close();
+});
+
+test('asking opens no flow and counts nothing', async (t) => {
+  await using gateway = await createGateway();
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  const host = gateway.host('10.0.0.5');
+  const rule = { action: 'drop', destination: '10.0.0.5', user_id: laptop.userId };
+  const { id } = await gateway.api.post('/v0/rules', { rule });
+  const before = gateway.drops();
+  const ports = { protocol: 'udp', port: 53, source_port: 4_000 };
+  const question = { device_id: laptop.id, destination: '10.0.0.5', ...ports };
+  for (let i = 0; i < 3; i++) t.is((await ask(t, gateway, question)).rule_id, String(id));
+  t.deepEqual(gateway.drops(), before);
+  t.like(await gateway.api.get(`/v0/rules/${String(id)}/counters`), { packets: 0 });
+  await gateway.api.delete(`/v0/rules/${String(id)}`);
+  await ask(t, gateway, question);
+  // Had the question opened a flow, this would be its answer.
+  const answer = { source: '10.0.0.5', destination: laptop.ipv4, protocol: 'udp' };
+  const found = await ask(t, gateway, { ...answer, port: 4_000, source_port: 53 });
+  t.is(found.text, 'It passes. Rules are asked only about flows that a device opens.');
+  await host.ping(laptop.ipv4);
+});
+
+test('a refusal of the packet path is at its gate, and what comes later is not reached', async (t) => {
+  await using gateway = await createGateway();
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  const phone = await gateway.addDevice({ user: 'bob@example.com' });
+  const to = (destination: string): object => ({
+    device_id: laptop.id,
+    destination,
+    protocol: 'udp',
+    port: 9,
+  });
+  const cases = [
+    ['127.0.0.1', 'inner_destination_reserved', 'ppppppprnnnnn'],
+    ['169.254.169.254', 'inner_destination_reserved', 'ppppppprnnnnn'],
+    ['100.64.0.77', 'no_peer', 'pppppppppprnn'],
+    [phone.id, null, 'p'.repeat(gateNames.length)],
+  ] as const;
+  for (const [destination, reason, letters] of cases) {
+    const answer = await ask(t, gateway, to(destination));
+    t.is(answer.reason, reason, destination);
+    t.is(lettersOf(answer), letters, destination);
+    const error = await t.throwsAsync(
+      laptop.udp(destination === phone.id ? '127.0.0.1' : destination, 9, 'x'),
+      {
+        instanceOf: NoAnswerError,
+      },
+    );
+    if (reason !== null) t.deepEqual(error.refusals, { [reason]: 1 }, destination);
+  }
+});
