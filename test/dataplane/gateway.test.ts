@@ -386,11 +386,12 @@ test.serial('the gateway has no address of a family that is switched off', async
 });
 
 test.serial(
-  'the door gives a gateway, keys, addresses and names of reasons, and nothing of the inside',
+  'the door gives a gateway, keys, addresses, packets to ask about and names of reasons, and nothing of the inside',
   (t) => {
     t.deepEqual(Object.keys(dataplane).sort(), [
       'GLOBAL_SCOPE',
       'MAX_PEERS',
+      'askedPacket',
       'createGateway',
       'derivePublicKey',
       'formatAddress',

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Server } from '@hapi/hapi';
 import type { ExecutionContext } from 'ava';
 import { ConnectionRefusedError } from 'sequelize';
+import type { Explanation } from '../../dataplane/index.ts';
 import { createToken, revokeToken } from '../../lib/auth/tokens.ts';
 import type { Services } from '../../lib/services.ts';
 import { type Database, identityKey, writeTransaction } from '../../models/index.ts';
@@ -22,6 +23,15 @@ import type { Exchange, Recording } from './recording.ts';
 const DOCUMENTS = join(import.meta.dirname, 'documents');
 /** When the records of the world were made. */
 const EPOCH = new Date('2020-01-02T03:04:05.678Z');
+
+/** What the packet path of the world says of every packet. */
+const passing: Explanation = {
+  reason: 'none',
+  place: 'tun',
+  to: null,
+  decision: { by: 'default', rule: null, flow: 'opens', opener: null },
+  next: null,
+};
 
 const ids = {
   admin: '00000000-0000-7000-8000-000000000001',
@@ -111,6 +121,7 @@ function servicesOf({ applied }: Recording['world']): Partial<Services> {
   return {
     serverPublicKey: Buffer.alloc(32, 7).toString('base64'),
     whenApplied: async () => applied !== 'no',
+    explaining: { id: ids.gateway, explain: async () => passing },
   };
 }
 

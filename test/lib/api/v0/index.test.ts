@@ -24,6 +24,7 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
       'get /v0/openapi.json',
       // Additions of ours.
       'get /v0/rules/{id}/counters',
+      'post /v0/explain',
       'get /v0/trusted_providers',
       'patch /v0/trusted_providers/{kind}/{id}',
       'put /v0/trusted_providers/{kind}/{id}',
