@@ -4,12 +4,13 @@ import test from 'ava';
 import fc from 'fast-check';
 import { type ReasonName } from '../../../dataplane/reasons.ts';
 import { address } from '../../support/dataplane/packets.ts';
-import { rule, SEEDED } from '../../support/dataplane/simulation.ts';
+import { SEEDED } from '../../support/dataplane/simulation.ts';
 import {
   anyStep,
   bytesOf,
   errorOf,
   hosts,
+  rulesOf,
   type Step,
   tailOf,
   turned,
@@ -58,24 +59,19 @@ class Pair {
         bench.now += step.ms;
         return null;
       case 'rules': {
-        const rules = step.rules.map(([action, range, ports]) =>
-          rule(`${this.#ruleNumber++}`, action, range, ports),
-        );
+        const rules = rulesOf(step, this.#ruleNumber);
+        this.#ruleNumber += rules.length;
         bench.rules(step.scope, ...rules);
-        if (step.scope === '') slow.global = rules;
-        else slow.rules.set(step.scope, rules);
-        slow.version++;
+        slow.setRules(step.scope, rules);
         return null;
       }
       case 'default':
         bench.filter.setDefault(step.action);
-        slow.defaultAction = step.action;
-        slow.version++;
+        slow.setDefault(step.action);
         return null;
       case 'move':
         bench.tracker.moveToScope(step.peer, step.scope);
-        if (slow.scopes.get(step.peer) !== step.scope) slow.version++;
-        slow.scopes.set(step.peer, step.scope);
+        slow.move(step.peer, step.scope);
         return null;
       case 'forget':
         bench.tracker.forgetAddress(step.peer, step.family);

@@ -2,8 +2,9 @@
 // ports and identifiers, so that packets meet again and again.
 
 import fc from 'fast-check';
+import type { RuleConfig } from '../../../dataplane/contract.ts';
 import { flagsOf, fragmentHeader, ip, tcp, udp } from '../dataplane/packets.ts';
-import type { rule } from '../dataplane/simulation.ts';
+import { rule } from '../dataplane/simulation.ts';
 import type { Described } from './slow-filter.ts';
 import { errorAbout, sideOf } from './tracking.ts';
 
@@ -211,6 +212,11 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('restart' as const) }) },
 );
+
+/** The rules of a step; the first of them has this number as its id. */
+export function rulesOf(step: Extract<Step, { type: 'rules' }>, number: number): RuleConfig[] {
+  return step.rules.map(([action, range, ports], i) => rule(`${number + i}`, action, range, ports));
+}
 
 /** The packet that answers a packet. */
 export function turned(packet: Described): Described {

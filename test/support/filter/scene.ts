@@ -10,14 +10,16 @@ import {
   type Node,
   peer,
   randomBytes,
-  rule,
   seededRandom,
   World,
 } from '../dataplane/simulation.ts';
-import { bytesOf, errorOf, peerAddresses, type Step, tailOf, turned } from './courses.ts';
+import { bytesOf, errorOf, peerAddresses, rulesOf, type Step, tailOf, turned } from './courses.ts';
 import type { Described } from './slow-filter.ts';
 
 const [, primitives] = implementations.at(-1)!;
+
+/** How long a step may take, with the handshake that it may need. */
+export const STEP_MS = 100;
 
 /** One gateway with three devices, as the courses know them. */
 export class Scene {
@@ -80,30 +82,23 @@ export class Scene {
   /** Takes a step, and waits until all that it causes has happened. */
   take(step: Step): void {
     this.begin(step);
-    this.world.run(100);
+    this.world.run(STEP_MS);
   }
 
   /** Takes a step and does not wait. */
   begin(step: Step): void {
-    const known = 'about' in step ? this.#seen.at(-1 - step.about) : undefined;
     switch (step.type) {
       case 'packet':
-        return this.#send(step.packet);
       case 'again':
-        return this.#send(known);
       case 'back':
-        return this.#send(known === undefined ? known : turned(known));
       case 'tail':
-        if (known?.fragment !== 'first') return;
-        return this.#send(tailOf(known, step.offset, step.header));
       case 'error':
-        return this.#send(known === undefined ? known : (errorOf(known, step.from) ?? undefined));
+        return this.#send(this.packetOf(step));
       case 'wait':
         return this.world.run(step.ms);
       case 'rules': {
-        const rules = step.rules.map(([action, range, ports]) =>
-          rule(`${this.#ruleNumber++}`, action, range, ports),
-        );
+        const rules = rulesOf(step, this.#ruleNumber);
+        this.#ruleNumber += rules.length;
         if (rules.length === 0) this.#rules.delete(step.scope);
         else this.#rules.set(step.scope, rules);
         return this.#apply();
@@ -130,8 +125,24 @@ export class Scene {
     }
   }
 
-  #send(packet: Described | undefined): void {
-    if (packet === undefined || (packet.from === 'tun' && packet.to === 'tun')) return;
+  /** The packet that a step would send now; null: none. */
+  packetOf(step: Step): Described | null {
+    const packet = this.#anyPacketOf(step);
+    return packet === null || (packet.from === 'tun' && packet.to === 'tun') ? null : packet;
+  }
+
+  #anyPacketOf(step: Step): Described | null {
+    if (step.type === 'packet') return step.packet;
+    const known = 'about' in step ? this.#seen.at(-1 - step.about) : undefined;
+    if (known === undefined) return null;
+    if (step.type === 'back') return turned(known);
+    if (step.type === 'error') return errorOf(known, step.from);
+    if (step.type !== 'tail') return known;
+    return known.fragment === 'first' ? tailOf(known, step.offset, step.header) : null;
+  }
+
+  #send(packet: Described | null): void {
+    if (packet === null) return;
     this.#seen.push(packet);
     const bytes = bytesOf(packet);
     this.onSend(packet, bytes);

@@ -120,7 +120,8 @@ export interface Described {
   quotes: Described | null;
 }
 
-interface SlowFlow {
+/** A flow as the slow filter remembers it. */
+export interface SlowFlow {
   packet: Described;
   opener: Side;
   target: Side;
@@ -164,6 +165,24 @@ export class SlowTracker {
 
   constructor(defaultAction: 'accept' | 'drop') {
     this.defaultAction = defaultAction;
+  }
+
+  /** Sets the rules of an owner; '': the global ones. */
+  setRules(scope: string, rules: readonly RuleConfig[]): void {
+    if (scope === '') this.global = rules;
+    else this.rules.set(scope, rules);
+    this.version++;
+  }
+
+  setDefault(action: 'accept' | 'drop'): void {
+    this.defaultAction = action;
+    this.version++;
+  }
+
+  /** Moves a peer to another owner. */
+  move(peer: number, scope: string): void {
+    if (this.scopes.get(peer) !== scope) this.version++;
+    this.scopes.set(peer, scope);
   }
 
   /** What happens to a packet, and which rules may count it. */
@@ -220,12 +239,12 @@ export class SlowTracker {
       isJudged: true,
     });
     if (packet.quotes !== null) {
-      const flow = this.#flowOf(packet.quotes);
+      const flow = this.flowOf(packet.quotes);
       if (flow === undefined || !isReturned(packet.quotes, packet)) return byRules();
       return this.#inFlow(flow, !isAlong(flow, packet.quotes));
     }
     if (packet.protocol === 58 || packet.protocol === 1) if (packet.echo === null) return byRules();
-    const flow = this.#flowOf(packet);
+    const flow = this.flowOf(packet);
     if (flow === undefined || (isRequest(packet) && flow.closed)) {
       const verdict = byRules();
       if (verdict.reason === 'none' && packet.echo !== 'reply') {
@@ -292,12 +311,12 @@ export class SlowTracker {
   #fromTun(packet: Described): SlowVerdict {
     if (packet.fragment === 'later') return FREE;
     if (packet.quotes !== null) {
-      const flow = this.#flowOf(packet.quotes);
+      const flow = this.flowOf(packet.quotes);
       if (flow === undefined || !isReturned(packet.quotes, packet)) return FREE;
       return { reason: this.#verdictOn(flow).reason, rules: [] };
     }
     if (packet.protocol === 58 || packet.protocol === 1) if (packet.echo === null) return FREE;
-    const flow = this.#flowOf(packet);
+    const flow = this.flowOf(packet);
     const opens =
       isRequest(packet) || (packet.protocol !== PROTOCOL_TCP && packet.echo !== 'reply');
     if (flow === undefined) {
@@ -324,9 +343,8 @@ export class SlowTracker {
   }
 
   /** The flow between these two sides that a packet belongs to, in either direction. */
-  #flowOf(packet: Described): SlowFlow | undefined {
-    const flow = this.flows.find((one) => isAlong(one, packet) || isAgainst(one.packet, packet));
-    return flow;
+  flowOf(packet: Described): SlowFlow | undefined {
+    return this.flows.find((one) => isAlong(one, packet) || isAgainst(one.packet, packet));
   }
 
   #open(packet: Described, verdict: SlowVerdict): SlowVerdict {
