@@ -135,8 +135,12 @@ test.serial('one device leaves room in the kernel’s table', async (t) => {
     for (let i = 0; i < FLOWS; i++)
       yield udp({ source, destination, sourcePort: 10_000 + i, destinationPort: 7, data: 'x' });
   };
-  await inject(alice, flows(String(ipv4), LAN4));
-  const after4 = await connections();
+  // A busy machine loses some of them; they are sent again.
+  let after4 = 0;
+  for (let tries = 0; tries < 3 && after4 < MAX_FLOWS_PER_PEER * 0.9; tries++) {
+    await inject(alice, flows(String(ipv4), LAN4));
+    after4 = await connections();
+  }
   t.true(after4 >= MAX_FLOWS_PER_PEER * 0.9 && after4 < MAX_FLOWS_PER_PEER + 100, `${after4}`);
   await inject(alice, flows(String(ipv6), LAN6));
   const after6 = await connections();
