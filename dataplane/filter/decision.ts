@@ -4,7 +4,13 @@
 import { reasons } from '../reasons.ts';
 import { type Filter, NO_RULE, type Scope } from './filter.ts';
 import { DOUBTFUL, type FlowTable, peerOf, RULE, STATE } from './flow-table.ts';
-import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './flow-verdict.ts';
+import {
+  FLOW_CONTINUES,
+  FLOW_NONE,
+  FLOW_OPENS,
+  type FlowVerdict,
+  NO_PEER,
+} from './flow-verdict.ts';
 
 /** What decided whether a packet may pass. */
 export interface Decision {
@@ -29,34 +35,28 @@ export interface DecidedBy {
   readonly scopes: readonly (Scope | undefined)[];
 }
 
+const FLOWS = {
+  [FLOW_NONE]: 'none',
+  [FLOW_OPENS]: 'opens',
+  [FLOW_CONTINUES]: 'continues',
+} as const;
+
 /** What decided a verdict. No other verdict may have been asked for since. */
 export function decisionOf({ filter, flows, scopes }: DecidedBy, verdict: FlowVerdict): Decision {
-  const { step, from } = verdict;
-  if (step !== FLOW_CONTINUES) {
-    const flow = step === FLOW_OPENS ? 'opens' : 'none';
-    return decide(filter, scopes, verdict, verdict.rule, verdict.isDoubtful, {
-      flow,
-      opener: from,
-    });
-  }
-  const number = verdict.flow >> 1;
-  const opener = peerOf(flows.opener(number));
-  const rule = verdict.isRenewed ? verdict.renewedRule : flows.get(number, RULE);
-  const isDoubtful = (flows.get(number, STATE) & DOUBTFUL) !== 0;
-  return decide(filter, scopes, verdict, rule, isDoubtful, { flow: 'continues', opener });
-}
-
-function decide(
-  filter: DecidedBy['filter'],
-  scopes: DecidedBy['scopes'],
-  { reason }: FlowVerdict,
-  rule: number,
-  isDoubtful: boolean,
-  flow: Pick<Decision, 'flow' | 'opener'>,
-): Decision {
+  const { reason, step } = verdict;
+  const found = step === FLOW_CONTINUES ? verdict.flow >> 1 : 0;
+  const opener = found === 0 ? verdict.from : peerOf(flows.opener(found));
+  const flow = { flow: FLOWS[step as keyof typeof FLOWS], opener };
+  const isDoubtful = found === 0 ? verdict.isDoubtful : (flows.get(found, STATE) & DOUBTFUL) !== 0;
   // The rules of either side may have refused it.
   if (isDoubtful && reason !== reasons.none) return { by: 'rule', rule: null, ...flow };
-  if (flow.opener === NO_PEER) return { by: 'nothing', rule: null, ...flow };
+  if (opener === NO_PEER) return { by: 'nothing', rule: null, ...flow };
+  const rule = found === 0 ? verdict.rule : ruleOf(flows, found, verdict);
   if (rule === NO_RULE) return { by: 'default', rule: null, ...flow };
-  return { by: 'rule', rule: filter.idOf(rule, scopes[flow.opener]!), ...flow };
+  return { by: 'rule', rule: filter.idOf(rule, scopes[opener]!), ...flow };
+}
+
+/** The rule of a flow under the current version. */
+function ruleOf(flows: DecidedBy['flows'], flow: number, verdict: FlowVerdict): number {
+  return verdict.isRenewed ? verdict.renewedRule : flows.get(flow, RULE);
 }

@@ -2,13 +2,17 @@
 // of its owner is read from the rows, everything else is asked of the packet path itself: nothing
 // here decides about a packet.
 
-import ipaddr from 'ipaddr.js';
-import type { Explanation, Question, RuleConfig } from '../../dataplane/index.ts';
+import {
+  type Explanation,
+  parseAddress,
+  type Question,
+  type RuleConfig,
+} from '../../dataplane/index.ts';
 import { type Database, type RuleRow, readRules, readUsers } from '../../models/index.ts';
 import { switchState } from '../devices/switches.ts';
 import { type SessionRules, vpnSessionOf } from '../devices/vpn-session.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
-import { translateRule } from '../reconcile/translate.ts';
+import { isInside, translateRule } from '../reconcile/translate.ts';
 import {
   type ExplainedReason,
   type GateName,
@@ -70,8 +74,8 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
     verdict: reason === null ? 'accept' : 'drop',
     reason,
     rule_id: ruleId,
-    text: [wordsOf(reason), decidedBy(reason, found)].filter((text) => text !== '').join(' '),
-    gates: gateNames.map((code) => gateFor(code, reason, found)),
+    text: reason === null ? `It passes. ${admissionOf(found)}` : wordsOf(reason),
+    gates: gatesOf(reason, found),
     shadowed: rules.filter(({ id }) => id !== ruleId).map(({ id }) => id),
     gateway_id: from.gateway.id,
   };
@@ -98,33 +102,28 @@ async function reasonOfRows(
 
 // ---- gates ---------------------------------------------------------------------------------
 
-function gateFor(
-  code: GateName,
-  reason: ExplainedReason | null,
-  found: Explanation | null,
-): ShownGate {
+function gatesOf(reason: ExplainedReason | null, found: Explanation | null): ShownGate[] {
   const last = reason === null ? gateNames.length : gateNames.indexOf(gateOf(reason));
-  const at = gateNames.indexOf(code);
-  if (at === last) return { code, outcome: 'refused', text: wordsOf(reason) };
-  if (at > last) return { code, outcome: 'not_reached', text: gates[code] };
-  const text = code === 'rules' ? decidedBy(null, found) : gates[code];
-  return { code, outcome: 'passed', text };
+  return gateNames.map((code, at) => {
+    if (at > last) return { code, outcome: 'not_reached', text: gates[code] };
+    if (at === last && reason !== null) return { code, outcome: 'refused', text: wordsOf(reason) };
+    const text = code === 'rules' ? admissionOf(found) : gates[code];
+    return { code, outcome: 'passed', text };
+  });
 }
 
 // ---- words ---------------------------------------------------------------------------------
 
-function wordsOf(reason: ExplainedReason | null): string {
-  if (reason === null) return 'It passes.';
+function wordsOf(reason: ExplainedReason): string {
   return isOwn(reason) ? ownReasons[reason] : reasonInWords(reason);
 }
 
-/** What let a packet pass the rules; the reason of a refused one says it itself. */
-function decidedBy(reason: ExplainedReason | null, found: Explanation | null): string {
+/** What let a packet pass the rules. */
+function admissionOf(found: Explanation | null): string {
   const decision = found?.decision ?? null;
-  if (reason !== null || decision === null) return '';
-  const { by, flow } = decision;
-  const known = flow === 'continues' ? 'It belongs to a flow that is known. ' : '';
-  return `${known}${ADMITTED[by]}`;
+  if (decision === null) return gates.rules;
+  const known = decision.flow === 'continues' ? 'It belongs to a flow that is known. ' : '';
+  return `${known}${ADMITTED[decision.by]}`;
 }
 
 const ADMITTED = {
@@ -137,20 +136,17 @@ const ADMITTED = {
 
 /** The rules of the owner and those of everyone that match a new packet of the device. */
 async function matchingRules(database: Database, asked: AskedPacket): Promise<RuleRow[]> {
+  const destination = parseAddress(asked.destination);
+  if (destination === null) return [];
   const own = await readRules(database, { userId: asked.device.user_id });
   const everyones = await readRules(database, { userId: null });
-  const destination = ipaddr.parse(asked.destination);
   return [...own, ...everyones].filter((row) =>
     translateRule(row).rules.some((rule) => isFor(rule, destination) && hasPort(rule, asked)),
   );
 }
 
-function isFor(
-  { address, prefixBits }: RuleConfig,
-  destination: ipaddr.IPv4 | ipaddr.IPv6,
-): boolean {
-  const range = ipaddr.fromByteArray([...address]);
-  return range.kind() === destination.kind() && destination.match(range, prefixBits);
+function isFor({ address, prefixBits }: RuleConfig, destination: Uint8Array): boolean {
+  return isInside(destination, { network: address, prefixBits });
 }
 
 function hasPort({ portType, portFirst, portLast }: RuleConfig, asked: AskedPacket): boolean {

@@ -3,11 +3,11 @@
 
 import { randomInt } from 'node:crypto';
 import { askedPacket } from '../../dataplane/index.ts';
-import { type Database, type DeviceRow, readDevices } from '../../models/index.ts';
+import { type Database, type Device } from '../../models/index.ts';
 import { choice, flag, integer, isUuid, reference, resource, trimmed } from '../judge/fields.ts';
 import { addFault, type Faults, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
-import { readAddress } from '../judge/network.ts';
+import { type Address, readAddress } from '../judge/network.ts';
 
 const PORT_MAX = 65_535;
 /** The ports that systems give to new connections (RFC 6335, section 6). */
@@ -29,7 +29,7 @@ export const questionFields = resource({
     null,
   ),
   source_port: integer(
-    'The port of the sender; left out: a new flow, from a port that is free.',
+    'The port of the sender; left out: a new flow, from a port drawn at random.',
     1,
     PORT_MAX,
   ).allow(null),
@@ -55,7 +55,7 @@ export const judgeQuestion = judgeOf<QuestionValues>(questionFields);
 /** A packet that somebody asks about, and the devices at its ends. */
 export interface AskedPacket {
   /** The device that the question is about: the sender, or the receiver of what a host sends. */
-  readonly device: DeviceRow;
+  readonly device: Device;
   /** Whether the device sends it. */
   readonly isSent: boolean;
   readonly source: string;
@@ -72,18 +72,12 @@ export async function readQuestion(
   { values, faults }: Judged<QuestionValues>,
 ): Promise<{ asked: AskedPacket | null; faults: Faults }> {
   judgeTogether(values, faults);
-  const { device_id: id = null, source = null } = values;
-  const sender = id === null ? null : await deviceOf(database, id);
-  if (id !== null && sender === null) addFault(faults, 'device_id', messages.absent);
-  const host = source === null ? null : readAddress(source);
-  if (source !== null && host === null) addFault(faults, 'source', messages.invalid);
+  const sender = await senderOf(database, values, faults);
   const receiver = await receiverOf(database, values, faults);
-  if (Object.keys(faults).length > 0 || receiver === null) return { asked: null, faults };
-  const ends = endsOf(sender, host?.text ?? null, receiver);
-  if (typeof ends === 'string') {
-    addFault(faults, 'destination', ends);
-    return { asked: null, faults };
-  }
+  const ends = sender === null || receiver === null ? null : endsOf(sender, receiver);
+  if (sender !== null && receiver !== null && ends === null)
+    addFault(faults, 'destination', OTHER_FAMILY);
+  if (ends === null || Object.keys(faults).length > 0) return { asked: null, faults };
   return { asked: { ...ends, ...packetOf(ends, values) }, faults };
 }
 
@@ -100,59 +94,77 @@ function judgeTogether(values: QuestionValues, faults: Faults): void {
     addFault(faults, 'port', messages.blank);
 }
 
-/** Where a packet goes. */
-interface Receiver {
-  /** Null: the destination was given as an address that no device has. */
-  readonly device: DeviceRow | null;
-  /** Null: the destination was given as a device. */
-  readonly address: string | null;
+/** One end of a packet. */
+interface End {
+  /** Null: a host, or an address that nobody has. */
+  readonly device: Device | null;
+  readonly ipv4: string | null;
+  readonly ipv6: string | null;
+}
+
+const NO_DEVICE = 'is the address of no device, so nothing passes to it';
+const OTHER_FAMILY = 'is of another address family than the sender';
+
+async function senderOf(
+  database: Database,
+  { device_id: id = null, source = null }: QuestionValues,
+  faults: Faults,
+): Promise<End | null> {
+  if (id !== null) return deviceEnd(database, { id }, faults, 'device_id', messages.absent);
+  if (source === null) return null;
+  const address = readAddress(source);
+  if (address === null) addFault(faults, 'source', messages.invalid);
+  return address === null ? null : addressEnd(address);
 }
 
 async function receiverOf(
   database: Database,
   { destination, device_id: sender = null, source = null }: QuestionValues,
   faults: Faults,
-): Promise<Receiver | null> {
+): Promise<End | null> {
   if (typeof destination !== 'string' || faults['destination'] !== undefined) return null;
   if (isUuid(destination)) {
-    const device = await deviceOf(database, destination);
-    if (device === null) addFault(faults, 'destination', messages.absent);
-    return device === null ? null : { device, address: null };
+    const id = destination.toLowerCase();
+    return deviceEnd(database, { id }, faults, 'destination', messages.absent);
   }
   const address = readAddress(destination);
-  if (address === null) {
-    addFault(faults, 'destination', messages.invalid);
-    return null;
-  }
-  if (sender !== null || source === null) return { device: null, address: address.text };
-  const device = await deviceAt(database, address.text);
-  if (device === null) addFault(faults, 'destination', NO_DEVICE);
-  return device === null ? null : { device, address: address.text };
+  if (address === null) addFault(faults, 'destination', messages.invalid);
+  if (address === null) return null;
+  const end = addressEnd(address);
+  if (sender !== null || source === null) return end;
+  const where = end.ipv4 === null ? { ipv6: end.ipv6 } : { ipv4: end.ipv4 };
+  const found = await deviceEnd(database, where, faults, 'destination', NO_DEVICE);
+  return found === null ? null : { ...end, device: found.device };
 }
 
-const NO_DEVICE = 'is the address of no device, so nothing passes to it';
-const OTHER_FAMILY = 'is of another address family than the sender';
+async function deviceEnd(
+  database: Database,
+  where: Partial<Pick<Device, 'id' | 'ipv4' | 'ipv6'>>,
+  faults: Faults,
+  field: string,
+  fault: string,
+): Promise<End | null> {
+  const device = await database.models.Device.findOne({ where });
+  if (device === null) addFault(faults, field, fault);
+  return device === null ? null : { device, ipv4: device.ipv4, ipv6: device.ipv6 };
+}
+
+function addressEnd({ family, text }: Address): End {
+  return { device: null, ipv4: family === 4 ? text : null, ipv6: family === 6 ? text : null };
+}
 
 type Ends = Pick<AskedPacket, 'device' | 'isSent' | 'source' | 'destination'>;
 
-/** The addresses of both ends, in one family; or why there are none. */
-function endsOf(sender: DeviceRow | null, host: string | null, receiver: Receiver): Ends | string {
-  const device = sender ?? receiver.device;
-  if (device === null) return OTHER_FAMILY;
+/** The addresses of both ends, in one family; null where they have none in common. */
+function endsOf(sender: End, receiver: End): Ends | null {
+  const device = sender.device ?? receiver.device;
+  if (device === null) return null;
+  const isSent = sender.device !== null;
   for (const family of ['ipv4', 'ipv6'] as const) {
-    const source = sender === null ? inFamily(host, family) : sender[family];
-    const destination =
-      inFamily(receiver.address, family) ??
-      (receiver.address === null ? (receiver.device?.[family] ?? null) : null);
-    if (source === null || destination === null) continue;
-    return { device, isSent: sender !== null, source, destination };
+    const [source, destination] = [sender[family], receiver[family]];
+    if (source !== null && destination !== null) return { device, isSent, source, destination };
   }
-  return OTHER_FAMILY;
-}
-
-function inFamily(address: string | null, family: 'ipv4' | 'ipv6'): string | null {
-  if (address === null) return null;
-  return address.includes(':') === (family === 'ipv6') ? address : null;
+  return null;
 }
 
 function packetOf(
@@ -163,15 +175,4 @@ function packetOf(
   const sourcePort = sent ?? randomInt(first, last + 1);
   const fields = { source, destination, protocol, sourcePort, destinationPort: port ?? 0, begins };
   return { protocol, port, packet: askedPacket(fields) };
-}
-
-async function deviceOf(database: Database, id: string): Promise<DeviceRow | null> {
-  const [device] = await readDevices(database, { ids: [id.toLowerCase()] });
-  return device ?? null;
-}
-
-async function deviceAt(database: Database, address: string): Promise<DeviceRow | null> {
-  const column = address.includes(':') ? 'ipv6' : 'ipv4';
-  const found = await database.models.Device.findOne({ where: { [column]: address } });
-  return found === null ? null : deviceOf(database, found.id);
 }

@@ -95,7 +95,11 @@ function addressIn(text: string | null, network: NetworkConfig | null): Uint8Arr
   return address !== null && isInside(address, network) ? address : null;
 }
 
-function isInside(address: Uint8Array, { network, prefixBits }: NetworkConfig): boolean {
+/** Whether an address lies in a network; host bits of the network do not count. */
+export function isInside(
+  address: Uint8Array,
+  { network, prefixBits }: Pick<NetworkConfig, 'network' | 'prefixBits'>,
+): boolean {
   if (address.length !== network.length) return false;
   return address.every((byte, i) => {
     const bits = Math.min(Math.max(prefixBits - 8 * i, 0), 8);

@@ -6,9 +6,8 @@
 
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import fc from 'fast-check';
 import { TRANSPORT_OVERHEAD_BYTES, UDP_FLOW_MS } from '../../dataplane/constants.ts';
-import { anyStep, peerAddresses, type Step } from '../support/filter/courses.ts';
+import { coursesOf, peerAddresses, type Step, STEPS } from '../support/filter/courses.ts';
 import { Memories } from '../support/filter/memories.ts';
 import { Scene, STEP_MS } from '../support/filter/scene.ts';
 import {
@@ -21,15 +20,8 @@ import {
 import { udp } from '../support/dataplane/packets.ts';
 
 const COURSES = Number(process.env['COURSES'] ?? 150);
-const STEPS = 60;
 /** What only several workers refuse: nothing of it may happen here. */
 const ONLY_OF_TEAMS = ['ring_full', 'strayed', 'peer_gone'];
-
-const courses = (runs: number): Step[][] =>
-  fc.sample(fc.array(anyStep, { minLength: STEPS, maxLength: STEPS }), {
-    ...SEEDED,
-    numRuns: runs,
-  });
 
 /**
  * One worker beside several. Courses leave out packets of a flow that the worker of one device has
@@ -87,7 +79,7 @@ function differenceOf(one: object, several: object): string | null {
 for (const workers of [2, 3, 5])
   test(`${workers} workers do in any course what one worker does`, (t) => {
     const pair = new Pair(workers);
-    for (const [run, steps] of courses(COURSES).entries()) {
+    for (const [run, steps] of coursesOf(COURSES).entries()) {
       const found = pair.difference(steps);
       if (found !== null) return t.fail(`seed ${SEEDED.seed}, course ${run}: ${found}`);
     }

@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import type { Server } from '@hapi/hapi';
 import type { ExecutionContext } from 'ava';
 import { ConnectionRefusedError } from 'sequelize';
-import type { Explanation } from '../../dataplane/index.ts';
 import { createToken, revokeToken } from '../../lib/auth/tokens.ts';
 import type { Services } from '../../lib/services.ts';
 import { type Database, identityKey, writeTransaction } from '../../models/index.ts';
@@ -17,21 +16,13 @@ import { openDatabase, type TestDatabaseKind } from '../support/database/databas
 import { judgeAnswer } from '../support/api/openapi.ts';
 import { type Answer, answerOf } from '../support/api/requests.ts';
 import { serverOn } from '../support/api/server.ts';
+import { passing } from '../support/observe/fake-gateway.ts';
 import { Bindings } from './placeholders.ts';
 import type { Exchange, Recording } from './recording.ts';
 
 const DOCUMENTS = join(import.meta.dirname, 'documents');
 /** When the records of the world were made. */
 const EPOCH = new Date('2020-01-02T03:04:05.678Z');
-
-/** What the packet path of the world says of every packet. */
-const passing: Explanation = {
-  reason: 'none',
-  place: 'tun',
-  to: null,
-  decision: { by: 'default', rule: null, flow: 'opens', opener: null },
-  next: null,
-};
 
 const ids = {
   admin: '00000000-0000-7000-8000-000000000001',

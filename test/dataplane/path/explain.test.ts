@@ -5,31 +5,18 @@
 
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import fc from 'fast-check';
 import type { Explanation, Question } from '../../../dataplane/path/explain.ts';
-import { anyStep, peerAddresses, type Step } from '../../support/filter/courses.ts';
+import { coursesOf, peerAddresses } from '../../support/filter/courses.ts';
 import { Scene } from '../../support/filter/scene.ts';
 import type { Described } from '../../support/filter/slow-filter.ts';
-import { SEEDED } from '../../support/dataplane/simulation.ts';
 import { udp } from '../../support/dataplane/packets.ts';
-import { copyOf, differences, StateReader } from '../../support/dataplane/whole-state.ts';
+import { copyOf, differences, SCRATCH, StateReader } from '../../support/dataplane/whole-state.ts';
 
 const COURSES = Number(process.env['COURSES'] ?? 40);
-const STEPS = 60;
-/** What judges write while they work out a verdict; no verdict reads it. */
-const SCRATCH = ['#quoted', '#opening', '#matched'];
 /** Every so many questions the whole state of the gateway is compared. */
 const COMPARED_EVERY = 400;
 
-const courses: readonly Step[][] = fc.sample(
-  fc.array(anyStep, { minLength: STEPS, maxLength: STEPS }),
-  { ...SEEDED, numRuns: COURSES },
-);
-
-interface Counts {
-  readonly drops: Readonly<Record<string, number>>;
-  readonly hits: Readonly<Record<string, number>>;
-}
+const courses = coursesOf(COURSES);
 
 /** How much each entry has grown; what has not is left out. */
 function growth(
@@ -55,9 +42,9 @@ for (const workers of [1, 2, 5])
     const met: Record<string, number> = {};
     for (const [run, steps] of courses.entries())
       for (const [i, step] of steps.entries()) {
-        const before = scene.counts() as Counts;
+        const before = scene.counts();
         scene.take(step);
-        const after = scene.counts() as Counts;
+        const after = scene.counts();
         const arrivals = Object.entries(scene.arrivals()).filter(([, all]) => all.length > 0);
         const [question] = asked.splice(0);
         if (question === undefined) continue;

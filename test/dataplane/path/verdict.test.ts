@@ -34,14 +34,8 @@ import {
   World,
 } from '../../support/dataplane/simulation.ts';
 import { errorAbout } from '../../support/filter/tracking.ts';
-import { copyOf, differences, StateReader } from '../../support/dataplane/whole-state.ts';
+import { copyOf, differences, SCRATCH, StateReader } from '../../support/dataplane/whole-state.ts';
 
-/**
- * What a verdict writes while it is worked out: the packets that a judge compares with rules, and
- * the rule of the last decision. No verdict reads what an earlier one left there, as the second
- * round of questions in another order shows.
- */
-const SCRATCH = ['#quoted', '#opening', '#matched'];
 /** Flows for which there is room: few, and more than one turn looks at to see whether they ended. */
 const FLOWS = 256;
 const SYN = 0x02;

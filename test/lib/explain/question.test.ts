@@ -3,8 +3,14 @@
 
 import test from 'ava';
 import { judgeQuestion, type QuestionValues, readQuestion } from '../../../lib/explain/question.ts';
-import { PROTOCOL_TCP, PROTOCOL_UDP } from '../../../dataplane/wire/ip.ts';
-import { InnerPacket, parseInner, TCP_ACK, TCP_SYN } from '../../../dataplane/wire/ip.ts';
+import {
+  InnerPacket,
+  parseInner,
+  PROTOCOL_TCP,
+  PROTOCOL_UDP,
+  TCP_ACK,
+  TCP_SYN,
+} from '../../../dataplane/wire/ip.ts';
 import { viewOf } from '../../support/dataplane/packets.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';

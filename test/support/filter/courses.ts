@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import type { RuleConfig } from '../../../dataplane/contract.ts';
 import { flagsOf, fragmentHeader, ip, tcp, udp } from '../dataplane/packets.ts';
-import { rule } from '../dataplane/simulation.ts';
+import { rule, SEEDED } from '../dataplane/simulation.ts';
 import type { Described } from './slow-filter.ts';
 import { errorAbout, sideOf } from './tracking.ts';
 
@@ -212,6 +212,15 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('restart' as const) }) },
 );
+
+/** How many steps a course has. */
+export const STEPS = 60;
+
+/** So many courses, always the same ones. */
+export function coursesOf(runs: number): Step[][] {
+  const course = fc.array(anyStep, { minLength: STEPS, maxLength: STEPS });
+  return fc.sample(course, { ...SEEDED, numRuns: runs });
+}
 
 /** The rules of a step; the first of them has this number as its id. */
 export function rulesOf(step: Extract<Step, { type: 'rules' }>, number: number): RuleConfig[] {

@@ -21,6 +21,12 @@ const [, primitives] = implementations.at(-1)!;
 /** How long a step may take, with the handshake that it may need. */
 export const STEP_MS = 100;
 
+/** Packets by reason of their refusal, and by rule. */
+export interface Counts {
+  readonly drops: Readonly<Record<string, number>>;
+  readonly hits: Readonly<Record<string, number>>;
+}
+
 /** One gateway with three devices, as the courses know them. */
 export class Scene {
   readonly world: World;
@@ -170,10 +176,10 @@ export class Scene {
   }
 
   /** What was refused and what rules were hit, since the beginning. */
-  counts(): object {
+  counts(): Counts {
     const { rules, drops } = this.gateway.sample();
     for (const { id, packets } of rules) this.#hits.set(id, (this.#hits.get(id) ?? 0) + packets);
-    const sorted = (all: Iterable<[string, number]>): object =>
+    const sorted = (all: Iterable<[string, number]>): Record<string, number> =>
       Object.fromEntries([...all].toSorted(([a], [b]) => a.localeCompare(b)));
     return { drops: sorted(Object.entries(drops)), hits: sorted(this.#hits) };
   }

@@ -1,6 +1,7 @@
-// What metrics and pages read of a gateway, without a gateway: its devices, rules and counts.
+// What metrics and pages read of a gateway, and what it explains, without a gateway: its devices,
+// rules and counts; every packet passes.
 
-import type { PeerTotals } from '../../../dataplane/index.ts';
+import type { Explanation, PeerTotals } from '../../../dataplane/index.ts';
 import type { Observed, Watched } from '../../../lib/observe/gateway-state.ts';
 import { peer } from '../dataplane/simulation.ts';
 
@@ -58,3 +59,12 @@ export function fakeObserved(fields: Partial<Observed> = {}): Observed {
   const nothing = { drops: () => ({}), rules: () => new Map(), problems: () => [] };
   return { ...nothing, deviceCount: () => 0, ...fields };
 }
+
+/** What is explained of a packet that opens a flow to the TUN, and that no rule matches. */
+export const passing: Explanation = {
+  reason: 'none',
+  place: 'tun',
+  to: null,
+  decision: { by: 'default', rule: null, flow: 'opens', opener: null },
+  next: null,
+};

@@ -7,22 +7,16 @@ import { writeTransaction } from '../../../../models/index.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 import { addDevice, addUser } from '../../../support/database/records.ts';
 import { openServer } from '../../../support/api/server.ts';
+import { passing } from '../../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
-const passes: Explanation = {
-  reason: 'none',
-  place: 'tun',
-  to: null,
-  decision: { by: 'default', rule: null, flow: 'opens', opener: null },
-  next: null,
-};
 const HOUR_MS = 3_600_000;
 
 for (const kind of databaseKinds()) {
   test(`${kind}: what the rows decide is said before the packet path is asked`, async (t) => {
     const asked: Question[] = [];
-    let found: Explanation | null = passes;
+    let found: Explanation | null = passing;
     const explaining = {
       id: GATEWAY,
       explain: async (question: Question) => {
@@ -69,6 +63,24 @@ for (const kind of databaseKinds()) {
     await changeDevice({ disabled_at: new Date() });
     t.deepEqual(await ask(), ['device_off', 'device_on']);
     t.is(asked.length, 2, 'the packet path was not asked again');
+  });
+
+  test(`${kind}: every gate has a text, also where no rule was asked`, async (t) => {
+    const refused: Explanation = {
+      ...passing,
+      reason: 'no_peer',
+      place: 'nowhere',
+      decision: null,
+    };
+    const explaining = { id: GATEWAY, explain: async () => refused };
+    const { send, database } = await openServer(t, kind, {}, { explaining });
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    const explain = { source: '192.0.2.1', destination: device.id, protocol: 'icmp' };
+    const { body } = await send('POST', '/v0/explain', { body: { explain } });
+    t.is(body.data.reason, 'no_peer');
+    const gates = body.data.gates as { text: string }[];
+    t.true(gates.every(({ text }) => text !== ''));
   });
 
   test(`${kind}: a question that means nothing is refused by its fields`, async (t) => {
