@@ -97,6 +97,7 @@ async function killAndCompareTotals(
   t: ExecutionContext,
   postern: Postern,
   person: Person,
+  beacon: Traffic,
 ): Promise<void> {
   await throughAgain(person);
   const { earliest, latest } = await readAroundSample(postern, person);
@@ -108,8 +109,11 @@ async function killAndCompareTotals(
   });
   await postern.kill();
   const rate = (sent - latest.sent) / (performance.now() - latest.at);
+  // What came after the restart is not to hide what the kill lost.
+  beacon.pause();
   await postern.start();
   const more = (await readBytes(postern, person)).counted - latest.counted;
+  beacon.resume();
   const missing = sent - latest.sent - more;
   // A busy machine writes its samples later.
   const late = Math.max(SAMPLED_MS, latest.at - earliest.at);
@@ -140,7 +144,7 @@ async function killAgainAndAgain(
   const kills = { underLoad: 0, atStart: 4, inTraffic: 0 };
   for (let kill = 1; kill <= KILLS; kill += 1) {
     if (kill % TOTALS_EVERY === 0) {
-      await killAndCompareTotals(t, postern, alice);
+      await killAndCompareTotals(t, postern, alice, beacon);
       kills.inTraffic += 1;
     }
     const answeredBefore = ledger.figures.answered;
