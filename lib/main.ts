@@ -21,7 +21,7 @@ import { defaultDatabaseFile } from './database/place.ts';
 import { prepareDataDir } from './installation/first-start.ts';
 import { finishRotation, unknownKeys } from './keys/advice.ts';
 import { type EncryptionKeys, encryptionKeys } from './keys/encryption-keys.ts';
-import { createLog, type Log } from './process/log.ts';
+import { createLog, type Log, messageOf } from './process/log.ts';
 import { type Instead, type Running, serve, workersWarmUp } from './serve.ts';
 import { Reports } from './process/supervisor.ts';
 
@@ -58,6 +58,8 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command.words === 'pasta-options') return printPastaOptions(config);
   const isServing = command.words === 'serve';
   if (command.words === 'doctor') return examine(command, config, warnings);
+  const live = isServing ? null : await askRunning(command, config);
+  if (live !== null) return live;
   const log = createLog(config, isServing ? process.stdout : process.stderr);
   for (const warning of [...warnings, ...(isServing ? advice : [])]) log.warn({}, warning);
   // The worker loads and compiles the packet path while the database is opened.
@@ -108,6 +110,19 @@ async function upgrade(config: Config, database: Database, log: Log, checksKey: 
         log.warn({ backup, keys: unknown }, 'that backup needs keys that are not known here');
     },
   });
+}
+
+/** Obeys a command that asks the gateway that runs here; null: it is another command. */
+async function askRunning(command: Command, config: Config): Promise<number | null> {
+  const { outcomeOfLive } = await import('./command/live-commands.ts');
+  try {
+    const outcome = await outcomeOfLive(command, config);
+    if (outcome === null) return null;
+    print(outcome, command.options);
+    return 0;
+  } catch (error) {
+    return complain(messageOf(error));
+  }
 }
 
 const NOT_OBEYED_YET =

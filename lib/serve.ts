@@ -13,6 +13,7 @@ import {
 } from '../models/index.ts';
 import { effectiveConfiguration, type FixedSettings } from './records/effective-configuration.ts';
 import { fixedSettingsOf } from './configuration/fixed-settings.ts';
+import { localSocketPath, openLocalSocket } from './http/local-socket.ts';
 import { followCertificate } from './http/tls.ts';
 import { showCredentials } from './installation/first-credentials.ts';
 import {
@@ -163,7 +164,7 @@ async function climb(
     await warnOfNoAdministrator(database, fixed, log);
     const chores = await startChores(config, { ...shared, fixed });
     undo.push(() => chores.stop());
-    if (listens) await listen(server, config);
+    if (listens) undo.push(await listen(server, shared, known.hasHost));
     undo.push(async () => {
       state.isDraining = true;
       await server.stop({ timeout: DRAIN_MS });
@@ -232,7 +233,20 @@ async function enterGateway(
   return row.clock_floor?.getTime() ?? 0;
 }
 
-async function listen(server: Server, config: Config): Promise<void> {
+/** Listens for requests, and for the commands of this host; returns what ends the latter. */
+async function listen(
+  server: Server,
+  { config, log, counters }: Pick<Services, 'config' | 'log' | 'counters'>,
+  hasHost: boolean,
+): Promise<() => Promise<void>> {
+  await listenForRequests(server, config);
+  if (!hasHost) return async () => undefined;
+  const path = localSocketPath(config);
+  const close = await openLocalSocket({ log, counters, path, server: server.listener });
+  return async () => close();
+}
+
+async function listenForRequests(server: Server, config: Config): Promise<void> {
   try {
     await server.start();
   } catch (error) {

@@ -1,11 +1,13 @@
 // Who asks: the bearer scheme of hapi. Its steps are judged in this order: a token is there (else
 // unauthenticated), it is somebody's who may sign in (else invalid_token), and they administer
 // (else forbidden). Before the last, they must not ask too often. All of that comes before the body
-// is read. docs/api.md#authentication.
+// is read. A command on the gateway's host asks at a socket of its own and needs no token; it can
+// only read. docs/api.md#authentication.
 
 import type { Plugin, Request } from '@hapi/hapi';
 import { type Role, touchToken } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
+import { isLocal } from '../http/local-socket.ts';
 import type { Recall } from '../records/recall.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
@@ -21,6 +23,11 @@ declare module '@hapi/hapi' {
     tokenId?: string;
     sessionId?: string;
     role?: Role;
+  }
+
+  interface RouteOptionsApp {
+    /** True for a POST that changes nothing: it asks a question that has a body. */
+    readonly onlyAsks?: boolean;
   }
 }
 
@@ -43,6 +50,10 @@ export const bearer: Plugin<BearerOptions> = {
     const limits = new RateLimits(services.config.apiRateLimit);
     server.auth.scheme('bearer', () => ({
       async authenticate(request, h) {
+        if (isLocal(request.raw.req)) {
+          requireReading(request);
+          return h.authenticated({ credentials: {} });
+        }
         const owner = await ownerOf(request, services, recall, limits);
         limits.judgeToken(owner.tokenId);
         notes.add(owner.tokenId);
@@ -127,6 +138,12 @@ function isExpired({ expiresAt }: TokenOwner): boolean {
 
 function requireAdministrator(owner: TokenOwner): void {
   if (owner.role !== 'admin') throw new ApiError('forbidden');
+}
+
+/** A command writes by the database itself, so that the audit trail knows it as a command. */
+function requireReading({ method, route }: Request): void {
+  const reads = method === 'get' || method === 'head' || route.settings.app?.onlyAsks === true;
+  if (!reads) throw new ApiError('forbidden', { reason: 'local_write' });
 }
 
 /** Notes in the database when tokens were used, once a minute for each. */

@@ -59,13 +59,14 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   for (const option of entry.needs ?? [])
     if (values[option] === undefined || values[option] === '')
       return { complaint: `--${option} is missing; ${usage}` };
-  const wanted = entry.operand === true ? 1 : 0;
+  const [least, most] = entry.operands ?? (entry.operand === true ? [1, 1] : [0, 0]);
   // A script hands on a variable that holds nothing as an empty operand.
-  if (rest.length < wanted || (wanted > 0 && rest[0] === ''))
-    return { complaint: `${entry.usage.split(' ')[0]} is missing; ${usage}` };
+  const missing = [...rest, ''].indexOf('');
+  if (missing < least)
+    return { complaint: `${entry.usage.split(' ')[missing]} is missing; ${usage}` };
   if (values['password-stdin'] === true && values['no-password'] === true)
     return { complaint: `--password-stdin and --no-password exclude each other; ${usage}` };
-  if (rest.length > wanted) return { complaint: `"${rest[wanted]}" is too much; ${usage}` };
+  if (rest.length > most) return { complaint: `"${rest[most]}" is too much; ${usage}` };
   const days = values.days === undefined ? undefined : Number(values.days);
   if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 365))
     return { complaint: `--days takes a whole number from 1 to 365, not "${values.days}"` };
@@ -101,7 +102,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     createUser: values['create-user'] === true,
     everyone: values.everyone === true,
   };
-  return { command: { words: name, operand: rest[0] ?? null, options } };
+  return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };
 }
 
 function noTime(option: string, text: string | undefined): string {

@@ -7,6 +7,8 @@ export interface Entry {
   readonly usage: string;
   readonly sentence: string;
   readonly operand?: boolean;
+  /** The least and the most operands, where it takes more than one. */
+  readonly operands?: readonly [least: number, most: number];
   /** Options that it takes besides `--help`. */
   readonly takes: readonly OptionName[];
   readonly needs?: readonly ('email' | 'name' | 'id' | 'at' | 'destination' | 'role')[];
@@ -268,6 +270,13 @@ export const commands = {
     sentence:
       'Lists who changed what: the last 100 entries, or N (1 to 10000), or those since a time (2026-11-21, 2026-11-21T08:00:00Z).',
     takes: ['since', 'limit', 'json'],
+  },
+  explain: {
+    usage: 'DEVICE DESTINATION [tcp/443|udp/53|icmp]',
+    sentence:
+      'Asks the gateway that runs here what becomes of a packet, and why: each gate, and the rule that decides. A device is named by its id, its address or its name. The sender may also be the address of a host behind the gateway; then the destination is a device.',
+    takes: ['json'],
+    operands: [2, 3],
   },
   backup: {
     usage: 'FILE',

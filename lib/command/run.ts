@@ -42,8 +42,10 @@ export interface Options {
 /** What was asked for. */
 export interface Command {
   readonly words: CommandName;
-  /** What follows the words, an id say. */
+  /** What follows the words, an id say; the first where there are more. */
   readonly operand: string | null;
+  /** All that follows the words. */
+  readonly operands: readonly string[];
   readonly options: Options;
 }
 

@@ -16,7 +16,7 @@ import { serve, type Running } from '../../lib/serve.ts';
 import { openDatabase } from '../support/database/databases.ts';
 import { lockSqliteFile } from '../support/database/sqlite-lock.ts';
 import { addon } from '../support/dataplane/native.ts';
-import { configOf, type LogLine, logInto } from '../support/api/server.ts';
+import { configOf, type LogLine, logInto, newKey } from '../support/api/server.ts';
 import { COMPILE_CACHE } from '../support/gateway/launcher.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -267,6 +267,29 @@ test.serial('a single wrong variable keeps the gateway from starting', async (t)
   t.is(status, 1);
   t.regex(stderr, /^Postern cannot start:\n {2}VPN_SESSION_DURATION is invalid; got "a day"/);
 });
+
+test.serial('a command asks the gateway that runs, and says where none does', async (t) => {
+  const environment = { DATA_DIR: dataDir(t) };
+  const words = ['explain', 'laptop', '192.0.2.1', 'tcp/443'];
+  const alone = await postern(words, environment);
+  t.is(alone.status, 1);
+  t.regex(alone.stderr, /^no gateway runs here/);
+  const { running, call } = await start(t, environment);
+  const device = { user_id: await ownId(call), name: 'laptop', public_key: newKey() };
+  const made = await call('POST', '/v0/devices', { device });
+  t.is(made.status, 201, await made.text());
+  const { status, stdout, stderr } = await postern([...words, '--json'], environment);
+  t.is(status, 0, stderr);
+  // There is no TUN, so nothing leaves the gateway.
+  t.like(JSON.parse(stdout), { verdict: 'drop', reason: 'no_tun' });
+  await running.stop();
+  t.regex((await postern(words, environment)).stderr, /^no gateway runs here/);
+});
+
+async function ownId(call: Served['call']): Promise<string> {
+  const { data } = (await (await call('GET', '/v0/users')).json()) as { data: { id: string }[] };
+  return data[0]?.id ?? '';
+}
 
 test.serial('a signal stops the process cleanly', async (t) => {
   for (const [signal, isTwice] of [

@@ -49,8 +49,9 @@ export const explanationFields = resource({
 export function explainRoutes({ services, recall }: ApiContext): ServerRoute[] {
   const { config, database, explaining: gateway } = services;
   const body = takesBody({ wrapper: 'explain', judge: judgeQuestion, mode: 'create' });
+  const options = { ...body, app: { onlyAsks: true } };
   return [
-    route('POST', '/v0/explain', body, async (request) => {
+    route('POST', '/v0/explain', options, async (request) => {
       const { asked, faults } = await readQuestion(database, judgedBody<QuestionValues>(request));
       if (asked === null) throw refusalFor(faults);
       if (gateway === undefined) throw new ApiError('service_unavailable');

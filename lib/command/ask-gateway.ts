@@ -1,0 +1,115 @@
+// How commands ask the gateway that runs on this host: the API, at the socket in DATA_DIR.
+
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Config } from '../../config/index.ts';
+import { isUuid } from '../judge/fields.ts';
+import type { Faults } from '../judge/judge.ts';
+import { readAddress } from '../judge/network.ts';
+import { localSocketPath } from '../http/local-socket.ts';
+import { commandLine } from '../process/command-line.ts';
+import { faultsInWords, type Hints } from './fault-words.ts';
+
+/** A device, as the API shows it. */
+export interface ShownDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly ipv4: string | null;
+  readonly ipv6: string | null;
+}
+
+/** The gateway that runs on this host. */
+export class LocalGateway {
+  readonly #path: string;
+
+  constructor(config: Pick<Config, 'dataDir'>) {
+    this.#path = localSocketPath(config);
+  }
+
+  /**
+   * Asks, and gives the whole answer, read from JSON. Throws a sentence for a person where the
+   * gateway refuses or none runs; `hints` say what can be typed for a field.
+   */
+  async ask(method: 'GET' | 'POST', path: string, body?: object, hints?: Hints): Promise<unknown> {
+    const response = await this.open(method, path, body, hints);
+    return JSON.parse(await text(response)) as unknown;
+  }
+
+  /** Asks, and gives the answer while it arrives. The caller ends it by destroying it. */
+  async open(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: object,
+    hints: Hints = {},
+  ): Promise<IncomingMessage> {
+    const asked = request({
+      socketPath: this.#path,
+      method,
+      path,
+      headers: { host: 'localhost', 'content-type': 'application/json' },
+    });
+    asked.end(body === undefined ? undefined : JSON.stringify(body));
+    let response: IncomingMessage;
+    try {
+      [response] = (await once(asked, 'response')) as [IncomingMessage];
+    } catch (error) {
+      throw new Error(sayUnreachable(this.#path, error as NodeJS.ErrnoException), { cause: error });
+    }
+    const { statusCode = 0 } = response;
+    if (statusCode >= 400) throw new Error(sayRefusal(statusCode, await text(response), hints));
+    return response;
+  }
+
+  /** The device that a person named by its id, its address in the tunnel or its name. */
+  async findDevice(word: string): Promise<ShownDevice> {
+    const found = await this.findDevices(word);
+    const [device] = found;
+    if (device === undefined)
+      throw new Error(`there is no device ${word}; see: ${commandLine('device list')}`);
+    if (found.length > 1)
+      throw new Error(`${found.length} devices have the name ${word}; give an id: ${idsOf(found)}`);
+    return device;
+  }
+
+  /** The devices with an id, an address in the tunnel or a name. */
+  async findDevices(word: string): Promise<ShownDevice[]> {
+    const { data } = (await this.ask('GET', '/v0/devices')) as { data: ShownDevice[] };
+    if (isUuid(word)) return data.filter(({ id }) => id === word.toLowerCase());
+    const address = readAddress(word)?.text;
+    const isNamed = (device: ShownDevice): boolean =>
+      address === undefined
+        ? device.name === word
+        : device.ipv4 === address || device.ipv6 === address;
+    return data.filter(isNamed);
+  }
+}
+
+/** So many ids fit into a sentence. */
+const IDS_SHOWN = 5;
+
+function idsOf(devices: readonly ShownDevice[]): string {
+  const ids = devices.slice(0, IDS_SHOWN).map(({ id }) => id);
+  return [...ids, ...(devices.length > IDS_SHOWN ? ['…'] : [])].join(', ');
+}
+
+function sayUnreachable(path: string, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EACCES')
+    return `${path} may not be opened; run this as the account of the gateway, or as root`;
+  if (code === 'ENOENT' || code === 'ECONNREFUSED')
+    return `no gateway runs here (nothing listens at ${path}); run this on the host of the gateway, with its DATA_DIR`;
+  return `the gateway did not answer at ${path}: ${message}`;
+}
+
+function sayRefusal(status: number, body: string, hints: Hints): string {
+  let answer: { errors?: Faults; error?: string } = {};
+  try {
+    answer = JSON.parse(body) as typeof answer;
+  } catch {
+    // What is no JSON has no words for people.
+  }
+  if (answer.errors !== undefined) return faultsInWords(answer.errors, hints);
+  if (status === 404) return `there is nothing of that name; see: ${commandLine('help')}`;
+  const word = (answer.error ?? '').replaceAll('_', ' ');
+  return `the gateway refused with ${status} ${word}`.trimEnd();
+}

@@ -1,0 +1,67 @@
+// `postern explain`: what becomes of a packet, asked of the gateway that runs.
+
+import type { Answer } from '../explain/explain.ts';
+import { isUuid } from '../judge/fields.ts';
+import { readAddress } from '../judge/network.ts';
+import type { LocalGateway } from './ask-gateway.ts';
+import type { Hints } from './fault-words.ts';
+import type { Command, Outcome } from './run.ts';
+
+const HINTS: Hints = {
+  source: 'the address of a host behind the gateway',
+  destination: 'an address, or the id or the name of a device',
+  protocol: 'tcp/443, udp/53 or icmp',
+  port: 'tcp/443 or udp/53',
+};
+
+/** Explains what becomes of a packet between a device and an address, or two devices. */
+export async function explainPacket(
+  gateway: LocalGateway,
+  { operands }: Command,
+): Promise<Outcome> {
+  const [sender = '', destination = '', service = 'icmp'] = operands;
+  const explain = {
+    ...(await senderOf(gateway, sender)),
+    destination: await destinationOf(gateway, destination),
+    ...protocolOf(service),
+  };
+  const answer = await gateway.ask('POST', '/v0/explain', { explain }, HINTS);
+  const { data } = answer as { data: Answer };
+  return { text: textOf(data), data };
+}
+
+/** An address that no device has is that of a host behind the gateway. */
+async function senderOf(
+  gateway: LocalGateway,
+  word: string,
+): Promise<{ device_id: string } | { source: string }> {
+  const isHost = readAddress(word) !== null && (await gateway.findDevices(word)).length === 0;
+  return isHost ? { source: word } : { device_id: (await gateway.findDevice(word)).id };
+}
+
+async function destinationOf(gateway: LocalGateway, word: string): Promise<string> {
+  const isKnown = readAddress(word) !== null || isUuid(word);
+  return isKnown ? word : (await gateway.findDevice(word)).id;
+}
+
+/** `tcp/443`, `udp/53`, `icmp`; what is no port is refused by the gateway. */
+function protocolOf(service: string): { protocol: string; port?: number | string } {
+  const [protocol = '', port] = service.toLowerCase().split('/');
+  if (port === undefined) return { protocol };
+  return { protocol, port: /^\d+$/.test(port) ? Number(port) : port };
+}
+
+const MARKS = { passed: 'ok', refused: 'NO', not_reached: '' } as const;
+
+function textOf({ verdict, text, rule_id: rule, gates, shadowed }: Answer): string {
+  const width = gates.reduce((widest, { code }) => Math.max(widest, code.length), 0);
+  return [
+    `${verdict}: ${text}`,
+    ...(rule === null ? [] : [`rule: ${rule}`]),
+    ...(shadowed.length === 0 ? [] : [`rules that match too: ${shadowed.join(', ')}`]),
+    '',
+    ...gates.map(({ code, outcome, text: said }) =>
+      `${MARKS[outcome].padEnd(2)}  ${code.padEnd(width)}  ${outcome === 'not_reached' ? '' : said}`.trimEnd(),
+    ),
+  ].join('\n');
+}

@@ -1,0 +1,82 @@
+// The socket of the gateway on its own host, by which commands ask the gateway that runs: the API
+// without a token. It is a file in DATA_DIR that only the account of the gateway (and root) can
+// open; who can do that can read the database and its key anyway.
+
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import type { IncomingMessage, Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { messageOf } from '../process/log.ts';
+import type { Shared } from '../process/shared.ts';
+import { answerClientErrors, createListener, HTTP_LIMITS } from './listener.ts';
+
+/** Longer paths of sockets are cut off by the kernel: `sun_path` of unix(7), without its end. */
+const SOCKET_PATH_BYTES_MAX = 107;
+
+/** Sockets of requests that came this way. */
+const locals = new WeakSet<Socket>();
+
+/** The file of the socket. */
+export function localSocketPath({ dataDir }: { readonly dataDir: string }): string {
+  return join(dataDir, 'gateway.sock');
+}
+
+/** Whether a request came through the socket of this host. */
+export function isLocal({ socket }: Pick<IncomingMessage, 'socket'>): boolean {
+  return locals.has(socket);
+}
+
+/** What the socket needs. */
+export interface LocalSocketOptions extends Pick<Shared, 'log' | 'counters'> {
+  readonly path: string;
+  /** Answers the requests, like its own. */
+  readonly server: Server;
+}
+
+/** Takes requests at the socket, or logs why it cannot. Returns what closes it. */
+export async function openLocalSocket(options: LocalSocketOptions): Promise<() => void> {
+  const { path, server, log, counters } = options;
+  const listener = createListener(HTTP_LIMITS, counters, () => true);
+  answerClientErrors(listener, counters);
+  listener.on('connection', (socket: Socket) => locals.add(socket));
+  listener.on('request', (request, response) => server.emit('request', request, response));
+  try {
+    await listen(listener, path);
+  } catch (error) {
+    log.warn({ fault: messageOf(error) }, 'commands of this host cannot ask the gateway');
+  }
+  return () => {
+    // Node removes the file.
+    listener.close();
+    listener.closeAllConnections();
+  };
+}
+
+async function listen(listener: Server, path: string): Promise<void> {
+  const bytes = Buffer.byteLength(path);
+  if (bytes > SOCKET_PATH_BYTES_MAX)
+    throw new Error(`${path} has ${bytes} bytes; a socket may have ${SOCKET_PATH_BYTES_MAX}`);
+  if (await answers(path)) throw new Error(`another gateway listens at ${path}`);
+  // A gateway that was killed left its file.
+  rmSync(path, { force: true });
+  // The file is nobody else's from its first moment.
+  const umask = process.umask(0o177);
+  try {
+    listener.listen(path);
+    await once(listener, 'listening');
+  } finally {
+    process.umask(umask);
+  }
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}

@@ -1,0 +1,49 @@
+// Commands at the socket of a gateway: how devices are named, and what is said where the gateway
+// refuses or none runs.
+
+import { writeFileSync } from 'node:fs';
+import test from 'ava';
+import { LocalGateway } from '../../../lib/command/ask-gateway.ts';
+import { newId } from '../../../models/index.ts';
+import { addDevice, addUser } from '../../support/database/records.ts';
+import { newDataDir, openLocally } from '../../support/api/local-socket.ts';
+
+test('a device is found by its id, its address or its name', async (t) => {
+  const { database, config } = await openLocally(t);
+  const gateway = new LocalGateway(config);
+  const [one, two] = [await addUser(database), await addUser(database)];
+  const first = { name: 'twin', ipv4: '100.64.9.1', ipv6: 'fd00::9:1' };
+  const device = await addDevice(database, one.id, first);
+  const twin = await addDevice(database, two.id, { name: 'twin', ipv4: '100.64.9.2' });
+  for (const word of [device.id, device.id.toUpperCase(), '100.64.9.1', 'FD00::0009:1'])
+    t.like(await gateway.findDevice(word), { id: device.id, name: 'twin' }, word);
+  for (const word of ['nothing', '100.64.9.3', newId()])
+    await t.throwsAsync(gateway.findDevice(word), {
+      message: new RegExp(`^there is no device ${word}; see: `),
+    });
+  const { message } = (await t.throwsAsync(gateway.findDevice('twin'))) ?? {};
+  t.regex(String(message), /^2 devices have the name twin; give an id: /);
+  for (const { id } of [device, twin]) t.true(message?.includes(id));
+});
+
+test('a refusal is a sentence', async (t) => {
+  const { config } = await openLocally(t);
+  const gateway = new LocalGateway(config);
+  await t.throwsAsync(gateway.ask('POST', '/v0/users', { user: {} }), {
+    message: 'the gateway refused with 403 forbidden',
+  });
+  await t.throwsAsync(gateway.ask('GET', '/v0/nothing'), { message: /^there is nothing of that/ });
+  await t.throwsAsync(gateway.ask('POST', '/v0/explain', { explain: {} }), {
+    message: /^destination can't be blank; /,
+  });
+});
+
+test('where no gateway runs, the sentence says where to type the command', async (t) => {
+  const dataDir = newDataDir(t);
+  const gateway = new LocalGateway({ dataDir });
+  const message = `no gateway runs here (nothing listens at ${dataDir}/gateway.sock); run this on the host of the gateway, with its DATA_DIR`;
+  await t.throwsAsync(gateway.ask('GET', '/v0/users'), { message });
+  // A killed gateway leaves a file that nobody listens at.
+  writeFileSync(`${dataDir}/gateway.sock`, '');
+  await t.throwsAsync(gateway.ask('GET', '/v0/users'), { message });
+});

@@ -1,0 +1,53 @@
+// `postern explain`: what is asked of the gateway, and what people read of its answer.
+
+import test from 'ava';
+import { addDevice, addUser } from '../../support/database/records.ts';
+import { openLocally } from '../../support/api/local-socket.ts';
+import { passing } from '../../support/observe/fake-gateway.ts';
+
+const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
+
+const explaining = { id: GATEWAY, explain: async () => passing };
+
+test('a device is named by id, address or name, and the answer lists every gate', async (t) => {
+  const { database, run } = await openLocally(t, { explaining });
+  const user = await addUser(database);
+  const device = await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.9' });
+  for (const word of ['laptop', '100.64.9.9', device.id, device.id.toUpperCase()]) {
+    const outcome = await run('explain', word, '192.0.2.1', 'tcp/443');
+    t.like(outcome?.data, { verdict: 'accept', gateway_id: GATEWAY, reason: null }, word);
+    t.regex(String(outcome?.text), /^accept: It passes\./);
+    t.regex(String(outcome?.text), /^ok {2}device_on +The device is switched on\.$/m);
+  }
+});
+
+test('without a protocol a ping is meant; an address of nobody is a host that sends', async (t) => {
+  const { database, run } = await openLocally(t, { explaining });
+  const user = await addUser(database);
+  await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.9' });
+  await addDevice(database, user.id, { name: 'phone', ipv4: '100.64.9.10' });
+  for (const words of [
+    ['laptop', '192.0.2.1'],
+    ['laptop', 'phone', 'icmp'],
+    ['192.0.2.1', '100.64.9.9', 'udp/53'],
+  ])
+    t.like((await run('explain', ...words))?.data, { verdict: 'accept' }, words.join(' '));
+});
+
+test('what the gateway refuses is said in its words, with what can be typed', async (t) => {
+  const { database, run } = await openLocally(t, { explaining });
+  const user = await addUser(database);
+  await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.1' });
+  const table: [words: string[], fault: RegExp][] = [
+    [['laptop', '192.0.2.1', 'gre'], /^protocol is invalid; give tcp\/443, udp\/53 or icmp$/],
+    [['laptop', '192.0.2.1', 'tcp'], /^port can't be blank; give tcp\/443 or udp\/53$/],
+    [['laptop', '192.0.2.1', 'tcp/x'], /^port is invalid; give tcp\/443 or udp\/53$/],
+    [['laptop', '192.0.2.1', 'icmp/7'], /^port must not be present/],
+    [['laptop', 'files.example'], /^there is no device files\.example/],
+    [['192.0.2.1', '192.0.2.2'], /^destination is the address of no device/],
+  ];
+  for (const [words, fault] of table) {
+    const { message } = (await t.throwsAsync(run('explain', ...words))) ?? {};
+    t.regex(String(message), fault, words.join(' '));
+  }
+});

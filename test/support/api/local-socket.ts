@@ -1,0 +1,51 @@
+// A server at the socket for commands of the same host, in a data folder of its own.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import type { Config } from '../../../config/index.ts';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { outcomeOfLive } from '../../../lib/command/live-commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
+import { localSocketPath, openLocalSocket } from '../../../lib/http/local-socket.ts';
+import type { Services } from '../../../lib/services.ts';
+import { configOf, openServer, type TestServer } from './server.ts';
+
+/** A server that commands can ask. */
+export interface LocalServer extends TestServer {
+  /** With the data folder of the socket. */
+  readonly config: Config;
+  /** The file of the socket. */
+  readonly path: string;
+  readonly close: () => void;
+  /** Runs a command that asks the gateway; null: it is another one. */
+  readonly run: (...words: string[]) => Promise<Outcome | null>;
+}
+
+/** A folder that exists until the test ends. */
+export function newDataDir(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-socket-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Opens a server and its socket. */
+export async function openLocally(
+  t: ExecutionContext,
+  { dataDir = newDataDir(t), ...services }: Partial<Services> & { readonly dataDir?: string } = {},
+): Promise<LocalServer> {
+  const opened = await openServer(t, 'sqlite', {}, services);
+  await opened.server.initialize();
+  const config = configOf({ DATA_DIR: dataDir });
+  const path = localSocketPath(config);
+  const { log, counters } = opened.services;
+  const close = await openLocalSocket({ log, counters, path, server: opened.server.listener });
+  t.teardown(close);
+  const run = async (...words: string[]): Promise<Outcome | null> => {
+    const parsed = parseCommandLine(words);
+    if (!('command' in parsed)) throw new Error(`not understood: ${words.join(' ')}`);
+    return outcomeOfLive(parsed.command, config);
+  };
+  return { ...opened, config, path, close, run };
+}
