@@ -302,7 +302,11 @@ function aboutGateway(
   return {
     observed: observedBy(sampler, followers.reconciler),
     watched: watchedBy(gateway, sampler, followers),
-    explaining: { id, explain: (question) => gateway.explain(question) },
+    explaining: {
+      id,
+      explain: (question) => gateway.explain(question),
+      deviceIdOf: (publicKey) => followers.reconciler.servedDeviceOf(publicKey)?.id ?? null,
+    },
   };
 }
 

@@ -53,12 +53,13 @@ function protocolOf(service: string): { protocol: string; port?: number | string
 
 const MARKS = { passed: 'ok', refused: 'NO', not_reached: '' } as const;
 
-function textOf({ verdict, text, rule_id: rule, gates, shadowed }: Answer): string {
+function textOf({ verdict, text, advice, rule_id: rule, gates, shadowed, host }: Answer): string {
   const width = gates.reduce((widest, { code }) => Math.max(widest, code.length), 0);
   return [
-    `${verdict}: ${text}`,
+    `${verdict}: ${text}${advice === null ? '' : ` ${advice}`}`,
     ...(rule === null ? [] : [`rule: ${rule}`]),
     ...(shadowed.length === 0 ? [] : [`rules that match too: ${shadowed.join(', ')}`]),
+    ...host.map(({ check, message, fix }) => `host: ${check}: ${message}. ${fix ?? ''}`.trimEnd()),
     '',
     ...gates.map(({ code, outcome, text: said }) =>
       `${MARKS[outcome].padEnd(2)}  ${code.padEnd(width)}  ${outcome === 'not_reached' ? '' : said}`.trimEnd(),

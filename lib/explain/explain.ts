@@ -4,15 +4,23 @@
 
 import {
   type Explanation,
+  type Finding,
   parseAddress,
   type Question,
   type RuleConfig,
 } from '../../dataplane/index.ts';
-import { type Database, type RuleRow, readRules, readUsers } from '../../models/index.ts';
+import {
+  type Database,
+  readDevices,
+  type RuleRow,
+  readRules,
+  readUsers,
+} from '../../models/index.ts';
 import { switchState } from '../devices/switches.ts';
 import { type SessionRules, vpnSessionOf } from '../devices/vpn-session.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
 import { isInside, translateRule } from '../reconcile/translate.ts';
+import { adviceOn } from './advice.ts';
 import {
   type ExplainedReason,
   type GateName,
@@ -29,12 +37,16 @@ export interface ExplainingGateway {
   /** The id of the gateway. */
   readonly id: string;
   readonly explain: (question: Question) => Promise<Explanation | null>;
+  /** The id of the device with a public key; null: it serves none. */
+  readonly deviceIdOf: (publicKey: string) => string | null;
 }
 
 /** What an explanation is read from. */
 export interface ExplainedFrom extends SessionRules {
   readonly database: Database;
   readonly gateway: ExplainingGateway;
+  /** What is known to be wrong with the host, as the doctor saw it last. */
+  readonly findings: () => readonly Finding[];
 }
 
 /** One gate, and what became of the packet there. */
@@ -52,7 +64,17 @@ export interface Answer {
   readonly rule_id: string | null;
   /** One or two sentences for people. */
   readonly text: string;
+  /** What to look at first where it is dropped. */
+  readonly advice: string | null;
+  /** What it does to a flow; null: it was dropped before flows were asked. */
+  readonly flow: 'none' | 'opens' | 'continues' | null;
+  /** The device that opened the flow; null: a host behind the gateway did, or there is no flow. */
+  readonly opener_id: string | null;
+  /** When the device of the question made its latest handshake; null: never. */
+  readonly latest_handshake: string | null;
   readonly gates: readonly ShownGate[];
+  /** What is wrong with the host that carries the packet on; it is no part of the verdict. */
+  readonly host: readonly Finding[];
   /** Rules that match the packet and did not decide. */
   readonly shadowed: readonly string[];
   /** The gateway that answers. */
@@ -70,15 +92,38 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
   const ruleId = decision?.rule ?? null;
   const isNew = decision !== null && decision.flow !== 'continues' && isSent;
   const rules = isNew ? await matchingRules(from.database, asked) : [];
+  const [row] = await readDevices(from.database, { ids: [device.id] });
   return {
     verdict: reason === null ? 'accept' : 'drop',
     reason,
     rule_id: ruleId,
     text: reason === null ? `It passes. ${admissionOf(found)}` : wordsOf(reason),
+    advice: reason === null ? null : adviceOn(reason),
+    flow: decision?.flow ?? null,
+    opener_id: openerOf(from.gateway, found),
+    latest_handshake: row?.latest_handshake?.toISOString() ?? null,
     gates: gatesOf(reason, found),
     shadowed: rules.filter(({ id }) => id !== ruleId).map(({ id }) => id),
+    host: reason === null && crossesHost(asked, found) ? hostFindings(from) : [],
     gateway_id: from.gateway.id,
   };
+}
+
+/** The device that opened the flow of the packet, or opens it. */
+function openerOf(gateway: ExplainingGateway, found: Explanation | null): string | null {
+  const opener = found?.decision?.opener ?? null;
+  return opener === null ? null : gateway.deviceIdOf(opener);
+}
+
+/** Whether the system of the gateway carries the packet on, or has carried it here. */
+function crossesHost({ isSent }: AskedPacket, found: Explanation | null): boolean {
+  return !isSent || found?.place === 'tun';
+}
+
+const OF_HOST = /^(tun|rights|nft|forwarding|router advertisements|foreign rules)/;
+
+function hostFindings({ findings }: ExplainedFrom): Finding[] {
+  return findings().filter(({ check, level }) => level !== 'ok' && OF_HOST.test(check));
 }
 
 function refusalIn({ reason }: Explanation): ExplainedReason | null {

@@ -16,6 +16,7 @@ import { auditPages } from './pages/audit.ts';
 import { dashboardPages } from './pages/dashboard.ts';
 import { deviceFilePages } from './pages/device-file.ts';
 import { devicePages } from './pages/devices.ts';
+import { explainPages } from './pages/explain.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
 import { providerTestPages } from './pages/provider-tests.ts';
@@ -49,6 +50,7 @@ const pageRoutes: readonly PageRoutes[] = [
   userPages,
   devicePages,
   rulePages,
+  explainPages,
   settingPages,
   providerPages,
   providerTestPages,

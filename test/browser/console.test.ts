@@ -7,25 +7,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { inspect, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
+import { inspect, make, openBrowser, signIn, type Stage } from '../support/web/browser.ts';
 import { openProvider, samlMetadata } from '../support/auth/identity-provider.ts';
 
 const NASTY = '"><img src=x onerror=alert(1)>';
-
-/** Creates a record by the API, as a program would. */
-async function make(
-  { gateway }: Stage,
-  kind: 'user' | 'device' | 'rule',
-  values: object,
-): Promise<string> {
-  const response = await fetch(`${gateway.url}/v0/${kind}s`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ [kind]: values }),
-  });
-  const { data } = (await response.json()) as { data: { id: string } };
-  return data.id;
-}
 
 /** Lets another gateway report traffic of a device, until it is stopped. */
 function carryTraffic({ gateway }: Stage, device: string): () => void {

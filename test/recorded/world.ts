@@ -16,7 +16,7 @@ import { openDatabase, type TestDatabaseKind } from '../support/database/databas
 import { judgeAnswer } from '../support/api/openapi.ts';
 import { type Answer, answerOf } from '../support/api/requests.ts';
 import { serverOn } from '../support/api/server.ts';
-import { passing } from '../support/observe/fake-gateway.ts';
+import { fakeExplaining } from '../support/observe/fake-gateway.ts';
 import { Bindings } from './placeholders.ts';
 import type { Exchange, Recording } from './recording.ts';
 
@@ -112,7 +112,7 @@ function servicesOf({ applied }: Recording['world']): Partial<Services> {
   return {
     serverPublicKey: Buffer.alloc(32, 7).toString('base64'),
     whenApplied: async () => applied !== 'no',
-    explaining: { id: ids.gateway, explain: async () => passing },
+    explaining: { ...fakeExplaining(), id: ids.gateway },
   };
 }
 

@@ -3,10 +3,9 @@
 
 import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
-import { explain } from '../../explain/explain.ts';
+import { askExplanation } from '../../explain/ask.ts';
 import { gateNames } from '../../explain/gates.ts';
 import { judgeQuestion, type QuestionValues, readQuestion } from '../../explain/question.ts';
-import { ApiError } from '../../http/errors.ts';
 import { choice, joi, mark, recordId, resource, text } from '../../judge/fields.ts';
 import { refusalFor } from '../../records/writes.ts';
 import { judgedBody, takesBody } from '../body.ts';
@@ -20,6 +19,26 @@ export const explanationFields = resource({
   ).allow(null),
   rule_id: recordId('The rule that decided; null: none did, or it is not known.').allow(null),
   text: answered(text('The same in words.')),
+  advice: answered(text('What to look at first where it is dropped.')).allow(null),
+  flow: answered(
+    choice(
+      'What the packet does to a flow; null: it is dropped before.',
+      'none',
+      'opens',
+      'continues',
+    ),
+  ).allow(null),
+  opener_id: recordId(
+    'The device that opened the flow, or opens it; null: a host behind the gateway, or nobody.',
+  ).allow(null),
+  latest_handshake: mark(
+    joi
+      .string()
+      .isoDate()
+      .allow(null)
+      .description('When the device of the question made its latest handshake; null: never.'),
+    { readOnly: true },
+  ),
   gates: mark(
     joi
       .array()
@@ -42,22 +61,37 @@ export const explanationFields = resource({
       .description('Rules that match the packet too, and did not decide, because another one did.'),
     { readOnly: true },
   ),
+  host: mark(
+    joi
+      .array()
+      .items(
+        resource({
+          check: answered(text('What was looked at.')),
+          level: answered(choice('How bad it is.', 'warning', 'failed')),
+          message: answered(text('What is wrong.')),
+          fix: answered(text('How to fix it.')).allow(null),
+        }),
+      )
+      .description(
+        'What is wrong with the host that carries the packet on, as it was seen last. It is no part of the verdict.',
+      ),
+    { readOnly: true },
+  ),
   gateway_id: recordId('The gateway that answers.'),
 });
 
 /** The route. */
 export function explainRoutes({ services, recall }: ApiContext): ServerRoute[] {
-  const { config, database, explaining: gateway } = services;
   const body = takesBody({ wrapper: 'explain', judge: judgeQuestion, mode: 'create' });
   const options = { ...body, app: { onlyAsks: true } };
   return [
     route('POST', '/v0/explain', options, async (request) => {
-      const { asked, faults } = await readQuestion(database, judgedBody<QuestionValues>(request));
+      const { asked, faults } = await readQuestion(
+        services.database,
+        judgedBody<QuestionValues>(request),
+      );
       if (asked === null) throw refusalFor(faults);
-      if (gateway === undefined) throw new ApiError('service_unavailable');
-      await recall.refresh();
-      const configuration = await recall.configuration();
-      return { data: await explain({ config, configuration, database, gateway }, asked) };
+      return { data: await askExplanation(services, recall, asked) };
     }),
   ];
 }

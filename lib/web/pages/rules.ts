@@ -27,6 +27,7 @@ import {
 import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
 import { ownerEmails, ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
+import { portsOf, ruleInWords } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { inOrder, queryText } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
@@ -129,20 +130,6 @@ export function rulePages(web: Web): ServerRoute[] {
       return web.pages.redirect(h, RULES);
     }),
   ];
-}
-
-/** Protocol and ports of a rule; null where it means all traffic. */
-function portsOf(rule: RuleRow): string | null {
-  if (rule.port_type === null) return null;
-  const { port_range: range } = showRule(rule);
-  return `${rule.port_type.toUpperCase()} ${textOfValue(range)}`;
-}
-
-/** A rule in words: what it means, in one line. */
-function ruleInWords(rule: RuleRow): string {
-  const ports = portsOf(rule);
-  const verb = rule.action === 'accept' ? 'Accept' : 'Drop';
-  return `${verb} ${rule.destination}${ports === null ? '' : ` ${ports}`}`;
 }
 
 async function showRules(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
@@ -250,6 +237,7 @@ async function showForm(
   return web.pages.show(request, h, 'rule', {
     title: id === null ? 'Add a rule' : 'Change a rule',
     ruleId: id,
+    explain: id === null ? null : explainPath(typed),
     rivals: rivals.map(linked),
     neighbours: others.map(linked),
     shadow: shadow === null ? null : linked(shadow),
@@ -274,6 +262,18 @@ async function showForm(
     }),
     others: [{ name: 'do', value: 'check', label: 'Compare with the other rules' }],
   });
+}
+
+/** The page that explains what becomes of a packet to which a rule applies. */
+function explainPath({
+  destination = '',
+  port_type: protocol,
+  port_range: range = '',
+}: Typed): string {
+  const [address = ''] = destination.split('/');
+  const [port = ''] = range.split(/[\s-]+/);
+  const query = new URLSearchParams({ destination: address, protocol: protocol || 'icmp', port });
+  return `/explain?${query.toString()}`;
 }
 
 async function save(

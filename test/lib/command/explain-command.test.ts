@@ -3,11 +3,11 @@
 import test from 'ava';
 import { addDevice, addUser } from '../../support/database/records.ts';
 import { openLocally } from '../../support/api/local-socket.ts';
-import { passing } from '../../support/observe/fake-gateway.ts';
+import { fakeExplaining } from '../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 
-const explaining = { id: GATEWAY, explain: async () => passing };
+const explaining = fakeExplaining();
 
 test('a device is named by id, address or name, and the answer lists every gate', async (t) => {
   const { database, run } = await openLocally(t, { explaining });

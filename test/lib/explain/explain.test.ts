@@ -4,8 +4,14 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Answer } from '../../../lib/explain/explain.ts';
 import { gateNames } from '../../../lib/explain/gates.ts';
-import { createGateway, NoAnswerError, type TestGateway } from '../../../lib/testing/index.ts';
+import {
+  type Asker,
+  createGateway,
+  NoAnswerError,
+  type TestGateway,
+} from '../../../lib/testing/index.ts';
 import { judgeAnswer } from '../../support/api/openapi.ts';
+import { until } from '../../support/gateway/postern.ts';
 
 /** Asks over the API; the answer must be as the OpenAPI document says. */
 async function ask(t: ExecutionContext, gateway: TestGateway, explain: object): Promise<Answer> {
@@ -28,6 +34,7 @@ test('a packet that passes, and the rule that accepts it', async (t) => {
   const refused = await ask(t, gateway, packet);
   t.like(refused, { verdict: 'drop', reason: 'default_drop', rule_id: null });
   t.is(refused.text, 'No rule matches it, and the default action is to drop.');
+  t.is(refused.advice, 'Add a rule that accepts it, or change the default action.');
   await t.throwsAsync(laptop.connect('10.0.0.5', 443), { message: /default_drop: 1/ });
   const { id } = await gateway.api.post('/v0/rules', {
     rule: { action: 'accept', destination: '10.0.0.0/8', user_id: laptop.userId },
@@ -36,12 +43,16 @@ test('a packet that passes, and the rule that accepts it', async (t) => {
     rule: { action: 'drop', destination: '10.0.0.0/16' },
   });
   await gateway.api.post('/v0/rules', { rule: { action: 'drop', destination: '10.1.0.0/16' } });
-  const { gates, gateway_id, ...answer } = await ask(t, gateway, packet);
+  const { gates, gateway_id, latest_handshake: _, ...answer } = await ask(t, gateway, packet);
   t.deepEqual(answer, {
     verdict: 'accept',
     reason: null,
     rule_id: String(id),
     text: 'It passes. A rule accepts it.',
+    advice: null,
+    flow: 'opens',
+    opener_id: laptop.id,
+    host: [],
     shadowed: [String(dropped['id'])],
   });
   t.regex(gateway_id, /^[0-9a-f-]{36}$/);
@@ -51,6 +62,39 @@ test('a packet that passes, and the rule that accepts it', async (t) => {
   );
   t.true(gates.every(({ outcome }) => outcome === 'passed'));
   await (await laptop.connect('10.0.0.5', 443)).close();
+});
+
+test('the latest handshake of the device is shown, once the sampler has written it', async (t) => {
+  await using gateway = await createGateway();
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  gateway.host('10.0.0.5');
+  const packet = { device_id: laptop.id, destination: '10.0.0.5', protocol: 'icmp' };
+  const startedMs = Date.now();
+  await laptop.ping('10.0.0.5');
+  let shown: string | null = null;
+  await until('the handshake is written', async () => {
+    ({ latest_handshake: shown } = await ask(t, gateway, packet));
+    return shown !== null;
+  });
+  t.true(Math.abs(Date.parse(String(shown)) - startedMs) < 60_000);
+});
+
+test('a packet of a known flow names who opened it', async (t) => {
+  await using gateway = await createGateway();
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  let port = 0;
+  const udp = (data: Buffer, asker: Asker): Buffer => {
+    port = asker.port;
+    return data;
+  };
+  gateway.host('10.0.0.5', { udp });
+  await laptop.udp('10.0.0.5', 53, 'x');
+  const back = { source: '10.0.0.5', destination: laptop.id, protocol: 'udp' };
+  const opens = await ask(t, gateway, { ...back, port: port ^ 1, source_port: 53 });
+  t.like(opens, { verdict: 'accept', flow: 'opens', opener_id: null });
+  const known = await ask(t, gateway, { ...back, port, source_port: 53 });
+  t.like(known, { verdict: 'accept', flow: 'continues', opener_id: laptop.id });
+  t.regex(known.text, /^It passes\. It belongs to a flow that is known\./);
 });
 
 test('asking opens no flow and counts nothing', async (t) => {

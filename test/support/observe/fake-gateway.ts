@@ -2,6 +2,7 @@
 // rules and counts; every packet passes.
 
 import type { Explanation, PeerTotals } from '../../../dataplane/index.ts';
+import type { ExplainingGateway } from '../../../lib/explain/explain.ts';
 import type { Observed, Watched } from '../../../lib/observe/gateway-state.ts';
 import { peer } from '../dataplane/simulation.ts';
 
@@ -68,3 +69,10 @@ export const passing: Explanation = {
   decision: { by: 'default', rule: null, flow: 'opens', opener: null },
   next: null,
 };
+
+/** A gateway that answers questions about packets; by default every packet passes. */
+export function fakeExplaining(
+  explain: ExplainingGateway['explain'] = async () => passing,
+): ExplainingGateway {
+  return { id: '01900000-0000-7000-8000-00000000cafe', explain, deviceIdOf: () => null };
+}

@@ -116,6 +116,21 @@ export async function inspect(t: ExecutionContext, page: Page, name: string): Pr
   await page.setViewportSize(before);
 }
 
+/** Creates a record by the API, as a program would. */
+export async function make(
+  { gateway }: Stage,
+  kind: 'user' | 'device' | 'rule',
+  values: object,
+): Promise<string> {
+  const response = await fetch(`${gateway.url}/v0/${kind}s`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ [kind]: values }),
+  });
+  const { data } = (await response.json()) as { data: { id: string } };
+  return data.id;
+}
+
 /** The findings of axe, as lines that say what and where. */
 async function faultsOf(page: Page): Promise<string[]> {
   // Evaluated by the debugger, which the policy of the page does not restrict.

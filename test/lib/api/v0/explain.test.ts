@@ -7,7 +7,7 @@ import { writeTransaction } from '../../../../models/index.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 import { addDevice, addUser } from '../../../support/database/records.ts';
 import { openServer } from '../../../support/api/server.ts';
-import { passing } from '../../../support/observe/fake-gateway.ts';
+import { fakeExplaining, passing } from '../../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const ABSENT = '01900000-0000-7000-8000-00000000dead';
@@ -17,13 +17,10 @@ for (const kind of databaseKinds()) {
   test(`${kind}: what the rows decide is said before the packet path is asked`, async (t) => {
     const asked: Question[] = [];
     let found: Explanation | null = passing;
-    const explaining = {
-      id: GATEWAY,
-      explain: async (question: Question) => {
-        asked.push(question);
-        return found;
-      },
-    };
+    const explaining = fakeExplaining(async (question: Question) => {
+      asked.push(question);
+      return found;
+    });
     const { send, database } = await openServer(
       t,
       kind,
@@ -72,7 +69,7 @@ for (const kind of databaseKinds()) {
       place: 'nowhere',
       decision: null,
     };
-    const explaining = { id: GATEWAY, explain: async () => refused };
+    const explaining = fakeExplaining(async () => refused);
     const { send, database } = await openServer(t, kind, {}, { explaining });
     const user = await addUser(database);
     const device = await addDevice(database, user.id);
@@ -81,6 +78,39 @@ for (const kind of databaseKinds()) {
     t.is(body.data.reason, 'no_peer');
     const gates = body.data.gates as { text: string }[];
     t.true(gates.every(({ text }) => text !== ''));
+  });
+
+  test(`${kind}: what is wrong with the host is said where the packet leaves by it`, async (t) => {
+    const finding = (check: string, level: 'ok' | 'warning' | 'failed') => ({
+      check,
+      level,
+      message: 'net.ipv4.ip_forward is off',
+      fix: 'sysctl -w net.ipv4.ip_forward=1',
+    });
+    const wrong = finding('forwarding IPv4', 'failed');
+    const findings = [wrong, finding('foreign rules', 'ok'), finding('clock', 'warning')];
+    let place: Explanation['place'] = 'tun';
+    const { send, database } = await openServer(
+      t,
+      kind,
+      {},
+      {
+        explaining: fakeExplaining(async () => ({ ...passing, place })),
+        checkup: { findings: () => findings },
+      },
+    );
+    const user = await addUser(database);
+    const device = await addDevice(database, user.id);
+    const ask = async (explain: object): Promise<unknown> => {
+      const { body } = await send('POST', '/v0/explain', { body: { explain } });
+      return body.data.host;
+    };
+    const out = { device_id: device.id, destination: '192.0.2.1', protocol: 'icmp' };
+    const back = { source: '192.0.2.1', destination: device.id, protocol: 'icmp' };
+    t.deepEqual(await ask(out), [wrong]);
+    place = 'device';
+    t.deepEqual(await ask(out), [], 'from device to device the host carries nothing');
+    t.deepEqual(await ask(back), [wrong]);
   });
 
   test(`${kind}: a question that means nothing is refused by its fields`, async (t) => {

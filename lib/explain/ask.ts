@@ -1,0 +1,31 @@
+// Asks what becomes of a packet, with what the server of this process knows: for API and console.
+
+import type { Config } from '../../config/index.ts';
+import type { Finding } from '../../dataplane/index.ts';
+import type { Database } from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Recall } from '../records/recall.ts';
+import { type Answer, explain, type ExplainingGateway } from './explain.ts';
+import type { AskedPacket } from './question.ts';
+
+/** Who is asked. */
+export interface Asked {
+  readonly config: Config;
+  readonly database: Database;
+  /** Left out where there is no data plane. */
+  readonly explaining?: ExplainingGateway;
+  readonly checkup?: { readonly findings: () => readonly Finding[] };
+}
+
+/** Explains what becomes of a packet; `service_unavailable` where there is no data plane. */
+export async function askExplanation(
+  { config, database, explaining: gateway, checkup }: Asked,
+  recall: Recall,
+  asked: AskedPacket,
+): Promise<Answer> {
+  if (gateway === undefined) throw new ApiError('service_unavailable');
+  await recall.refresh();
+  const configuration = await recall.configuration();
+  const findings = (): readonly Finding[] => checkup?.findings() ?? [];
+  return explain({ config, configuration, database, gateway, findings }, asked);
+}

@@ -1,0 +1,178 @@
+// The page “Would it pass?”, for administrators: what becomes of a packet, and why. It asks as
+// `POST /v0/explain` does, and changes nothing. docs/api.md#what-becomes-of-a-packet.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { type Database, readRules, type RuleRow } from '../../../models/index.ts';
+import { askExplanation } from '../../explain/ask.ts';
+import type { Answer } from '../../explain/explain.ts';
+import { type AskedPacket, judgeQuestion, readQuestion } from '../../explain/question.ts';
+import { isUuid } from '../../judge/fields.ts';
+import type { Faults } from '../../judge/judge.ts';
+import { readAddress } from '../../judge/network.ts';
+import { formView, type Section, type Typed } from '../kit/form.ts';
+import { adminPage } from '../kit/route.ts';
+import { queryText } from '../kit/searched.ts';
+import type { Web } from '../kit/web.ts';
+import { ownerEmails } from '../parts/owners.ts';
+import { ruleInWords } from '../parts/rule-words.ts';
+
+const EXPLAIN = '/explain';
+/** More devices of one name than that are not listed in a message. */
+const NAMESAKES_MAX = 5;
+
+const questionForm: readonly Section[] = [
+  {
+    fields: [
+      {
+        name: 'from',
+        label: 'From',
+        help: 'A device: its name, its address in the tunnel or its id. Or the address of a host behind the gateway; then “To” is a device.',
+        isRequired: true,
+      },
+      {
+        name: 'destination',
+        label: 'To',
+        help: 'An address, such as 10.0.0.5, or a device.',
+        isRequired: true,
+      },
+      {
+        name: 'protocol',
+        label: 'Protocol',
+        kind: 'choice',
+        choices: [
+          ['tcp', 'TCP'],
+          ['udp', 'UDP'],
+          ['icmp', 'ICMP (ping)'],
+        ],
+      },
+      { name: 'port', label: 'Port', kind: 'number', help: 'With TCP or UDP: 443.' },
+    ],
+  },
+];
+
+/** The page. */
+export function explainPages(web: Web): ServerRoute[] {
+  return [adminPage('GET', EXPLAIN, (request, h) => showPage(web, request, h))];
+}
+
+async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const typed = await typedBy(web.services.database, request);
+  const isAsked = typed['from'] !== '' && typed['destination'] !== '';
+  const { asked, faults } = isAsked
+    ? await questionOf(web.services.database, typed)
+    : { asked: null, faults: {} };
+  const answer = asked === null ? null : await askExplanation(web.services, web.recall, asked);
+  const page = await web.pages.show(request, h, 'explain', {
+    title: 'Would it pass?',
+    form: formView(questionForm, typed, { action: EXPLAIN, submit: 'Ask', faults }),
+    asked: asked === null ? null : askedView(asked),
+    answer: answer === null ? null : await answerView(web.services.database, answer),
+  });
+  return Object.keys(faults).length > 0 ? page.code(422) : page;
+}
+
+/** What is in the fields: what was typed, or what a link of another page says. */
+async function typedBy(database: Database, request: Request): Promise<Typed> {
+  const [from, id, source] = ['from', 'device_id', 'source'].map((name) =>
+    queryText(request, name),
+  );
+  const device = isUuid(id ?? '') ? await database.models.Device.findByPk(id) : null;
+  return {
+    // A name is what people know; an address is what only one device has.
+    from: from || device?.ipv4 || device?.ipv6 || id || source || '',
+    destination: queryText(request, 'destination'),
+    protocol: queryText(request, 'protocol') || 'tcp',
+    port: queryText(request, 'port'),
+  };
+}
+
+interface Asking {
+  readonly asked: AskedPacket | null;
+  readonly faults: Faults;
+}
+
+async function questionOf(database: Database, typed: Typed): Promise<Asking> {
+  const { from = '', destination = '', protocol = '', port = '' } = typed;
+  const [sender, receiver] = [await nameIn(database, from), await nameIn(database, destination)];
+  const fault = {
+    ...(sender.fault === null ? {} : { from: [sender.fault] }),
+    ...(receiver.fault === null ? {} : { destination: [receiver.fault] }),
+  };
+  if (Object.keys(fault).length > 0) return { asked: null, faults: fault };
+  const input = {
+    ...(sender.id === null ? { source: from } : { device_id: sender.id }),
+    destination: receiver.isAddress ? destination : (receiver.id ?? destination),
+    protocol,
+    ...(port === '' ? {} : { port }),
+  };
+  const { asked, faults } = await readQuestion(database, judgeQuestion(input, 'create'));
+  const { device_id: ofDevice = [], source: ofSource = [], ...others } = faults;
+  const ofSender = [...ofDevice, ...ofSource] as string[];
+  return { asked, faults: { ...others, ...(ofSender.length > 0 ? { from: ofSender } : {}) } };
+}
+
+/** What a person named. */
+interface Named {
+  readonly isAddress: boolean;
+  /** Of the device; null: no device has that address. */
+  readonly id: string | null;
+  readonly fault: string | null;
+}
+
+/** The device of a name, an address or an id. */
+async function nameIn(database: Database, word: string): Promise<Named> {
+  const address = readAddress(word);
+  const where =
+    address !== null
+      ? address.family === 4
+        ? { ipv4: address.text }
+        : { ipv6: address.text }
+      : isUuid(word)
+        ? { id: word.toLowerCase() }
+        : { name: word };
+  const found = await database.models.Device.findAll({ where, limit: NAMESAKES_MAX + 1 });
+  const isAddress = address !== null;
+  const [device] = found;
+  if (found.length > 1) {
+    const addresses = found.slice(0, NAMESAKES_MAX).map(({ ipv4, ipv6 }) => ipv4 ?? ipv6);
+    const fault = `Several devices have this name. Please give an address: ${addresses.join(', ')}`;
+    return { isAddress, id: null, fault };
+  }
+  const fault = device === undefined && !isAddress ? `No device is called “${word}”` : null;
+  return { isAddress, id: device?.id ?? null, fault };
+}
+
+// ---- what is shown -----------------------------------------------------------------------------
+
+/** The packet in words. */
+function askedView({ device, isSent, source, destination, protocol, port }: AskedPacket): object {
+  const service = port === null ? protocol.toUpperCase() : `${protocol.toUpperCase()} ${port}`;
+  return { device: { id: device.id, name: device.name }, isSent, source, destination, service };
+}
+
+async function answerView(database: Database, answer: Answer): Promise<object> {
+  const { verdict, text, advice, reason, rule_id: ruleId, shadowed, gates } = answer;
+  const ids = [...(ruleId === null ? [] : [ruleId]), ...shadowed];
+  const rules = ids.length === 0 ? [] : await readRules(database, { ids });
+  const emails = await ownerEmails(database, rules);
+  const linked = (rule: RuleRow) => ({
+    href: `/rules/${rule.id}`,
+    text: ruleInWords(rule),
+    whose: rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? 'a user'),
+  });
+  const decider = rules.find(({ id }) => id === ruleId);
+  return {
+    passes: verdict === 'accept',
+    text,
+    advice,
+    reason,
+    handshake: answer.latest_handshake,
+    rule: decider === undefined ? null : linked(decider),
+    others: rules.filter(({ id }) => id !== ruleId).map(linked),
+    host: answer.host,
+    gates: gates
+      .filter(({ outcome }) => outcome !== 'not_reached')
+      .map((gate) => ({ text: gate.text, hasPassed: gate.outcome === 'passed' })),
+    notReached: gates.filter(({ outcome }) => outcome === 'not_reached').length,
+  };
+}

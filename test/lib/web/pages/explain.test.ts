@@ -1,0 +1,121 @@
+// The page “Would it pass?”: who may ask, how ends are named, and what is shown of the answer.
+
+import test from 'ava';
+import type { Explanation, Question } from '../../../../dataplane/index.ts';
+import { addRule } from '../../../models/fixtures.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { addDevice } from '../../../support/database/records.ts';
+import { fakeExplaining, passing } from '../../../support/observe/fake-gateway.ts';
+import { judgeGuard, judgeText, NASTY, openConsole } from '../../../support/web/console.ts';
+
+/** The path of a question. */
+function ask(query: Record<string, string>): string {
+  return `/explain?${new URLSearchParams(query).toString()}`;
+}
+
+for (const kind of firstKind()) {
+  test(`${kind}: only administrators may ask`, async (t) => {
+    const explaining = fakeExplaining();
+    const console = await openConsole(t, kind, {}, { explaining });
+    const device = await addDevice(console.database, console.plainUser.id);
+    const path = ask({ device_id: device.id, destination: '192.0.2.1', protocol: 'icmp' });
+    await judgeGuard(t, console, { pages: ['/explain', path] });
+  });
+
+  test(`${kind}: a device is named by name, address or id, and a host by its address`, async (t) => {
+    const asked: Question[] = [];
+    const explaining = fakeExplaining(async (question: Question) => {
+      asked.push(question);
+      return passing;
+    });
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { explaining });
+    const fields = { name: 'laptop', ipv4: '100.64.9.9', ipv6: 'fd00::9:9' };
+    const device = await addDevice(database, plainUser.id, fields);
+    const rest = { destination: '192.0.2.1', protocol: 'tcp', port: '443' };
+    for (const query of [
+      { from: 'laptop' },
+      { from: '100.64.9.9' },
+      { from: device.id },
+      { device_id: device.id },
+    ]) {
+      const { status, text } = await admin.get(ask({ ...query, ...rest }));
+      t.is(status, 200, JSON.stringify(query));
+      t.true(text.includes('It passes'), JSON.stringify(query));
+      t.is(asked.pop()?.from, device.public_key);
+    }
+    for (const query of [{ from: '192.0.2.7' }, { source: '192.0.2.7' }])
+      for (const destination of ['laptop', device.id, '100.64.9.9']) {
+        const { status } = await admin.get(ask({ ...query, ...rest, destination }));
+        t.is(status, 200, destination);
+        t.is(asked.pop()?.from, null);
+      }
+  });
+
+  test(`${kind}: a link of another page fills the form, and asks once it is whole`, async (t) => {
+    const explaining = fakeExplaining();
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { explaining });
+    const device = await addDevice(database, plainUser.id, { ipv4: '100.64.9.9' });
+    const rule = await addRule(database, {
+      action: 'accept',
+      destination: '10.0.0.0/8',
+      port_type: 'udp',
+      port_start: 53,
+      port_end: 60,
+    });
+    const deviceLink = `/explain?device_id=${device.id}`;
+    t.true((await admin.get(`/devices/${device.id}`)).text.includes(`"${deviceLink}"`));
+    const half = await admin.get(deviceLink);
+    t.true(half.text.includes('value="100.64.9.9"'));
+    t.false(half.text.includes('All gates'));
+    const ruleLink = '/explain?destination=10.0.0.0&amp;protocol=udp&amp;port=53';
+    t.true((await admin.get(`/rules/${rule.id}`)).text.includes(`"${ruleLink}"`));
+    t.true((await admin.get('/rules')).text.includes('"/explain"'));
+  });
+
+  test(`${kind}: the rule that decides and those in its shadow are linked`, async (t) => {
+    let found: Explanation | null = null;
+    const explaining = fakeExplaining(async () => found);
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { explaining });
+    const device = await addDevice(database, plainUser.id, { name: 'laptop' });
+    const decider = await addRule(database, { action: 'drop', destination: '10.0.0.1/32' });
+    const other = await addRule(database, { action: 'accept', destination: '10.0.0.0/8' });
+    found = {
+      ...passing,
+      reason: 'rule_drop',
+      decision: { ...passing.decision!, by: 'rule', rule: decider.id },
+    };
+    const query = { from: 'laptop', destination: '10.0.0.1', protocol: 'icmp' };
+    const { text } = await admin.get(ask(query));
+    t.true(text.includes('It does not pass'));
+    t.regex(text, new RegExp(`Decided by[^]*/rules/${decider.id}">Drop 10.0.0.1`));
+    t.regex(text, new RegExp(`Other rules that match[^]*/rules/${other.id}">Accept 10.0.0.0/8`));
+    t.true(text.includes(`href="/devices/${device.id}"`));
+    t.regex(text, /Refused/);
+    t.true(text.includes('does not come to the other gates: 3.'));
+  });
+
+  test(`${kind}: what means nothing is said at its field, and text is never markup`, async (t) => {
+    const { admin, database, plainUser, adminUser } = await openConsole(t, kind);
+    await addDevice(database, plainUser.id, { name: NASTY, ipv4: '100.64.9.1', ipv6: null });
+    await addDevice(database, adminUser.id, { name: NASTY, ipv4: '100.64.9.2', ipv6: null });
+    const good = { from: '100.64.9.1', destination: '192.0.2.1', protocol: 'tcp', port: '22' };
+    const table: [changes: Record<string, string>, said: string][] = [
+      [{ from: 'nobody' }, 'No device is called “nobody”'],
+      [{ from: NASTY }, 'Please give an address: 100.64.9.1, 100.64.9.2'],
+      [{ from: NASTY.slice(1) }, 'No device is called “'],
+      [{ destination: NASTY.slice(1) }, 'No device is called “'],
+      [{ from: '192.0.2.9' }, 'address of no device'],
+      [{ destination: '2001:db8::1' }, 'another address family'],
+      [{ port: '' }, 'field-port-fault'],
+      [{ port: NASTY }, 'field-port-fault'],
+      [{ protocol: NASTY }, 'field-protocol-fault'],
+    ];
+    for (const [changes, said] of table) {
+      const shown = await admin.get(ask({ ...good, ...changes }));
+      t.is(shown.status, 422, JSON.stringify(changes));
+      t.true(shown.text.includes(said), `${JSON.stringify(changes)} ${shown.text}`);
+      judgeText(t, shown, JSON.stringify(changes));
+    }
+    t.is((await admin.get(ask(good))).status, 503, 'no data plane');
+  });
+}

@@ -1,0 +1,30 @@
+// Rules in words.
+
+import test from 'ava';
+import { portsOf, ruleInWords } from '../../../../lib/web/parts/rule-words.ts';
+import { readRules } from '../../../../models/index.ts';
+import { addRule } from '../../../models/fixtures.ts';
+import { openDatabase } from '../../../support/database/databases.ts';
+
+test('a rule is one line, with its ports where it has some', async (t) => {
+  const database = await openDatabase(t, 'sqlite');
+  const table = [
+    [{ action: 'accept', destination: '10.0.0.0/8' }, null, 'Accept 10.0.0.0/8'],
+    [
+      { action: 'drop', destination: 'fd00::/8', port_type: 'tcp', port_start: 80, port_end: 90 },
+      'TCP 80 - 90',
+      'Drop fd00::/8 TCP 80 - 90',
+    ],
+    [
+      { action: 'drop', destination: '10.9.9.9', port_type: 'udp', port_start: 53, port_end: 53 },
+      'UDP 53',
+      'Drop 10.9.9.9 UDP 53',
+    ],
+  ] as const;
+  for (const [fields, ports, words] of table) {
+    const { id } = await addRule(database, fields);
+    const [rule] = await readRules(database, { ids: [id] });
+    t.is(portsOf(rule!), ports);
+    t.is(ruleInWords(rule!), words);
+  }
+});
