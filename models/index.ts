@@ -120,6 +120,7 @@ export {
   RELINK_DAYS,
   removeLinks,
 } from './queries/relinking.ts';
+export { readMatchingRules, type RuledPacket } from './queries/matching-rules.ts';
 export { removeDevices, removeUser } from './queries/removal.ts';
 export {
   readRivalDevices,

@@ -167,7 +167,7 @@ export async function readShadows(
  * apart, so these few starts (33 or 129) find every enclosing rule through the index, where
  * comparing both ends would walk all rules of the scope.
  */
-function enclosingStarts({ start }: Pick<RuleExtent, 'start'>): string[] {
+export function enclosingStarts({ start }: Pick<RuleExtent, 'start'>): string[] {
   const starts = [start];
   let cleared = start;
   for (let place = start.length - 1; place >= 0; place -= 1) {
