@@ -58,8 +58,9 @@ export async function setDisabled(
   await runHere(postern, ['user', verb, '--email', email]);
 }
 
-async function runHere({ host, environment }: Postern, command: string[]): Promise<void> {
+/** Runs a command of Postern on its host, as an administrator there does; gives what it prints. */
+export async function runHere({ host, environment }: Postern, command: string[]): Promise<string> {
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const words = [process.execPath, MAIN, ...command];
-  await host.run('env', '-i', ...variables, ...words);
+  return (await host.run('env', '-i', ...variables, ...words)).stdout;
 }
