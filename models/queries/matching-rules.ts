@@ -1,4 +1,4 @@
-// Which rules match a packet that opens a flow, found through the index of rules, so that ten thousand
+// Which rules match a packet that opens a flow. They are found through the index, so ten thousand
 // rules cost no more than ten. Which of them decides, the filter of the data plane says.
 
 import { parseRange } from '../tables/columns.ts';
