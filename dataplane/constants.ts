@@ -136,6 +136,17 @@ export const COOKIE_REPLIES_OF_LOAD = (3 * COOKIE_REPLIES_PER_SECOND) / 4;
 /** Sources that the rate limiter remembers. */
 export const MAX_RATE_LIMITED_SOURCES = 8_192;
 
+/** Handshakes of a peer that are remembered for people: those that were answered, or begun here. */
+export const ATTEMPTS_ANSWERED = 5;
+/** Handshakes of a peer that are remembered for people: those that were refused. */
+export const ATTEMPTS_REFUSED = 3;
+/** Keys that are remembered for people, because no peer has them. */
+export const MAX_UNKNOWN_KEYS = 128;
+/** Such keys that one source has at most. */
+export const MAX_UNKNOWN_KEYS_PER_SOURCE = MAX_UNKNOWN_KEYS / 8;
+/** Sources that are remembered for people, because they take this gateway for another one. */
+export const MAX_OTHER_GATEWAY_SENDERS = 64;
+
 /** IPv6 extension headers that are read; a packet with more is refused. */
 export const MAX_EXTENSION_HEADERS = 8;
 

@@ -31,6 +31,9 @@ import { DropTotals, joinSamples, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
 import type { WorkerOptions } from './worker.ts';
+import { RECEPTIONIST } from './wireguard/steering.ts';
+import { joinTraces, type Trace, type TracePart } from './wireguard/trace.ts';
+import type { UnknownSenders } from './wireguard/unknown-senders.ts';
 import { type LinkOwner, startWorker, WorkerLink } from './worker-link.ts';
 
 /** What people and health checks see of a running gateway. */
@@ -73,6 +76,16 @@ export interface Gateway {
    * it, for example because the device is not served.
    */
   explain(question: Question): Promise<Explanation | null>;
+  /**
+   * What is remembered of the last handshakes of a device, and of what came through its tunnel.
+   * Null: it is not served.
+   */
+  diagnose(publicKey: string): Promise<Trace | null>;
+  /**
+   * Who sent initiations that no device can have sent: with a key that nobody has, or made for the
+   * key of another gateway. A part of them, where there were many.
+   */
+  unknownSenders(): Promise<UnknownSenders>;
   /** Every peer that is served, and its totals as of the last sample. */
   peers(): Iterable<PeerTotals>;
   /** Stops: keys are wiped, the TUN and the nft table are removed. */
@@ -350,6 +363,24 @@ class WorkerGateway implements Gateway, LinkOwner {
       const report = await link.request((id) => ({ type: 'explain', id, question, isHanded }));
       return report?.type === 'explained' ? report.explanation : null;
     });
+  }
+
+  async diagnose(publicKey: string): Promise<Trace | null> {
+    if (this.#isClosing) throw closed();
+    const ask = async (link: WorkerLink): Promise<TracePart | null> => {
+      const report = await link.request((id) => ({ type: 'diagnose', id, publicKey }));
+      return report?.type === 'diagnosed' ? report.trace : null;
+    };
+    return joinTraces(await Promise.all(this.#links.map(ask)));
+  }
+
+  async unknownSenders(): Promise<UnknownSenders> {
+    if (this.#isClosing) throw closed();
+    const report = await this.#links[RECEPTIONIST]!.request((id) => ({
+      type: 'unknownSenders',
+      id,
+    }));
+    return report?.type === 'unknownSenders' ? report.senders : { keys: [], otherGateway: [] };
   }
 
   // ---- totals over all links -----------------------------------------------------------------

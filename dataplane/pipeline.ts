@@ -48,7 +48,9 @@ import { initiationsPerTurn } from './slices.ts';
 import { sameBytes } from './wire/bytes.ts';
 import { Receiver } from './wireguard/receive.ts';
 import { Sender } from './wireguard/send.ts';
+import { type TracePart, traceOf } from './wireguard/trace.ts';
 import { isOwn, Tunnel } from './wireguard/tunnel.ts';
+import type { UnknownSenders } from './wireguard/unknown-senders.ts';
 
 /** What a pipeline is made from. */
 export interface PipelineOptions {
@@ -221,6 +223,16 @@ export class Pipeline {
     this.#tracker.setTime(now, wallMs);
     this.#unfinished.begin(now);
     return this.#explainer.explain(question, isHanded, now);
+  }
+
+  /** What this worker remembers of the handshakes of a peer; null: it does not know the peer. */
+  trace(publicKey: string, now: number, wallMs: number): TracePart | null {
+    return traceOf(this.#tunnel, publicKey, now, wallMs);
+  }
+
+  /** Who sent initiations that no peer of this gateway can have sent, as far as it is known. */
+  unknownSenders(): UnknownSenders {
+    return this.#tunnel.unknownSenders.read();
   }
 
   // ---- configuration and statistics ----

@@ -18,6 +18,9 @@ const names = [
   'initiation_unknown_peer',
   'initiation_replayed',
   'initiation_too_frequent',
+  // Not a refused message, but a stranger that is forgotten because a newer one came
+  // (wireguard/unknown-senders.ts).
+  'unknown_sender_forgotten',
   'response_unknown_index',
   'response_invalid',
   'cookie_unknown_index',

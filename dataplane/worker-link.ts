@@ -182,8 +182,10 @@ export class WorkerLink {
   #take(report: Report): void {
     switch (report.type) {
       case 'applied':
+      case 'diagnosed':
       case 'explained':
       case 'sample':
+      case 'unknownSenders':
         this.#pending.get(report.id)?.resolve(report);
         this.#pending.delete(report.id);
         return;

@@ -39,7 +39,9 @@ import { Pipeline } from './pipeline.ts';
 import { reasons } from './reasons.ts';
 import { warmUp } from './warm-up.ts';
 import { createEndpointTable } from './wire/address.ts';
+import type { TracePart } from './wireguard/trace.ts';
 import { endpointLayout } from './wireguard/tunnel.ts';
+import type { UnknownSenders } from './wireguard/unknown-senders.ts';
 
 /** The first message to a worker; it may come after the worker has loaded all files. */
 export interface WorkerOptions {
@@ -74,6 +76,8 @@ export type Command =
       readonly question: Question;
       readonly isHanded: boolean;
     }
+  | { readonly type: 'diagnose'; readonly id: number; readonly publicKey: string }
+  | { readonly type: 'unknownSenders'; readonly id: number }
   | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
   | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
   /** Everything in force was sent: from now on the worker takes packets. */
@@ -92,6 +96,8 @@ export type Report =
       /** Null: another worker judges the packet. */
       readonly explanation: Explanation | null;
     }
+  | { readonly type: 'diagnosed'; readonly id: number; readonly trace: TracePart | null }
+  | { readonly type: 'unknownSenders'; readonly id: number; readonly senders: UnknownSenders }
   | { readonly type: 'fault'; readonly message: string }
   | { readonly type: 'tunGone' };
 
@@ -297,6 +303,18 @@ class Loop {
             this.#clock.now(),
             this.#clock.wall(),
           ),
+        });
+      case 'diagnose':
+        return this.#report({
+          type: 'diagnosed',
+          id: command.id,
+          trace: this.#pipeline.trace(command.publicKey, this.#clock.now(), this.#clock.wall()),
+        });
+      case 'unknownSenders':
+        return this.#report({
+          type: 'unknownSenders',
+          id: command.id,
+          senders: this.#pipeline.unknownSenders(),
         });
       case 'localAddresses':
         return this.#pipeline.setLocalAddresses(command.addresses);

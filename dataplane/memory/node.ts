@@ -14,8 +14,10 @@ import { explainAmong, type Explanation, type Question } from '../path/explain.t
 import { Pipeline } from '../pipeline.ts';
 import { createEndpointTable, type Endpoint } from '../wire/address.ts';
 import { messageType } from '../wire/messages.ts';
-import { workerOfMessage } from '../wireguard/steering.ts';
+import { RECEPTIONIST, workerOfMessage } from '../wireguard/steering.ts';
+import { joinTraces, type Trace } from '../wireguard/trace.ts';
 import { endpointLayout } from '../wireguard/tunnel.ts';
+import type { UnknownSenders } from '../wireguard/unknown-senders.ts';
 import { address } from '../wire/packets.ts';
 import {
   type Arrival,
@@ -183,6 +185,17 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
     return explainAmong(this.workers.length, async (number, isHanded) =>
       this.workers[number]!.pipeline.explain(question, isHanded, now, wallMs),
     );
+  }
+
+  /** What is remembered of a peer; null: it is not served. */
+  async diagnose(publicKey: string): Promise<Trace | null> {
+    const { now, wallMs } = this.#around;
+    return joinTraces(this.workers.map(({ pipeline }) => pipeline.trace(publicKey, now, wallMs)));
+  }
+
+  /** Who sent what no peer can have sent. */
+  async unknownSenders(): Promise<UnknownSenders> {
+    return this.workers[RECEPTIONIST]!.pipeline.unknownSenders();
   }
 
   /** When `expire` must be called at the latest, in ms; infinite when nothing waits. */

@@ -80,7 +80,7 @@ export class Handshake {
   readonly #ephemeralPublic = new Uint8Array(KEY_BYTES);
   readonly #empty = new Uint8Array(0);
   /** Set by consumeInitiation: the initiator's static key. */
-  readonly #remoteStatic = new Uint8Array(KEY_BYTES);
+  readonly remoteStatic = new Uint8Array(KEY_BYTES);
   /** Set by consumeInitiation and consumeResponse: the other side's ephemeral key. */
   readonly #remoteEphemeral = new Uint8Array(KEY_BYTES);
   /** Set by consumeInitiation: the initiator's timestamp. */
@@ -157,9 +157,9 @@ export class Handshake {
     symmetric.mixKey(this.#shared);
     // s
     const sealedStatic = message.subarray(initiation.static, initiation.timestamp);
-    if (!symmetric.decryptAndHash(this.#remoteStatic, sealedStatic))
+    if (!symmetric.decryptAndHash(this.remoteStatic, sealedStatic))
       return reasons.initiation_invalid;
-    const peer = lookUp(this.#remoteStatic);
+    const peer = lookUp(this.remoteStatic);
     if (peer === null) return reasons.initiation_unknown_peer;
     // ss
     const staticShared = this.#staticShared(peer);

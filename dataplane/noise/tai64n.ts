@@ -54,6 +54,12 @@ function readTai64n(bytes: Uint8Array): { seconds: number; nanoseconds: number }
   return { seconds, nanoseconds: view.getUint32(8) };
 }
 
+/** A timestamp (12 bytes) as Unix time in ms; any bytes give a number, however senseless. */
+export function timestampMs(bytes: Uint8Array): number {
+  const { seconds, nanoseconds } = readTai64n(bytes);
+  return seconds * 1_000 + Math.floor(nanoseconds / 1e6);
+}
+
 /** Whether timestamp `a` is later than `b`; both are 12 bytes. */
 export function isLaterTimestamp(a: Uint8Array, b: Uint8Array): boolean {
   for (let i = 0; i < TIMESTAMP_BYTES; i++) {

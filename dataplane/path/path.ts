@@ -2,8 +2,10 @@
 
 import { type Batch, DESCRIPTOR_WORDS, LENGTH, OFFSET } from '../contract.ts';
 import { reasons } from '../reasons.ts';
+import { segmentBytes } from '../wire/virtio.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Peer } from '../wireguard/peer.ts';
+import { isOwn } from '../wireguard/tunnel.ts';
 import type { Forwarder } from './forwarder.ts';
 import type { InwardJudge } from './inward.ts';
 import type { OutwardJudge } from './outward.ts';
@@ -40,7 +42,8 @@ export class PacketPath {
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
     this.#inward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
-    if (verdict.reason !== reasons.none) this.#drop(verdict.reason);
+    if (verdict.reason === reasons.none) from.inside.passed(verdict.packet.length, now);
+    else this.#refuseInward(from, now);
     this.#forwarder.inward(batch, i, from, verdict, now);
   }
 
@@ -50,7 +53,7 @@ export class PacketPath {
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
     this.#inward.judgeHanded(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
-    if (verdict.reason !== reasons.none) this.#drop(verdict.reason);
+    if (verdict.reason !== reasons.none) this.#refuse(verdict.packet.length, now);
     this.#forwarder.handed(batch, i, from, verdict, now);
   }
 
@@ -60,8 +63,23 @@ export class PacketPath {
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
     this.#outward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, wasTruncated, verdict);
-    if (verdict.reason !== reasons.none) this.#drop(verdict.reason);
+    if (verdict.reason === reasons.packet_too_big)
+      this.#refuse(segmentBytes(batch.view, d[at + OFFSET]!, verdict.packet), now);
+    else if (verdict.reason !== reasons.none) this.#drop(verdict.reason);
     this.#forwarder.outward(batch, i, verdict, now);
+  }
+
+  #refuseInward(from: Peer, now: number): void {
+    const { reason, packet } = this.#verdict;
+    from.inside.refused(reason, packet, now);
+    this.#refuse(packet.length, now);
+  }
+
+  /** Counts a refusal; the receiver of a packet of so many bytes that is too big remembers it. */
+  #refuse(bytes: number, now: number): void {
+    const { reason, to } = this.#verdict;
+    this.#drop(reason);
+    if (reason === reasons.packet_too_big && to !== null && isOwn(to)) to.inside.tooBig(bytes, now);
   }
 
   /** Begins a batch. */

@@ -6,6 +6,7 @@ import type { CookieMaker } from '../noise/cookie.ts';
 import type { InitiatorState, NoisePeer } from '../noise/handshake.ts';
 import { TIMESTAMP_BYTES } from '../constants.ts';
 import type { Keypair } from './keypair.ts';
+import { Inside } from './inside.ts';
 import { KnownPeer } from './known-peer.ts';
 import type { StagedPacket } from './staging.ts';
 import { PeerTimers } from './timers.ts';
@@ -46,13 +47,23 @@ export class Peer extends KnownPeer implements NoisePeer {
   elsewhereAtMs = Number.NEGATIVE_INFINITY;
   /** Whether something changed since the last sample. */
   hasNews = false;
+  /** What came through its tunnel, for people. */
+  readonly inside: Inside;
 
   /**
    * `presharedKey` is the memory that the peer keeps it in; it does not move, so it can be wiped.
+   * `sinceMs`: Unix time in ms.
    */
-  constructor(config: PlacedPeer, presharedKey: Uint8Array, endpointSlot: number, worker: number) {
+  constructor(
+    config: PlacedPeer,
+    presharedKey: Uint8Array,
+    endpointSlot: number,
+    worker: number,
+    sinceMs = 0,
+  ) {
     super(config, endpointSlot, worker, true);
     this.presharedKey = presharedKey;
+    this.inside = new Inside(sinceMs);
     this.#config = this.#ownCopy(config);
   }
 

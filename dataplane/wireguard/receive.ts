@@ -215,10 +215,17 @@ export class Receiver {
     const tunnel = this.#tunnel;
     tunnel.confirmNextKeypair(peer);
     tunnel.timers.handshakeComplete(peer);
-    peer.latestHandshakeMs = tunnel.wallMs;
+    this.#complete(peer, false);
     peer.hasNews = true;
     this.#reportPlace(peer);
     this.#sender.sendStaged(peer, now);
+  }
+
+  #complete(peer: Peer, wasCalled: boolean): void {
+    const { handshakeLog, wallMs } = this.#tunnel;
+    peer.latestHandshakeMs = wallMs;
+    peer.inside.begin();
+    handshakeLog.confirmed(peer.slot, wasCalled, wallMs);
   }
 
   /** Moves the endpoint to where an authentic message came from (2.1). */
@@ -262,7 +269,7 @@ export class Receiver {
   #queueInitiation(message: Uint8Array, from: number, now: number): void {
     const tunnel = this.#tunnel;
     if (!tunnel.cookieChecker.hasValidMac1(message, initiation.mac1))
-      return tunnel.drop(reasons.mac1_invalid);
+      return tunnel.unknownSenders.otherGateway(from, tunnel.wallMs);
     const source = sourceOf(tunnel.engine.endpoints, from);
     const isGatewayUnderLoad = this.#isUnderLoad(now);
     if (isGatewayUnderLoad || this.#sources.isUnderLoad(source, now)) {
@@ -366,11 +373,14 @@ export class Receiver {
     const tunnel = this.#tunnel;
     const [message, from] = [this.#waiting.message(place), this.#waiting.from(place)];
     const peer = tunnel.handshake.consumeInitiation(message, tunnel.knownByPublicKey);
+    if (peer === reasons.initiation_unknown_peer)
+      tunnel.unknownSenders.unknownKey(tunnel.handshake.remoteStatic, from, tunnel.wallMs);
     if (typeof peer === 'number') return peer;
     const { timestamp } = tunnel.handshake;
-    if (!isLaterTimestamp(timestamp, peer.greatestTimestamp)) return reasons.initiation_replayed;
+    if (!isLaterTimestamp(timestamp, peer.greatestTimestamp))
+      return this.#refuse(peer, reasons.initiation_replayed, from, timestamp);
     if (now - peer.lastInitiationTakenAt < INITIATION_INTERVAL_MS)
-      return reasons.initiation_too_frequent;
+      return this.#refuse(peer, reasons.initiation_too_frequent, from);
     peer.greatestTimestamp.set(timestamp);
     peer.lastInitiationTakenAt = now;
     if (isOwn(peer)) return this.#answer(peer, message, from, now);
@@ -378,7 +388,14 @@ export class Receiver {
     tunnel.handshake.saveOpened(this.#message);
     const isGiven = tunnel.handOver.give(peer.worker, KIND_INITIATION, peer, this.#message, from);
     this.#message.fill(0);
-    return isGiven ? reasons.none : reasons.ring_full;
+    return isGiven ? reasons.none : this.#refuse(peer, reasons.ring_full, from);
+  }
+
+  /** Notes that a message of a peer, with this time in it, is refused; returns the reason. */
+  #refuse(peer: KnownPeer, reason: number, from: number, dated: Uint8Array | null = null): number {
+    const { handshakeLog, wallMs } = this.#tunnel;
+    handshakeLog.refused(peer.slot, reason, from, wallMs, dated, peer.greatestTimestamp);
+    return reason;
   }
 
   /** Answers an initiation that the receptionist has opened. */
@@ -402,19 +419,18 @@ export class Receiver {
 
   #respond(peer: Peer, remoteIndex: number, to: number, now: number): number {
     const tunnel = this.#tunnel;
-    const keys = tunnel.transportKeys;
-    const message = this.#response;
+    const [keys, message] = [tunnel.transportKeys, this.#response];
     // The message must contain the index before the keys exist, so the index is reserved here.
     const reserved = tunnel.indices.addHandshake(peer);
-    if (reserved === null) return reasons.index_table_full;
+    if (reserved === null) return this.#refuse(peer, reasons.index_table_full, to);
     if (!tunnel.handshake.createResponse(message, peer, reserved, remoteIndex, keys)) {
       tunnel.indices.remove(reserved);
-      return reasons.initiation_invalid;
+      return this.#refuse(peer, reasons.initiation_invalid, to);
     }
     const keypair = tunnel.makeKeypair(peer, keys, remoteIndex, false, now);
     if (keypair === null) {
       tunnel.indices.remove(reserved);
-      return reasons.keypair_table_full;
+      return this.#refuse(peer, reasons.keypair_table_full, to);
     }
     keypair.localIndex = reserved;
     tunnel.indices.promote(reserved, keypair);
@@ -442,7 +458,7 @@ export class Receiver {
     const keys = tunnel.transportKeys;
     if (!tunnel.handshake.consumeResponse(message, peer, peer.initiator, keys)) {
       peer.falseResponses++;
-      return tunnel.drop(reasons.response_invalid);
+      return tunnel.drop(this.#refuse(peer, reasons.response_invalid, from));
     }
     const remoteIndex = readIndex(message, response.sender);
     const keypair = tunnel.makeKeypair(peer, keys, remoteIndex, true, now);
@@ -456,7 +472,7 @@ export class Receiver {
     tunnel.indices.promote(index, keypair);
     tunnel.useInitiatorKeypair(peer, keypair);
     peer.countReceived(response.bytes);
-    peer.latestHandshakeMs = tunnel.wallMs;
+    this.#complete(peer, true);
     this.#follow(peer, from);
     tunnel.timers.anyAuthenticatedPacketReceived(peer);
     tunnel.timers.handshakeComplete(peer);

@@ -222,6 +222,7 @@ export class Sender {
     peer.initiatorIndex = index;
     peer.falseResponses = 0;
     peer.lastInitiationSentAt = now;
+    tunnel.handshakeLog.called(peer.slot, peer.endpointSlot, tunnel.wallMs);
     this.#sendHandshakeMessage(peer, message, initiation.mac1, peer.endpointSlot, now);
     tunnel.timers.handshakeInitiated(peer, now);
   }
@@ -229,6 +230,7 @@ export class Sender {
   /** Sends the response that made the next keypair of a peer to the endpoint in slot `to`. */
   sendResponse(peer: Peer, message: Uint8Array, to: number, now: number): void {
     peer.lastInitiationSentAt = now;
+    this.#tunnel.handshakeLog.answered(peer.slot, to, this.#tunnel.wallMs);
     this.#tunnel.timers.sessionDerived(peer, now);
     this.#sendHandshakeMessage(peer, message, response.mac1, to, now);
   }

@@ -47,6 +47,7 @@ import {
 } from '../wire/address.ts';
 import { AllowedIps } from './allowed-ips.ts';
 import { CookiePace } from './cookie-pace.ts';
+import { HandshakeLog } from './handshake-log.ts';
 import { HandOver } from './hand-over.ts';
 import { IndexTable } from './index-table.ts';
 import { Keypair } from './keypair.ts';
@@ -57,6 +58,7 @@ import { RateLimiter } from './rate-limiter.ts';
 import { Staging } from './staging.ts';
 import { RECEPTIONIST } from './steering.ts';
 import { type TimerActions, Timers } from './timers.ts';
+import { UnknownSenderLog } from './unknown-senders.ts';
 
 /** Time between initiations to peers that were heard before a restart, of the whole gateway. */
 const RESUME_PACE_MS = 0.25;
@@ -98,6 +100,9 @@ export class Tunnel {
   readonly cookiePace = new CookiePace();
   readonly rateLimiter = new RateLimiter();
   readonly timers: Timers<Peer>;
+  /** What people may ask about handshakes; nothing here is decided by it. */
+  readonly handshakeLog: HandshakeLog;
+  readonly unknownSenders: UnknownSenderLog;
   /**
    * Unix time in ms, set at the beginning of each turn; used for TAI64N and for what people see.
    */
@@ -127,6 +132,8 @@ export class Tunnel {
     this.handOver = new HandOver(options.engine, options.drop);
     this.staging = new Staging(Math.floor(MAX_STAGED_BYTES / this.team.size));
     this.drop = options.drop;
+    this.handshakeLog = new HandshakeLog(options.engine.endpoints);
+    this.unknownSenders = new UnknownSenderLog(options.engine.endpoints, options.drop);
     this.timestamps = new TimestampSource(options.timestampFloorMs);
     const { primitives } = options.engine;
     this.handshake = new Handshake(primitives, options.identity, options.random);
@@ -180,7 +187,7 @@ export class Tunnel {
     let peer: KnownPeer;
     if (worker === self) {
       const presharedKey = this.#presharedKeys.subarray(slot * KEY_BYTES, (slot + 1) * KEY_BYTES);
-      const own = new Peer(config, presharedKey, endpointSlot, worker);
+      const own = new Peer(config, presharedKey, endpointSlot, worker, this.wallMs);
       this.#peers.set(publicKey, own);
       peer = own;
     } else {
@@ -220,6 +227,7 @@ export class Tunnel {
     this.#unroute(peer);
     peer.staticShared?.fill(0);
     this.#forgetEndpoint(peer);
+    this.handshakeLog.forget(peer.slot);
     this.#peers.delete(peer.id);
     this.#neighbours.delete(peer.id);
     this.#bySlot[peer.slot] = undefined;

@@ -19,6 +19,8 @@ const sentences: Readonly<Record<Exclude<ReasonName, 'none'>, string>> = {
   initiation_replayed:
     'A handshake was one that had been seen before: a copy, or a clock set back.',
   initiation_too_frequent: 'A device began handshakes faster than WireGuard allows.',
+  unknown_sender_forgotten:
+    'More strangers sent handshakes than the gateway remembers, so it forgot one; nothing was dropped.',
   response_unknown_index: 'An answer to a handshake came too late, or to none of ours.',
   response_invalid: 'An answer to a handshake could not be decrypted: it is broken or forged.',
   cookie_unknown_index: 'A cookie came for a handshake that the gateway did not begin.',

@@ -310,6 +310,33 @@ for (const engine of engines) {
     await t.throwsAsync(ask(2, '10.0.0.3'), { message: 'the gateway is closed' });
   });
 
+  gatewayTest('a gateway says what it remembers of handshakes', async (t, { gateway }) => {
+    await gateway.apply(config([configOf(2)]));
+    const { publicKey } = configOf(2);
+    t.like(await gateway.diagnose(publicKey), { attempts: [], latestHandshakeMs: null });
+    t.true(await canPing(await Device.open(t, gateway, 2), 2));
+    const trace = await gateway.diagnose(publicKey);
+    t.is(trace!.attempts.length, 1);
+    t.like(trace!.attempts[0], { kind: 'answered', reason: null, count: 1 });
+    t.is(trace!.attempts[0]!.confirmedAtMs, trace!.latestHandshakeMs);
+    t.is(trace!.attempts[0]!.endpoint!.address, '127.0.0.1');
+    // Two clocks, which round.
+    t.true(trace!.inside.passedAtMs! >= trace!.latestHandshakeMs! - 5);
+    t.is(await gateway.diagnose(configOf(3).publicKey), null, 'it is not served');
+    t.deepEqual(await gateway.unknownSenders(), { keys: [], otherGateway: [] });
+    const stranger = await Device.open(t, gateway, 3);
+    t.false(await canPing(stranger, 3));
+    const { keys, otherGateway } = await gateway.unknownSenders();
+    t.deepEqual(
+      keys.map((one) => one.publicKey),
+      [configOf(3).publicKey],
+    );
+    t.deepEqual(otherGateway, []);
+    await gateway.close();
+    await t.throwsAsync(gateway.diagnose(publicKey), { message: 'the gateway is closed' });
+    await t.throwsAsync(gateway.unknownSenders(), { message: 'the gateway is closed' });
+  });
+
   gatewayTest('a closed gateway has nothing to tell', async (t, { gateway }) => {
     await gateway.close();
     t.deepEqual(await gateway.sample(), { peers: [], rules: [], drops: {} });
