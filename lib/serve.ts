@@ -298,7 +298,7 @@ function aboutGateway(
   gateway: Gateway,
   sampler: Sampler,
   followers: Followers,
-): Pick<Services, 'explaining' | 'observed' | 'watched'> {
+): Pick<Services, 'diagnosing' | 'explaining' | 'observed' | 'watched'> {
   return {
     observed: observedBy(sampler, followers.reconciler),
     watched: watchedBy(gateway, sampler, followers),
@@ -306,6 +306,12 @@ function aboutGateway(
       id,
       explain: (question) => gateway.explain(question),
       deviceIdOf: (publicKey) => followers.reconciler.servedDeviceOf(publicKey)?.id ?? null,
+    },
+    diagnosing: {
+      id,
+      diagnose: (publicKey) => gateway.diagnose(publicKey),
+      unknownSenders: () => gateway.unknownSenders(),
+      connectedForMs: (publicKey) => followers.presence.connectedForMs(publicKey),
     },
   };
 }

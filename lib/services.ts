@@ -4,6 +4,7 @@
 
 import type { Finding } from '../dataplane/index.ts';
 import type { DocumentLimits } from './auth/documents.ts';
+import type { DiagnosingGateway } from './diagnosis/diagnose.ts';
 import type { ExplainingGateway } from './explain/explain.ts';
 import type { HttpLimits } from './http/listener.ts';
 import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
@@ -26,6 +27,8 @@ export interface Services extends Shared {
   readonly watched?: Watched;
   /** Who explains what becomes of packets; left out if there is no data plane. */
   readonly explaining?: ExplainingGateway;
+  /** Who says why devices cannot connect; left out if there is no data plane. */
+  readonly diagnosing?: DiagnosingGateway;
   /** What the doctor finds wrong at present, as far as it is known; left out if it does not run. */
   readonly checkup?: { readonly findings: () => readonly Finding[] };
   /** Limits of the listener that differ from those of listener.ts. */

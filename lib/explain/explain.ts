@@ -7,11 +7,10 @@ import {
   type Database,
   readDevices,
   readMatchingRules,
-  readUsers,
   type RuledPacket,
 } from '../../models/index.ts';
-import { switchState } from '../devices/switches.ts';
-import { type SessionRules, vpnSessionOf } from '../devices/vpn-session.ts';
+import { barOf } from '../devices/bars.ts';
+import type { SessionRules } from '../devices/vpn-session.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
 import { adviceOn } from './advice.ts';
 import {
@@ -79,8 +78,8 @@ export interface Answer {
 
 /** Explains what becomes of a packet at the gateway of this process. */
 export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<Answer> {
-  const own = await reasonOfRows(from, asked);
   const { device, isSent, packet } = asked;
+  const own = await barOf(from.database, from, device);
   const question = { from: isSent ? device.public_key : null, packet };
   const found = own === null ? await from.gateway.explain(question) : null;
   const reason = own ?? (found === null ? 'not_served' : refusalIn(found));
@@ -129,21 +128,6 @@ function hostFindings({ findings }: ExplainedFrom): Finding[] {
 
 function refusalIn({ reason }: Explanation): ExplainedReason | null {
   return reason === 'none' ? null : reason;
-}
-
-/** Why the device may not send or receive at all; null: nothing in the rows forbids it. */
-async function reasonOfRows(
-  { database, configuration, config }: ExplainedFrom,
-  { device }: AskedPacket,
-): Promise<ExplainedReason | null> {
-  const now = Date.now();
-  const state = switchState(device, now);
-  if (state === 'off') return 'device_off';
-  if (state === 'ended') return 'device_ended';
-  const [owner] = await readUsers(database, { ids: [device.user_id] });
-  if (owner === undefined) return 'not_served';
-  if (owner.disabled_at !== null) return 'owner_disabled';
-  return vpnSessionOf(owner, configuration, config, now).hasEnded ? 'session_ended' : null;
 }
 
 // ---- gates ---------------------------------------------------------------------------------

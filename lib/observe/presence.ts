@@ -72,6 +72,12 @@ export class Presence {
     };
   }
 
+  /** How long a device has been connected, in ms; null: it is not. */
+  connectedForMs(publicKey: string): number | null {
+    const present = this.#connections.get(publicKey);
+    return present === undefined ? null : this.#nowMs() - present.sinceMs;
+  }
+
   /** Takes what the data plane saw, and lets time pass. */
   observe(samples: readonly PeerSample[]): void {
     const nowMs = this.#nowMs();

@@ -10,6 +10,7 @@ import {
 } from '../../dataplane/memory/index.ts';
 import { deviceFields } from '../../models/index.ts';
 import { sentColumns } from '../judge/resource.ts';
+import type { Diagnosis } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../explain/explain.ts';
 import type { Api, Fields } from './api.ts';
 
@@ -79,6 +80,11 @@ export class TestDevice extends MemoryDevice {
     const [protocol, port] = service.split('/');
     const explain = { device_id: this.id, destination, protocol, port };
     return this.#api.post('/v0/explain', { explain });
+  }
+
+  /** Says why this device cannot connect, or that it is connected. */
+  async diagnose(): Promise<Diagnosis> {
+    return this.#api.get(`/v0/devices/${this.id}/diagnosis`);
   }
 }
 

@@ -8,6 +8,7 @@ export {
   NoAnswerError,
   type Refusals,
 } from '../../dataplane/memory/index.ts';
+export type { Diagnosis } from '../diagnosis/diagnose.ts';
 export type { Answer as Explained } from '../explain/explain.ts';
 export { type Api, ApiRefusal, type Fields } from './api.ts';
 export type { DeviceWish, TestDevice } from './device.ts';

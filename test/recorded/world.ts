@@ -16,7 +16,8 @@ import { openDatabase, type TestDatabaseKind } from '../support/database/databas
 import { judgeAnswer } from '../support/api/openapi.ts';
 import { type Answer, answerOf } from '../support/api/requests.ts';
 import { serverOn } from '../support/api/server.ts';
-import { fakeExplaining } from '../support/observe/fake-gateway.ts';
+import type { DiagnosingGateway } from '../../lib/diagnosis/diagnose.ts';
+import { fakeDiagnosing, fakeExplaining, silentTrace } from '../support/observe/fake-gateway.ts';
 import { Bindings } from './placeholders.ts';
 import type { Exchange, Recording } from './recording.ts';
 
@@ -113,6 +114,34 @@ function servicesOf({ applied }: Recording['world']): Partial<Services> {
     serverPublicKey: Buffer.alloc(32, 7).toString('base64'),
     whenApplied: async () => applied !== 'no',
     explaining: { ...fakeExplaining(), id: ids.gateway },
+    diagnosing: diagnosingOf(ids.gateway),
+  };
+}
+
+/** A gateway that heard a device and two strangers. */
+function diagnosingOf(id: string): DiagnosingGateway {
+  const endpoint = { address: '192.0.2.7', port: 51_820 };
+  const times = { firstAtMs: EPOCH.getTime(), lastAtMs: EPOCH.getTime() };
+  const attempt = {
+    kind: 'answered',
+    reason: null,
+    endpoint,
+    count: 7,
+    ...times,
+    confirmedAtMs: null,
+    datedMs: null,
+    latestDatedMs: null,
+  } as const;
+  const stranger = { endpoint, count: 3, ...times };
+  const publicKey = Buffer.alloc(32, 9).toString('base64');
+  const inside = { ...silentTrace.inside, sinceMs: EPOCH.getTime() };
+  return {
+    ...fakeDiagnosing(id),
+    diagnose: async () => ({ ...silentTrace, attempts: [attempt], inside }),
+    unknownSenders: async () => ({
+      keys: [{ ...stranger, publicKey }],
+      otherGateway: [stranger],
+    }),
   };
 }
 

@@ -5,6 +5,7 @@ import type Joi from 'joi';
 import { configurationSchema } from '../../configuration/configuration.ts';
 import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
 import { questionFields } from '../../explain/question.ts';
+import { diagnosisFields, unknownSendersFields } from '../v0/diagnosis.ts';
 import { explanationFields } from '../v0/explain.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
 import { ruleSchema, ruleFilters } from '../../rules/rules.ts';
@@ -18,6 +19,7 @@ import {
   collectionPaths,
   configurationPaths,
   type Described,
+  diagnosisPaths,
   explainPaths,
   ruleCounterPaths,
   samlMetadataPaths,
@@ -121,6 +123,7 @@ export function openApiDocument(outside: string): Json {
       ...collectionPaths(rules),
       ...ruleCounterPaths(rules),
       ...explainPaths(questions),
+      ...diagnosisPaths(devices),
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),
       ...samlMetadataPaths(samlMetadata),
@@ -133,6 +136,8 @@ export function openApiDocument(outside: string): Json {
         ...schemasOf(rules),
         QuestionCreate: requestSchema(questionFields, 'create'),
         Explanation: answerSchema(explanationFields),
+        Diagnosis: answerSchema(diagnosisFields),
+        UnknownSenders: answerSchema(unknownSendersFields),
         RuleCounters: answerSchema(ruleCounterFields),
         Configuration: answerSchema(configurationSchema),
         ConfigurationUpdate: requestSchema(configurationSchema, 'update'),

@@ -90,6 +90,34 @@ export function ruleCounterPaths(rules: Described): Json {
   };
 }
 
+/** The paths of what a gateway remembers of devices that cannot connect. */
+export function diagnosisPaths(devices: Described): Json {
+  return {
+    '/v0/devices/{id}/diagnosis': {
+      parameters: [{ name: 'id', in: 'path', required: true, ...devices.id }],
+      get: operation(devices, 'diagnoseDevice', {
+        summary: 'Say why a device cannot connect',
+        description: 'One finding of the gateway that answers, and what it rests on.',
+        responses: answersOf({ 200: answer('What was found.', { data: schemaRef('Diagnosis') }) }, [
+          404,
+          ...READ,
+        ]),
+      }),
+    },
+    '/v0/unknown_senders': {
+      get: operation(devices, 'listUnknownSenders', {
+        summary: 'List who sends handshakes that no device can have sent',
+        description:
+          'Anybody can send one, with any key and from any source. The gateway that answers remembers a part of them.',
+        responses: answersOf(
+          { 200: answer('The senders.', { data: schemaRef('UnknownSenders') }) },
+          READ,
+        ),
+      }),
+    },
+  };
+}
+
 /** The path of questions about packets. */
 export function explainPaths(described: Described): Json {
   return {

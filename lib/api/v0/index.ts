@@ -3,6 +3,7 @@
 import type { Plugin } from '@hapi/hapi';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
 import { configurationRoutes } from './configuration.ts';
+import { diagnosisRoutes } from './diagnosis.ts';
 import { explainRoutes } from './explain.ts';
 import { Devices } from '../../devices/devices.ts';
 import { relinkRoutes } from './relinking.ts';
@@ -21,6 +22,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(collectionRoutes(context, new Rules(context)));
     server.route(ruleCounterRoutes(context));
     server.route(explainRoutes(context));
+    server.route(diagnosisRoutes(context));
     server.route(configurationRoutes(context));
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));

@@ -149,3 +149,14 @@ test('where a device is appears at debug alone, its name nowhere', (t) => {
   }
   t.is(lines.length, 2);
 });
+
+test('how long a device has been connected goes on with each handshake, and ends with it', (t) => {
+  const { presence, after } = setUp();
+  t.is(presence.connectedForMs('a'), null);
+  after(0, { latestHandshakeMs: 5 });
+  after(120_000, { latestHandshakeMs: 6 });
+  t.is(presence.connectedForMs('a'), 120_000);
+  t.is(presence.connectedForMs('b'), null);
+  after(ONLINE_MS);
+  t.is(presence.connectedForMs('a'), null);
+});

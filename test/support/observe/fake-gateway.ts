@@ -1,7 +1,8 @@
 // What metrics and pages read of a gateway, and what it explains, without a gateway: its devices,
 // rules and counts; every packet passes.
 
-import type { Explanation, PeerTotals } from '../../../dataplane/index.ts';
+import type { Explanation, PeerTotals, Trace } from '../../../dataplane/index.ts';
+import type { DiagnosingGateway } from '../../../lib/diagnosis/diagnose.ts';
 import type { ExplainingGateway } from '../../../lib/explain/explain.ts';
 import type { Observed, Watched } from '../../../lib/observe/gateway-state.ts';
 import { peer } from '../dataplane/simulation.ts';
@@ -59,6 +60,32 @@ export function fakeWatched(
 export function fakeObserved(fields: Partial<Observed> = {}): Observed {
   const nothing = { drops: () => ({}), rules: () => new Map(), problems: () => [] };
   return { ...nothing, deviceCount: () => 0, ...fields };
+}
+
+/** What is remembered of a device of which nothing arrived. */
+export const silentTrace: Trace = {
+  attempts: [],
+  latestHandshakeMs: null,
+  endpoint: null,
+  elsewhereAtMs: null,
+  inside: {
+    sinceMs: 0,
+    passedAtMs: null,
+    largest: 0,
+    refused: null,
+    wrongSource: null,
+    tooBig: null,
+  },
+};
+
+/** A gateway of which no device and no stranger was heard. */
+export function fakeDiagnosing(id: string): DiagnosingGateway {
+  return {
+    id,
+    diagnose: async () => silentTrace,
+    unknownSenders: async () => ({ keys: [], otherGateway: [] }),
+    connectedForMs: () => null,
+  };
 }
 
 /** What is explained of a packet that opens a flow to the TUN, and that no rule matches. */

@@ -25,6 +25,8 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
       // Additions of ours.
       'get /v0/rules/{id}/counters',
       'post /v0/explain',
+      'get /v0/devices/{id}/diagnosis',
+      'get /v0/unknown_senders',
       'get /v0/trusted_providers',
       'patch /v0/trusted_providers/{kind}/{id}',
       'put /v0/trusted_providers/{kind}/{id}',

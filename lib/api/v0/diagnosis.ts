@@ -1,0 +1,143 @@
+// `GET /v0/devices/{id}/diagnosis`: why a device cannot connect, or that it is connected; and
+// `GET /v0/unknown_senders`: who sends handshakes that no device can have sent. Our own additions
+// to the API. The gateway that is asked answers for itself, from memory.
+
+import type { ServerRoute } from '@hapi/hapi';
+import type Joi from 'joi';
+import { diagnose, showSender } from '../../diagnosis/diagnose.ts';
+import { findingCodes } from '../../diagnosis/words.ts';
+import { ApiError } from '../../http/errors.ts';
+import {
+  choice,
+  isUuid,
+  joi,
+  mark,
+  recordId,
+  resource,
+  text,
+  timestamp,
+} from '../../judge/fields.ts';
+import { type ApiContext, route } from '../routes.ts';
+
+const senderFields = resource({
+  public_key: shown(
+    text('The key that it has; null: it sends for the key of another gateway.'),
+  ).allow(null),
+  remote_ip: shown(text('The address that the last message came from.')),
+  remote_port: count('The port that the last message came from.'),
+  count: count('How many messages came.'),
+  first_at: timestamp('When the first one came.'),
+  last_at: timestamp('When the last one came.'),
+});
+
+const attemptFields = resource({
+  outcome: shown(
+    choice(
+      'What became of it: the device uses the session; it does not; it does not answer; the message was refused.',
+      'confirmed',
+      'unconfirmed',
+      'no_answer',
+      'refused',
+    ),
+  ),
+  begun_by: shown(choice('Who began it.', 'device', 'gateway')),
+  reason: shown(
+    text('Why it was refused; null: it was not. The names are those of metrics.'),
+  ).allow(null),
+  remote_ip: shown(text('Where the device was; null: not known.')).allow(null),
+  remote_port: count('The port of the device; null: not known.').allow(null),
+  count: count('How many there were in a row.'),
+  first_at: timestamp('When the first of them came.'),
+  last_at: timestamp('When the last of them came.'),
+  confirmed_at: timestamp('When the device used the session first; null: it never did.').allow(
+    null,
+  ),
+  dated_at: timestamp('The time in a message that was dated before; else null.').allow(null),
+  latest_dated_at: timestamp('The latest time that came in a message before; else null.').allow(
+    null,
+  ),
+});
+
+const insideFields = resource({
+  since: timestamp('Since when the gateway watches.'),
+  passed_at: timestamp('When a packet of the device passed last; null: never.').allow(null),
+  largest: count('Bytes of its largest packet that passed since its latest handshake; 0: none.'),
+  refused_reason: shown(
+    text('Why a packet of it was refused last, but for its source; null: none was.'),
+  ).allow(null),
+  refused_at: timestamp('When that was.').allow(null),
+  wrong_source: shown(text('The last address it sent from that is not its own; null: none.')).allow(
+    null,
+  ),
+  wrong_source_count: count('How many packets had such an address.'),
+  wrong_source_at: timestamp('When the last of them came.').allow(null),
+  too_big_bytes: count('The size of the last packet that was too big for it; null: none.').allow(
+    null,
+  ),
+  too_big_count: count('How many there were since its latest handshake.'),
+  too_big_at: timestamp('When the last of them came.').allow(null),
+});
+
+/** What is answered of a device. */
+export const diagnosisFields = resource({
+  code: shown(choice('What was found.', ...findingCodes)),
+  text: shown(text('The same in words.')),
+  advice: shown(text('What to do next.')),
+  connected_since: timestamp('Since when it is connected to this gateway; null: it is not.').allow(
+    null,
+  ),
+  attempts: list(attemptFields, 'The last handshakes, the latest first.'),
+  inside: mark(insideFields, { readOnly: true })
+    .allow(null)
+    .description('What came through its tunnel; null: the gateway does not serve it.'),
+  unknown_senders: list(
+    senderFields,
+    'Where the device is not heard: unknown senders of the last ten minutes, at most five.',
+  ),
+  gateway_id: recordId('The gateway that answers.'),
+});
+
+/** What is answered of unknown senders. */
+export const unknownSendersFields = resource({
+  keys: list(senderFields, 'Senders whose key no device has, the latest first.'),
+  other_gateway: list(
+    senderFields,
+    'Sources of handshakes for the key of another gateway, the latest first.',
+  ),
+  gateway_id: recordId('The gateway that answers.'),
+});
+
+/** The routes. */
+export function diagnosisRoutes({ services, recall }: ApiContext): ServerRoute[] {
+  const { config, database, diagnosing: gateway } = services;
+  return [
+    route('GET', '/v0/devices/{id}/diagnosis', {}, async (request) => {
+      const sent = String(request.params['id']);
+      const id = sent.toLowerCase();
+      const device = isUuid(sent) ? await database.models.Device.findByPk(id) : null;
+      if (device === null) throw new ApiError('not_found');
+      if (gateway === undefined) throw new ApiError('service_unavailable');
+      await recall.refresh();
+      const configuration = await recall.configuration();
+      return { data: await diagnose({ config, configuration, database, gateway }, device) };
+    }),
+    route('GET', '/v0/unknown_senders', {}, async () => {
+      if (gateway === undefined) throw new ApiError('service_unavailable');
+      const { keys, otherGateway } = await gateway.unknownSenders();
+      const lists = { keys: keys.map(showSender), other_gateway: otherGateway.map(showSender) };
+      return { data: { ...lists, gateway_id: gateway.id } };
+    }),
+  ];
+}
+
+function shown<Schema extends Joi.Schema>(schema: Schema): Schema {
+  return mark(schema, { readOnly: true });
+}
+
+function count(description: string): Joi.Schema {
+  return shown(joi.number().integer().min(0).description(description));
+}
+
+function list(items: Joi.ObjectSchema, description: string): Joi.Schema {
+  return shown(joi.array().items(items).description(description));
+}

@@ -1,0 +1,216 @@
+// Says why a device cannot connect, or that all is well: exactly one finding, what to do next, and
+// what it rests on. Rows are asked first; then the gateway of this process says what it remembers.
+
+import type {
+  Attempt,
+  InsideSeen,
+  Trace,
+  UnknownSender,
+  UnknownSenders,
+} from '../../dataplane/index.ts';
+import type { Database, Device } from '../../models/index.ts';
+import { barOf } from '../devices/bars.ts';
+import type { SessionRules } from '../devices/vpn-session.ts';
+import { showTime, showTimeOrNull } from '../records/shown.ts';
+import { findingOf, type Found, latelyUnknown, type LastSeen, type Stranger } from './finding.ts';
+import { advice, type FindingCode, textOf, timeOf } from './words.ts';
+
+/** What the gateway of this process remembers. */
+export interface DiagnosingGateway {
+  /** The id of the gateway. */
+  readonly id: string;
+  readonly diagnose: (publicKey: string) => Promise<Trace | null>;
+  readonly unknownSenders: () => Promise<UnknownSenders>;
+  /** How long a device has been connected to it, in ms; null: it is not. */
+  readonly connectedForMs: (publicKey: string) => number | null;
+}
+
+/** What a diagnosis is made from. */
+export interface DiagnosedFrom extends SessionRules {
+  readonly database: Database;
+  readonly gateway: DiagnosingGateway;
+}
+
+/** A handshake, as it is shown. */
+export interface ShownAttempt {
+  readonly outcome: 'confirmed' | 'unconfirmed' | 'no_answer' | 'refused';
+  readonly begun_by: 'device' | 'gateway';
+  readonly reason: string | null;
+  readonly remote_ip: string | null;
+  readonly remote_port: number | null;
+  readonly count: number;
+  readonly first_at: string;
+  readonly last_at: string;
+  readonly confirmed_at: string | null;
+  readonly dated_at: string | null;
+  readonly latest_dated_at: string | null;
+}
+
+/** What came through the tunnel, as it is shown. */
+export interface ShownInside {
+  readonly since: string;
+  readonly passed_at: string | null;
+  readonly largest: number;
+  readonly refused_reason: string | null;
+  readonly refused_at: string | null;
+  readonly wrong_source: string | null;
+  readonly wrong_source_count: number;
+  readonly wrong_source_at: string | null;
+  readonly too_big_bytes: number | null;
+  readonly too_big_count: number;
+  readonly too_big_at: string | null;
+}
+
+/** An unknown sender, as it is shown. */
+export interface ShownSender {
+  /** Null: it sends for the key of another gateway. */
+  readonly public_key: string | null;
+  readonly remote_ip: string;
+  readonly remote_port: number;
+  readonly count: number;
+  readonly first_at: string;
+  readonly last_at: string;
+}
+
+/** What is wrong with a device, and why that is thought. */
+export interface Diagnosis {
+  readonly code: FindingCode;
+  readonly text: string;
+  readonly advice: string;
+  readonly connected_since: string | null;
+  /** The last handshakes, the latest first. */
+  readonly attempts: readonly ShownAttempt[];
+  /** Null: the gateway does not serve the device. */
+  readonly inside: ShownInside | null;
+  /** Unknown senders of the last minutes, while the device is not connected. */
+  readonly unknown_senders: readonly ShownSender[];
+  readonly gateway_id: string;
+}
+
+/** Unknown senders are shown beside a device that does not connect for so long. */
+const STRANGERS_MS = 10 * 60_000;
+const STRANGERS = 5;
+/** Findings of devices that are not heard; then unknown senders may be theirs. */
+const UNHEARD: readonly FindingCode[] = [
+  'nothing_arrived',
+  'key_not_registered',
+  'other_gateway_key',
+];
+
+/** Says what is wrong with a device at the gateway of this process. */
+export async function diagnose(
+  from: DiagnosedFrom,
+  device: Device,
+  nowMs: number = Date.now(),
+): Promise<Diagnosis> {
+  const { database, gateway } = from;
+  const [bar, trace] = await Promise.all([
+    barOf(database, from, device),
+    gateway.diagnose(device.public_key),
+  ]);
+  const strangers = await gateway.unknownSenders();
+  const found: Found =
+    bar !== null
+      ? { code: bar }
+      : trace === null
+        ? { code: 'not_served' }
+        : findingOf({
+            nowMs,
+            gatewayId: gateway.id,
+            trace,
+            seen: await lastSeenOf(database, device.id),
+            strangers,
+          });
+  const connectedForMs = gateway.connectedForMs(device.public_key);
+  return {
+    code: found.code,
+    text: textOf(found, await nameOfGateway(database, found)),
+    advice: advice[found.code],
+    connected_since: connectedForMs === null ? null : showTime(new Date(nowMs - connectedForMs)),
+    attempts: trace === null ? [] : trace.attempts.map(showAttempt).toReversed(),
+    inside: trace === null ? null : showInside(trace.inside),
+    unknown_senders: UNHEARD.includes(found.code)
+      ? latelyUnknown(strangers, nowMs - STRANGERS_MS)
+          .slice(0, STRANGERS)
+          .map(showSender)
+      : [],
+    gateway_id: gateway.id,
+  };
+}
+
+async function lastSeenOf(database: Database, deviceId: string): Promise<LastSeen | null> {
+  const status = await database.models.DeviceStatus.findByPk(deviceId);
+  if (status === null || status.latest_handshake === null) return null;
+  const handshakeMs = status.latest_handshake.getTime();
+  return {
+    gatewayId: status.gateway_id,
+    handshakeMs,
+    sinceMs: status.arrived_at?.getTime() ?? handshakeMs,
+    address: status.remote_ip,
+  };
+}
+
+async function nameOfGateway(database: Database, found: Found): Promise<string | null> {
+  if (found.code !== 'elsewhere' || found.gatewayId === null) return null;
+  const gateway = await database.models.Gateway.findByPk(found.gatewayId);
+  return gateway?.name ?? null;
+}
+
+// ---- what is shown -------------------------------------------------------------------------
+
+function showAttempt(attempt: Attempt): ShownAttempt {
+  const { kind, reason, endpoint, count, confirmedAtMs } = attempt;
+  return {
+    outcome: outcomeOf(attempt),
+    begun_by: kind === 'called' || reason === 'response_invalid' ? 'gateway' : 'device',
+    reason,
+    remote_ip: endpoint?.address ?? null,
+    remote_port: endpoint?.port ?? null,
+    count,
+    first_at: showTime(new Date(attempt.firstAtMs)),
+    last_at: showTime(new Date(attempt.lastAtMs)),
+    confirmed_at: showMs(confirmedAtMs),
+    dated_at: showMs(attempt.datedMs),
+    latest_dated_at: showMs(attempt.latestDatedMs),
+  };
+}
+
+function outcomeOf({ kind, confirmedAtMs }: Attempt): ShownAttempt['outcome'] {
+  if (kind === 'refused') return 'refused';
+  if (confirmedAtMs !== null) return 'confirmed';
+  return kind === 'called' ? 'no_answer' : 'unconfirmed';
+}
+
+function showInside({ sinceMs, passedAtMs, largest, ...seen }: InsideSeen): ShownInside {
+  const { refused, wrongSource, tooBig } = seen;
+  return {
+    since: showTime(new Date(sinceMs)),
+    passed_at: showMs(passedAtMs),
+    largest,
+    refused_reason: refused?.reason ?? null,
+    refused_at: showMs(refused?.atMs ?? null),
+    wrong_source: wrongSource?.address ?? null,
+    wrong_source_count: wrongSource?.count ?? 0,
+    wrong_source_at: showMs(wrongSource?.atMs ?? null),
+    too_big_bytes: tooBig?.bytes ?? null,
+    too_big_count: tooBig?.count ?? 0,
+    too_big_at: showMs(tooBig?.atMs ?? null),
+  };
+}
+
+/** An unknown sender, as it is shown. */
+export function showSender(sender: Stranger | UnknownSender): ShownSender {
+  const { endpoint, count, firstAtMs, lastAtMs } = sender;
+  return {
+    public_key: 'publicKey' in sender ? sender.publicKey : null,
+    remote_ip: endpoint.address,
+    remote_port: endpoint.port,
+    count,
+    first_at: showTime(new Date(firstAtMs)),
+    last_at: showTime(new Date(lastAtMs)),
+  };
+}
+
+function showMs(ms: number | null): string | null {
+  return showTimeOrNull(ms === null ? null : timeOf(ms));
+}
