@@ -94,6 +94,12 @@ export const TIMERS_PER_TURN = 64;
 export const MAX_REPORTED_PER_PART = 256;
 /** Peers and rules that are looked at for one part; each without news costs less than 0.1 us. */
 export const MAX_LOOKED_AT_PER_PART = 4_096;
+/** Flows or refusals that one part of a list holds; each costs up to 4 us on its way. */
+export const MAX_LISTED_PER_PART = 128;
+/** Flows that are looked at for one part of a list; each costs up to 0.3 us. */
+export const FLOWS_LOOKED_AT_PER_PART = 2_048;
+/** Refusals that are looked at for one part of a list. */
+export const REFUSALS_LOOKED_AT_PER_PART = 512;
 /** Peers that one command releases, at 3 us each; the worker takes one command a turn. */
 export const MAX_RELEASED_PER_COMMAND = 256;
 
@@ -157,6 +163,10 @@ export const MAX_FLOWS = 262_144;
  * one.
  */
 export const MAX_FLOWS_PER_PEER = 4_096;
+/** Kinds of refused packets that a worker remembers; a power of two. */
+export const MAX_REFUSALS = 4_096;
+/** One device has at most one in so many of them. */
+export const REFUSALS_SHARE = 16;
 /** Fragmented datagrams whose first fragment the filter remembers; a power of two. */
 export const MAX_FRAGMENTED = 4_096;
 /** How long an established TCP connection is remembered without a packet (RFC 5382, 5). */

@@ -107,14 +107,20 @@ export interface RuleSample {
 }
 
 /** What changed since the last sample. */
-export interface Sample {
+export interface Sample extends SampleSums {
   readonly peers: readonly PeerSample[];
   readonly rules: readonly RuleSample[];
-  /** Totals by reason name since the beginning; zero ones are left out. */
-  readonly drops: Readonly<Record<string, number>>;
 }
 
-/** A part of a sample; `drops` are the totals at the time of the part. */
+/** Totals since the beginning, by name. */
+export interface SampleSums {
+  /** Refusals, by reason; zero ones are left out. */
+  readonly drops: Readonly<Record<string, number>>;
+  /** Records of refused packets that were given up for others, by why: `share`, `full`. */
+  readonly forgotten: Readonly<Record<string, number>>;
+}
+
+/** A part of a sample; `drops` and `forgotten` are the totals at the time of the part. */
 export interface SamplePart extends Sample {
   readonly isLast: boolean;
 }

@@ -26,14 +26,11 @@ import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readLocalAddresses } from './io/system.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
-import { explainAmong, type Explanation, type Question } from './path/explain.ts';
-import { DropTotals, joinSamples, WholeSample } from './sample.ts';
+import { AskedWorkers, type Questions } from './questions.ts';
+import { joinSamples, SumTotals, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
-import type { WorkerOptions } from './worker.ts';
-import { RECEPTIONIST } from './wireguard/steering.ts';
-import { joinTraces, type Trace, type TracePart } from './wireguard/trace.ts';
-import type { UnknownSenders } from './wireguard/unknown-senders.ts';
+import type { Command, Report, WorkerOptions } from './worker.ts';
 import { type LinkOwner, startWorker, WorkerLink } from './worker-link.ts';
 
 /** What people and health checks see of a running gateway. */
@@ -54,7 +51,7 @@ export interface GatewayFacts {
 }
 
 /** A running data plane. */
-export interface Gateway {
+export interface Gateway extends Questions {
   readonly facts: GatewayFacts;
   /** Puts a configuration in force; resolves when every further packet obeys it. */
   apply(config: GatewayConfig): Promise<void>;
@@ -71,21 +68,6 @@ export interface Gateway {
   release(heardElsewhere: ReadonlyMap<string, number>): void;
   /** Takes what changed since the last sample. */
   sample(): Promise<Sample>;
-  /**
-   * Explains what would become of a packet now, and changes nothing. Null while no worker can say
-   * it, for example because the device is not served.
-   */
-  explain(question: Question): Promise<Explanation | null>;
-  /**
-   * What is remembered of the last handshakes of a device, and of what came through its tunnel.
-   * Null: it is not served.
-   */
-  diagnose(publicKey: string): Promise<Trace | null>;
-  /**
-   * Who sent initiations that no device can have sent: with a key that nobody has, or made for the
-   * key of another gateway. A part of them, where there were many.
-   */
-  unknownSenders(): Promise<UnknownSenders>;
   /** Every peer that is served, and its totals as of the last sample. */
   peers(): Iterable<PeerTotals>;
   /** Stops: keys are wiped, the TUN and the nft table are removed. */
@@ -114,7 +96,7 @@ export async function createGateway(options: GatewayOptions, worker?: Worker): P
 /** How often the gateway checks what nothing else reports. */
 const WATCH_MS = 1_000;
 
-class WorkerGateway implements Gateway, LinkOwner {
+class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   readonly log: GatewayOptions['log'];
   readonly #options: GatewayOptions;
   #system: Descriptors;
@@ -124,7 +106,9 @@ class WorkerGateway implements Gateway, LinkOwner {
   /** What the workers share; null where there is one. */
   readonly #memory: SharedMemory | null;
   /** Refusals over all workers, also those that ended. */
-  readonly #drops = new DropTotals();
+  readonly #drops = new SumTotals();
+  /** Records of refused packets that were given up for others. */
+  readonly #forgotten = new SumTotals();
   #isClosing = false;
   readonly #egress: Egress;
   readonly #kernelCounts: KernelCounts;
@@ -140,6 +124,7 @@ class WorkerGateway implements Gateway, LinkOwner {
   #sampled: Promise<unknown> = Promise.resolve();
 
   constructor(options: GatewayOptions, system: Descriptors) {
+    super();
     this.#options = options;
     this.log = options.log;
     this.#system = system;
@@ -284,6 +269,7 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   lost(link: WorkerLink): void {
     this.#drops.restart(link.number);
+    this.#forgotten.restart(link.number);
   }
 
   /** From now on the kernel gives the packets of its queue to the other workers. */
@@ -356,31 +342,18 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   // ---- questions -----------------------------------------------------------------------------
 
-  async explain(question: Question): Promise<Explanation | null> {
-    if (this.#isClosing) throw closed();
-    return explainAmong(this.#links.length, async (number, isHanded) => {
-      const link = this.#links[number]!;
-      const report = await link.request((id) => ({ type: 'explain', id, question, isHanded }));
-      return report?.type === 'explained' ? report.explanation : null;
-    });
+  protected workers(): number {
+    return this.#links.length;
   }
 
-  async diagnose(publicKey: string): Promise<Trace | null> {
+  protected async request(
+    worker: number,
+    command: (id: number) => Command,
+    waits: boolean,
+  ): Promise<Report | null> {
     if (this.#isClosing) throw closed();
-    const ask = async (link: WorkerLink): Promise<TracePart | null> => {
-      const report = await link.request((id) => ({ type: 'diagnose', id, publicKey }));
-      return report?.type === 'diagnosed' ? report.trace : null;
-    };
-    return joinTraces(await Promise.all(this.#links.map(ask)));
-  }
-
-  async unknownSenders(): Promise<UnknownSenders> {
-    if (this.#isClosing) throw closed();
-    const report = await this.#links[RECEPTIONIST]!.request((id) => ({
-      type: 'unknownSenders',
-      id,
-    }));
-    return report?.type === 'unknownSenders' ? report.senders : { keys: [], otherGateway: [] };
+    const link = this.#links[worker]!;
+    return waits || link.isReady ? link.request(command) : null;
   }
 
   // ---- totals over all links -----------------------------------------------------------------
@@ -394,9 +367,12 @@ class WorkerGateway implements Gateway, LinkOwner {
 
   async #takeSample(): Promise<Sample> {
     const samples = await Promise.all(this.#links.map((link) => this.#takeSampleOf(link)));
-    for (const [number, { drops }] of samples.entries()) this.#drops.set(number, drops);
+    for (const [number, { drops, forgotten }] of samples.entries()) {
+      this.#drops.set(number, drops);
+      this.#forgotten.set(number, forgotten);
+    }
     const drops = { ...this.#drops.all, ...this.#kernelCounts.drops };
-    return { ...joinSamples(samples), drops };
+    return { ...joinSamples(samples), drops, forgotten: this.#forgotten.all };
   }
 
   /**

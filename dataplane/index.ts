@@ -18,6 +18,8 @@ export type { Gateway, GatewayFacts } from './gateway.ts';
 export { type Finding, inspectHost } from './io/inspect.ts';
 export { notify } from './io/notify.ts';
 export type { Explanation, Question } from './path/explain.ts';
+export type { FlowPage, FlowPlace, FlowQuery, LiveFlow } from './path/flow-list.ts';
+export type { RefusalQuery, SeenRefusal } from './path/refusal-list.ts';
 export { derivePublicKey, isLowOrder, makePrivateKey } from './noise/keys.ts';
 export { type ReasonName, reasonNames } from './reasons.ts';
 export type { PeerTotals } from './totals.ts';

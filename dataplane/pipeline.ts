@@ -23,6 +23,7 @@ import {
   type PeerConfig,
   type Sample,
   type SamplePart,
+  type SampleSums,
   MARK,
   MARK_DROP,
   MARK_TRUNCATED,
@@ -31,6 +32,7 @@ import {
 import type { Change } from './diff.ts';
 import { Filter } from './filter/filter.ts';
 import { FlowTable } from './filter/flow-table.ts';
+import { RefusalTable } from './filter/refusals.ts';
 import { Tracker } from './filter/tracker.ts';
 import { UnfinishedDatagrams } from './filter/unfinished.ts';
 import type { Identity, Random } from './noise/handshake.ts';
@@ -40,7 +42,11 @@ import { HandedOver } from './path/handed.ts';
 import { InwardJudge } from './path/inward.ts';
 import { Mtus } from './path/mtu.ts';
 import { OutwardJudge } from './path/outward.ts';
+import { type FlowQuery, FlowList, type LiveFlow } from './path/flow-list.ts';
+import type { Listed } from './path/listed.ts';
 import { PacketPath } from './path/path.ts';
+import { RefusalList, type RefusalQuery, type SeenRefusal } from './path/refusal-list.ts';
+import { Refused } from './path/refused.ts';
 import { reasonNames, reasons } from './reasons.ts';
 import { dropsByName, Sampling } from './sample.ts';
 import { Sanity } from './sanity.ts';
@@ -90,6 +96,9 @@ export class Pipeline {
   readonly #path: PacketPath;
   readonly #handed: HandedOver;
   readonly #explainer: Explainer;
+  readonly #refusals: RefusalTable;
+  readonly #flowList: FlowList;
+  readonly #refusalList: RefusalList;
   readonly #drops = new Float64Array(reasonNames.length);
   readonly #sampling: Sampling;
 
@@ -130,12 +139,13 @@ export class Pipeline {
     const inward = new InwardJudge({ sanity, filter, unfinished, mtus, hasTun });
     const outward = new OutwardJudge({ allowedIps, sanity, filter, mtus });
     this.#explainer = new Explainer({ inward, outward, tracker, tunnel, sender });
-    this.#path = new PacketPath({
-      inward,
-      outward,
-      forwarder: new Forwarder({ engine, sender, handOver, tracker, unfinished, mtus }),
-      drop: (reason) => this.drop(reason),
-    });
+    const refusals = new RefusalTable({ random });
+    this.#refusals = refusals;
+    this.#flowList = new FlowList({ tracker, tunnel });
+    this.#refusalList = new RefusalList({ refusals, tracker, tunnel });
+    const refused = new Refused({ refusals, tracker, drop: (reason) => this.drop(reason) });
+    const acting = { engine, sender, handOver, tracker, unfinished, mtus, refused };
+    this.#path = new PacketPath({ inward, outward, forwarder: new Forwarder(acting), refused });
     const [receiver, path] = [this.#receiver, this.#path];
     this.#handed = new HandedOver({ engine, tunnel, receiver, path });
   }
@@ -189,6 +199,7 @@ export class Pipeline {
   #begin(now: number, wallMs: number): void {
     this.#tracker.begin(now, wallMs);
     this.#unfinished.begin(now);
+    this.#refusals.begin(now);
     this.#tunnel.wallMs = wallMs;
     this.#path.begin();
   }
@@ -233,6 +244,23 @@ export class Pipeline {
   /** Who sent initiations that no peer of this gateway can have sent, as far as it is known. */
   unknownSenders(): UnknownSenders {
     return this.#tunnel.unknownSenders.read();
+  }
+
+  /** Takes a part of the list of flows: at most `limit`, from the flow of that number on. */
+  flows(
+    query: FlowQuery,
+    from: number,
+    limit: number,
+    now: number,
+    wallMs: number,
+  ): Listed<LiveFlow> {
+    this.#tracker.setTime(now, wallMs);
+    return this.#flowList.part(query, from, limit, now, wallMs);
+  }
+
+  /** Takes a part of the list of refused packets, from the record of that number on. */
+  refusals(query: RefusalQuery, from: number, now: number, wallMs: number): Listed<SeenRefusal> {
+    return this.#refusalList.part(query, from, now, wallMs);
   }
 
   // ---- configuration and statistics ----
@@ -281,6 +309,7 @@ export class Pipeline {
     if (peer === undefined) return;
     gone.add(peer.slot);
     this.#tracker.removePeer(peer.slot);
+    this.#refusals.forget(peer.slot);
     this.#tunnel.removePeer(peer);
   }
 
@@ -305,12 +334,17 @@ export class Pipeline {
    * it.
    */
   samplePart(): SamplePart {
-    return this.#sampling.part(this.drops());
+    return this.#sampling.part(this.#sums());
   }
 
   /** Takes everything that changed since the last sample. */
   sample(): Sample {
-    return this.#sampling.whole(this.drops());
+    return this.#sampling.whole(this.#sums());
+  }
+
+  #sums(): SampleSums {
+    const { share, full } = this.#refusals.forgotten;
+    return { drops: this.drops(), forgotten: { share, full } };
   }
 
   /** Refusals by reason since the beginning; zero ones are left out. */

@@ -1,7 +1,7 @@
 // Takes a sample in parts, one in each turn of the worker, and puts the parts together. A sample of
 // ten thousand active devices at once would delay packets by 20 ms.
 
-import type { PeerSample, RuleSample, Sample, SamplePart } from './contract.ts';
+import type { PeerSample, RuleSample, Sample, SamplePart, SampleSums } from './contract.ts';
 import type { Filter } from './filter/filter.ts';
 import { faultReasons, reasonNames } from './reasons.ts';
 import { Round } from './slices.ts';
@@ -18,21 +18,21 @@ export class Sampling {
     });
   }
 
-  /** Takes the next part; `drops` are the totals now. */
-  part(drops: Sample['drops']): SamplePart {
+  /** Takes the next part; `sums` are the totals now. */
+  part(sums: SampleSums): SamplePart {
     const news = this.#round.take();
     return {
       peers: news.filter((one) => 'publicKey' in one),
       rules: news.filter((one) => 'id' in one),
-      drops,
+      ...sums,
       isLast: !this.#round.isUnderWay,
     };
   }
 
   /** Takes all parts at once, where no packet waits. */
-  whole(drops: Sample['drops']): Sample {
+  whole(sums: SampleSums): Sample {
     const whole = new WholeSample();
-    while (!whole.isWhole) whole.add(this.part(drops));
+    while (!whole.isWhole) whole.add(this.part(sums));
     return whole.sample;
   }
 }
@@ -54,7 +54,7 @@ export function dropsByName(counts: Float64Array, faults: Float64Array): Sample[
 export class WholeSample {
   readonly #peers: PeerSample[] = [];
   readonly #rules: RuleSample[] = [];
-  #drops: Sample['drops'] = {};
+  #sums: SampleSums = { drops: {}, forgotten: {} };
   #isWhole = false;
 
   get isWhole(): boolean {
@@ -63,26 +63,26 @@ export class WholeSample {
 
   /** The sum of the parts so far. */
   get sample(): Sample {
-    return { peers: this.#peers, rules: this.#rules, drops: this.#drops };
+    return { peers: this.#peers, rules: this.#rules, ...this.#sums };
   }
 
-  add({ peers, rules, drops, isLast }: SamplePart): void {
+  add({ peers, rules, drops, forgotten, isLast }: SamplePart): void {
     this.#peers.push(...peers);
     this.#rules.push(...rules);
-    this.#drops = drops;
+    this.#sums = { drops, forgotten };
     this.#isWhole = isLast;
   }
 }
 
-/** Adds up the refusals of all workers, also of those that ended. */
-export class DropTotals {
+/** Adds up counts by name of all workers, also of those that ended. */
+export class SumTotals {
   /** Of workers that ended. */
   #former: Record<string, number> = {};
   readonly #ofWorkers: Sample['drops'][] = [];
 
-  /** Sets what a worker has refused since it began. */
-  set(worker: number, drops: Sample['drops']): void {
-    this.#ofWorkers[worker] = drops;
+  /** Sets what a worker has counted since it began. */
+  set(worker: number, counts: Sample['drops']): void {
+    this.#ofWorkers[worker] = counts;
   }
 
   /** Notes that a worker ended; the next one begins with nothing. */
@@ -91,7 +91,7 @@ export class DropTotals {
     this.#ofWorkers[worker] = {};
   }
 
-  /** Refusals by reason since the gateway began. */
+  /** The sums since the gateway began. */
   get all(): Sample['drops'] {
     return sumOf([this.#former, ...this.#ofWorkers]);
   }
@@ -105,11 +105,12 @@ export function sumOf(all: readonly Sample['drops'][]): Record<string, number> {
   return sum;
 }
 
-/** Joins the samples of several workers: drops of one reason are added up. */
+/** Joins the samples of several workers: counts of one name are added up. */
 export function joinSamples(samples: readonly Sample[]): Sample {
   return {
     peers: samples.flatMap(({ peers }) => peers),
     rules: samples.flatMap(({ rules }) => rules),
     drops: sumOf(samples.map(({ drops }) => drops)),
+    forgotten: sumOf(samples.map(({ forgotten }) => forgotten)),
   };
 }

@@ -184,6 +184,8 @@ export class WorkerLink {
       case 'applied':
       case 'diagnosed':
       case 'explained':
+      case 'flows':
+      case 'refusals':
       case 'sample':
       case 'unknownSenders':
         this.#pending.get(report.id)?.resolve(report);

@@ -35,6 +35,9 @@ import {
 import type { Identity } from './noise/handshake.ts';
 import type { Primitives } from './noise/primitives.ts';
 import type { Explanation, Question } from './path/explain.ts';
+import type { FlowQuery, LiveFlow } from './path/flow-list.ts';
+import type { Listed } from './path/listed.ts';
+import type { RefusalQuery, SeenRefusal } from './path/refusal-list.ts';
 import { Pipeline } from './pipeline.ts';
 import { reasons } from './reasons.ts';
 import { warmUp } from './warm-up.ts';
@@ -78,6 +81,21 @@ export type Command =
     }
   | { readonly type: 'diagnose'; readonly id: number; readonly publicKey: string }
   | { readonly type: 'unknownSenders'; readonly id: number }
+  | {
+      /** A part of the list of flows: at most `limit`, from the flow of that number on. */
+      readonly type: 'flows';
+      readonly id: number;
+      readonly query: FlowQuery;
+      readonly from: number;
+      readonly limit: number;
+    }
+  | {
+      /** A part of the list of refused packets, from the record of that number on. */
+      readonly type: 'refusals';
+      readonly id: number;
+      readonly query: RefusalQuery;
+      readonly from: number;
+    }
   | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
   | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
   /** Everything in force was sent: from now on the worker takes packets. */
@@ -98,6 +116,8 @@ export type Report =
     }
   | { readonly type: 'diagnosed'; readonly id: number; readonly trace: TracePart | null }
   | { readonly type: 'unknownSenders'; readonly id: number; readonly senders: UnknownSenders }
+  | { readonly type: 'flows'; readonly id: number; readonly part: Listed<LiveFlow> }
+  | { readonly type: 'refusals'; readonly id: number; readonly part: Listed<SeenRefusal> }
   | { readonly type: 'fault'; readonly message: string }
   | { readonly type: 'tunGone' };
 
@@ -315,6 +335,29 @@ class Loop {
           type: 'unknownSenders',
           id: command.id,
           senders: this.#pipeline.unknownSenders(),
+        });
+      case 'flows':
+        return this.#report({
+          type: 'flows',
+          id: command.id,
+          part: this.#pipeline.flows(
+            command.query,
+            command.from,
+            command.limit,
+            this.#clock.now(),
+            this.#clock.wall(),
+          ),
+        });
+      case 'refusals':
+        return this.#report({
+          type: 'refusals',
+          id: command.id,
+          part: this.#pipeline.refusals(
+            command.query,
+            command.from,
+            this.#clock.now(),
+            this.#clock.wall(),
+          ),
         });
       case 'localAddresses':
         return this.#pipeline.setLocalAddresses(command.addresses);

@@ -42,21 +42,47 @@ const FLOWS = {
 } as const;
 
 /** What decided a verdict. No other verdict may have been asked for since. */
-export function decisionOf({ filter, flows, scopes }: DecidedBy, verdict: FlowVerdict): Decision {
-  const { reason, step } = verdict;
-  const found = step === FLOW_CONTINUES ? verdict.flow >> 1 : 0;
-  const opener = found === 0 ? verdict.from : peerOf(flows.opener(found));
-  const flow = { flow: FLOWS[step as keyof typeof FLOWS], opener };
-  const isDoubtful = found === 0 ? verdict.isDoubtful : (flows.get(found, STATE) & DOUBTFUL) !== 0;
+export function decisionOf(by: DecidedBy, verdict: FlowVerdict): Decision {
+  const opener = openerOf(by, verdict);
+  const flow = { flow: FLOWS[verdict.step as keyof typeof FLOWS], opener };
+  const rule = ruleIdOf(by, verdict);
   // The rules of either side may have refused it.
-  if (isDoubtful && reason !== reasons.none) return { by: 'rule', rule: null, ...flow };
-  if (opener === NO_PEER) return { by: 'nothing', rule: null, ...flow };
-  const rule = found === 0 ? verdict.rule : ruleOf(flows, found, verdict);
-  if (rule === NO_RULE) return { by: 'default', rule: null, ...flow };
-  return { by: 'rule', rule: filter.idOf(rule, scopes[opener]!), ...flow };
+  if (isRefusedInDoubt(by, verdict)) return { by: 'rule', rule, ...flow };
+  if (opener === NO_PEER) return { by: 'nothing', rule, ...flow };
+  return { by: ruleOf(by, verdict) === NO_RULE ? 'default' : 'rule', rule, ...flow };
 }
 
-/** The rule of a flow under the current version. */
-function ruleOf(flows: DecidedBy['flows'], flow: number, verdict: FlowVerdict): number {
+/**
+ * The id of the rule that decided a verdict; null: none did, or it is not known. No other verdict
+ * may have been asked for since. Never allocates.
+ */
+export function ruleIdOf(by: DecidedBy, verdict: FlowVerdict): string | null {
+  if (isRefusedInDoubt(by, verdict)) return null;
+  const opener = openerOf(by, verdict);
+  if (opener === NO_PEER) return null;
+  const rule = ruleOf(by, verdict);
+  return rule === NO_RULE ? null : by.filter.idOf(rule, by.scopes[opener]!);
+}
+
+/** The flow that a packet continues; 0: none. */
+function continued({ step, flow }: FlowVerdict): number {
+  return step === FLOW_CONTINUES ? flow >> 1 : 0;
+}
+
+function openerOf({ flows }: DecidedBy, verdict: FlowVerdict): number {
+  const flow = continued(verdict);
+  return flow === 0 ? verdict.from : peerOf(flows.opener(flow));
+}
+
+function isRefusedInDoubt({ flows }: DecidedBy, verdict: FlowVerdict): boolean {
+  if (verdict.reason === reasons.none) return false;
+  const flow = continued(verdict);
+  return flow === 0 ? verdict.isDoubtful : (flows.get(flow, STATE) & DOUBTFUL) !== 0;
+}
+
+/** The rule that decided, under the current version. */
+function ruleOf({ flows }: DecidedBy, verdict: FlowVerdict): number {
+  const flow = continued(verdict);
+  if (flow === 0) return verdict.rule;
   return verdict.isRenewed ? verdict.renewedRule : flows.get(flow, RULE);
 }

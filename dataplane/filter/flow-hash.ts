@@ -1,4 +1,5 @@
-// The hash of a flow: of its addresses and ports, equal for both directions.
+// The hash of a flow, of its addresses and ports, equal for both directions; and what of its
+// addresses is compared when the hash is equal.
 
 import type { InnerPacket } from '../wire/ip.ts';
 
@@ -26,4 +27,24 @@ function mix(word: number): number {
   let mixed = Math.imul(word ^ (word >>> 15), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return mixed ^ (mixed >>> 16);
+}
+
+/**
+ * Whether the words of both IPv6 addresses of a packet, except the first ones, are equal to those
+ * at two places.
+ */
+export function isRestAt(
+  words: Int32Array,
+  source: number,
+  destination: number,
+  packet: InnerPacket,
+): boolean {
+  return (
+    words[source + 3] === packet.source3 &&
+    words[destination + 3] === packet.destination3 &&
+    words[source + 2] === packet.source2 &&
+    words[destination + 2] === packet.destination2 &&
+    words[source + 1] === packet.source1 &&
+    words[destination + 1] === packet.destination1
+  );
 }

@@ -9,15 +9,15 @@ import type { Random } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
 import { beginsAnywhere, type InnerPacket, WHOLE } from '../wire/ip.ts';
 import { Chains } from './chains.ts';
-import { hashOf } from './flow-hash.ts';
+import { hashOf, isRestAt } from './flow-hash.ts';
 
-/** Words of a flow. A opened it, towards B. */
+/** Words of a flow. A opened it, towards B. KIND is version << 8 | protocol; 0: it is no flow. */
 const FLOW_WORDS = 24;
-const KIND = 0;
-const A = 1;
-const A_PORT = 5;
-const B = 6;
-const B_PORT = 10;
+export const KIND = 0;
+export const A = 1;
+export const A_PORT = 5;
+export const B = 6;
+export const B_PORT = 10;
 const HASH = 11;
 /** Words that judge.ts, tracker.ts and lifetime.ts read and write. */
 export const STATE = 12;
@@ -68,7 +68,8 @@ export interface FlowTableOptions {
  * replies.
  */
 export class FlowTable {
-  readonly #capacity: number;
+  /** The highest number that a flow can have. */
+  readonly capacity: number;
   readonly #quota: number;
   readonly #count: (reason: number) => void;
   readonly #words: Int32Array;
@@ -95,15 +96,15 @@ export class FlowTable {
   #latest = 0;
 
   constructor(options: FlowTableOptions) {
-    this.#capacity = options.capacity ?? MAX_FLOWS;
+    this.capacity = options.capacity ?? MAX_FLOWS;
     this.#quota = options.quota ?? MAX_FLOWS_PER_PEER;
     this.#count = options.count ?? (() => undefined);
-    this.#words = new Int32Array((this.#capacity + 1) * FLOW_WORDS);
-    this.#deadlines = new Float64Array(this.#capacity + 1);
+    this.#words = new Int32Array((this.capacity + 1) * FLOW_WORDS);
+    this.#deadlines = new Float64Array(this.capacity + 1);
     // Writing gives the array its memory now. Otherwise each new flow could touch a new page, and
     // memory would grow by up to 4 MB over hours.
-    this.#index = new Int32Array(4 * this.#capacity).fill(0);
-    this.#mask = 2 * this.#capacity - 1;
+    this.#index = new Int32Array(4 * this.capacity).fill(0);
+    this.#mask = 2 * this.capacity - 1;
     const seeds = new Uint8Array(8);
     options.random(seeds);
     const view = new DataView(seeds.buffer);
@@ -123,6 +124,11 @@ export class FlowTable {
     return this.#live;
   }
 
+  /** The highest number that a flow has had. */
+  get used(): number {
+    return this.#used;
+  }
+
   // ---- fields ----
 
   get(flow: number, field: number): number {
@@ -131,6 +137,11 @@ export class FlowTable {
 
   set(flow: number, field: number, value: number): void {
     this.#words[flow * FLOW_WORDS + field] = value;
+  }
+
+  /** Whether a number is a flow that has not ended. */
+  isAlive(flow: number): boolean {
+    return this.get(flow, KIND) !== 0 && !this.hasEnded(flow);
   }
 
   /** The owner who opened a flow. */
@@ -275,7 +286,7 @@ export class FlowTable {
   ): number {
     const payer = opener === TUN_OWNER ? target : opener;
     if (this.#counts[payer]! >= this.#quota) this.#evictOf(payer, reasons.flows_share);
-    else if (this.#live === this.#capacity) this.#evictFor(payer);
+    else if (this.#live === this.capacity) this.#evictFor(payer);
     const flow = this.#take();
     const words = this.#words;
     const at = flow * FLOW_WORDS;
@@ -401,7 +412,7 @@ export class FlowTable {
   /** The flow that is removed for a new one of `payer` when `stale` is gone; 0: none. */
   #nextToGo(payer: number, stale: number): number {
     const hasStale = stale !== 0 && this.#payer(stale) === payer && this.#isCharged(stale, payer);
-    const isFull = this.#live === this.#capacity && stale === 0;
+    const isFull = this.#live === this.capacity && stale === 0;
     if (this.#counts[payer]! - (hasStale ? 1 : 0) < this.#quota) {
       if (!isFull) return 0;
       const unreplied = this.#common.oldest(UNREPLIED_LIST);
@@ -476,24 +487,4 @@ export class FlowTable {
     }
     index[2 * at + 1] = 0;
   }
-}
-
-/**
- * Whether the words of both IPv6 addresses of a packet, except the first ones, are equal to those
- * at two places.
- */
-function isRestAt(
-  words: Int32Array,
-  source: number,
-  destination: number,
-  packet: InnerPacket,
-): boolean {
-  return (
-    words[source + 3] === packet.source3 &&
-    words[destination + 3] === packet.destination3 &&
-    words[source + 2] === packet.source2 &&
-    words[destination + 2] === packet.destination2 &&
-    words[source + 1] === packet.source1 &&
-    words[destination + 1] === packet.destination1
-  );
 }

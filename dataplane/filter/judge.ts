@@ -161,6 +161,14 @@ export class Judge {
     return this.#rules(packet, verdict);
   }
 
+  /** Judges a flow by the rules of now, without a packet of it. */
+  ofFlow(flow: number, verdict: FlowVerdict): number {
+    verdict.clear(NO_PEER);
+    verdict.step = FLOW_CONTINUES;
+    verdict.flow = 2 * flow;
+    return this.#reasonOf(flow, verdict);
+  }
+
   // ---- judging -------------------------------------------------------------------------------
 
   #rules(packet: InnerPacket, verdict: FlowVerdict): number {

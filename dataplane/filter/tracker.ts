@@ -8,8 +8,9 @@ import { FLOWS_SWEPT_PER_BATCH } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
 import { FIRST_FRAGMENT, type InnerPacket } from '../wire/ip.ts';
-import { type Decision, decisionOf } from './decision.ts';
+import { type DecidedBy, type Decision, decisionOf, ruleIdOf } from './decision.ts';
 import { type Filter, NO_RULE, type Scope } from './filter.ts';
+import { FlowCounts } from './flow-counts.ts';
 import { DOUBTFUL, FlowTable, ownerOf, REASON, RULE, STATE, VERSION } from './flow-table.ts';
 import { FragmentTable, NO_FIRST } from './fragments.ts';
 import { Judge } from './judge.ts';
@@ -21,14 +22,19 @@ export class Tracker {
   /** Judges packets by what is remembered here. */
   readonly judge: Judge;
   readonly flows: FlowTable;
+  /** What the flows have carried. */
+  readonly counts: FlowCounts;
   readonly #fragments: FragmentTable;
   readonly #filter: Filter;
   /** By peer slot: the rules of its owner. */
   readonly #scopes: (Scope | undefined)[] = [];
+  readonly #decidedBy: DecidedBy;
 
   constructor(filter: Filter, random: Random, flows = new FlowTable({ random })) {
     this.#filter = filter;
     this.flows = flows;
+    this.counts = new FlowCounts(flows.capacity);
+    this.#decidedBy = { filter, flows, scopes: this.#scopes };
     this.#fragments = new FragmentTable(random);
     this.judge = new Judge({ filter, flows, fragments: this.#fragments, scopes: this.#scopes });
   }
@@ -44,6 +50,7 @@ export class Tracker {
     this.#filter.begin(wallMs);
     this.#fragments.begin(now);
     this.flows.begin(now);
+    this.counts.begin(now);
   }
 
   // ---- peers ---------------------------------------------------------------------------------
@@ -82,22 +89,33 @@ export class Tracker {
   // ---- packets -------------------------------------------------------------------------------
 
   /**
-   * Counts and remembers a packet as its verdict says. Call it before the next packet is judged.
+   * Counts and remembers a packet as its verdict says. Call it before the next packet is judged. A
+   * super-packet is so many `packets` with so many `bytes`.
    */
-  track(packet: InnerPacket, verdict: FlowVerdict): void {
+  track(packet: InnerPacket, verdict: FlowVerdict, packets = 1, bytes = packet.length): void {
     const { from, step } = verdict;
     if (verdict.rule !== NO_RULE) this.#filter.count(verdict.rule, packet, this.#scopes[from]!);
     if (verdict.isRenewed) this.#renew(verdict);
     if (verdict.stale !== 0) this.flows.remove(verdict.stale);
-    if (step === FLOW_CONTINUES) this.#note(packet, verdict);
-    else if (step === FLOW_OPENS) this.#add(packet, verdict);
+    if (step === FLOW_CONTINUES) this.#note(packet, verdict, packets, bytes);
+    else if (step === FLOW_OPENS) this.#add(packet, verdict, packets, bytes);
     // Packets from the TUN are not judged, so their fragments need no verdict of a first one.
     if (packet.fragment === FIRST_FRAGMENT && from !== NO_PEER) this.#keepFirst(packet, verdict);
   }
 
   /** What decided a verdict. No other verdict may have been asked for since. */
   decisionOn(verdict: FlowVerdict): Decision {
-    return decisionOf({ filter: this.#filter, flows: this.flows, scopes: this.#scopes }, verdict);
+    return decisionOf(this.#decidedBy, verdict);
+  }
+
+  /** The id of the rule that decided a verdict, as `decisionOn` says it. Never allocates. */
+  ruleOn(verdict: FlowVerdict): string | null {
+    return ruleIdOf(this.#decidedBy, verdict);
+  }
+
+  /** Name of the rules of a peer. */
+  scopeOf(slot: number): string | null {
+    return this.#scopes[slot]?.name ?? null;
   }
 
   /** Stores what the current rules say of a flow or a first fragment. */
@@ -110,15 +128,18 @@ export class Tracker {
     this.flows.set(flow, RULE, renewedRule);
   }
 
-  #note(packet: InnerPacket, { flow: found, reason }: FlowVerdict): void {
+  #note(packet: InnerPacket, verdict: FlowVerdict, packets: number, bytes: number): void {
     const flows = this.flows;
-    flows.expect(found >> 1);
-    if (reason === reasons.none) notice(flows, found >> 1, packet, found & 1);
-    else hold(flows, found >> 1, packet);
+    const flow = verdict.flow >> 1;
+    const reply = verdict.flow & 1;
+    flows.expect(flow);
+    if (verdict.reason !== reasons.none) return hold(flows, flow, packet);
+    notice(flows, flow, packet, reply);
+    this.counts.count(flow, reply, packets, bytes);
   }
 
   /** Adds the flow that a packet opens, also where the flow is refused because of doubt. */
-  #add(packet: InnerPacket, verdict: FlowVerdict): void {
+  #add(packet: InnerPacket, verdict: FlowVerdict, packets: number, bytes: number): void {
     const flows = this.flows;
     const { sourcePort, destinationPort, opener, target } = verdict;
     const flow = flows.add(packet, sourcePort, destinationPort, opener, target);
@@ -127,6 +148,8 @@ export class Tracker {
     flows.set(flow, RULE, verdict.rule);
     if (verdict.isDoubtful) flows.set(flow, STATE, DOUBTFUL);
     notice(flows, flow, packet, 0);
+    this.counts.open(flow);
+    if (verdict.reason === reasons.none) this.counts.count(flow, 0, packets, bytes);
   }
 
   /** Keeps the verdict on a first fragment for the later ones. */

@@ -11,6 +11,8 @@ import type { Random } from '../noise/handshake.ts';
 import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import { explainAmong, type Explanation, type Question } from '../path/explain.ts';
+import { type FlowPage, type FlowPlace, type FlowQuery, flowsAmong } from '../path/flow-list.ts';
+import { type RefusalQuery, refusalsAmong, type SeenRefusal } from '../path/refusal-list.ts';
 import { Pipeline } from '../pipeline.ts';
 import { createEndpointTable, type Endpoint } from '../wire/address.ts';
 import { messageType } from '../wire/messages.ts';
@@ -196,6 +198,28 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
   /** Who sent what no peer can have sent. */
   async unknownSenders(): Promise<UnknownSenders> {
     return this.workers[RECEPTIONIST]!.pipeline.unknownSenders();
+  }
+
+  /** A page of at most `limit` flows that are alive now. */
+  flows(query: FlowQuery, limit: number, from: FlowPlace | null): Promise<FlowPage> {
+    const { now, wallMs } = this.#around;
+    return flowsAmong(
+      this.workers.length,
+      async ({ worker, flow }, left) =>
+        this.workers[worker]!.pipeline.flows(query, flow, left, now, wallMs),
+      limit,
+      from,
+    );
+  }
+
+  /** The latest `limit` kinds of refused packets, the latest one first. */
+  refusals(query: RefusalQuery, limit: number): Promise<readonly SeenRefusal[]> {
+    const { now, wallMs } = this.#around;
+    return refusalsAmong(
+      this.workers.length,
+      async (worker, from) => this.workers[worker]!.pipeline.refusals(query, from, now, wallMs),
+      limit,
+    );
   }
 
   /** When `expire` must be called at the latest, in ms; infinite when nothing waits. */

@@ -21,12 +21,13 @@ import { NO_PEER } from '../filter/flow-verdict.ts';
 import { reasons } from '../reasons.ts';
 import { turnIntoEchoReply } from '../wire/icmp.ts';
 import { takeHop, WHOLE } from '../wire/ip.ts';
-import { VIRTIO_HEADER_BYTES } from '../wire/virtio.ts';
+import { bytesOfSegments, segmentsOf, VIRTIO_HEADER_BYTES } from '../wire/virtio.ts';
 import type { HandOver } from '../wireguard/hand-over.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Peer } from '../wireguard/peer.ts';
 import type { Sender } from '../wireguard/send.ts';
 import type { Mtus } from './mtu.ts';
+import type { Refused } from './refused.ts';
 import { isOwn } from '../wireguard/tunnel.ts';
 import { ECHO_TO_SENDER, TO_PEER, TO_TUN, TO_WORKER, type Verdict } from './verdict.ts';
 
@@ -38,6 +39,7 @@ export interface ForwarderParts {
   readonly tracker: Pick<Tracker, 'track'>;
   readonly unfinished: Pick<UnfinishedDatagrams, 'take'>;
   readonly mtus: Mtus;
+  readonly refused: Pick<Refused, 'unsent'>;
 }
 
 /** Acts on verdicts. */
@@ -48,18 +50,21 @@ export class Forwarder {
   readonly #tracker: ForwarderParts['tracker'];
   readonly #unfinished: ForwarderParts['unfinished'];
   readonly #mtus: Mtus;
+  readonly #refused: ForwarderParts['refused'];
   /** By descriptor of the current batch: the peer for which it is sealed. */
   readonly #targets: (Peer | null)[];
   #hasTunWork = false;
   #hasSealWork = false;
 
-  constructor({ engine, sender, handOver, tracker, unfinished, mtus }: ForwarderParts) {
+  constructor(parts: ForwarderParts) {
+    const { engine, sender, handOver, tracker, unfinished, mtus, refused } = parts;
     this.#engine = engine;
     this.#sender = sender;
     this.#handOver = handOver;
     this.#tracker = tracker;
     this.#unfinished = unfinished;
     this.#mtus = mtus;
+    this.#refused = refused;
     this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
   }
 
@@ -88,7 +93,7 @@ export class Forwarder {
       this.#seal(batch, i, from, 0, now, NO_PEER);
     } else {
       takeHop(view, offset, packet);
-      if (verdict.place === TO_PEER) this.#toPeer(batch, i, to!, from, now);
+      if (verdict.place === TO_PEER) this.#toPeer(batch, i, verdict, from, now);
       else if (this.#mtus.answerPeer(batch, i, packet, from.slot, to!.slot, now))
         this.#seal(batch, i, from, 0, now, NO_PEER);
     }
@@ -103,7 +108,8 @@ export class Forwarder {
     flow.rule = NO_RULE;
     if (verdict.wasFiltered) this.#tracker.track(packet, flow);
     if (reason !== reasons.none || to === null || !isOwn(to)) return;
-    this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, from.slot);
+    const refused = this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, from.slot);
+    if (refused !== reasons.none) this.#refused.unsent(verdict, from.slot, refused);
   }
 
   /** Acts on the verdict on descriptor `i`, which came from the TUN. */
@@ -111,14 +117,16 @@ export class Forwarder {
     const { packet, reason } = verdict;
     if (verdict.place === TO_WORKER)
       return this.#handOver.mark(batch, i, verdict.to!.worker, KIND_FROM_TUN, null);
-    if (verdict.wasFiltered) this.#tracker.track(packet, verdict.flow);
+    const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
+    if (verdict.wasFiltered) this.#trackFromTun(batch.view, offset, verdict);
     if (reason !== reasons.none && reason !== reasons.packet_too_big) return;
     const { to } = verdict;
     if (to === null || !isOwn(to)) return;
-    const offset = batch.descriptors[i * DESCRIPTOR_WORDS + OFFSET]!;
     if (verdict.isReadable) this.#mtus.clampFromTun(batch.view, offset, packet, to.slot);
-    if (verdict.place === TO_PEER) this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, NO_PEER);
-    else if (this.#mtus.answerTun(batch, i, packet, to.slot, now)) this.#writeToTun(batch, i);
+    if (verdict.place === TO_PEER) {
+      const refused = this.#seal(batch, i, to, VIRTIO_HEADER_BYTES, now, NO_PEER);
+      if (refused !== reasons.none) this.#refused.unsent(verdict, NO_PEER, refused);
+    } else if (this.#mtus.answerTun(batch, i, packet, to.slot, now)) this.#writeToTun(batch, i);
   }
 
   /**
@@ -138,9 +146,19 @@ export class Forwarder {
     }
   }
 
-  #toPeer(batch: Batch, i: number, to: KnownPeer, from: KnownPeer, now: number): void {
-    if (isOwn(to)) this.#seal(batch, i, to, 0, now, from.slot);
-    else this.#handOver.mark(batch, i, to.worker, KIND_FROM_PEER, from);
+  /** A super-packet counts as the packets that it is cut into. */
+  #trackFromTun(view: DataView, offset: number, { packet, flow }: Verdict): void {
+    const segments = segmentsOf(view, offset, packet);
+    if (segments === 1) this.#tracker.track(packet, flow);
+    else
+      this.#tracker.track(packet, flow, segments, bytesOfSegments(view, offset, packet, segments));
+  }
+
+  #toPeer(batch: Batch, i: number, verdict: Verdict, from: KnownPeer, now: number): void {
+    const to = verdict.to!;
+    if (!isOwn(to)) return this.#handOver.mark(batch, i, to.worker, KIND_FROM_PEER, from);
+    const refused = this.#seal(batch, i, to, 0, now, from.slot);
+    if (refused !== reasons.none) this.#refused.unsent(verdict, from.slot, refused);
   }
 
   #writeToTun(batch: Batch, i: number): void {
@@ -148,9 +166,17 @@ export class Forwarder {
     this.#hasTunWork = true;
   }
 
-  #seal(batch: Batch, i: number, peer: Peer, headerBytes: number, now: number, from: number): void {
+  /** Returns why the packet cannot be sent to the peer; reasons.none: it can, or it waits. */
+  #seal(
+    batch: Batch,
+    i: number,
+    peer: Peer,
+    headerBytes: number,
+    now: number,
+    from: number,
+  ): number {
     this.#targets[i] = peer;
     this.#hasSealWork = true;
-    this.#sender.sendPacket(peer, batch, i, headerBytes, now, from);
+    return this.#sender.sendPacket(peer, batch, i, headerBytes, now, from);
   }
 }

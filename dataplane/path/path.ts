@@ -1,4 +1,5 @@
-// The path of one packet: its verdict, then the act. A refusal is counted between the two.
+// The path of one packet: its verdict, then the act. A refusal is counted and noted
+// between the two.
 
 import { type Batch, DESCRIPTOR_WORDS, LENGTH, OFFSET } from '../contract.ts';
 import { reasons } from '../reasons.ts';
@@ -6,9 +7,11 @@ import { segmentBytes } from '../wire/virtio.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Peer } from '../wireguard/peer.ts';
 import { isOwn } from '../wireguard/tunnel.ts';
+import { NO_PEER } from '../filter/flow-verdict.ts';
 import type { Forwarder } from './forwarder.ts';
 import type { InwardJudge } from './inward.ts';
 import type { OutwardJudge } from './outward.ts';
+import type { Refused } from './refused.ts';
 import { Verdict } from './verdict.ts';
 
 /** What the path of a packet is made of. */
@@ -16,8 +19,7 @@ export interface PathParts {
   readonly inward: InwardJudge;
   readonly outward: OutwardJudge;
   readonly forwarder: Forwarder;
-  /** Counts a refusal. */
-  readonly drop: (reason: number) => void;
+  readonly refused: Refused;
 }
 
 /** Takes packets, one after the other; `finish` ends their batch. */
@@ -25,15 +27,15 @@ export class PacketPath {
   readonly #inward: InwardJudge;
   readonly #outward: OutwardJudge;
   readonly #forwarder: Forwarder;
-  readonly #drop: (reason: number) => void;
+  readonly #refused: Refused;
   /** The verdict on the current packet. */
   readonly #verdict = new Verdict();
 
-  constructor({ inward, outward, forwarder, drop }: PathParts) {
+  constructor({ inward, outward, forwarder, refused }: PathParts) {
     this.#inward = inward;
     this.#outward = outward;
     this.#forwarder = forwarder;
-    this.#drop = drop;
+    this.#refused = refused;
   }
 
   /** Takes the inner packet of descriptor `i`, which peer `from` sent. */
@@ -53,7 +55,7 @@ export class PacketPath {
     const at = i * DESCRIPTOR_WORDS;
     const verdict = this.#verdict;
     this.#inward.judgeHanded(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
-    if (verdict.reason !== reasons.none) this.#refuse(verdict.packet.length, now);
+    if (verdict.reason !== reasons.none) this.#refuse(from.slot, verdict.packet.length, now);
     this.#forwarder.handed(batch, i, from, verdict, now);
   }
 
@@ -64,21 +66,21 @@ export class PacketPath {
     const verdict = this.#verdict;
     this.#outward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, wasTruncated, verdict);
     if (verdict.reason === reasons.packet_too_big)
-      this.#refuse(segmentBytes(batch.view, d[at + OFFSET]!, verdict.packet), now);
-    else if (verdict.reason !== reasons.none) this.#drop(verdict.reason);
+      this.#refuse(NO_PEER, segmentBytes(batch.view, d[at + OFFSET]!, verdict.packet), now);
+    else if (verdict.reason !== reasons.none) this.#refused.take(verdict, NO_PEER);
     this.#forwarder.outward(batch, i, verdict, now);
   }
 
   #refuseInward(from: Peer, now: number): void {
     const { reason, packet } = this.#verdict;
     from.inside.refused(reason, packet, now);
-    this.#refuse(packet.length, now);
+    this.#refuse(from.slot, packet.length, now);
   }
 
-  /** Counts a refusal; the receiver of a packet of so many bytes that is too big remembers it. */
-  #refuse(bytes: number, now: number): void {
+  /** Takes a refusal; the receiver of a packet of so many bytes that is too big remembers it. */
+  #refuse(from: number, bytes: number, now: number): void {
     const { reason, to } = this.#verdict;
-    this.#drop(reason);
+    this.#refused.take(this.#verdict, from);
     if (reason === reasons.packet_too_big && to !== null && isOwn(to)) to.inside.tooBig(bytes, now);
   }
 

@@ -1,5 +1,27 @@
-// A tunnel network, as words: whether an address is in it, and whether it is the own address of the
-// gateway.
+// Networks as words: whether an address is in one. A tunnel network also knows whether an address
+// is the own one of the gateway.
+
+/** The addresses of a network of one family, for people who ask. */
+export class AddressRange {
+  readonly #version: number;
+  readonly #network: readonly number[];
+  readonly #masks: readonly number[];
+
+  /** `network` is 4 or 16 bytes; its host bits do not count. */
+  constructor({ network, prefixBits }: { network: Uint8Array; prefixBits: number }) {
+    this.#version = network.length === 4 ? 4 : 6;
+    this.#masks = masksOf(prefixBits);
+    this.#network = wordsOf(network).map((word, i) => word & this.#masks[i]!);
+  }
+
+  /** Whether an address is in it; an IPv4 address is one word and three zeros. */
+  has(version: number, words: readonly number[]): boolean {
+    return (
+      version === this.#version &&
+      this.#masks.every((mask, i) => (words[i]! & mask) === this.#network[i])
+    );
+  }
+}
 
 /** A tunnel network and the gateway's own address in it, as words. */
 export class OwnNetwork {
@@ -8,10 +30,7 @@ export class OwnNetwork {
   readonly #address: readonly number[];
 
   constructor(config: { network: Uint8Array; prefixBits: number; address: Uint8Array }) {
-    this.#masks = [0, 1, 2, 3].map((i) => {
-      const bits = Math.min(32, Math.max(0, config.prefixBits - 32 * i));
-      return bits === 0 ? 0 : -1 << (32 - bits);
-    });
+    this.#masks = masksOf(config.prefixBits);
     this.#network = wordsOf(config.network).map((word, i) => word & this.#masks[i]!);
     this.#address = wordsOf(config.address);
   }
@@ -42,4 +61,11 @@ export class OwnNetwork {
 export function wordsOf(address: Uint8Array): number[] {
   const view = new DataView(address.buffer, address.byteOffset, address.byteLength);
   return [0, 1, 2, 3].map((i) => (4 * i < address.length ? view.getInt32(4 * i) : 0));
+}
+
+function masksOf(prefixBits: number): number[] {
+  return [0, 1, 2, 3].map((i) => {
+    const bits = Math.min(32, Math.max(0, prefixBits - 32 * i));
+    return bits === 0 ? 0 : -1 << (32 - bits);
+  });
 }

@@ -45,7 +45,7 @@ export class Sender {
   /**
    * Marks descriptor `i` for sealing to `peer`, or stages a copy of it. `headerBytes` is the size
    * of the virtio header before the packet (0 where the batch has none), `from` the slot of the
-   * peer that sent the packet, -1 for none.
+   * peer that sent the packet, -1 for none. Returns why it was refused, as `refusalOf` says.
    */
   sendPacket(
     peer: Peer,
@@ -54,17 +54,18 @@ export class Sender {
     headerBytes: number,
     now: number,
     from = -1,
-  ): void {
+  ): number {
     const keypair = peer.current;
     if (keypair === null || !keypair.canSend(now)) {
-      this.#stage(peer, batch, i, headerBytes, from, now);
+      const refused = this.#stage(peer, batch, i, headerBytes, from, now);
       this.initiate(peer, false, now);
-      return;
+      return refused;
     }
     this.#mark(keypair, batch, i);
     this.#tunnel.timers.dataSent(peer, now);
     this.#tunnel.timers.anyAuthenticatedPacketSent(peer);
     this.#keepFresh(keypair, now);
+    return reasons.none;
   }
 
   /** Why a packet for a peer is refused; reasons.none: it is sent, or staged until it can be. */
@@ -150,17 +151,21 @@ export class Sender {
     headerBytes: number,
     from: number,
     now: number,
-  ): void {
+  ): number {
     const d = batch.descriptors;
     const at = i * DESCRIPTOR_WORDS;
     d[at + MARK] = MARK_DROP;
     const tunnel = this.#tunnel;
     const refused = this.refusalOf(peer, now);
-    if (refused !== reasons.none) return tunnel.drop(refused);
+    if (refused !== reasons.none) {
+      tunnel.drop(refused);
+      return refused;
+    }
     const start = d[at + OFFSET]! - headerBytes;
     const bytes = batch.bytes.slice(start, d[at + OFFSET]! + d[at + LENGTH]!);
     const dropped = tunnel.staging.add(peer, { bytes, headerBytes, from, at: now });
     for (let n = 0; n < dropped; n++) tunnel.drop(reasons.staged_overflow);
+    return reasons.none;
   }
 
   // ---- keepalives ----

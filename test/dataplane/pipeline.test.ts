@@ -168,7 +168,8 @@ test('a sample tells what moved, and the next one only what moved since', (t) =>
   t.like(sample.peers[0], { publicKey: clients[0]!.key, rxBytes: 64 + 80, txBytes: 0 });
   t.deepEqual(sample.rules, [{ id: '1', packets: 1, bytes: 28, lastHitMs: world.wallMs - 95 }]);
   t.deepEqual(sample.drops, { rule_drop: 1 });
-  t.deepEqual(gateway.sample(), { peers: [], rules: [], drops: { rule_drop: 1 } });
+  const forgotten = { share: 0, full: 0 };
+  t.deepEqual(gateway.sample(), { peers: [], rules: [], drops: { rule_drop: 1 }, forgotten });
 });
 
 test('faults of the engine are counted among the drops', (t) => {

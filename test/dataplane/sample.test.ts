@@ -31,14 +31,22 @@ function sampling(peers: number): Sampling {
 
 test('a part holds a limited number of peers and rules together', (t) => {
   const taken = sampling(MAX_REPORTED_PER_PART);
-  t.like(taken.part({ no_tun: 1 }), { rules: [], drops: { no_tun: 1 }, isLast: false });
-  t.deepEqual(taken.part({}), { peers: [], rules: [{ id: '1', ...hit }], drops: {}, isLast: true });
+  const sums = { drops: { no_tun: 1 }, forgotten: { share: 2 } };
+  t.like(taken.part(sums), { rules: [], ...sums, isLast: false });
+  const none = { drops: {}, forgotten: {} };
+  t.deepEqual(taken.part(none), {
+    peers: [],
+    rules: [{ id: '1', ...hit }],
+    ...none,
+    isLast: true,
+  });
 });
 
 test('a whole sample is the sum of all parts', (t) => {
-  const { peers, rules, drops } = sampling(MAX_REPORTED_PER_PART).whole({ no_tun: 3 });
+  const sums = { drops: { no_tun: 3 }, forgotten: { full: 1 } };
+  const { peers, ...rest } = sampling(MAX_REPORTED_PER_PART).whole(sums);
   t.is(peers.length, MAX_REPORTED_PER_PART);
-  t.deepEqual({ rules, drops }, { rules: [{ id: '1', ...hit }], drops: { no_tun: 3 } });
+  t.deepEqual(rest, { rules: [{ id: '1', ...hit }], ...sums });
 });
 
 test('drops have names, faults of the engine too, and none is zero', (t) => {
@@ -55,6 +63,7 @@ test('a whole sample has the peers and rules of all parts, and the drops of the 
     peers: [peerNamed('a')],
     rules: [],
     drops: { no_tun: 1 },
+    forgotten: { share: 1 },
     isLast: false,
   });
   t.false(whole.isWhole);
@@ -62,6 +71,7 @@ test('a whole sample has the peers and rules of all parts, and the drops of the 
     peers: [peerNamed('b')],
     rules: [{ id: '1', ...hit }],
     drops: { no_tun: 2 },
+    forgotten: { share: 4 },
     isLast: true,
   });
   t.true(whole.isWhole);
@@ -69,6 +79,7 @@ test('a whole sample has the peers and rules of all parts, and the drops of the 
     peers: [peerNamed('a'), peerNamed('b')],
     rules: [{ id: '1', ...hit }],
     drops: { no_tun: 2 },
+    forgotten: { share: 4 },
   });
 });
 
@@ -76,10 +87,20 @@ test('samples of several workers are joined: drops of one reason are added up', 
   const [a, b] = [peerNamed('a'), peerNamed('b')];
   t.deepEqual(
     joinSamples([
-      { peers: [a], rules: [{ id: '1', ...hit }], drops: { no_tun: 1, rule_drop: 2 } },
-      { peers: [b], rules: [], drops: { rule_drop: 3 } },
+      {
+        peers: [a],
+        rules: [{ id: '1', ...hit }],
+        drops: { no_tun: 1, rule_drop: 2 },
+        forgotten: { share: 2 },
+      },
+      { peers: [b], rules: [], drops: { rule_drop: 3 }, forgotten: { share: 1 } },
     ]),
-    { peers: [a, b], rules: [{ id: '1', ...hit }], drops: { no_tun: 1, rule_drop: 5 } },
+    {
+      peers: [a, b],
+      rules: [{ id: '1', ...hit }],
+      drops: { no_tun: 1, rule_drop: 5 },
+      forgotten: { share: 3 },
+    },
   );
-  t.deepEqual(joinSamples([]), { peers: [], rules: [], drops: {} });
+  t.deepEqual(joinSamples([]), { peers: [], rules: [], drops: {}, forgotten: {} });
 });

@@ -1,7 +1,7 @@
 // Networks of the tunnel: what lies in them, and the gateway's own address.
 
 import test from 'ava';
-import { OwnNetwork, wordsOf } from '../../../dataplane/wire/network.ts';
+import { AddressRange, OwnNetwork, wordsOf } from '../../../dataplane/wire/network.ts';
 import { address } from '../../support/dataplane/packets.ts';
 
 function words(text: string): [number, number, number, number] {
@@ -27,6 +27,11 @@ for (const [network, prefixBits, inside, outside] of rows) {
   test(`${network}/${prefixBits}`, (t) => {
     const bytes = address(network);
     const own = new OwnNetwork({ network: bytes, prefixBits, address: bytes });
+    const range = new AddressRange({ network: bytes, prefixBits });
+    const version = bytes.length === 4 ? 4 : 6;
+    for (const text of inside) t.true(range.has(version, words(text)), text);
+    for (const text of outside) t.false(range.has(version, words(text)), text);
+    t.false(range.has(10 - version, words(inside[0]!)), 'of the other family');
     for (const text of inside) t.true(own.contains(...words(text)), text);
     for (const text of outside) t.false(own.contains(...words(text)), text);
   });

@@ -13,7 +13,8 @@ const GATEWAY = '01900000-0000-7000-8000-000000000001';
 /** Samples that a data plane would give, one after the other. */
 function feed(...samples: Partial<Sample>[]): { sample(): Promise<Sample> } {
   return {
-    sample: () => Promise.resolve({ peers: [], rules: [], drops: {}, ...samples.shift() }),
+    sample: () =>
+      Promise.resolve({ peers: [], rules: [], drops: {}, forgotten: {}, ...samples.shift() }),
   };
 }
 

@@ -134,6 +134,12 @@ export interface SlowFlow {
   verdict: SlowVerdict;
   /** The target may be the opener. */
   isDoubtful: boolean;
+  openedAt: number;
+  /** When its last packet passed, or it was opened. */
+  latestAt: number;
+  /** Packets that passed: of the opener, and of the other side. */
+  sent: number;
+  replies: number;
 }
 
 interface SlowFirst {
@@ -190,6 +196,13 @@ export class SlowTracker {
     this.flows = this.flows.filter((flow) => flow.endsAt > this.now);
     this.firsts = this.firsts.filter((first) => first.endsAt > this.now);
     return packet.from === 'tun' ? this.#fromTun(packet) : this.#fromPeer(packet, packet.from);
+  }
+
+  /** The flows that are alive and may pass, and which rules may have decided on each. */
+  live(): { flow: SlowFlow; rules: readonly string[] }[] {
+    return this.flows
+      .filter((flow) => flow.endsAt > this.now && this.#verdictOn(flow).reason === 'none')
+      .map((flow) => ({ flow, rules: flow.opener === 'tun' ? [] : flow.verdict.rules }));
   }
 
   /** The verdict of the rules alone. */
@@ -361,6 +374,10 @@ export class SlowTracker {
       version: this.version,
       verdict,
       isDoubtful: doubtUntil > this.now && ![PROTOCOL_TCP, 1, 58].includes(packet.protocol),
+      openedAt: this.now,
+      latestAt: this.now,
+      sent: 0,
+      replies: 0,
     };
     flow.verdict = this.#byTarget(flow, { reason: 'none', rules: verdict.rules });
     this.flows.push(flow);
@@ -377,6 +394,9 @@ export class SlowTracker {
     }
     const along = isAlong(flow, packet);
     if (!along) flow.replied = true;
+    flow.latestAt = this.now;
+    if (along) flow.sent++;
+    else flow.replies++;
     if (!isTcp) {
       flow.endsAt = this.now + lifetimeOf(packet);
       return;

@@ -1,0 +1,186 @@
+// The list of the flows that are alive, for people who ask: both ends, which rule decided, and what
+// each has carried. A worker walks its table in parts. The worker of the device that opened a flow
+// tells of it, or that of its receiver where it came from behind the TUN, so each is listed once.
+
+import { FLOWS_LOOKED_AT_PER_PART, MAX_LISTED_PER_PART } from '../constants.ts';
+import type { Decision } from '../filter/decision.ts';
+import {
+  A,
+  A_PORT,
+  B,
+  B_PORT,
+  type FlowTable,
+  KIND,
+  peerOf,
+  REPLIED,
+  STATE,
+} from '../filter/flow-table.ts';
+import { FlowVerdict, NO_PEER } from '../filter/flow-verdict.ts';
+import type { Tracker } from '../filter/tracker.ts';
+import { reasons } from '../reasons.ts';
+import { AddressRange } from '../wire/network.ts';
+import {
+  addressText,
+  type DeviceQuery,
+  hasPorts,
+  type Listed,
+  ListedDevices,
+  type ListedFrom,
+  WallTimes,
+} from './listed.ts';
+
+/** Which flows are asked for; null does not matter. The devices may be at either end. */
+export interface FlowQuery extends DeviceQuery {
+  /** Where they were opened to: 4 or 16 bytes; host bits do not count. */
+  readonly destination: { readonly network: Uint8Array; readonly prefixBits: number } | null;
+  /** The id of the rule that decided. */
+  readonly rule: string | null;
+}
+
+/** A flow. Times are Unix time in ms. */
+export interface LiveFlow {
+  /** Public key of the device that opened it; null: it was opened from behind the TUN. */
+  readonly opener: string | null;
+  /** Public key of the device that it was opened to; null: it goes to the TUN. */
+  readonly target: string | null;
+  readonly source: string;
+  readonly destination: string;
+  /** The number of the IP protocol. */
+  readonly protocol: number;
+  /** Null where the protocol has none. */
+  readonly sourcePort: number | null;
+  readonly destinationPort: number | null;
+  readonly isAnswered: boolean;
+  readonly by: Decision['by'];
+  readonly rule: string | null;
+  /** Inner packets and their bytes that passed: of the opener, and of the other side. */
+  readonly sentPackets: number;
+  readonly sentBytes: number;
+  readonly replyPackets: number;
+  readonly replyBytes: number;
+  readonly openedMs: number;
+  readonly latestMs: number;
+}
+
+/** Where a list of flows goes on. */
+export interface FlowPlace {
+  readonly worker: number;
+  readonly flow: number;
+}
+
+/** A page of a list of flows. */
+export interface FlowPage {
+  readonly flows: readonly LiveFlow[];
+  /** Where the next page begins; null: this is the last one. */
+  readonly next: FlowPlace | null;
+}
+
+/**
+ * Asks so many workers, one after the other and part by part, for `limit` flows. A flow that is
+ * alive all the time is on exactly one page. A worker that gives no part is passed over.
+ */
+export async function flowsAmong(
+  workers: number,
+  ask: (place: FlowPlace, limit: number) => Promise<Listed<LiveFlow> | null>,
+  limit: number,
+  from: FlowPlace | null,
+): Promise<FlowPage> {
+  const flows: LiveFlow[] = [];
+  let place = from ?? { worker: 0, flow: 1 };
+  while (place.worker < workers) {
+    if (flows.length >= limit) return { flows, next: place };
+    const part = await ask(place, limit - flows.length);
+    flows.push(...(part?.found ?? []));
+    const next = part?.next ?? null;
+    place = next === null ? { worker: place.worker + 1, flow: 1 } : { ...place, flow: next };
+  }
+  return { flows, next: null };
+}
+
+/** Lists the flows of one worker. */
+export class FlowList {
+  readonly #flows: FlowTable;
+  readonly #tracker: Tracker;
+  readonly #devices: ListedDevices;
+  readonly #verdict = new FlowVerdict();
+  readonly #times = new WallTimes();
+
+  constructor(from: ListedFrom) {
+    this.#tracker = from.tracker;
+    this.#flows = from.tracker.flows;
+    this.#devices = new ListedDevices(from);
+  }
+
+  /** At most `limit` flows, from the flow of that number on. Nothing changes. */
+  part(
+    query: FlowQuery,
+    from: number,
+    limit: number,
+    now: number,
+    wallMs: number,
+  ): Listed<LiveFlow> {
+    const found: LiveFlow[] = [];
+    if (this.#devices.isNobody(query)) return { found, next: null };
+    this.#times.begin(now, wallMs);
+    const isAsked = this.#filterOf(query);
+    const most = Math.min(limit, MAX_LISTED_PER_PART);
+    const end = Math.min(this.#flows.used + 1, from + FLOWS_LOOKED_AT_PER_PART);
+    let flow = from;
+    for (; flow < end && found.length < most; flow++)
+      if (this.#flows.isAlive(flow) && isAsked(flow) && this.#passes(flow)) {
+        const decision = this.#tracker.decisionOn(this.#verdict);
+        if (query.rule === null || decision.rule === query.rule)
+          found.push(this.#read(flow, decision));
+      }
+    return { found, next: flow > this.#flows.used ? null : flow };
+  }
+
+  /** Says of a flow whether it is asked for, as far as its ends say it. */
+  #filterOf(query: FlowQuery): (flow: number) => boolean {
+    const flows = this.#flows;
+    const devices = this.#devices;
+    const isDevice = devices.asked(query);
+    const isAny = query.device === null && query.scope === null;
+    const range = query.destination === null ? null : new AddressRange(query.destination);
+    return (flow) => {
+      const opener = peerOf(flows.opener(flow));
+      const target = peerOf(flows.target(flow));
+      if (!devices.isHere(opener === NO_PEER ? target : opener)) return false;
+      if (!isAny && !isDevice(opener) && !isDevice(target)) return false;
+      return range === null || range.has(flows.get(flow, KIND) >> 8, this.#words(flow, B));
+    };
+  }
+
+  /** Whether the rules of now let a flow pass. */
+  #passes(flow: number): boolean {
+    return this.#tracker.judge.ofFlow(flow, this.#verdict) === reasons.none;
+  }
+
+  #words(flow: number, field: number): number[] {
+    return [0, 1, 2, 3].map((i) => this.#flows.get(flow, field + i));
+  }
+
+  #read(flow: number, { by, rule }: Decision): LiveFlow {
+    const flows = this.#flows;
+    const kind = flows.get(flow, KIND);
+    const protocol = kind & 0xff;
+    const port = (field: number): number | null =>
+      hasPorts(protocol) ? flows.get(flow, field) : null;
+    const { openedAt, latestAt, ...carried } = this.#tracker.counts.of(flow);
+    return {
+      opener: this.#devices.keyOf(peerOf(flows.opener(flow))),
+      target: this.#devices.keyOf(peerOf(flows.target(flow))),
+      source: addressText(kind >> 8, this.#words(flow, A)),
+      destination: addressText(kind >> 8, this.#words(flow, B)),
+      protocol,
+      sourcePort: port(A_PORT),
+      destinationPort: port(B_PORT),
+      isAnswered: (flows.get(flow, STATE) & REPLIED) !== 0,
+      by,
+      rule,
+      ...carried,
+      openedMs: this.#times.of(openedAt),
+      latestMs: this.#times.of(latestAt),
+    };
+  }
+}

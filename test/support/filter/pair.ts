@@ -1,0 +1,106 @@
+// The filter and a slow twin side by side, which take the same steps of a course.
+
+import type { ReasonName } from '../../../dataplane/reasons.ts';
+import { bytesOf, errorOf, rulesOf, type Step, tailOf, turned } from './courses.ts';
+import { type Described, SlowTracker } from './slow-filter.ts';
+import { Bench } from './tracking.ts';
+import { withoutNulls } from './without-nulls.ts';
+
+/** Both filters side by side. */
+export class Pair {
+  readonly bench: Bench;
+  readonly slow: SlowTracker;
+  readonly seen: Described[] = [];
+  /** How often what happened. */
+  readonly met = new Map<string, number>();
+  #ruleNumber = 0;
+  #isBatch = false;
+
+  constructor(defaultAction: 'accept' | 'drop') {
+    this.bench = new Bench({ default: defaultAction });
+    this.slow = new SlowTracker(defaultAction);
+    for (const peer of [0, 1, 2]) this.slow.scopes.set(peer, `${peer}`);
+  }
+
+  /** Takes a step with both; a text tells where they differ. */
+  take(step: Step): string | null {
+    const { bench, slow } = this;
+    if (!('about' in step) && step.type !== 'packet') this.#isBatch = false;
+    const known = 'about' in step ? this.seen.at(-1 - step.about) : undefined;
+    switch (step.type) {
+      case 'packet':
+        return this.#judge(step.packet);
+      case 'again':
+        return known === undefined ? null : this.#judge(known);
+      case 'back':
+        return known === undefined || (known.from === 'tun' && known.to === 'tun')
+          ? null
+          : this.#judge(turned(known));
+      case 'tail':
+        return known?.fragment === 'first'
+          ? this.#judge(tailOf(known, step.offset, step.header))
+          : null;
+      case 'error':
+        return known === undefined ? null : this.#judgeError(known, step.from);
+      case 'wait':
+        bench.now += step.ms;
+        return null;
+      case 'rules': {
+        const rules = rulesOf(step, this.#ruleNumber);
+        this.#ruleNumber += rules.length;
+        bench.rules(step.scope, ...rules);
+        slow.setRules(step.scope, rules);
+        return null;
+      }
+      case 'default':
+        bench.filter.setDefault(step.action);
+        slow.setDefault(step.action);
+        return null;
+      case 'move':
+        bench.tracker.moveToScope(step.peer, step.scope);
+        slow.move(step.peer, step.scope);
+        return null;
+      case 'forget':
+        bench.tracker.forgetAddress(step.peer, step.family);
+        slow.forget(step.peer, step.family);
+        return null;
+      case 'restart':
+        slow.now = bench.now;
+        slow.restart();
+        bench.restart([...slow.scopes.values()]);
+        return null;
+    }
+  }
+
+  #meet(packet: Described, reason: ReasonName): void {
+    const meet = (what: string): void => void this.met.set(what, (this.met.get(what) ?? 0) + 1);
+    meet(reason);
+    const alone = this.slow.byRules({ ...packet, fragment: 'whole' });
+    if (reason === 'none' && alone !== 'none') meet('freed');
+    if (reason !== 'none' && packet.from === 'tun') meet('refused');
+    if (reason === 'none' && packet.fragment === 'later' && packet.from !== 'tun')
+      if (this.slow.byRules(packet) === 'inner_fragment_unsafe') meet('followed');
+  }
+
+  #judgeError(about: Described, from: number): string | null {
+    const error = errorOf(about, from);
+    return error === null ? null : this.#judge(error);
+  }
+
+  #judge(packet: Described): string | null {
+    this.seen.push(packet);
+    const { bench, slow } = this;
+    // Packets between which nothing else happens come in one batch.
+    bench.keepsTurn = this.#isBatch;
+    this.#isBatch = true;
+    slow.now = bench.now;
+    const reason = bench.judge(bytesOf(packet));
+    const wanted = slow.judge(packet);
+    const hits = withoutNulls(bench.filter.takeHits());
+    this.#meet(packet, reason);
+    const isCounted = hits.length === Math.min(1, wanted.rules.length);
+    if (reason === wanted.reason && isCounted && hits.every(({ id }) => wanted.rules.includes(id)))
+      return null;
+    return JSON.stringify({ packet, reason, hits, wanted });
+  }
+}
