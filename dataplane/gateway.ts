@@ -30,7 +30,7 @@ import { AskedWorkers, type Questions } from './questions.ts';
 import { joinSamples, SumTotals, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
-import type { Command, Report, WorkerOptions } from './worker.ts';
+import type { QuestionCommand, Report, WorkerOptions } from './worker.ts';
 import { type LinkOwner, startWorker, WorkerLink } from './worker-link.ts';
 
 /** What people and health checks see of a running gateway. */
@@ -348,7 +348,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
 
   protected async request(
     worker: number,
-    command: (id: number) => Command,
+    command: (id: number) => QuestionCommand,
     waits: boolean,
   ): Promise<Report | null> {
     if (this.#isClosing) throw closed();

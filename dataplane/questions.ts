@@ -1,10 +1,10 @@
-// Questions about what the workers of a gateway know: what becomes of a packet, what they remember of
-// handshakes, live flows, refused packets. Asking changes nothing.
+// Questions about what the workers of a gateway know: what becomes of a packet, what they remember
+// of handshakes, live flows, refused packets. Asking changes nothing.
 
 import { explainAmong, type Explanation, type Question } from './path/explain.ts';
 import { type FlowPage, type FlowPlace, type FlowQuery, flowsAmong } from './path/flow-list.ts';
 import { type RefusalQuery, refusalsAmong, type SeenRefusal } from './path/refusal-list.ts';
-import type { Command, Report } from './worker.ts';
+import type { QuestionCommand, Report } from './worker.ts';
 import { RECEPTIONIST } from './wireguard/steering.ts';
 import { joinTraces, type Trace } from './wireguard/trace.ts';
 import type { UnknownSenders } from './wireguard/unknown-senders.ts';
@@ -49,7 +49,7 @@ export abstract class AskedWorkers implements Questions {
    */
   protected abstract request(
     worker: number,
-    command: (id: number) => Command,
+    command: (id: number) => QuestionCommand,
     waits: boolean,
   ): Promise<Report | null>;
 

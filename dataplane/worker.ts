@@ -73,6 +73,15 @@ export interface WorkerOptions {
 export type Command =
   | { readonly type: 'apply'; readonly id: number; readonly change: Change }
   | { readonly type: 'sample'; readonly id: number }
+  | QuestionCommand
+  | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
+  | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
+  /** Everything in force was sent: from now on the worker takes packets. */
+  | { readonly type: 'begin' }
+  | { readonly type: 'stop' };
+
+/** Questions about what the worker knows. */
+export type QuestionCommand =
   | {
       readonly type: 'explain';
       readonly id: number;
@@ -95,12 +104,7 @@ export type Command =
       readonly id: number;
       readonly query: RefusalQuery;
       readonly from: number;
-    }
-  | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
-  | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
-  /** Everything in force was sent: from now on the worker takes packets. */
-  | { readonly type: 'begin' }
-  | { readonly type: 'stop' };
+    };
 
 /** What the worker answers. */
 export type Report =
@@ -313,52 +317,6 @@ class Loop {
           id: command.id,
           sample: this.#pipeline.samplePart(),
         });
-      case 'explain':
-        return this.#report({
-          type: 'explained',
-          id: command.id,
-          explanation: this.#pipeline.explain(
-            command.question,
-            command.isHanded,
-            this.#clock.now(),
-            this.#clock.wall(),
-          ),
-        });
-      case 'diagnose':
-        return this.#report({
-          type: 'diagnosed',
-          id: command.id,
-          trace: this.#pipeline.trace(command.publicKey, this.#clock.now(), this.#clock.wall()),
-        });
-      case 'unknownSenders':
-        return this.#report({
-          type: 'unknownSenders',
-          id: command.id,
-          senders: this.#pipeline.unknownSenders(),
-        });
-      case 'flows':
-        return this.#report({
-          type: 'flows',
-          id: command.id,
-          part: this.#pipeline.flows(
-            command.query,
-            command.from,
-            command.limit,
-            this.#clock.now(),
-            this.#clock.wall(),
-          ),
-        });
-      case 'refusals':
-        return this.#report({
-          type: 'refusals',
-          id: command.id,
-          part: this.#pipeline.refusals(
-            command.query,
-            command.from,
-            this.#clock.now(),
-            this.#clock.wall(),
-          ),
-        });
       case 'localAddresses':
         return this.#pipeline.setLocalAddresses(command.addresses);
       case 'release':
@@ -373,6 +331,36 @@ class Loop {
       case 'stop':
         this.#stopping = true;
         return;
+      default:
+        this.#report(this.#answer(command, this.#clock.now(), this.#clock.wall()));
+    }
+  }
+
+  /** Answers a question, which changes nothing. */
+  #answer(command: QuestionCommand, now: number, wallMs: number): Report {
+    const { id } = command;
+    switch (command.type) {
+      case 'explain': {
+        const { question, isHanded } = command;
+        const explanation = this.#pipeline.explain(question, isHanded, now, wallMs);
+        return { type: 'explained', id, explanation };
+      }
+      case 'diagnose':
+        return {
+          type: 'diagnosed',
+          id,
+          trace: this.#pipeline.trace(command.publicKey, now, wallMs),
+        };
+      case 'unknownSenders':
+        return { type: 'unknownSenders', id, senders: this.#pipeline.unknownSenders() };
+      case 'flows': {
+        const { query, from, limit } = command;
+        return { type: 'flows', id, part: this.#pipeline.flows(query, from, limit, now, wallMs) };
+      }
+      case 'refusals': {
+        const { query, from } = command;
+        return { type: 'refusals', id, part: this.#pipeline.refusals(query, from, now, wallMs) };
+      }
     }
   }
 

@@ -32,6 +32,7 @@ import { Presence } from './observe/presence.ts';
 import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
+import type { LiveGateway } from './live/gateway.ts';
 import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
 import type { Services } from './services.ts';
@@ -298,7 +299,7 @@ function aboutGateway(
   gateway: Gateway,
   sampler: Sampler,
   followers: Followers,
-): Pick<Services, 'diagnosing' | 'explaining' | 'observed' | 'watched'> {
+): Pick<Services, 'diagnosing' | 'explaining' | 'live' | 'observed' | 'watched'> {
   return {
     observed: observedBy(sampler, followers.reconciler),
     watched: watchedBy(gateway, sampler, followers),
@@ -313,12 +314,24 @@ function aboutGateway(
       unknownSenders: () => gateway.unknownSenders(),
       connectedForMs: (publicKey) => followers.presence.connectedForMs(publicKey),
     },
+    live: liveBy(id, gateway, followers.reconciler),
+  };
+}
+
+function liveBy(id: string, gateway: Gateway, reconciler: Reconciler): LiveGateway {
+  return {
+    id,
+    flows: (...asked) => gateway.flows(...asked),
+    refusals: (...asked) => gateway.refusals(...asked),
+    deviceIdOf: (publicKey) => reconciler.deviceIdOf(publicKey),
+    publicKeyOf: (deviceId) => reconciler.publicKeyOf(deviceId),
   };
 }
 
 function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
   return {
     drops: () => sampler.drops,
+    forgotten: () => sampler.forgotten,
     rules: () => sampler.rules,
     problems: () => reconciler.problems,
     deviceCount: () => reconciler.deviceCount,

@@ -27,6 +27,8 @@ export interface Readiness {
 export interface Observed {
   /** Packets that were refused, by reason, since the data plane began. */
   readonly drops: () => Readonly<Record<string, number>>;
+  /** Records of refused packets that were given up for others, by why. */
+  readonly forgotten: () => Readonly<Record<string, number>>;
   /** Hits by rule since this process began. */
   readonly rules: () => ReadonlyMap<string, RuleSample>;
   /** Rows that cannot be obeyed as they stand. */

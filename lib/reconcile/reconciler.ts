@@ -195,6 +195,11 @@ export class Reconciler {
     return this.#translation.deviceIdOf(publicKey);
   }
 
+  /** The public key of a device; null if the device is not known. */
+  publicKeyOf(deviceId: string): string | null {
+    return this.#translation.publicKeyOf(deviceId);
+  }
+
   /** The device that is served under a public key; null where none is. */
   servedDeviceOf(publicKey: string): KnownDevice | null {
     return this.#translation.servedDeviceOf(publicKey);

@@ -29,6 +29,7 @@ export class Sampler {
   /** By device: what has not been written yet. */
   #unwritten = new Map<string, StatusReport>();
   #drops: Readonly<Record<string, number>> = {};
+  #forgotten: Readonly<Record<string, number>> = {};
   readonly #rules = new Map<string, RuleSample>();
   #timer: NodeJS.Timeout | null = null;
   #running: Promise<void> | null = null;
@@ -53,6 +54,11 @@ export class Sampler {
   /** Refusals by reason since the data plane began. */
   get drops(): Readonly<Record<string, number>> {
     return this.#drops;
+  }
+
+  /** Records of refused packets that were given up for others, by why. */
+  get forgotten(): Readonly<Record<string, number>> {
+    return this.#forgotten;
   }
 
   /** Hits by rule since the gateway began. */
@@ -112,6 +118,7 @@ export class Sampler {
     this.#options.onSample?.(sample);
     for (const rule of sample.rules) this.#addRule(rule);
     this.#observeDrops(sample.drops);
+    this.#forgotten = sample.forgotten;
   }
 
   /** Adds a report to what waits; of two the one with the later handshake gives the endpoint. */

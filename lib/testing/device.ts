@@ -12,7 +12,12 @@ import { deviceFields } from '../../models/index.ts';
 import { sentColumns } from '../judge/resource.ts';
 import type { Diagnosis } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../explain/explain.ts';
+import type { ShownFlow } from '../live/flows.ts';
+import type { ShownRefusal } from '../live/refusals.ts';
 import type { Api, Fields } from './api.ts';
+
+/** The most that one answer lists. */
+export const LIMIT_MAX = 1_000;
 
 /** What `POST /v0/devices` takes, but for the public key, which is that of the device's client. */
 export const DEVICE_FIELDS = sentColumns(deviceFields).filter((name) => name !== 'public_key');
@@ -85,6 +90,16 @@ export class TestDevice extends MemoryDevice {
   /** Says why this device cannot connect, or that it is connected. */
   async diagnose(): Promise<Diagnosis> {
     return this.#api.get(`/v0/devices/${this.id}/diagnosis`);
+  }
+
+  /** Flows with this device at either end that are alive: at most 1,000. */
+  async flows(): Promise<readonly ShownFlow[]> {
+    return this.#api.get(`/v0/flows?limit=${LIMIT_MAX}&device_id=${this.id}`);
+  }
+
+  /** Packets of this device that were refused lately: at most 1,000 entries, the latest first. */
+  async refusals(): Promise<readonly ShownRefusal[]> {
+    return this.#api.get(`/v0/refusals?limit=${LIMIT_MAX}&device_id=${this.id}`);
   }
 }
 

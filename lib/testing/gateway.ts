@@ -16,7 +16,16 @@ import { newId, openMemoryDatabase } from '../../models/index.ts';
 import { type Running, serve } from '../serve.ts';
 import { networksOf } from '../reconcile/tunnel-networks.ts';
 import { Api } from './api.ts';
-import { DEVICE_FIELDS, type DeviceWish, endpointOf, newPrivateKey, TestDevice } from './device.ts';
+import type { ShownFlow } from '../live/flows.ts';
+import type { ShownRefusal } from '../live/refusals.ts';
+import {
+  DEVICE_FIELDS,
+  type DeviceWish,
+  endpointOf,
+  LIMIT_MAX,
+  newPrivateKey,
+  TestDevice,
+} from './device.ts';
 import { refuseInsideTunnel } from './host-address.ts';
 import { type LogLine, logInto } from './log.ts';
 import { refuseUnknownAnswers, refuseUnknownOptions } from './options.ts';
@@ -200,6 +209,16 @@ export class TestGateway implements AsyncDisposable {
   /** Packets that the packet path refused so far, by reason (dataplane/reasons.ts). */
   drops(): Readonly<Record<string, number>> {
     return this.#parts.network.drops();
+  }
+
+  /** Flows that are alive: at most 1,000. */
+  flows(): Promise<readonly ShownFlow[]> {
+    return this.api.get(`/v0/flows?limit=${LIMIT_MAX}`);
+  }
+
+  /** Packets that were refused lately: at most 1,000 entries, the latest first. */
+  refusals(): Promise<readonly ShownRefusal[]> {
+    return this.api.get(`/v0/refusals?limit=${LIMIT_MAX}`);
   }
 
   // ---- the end ----

@@ -10,6 +10,8 @@ export {
 } from '../../dataplane/memory/index.ts';
 export type { Diagnosis } from '../diagnosis/diagnose.ts';
 export type { Answer as Explained } from '../explain/explain.ts';
+export type { ShownFlow } from '../live/flows.ts';
+export type { ShownRefusal } from '../live/refusals.ts';
 export { type Api, ApiRefusal, type Fields } from './api.ts';
 export type { DeviceWish, TestDevice } from './device.ts';
 export { createGateway, type TestGateway, type TestGatewayOptions } from './gateway.ts';

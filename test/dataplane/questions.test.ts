@@ -3,15 +3,15 @@
 
 import test from 'ava';
 import { AskedWorkers } from '../../dataplane/questions.ts';
-import type { Command, Report } from '../../dataplane/worker.ts';
+import type { QuestionCommand, Report } from '../../dataplane/worker.ts';
 
 /** Workers that answer as a test says, and note what they were asked. */
 class ScriptedWorkers extends AskedWorkers {
   readonly asked: string[] = [];
-  readonly #answer: (command: Command, worker: number) => Report | null;
+  readonly #answer: (command: QuestionCommand, worker: number) => Report | null;
   readonly #count: number;
 
-  constructor(count: number, answer: (command: Command, worker: number) => Report | null) {
+  constructor(count: number, answer: (command: QuestionCommand, worker: number) => Report | null) {
     super();
     this.#count = count;
     this.#answer = answer;
@@ -23,7 +23,7 @@ class ScriptedWorkers extends AskedWorkers {
 
   protected async request(
     worker: number,
-    command: (id: number) => Command,
+    command: (id: number) => QuestionCommand,
     waits: boolean,
   ): Promise<Report | null> {
     const asked = command(7);

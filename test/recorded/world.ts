@@ -17,7 +17,14 @@ import { judgeAnswer } from '../support/api/openapi.ts';
 import { type Answer, answerOf } from '../support/api/requests.ts';
 import { serverOn } from '../support/api/server.ts';
 import type { DiagnosingGateway } from '../../lib/diagnosis/diagnose.ts';
-import { fakeDiagnosing, fakeExplaining, silentTrace } from '../support/observe/fake-gateway.ts';
+import {
+  fakeDiagnosing,
+  fakeExplaining,
+  fakeLive,
+  flowOf,
+  refusalOf,
+  silentTrace,
+} from '../support/observe/fake-gateway.ts';
 import { Bindings } from './placeholders.ts';
 import type { Exchange, Recording } from './recording.ts';
 
@@ -115,6 +122,14 @@ function servicesOf({ applied }: Recording['world']): Partial<Services> {
     whenApplied: async () => applied !== 'no',
     explaining: { ...fakeExplaining(), id: ids.gateway },
     diagnosing: diagnosingOf(ids.gateway),
+    live: fakeLive(ids.gateway, {
+      flows: async (_query, limit) => ({
+        flows: [flowOf('a key')],
+        next: limit === 1 ? { worker: 0, flow: 2 } : null,
+      }),
+      refusals: async () => [refusalOf('a key')],
+      deviceIdOf: () => ids.device,
+    }),
   };
 }
 

@@ -7,6 +7,7 @@ import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
 import { questionFields } from '../../explain/question.ts';
 import { diagnosisFields, unknownSendersFields } from '../v0/diagnosis.ts';
 import { explanationFields } from '../v0/explain.ts';
+import { flowFields, refusalFields } from '../v0/live.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
 import { ruleSchema, ruleFilters } from '../../rules/rules.ts';
 import { relinkFields } from '../v0/relinking.ts';
@@ -21,6 +22,7 @@ import {
   type Described,
   diagnosisPaths,
   explainPaths,
+  livePaths,
   ruleCounterPaths,
   samlMetadataPaths,
   trustedProviderPaths,
@@ -124,6 +126,7 @@ export function openApiDocument(outside: string): Json {
       ...ruleCounterPaths(rules),
       ...explainPaths(questions),
       ...diagnosisPaths(devices),
+      ...livePaths(rules),
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),
       ...samlMetadataPaths(samlMetadata),
@@ -138,6 +141,8 @@ export function openApiDocument(outside: string): Json {
         Explanation: answerSchema(explanationFields),
         Diagnosis: answerSchema(diagnosisFields),
         UnknownSenders: answerSchema(unknownSendersFields),
+        Flow: answerSchema(flowFields),
+        Refusal: answerSchema(refusalFields),
         RuleCounters: answerSchema(ruleCounterFields),
         Configuration: answerSchema(configurationSchema),
         ConfigurationUpdate: requestSchema(configurationSchema, 'update'),

@@ -5,6 +5,7 @@ import type Joi from 'joi';
 import { BODY_BYTES_MAX } from '../body.ts';
 import { CONFIGURATION_BYTES_MAX } from '../../configuration/configuration.ts';
 import { pageFields } from '../paging.ts';
+import { flowParameters, refusalParameters } from '../v0/live.ts';
 import type { Filters } from '../../records/collection.ts';
 import { headerRefs, jsonContent, schemaRef } from './answers.ts';
 import { examples } from './examples.ts';
@@ -134,6 +135,50 @@ export function explainPaths(described: Described): Json {
       }),
     },
   };
+}
+
+/** The paths of what is alive at the gateway that is asked. */
+export function livePaths(described: Described): Json {
+  const list = (title: string, parameters: Joi.ObjectSchema, words: Json, names = {}): Json =>
+    operation(described, `list${title}s`, {
+      ...words,
+      parameters: parametersOf(parameters),
+      responses: answersOf(
+        {
+          200: answer(
+            'What is in the memory of the gateway that answers.',
+            { data: { type: 'array', items: schemaRef(title) } },
+            names,
+          ),
+        },
+        [422, ...READ],
+      ),
+    });
+  return {
+    '/v0/flows': {
+      get: list(
+        'Flow',
+        flowParameters,
+        {
+          summary: 'List live flows',
+          description:
+            'In an order that means nothing. A flow that is alive all the time is on exactly one page.',
+        },
+        { Link: 'Link' },
+      ),
+    },
+    '/v0/refusals': {
+      get: list('Refusal', refusalParameters, {
+        summary: 'List refused packets',
+        description: 'Packets of devices that are alike are one entry; the latest one is first.',
+      }),
+    },
+  };
+}
+
+function parametersOf(parameters: Joi.ObjectSchema): Json[] {
+  const { keys = {} } = parameters.describe() as { keys?: Record<string, Joi.Description> };
+  return parametersIn(Object.keys(keys).map((key) => [key, parameters.extract(key)]));
 }
 
 /** The path of the one configuration. */
@@ -268,18 +313,11 @@ function listOperation(described: Described): Json {
     ...Object.keys(keys).map((key) => [key, pageFields.extract(key)] as const),
     ...Object.entries(filters).map(([key, { schema }]) => [key, schema] as const),
   ];
-  const parameters = schemas.map(([key, schema]) => ({
-    name: key,
-    in: 'query',
-    required: false,
-    description: (schema.describe().flags as { description: string }).description,
-    schema: parameterSchema(schema),
-  }));
   return operation(described, `list${title}s`, {
     summary: `List ${name}`,
     description:
       'Oldest first. Without `limit` and `cursor`: every record. Unknown parameters are ignored.',
-    parameters,
+    parameters: parametersIn(schemas),
     responses: answersOf(
       {
         200: answer(
@@ -291,6 +329,16 @@ function listOperation(described: Described): Json {
       [422, ...READ],
     ),
   });
+}
+
+function parametersIn(schemas: readonly (readonly [string, Joi.Schema])[]): Json[] {
+  return schemas.map(([key, schema]) => ({
+    name: key,
+    in: 'query',
+    required: false,
+    description: (schema.describe().flags as { description: string }).description,
+    schema: parameterSchema(schema),
+  }));
 }
 
 function operation({ name }: Described, operationId: string, rest: Json): Json {

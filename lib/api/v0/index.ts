@@ -6,6 +6,7 @@ import { configurationRoutes } from './configuration.ts';
 import { diagnosisRoutes } from './diagnosis.ts';
 import { explainRoutes } from './explain.ts';
 import { Devices } from '../../devices/devices.ts';
+import { liveRoutes } from './live.ts';
 import { relinkRoutes } from './relinking.ts';
 import { ruleCounterRoutes } from './rule-counters.ts';
 import { Rules } from '../../rules/rules.ts';
@@ -23,6 +24,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(ruleCounterRoutes(context));
     server.route(explainRoutes(context));
     server.route(diagnosisRoutes(context));
+    server.route(liveRoutes(context));
     server.route(configurationRoutes(context));
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));

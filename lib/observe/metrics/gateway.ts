@@ -60,6 +60,19 @@ export function dropMetrics(drops: Readonly<Record<string, number>>): Generator<
   );
 }
 
+/** Records of refused packets that were given up for others, by why; none is 0. */
+export function forgottenMetrics(forgotten: Readonly<Record<string, number>>): Generator<string> {
+  return byLabel(
+    [
+      'wg_gateway_refusal_records_forgotten_total',
+      'counter',
+      'Entries of the list of refused packets that were given up for others: the device had its share, or the list was full.',
+    ],
+    'reason',
+    Object.entries({ share: 0, full: 0, ...forgotten }),
+  );
+}
+
 /** Hits of the rules that are in force; a rule that was never hit is 0. */
 export function* ruleMetrics(
   rules: Observed['rules'],

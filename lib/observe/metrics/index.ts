@@ -14,6 +14,7 @@ import { byLabel } from './exposition.ts';
 import {
   dropMetrics,
   factMetrics,
+  forgottenMetrics,
   presenceMetrics,
   reconcilerMetrics,
   ruleMetrics,
@@ -135,6 +136,7 @@ export class Metrics {
     yield* this.requests.metrics();
     if (watched === undefined || observed === undefined) return;
     yield* dropMetrics(observed.drops());
+    yield* forgottenMetrics(observed.forgotten());
     yield* reconcilerMetrics(watched, observed.problems);
     yield* presenceMetrics(watched);
     yield* ruleMetrics(observed.rules, watched.ruleActions);

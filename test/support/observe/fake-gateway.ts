@@ -1,9 +1,16 @@
 // What metrics and pages read of a gateway, and what it explains, without a gateway: its devices,
 // rules and counts; every packet passes.
 
-import type { Explanation, PeerTotals, Trace } from '../../../dataplane/index.ts';
+import type {
+  Explanation,
+  LiveFlow,
+  PeerTotals,
+  SeenRefusal,
+  Trace,
+} from '../../../dataplane/index.ts';
 import type { DiagnosingGateway } from '../../../lib/diagnosis/diagnose.ts';
 import type { ExplainingGateway } from '../../../lib/explain/explain.ts';
+import type { LiveGateway } from '../../../lib/live/gateway.ts';
 import type { Observed, Watched } from '../../../lib/observe/gateway-state.ts';
 import { peer } from '../dataplane/simulation.ts';
 
@@ -58,7 +65,12 @@ export function fakeWatched(
 
 /** What was observed where nothing happened. */
 export function fakeObserved(fields: Partial<Observed> = {}): Observed {
-  const nothing = { drops: () => ({}), rules: () => new Map(), problems: () => [] };
+  const nothing = {
+    drops: () => ({}),
+    forgotten: () => ({}),
+    rules: () => new Map(),
+    problems: () => [],
+  };
   return { ...nothing, deviceCount: () => 0, ...fields };
 }
 
@@ -102,4 +114,57 @@ export function fakeExplaining(
   explain: ExplainingGateway['explain'] = async () => passing,
 ): ExplainingGateway {
   return { id: '01900000-0000-7000-8000-00000000cafe', explain, deviceIdOf: () => null };
+}
+
+/** A flow that the device with that key opened to a host. */
+export function flowOf(opener: string, fields: Partial<LiveFlow> = {}): LiveFlow {
+  return {
+    opener,
+    target: null,
+    source: '100.64.0.2',
+    destination: '10.0.0.5',
+    protocol: 6,
+    sourcePort: 50_000,
+    destinationPort: 443,
+    isAnswered: true,
+    by: 'default',
+    rule: null,
+    sentPackets: 12,
+    sentBytes: 1_800,
+    replyPackets: 20,
+    replyBytes: 24_000,
+    openedMs: Date.UTC(2026, 10, 25, 12, 0, 0, 250),
+    latestMs: Date.UTC(2026, 10, 25, 12, 1),
+    ...fields,
+  };
+}
+
+/** Packets that the device with that key sent to a host, and that were refused. */
+export function refusalOf(device: string, fields: Partial<SeenRefusal> = {}): SeenRefusal {
+  return {
+    device,
+    isSent: true,
+    source: '100.64.0.2',
+    destination: '10.0.0.6',
+    protocol: 6,
+    port: 22,
+    reason: 'default_drop',
+    rule: null,
+    count: 3,
+    firstMs: Date.UTC(2026, 10, 25, 12, 0, 0, 250),
+    latestMs: Date.UTC(2026, 10, 25, 12, 1),
+    ...fields,
+  };
+}
+
+/** What is asked for live state where nothing is alive and nothing was refused. */
+export function fakeLive(id: string, fields: Partial<LiveGateway> = {}): LiveGateway {
+  return {
+    id,
+    flows: async () => ({ flows: [], next: null }),
+    refusals: async () => [],
+    deviceIdOf: () => null,
+    publicKeyOf: () => null,
+    ...fields,
+  };
 }

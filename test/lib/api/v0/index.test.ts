@@ -27,6 +27,8 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
       'post /v0/explain',
       'get /v0/devices/{id}/diagnosis',
       'get /v0/unknown_senders',
+      'get /v0/flows',
+      'get /v0/refusals',
       'get /v0/trusted_providers',
       'patch /v0/trusted_providers/{kind}/{id}',
       'put /v0/trusted_providers/{kind}/{id}',

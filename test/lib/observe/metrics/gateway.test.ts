@@ -5,6 +5,7 @@ import { reasonNames } from '../../../../dataplane/index.ts';
 import {
   dropMetrics,
   factMetrics,
+  forgottenMetrics,
   presenceMetrics,
   reconcilerMetrics,
   ruleMetrics,
@@ -23,6 +24,13 @@ test('every reason of a drop is there from the beginning', (t) => {
   );
   t.is(valueOf(families, 'wg_gateway_dropped_packets_total', { reason: 'rule_drop' }), 3);
   t.is(valueOf(families, 'wg_gateway_dropped_packets_total', { reason: 'no_peer' }), 0);
+});
+
+test('records of refused packets that were given up are counted by why, from the beginning', (t) => {
+  const name = 'wg_gateway_refusal_records_forgotten_total';
+  const families = read(forgottenMetrics({ share: 7 }));
+  t.is(valueOf(families, name, { reason: 'share' }), 7);
+  t.is(valueOf(families, name, { reason: 'full' }), 0);
 });
 
 test('rules in force have counters, hit or not; rules that are gone have none', (t) => {

@@ -1,0 +1,113 @@
+// The flows that are alive at the gateway of this process, for API, console and command line.
+// docs/api.md#live-flows.
+
+import { type FlowPlace, type LiveFlow, parseAddress } from '../../dataplane/index.ts';
+import { showTime } from '../records/shown.ts';
+import { type LiveGateway, protocolName, queryOf, type Whose } from './gateway.ts';
+
+/** Which flows are asked for; null does not matter. */
+export interface FlowFilter extends Whose {
+  /** An address or a CIDR: where they were opened to. */
+  readonly destination: string | null;
+  readonly ruleId: string | null;
+}
+
+/** A flow, as answers show it. */
+export interface ShownFlow {
+  /** The side that opened it. */
+  readonly source: string;
+  readonly source_port: number | null;
+  /** The device that has this address; null: a host behind the gateway. */
+  readonly source_device_id: string | null;
+  readonly destination: string;
+  readonly port: number | null;
+  readonly destination_device_id: string | null;
+  /** `tcp`, `udp`, `icmp`, or the number of another protocol. */
+  readonly protocol: string;
+  readonly answered: boolean;
+  readonly decided_by: LiveFlow['by'];
+  readonly rule_id: string | null;
+  /** Inner packets and bytes from the side that opened it. */
+  readonly sent_packets: number;
+  readonly sent_bytes: number;
+  /** Packets and bytes of the other side. */
+  readonly reply_packets: number;
+  readonly reply_bytes: number;
+  readonly opened_at: string;
+  readonly last_seen_at: string;
+  readonly gateway_id: string;
+}
+
+/** A page of flows. */
+export interface ShownFlows {
+  readonly flows: readonly ShownFlow[];
+  /** Where the next page begins; null: this is the last one. */
+  readonly next: FlowPlace | null;
+}
+
+/** Lists flows. */
+export async function listFlows(
+  gateway: LiveGateway,
+  filter: FlowFilter,
+  limit: number,
+  from: FlowPlace | null = null,
+): Promise<ShownFlows> {
+  const devices = queryOf(gateway, filter);
+  if (devices === null) return { flows: [], next: null };
+  const { destination, ruleId: rule } = filter;
+  const range = destination === null ? null : rangeOf(destination);
+  const query = { ...devices, destination: range, rule };
+  const page = await gateway.flows(query, limit, from);
+  return { flows: page.flows.map((flow) => show(gateway, flow)), next: page.next };
+}
+
+function rangeOf(text: string): { network: Uint8Array; prefixBits: number } | null {
+  const [address = '', prefix] = text.split('/');
+  const network = parseAddress(address);
+  if (network === null) return null;
+  return { network, prefixBits: prefix === undefined ? 8 * network.length : Number(prefix) };
+}
+
+function show(gateway: LiveGateway, flow: LiveFlow): ShownFlow {
+  const idOf = (key: string | null): string | null =>
+    key === null ? null : gateway.deviceIdOf(key);
+  return {
+    source: flow.source,
+    source_port: flow.sourcePort,
+    source_device_id: idOf(flow.opener),
+    destination: flow.destination,
+    port: flow.destinationPort,
+    destination_device_id: idOf(flow.target),
+    protocol: protocolName(flow.protocol),
+    answered: flow.isAnswered,
+    decided_by: flow.by,
+    rule_id: flow.rule,
+    sent_packets: flow.sentPackets,
+    sent_bytes: flow.sentBytes,
+    reply_packets: flow.replyPackets,
+    reply_bytes: flow.replyBytes,
+    opened_at: showTime(new Date(flow.openedMs)),
+    last_seen_at: showTime(new Date(flow.latestMs)),
+    gateway_id: gateway.id,
+  };
+}
+
+const WORKER_BYTES = 1;
+const FLOW_BYTES = 4;
+
+/** A place in the list as text, in the alphabet of URLs. */
+export function writeFlowCursor({ worker, flow }: FlowPlace): string {
+  const bytes = Buffer.alloc(WORKER_BYTES + FLOW_BYTES);
+  bytes.writeUInt8(worker, 0);
+  bytes.writeUInt32BE(flow, WORKER_BYTES);
+  return bytes.toString('base64url');
+}
+
+/** Reads such a text; null if it is not one of ours. */
+export function readFlowCursor(value: string): FlowPlace | null {
+  const bytes = Buffer.from(value, 'base64url');
+  if (bytes.length !== WORKER_BYTES + FLOW_BYTES || bytes.toString('base64url') !== value)
+    return null;
+  const place = { worker: bytes.readUInt8(0), flow: bytes.readUInt32BE(WORKER_BYTES) };
+  return place.flow === 0 ? null : place;
+}

@@ -1,0 +1,46 @@
+// The gateway of this process, as lists of its live state ask it. Everything is in memory: the list
+// is there while the database is away.
+
+import type {
+  FlowPage,
+  FlowPlace,
+  FlowQuery,
+  RefusalQuery,
+  SeenRefusal,
+} from '../../dataplane/index.ts';
+
+/** What lists are read from. */
+export interface LiveGateway {
+  /** The id of the gateway. */
+  readonly id: string;
+  readonly flows: (query: FlowQuery, limit: number, from: FlowPlace | null) => Promise<FlowPage>;
+  readonly refusals: (query: RefusalQuery, limit: number) => Promise<readonly SeenRefusal[]>;
+  /** The device that has a public key or had it lately; null: there is none. */
+  readonly deviceIdOf: (publicKey: string) => string | null;
+  /** The public key of a device; null: there is no such device. */
+  readonly publicKeyOf: (deviceId: string) => string | null;
+}
+
+/** Whose devices are asked for; null does not matter. */
+export interface Whose {
+  readonly deviceId: string | null;
+  readonly userId: string | null;
+}
+
+/** Those devices in words of the data plane; null: there is no such device, so nothing is listed. */
+export function queryOf(
+  { publicKeyOf }: LiveGateway,
+  { deviceId, userId }: Whose,
+): { readonly device: string | null; readonly scope: string | null } | null {
+  if (deviceId === null) return { device: null, scope: userId };
+  const device = publicKeyOf(deviceId);
+  return device === null ? null : { device, scope: userId };
+}
+
+/** Names of the protocols that rules and questions name (IANA). */
+const NAMES: Readonly<Record<number, string>> = { 1: 'icmp', 6: 'tcp', 17: 'udp', 58: 'icmp' };
+
+/** The name of a protocol, or its number as text. */
+export function protocolName(protocol: number): string {
+  return NAMES[protocol] ?? String(protocol);
+}
