@@ -331,8 +331,12 @@ class Loop {
       case 'stop':
         this.#stopping = true;
         return;
-      default:
-        this.#report(this.#answer(command, this.#clock.now(), this.#clock.wall()));
+      case 'explain':
+      case 'diagnose':
+      case 'unknownSenders':
+      case 'flows':
+      case 'refusals':
+        return this.#report(this.#answer(command, this.#clock.now(), this.#clock.wall()));
     }
   }
 

@@ -27,7 +27,7 @@ export interface Whose {
   readonly userId: string | null;
 }
 
-/** Those devices in words of the data plane; null: there is no such device, so nothing is listed. */
+/** Those devices in words of the data plane; null: no such device, so nothing is listed. */
 export function queryOf(
   { publicKeyOf }: LiveGateway,
   { deviceId, userId }: Whose,

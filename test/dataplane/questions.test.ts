@@ -28,7 +28,7 @@ class ScriptedWorkers extends AskedWorkers {
   ): Promise<Report | null> {
     const asked = command(7);
     this.asked.push(`${asked.type} ${worker}${waits ? ' waits' : ''}`);
-    await null;
+    await Promise.resolve();
     const report = this.#answer(asked, worker);
     this.asked.push(`answer ${worker}`);
     return report;
