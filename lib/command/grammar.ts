@@ -278,6 +278,13 @@ export const commands = {
     takes: ['json'],
     operands: [2, 3],
   },
+  diagnose: {
+    usage: '[DEVICE]',
+    sentence:
+      'Asks the gateway that runs here why a device cannot connect, or why nothing passes, and what to do next; with its last handshakes. A device is named by its id, its address or its name. Without a device: who sends handshakes that no device can have sent.',
+    takes: ['json'],
+    operands: [0, 1],
+  },
   backup: {
     usage: 'FILE',
     sentence:

@@ -2,6 +2,7 @@
 
 import type { Config } from '../../config/index.ts';
 import { LocalGateway } from './ask-gateway.ts';
+import { diagnose } from './diagnose-command.ts';
 import { explainPacket } from './explain-command.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
@@ -11,6 +12,7 @@ export type RunLive = (gateway: LocalGateway, command: Command) => Promise<Outco
 
 const liveCommands: Partial<Record<CommandName, RunLive>> = {
   explain: explainPacket,
+  diagnose,
 };
 
 /** Obeys a command that asks the gateway; null: it is another one. */

@@ -48,6 +48,7 @@ const good: [line: string, words: string, operand: string | null, options: objec
   ['import firezone dump.json', 'import firezone', 'dump.json', { dryRun: false }],
   ['keys rotate --online', 'keys rotate', null, { online: true }],
   ['explain laptop 10.0.0.5 tcp/443', 'explain', 'laptop', {}],
+  ['diagnose laptop --json', 'diagnose', 'laptop', { json: true }],
   ['audit list', 'audit list', null, {}],
   ['audit list --limit 10000', 'audit list', null, { limit: 10_000 }],
   ['audit list --since 2026-11-21', 'audit list', null, { since: new Date('2026-11-21') }],
