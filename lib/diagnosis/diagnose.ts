@@ -72,6 +72,12 @@ export interface ShownSender {
   readonly last_at: string;
 }
 
+/** What is asked of the row of a device. */
+export type Diagnosed = Pick<
+  Device,
+  'id' | 'public_key' | 'user_id' | 'disabled_at' | 'expires_at'
+>;
+
 /** What is wrong with a device, and why that is thought. */
 export interface Diagnosis {
   readonly code: FindingCode;
@@ -100,7 +106,7 @@ const UNHEARD: readonly FindingCode[] = [
 /** Says what is wrong with a device at the gateway of this process. */
 export async function diagnose(
   from: DiagnosedFrom,
-  device: Device,
+  device: Diagnosed,
   nowMs: number = Date.now(),
 ): Promise<Diagnosis> {
   const { database, gateway } = from;

@@ -148,7 +148,8 @@ function offlineFinding(facts: Facts): Found {
   const { nowMs, trace, seen, strangers } = facts;
   const failed = lastFailure(trace, nowMs);
   const lastMs = lastHeard(facts);
-  const triedMs = Math.max(failed?.attempt.lastAtMs ?? 0, lastMs ?? 0);
+  // Behind one address there may be others, and its own handshake says more than theirs.
+  const triedMs = Math.max((failed?.attempt.lastAtMs ?? -LATELY_MS) + LATELY_MS, lastMs ?? 0);
   const addresses = [...trace.attempts.map(({ endpoint }) => endpoint?.address), seen?.address];
   const [stranger] = latelyUnknown(strangers, triedMs + 1).filter(({ endpoint }) =>
     addresses.includes(endpoint.address),

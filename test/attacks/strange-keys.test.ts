@@ -1,6 +1,6 @@
-// A stranger who knows the gateway's public key sends it initiations with ever new keys, from ever new
-// sources, initiations for another gateway, and copies of a device's old initiation. What is
-// remembered for people stays small, the device's own handshake stays on record, and who comes after
+// A stranger who knows the gateway's public key sends it initiations with ever new keys, from ever
+// new sources, initiations for another gateway, and copies of a device's old initiation. What is
+// remembered for people stays small, the device's own handshake is among it, and who comes after
 // the flood is seen.
 
 import { createSocket, type Socket } from 'node:dgram';
@@ -12,41 +12,17 @@ import {
   MAX_OTHER_GATEWAY_SENDERS,
   MAX_UNKNOWN_KEYS,
   MAX_UNKNOWN_KEYS_PER_SOURCE,
-  TIMESTAMP_BYTES,
 } from '../../dataplane/constants.ts';
-import { CookieMaker } from '../../dataplane/noise/cookie.ts';
-import { Handshake, InitiatorState } from '../../dataplane/noise/handshake.ts';
 import { derivePublicKey } from '../../dataplane/noise/keys.ts';
-import { TimestampSource } from '../../dataplane/noise/tai64n.ts';
 import { initiation } from '../../dataplane/wire/messages.ts';
-import { implementations } from '../support/dataplane/native.ts';
+import { initiator } from '../support/dataplane/forged-messages.ts';
 import { chance } from '../support/dataplane/seeded-test.ts';
 import { randomBytes } from '../support/dataplane/simulation.ts';
 import { startGateway } from '../support/gateway/gateway-process.ts';
 
-const primitives = implementations.at(-1)![1];
 const KEYS = 4_000;
 const SOURCES = 200;
 const GROWTH_MB_MAX = 40;
-
-/** Makes whole initiations, as the owner of a private key makes them. */
-function initiator(privateKey: Uint8Array, serverKey: Uint8Array): () => Uint8Array {
-  const random = chance(privateKey[0]! + 256 * privateKey[1]!);
-  const fill = (bytes: Uint8Array): void => bytes.set(randomBytes(random, bytes.length));
-  const identity = { privateKey, publicKey: derivePublicKey(privateKey) };
-  const handshake = new Handshake(primitives, identity, fill);
-  const peer = { publicKey: serverKey, presharedKey: new Uint8Array(32), staticShared: null };
-  const macs = new CookieMaker(primitives, serverKey);
-  const timestamp = new Uint8Array(TIMESTAMP_BYTES);
-  const times = new TimestampSource();
-  return () => {
-    times.renew(timestamp, Date.now());
-    const message = new Uint8Array(initiation.bytes);
-    handshake.createInitiation(message, peer, new InitiatorState(primitives), 7, timestamp);
-    macs.addMacs(message, initiation.mac1, 0);
-    return message;
-  };
-}
 
 /** Sockets at so many addresses of this host. */
 async function socketsOf(t: ExecutionContext, count: number): Promise<Socket[]> {

@@ -4,7 +4,7 @@
 
 import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
-import { diagnose, showSender } from '../../diagnosis/diagnose.ts';
+import { askDiagnosis, askUnknownSenders } from '../../diagnosis/ask.ts';
 import { findingCodes } from '../../diagnosis/words.ts';
 import { ApiError } from '../../http/errors.ts';
 import {
@@ -109,24 +109,17 @@ export const unknownSendersFields = resource({
 
 /** The routes. */
 export function diagnosisRoutes({ services, recall }: ApiContext): ServerRoute[] {
-  const { config, database, diagnosing: gateway } = services;
   return [
     route('GET', '/v0/devices/{id}/diagnosis', {}, async (request) => {
       const sent = String(request.params['id']);
       const id = sent.toLowerCase();
-      const device = isUuid(sent) ? await database.models.Device.findByPk(id) : null;
+      const device = isUuid(sent) ? await services.database.models.Device.findByPk(id) : null;
       if (device === null) throw new ApiError('not_found');
-      if (gateway === undefined) throw new ApiError('service_unavailable');
-      await recall.refresh();
-      const configuration = await recall.configuration();
-      return { data: await diagnose({ config, configuration, database, gateway }, device) };
+      return { data: await askDiagnosis(services, recall, device) };
     }),
-    route('GET', '/v0/unknown_senders', {}, async () => {
-      if (gateway === undefined) throw new ApiError('service_unavailable');
-      const { keys, otherGateway } = await gateway.unknownSenders();
-      const lists = { keys: keys.map(showSender), other_gateway: otherGateway.map(showSender) };
-      return { data: { ...lists, gateway_id: gateway.id } };
-    }),
+    route('GET', '/v0/unknown_senders', {}, async () => ({
+      data: await askUnknownSenders(services),
+    })),
   ];
 }
 

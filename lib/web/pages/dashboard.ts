@@ -4,6 +4,7 @@
 import type { ServerRoute } from '@hapi/hapi';
 import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
+import { unknownSendersView } from '../parts/diagnosis.ts';
 
 /** The routes of the dashboard. */
 export function dashboardPages(web: Web): ServerRoute[] {
@@ -14,6 +15,7 @@ export function dashboardPages(web: Web): ServerRoute[] {
         styles: ['lib/uplot.css'],
         scripts: ['device-live.js', 'dashboard.js'],
         fleet: await web.live.fleet(),
+        strangers: await unknownSendersView(web),
       }),
     ),
     adminPage('GET', '/dashboard/live', (request, h) => {

@@ -45,6 +45,7 @@ import { ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
+import { diagnosisView } from '../parts/diagnosis.ts';
 import { addressesOf, deviceTablePages, NO_TIME, switchesIn, switchOne } from './device-table.ts';
 
 const DEVICES = '/devices';
@@ -157,6 +158,7 @@ async function showDevice(
       ...switches,
     },
     problem: problemOf(web.services, device.id),
+    diagnosis: await diagnosisView(web, device),
     isFileOld: filed?.isFileOld ?? false,
     owner: { id: device.user_id, email: owner?.email ?? '' },
     addresses: addressesOf(device),

@@ -37,6 +37,7 @@ import {
 } from '../parts/own-devices.ts';
 import { page } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
+import { ownDiagnosisView } from '../parts/diagnosis.ts';
 
 /** The path of the list. */
 export const OWN_DEVICES = '/user_devices';
@@ -118,6 +119,7 @@ async function showOne(web: Web, request: Request, h: ResponseToolkit): Answer {
     ),
     switches: switchView(row),
     problem: problemOf(web.services, row.id),
+    diagnosis: await ownDiagnosisView(web, row),
     addresses: [client.ipv4, client.ipv6].filter((address) => address !== null),
     settings: settingNames.map((name) => ({
       name,

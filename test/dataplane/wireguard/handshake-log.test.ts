@@ -1,5 +1,5 @@
-// What is remembered of the handshakes of a peer: what is joined, what goes, and what stays whatever
-// strangers repeat.
+// What is remembered of the handshakes of a peer: what is joined, what goes, and what stays
+// whatever strangers repeat.
 
 import test from 'ava';
 import {

@@ -1,5 +1,6 @@
-// What a gateway remembers of devices that cannot connect, in virtual time, with one worker and with
-// several: every way in which a handshake fails is seen as what it is, and asking changes nothing.
+// What a gateway remembers of devices that cannot connect, in virtual time, with one worker and
+// with several: every way in which a handshake fails is seen as what it is, and asking changes
+// nothing.
 
 import test from 'ava';
 import type { Trace } from '../../../dataplane/wireguard/trace.ts';

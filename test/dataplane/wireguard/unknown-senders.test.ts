@@ -1,5 +1,5 @@
-// Strangers: who is remembered, who has to go, and that a flood of ever new keys and sources takes no
-// more memory than the first few.
+// Strangers: who is remembered, who has to go, and that a flood of ever new keys and sources takes
+// no more memory than the first few.
 
 import test from 'ava';
 import {

@@ -1,4 +1,5 @@
-// `postern diagnose`: what people read of the gateway's answer, and that a terminal obeys none of it.
+// `postern diagnose`: what people read of the gateway's answer, and that a terminal obeys none of
+// it.
 
 import test from 'ava';
 import type { Trace } from '../../../dataplane/index.ts';

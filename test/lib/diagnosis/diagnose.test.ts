@@ -1,5 +1,5 @@
-// Why a device does not connect, on a whole gateway in memory: what happens to the device is what the
-// API then says. What decides between findings: finding.test.ts.
+// Why a device does not connect, on a whole gateway in memory: what happens to the device is what
+// the API then says. What decides between findings: finding.test.ts.
 
 import test, { type ExecutionContext } from 'ava';
 import { MemoryDevice } from '../../../dataplane/memory/index.ts';

@@ -1,5 +1,5 @@
-// From what is remembered to one finding: each finding, the limits between them, and what a stranger
-// cannot make of it.
+// From what is remembered to one finding: each finding, the limits between them, and what a
+// stranger cannot make of it.
 
 import test from 'ava';
 import type { Attempt, InsideSeen, Trace, UnknownSenders } from '../../../dataplane/index.ts';
@@ -168,10 +168,14 @@ test('strangers elsewhere, or of before its last sign of life, are not the devic
   t.is(find({ attempts, strangers: keyAt(1_000, away) }).code, 'nothing_arrived');
   t.is(find({ attempts, strangers: keyAt(10 * MINUTE) }).code, 'nothing_arrived');
   t.is(find({ strangers: keyAt(1_000) }).code, 'nothing_arrived', 'nobody knows where it is');
+  const tried = (agoMs: number): Attempt[] => [attempt(agoMs, { count: 9 })];
+  t.is(find({ attempts: tried(500), strangers: keyAt(1_000) }).code, 'not_confirmed');
   t.is(
-    find({ attempts: [attempt(500, { count: 9 })], strangers: keyAt(1_000) }).code,
+    find({ attempts: tried(61_000), strangers: keyAt(1_000) }).code,
     'not_confirmed',
+    'others behind the same address',
   );
+  t.is(find({ attempts: tried(61_002), strangers: keyAt(1_000) }).code, 'key_not_registered');
   t.is(
     find({ handshakeAgoMs: 1_000, inside: { passedAtMs: NOW }, strangers: keyAt(500) }).code,
     'connected',

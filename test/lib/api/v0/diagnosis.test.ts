@@ -1,5 +1,5 @@
-// Why devices cannot connect, over the API: what the rows alone decide, who may ask, and what is said
-// of another gateway. What the data plane remembers: ../../diagnosis/diagnose.test.ts.
+// Why devices cannot connect, over the API: what the rows alone decide, who may ask, and what is
+// said of another gateway. What the data plane remembers: ../../diagnosis/diagnose.test.ts.
 
 import test from 'ava';
 import type { Trace } from '../../../../dataplane/index.ts';
