@@ -243,6 +243,16 @@ export const STRAYS_BURST = 256;
 /** Packets and datagrams taken from one ring in one turn. */
 export const HANDED_PER_TURN = 256;
 
+/** Captures of packets that run at once. */
+export const MAX_CAPTURES = 2;
+/**
+ * Bytes of the ring in which a worker keeps the packets of one capture for the main thread: whole
+ * packets of 200 Mbit/s for 0.15 s.
+ */
+export const CAPTURE_RING_BYTES = 4 * 1024 * 1024;
+/** Bytes before them: how far the ring was written and read, and what found no room. */
+export const CAPTURE_HEADER_BYTES = 128;
+
 function assertRelation(holds: boolean, relation: string): void {
   if (!holds) throw new Error(`constants: ${relation} does not hold`);
 }

@@ -21,11 +21,13 @@ import {
   reopenTun,
 } from './descriptors.ts';
 import { type Change, isEmpty, ConfigInForce } from './diff.ts';
+import { type Capture, RunningCaptures } from './captures.ts';
 import { Egress } from './egress.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readLocalAddresses } from './io/system.ts';
 import { openUapi, type Uapi } from './io/uapi.ts';
 import { derivePublicKey } from './noise/keys.ts';
+import type { CaptureOrder } from './path/capture.ts';
 import { AskedWorkers, type Questions } from './questions.ts';
 import { joinSamples, SumTotals, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
@@ -68,6 +70,11 @@ export interface Gateway extends Questions {
   release(heardElsewhere: ReadonlyMap<string, number>): void;
   /** Takes what changed since the last sample. */
   sample(): Promise<Sample>;
+  /**
+   * Begins to capture packets of a device, also of one that is not served yet; the device has
+   * `order.publicKey`. Null while as many captures run as can.
+   */
+  capture(order: CaptureOrder): Promise<Capture | null>;
   /** Every peer that is served, and its totals as of the last sample. */
   peers(): Iterable<PeerTotals>;
   /** Stops: keys are wiped, the TUN and the nft table are removed. */
@@ -118,6 +125,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   /** What the workers obey as soon as they have taken what was sent. */
   readonly #inForce = new ConfigInForce();
   readonly #totals = new Totals();
+  readonly #captures = new RunningCaptures();
   #uapi: Uapi | null = null;
   #watch: NodeJS.Timeout | undefined;
   /** Resolves when the sample that was requested last is taken. */
@@ -264,6 +272,9 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       await sendChange(link, change);
       sendElsewhere(link, this.#totals.elsewhere());
     }
+    // Nobody waits for the answers.
+    for (const { number, order, rings } of this.#captures.all)
+      link.send({ type: 'capture', id: 0, number, order, ring: rings[link.number]! });
     this.#useQueue(link, true);
   }
 
@@ -354,6 +365,23 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     if (this.#isClosing) throw closed();
     const link = this.#links[worker]!;
     return waits || link.isReady ? link.request(command) : null;
+  }
+
+  async capture(order: CaptureOrder): Promise<Capture | null> {
+    if (this.#isClosing) throw closed();
+    const running = this.#captures.begin(order, this.#links.length);
+    if (running === null) return null;
+    const { number, rings, capture } = running;
+    capture.onStop = () => {
+      for (const link of this.#links) link.send({ type: 'endCapture', number });
+    };
+    // A worker that is not ready gets it with its peers.
+    const begin = async (link: WorkerLink): Promise<void> => {
+      const ring = rings[link.number]!;
+      await link.request((id) => ({ type: 'capture', id, number, order, ring }));
+    };
+    await Promise.all(this.#links.filter((link) => link.isReady).map(begin));
+    return capture;
   }
 
   // ---- totals over all links -----------------------------------------------------------------

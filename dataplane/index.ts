@@ -1,6 +1,6 @@
 // What the data plane offers: nobody outside imports anything else of it.
 
-export { MAX_PEERS } from './constants.ts';
+export { MAX_CAPTURES, MAX_PEERS } from './constants.ts';
 export type {
   Amendment,
   GatewayConfig,
@@ -13,10 +13,14 @@ export type {
 } from './contract.ts';
 export { GLOBAL_SCOPE } from './contract.ts';
 export type { GatewayOptions } from './descriptors.ts';
+export type { CapturedPacket } from './capture-ring.ts';
+export { createCapturedPacket, FROM_DEVICE, REFUSED, TO_DEVICE } from './capture-ring.ts';
+export type { Capture } from './captures.ts';
 export { createGateway } from './gateway.ts';
 export type { Gateway, GatewayFacts } from './gateway.ts';
 export { type Finding, inspectHost } from './io/inspect.ts';
 export { notify } from './io/notify.ts';
+export type { CaptureOrder } from './path/capture.ts';
 export type { Explanation, Question } from './path/explain.ts';
 export type { FlowPage, FlowPlace, FlowQuery, LiveFlow } from './path/flow-list.ts';
 export type { RefusalQuery, SeenRefusal } from './path/refusal-list.ts';

@@ -37,6 +37,7 @@ import { Tracker } from './filter/tracker.ts';
 import { UnfinishedDatagrams } from './filter/unfinished.ts';
 import type { Identity, Random } from './noise/handshake.ts';
 import { Explainer, type Explanation, type Question } from './path/explain.ts';
+import { type CaptureOrder, Captures } from './path/capture.ts';
 import { Forwarder } from './path/forwarder.ts';
 import { HandedOver } from './path/handed.ts';
 import { InwardJudge } from './path/inward.ts';
@@ -99,6 +100,7 @@ export class Pipeline {
   readonly #refusals: RefusalTable;
   readonly #flowList: FlowList;
   readonly #refusalList: RefusalList;
+  readonly #captures: Captures;
   readonly #drops = new Float64Array(reasonNames.length);
   readonly #sampling: Sampling;
 
@@ -144,8 +146,11 @@ export class Pipeline {
     this.#flowList = new FlowList({ tracker, tunnel });
     this.#refusalList = new RefusalList({ refusals, tracker, tunnel });
     const refused = new Refused({ refusals, tracker, drop: (reason) => this.drop(reason) });
-    const acting = { engine, sender, handOver, tracker, unfinished, mtus, refused };
-    this.#path = new PacketPath({ inward, outward, forwarder: new Forwarder(acting), refused });
+    const captures = new Captures({ tracker, tunnel, sender });
+    this.#captures = captures;
+    const acting = { engine, sender, handOver, tracker, unfinished, mtus, refused, captures };
+    const forwarder = new Forwarder(acting);
+    this.#path = new PacketPath({ inward, outward, forwarder, refused, captures });
     const [receiver, path] = [this.#receiver, this.#path];
     this.#handed = new HandedOver({ engine, tunnel, receiver, path });
   }
@@ -263,6 +268,21 @@ export class Pipeline {
     return this.#refusalList.part(query, from, now, wallMs);
   }
 
+  /** Begins to copy the packets of a device, as far as they come to this worker, to a ring. */
+  capture(number: number, order: CaptureOrder, ring: SharedArrayBuffer): void {
+    this.#captures.begin(number, order, ring);
+  }
+
+  /** Whether packets are copied. */
+  get isCapturing(): boolean {
+    return this.#captures.isOn;
+  }
+
+  /** Ends a capture. */
+  endCapture(number: number): void {
+    this.#captures.end(number);
+  }
+
   // ---- configuration and statistics ----
 
   /**
@@ -284,6 +304,7 @@ export class Pipeline {
       this.#mtus.set(peer.slot, config.mtu);
       if (isOwn(peer)) this.#tunnel.initiateAfterRestart(peer, now);
     }
+    this.#captures.renew();
     for (const { name, compiled } of change.scopes) this.#filter.change(name, compiled);
     if (change.defaultAction !== undefined) this.#filter.setDefault(change.defaultAction);
     if (change.isClosed !== undefined) this.#path.close(change.isClosed);

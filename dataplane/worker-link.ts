@@ -183,6 +183,7 @@ export class WorkerLink {
     switch (report.type) {
       case 'applied':
       case 'diagnosed':
+      case 'capturing':
       case 'explained':
       case 'flows':
       case 'refusals':

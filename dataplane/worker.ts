@@ -34,6 +34,7 @@ import {
 } from './native/index.ts';
 import type { Identity } from './noise/handshake.ts';
 import type { Primitives } from './noise/primitives.ts';
+import type { CaptureOrder } from './path/capture.ts';
 import type { Explanation, Question } from './path/explain.ts';
 import type { FlowQuery, LiveFlow } from './path/flow-list.ts';
 import type { Listed } from './path/listed.ts';
@@ -74,6 +75,15 @@ export type Command =
   | { readonly type: 'apply'; readonly id: number; readonly change: Change }
   | { readonly type: 'sample'; readonly id: number }
   | QuestionCommand
+  | {
+      readonly type: 'capture';
+      readonly id: number;
+      /** The number of the capture, below MAX_CAPTURES. */
+      readonly number: number;
+      readonly order: CaptureOrder;
+      readonly ring: SharedArrayBuffer;
+    }
+  | { readonly type: 'endCapture'; readonly number: number }
   | { readonly type: 'localAddresses'; readonly addresses: readonly Uint8Array[] }
   | { readonly type: 'release'; readonly heardElsewhere: ReadonlyMap<string, number> }
   /** Everything in force was sent: from now on the worker takes packets. */
@@ -122,6 +132,7 @@ export type Report =
   | { readonly type: 'unknownSenders'; readonly id: number; readonly senders: UnknownSenders }
   | { readonly type: 'flows'; readonly id: number; readonly part: Listed<LiveFlow> }
   | { readonly type: 'refusals'; readonly id: number; readonly part: Listed<SeenRefusal> }
+  | { readonly type: 'capturing'; readonly id: number }
   | { readonly type: 'fault'; readonly message: string }
   | { readonly type: 'tunGone' };
 
@@ -317,6 +328,11 @@ class Loop {
           id: command.id,
           sample: this.#pipeline.samplePart(),
         });
+      case 'capture':
+        this.#pipeline.capture(command.number, command.order, command.ring);
+        return this.#report({ type: 'capturing', id: command.id });
+      case 'endCapture':
+        return this.#pipeline.endCapture(command.number);
       case 'localAddresses':
         return this.#pipeline.setLocalAddresses(command.addresses);
       case 'release':

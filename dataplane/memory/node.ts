@@ -4,12 +4,14 @@
 
 import { DATAGRAM_SLOTS, PACKET_SLOTS } from '../constants.ts';
 import { ALONE, createSharedMemory, type NetworkConfig, type Team } from '../contract.ts';
+import { type Capture, RunningCaptures } from '../captures.ts';
 import type { Change } from '../diff.ts';
 import type { EngineExtras, TypeScriptEngine } from '../io/engine.ts';
 import { Rings } from '../io/rings.ts';
 import type { Random } from '../noise/handshake.ts';
 import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
+import type { CaptureOrder } from '../path/capture.ts';
 import { explainAmong, type Explanation, type Question } from '../path/explain.ts';
 import { type FlowPage, type FlowPlace, type FlowQuery, flowsAmong } from '../path/flow-list.ts';
 import { type RefusalQuery, refusalsAmong, type SeenRefusal } from '../path/refusal-list.ts';
@@ -68,6 +70,7 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
   readonly #around: Surroundings;
   readonly #choose: (count: number) => number;
   readonly #dawdles: () => boolean;
+  readonly #captures = new RunningCaptures();
 
   constructor(around: Surroundings, options: NodeOptions<E>) {
     this.#around = around;
@@ -220,6 +223,19 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
       async (worker, from) => this.workers[worker]!.pipeline.refusals(query, from, now, wallMs),
       limit,
     );
+  }
+
+  /** Captures packets of a device; null while as many captures run as can. */
+  async capture(order: CaptureOrder): Promise<Capture | null> {
+    const running = this.#captures.begin(order, this.workers.length);
+    if (running === null) return null;
+    const { number, rings, capture } = running;
+    for (const [i, { pipeline }] of this.workers.entries())
+      pipeline.capture(number, order, rings[i]!);
+    capture.onStop = () => {
+      for (const { pipeline } of this.workers) pipeline.endCapture(number);
+    };
+    return capture;
   }
 
   /** When `expire` must be called at the latest, in ms; infinite when nothing waits. */

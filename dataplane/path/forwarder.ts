@@ -29,6 +29,7 @@ import type { Sender } from '../wireguard/send.ts';
 import type { Mtus } from './mtu.ts';
 import type { Refused } from './refused.ts';
 import { isOwn } from '../wireguard/tunnel.ts';
+import type { Captures } from './capture.ts';
 import { ECHO_TO_SENDER, TO_PEER, TO_TUN, TO_WORKER, type Verdict } from './verdict.ts';
 
 /** What acting on a verdict can change. */
@@ -40,6 +41,7 @@ export interface ForwarderParts {
   readonly unfinished: Pick<UnfinishedDatagrams, 'take'>;
   readonly mtus: Mtus;
   readonly refused: Pick<Refused, 'unsent'>;
+  readonly captures: Pick<Captures, 'isOn' | 'answer'>;
 }
 
 /** Acts on verdicts. */
@@ -51,20 +53,21 @@ export class Forwarder {
   readonly #unfinished: ForwarderParts['unfinished'];
   readonly #mtus: Mtus;
   readonly #refused: ForwarderParts['refused'];
+  readonly #captures: ForwarderParts['captures'];
   /** By descriptor of the current batch: the peer for which it is sealed. */
   readonly #targets: (Peer | null)[];
   #hasTunWork = false;
   #hasSealWork = false;
 
   constructor(parts: ForwarderParts) {
-    const { engine, sender, handOver, tracker, unfinished, mtus, refused } = parts;
-    this.#engine = engine;
-    this.#sender = sender;
-    this.#handOver = handOver;
-    this.#tracker = tracker;
-    this.#unfinished = unfinished;
-    this.#mtus = mtus;
-    this.#refused = refused;
+    this.#engine = parts.engine;
+    this.#sender = parts.sender;
+    this.#handOver = parts.handOver;
+    this.#tracker = parts.tracker;
+    this.#unfinished = parts.unfinished;
+    this.#mtus = parts.mtus;
+    this.#refused = parts.refused;
+    this.#captures = parts.captures;
     this.#targets = Array.from({ length: DATAGRAM_SLOTS * DATAGRAMS_PER_SLOT }, () => null);
   }
 
@@ -90,12 +93,12 @@ export class Forwarder {
       this.#writeToTun(batch, i);
     } else if (verdict.place === ECHO_TO_SENDER) {
       turnIntoEchoReply(view, offset, packet);
-      this.#seal(batch, i, from, 0, now, NO_PEER);
+      this.#answer(batch, i, from, now);
     } else {
       takeHop(view, offset, packet);
       if (verdict.place === TO_PEER) this.#toPeer(batch, i, verdict, from, now);
       else if (this.#mtus.answerPeer(batch, i, packet, from.slot, to!.slot, now))
-        this.#seal(batch, i, from, 0, now, NO_PEER);
+        this.#answer(batch, i, from, now);
     }
   }
 
@@ -159,6 +162,12 @@ export class Forwarder {
     if (!isOwn(to)) return this.#handOver.mark(batch, i, to.worker, KIND_FROM_PEER, from);
     const refused = this.#seal(batch, i, to, 0, now, from.slot);
     if (refused !== reasons.none) this.#refused.unsent(verdict, from.slot, refused);
+  }
+
+  /** Sends what a packet was turned into back to its sender. */
+  #answer(batch: Batch, i: number, to: Peer, now: number): void {
+    if (this.#captures.isOn) this.#captures.answer(batch, i, to);
+    this.#seal(batch, i, to, 0, now, NO_PEER);
   }
 
   #writeToTun(batch: Batch, i: number): void {

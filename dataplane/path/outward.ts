@@ -62,7 +62,7 @@ export class OutwardJudge {
   ): number {
     if (this.isClosed) return reasons.database_away;
     if (wasTruncated) return reasons.oversized;
-    const to = this.#peerBehind(view, offset, available);
+    const to = peerBehind(this.#allowedIps, view, offset, available);
     if (typeof to === 'number') return to;
     if (!to.isHere) {
       verdict.to = to;
@@ -85,20 +85,24 @@ export class OutwardJudge {
     verdict.place = TO_PEER;
     return reasons.none;
   }
+}
 
-  /** The peer that has the destination address of a packet; or a reason. */
-  #peerBehind(view: DataView, offset: number, available: number): KnownPeer | number {
-    const version = available >= 20 ? view.getUint8(offset) >> 4 : 0;
-    if (version === 4)
-      return this.#allowedIps.lookUp4(view.getInt32(offset + 16)) ?? reasons.no_peer;
-    if (version !== 6 || available < 40) return reasons.packet_malformed;
-    return (
-      this.#allowedIps.lookUp6(
-        view.getInt32(offset + 24),
-        view.getInt32(offset + 28),
-        view.getInt32(offset + 32),
-        view.getInt32(offset + 36),
-      ) ?? reasons.no_peer
-    );
-  }
+/** The peer that has the destination address of a packet; or a reason. */
+export function peerBehind(
+  allowedIps: OutwardTables['allowedIps'],
+  view: DataView,
+  offset: number,
+  available: number,
+): KnownPeer | number {
+  const version = available >= 20 ? view.getUint8(offset) >> 4 : 0;
+  if (version === 4) return allowedIps.lookUp4(view.getInt32(offset + 16)) ?? reasons.no_peer;
+  if (version !== 6 || available < 40) return reasons.packet_malformed;
+  return (
+    allowedIps.lookUp6(
+      view.getInt32(offset + 24),
+      view.getInt32(offset + 28),
+      view.getInt32(offset + 32),
+      view.getInt32(offset + 36),
+    ) ?? reasons.no_peer
+  );
 }

@@ -8,6 +8,7 @@ import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Peer } from '../wireguard/peer.ts';
 import { isOwn } from '../wireguard/tunnel.ts';
 import { NO_PEER } from '../filter/flow-verdict.ts';
+import type { Captures } from './capture.ts';
 import type { Forwarder } from './forwarder.ts';
 import type { InwardJudge } from './inward.ts';
 import type { OutwardJudge } from './outward.ts';
@@ -20,6 +21,7 @@ export interface PathParts {
   readonly outward: OutwardJudge;
   readonly forwarder: Forwarder;
   readonly refused: Refused;
+  readonly captures: Captures;
 }
 
 /** Takes packets, one after the other; `finish` ends their batch. */
@@ -28,14 +30,16 @@ export class PacketPath {
   readonly #outward: OutwardJudge;
   readonly #forwarder: Forwarder;
   readonly #refused: Refused;
+  readonly #captures: Captures;
   /** The verdict on the current packet. */
   readonly #verdict = new Verdict();
 
-  constructor({ inward, outward, forwarder, refused }: PathParts) {
+  constructor({ inward, outward, forwarder, refused, captures }: PathParts) {
     this.#inward = inward;
     this.#outward = outward;
     this.#forwarder = forwarder;
     this.#refused = refused;
+    this.#captures = captures;
   }
 
   /** Takes the inner packet of descriptor `i`, which peer `from` sent. */
@@ -46,6 +50,7 @@ export class PacketPath {
     this.#inward.judge(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
     if (verdict.reason === reasons.none) from.inside.passed(verdict.packet.length, now);
     else this.#refuseInward(from, now);
+    if (this.#captures.isOn) this.#captures.inward(batch, i, from, verdict, now);
     this.#forwarder.inward(batch, i, from, verdict, now);
   }
 
@@ -56,6 +61,7 @@ export class PacketPath {
     const verdict = this.#verdict;
     this.#inward.judgeHanded(batch.view, d[at + OFFSET]!, d[at + LENGTH]!, from, verdict);
     if (verdict.reason !== reasons.none) this.#refuse(from.slot, verdict.packet.length, now);
+    if (this.#captures.isOn) this.#captures.handed(batch, i, from, verdict, now);
     this.#forwarder.handed(batch, i, from, verdict, now);
   }
 
@@ -68,6 +74,7 @@ export class PacketPath {
     if (verdict.reason === reasons.packet_too_big)
       this.#refuse(NO_PEER, segmentBytes(batch.view, d[at + OFFSET]!, verdict.packet), now);
     else if (verdict.reason !== reasons.none) this.#refused.take(verdict, NO_PEER);
+    if (this.#captures.isOn) this.#captures.outward(batch, i, verdict, now);
     this.#forwarder.outward(batch, i, verdict, now);
   }
 

@@ -372,6 +372,33 @@ for (const engine of engines) {
     });
   });
 
+  gatewayTest('a gateway captures the packets of a device', async (t, { gateway }) => {
+    await gateway.apply(config([configOf(2), configOf(3)]));
+    const [a, b] = [await Device.open(t, gateway, 2), await Device.open(t, gateway, 3)];
+    t.true(await canPing(b, 3));
+    const any = { destination: null, protocol: null, port: null, onlyRefused: false };
+    const order = { ...any, publicKey: configOf(2).publicKey, snaplen: 28 };
+    const capture = (await gateway.capture(order))!;
+    t.true(await canPing(a, 2));
+    a.send(udp({ source: '10.0.0.2', destination: '10.0.0.3', data: 'x' }));
+    await b.receive(1);
+    t.true(await canPing(b, 3));
+    const packet = dataplane.createCapturedPacket();
+    const found: [number, string, number][] = [];
+    while (capture.take(packet)) found.push([packet.place, packet.reason, packet.bytes.length]);
+    t.deepEqual(found, [
+      [dataplane.FROM_DEVICE, 'none', 28],
+      [dataplane.TO_DEVICE, 'none', 28],
+      [dataplane.FROM_DEVICE, 'none', 28],
+    ]);
+    t.not(await gateway.capture(order), null);
+    t.is(await gateway.capture(order), null, 'two run');
+    capture.end();
+    t.not(await gateway.capture(order), null);
+    await gateway.close();
+    await t.throwsAsync(gateway.capture(order), { message: 'the gateway is closed' });
+  });
+
   gatewayTest('a closed gateway has nothing to tell', async (t, { gateway }) => {
     await gateway.close();
     t.deepEqual(await gateway.sample(), { peers: [], rules: [], drops: {}, forgotten: {} });
@@ -448,12 +475,17 @@ test.serial('the gateway has no address of a family that is switched off', async
 });
 
 test.serial(
-  'the door gives a gateway, keys, addresses, packets to ask about and names of reasons, and nothing of the inside',
+  'the door gives a gateway, captures, keys, addresses, packets to ask about and names of reasons, and nothing of the inside',
   (t) => {
     t.deepEqual(Object.keys(dataplane).sort(), [
+      'FROM_DEVICE',
       'GLOBAL_SCOPE',
+      'MAX_CAPTURES',
       'MAX_PEERS',
+      'REFUSED',
+      'TO_DEVICE',
       'askedPacket',
+      'createCapturedPacket',
       'createGateway',
       'derivePublicKey',
       'formatAddress',
