@@ -299,10 +299,11 @@ function aboutGateway(
   gateway: Gateway,
   sampler: Sampler,
   followers: Followers,
-): Pick<Services, 'diagnosing' | 'explaining' | 'live' | 'observed' | 'watched'> {
+): Pick<Services, 'capturing' | 'diagnosing' | 'explaining' | 'live' | 'observed' | 'watched'> {
   return {
     observed: observedBy(sampler, followers.reconciler),
     watched: watchedBy(gateway, sampler, followers),
+    capturing: { id, capture: (order) => gateway.capture(order) },
     explaining: {
       id,
       explain: (question) => gateway.explain(question),

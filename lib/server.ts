@@ -5,6 +5,7 @@
 // (web/kit/form-token.ts) in place of the body.
 
 import Hapi, { type Server } from '@hapi/hapi';
+import { Captures } from './capture/captures.ts';
 import { undeclaredLengths } from './api/body.ts';
 import { bodyBudget } from './http/body-budget.ts';
 import { clientAddress } from './http/client-address.ts';
@@ -63,6 +64,7 @@ export function createServer(services: Services): Server {
   const fixed = fixedSettingsOf(config);
   const recall = new Recall(database, fixed);
   const writes = new Writes(database);
+  const captures = new Captures(services);
   const outside = outsidePath(services);
   const sessions = new Sessions(services);
   const pages = new Pages({ database, recall, sessions, outside });
@@ -82,14 +84,15 @@ export function createServer(services: Services): Server {
   void server.register({ plugin: bearer, options: { services, recall } });
   void server.register({
     plugin: metricsRoute,
-    options: { services, metrics: new Metrics(services) },
+    options: { services, metrics: new Metrics({ ...services, captures: () => captures.counts }) },
   });
   void server.register({ plugin: health, options: services });
   void server.register({ plugin: openApi, options: { outside } });
   void server.register({ plugin: docs, options: { outside } });
   const turns = new ListTurns();
   giveWayToWrites(server, turns);
-  const api = { services, recall, writes, turns, fixed };
+  server.ext('onPreStop', () => captures.stop());
+  const api = { services, recall, writes, turns, fixed, captures };
   void server.register({ plugin: v0, options: api });
   const live = new LiveStatus({ ...services, unnamed }, recall);
   const web = { ...api, sessions, pages, live, jobs: new Jobs(log), outside };

@@ -5,6 +5,7 @@
 import type { Finding } from '../dataplane/index.ts';
 import type { DocumentLimits } from './auth/documents.ts';
 import type { DiagnosingGateway } from './diagnosis/diagnose.ts';
+import type { CapturingGateway } from './capture/captures.ts';
 import type { ExplainingGateway } from './explain/explain.ts';
 import type { LiveGateway } from './live/gateway.ts';
 import type { HttpLimits } from './http/listener.ts';
@@ -32,6 +33,8 @@ export interface Services extends Shared {
   readonly diagnosing?: DiagnosingGateway;
   /** Who lists live flows and refused packets; left out if there is no data plane. */
   readonly live?: LiveGateway;
+  /** Who captures packets; left out if there is no data plane. */
+  readonly capturing?: CapturingGateway;
   /** What the doctor finds wrong at present, as far as it is known; left out if it does not run. */
   readonly checkup?: { readonly findings: () => readonly Finding[] };
   /** Limits of the listener that differ from those of listener.ts. */

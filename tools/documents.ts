@@ -49,6 +49,7 @@ export async function metricFamilies(): Promise<ReadonlyMap<string, ReadFamily>>
     readiness: () => ({ status: 'ready', tun: null, masquerade: false }),
     serverPublicKey: 'k',
     observed: fakeObserved({ rules: () => new Map([['a', hit]]) }),
+    captures: () => ({ running: 0, packets: 0, lost: 0 }),
     watched: fakeWatched([totals('a', { latestHandshakeMs: 1 })], {
       ruleActions: () => [['a', 'drop']],
       ...(facts === null

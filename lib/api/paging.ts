@@ -5,6 +5,7 @@
 import { isUuid, resource, text, integer } from '../judge/fields.ts';
 import { ApiError } from '../http/errors.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
+import { sentOnce } from '../judge/query.ts';
 import type { Filter, Filters } from '../records/collection.ts';
 
 /** The most records of one page. */
@@ -50,7 +51,7 @@ export function readListQuery<Selected extends object>(
 ): ListQuery<Selected> {
   // A plus sign means itself, as in paths, because e-mail addresses have it.
   const parameters = new URLSearchParams(search.replaceAll('+', '%2B'));
-  const { values, faults } = judgePage(sentOnce(parameters), 'update');
+  const { values, faults } = judgePage(sentOnce(parameters, ['limit', 'cursor']), 'update');
   if (!isFaultless(faults)) throw new ApiError('unprocessable', { faults });
   const { limit, cursor } = values;
   const isPaged = limit !== undefined || cursor !== undefined;
@@ -72,17 +73,6 @@ export function nextPage({ kept }: Pick<ListQuery<object>, 'kept'>, last: Positi
   return [...kept, ['cursor', writeCursor(last)] as const]
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
-}
-
-/** A parameter that is empty or sent several times becomes a list, which the judge refuses. */
-function sentOnce(parameters: URLSearchParams): Record<string, unknown> {
-  const sent: Record<string, unknown> = {};
-  for (const name of ['limit', 'cursor']) {
-    const values = parameters.getAll(name);
-    const [value = ''] = values;
-    if (values.length > 0) sent[name] = values.length === 1 && value !== '' ? value : values;
-  }
-  return sent;
 }
 
 function selectionOf<Selected extends object>(

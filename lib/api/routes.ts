@@ -3,6 +3,7 @@
 // docs/api.md#operations.
 
 import type { Request, RouteOptions, ServerRoute } from '@hapi/hapi';
+import type { Captures } from '../capture/captures.ts';
 import type { Services } from '../services.ts';
 import { ignoresBody, judgedBody, takesBody } from './body.ts';
 import type { Collection, RecordContext } from '../records/collection.ts';
@@ -13,6 +14,7 @@ import type { ListTurns } from './list-turns.ts';
 export interface ApiContext extends RecordContext {
   readonly services: Services;
   readonly turns: ListTurns;
+  readonly captures: Captures;
 }
 
 /** The routes of a collection. */

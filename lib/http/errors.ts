@@ -43,6 +43,13 @@ const answers = {
     // Every bucket gets at least one more each second.
     headers: { 'retry-after': '1' },
   },
+  too_many_captures: {
+    status: 429,
+    body: {
+      error: 'two captures run at this gateway already; end one, or wait until one has ended',
+    },
+    headers: { 'retry-after': '10' },
+  },
   internal_server_error: { status: 500, body: { error: 'internal_server_error' } },
   bad_gateway: { status: 502, body: { error: 'bad_gateway' } },
   service_unavailable: {

@@ -37,6 +37,15 @@ export interface Observed {
   readonly deviceCount: () => number;
 }
 
+/** Captures of packets since this process began. */
+export interface CaptureCounts {
+  /** How many run now. */
+  readonly running: number;
+  readonly packets: number;
+  /** Packets that a client would have got, had it read faster. */
+  readonly lost: number;
+}
+
 /** What else metrics show of the gateway of this process. All of it is in memory. */
 export interface Watched {
   readonly facts: () => GatewayFacts;

@@ -29,7 +29,9 @@ export type AuditAction =
   | 'sign-in refused'
   | 'lock'
   | 'unlock'
-  | 'test sign-in';
+  | 'test sign-in'
+  | 'begin capture'
+  | 'end capture';
 
 /** An entry that is not yet written. */
 export interface AuditDraft {

@@ -2,6 +2,7 @@
 // requests, the filters of lists, the limits of bodies. docs/api.md#openapi.
 
 import type Joi from 'joi';
+import { wishFields } from '../../capture/wishes.ts';
 import { configurationSchema } from '../../configuration/configuration.ts';
 import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
 import { questionFields } from '../../explain/question.ts';
@@ -17,6 +18,7 @@ import { version } from '../../process/version.ts';
 import { userSchema, userFilters } from '../../users/users.ts';
 import { errorAnswers, errorSchemas, headers } from './answers.ts';
 import {
+  capturePaths,
   collectionPaths,
   configurationPaths,
   type Described,
@@ -121,6 +123,7 @@ export function openApiDocument(outside: string): Json {
     tags: [devices, users, rules, configuration].map(({ name }) => ({ name })),
     paths: {
       ...collectionPaths(devices),
+      ...capturePaths(devices, wishFields),
       ...collectionPaths(users),
       ...collectionPaths(rules),
       ...ruleCounterPaths(rules),

@@ -6,6 +6,7 @@ import { BODY_BYTES_MAX } from '../body.ts';
 import { CONFIGURATION_BYTES_MAX } from '../../configuration/configuration.ts';
 import { pageFields } from '../paging.ts';
 import { flowParameters, refusalParameters } from '../v0/live.ts';
+import { PCAPNG_TYPE } from '../v0/capture.ts';
 import type { Filters } from '../../records/collection.ts';
 import { headerRefs, jsonContent, schemaRef } from './answers.ts';
 import { examples } from './examples.ts';
@@ -176,6 +177,33 @@ export function livePaths(described: Described): Json {
   };
 }
 
+/** The path of the packets of a device, captured with these parameters. */
+export function capturePaths(devices: Described, wishes: Joi.ObjectSchema): Json {
+  return {
+    '/v0/devices/{id}/capture': {
+      parameters: [{ name: 'id', in: 'path', required: true, ...devices.id }],
+      get: operation(devices, 'captureDevice', {
+        summary: 'Capture the packets of a device',
+        description:
+          'A stream of pcapng for Wireshark, with a comment on each packet that says what became of it. ' +
+          'It ends after `duration` seconds, or when the client goes away. At most two run at a gateway. ' +
+          'Unknown parameters are ignored.',
+        parameters: parametersOf(wishes),
+        responses: answersOf(
+          {
+            200: {
+              description: 'The packets, as they pass.',
+              headers: headerRefs(),
+              content: { [PCAPNG_TYPE]: {} },
+            },
+          },
+          [404, 422, ...READ],
+        ),
+      }),
+    },
+  };
+}
+
 function parametersOf(parameters: Joi.ObjectSchema): Json[] {
   const { keys = {} } = parameters.describe() as { keys?: Record<string, Joi.Description> };
   return parametersIn(Object.keys(keys).map((key) => [key, parameters.extract(key)]));
@@ -308,16 +336,13 @@ export function samlMetadataPaths(described: Described): Json {
 
 function listOperation(described: Described): Json {
   const { name, title, filters } = described;
-  const { keys = {} } = pageFields.describe() as { keys?: Record<string, Joi.Description> };
-  const schemas = [
-    ...Object.keys(keys).map((key) => [key, pageFields.extract(key)] as const),
-    ...Object.entries(filters).map(([key, { schema }]) => [key, schema] as const),
-  ];
+  const schemas = Object.entries(filters).map(([key, { schema }]) => [key, schema] as const);
+  const parameters = [...parametersOf(pageFields), ...parametersIn(schemas)];
   return operation(described, `list${title}s`, {
     summary: `List ${name}`,
     description:
       'Oldest first. Without `limit` and `cursor`: every record. Unknown parameters are ignored.',
-    parameters: parametersIn(schemas),
+    parameters,
     responses: answersOf(
       {
         200: answer(

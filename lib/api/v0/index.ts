@@ -2,6 +2,7 @@
 
 import type { Plugin } from '@hapi/hapi';
 import { type ApiContext, collectionRoutes } from '../routes.ts';
+import { captureRoutes } from './capture.ts';
 import { configurationRoutes } from './configuration.ts';
 import { diagnosisRoutes } from './diagnosis.ts';
 import { explainRoutes } from './explain.ts';
@@ -25,6 +26,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(explainRoutes(context));
     server.route(diagnosisRoutes(context));
     server.route(liveRoutes(context));
+    server.route(captureRoutes(context));
     server.route(configurationRoutes(context));
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));

@@ -3,7 +3,7 @@
 // this process since it, or its data plane, began.
 
 import { type GatewayFacts, reasonNames } from '../../../dataplane/index.ts';
-import type { Observed, Readiness, Watched } from '../gateway-state.ts';
+import type { CaptureCounts, Observed, Readiness, Watched } from '../gateway-state.ts';
 import { byLabel, family, labelText, sample, single } from './exposition.ts';
 
 /** What the gateway is, and whether it serves. */
@@ -170,6 +170,16 @@ export function* presenceMetrics({ presence }: Pick<Watched, 'presence'>): Gener
     'reason',
     Object.entries(disconnects),
   );
+}
+
+/** Captures of packets. */
+export function* captureMetrics({ running, packets, lost }: CaptureCounts): Generator<string> {
+  const name = (rest: string): string => `wg_gateway_${rest}`;
+  yield single(name('captures_running'), 'gauge', 'Captures of packets that run.', running);
+  const captured = 'Packets that captures handed on since this gateway began.';
+  yield single(name('captured_packets_total'), 'counter', captured, packets);
+  const late = 'Packets that captures lost, because their clients read too slowly.';
+  yield single(name('capture_lost_packets_total'), 'counter', late, lost);
 }
 
 function flag(value: boolean): number {

@@ -6,12 +6,13 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import type { Shared } from '../../process/shared.ts';
-import type { Observed, Readiness, Watched } from '../gateway-state.ts';
+import type { CaptureCounts, Observed, Readiness, Watched } from '../gateway-state.ts';
 import type { CounterFamily, Counters } from '../../process/counters.ts';
 import { version } from '../../process/version.ts';
 import { deviceMetrics } from './devices.ts';
 import { byLabel } from './exposition.ts';
 import {
+  captureMetrics,
   dropMetrics,
   factMetrics,
   forgottenMetrics,
@@ -94,6 +95,7 @@ export interface MetricsSources extends Pick<Shared, 'config' | 'counters'> {
   /** Left out where there is no data plane. */
   readonly observed?: Observed;
   readonly watched?: Watched;
+  readonly captures?: () => CaptureCounts;
 }
 
 /** The metrics of one server. */
@@ -128,7 +130,8 @@ export class Metrics {
   }
 
   *#pieces(): Generator<string> {
-    const { config, counters, observed, readiness, serverPublicKey, watched } = this.#sources;
+    const { captures, config, counters, observed, readiness, serverPublicKey, watched } =
+      this.#sources;
     const { wireguardInterface: tunnel, metricsPerDevice } = config;
     const about = { version, tunnel, publicKey: serverPublicKey };
     yield* factMetrics(watched?.facts() ?? null, readiness(), about);
@@ -139,6 +142,7 @@ export class Metrics {
     yield* forgottenMetrics(observed.forgotten());
     yield* reconcilerMetrics(watched, observed.problems);
     yield* presenceMetrics(watched);
+    if (captures !== undefined) yield* captureMetrics(captures());
     yield* ruleMetrics(observed.rules, watched.ruleActions);
     if (metricsPerDevice) yield* deviceMetrics(watched, tunnel, Date.now());
   }

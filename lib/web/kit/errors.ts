@@ -39,6 +39,10 @@ const words: Readonly<Record<ErrorCode, Said>> = {
     title: 'Too many requests',
     text: 'Too many requests came from your address. Wait a moment and try again.',
   },
+  too_many_captures: {
+    title: 'Two captures run already',
+    text: 'This gateway captures packets for two people at most. Wait until one capture has ended, or end one.',
+  },
   internal_server_error: {
     title: 'Something went wrong',
     text: 'This is a fault of the gateway. Its log says more, under the id below.',

@@ -24,6 +24,7 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
       'get /v0/openapi.json',
       // Additions of ours.
       'get /v0/rules/{id}/counters',
+      'get /v0/devices/{id}/capture',
       'post /v0/explain',
       'get /v0/devices/{id}/diagnosis',
       'get /v0/unknown_senders',

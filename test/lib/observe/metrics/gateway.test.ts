@@ -3,6 +3,7 @@
 import test from 'ava';
 import { reasonNames } from '../../../../dataplane/index.ts';
 import {
+  captureMetrics,
   dropMetrics,
   factMetrics,
   forgottenMetrics,
@@ -114,4 +115,19 @@ test('what runs and whether it serves', (t) => {
   const down = { status: 'draining', tun: null, masquerade: false } as const;
   for (const name of ['ready', 'data_plane_up', 'tun_up', 'masquerade_up'])
     t.is(valueOf(read(factMetrics(null, down, about)), `wg_gateway_${name}`), 0, name);
+});
+
+test('captures that run, and the packets of all of them', (t) => {
+  const text = [...captureMetrics({ running: 1, packets: 70, lost: 8 })].join('');
+  const values = Object.fromEntries(
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => line.split(' ')),
+  ) as Record<string, string>;
+  t.deepEqual(values, {
+    wg_gateway_captures_running: '1',
+    wg_gateway_captured_packets_total: '70',
+    wg_gateway_capture_lost_packets_total: '8',
+  });
 });

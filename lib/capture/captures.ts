@@ -1,0 +1,160 @@
+// The captures that run at the gateway of this process: who began them is in the audit trail, who
+// may not ask any more loses them, and all end when the gateway stops.
+
+import type { Request } from '@hapi/hapi';
+import { type Capture, type CaptureOrder, parseAddress } from '../../dataplane/index.ts';
+import {
+  actAs,
+  type Device,
+  noteAction,
+  type Origin,
+  type Transaction,
+  writeTransaction,
+} from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
+import type { CaptureCounts } from '../observe/gateway-state.ts';
+import { describeError } from '../process/log.ts';
+import type { Shared } from '../process/shared.ts';
+import { version } from '../process/version.ts';
+import { judgeActors, letInBy } from '../records/actors.ts';
+import { originOf } from '../records/audit.ts';
+import { type CaptureResult, CaptureStream } from './stream.ts';
+import { orderOf, type Wishes } from './wishes.ts';
+
+/** How often it is asked whether whoever began a capture may still have it. */
+const ACCESS_MS = 5_000;
+
+/** Captures at the gateway of this process. */
+export interface CapturingGateway {
+  /** The id of the gateway. */
+  readonly id: string;
+  /** Null: as many run as can. */
+  readonly capture: (order: CaptureOrder) => Promise<Capture | null>;
+}
+
+/** What captures need of the server. */
+export interface CapturesContext extends Pick<Shared, 'database' | 'log'> {
+  /** Left out: there is no data plane. */
+  readonly capturing?: CapturingGateway;
+}
+
+/** The captures of one server. */
+export class Captures {
+  readonly #context: CapturesContext;
+  readonly #running = new Set<CaptureStream>();
+  /** Entries of the audit trail that are being written. */
+  readonly #notes = new Set<Promise<void>>();
+  #packets = 0;
+  #lost = 0;
+
+  constructor(context: CapturesContext) {
+    this.#context = context;
+  }
+
+  /** Since this process began. */
+  get counts(): CaptureCounts {
+    return { running: this.#running.size, packets: this.#packets, lost: this.#lost };
+  }
+
+  /**
+   * Begins a capture for a request. `mayHave` is asked again and again: it throws an ApiError when
+   * whoever asked may not have the capture any more.
+   */
+  async begin(
+    request: Request,
+    device: Device,
+    wishes: Wishes,
+    mayHave: () => Promise<unknown>,
+  ): Promise<CaptureStream> {
+    const { capturing: gateway } = this.#context;
+    if (gateway === undefined) throw new ApiError('service_unavailable');
+    const order = orderOf(device.public_key, wishes);
+    const capture = await gateway.capture(order);
+    if (capture === null) throw new ApiError('too_many_captures');
+    try {
+      await this.#noteBegin(request, device, wishes);
+    } catch (error) {
+      capture.end();
+      throw error;
+    }
+    const origin = originOf(request);
+    const { id, name, ipv4, ipv6 } = device;
+    const names = [ipv4, ipv6].flatMap((text) => {
+      const address = text === null ? null : parseAddress(text);
+      return address === null ? [] : [{ address, name }];
+    });
+    const stream = new CaptureStream({
+      capture,
+      application: `Postern ${version}`,
+      comment: `Packets of the device ${name} (${id}) at the gateway ${gateway.id}, captured for ${origin.email ?? origin.actor}.`,
+      names,
+      snaplen: order.snaplen,
+      durationMs: 1_000 * wishes.duration,
+      bytesMax: wishes.bytes,
+      count: (packets, lost) => {
+        this.#packets += packets;
+        this.#lost += lost;
+      },
+      ended: (result) => {
+        clearInterval(watch);
+        this.#running.delete(stream);
+        const noted = this.#noteEnd(origin, id, result);
+        this.#notes.add(noted);
+        void noted.then(() => this.#notes.delete(noted));
+      },
+    });
+    const watch = setInterval(() => void endIfRefused(stream, mayHave), ACCESS_MS);
+    this.#running.add(stream);
+    return stream;
+  }
+
+  /** Ends all, because the gateway stops; resolves when that is in the audit trail. */
+  async stop(): Promise<void> {
+    for (const stream of this.#running) stream.finish('stop');
+    await Promise.all(this.#notes);
+  }
+
+  /** Whoever asks is asked about again, with locks: nobody captures who may not write. */
+  async #noteBegin(request: Request, { id }: Device, wishes: Wishes): Promise<void> {
+    const { database } = this.#context;
+    const changes = Object.fromEntries(Object.entries(wishes).map(([name, to]) => [name, { to }]));
+    await writeTransaction(database, async (transaction) => {
+      const [refusal = null] = await judgeActors(database, [letInBy(request)], transaction);
+      if (refusal !== null) throw refusal;
+      note(transaction, originOf(request), { action: 'begin capture', recordId: id, changes });
+    });
+  }
+
+  async #noteEnd(origin: Origin, recordId: string, result: CaptureResult): Promise<void> {
+    const { database, log } = this.#context;
+    const changes = Object.fromEntries(Object.entries(result).map(([name, to]) => [name, { to }]));
+    try {
+      await writeTransaction(database, async (transaction) =>
+        note(transaction, origin, { action: 'end capture', recordId, changes }),
+      );
+    } catch (error) {
+      const fields = { device_id: recordId, ...result, err: describeError(error) };
+      log.warn(fields, 'the end of a capture is not in the audit trail');
+    }
+  }
+}
+
+function note(
+  transaction: Transaction,
+  origin: Origin,
+  entry: Omit<Parameters<typeof noteAction>[1], 'kind'>,
+): void {
+  actAs(transaction, origin);
+  noteAction(transaction, { ...entry, kind: 'device' });
+}
+
+const REFUSALS: readonly string[] = ['unauthenticated', 'invalid_token', 'forbidden', 'stale_form'];
+
+/** Where nobody can say it, because the database is away, the capture goes on. */
+async function endIfRefused(stream: CaptureStream, mayHave: () => Promise<unknown>): Promise<void> {
+  try {
+    await mayHave();
+  } catch (error) {
+    if (error instanceof ApiError && REFUSALS.includes(error.code)) stream.finish('access');
+  }
+}
