@@ -20,6 +20,7 @@ export const ofDataplane = readdirSync(join(ROOT, 'test/dataplane'), { recursive
 
 /** End-to-end tests for which it does not matter how many workers there are, and why. */
 export const withOneWorker: Readonly<Record<string, string>> = {
+  'test/e2e/capture.test.ts': 'has two workers always',
   'test/e2e/interoperation.test.ts': 'is about the client, and fetches it',
   'test/e2e/lemonldap.test.ts': 'carries no packets',
   'test/e2e/mariadb.test.ts': 'is about the database',

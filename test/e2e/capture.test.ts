@@ -1,0 +1,243 @@
+// Captures of a device with a real client, read by real tshark and dumpcap while they run: every
+// packet is there once, under its place, with a comment that names what refused it.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { Postern, until } from '../support/gateway/postern.ts';
+import { readPcapng } from '../support/network/pcapng.ts';
+import {
+  API_ADDRESS,
+  buildTopology,
+  canPing,
+  GATEWAY4,
+  LAN4,
+  type Topology,
+  transfer,
+  TUNNEL4,
+} from '../support/network/topology.ts';
+import { enrol, type Person } from './people.ts';
+
+/** Pings, and datagrams that a rule refuses. */
+const PINGS = 20;
+const WORKERS = 2;
+const REFUSED = 30;
+const REFUSED_PORT = 9;
+const ENDING = resolve(import.meta.dirname, '../support/gateway/ending-workers.ts');
+const FIELDS = ['frame.interface_name', 'frame.comment', 'ip.src', 'ip.dst', 'udp.dstport'];
+
+let topology: Topology;
+let postern: Postern;
+let alice: Person;
+const folder = mkdtempSync(join(tmpdir(), 'postern-capture-'));
+
+test.before('a gateway, and a device with a real client', async (t) => {
+  t.timeout(120_000);
+  topology = await buildTopology('cp');
+  postern = new Postern(topology.gateway, API_ADDRESS, {
+    NODE_OPTIONS: `--import=${ENDING}`,
+    DATAPLANE_WORKERS: String(WORKERS),
+    END_WORKERS: folder,
+  });
+  await postern.start();
+  // Masquerading hides the devices from the lan: it needs a route to begin something.
+  await topology.lan.ip('route', 'replace', '100.64.0.0/10', 'via', '198.51.100.1');
+  alice = await enrol(postern, topology.alice, 'alice@example.test', `${GATEWAY4}:51820`, 1);
+  await until('the tunnel is up', () => canPing(alice.client.host, TUNNEL4, 1), 20_000);
+});
+
+test.after.always(async () => {
+  await postern?.stop();
+  await topology?.network.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A pipe of a client and a program that reads what it gets; what the program has printed. */
+interface Piped {
+  readonly curl: ChildProcess;
+  readonly reader: ChildProcess;
+  readonly lines: () => string[];
+}
+
+function capture(t: ExecutionContext, query: string, reader: string, ...args: string[]): Piped {
+  const url = `${postern.api}/v0/devices/${alice.device.id}/capture?${query}`;
+  const headers = ['-H', `Authorization: Bearer ${postern.token}`];
+  const curl = spawn('curl', ['-sN', '--fail', ...headers, url], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const read = spawn(reader, args, { stdio: ['pipe', 'pipe', 'ignore'] });
+  t.teardown(() => {
+    for (const child of [curl, read]) child.kill('SIGKILL');
+  });
+  curl.stdout.pipe(read.stdin);
+  read.stdin.on('error', () => undefined);
+  let output = '';
+  read.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return { curl, reader: read, lines: () => output.split('\n').filter((line) => line !== '') };
+}
+
+function tshark(t: ExecutionContext, query: string): Piped {
+  const fields = FIELDS.flatMap((field) => ['-e', field]);
+  return capture(t, query, 'tshark', '-l', '-n', '-i', '-', '-T', 'fields', ...fields);
+}
+
+async function running(): Promise<number> {
+  return Number(/^wg_gateway_captures_running (\d+)$/m.exec(await postern.metrics())?.[1]);
+}
+
+async function isRunning(count: number): Promise<void> {
+  await until(`${count} captures run`, async () => (await running()) === count);
+}
+
+async function ping(t: ExecutionContext, count: number): Promise<void> {
+  const { host } = alice.client;
+  const { stdout } = await host.run('ping', '-n', '-c', `${count}`, '-i', '0.02', '-W', '2', LAN4);
+  t.true(stdout.includes(` ${count} received`), stdout);
+}
+
+/** What tshark says of packets, without their time: how often each line came. */
+function counted(lines: readonly string[]): Record<string, number> {
+  return Object.fromEntries(
+    [...Map.groupBy(lines, (line) => line)].map(([line, all]) => [line, all.length]),
+  );
+}
+
+test.serial('tshark reads every packet while it runs, and who refused it', async (t) => {
+  const rule = await postern.create('rule', {
+    action: 'drop',
+    destination: LAN4,
+    port_type: 'udp',
+    port_range: String(REFUSED_PORT),
+  });
+  const ipv4 = String(alice.device['ipv4']);
+  const { curl, lines } = tshark(t, `duration=300&destination=${LAN4}`);
+  await isRunning(1);
+  await ping(t, PINGS);
+  const send = `for i in $(seq ${REFUSED}); do echo x > /dev/udp/${LAN4}/${REFUSED_PORT}; done`;
+  await alice.client.host.run('bash', '-c', send);
+  await until('all packets are read', () => lines().length >= 2 * PINGS + REFUSED);
+  t.is(curl.exitCode, null, 'it still runs');
+  t.deepEqual(counted(lines()), {
+    [`from device\taccept; default action\t${ipv4}\t${LAN4}\t`]: PINGS,
+    [`to device\taccept; default action\t${LAN4}\t${ipv4}\t`]: PINGS,
+    [`refused\tdrop; rule_drop; rule ${rule.id}\t${ipv4}\t${LAN4}\t${REFUSED_PORT}`]: REFUSED,
+  });
+  const left = performance.now();
+  curl.kill('SIGKILL');
+  await isRunning(0);
+  t.true(performance.now() - left < 2_000, 'the client that left ended it at once');
+  await postern.remove('rule', rule.id);
+});
+
+test.serial('dumpcap writes what a capture streams, name of the device included', async (t) => {
+  const file = join(folder, 'dumpcap.pcapng');
+  const { curl, reader } = capture(
+    t,
+    `duration=3&destination=${LAN4}&payload=true`,
+    'dumpcap',
+    '-q',
+    '-i',
+    '-',
+    '-w',
+    file,
+  );
+  const ended = once(reader, 'exit');
+  await isRunning(1);
+  await ping(t, PINGS);
+  await once(curl, 'exit');
+  await ended;
+  const { packets, interfaces } = readPcapng(readFileSync(file));
+  t.deepEqual(
+    interfaces.map(({ name }) => name),
+    ['from device', 'to device', 'refused'],
+  );
+  t.is(packets.length, 2 * PINGS);
+  for (const { length, bytes } of packets) t.is(bytes.length, length);
+  const named = spawn('tshark', ['-r', file, '-N', 'n', '-T', 'fields', '-e', '_ws.col.Source']);
+  let output = '';
+  named.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await once(named, 'close');
+  t.true(output.includes(String(alice.device['name'])), output);
+});
+
+test.serial('super-packets of TCP are captured as they are, and every byte is there', async (t) => {
+  const bytes = 5_000_000;
+  const file = join(folder, 'tcp.pcapng');
+  const query = `duration=300&payload=true&protocol=tcp&port=6000`;
+  const { curl } = capture(t, query, 'tee', file);
+  await isRunning(1);
+  const { sent, received } = await transfer(
+    topology.lan,
+    alice.client.host,
+    String(alice.device['ipv4']),
+    bytes,
+  );
+  t.is(sent['sha256'], received['sha256']);
+  await until('the end is read', () => payloadOf(readFileSync(file)) >= bytes);
+  curl.kill('SIGTERM');
+  await isRunning(0);
+  const { packets, counts } = readPcapng(readFileSync(file));
+  t.true(
+    packets.some(
+      ({ length, comment }) => length > 10_000 && comment.includes('joined, segments of'),
+    ),
+  );
+  t.deepEqual(
+    counts.filter(({ lost }) => lost > 0),
+    [],
+  );
+});
+
+/** Bytes of TCP inside the packets to the device, those that were sent again left out. */
+function payloadOf(file: Buffer): number {
+  const seen = new Map<number, number>();
+  for (const { place, bytes } of readPcapng(file).packets) {
+    if (place !== 'to device') continue;
+    const header = (bytes[0]! & 15) * 4;
+    const start = header + (bytes[header + 12]! >> 4) * 4;
+    if (bytes.length > start) seen.set(bytes.readUInt32BE(header + 4), bytes.length - start);
+  }
+  return [...seen.values()].reduce((sum, length) => sum + length, 0);
+}
+
+test.serial('a client that reads slowly loses packets, and the tunnel loses none', async (t) => {
+  const bytes = 40_000_000;
+  const file = join(folder, 'slow.pcapng');
+  const { curl } = capture(t, 'duration=300&payload=true', 'tee', file);
+  await isRunning(1);
+  curl.kill('SIGSTOP');
+  const { sent, received } = await transfer(alice.client.host, topology.lan, LAN4, bytes);
+  t.is(sent['sha256'], received['sha256']);
+  const lost = Number(
+    /^wg_gateway_capture_lost_packets_total (\d+)$/m.exec(await postern.metrics())?.[1],
+  );
+  t.true(lost > 1_000, `${lost} packets were lost`);
+  curl.kill('SIGCONT');
+  await ping(t, PINGS);
+  const pings = (): number =>
+    readPcapng(readFileSync(file)).packets.filter(({ bytes: packet }) => packet[9] === 1).length;
+  await until('the capture goes on', () => pings() >= 2 * PINGS);
+  curl.kill('SIGTERM');
+  await isRunning(0);
+});
+
+test.serial('a worker that is started again captures again', async (t) => {
+  const { curl, lines } = tshark(t, `duration=300&protocol=icmp`);
+  await isRunning(1);
+  await ping(t, PINGS);
+  for (let number = 0; number < WORKERS; number++) {
+    const before = postern.output.length;
+    writeFileSync(join(folder, `${number}`), '');
+    const again = `worker ${number} of the data plane serves again`;
+    await until(again, () => postern.output.slice(before).includes(again), 20_000);
+  }
+  await until('the tunnel is up', () => canPing(alice.client.host, LAN4, 1), 20_000);
+  const before = lines().length;
+  await ping(t, PINGS);
+  await until('all packets are read', () => lines().length >= before + 2 * PINGS);
+  curl.kill('SIGTERM');
+  await isRunning(0);
+});
