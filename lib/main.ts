@@ -118,7 +118,7 @@ async function askRunning(command: Command, config: Config): Promise<number | nu
   try {
     const outcome = await outcomeOfLive(command, config);
     if (outcome === null) return null;
-    print(outcome, command.options);
+    if (outcome.isWritten !== true) print(outcome, command.options);
     return 0;
   } catch (error) {
     return complain(messageOf(error));

@@ -5,6 +5,7 @@ import type { Request } from '@hapi/hapi';
 import { type Capture, type CaptureOrder, parseAddress } from '../../dataplane/index.ts';
 import {
   actAs,
+  COMMAND_LINE,
   type Device,
   noteAction,
   type Origin,
@@ -12,6 +13,7 @@ import {
   writeTransaction,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
+import { isLocal } from '../http/local-socket.ts';
 import type { CaptureCounts } from '../observe/gateway-state.ts';
 import { describeError } from '../process/log.ts';
 import type { Shared } from '../process/shared.ts';
@@ -77,7 +79,7 @@ export class Captures {
       capture.end();
       throw error;
     }
-    const origin = originOf(request);
+    const origin = whoAsks(request);
     const { id, name, ipv4, ipv6 } = device;
     const names = [ipv4, ipv6].flatMap((text) => {
       const address = text === null ? null : parseAddress(text);
@@ -121,7 +123,7 @@ export class Captures {
     await writeTransaction(database, async (transaction) => {
       const [refusal = null] = await judgeActors(database, [letInBy(request)], transaction);
       if (refusal !== null) throw refusal;
-      note(transaction, originOf(request), { action: 'begin capture', recordId: id, changes });
+      note(transaction, whoAsks(request), { action: 'begin capture', recordId: id, changes });
     });
   }
 
@@ -137,6 +139,12 @@ export class Captures {
       log.warn(fields, 'the end of a capture is not in the audit trail');
     }
   }
+}
+
+/** Who captures; a command of this host asks without a token. */
+function whoAsks(request: Request): Origin {
+  const origin = originOf(request);
+  return isLocal(request.raw.req) ? { ...COMMAND_LINE, requestId: request.app.id } : origin;
 }
 
 function note(

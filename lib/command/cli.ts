@@ -91,6 +91,11 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ...(values.action === undefined ? {} : { action: values.action }),
     ...(values['port-type'] === undefined ? {} : { portType: values['port-type'] }),
     ...(values['port-range'] === undefined ? {} : { portRange: values['port-range'] }),
+    ...(values.protocol === undefined ? {} : { protocol: values.protocol }),
+    ...(values.port === undefined ? {} : { port: values.port }),
+    ...(values.snaplen === undefined ? {} : { snaplen: values.snaplen }),
+    ...(values.duration === undefined ? {} : { duration: values.duration }),
+    ...(values.bytes === undefined ? {} : { bytes: values.bytes }),
     json: values.json === true,
     noPassword: values['no-password'] === true,
     qr: values.qr === true,
@@ -101,6 +106,8 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     online: values.online === true,
     createUser: values['create-user'] === true,
     everyone: values.everyone === true,
+    payload: values.payload === true,
+    onlyRefused: values['only-refused'] === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };
 }

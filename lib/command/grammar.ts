@@ -40,6 +40,13 @@ export const optionTypes = {
   online: { type: 'boolean' },
   'create-user': { type: 'boolean' },
   everyone: { type: 'boolean' },
+  protocol: { type: 'string' },
+  port: { type: 'string' },
+  snaplen: { type: 'string' },
+  duration: { type: 'string' },
+  bytes: { type: 'string' },
+  payload: { type: 'boolean' },
+  'only-refused': { type: 'boolean' },
 } as const;
 
 /** An option that some commands take. */
@@ -284,6 +291,23 @@ export const commands = {
       'Asks the gateway that runs here why a device cannot connect, or why nothing passes, and what to do next; with its last handshakes. A device is named by its id, its address or its name. Without a device: who sends handshakes that no device can have sent.',
     takes: ['json'],
     operands: [0, 1],
+  },
+  capture: {
+    usage:
+      'DEVICE [--destination D] [--protocol P] [--port N] [--only-refused] [--snaplen N | --payload] [--duration S] [--bytes N]',
+    sentence:
+      'Writes the packets of a device to standard output while they pass, for Wireshark (pcapng), with what became of each: postern capture laptop > laptop.pcapng. It ends after 60 seconds, or --duration, or with Ctrl-C. Headers are kept, with --payload whole packets.',
+    takes: [
+      'destination',
+      'protocol',
+      'port',
+      'only-refused',
+      'snaplen',
+      'payload',
+      'duration',
+      'bytes',
+    ],
+    operand: true,
   },
   backup: {
     usage: 'FILE',

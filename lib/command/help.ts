@@ -30,6 +30,13 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   action: ['A', 'drop (the default) or accept.'],
   'port-type': ['T', 'tcp or udp, with --port-range; all traffic without it.'],
   'port-range': ['P', 'A port or ports: 443, 8000-8080.'],
+  protocol: ['P', 'tcp, udp or icmp; all without it.'],
+  port: ['N', 'A port at either end.'],
+  snaplen: ['N', 'Bytes that are kept of each packet; 128 without it.'],
+  payload: ['', 'Keeps whole packets.'],
+  'only-refused': ['', 'Only packets that were refused.'],
+  duration: ['S', 'Ends after so many seconds, 1 to 3600; 60 without it.'],
+  bytes: ['N', 'Ends before so many bytes.'],
 };
 
 /** Help on what the words name: one command, the commands of a noun, or all. */

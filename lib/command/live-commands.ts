@@ -3,6 +3,7 @@
 import type { Config } from '../../config/index.ts';
 import { LocalGateway } from './ask-gateway.ts';
 import { diagnose } from './diagnose-command.ts';
+import { captureDevice } from './capture-command.ts';
 import { explainPacket } from './explain-command.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
@@ -11,6 +12,7 @@ import type { Command, Outcome } from './run.ts';
 export type RunLive = (gateway: LocalGateway, command: Command) => Promise<Outcome>;
 
 const liveCommands: Partial<Record<CommandName, RunLive>> = {
+  capture: captureDevice,
   explain: explainPacket,
   diagnose,
 };

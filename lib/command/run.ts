@@ -37,6 +37,15 @@ export interface Options {
   readonly createUser: boolean;
   /** All people, where else one is named. */
   readonly everyone: boolean;
+  /** Of a capture; the gateway judges what was typed. */
+  readonly protocol?: string;
+  readonly port?: string;
+  readonly snaplen?: string;
+  readonly duration?: string;
+  readonly bytes?: string;
+  /** Whole packets. */
+  readonly payload: boolean;
+  readonly onlyRefused: boolean;
 }
 
 /** What was asked for. */
@@ -55,6 +64,8 @@ export interface Outcome {
   readonly data: unknown;
   /** What people should know besides; not on standard output. */
   readonly note?: string;
+  /** Whether all that is for standard output is there already. */
+  readonly isWritten?: boolean;
 }
 
 /** What a command does that needs nothing but the database. */

@@ -3,9 +3,10 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { Postern, until } from '../support/gateway/postern.ts';
 import { readPcapng } from '../support/network/pcapng.ts';
@@ -26,6 +27,7 @@ const PINGS = 20;
 const WORKERS = 2;
 const REFUSED = 30;
 const REFUSED_PORT = 9;
+const MAIN = resolve(import.meta.dirname, '../../lib/main.ts');
 const ENDING = resolve(import.meta.dirname, '../support/gateway/ending-workers.ts');
 const FIELDS = ['frame.interface_name', 'frame.comment', 'ip.src', 'ip.dst', 'udp.dstport'];
 
@@ -161,6 +163,39 @@ test.serial('dumpcap writes what a capture streams, name of the device included'
   named.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await once(named, 'close');
   t.true(output.includes(String(alice.device['name'])), output);
+});
+
+test.serial('the command writes a file that tshark reads, and ends with Ctrl-C', async (t) => {
+  const file = join(folder, 'command.pcapng');
+  const words = ['capture', String(alice.device['name']), '--destination', LAN4];
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    env: postern.environment,
+    stdio: ['ignore', openSync(file, 'w'), 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let notes = '';
+  child.stderr!.on('data', (chunk: Buffer) => (notes += chunk.toString()));
+  await isRunning(1);
+  await ping(t, PINGS);
+  await until(
+    'all packets are there',
+    () => readPcapng(readFileSync(file)).packets.length >= 2 * PINGS,
+  );
+  child.kill('SIGINT');
+  const [status] = (await once(child, 'exit')) as [number];
+  t.is(status, 0, notes);
+  t.regex(notes, new RegExp(`${2 * PINGS} packets, \\d+ bytes`));
+  await isRunning(0);
+  const { stdout } = await topology.lan.run(
+    'tshark',
+    '-r',
+    file,
+    '-T',
+    'fields',
+    '-e',
+    'frame.number',
+  );
+  t.is(stdout.trim().split('\n').length, 2 * PINGS);
 });
 
 test.serial('super-packets of TCP are captured as they are, and every byte is there', async (t) => {
