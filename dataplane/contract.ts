@@ -95,6 +95,12 @@ export interface PeerSample {
   /** UDP payload received from, and sent to, the peer, as `wg show` counts. */
   readonly rxBytes: number;
   readonly txBytes: number;
+  /**
+   * Of these, what was inside the tunnel: packets with their padding, without the headers of
+   * WireGuard, its handshakes and keepalives.
+   */
+  readonly rxInnerBytes: number;
+  readonly txInnerBytes: number;
 }
 
 /** Hits of one rule since the last sample. */

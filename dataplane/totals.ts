@@ -17,7 +17,7 @@ export interface PeerTotals {
 type PeersByKey = ReadonlyMap<string, PeerConfig>;
 
 /** What is known of one peer. */
-interface Seen extends Omit<PeerSample, 'publicKey'> {
+interface Seen extends Omit<PeerSample, 'publicKey' | 'rxInnerBytes' | 'txInnerBytes'> {
   /** Unix time in ms at which its last bytes were sampled. */
   readonly heardAtMs: number | null;
   /** Unix time in ms of its latest handshake with another gateway. */

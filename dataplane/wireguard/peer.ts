@@ -41,6 +41,9 @@ export class Peer extends KnownPeer implements NoisePeer {
   /** Bytes of UDP payload since the last sample. */
   rxBytes = 0;
   txBytes = 0;
+  /** Of these, bytes of packets with their padding: 0 where there were keepalives alone. */
+  rxInnerBytes = 0;
+  txInnerBytes = 0;
   /** Unix time in ms of the latest handshake, null before the first. */
   latestHandshakeMs: number | null = null;
   /** Unix time in ms of its latest handshake with another gateway. */
@@ -88,13 +91,15 @@ export class Peer extends KnownPeer implements NoisePeer {
     return this.elsewhereAtMs > (this.latestHandshakeMs ?? Number.NEGATIVE_INFINITY);
   }
 
-  countReceived(bytes: number): void {
+  countReceived(bytes: number, innerBytes: number): void {
     this.rxBytes += bytes;
+    this.rxInnerBytes += innerBytes;
     this.hasNews = true;
   }
 
-  countSent(bytes: number): void {
+  countSent(bytes: number, innerBytes: number): void {
     this.txBytes += bytes;
+    this.txInnerBytes += innerBytes;
     this.hasNews = true;
   }
 }

@@ -200,7 +200,7 @@ export class Receiver {
     }
     const { peer } = keypair;
     const length = d[at + LENGTH]!;
-    peer.countReceived(length + TRANSPORT_OVERHEAD_BYTES);
+    peer.countReceived(length + TRANSPORT_OVERHEAD_BYTES, length);
     // Before the confirmation, which sends the waiting packets to the new endpoint.
     this.#follow(peer, d[at + ADDRESS]!);
     if (keypair === peer.next) this.#confirm(peer, now);
@@ -411,7 +411,7 @@ export class Receiver {
   }
 
   #answer(peer: Peer, message: Uint8Array, from: number, now: number): number {
-    peer.countReceived(initiation.bytes);
+    peer.countReceived(initiation.bytes, 0);
     // The response goes to where the message came from. The endpoint moves later, with the first
     // packet that proves that the device is there: after a restart this may be a replayed message.
     return this.#respond(peer, readIndex(message, initiation.sender), from, now);
@@ -471,7 +471,7 @@ export class Receiver {
     keypair.localIndex = index;
     tunnel.indices.promote(index, keypair);
     tunnel.useInitiatorKeypair(peer, keypair);
-    peer.countReceived(response.bytes);
+    peer.countReceived(response.bytes, 0);
     this.#complete(peer, true);
     this.#follow(peer, from);
     tunnel.timers.anyAuthenticatedPacketReceived(peer);
@@ -488,7 +488,7 @@ export class Receiver {
     // The endpoint never moves by a cookie reply: everybody who saw our message could have sent it.
     if (!tunnel.cookieMakerOf(peer).consumeReply(message, now))
       return tunnel.drop(reasons.cookie_invalid);
-    peer.countReceived(cookieReply.bytes);
+    peer.countReceived(cookieReply.bytes, 0);
   }
 }
 

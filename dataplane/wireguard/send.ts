@@ -7,10 +7,12 @@ import {
   REKEY_TIMEOUT_MS,
   SLOT_BYTES,
   SLOT_HEADROOM_BYTES,
+  TRANSPORT_OVERHEAD_BYTES,
 } from '../constants.ts';
 import {
   ADDRESS,
   type Batch,
+  DATAGRAMS,
   DESCRIPTOR_WORDS,
   GENERATION,
   KEY,
@@ -91,7 +93,7 @@ export class Sender {
     switch (mark) {
       case MARK_SEALED:
       case MARK_SEALED_REKEY:
-        peer.countSent(batch.descriptors[at + LENGTH]!);
+        this.#countData(peer, batch.descriptors[at + LENGTH]!, batch.descriptors[at + DATAGRAMS]!);
         if (mark === MARK_SEALED_REKEY) this.initiate(peer, false, now);
         return;
       case MARK_SEAL_EXHAUSTED:
@@ -105,6 +107,10 @@ export class Sender {
       default:
         return;
     }
+  }
+
+  #countData(peer: Peer, bytes: number, datagrams: number): void {
+    peer.countSent(bytes, bytes - datagrams * TRANSPORT_OVERHEAD_BYTES);
   }
 
   /** Marks a keypair as exhausted: the next packets wait for another one. */
@@ -251,6 +257,6 @@ export class Sender {
     tunnel.cookieMakerOf(peer).addMacs(message, mac1At, now);
     tunnel.timers.anyAuthenticatedPacketSent(peer);
     tunnel.engine.send(message, to);
-    peer.countSent(message.length);
+    peer.countSent(message.length, 0);
   }
 }

@@ -429,6 +429,8 @@ export class Tunnel {
     const sample = this.#sampleOf(peer);
     peer.rxBytes = 0;
     peer.txBytes = 0;
+    peer.rxInnerBytes = 0;
+    peer.txInnerBytes = 0;
     peer.hasNews = false;
     return sample;
   }
@@ -440,6 +442,8 @@ export class Tunnel {
       endpoint: readEndpoint(this.engine.endpoints, peer.endpointSlot),
       rxBytes: peer.rxBytes,
       txBytes: peer.txBytes,
+      rxInnerBytes: peer.rxInnerBytes,
+      txInnerBytes: peer.txInnerBytes,
     };
   }
 }

@@ -165,7 +165,12 @@ test('a sample tells what moved, and the next one only what moved since', (t) =>
   world.run(100);
   const sample = gateway.sample();
   t.is(sample.peers.length, 1);
-  t.like(sample.peers[0], { publicKey: clients[0]!.key, rxBytes: 64 + 80, txBytes: 0 });
+  t.like(sample.peers[0], {
+    publicKey: clients[0]!.key,
+    rxBytes: 64 + 80,
+    txBytes: 0,
+    rxInnerBytes: 32 + 48,
+  });
   t.deepEqual(sample.rules, [{ id: '1', packets: 1, bytes: 28, lastHitMs: world.wallMs - 95 }]);
   t.deepEqual(sample.drops, { rule_drop: 1 });
   const forgotten = { share: 0, full: 0 };

@@ -9,7 +9,8 @@ import { faultReasons, reasonNames, reasons } from '../../dataplane/reasons.ts';
 const hit = { packets: 1, bytes: 28, lastHitMs: 5 };
 
 function peerNamed(publicKey: string): PeerSample {
-  return { publicKey, latestHandshakeMs: null, endpoint: null, rxBytes: 1, txBytes: 2 };
+  const bytes = { rxBytes: 1, txBytes: 2, rxInnerBytes: 0, txInnerBytes: 0 };
+  return { publicKey, latestHandshakeMs: null, endpoint: null, ...bytes };
 }
 
 /** A sampling of so many peers, and one rule. */

@@ -13,7 +13,7 @@ function byKey(...peers: (typeof a)[]): Map<string, PeerConfig> {
 }
 
 function sample(publicKey: string, fields: Partial<PeerSample>): PeerSample {
-  return { publicKey, latestHandshakeMs: null, endpoint: null, rxBytes: 0, txBytes: 0, ...fields };
+  return { ...nothing, publicKey, rxInnerBytes: 0, txInnerBytes: 0, ...fields };
 }
 
 const nothing = { rxBytes: 0, txBytes: 0, latestHandshakeMs: null, endpoint: null };

@@ -27,12 +27,14 @@ test('a peer begins without keypairs, endpoint news or staged packets', (t) => {
 
 test('what is received and sent is counted and is news', (t) => {
   const peer = makePeer();
-  peer.countReceived(100);
-  peer.countReceived(20);
-  t.like(peer, { rxBytes: 120, txBytes: 0, hasNews: true });
+  peer.countReceived(100, 0);
+  peer.countReceived(80, 48);
+  const sent = { txBytes: 0, txInnerBytes: 0 };
+  t.like(peer, { rxBytes: 180, rxInnerBytes: 48, ...sent, hasNews: true });
   const other = makePeer();
-  other.countSent(7);
-  t.like(other, { rxBytes: 0, txBytes: 7, hasNews: true });
+  other.countSent(77, 13);
+  const received = { rxBytes: 0, rxInnerBytes: 0 };
+  t.like(other, { ...received, txBytes: 77, txInnerBytes: 13, hasNews: true });
 });
 
 test('a configuration is copied, the preshared key into its place', (t) => {

@@ -360,6 +360,19 @@ test('bytes are those of UDP payload, handshakes too, as wg shows them', (t) => 
   t.like(withoutNulls(initiator.tunnel.takeNews())[0], { rxBytes: 92, txBytes: 148 + data });
 });
 
+test('inner bytes are those of packets: keepalives and handshakes have none', (t) => {
+  const { world, responder, initiator } = twoTunnels();
+  initiator.send(packet);
+  world.run(100);
+  const inner = world.sent(DATA, initiator)[0]!.bytes.length - 32;
+  const nothing = { rxInnerBytes: 0, txInnerBytes: 0 };
+  t.like(withoutNulls(responder.tunnel.takeNews())[0], { ...nothing, rxInnerBytes: inner });
+  t.like(withoutNulls(initiator.tunnel.takeNews())[0], { ...nothing, txInnerBytes: inner });
+  world.run(15_000);
+  const [quiet] = withoutNulls(responder.tunnel.takeNews());
+  t.like(quiet, { ...nothing, rxBytes: 0, txBytes: 32 }, 'a keepalive was sent');
+});
+
 // docs/faults-of-others.md#fault-12: latest handshake.
 test('the time of a handshake is its confirmation, in Unix time', (t) => {
   const { world, responder, initiator } = twoTunnels();

@@ -31,7 +31,8 @@ function setUp(): Setup {
     served,
     after(ms, ...samples) {
       nowMs += ms;
-      const rest = { publicKey: 'a', latestHandshakeMs: null, rxBytes: 1, txBytes: 1 };
+      const bytes = { rxBytes: 1, txBytes: 1, rxInnerBytes: 0, txInnerBytes: 0 };
+      const rest = { publicKey: 'a', latestHandshakeMs: null, ...bytes };
       const endpoint = { address: '192.0.2.9', port: 4711 };
       presence.observe(samples.map((sample) => ({ ...rest, endpoint, ...sample })));
     },

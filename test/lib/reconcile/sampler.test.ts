@@ -25,6 +25,8 @@ function news(publicKey: string, fields: Partial<PeerSample> = {}): PeerSample {
     endpoint: { address: '192.0.2.9', port: 4711 },
     rxBytes: 100,
     txBytes: 10,
+    rxInnerBytes: 64,
+    txInnerBytes: 0,
     ...fields,
   };
 }
