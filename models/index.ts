@@ -191,6 +191,25 @@ export {
 } from './queries/sign-in-requests.ts';
 export { SIGN_IN_REQUESTS_MAX } from './queries/sign-in-room.ts';
 export {
+  type Connection,
+  type ConnectionEnd,
+  endConnections,
+  endLostConnections,
+  readConnections,
+  recordConnections,
+} from './queries/connections.ts';
+export {
+  type HistoryKind,
+  type HistoryReport,
+  KEPT_S,
+  readHistory,
+  readRefusals,
+  recordHistory,
+  type Step,
+  STEPS,
+} from './queries/history.ts';
+export { rollUpHistory } from './queries/roll-up.ts';
+export {
   type Arrival,
   readArrivals,
   recordStatus,

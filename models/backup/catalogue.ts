@@ -48,6 +48,11 @@ const TABLES = [
   'fetched_metadata',
   'gateways',
   'device_statuses',
+  'device_traffic',
+  'rule_traffic',
+  'gateway_traffic',
+  'refused_traffic',
+  'connections',
   'audit_entries',
 ] as const;
 

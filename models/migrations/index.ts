@@ -7,6 +7,7 @@ import type { Database } from '../database/database.ts';
 import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
 import { up as schemaOf100 } from './0001-schema-of-1.0.0.ts';
+import { up as history } from './0002-history.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -19,7 +20,10 @@ export interface Migration {
 }
 
 /** All steps, in their order; from 1.0.0 on each release may add some. */
-export const migrations: readonly Migration[] = [{ name: FIRST, up: schemaOf100 }];
+export const migrations: readonly Migration[] = [
+  { name: FIRST, up: schemaOf100 },
+  { name: '0002-history', up: history },
+];
 
 /** Thrown when the database was migrated by later code than this. */
 export class DatabaseTooNewError extends Error {

@@ -226,7 +226,10 @@ for (const kind of kinds) {
     const options = { replace: false, scratch: scratchFolder(t), watchMs: 0 };
     await restoreBackup(target, file, options);
     const again = linesByTable(await backupFile(t, target));
-    t.deepEqual(again, linesByTable(file));
+    const before = linesByTable(file);
+    // Tables that later versions added are there, and empty.
+    const added = Object.keys(again).filter((name) => !(name in before));
+    t.deepEqual(again, { ...before, ...Object.fromEntries(added.map((name) => [name, []])) });
     t.true((await readDevices(target)).every(({ preshared_key }) => preshared_key?.length === 44));
   });
 

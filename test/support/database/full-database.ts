@@ -16,6 +16,7 @@ const ROWS = 3;
 const REFERENCES: Record<string, string> = {
   user_id: 'users',
   device_id: 'devices',
+  rule_id: 'rules',
   identity_id: 'identities',
 };
 

@@ -1,0 +1,201 @@
+// The history of traffic: sums of steps of time, by device, by rule, by reason of refusals, and of
+// each gateway as a whole. Gateways add to the shortest step; roll-up.ts makes longer ones of it as
+// it ages. So each count is in exactly one row, and what is read are sums of rows. Written in bulk
+// and without change rows. docs/state.md#history.
+
+import { QueryTypes } from 'sequelize';
+import type { Database } from '../database/database.ts';
+import { rerunOnConflict } from '../storage/rerun.ts';
+import { plainSelect } from '../storage/select.ts';
+
+/** What has a history. */
+export type HistoryKind = 'device' | 'rule' | 'gateway' | 'refusal';
+
+/** Seconds of the steps in which sums are kept, the shortest first. */
+export const STEPS = [600, 3_600, 86_400] as const;
+
+/** The length of a step in seconds. */
+export type Step = (typeof STEPS)[number];
+
+/** For how many seconds sums stay in steps of ten minutes and of an hour. */
+export const KEPT_S: Readonly<Record<Exclude<Step, 86_400>, number>> = {
+  600: 48 * 3_600,
+  3600: 14 * 86_400,
+};
+
+/** How the sums of one kind are kept. */
+export interface Series {
+  readonly table: string;
+  /** The column that says of what the row is; null: of the gateway as a whole. */
+  readonly subject: string | null;
+  /** The table of the subjects, with whom their rows go; null: they are no records. */
+  readonly owners: string | null;
+  readonly counts: readonly string[];
+}
+
+/** How the sums of each kind are kept. */
+export const SERIES: Readonly<Record<HistoryKind, Series>> = {
+  device: {
+    table: 'device_traffic',
+    subject: 'device_id',
+    owners: 'devices',
+    counts: ['rx_bytes', 'tx_bytes'],
+  },
+  rule: {
+    table: 'rule_traffic',
+    subject: 'rule_id',
+    owners: 'rules',
+    counts: ['packets', 'bytes'],
+  },
+  gateway: {
+    table: 'gateway_traffic',
+    subject: null,
+    owners: null,
+    counts: ['rx_bytes', 'tx_bytes'],
+  },
+  refusal: { table: 'refused_traffic', subject: 'reason', owners: null, counts: ['packets'] },
+};
+
+/** What is to be added to one sum of ten minutes. */
+export interface HistoryReport {
+  /** Id of the device or the rule, or the reason; '' of a gateway. */
+  readonly subject: string;
+  /** When the ten minutes begin, Unix time in seconds. */
+  readonly start: number;
+  /** In the order of the counts of the kind. */
+  readonly counts: readonly number[];
+}
+
+/**
+ * Adds reports of a gateway in one statement; each sum is named at most once. Reports of devices
+ * and rules that are gone are skipped.
+ */
+export async function recordHistory(
+  database: Database,
+  gatewayId: string,
+  kind: HistoryKind,
+  reports: readonly HistoryReport[],
+): Promise<void> {
+  if (reports.length === 0) return;
+  const { subject, counts } = SERIES[kind];
+  // All gateways lock rows in one order, so they wait for one another but never deadlock.
+  const rows = reports
+    .toSorted((a, b) => (a.subject < b.subject ? -1 : 1))
+    .map((report) => [
+      ...(subject === null ? [] : [report.subject]),
+      STEPS[0],
+      report.start,
+      gatewayId,
+      ...report.counts.slice(0, counts.length),
+    ]);
+  const { sequelize } = database;
+  await rerunOnConflict(database, () =>
+    database.kind === 'sqlite'
+      ? // One text for any number of rows stays prepared.
+        sequelize.query(onSqlite(SERIES[kind]), {
+          bind: { rows: JSON.stringify(rows) },
+          type: QueryTypes.INSERT,
+        })
+      : sequelize.query(onMysql(SERIES[kind]), { replacements: { rows }, type: QueryTypes.INSERT }),
+  );
+}
+
+/** Adds what was read of a series to what is there; the text goes behind a SELECT. */
+export function addingTo(database: Pick<Database, 'kind'>, series: Series): string {
+  const { table, counts } = series;
+  if (database.kind === 'mysql')
+    return `ON DUPLICATE KEY UPDATE ${counts
+      .map((count) => `${count} = ${table}.${count} + VALUES(${count})`)
+      .join(', ')}`;
+  return `ON CONFLICT (${keyOf(series)}) DO UPDATE SET ${counts
+    .map((count) => `${count} = ${table}.${count} + excluded.${count}`)
+    .join(', ')}`;
+}
+
+/** All columns of a series, in the order in which rows are written. */
+export function columnsOf({ subject, counts }: Series): string {
+  const of = subject === null ? [] : [subject];
+  return [...of, 'step', 'start', 'gateway_id', ...counts].join(', ');
+}
+
+function keyOf({ subject }: Series): string {
+  return [...(subject === null ? [] : [subject]), 'step', 'start', 'gateway_id'].join(', ');
+}
+
+function onSqlite(series: Series): string {
+  const { table, owners } = series;
+  const columns = columnsOf(series);
+  const values = columns.split(', ').map((_column, i) => `value ->> ${i}`);
+  const exists =
+    owners === null ? 'true' : `EXISTS (SELECT 1 FROM ${owners} WHERE id = value ->> 0)`;
+  return `INSERT INTO ${table} (${columns}) SELECT ${values.join(', ')} FROM json_each($rows)
+    WHERE ${exists} ${addingTo({ kind: 'sqlite' }, series)}`;
+}
+
+/** IGNORE makes the foreign key skip owners that are gone. */
+function onMysql(series: Series): string {
+  const { table, owners } = series;
+  return `INSERT ${owners === null ? '' : 'IGNORE'} INTO ${table} (${columnsOf(series)})
+    VALUES :rows ${addingTo({ kind: 'mysql' }, series)}`;
+}
+
+/** Of what a history is read, and when: Unix time in seconds, `from` included, `to` not. */
+export interface HistoryWish {
+  readonly kind: HistoryKind;
+  /** Only of this device, this rule, this reason. */
+  readonly subject?: string;
+  /** Only of the devices of this user. */
+  readonly userId?: string;
+  readonly from: number;
+  readonly to: number;
+  readonly step: Step;
+}
+
+/**
+ * Reads sums over all gateways: by the beginning of their step, in the order of the counts of the
+ * kind. Steps without a sum are left out.
+ */
+export async function readHistory(
+  database: Database,
+  wish: HistoryWish,
+): Promise<Map<number, readonly number[]>> {
+  const { table, counts } = SERIES[wish.kind];
+  const sums = counts.map((count, i) => `SUM(${count}) AS c${i}`).join(', ');
+  const rows = await database.sequelize.query<Record<string, number | string>>(
+    `SELECT start - start % ${wish.step} AS began, ${sums} FROM ${table} ${whereOf(wish)}
+     GROUP BY start - start % ${wish.step}`,
+    { ...plainSelect(), replacements: { ...wish } },
+  );
+  // MySQL gives sums as texts.
+  return new Map(
+    rows.map((row) => [Number(row['began']), counts.map((_count, i) => Number(row[`c${i}`]))]),
+  );
+}
+
+/** Reads how many packets each reason refused, over all gateways; none are left out. */
+export async function readRefusals(
+  database: Database,
+  wish: Pick<HistoryWish, 'from' | 'to'>,
+): Promise<Map<string, number>> {
+  const { table } = SERIES.refusal;
+  const rows = await database.sequelize.query<{ reason: string; packets: number | string }>(
+    `SELECT reason, SUM(packets) AS packets FROM ${table} ${whereOf({ kind: 'refusal', ...wish })}
+     GROUP BY reason ORDER BY reason`,
+    { ...plainSelect(), replacements: { ...wish } },
+  );
+  return new Map(rows.map(({ reason, packets }) => [reason, Number(packets)]));
+}
+
+function whereOf({ kind, subject, userId }: Omit<HistoryWish, 'step'>): string {
+  const { subject: column } = SERIES[kind];
+  const conditions = [
+    ...(subject === undefined ? [] : [`${column} = :subject`]),
+    ...(userId === undefined
+      ? []
+      : [`${column} IN (SELECT id FROM devices WHERE user_id = :userId)`]),
+    // All there are: so the key leads to the times.
+    `step IN (${STEPS.join(', ')})`,
+    'start >= :from AND start < :to',
+  ];
+  return `WHERE ${conditions.join(' AND ')}`;
+}
