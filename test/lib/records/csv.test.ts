@@ -1,7 +1,7 @@
 // Files for spreadsheets: quoted as RFC 4180 says, and never a formula.
 
 import test from 'ava';
-import { csvField, csvLine } from '../../../../lib/web/kit/csv.ts';
+import { csvField, csvLine } from '../../../lib/records/csv.ts';
 
 test('values with commas, quotes or line ends are quoted', (t) => {
   t.is(csvLine(['a', 'b,c', 'd"e', 'f\ng', null, 5]), 'a,"b,c","d""e","f\ng",,5\r\n');
