@@ -55,6 +55,8 @@ export interface Config {
   samlCertfilePath: string | null;
   vpnSessionRequireSignIn: boolean;
   auditRetentionDays: number;
+  /** Days. */
+  historyRetention: 'off' | number;
   metricsAccess: 'loopback' | 'token' | 'off';
   metricsToken: string | null;
   metricsPerDevice: boolean;

@@ -23,6 +23,7 @@ import {
   text,
   token,
 } from './forms.ts';
+import { defaultMetricsAccess } from './metrics-access.ts';
 
 /** One row of the settings table. */
 export interface Setting {
@@ -444,12 +445,18 @@ export const settings = [
     sentence: 'Days after which entries of the audit trail are forgotten.',
   },
   {
+    name: 'HISTORY_RETENTION',
+    schema: Joi.number().integer().min(1).max(3660).allow('off'),
+    fallback: 400,
+    example: '400',
+    sentence:
+      'Days after which the history of traffic and of connections is forgotten, 1 to 3660; `off` keeps none, and deletes what there is.',
+  },
+  {
     name: 'METRICS_ACCESS',
     schema: choice('loopback', 'token', 'off'),
     fallback: 'loopback',
-    // Elsewhere than here, so there is a proxy in front: everybody comes from this host.
-    derive: ({ externalUrl, httpPort }) =>
-      leadsHere(externalUrl, httpPort) ? 'loopback' : 'token',
+    derive: defaultMetricsAccess,
     example: 'token',
     sentence:
       "Who may read `/metrics`: this host and whoever shows an administrator's token or `METRICS_TOKEN` (`loopback`), only the latter (`token`, the default where `EXTERNAL_URL` has another port than `HTTP_PORT`, for then a proxy on this host asks for everybody), nobody (`off`).",
@@ -485,13 +492,6 @@ export const settings = [
     sentence: 'Lowest level that is logged.',
   },
 ] as const satisfies readonly Setting[];
-
-/** Whether the public address is that of this listener itself. */
-function leadsHere(externalUrl: string | null, httpPort: number): boolean {
-  if (externalUrl === null || !httpPort) return true;
-  const { port: named, protocol } = new URL(externalUrl);
-  return Number(named || (protocol === 'https:' ? 443 : 80)) === httpPort;
-}
 
 /** Field of Config that holds a setting: WIREGUARD_PORT -> wireguardPort. */
 export function fieldOf(name: string): string {

@@ -26,9 +26,11 @@ import { forgetRequests } from './auth/identity/request.ts';
 import { forgetSessions } from './auth/sessions.ts';
 import { startHourly } from './process/hourly.ts';
 import { forgetEntries } from './records/audit.ts';
+import { forgetHistory, startHistory } from './history/keeping.ts';
 import { Counters } from './process/counters.ts';
 import { type Log, messageOf } from './process/log.ts';
 import { Presence } from './observe/presence.ts';
+import type { History } from './reconcile/history.ts';
 import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
@@ -120,6 +122,7 @@ async function climb(
   const networks = networksOf(config);
   const fixed = fixedSettingsOf(config);
   const publicKey = Buffer.from(derivePublicKey(privateKey)).toString('base64');
+  const history = await startHistory({ config, database, log }, identity.id);
   const clockFloorMs = await enterGateway(database, { ...identity, publicKey }, config);
 
   // The data plane starts in its own thread, while the rows are read here.
@@ -131,7 +134,7 @@ async function climb(
   undo.push(() => opening.then((gateway) => gateway.close(), ignore));
   const settings = { ...networks, ...rowSettings(config, fixed), gatewayId: identity.id };
   const followed = { database, gateway: opening, settings, clockFloorMs, log };
-  const followers = followersOf({ ...followed, awayLimitMs: awayLimitMs(config) });
+  const followers = followersOf({ ...followed, awayLimitMs: awayLimitMs(config) }, history);
   const { reconciler } = followers;
   undo.push(() => reconciler.stop());
   const following = reconciler.start();
@@ -214,7 +217,8 @@ async function startChores(
     failure: 'metadata of SAML providers were not fetched',
     run: async () => refreshDueMetadata(context, (await settings()).saml_identity_providers),
   };
-  const chores = [entries, forgetSessions(database), forgetRequests(context), metadata];
+  const history = forgetHistory(database, config.historyRetention, log);
+  const chores = [entries, forgetSessions(database), forgetRequests(context), metadata, history];
   const forgetting = startHourly(chores, log);
   return {
     stop: async () => {
@@ -266,11 +270,13 @@ async function listenForRequests(server: Server, config: Config): Promise<void> 
 interface Followers {
   readonly reconciler: Reconciler;
   readonly presence: Presence;
+  /** Left out where none is kept. */
+  readonly history?: History;
 }
 
 type Followed = Omit<ReconcilerOptions, 'onAmended' | 'onArrivals' | 'wallMs'>;
 
-function followersOf(options: Followed): Followers {
+function followersOf(options: Followed, history: Pick<Followers, 'history'>): Followers {
   const reconciler = new Reconciler({
     ...options,
     onAmended: ({ peers }) => presence.remove(goneFrom(peers)),
@@ -278,16 +284,17 @@ function followersOf(options: Followed): Followers {
     wallMs: () => Date.now(),
   });
   const deviceOf: Watched['deviceOf'] = (key) => reconciler.servedDeviceOf(key);
-  const presence = new Presence({ deviceOf, log: options.log });
-  return { reconciler, presence };
+  const presence = new Presence({ deviceOf, log: options.log, ...history });
+  return { reconciler, presence, ...history };
 }
 
 function samplerOf(
   options: Omit<SamplerOptions, 'deviceIdOf' | 'onSample'>,
-  { reconciler, presence }: Followers,
+  { reconciler, presence, ...history }: Followers,
 ): Sampler {
   return new Sampler({
     ...options,
+    ...history,
     deviceIdOf: (key) => reconciler.deviceIdOf(key),
     onSample: ({ peers }) => presence.observe(peers),
   });
@@ -342,7 +349,7 @@ function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
 function watchedBy(
   gateway: Gateway,
   sampler: Sampler,
-  { reconciler, presence }: Followers,
+  { reconciler, presence, history }: Followers,
 ): Watched {
   return {
     facts: () => gateway.facts,
@@ -352,6 +359,7 @@ function watchedBy(
     reconciler: () => reconciler.work,
     presence: () => presence.counts,
     isSamplerFailing: () => sampler.isFailing,
+    history: () => history?.counts ?? null,
   };
 }
 

@@ -5,7 +5,7 @@
 import { isUuid, resource, text, integer } from '../judge/fields.ts';
 import { ApiError } from '../http/errors.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
-import { sentOnce } from '../judge/query.ts';
+import { parametersOf, sentOnce } from '../judge/query.ts';
 import type { Filter, Filters } from '../records/collection.ts';
 
 /** The most records of one page. */
@@ -49,8 +49,7 @@ export function readListQuery<Selected extends object>(
   search: string,
   filters: Filters<Selected>,
 ): ListQuery<Selected> {
-  // A plus sign means itself, as in paths, because e-mail addresses have it.
-  const parameters = new URLSearchParams(search.replaceAll('+', '%2B'));
+  const parameters = parametersOf(search);
   const { values, faults } = judgePage(sentOnce(parameters, ['limit', 'cursor']), 'update');
   if (!isFaultless(faults)) throw new ApiError('unprocessable', { faults });
   const { limit, cursor } = values;

@@ -29,6 +29,8 @@ export const messages = {
   noHost: 'does not contain a scheme or a host',
   badScheme: 'only http, https schemes are supported',
   badJson: 'is not valid JSON',
+  badTime: 'is not a time such as 2026-11-25T10:00:00Z',
+  badStep: 'must be 600, 3600 or 86400',
 } as const;
 
 /** An address of metadata that anybody on the way could change. */
@@ -88,5 +90,7 @@ export const joiMessages: Record<string, string> = {
   'url.host': messages.noHost,
   'url.scheme': messages.badScheme,
   'url.https': NOT_HTTPS,
+  'time.bad': messages.badTime,
+  'step.bad': messages.badStep,
   '*': messages.invalid,
 };

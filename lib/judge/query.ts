@@ -1,5 +1,10 @@
 // Parameters of an address, as the judge takes them.
 
+/** Reads a query. A plus sign means itself, as in paths, because e-mail addresses have it. */
+export function parametersOf(search: string): URLSearchParams {
+  return new URLSearchParams(search.replaceAll('+', '%2B'));
+}
+
 /** A parameter that is empty or sent several times becomes a list, which the judge refuses. */
 export function sentOnce(
   parameters: URLSearchParams,

@@ -2,6 +2,7 @@
 // data plane did, what its reconciler does.
 
 import type { GatewayFacts, PeerTotals, RuleSample } from '../../dataplane/index.ts';
+import type { HistoryCounts } from '../reconcile/history.ts';
 import type { ReconcilerWork } from '../reconcile/reconciler.ts';
 import type { KnownDevice, Problem } from '../reconcile/translation.ts';
 import type { PresenceCounts } from './presence.ts';
@@ -56,6 +57,8 @@ export interface Watched {
   readonly ruleActions: () => Iterable<readonly [id: string, action: string]>;
   readonly reconciler: () => ReconcilerWork;
   readonly presence: () => PresenceCounts;
+  /** What became of the rows of the history; null where none is kept. */
+  readonly history: () => HistoryCounts | null;
   /** Whether what was observed cannot be written to the database. */
   readonly isSamplerFailing: () => boolean;
 }

@@ -6,6 +6,7 @@
 
 import type { PeerSample } from '../../dataplane/index.ts';
 import type { Log } from '../process/log.ts';
+import type { History } from '../reconcile/history.ts';
 import type { KnownDevice } from '../reconcile/translation.ts';
 
 /** A device that was silent for longer has no keys that still serve: REJECT_AFTER_TIME. */
@@ -43,6 +44,8 @@ export interface PresenceOptions {
   /** The device that is served under a public key; null where none is. */
   readonly deviceOf: (publicKey: string) => KnownDevice | null;
   readonly log: Log;
+  /** Hears of each connection; left out: nobody does. */
+  readonly history?: Pick<History, 'connected' | 'disconnected'>;
   /** Monotonic ms. */
   readonly nowMs?: () => number;
 }
@@ -131,7 +134,8 @@ export class Presence {
     });
     if (present !== undefined) return;
     this.#connects += 1;
-    const { log } = this.#options;
+    const { history, log } = this.#options;
+    history?.connected(device.id, endpoint);
     log.info({ device_id: device.id, user_id: device.userId }, 'a device connected');
     if (endpoint !== null)
       log.debug({ device_id: device.id, ...endpoint }, 'the endpoint of a device that connected');
@@ -143,6 +147,7 @@ export class Presence {
     this.#connections.delete(publicKey);
     this.#disconnects[reason] += 1;
     const { device, sinceMs } = connection;
+    this.#options.history?.disconnected(device.id, reason);
     const seconds = Math.round((nowMs - sinceMs) / 1_000);
     this.#options.log.info(
       { device_id: device.id, user_id: device.userId, reason, seconds },

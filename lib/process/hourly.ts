@@ -9,14 +9,16 @@ const HOUR_MS = 3_600_000;
 export interface Chore {
   /** For the log where it fails: "old sessions were not forgotten". */
   readonly failure: string;
-  readonly run: () => Promise<void>;
+  /** What takes long asks between its steps whether the gateway stops. */
+  readonly run: (isStopping: () => boolean) => Promise<void>;
 }
 
 /** Does the chores now and every hour, until the stop, which waits for those under way. */
 export function startHourly(chores: readonly Chore[], log: Log): { stop(): Promise<void> } {
+  let isStopping = false;
   const runAll = async (): Promise<void> => {
     for (const { failure, run } of chores)
-      await run().catch((error: unknown) => {
+      await run(() => isStopping).catch((error: unknown) => {
         // Messages of a database may quote values.
         log.warn({ error: (error as Error).name }, `${failure}; tried again in an hour`);
       });
@@ -27,6 +29,7 @@ export function startHourly(chores: readonly Chore[], log: Log): { stop(): Promi
   }, HOUR_MS);
   return {
     stop: () => {
+      isStopping = true;
       clearInterval(timer);
       return underWay;
     },

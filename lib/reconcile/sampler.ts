@@ -5,6 +5,7 @@
 import type { Gateway, RuleSample, Sample } from '../../dataplane/index.ts';
 import { type Database, recordStatus, type StatusReport } from '../../models/index.ts';
 import type { Log } from '../process/log.ts';
+import type { History } from './history.ts';
 
 /** Each sample is a commit to the disk, and whatever packets arrive during it wait for a core. */
 const SAMPLE_MS = 1_000;
@@ -19,6 +20,8 @@ export interface SamplerOptions {
   /** The device behind a public key, null when it is gone. */
   readonly deviceIdOf: (publicKey: string) => string | null;
   readonly log: Log;
+  /** Keeps what was carried over time; left out: nothing is kept. */
+  readonly history?: History;
   /** Gets what each sample saw. */
   readonly onSample?: (sample: Sample) => void;
 }
@@ -49,6 +52,7 @@ export class Sampler {
     this.#timer = null;
     await this.#running;
     await this.sample();
+    await this.#options.history?.stop();
   }
 
   /** Refusals by reason since the data plane began. */
@@ -73,10 +77,15 @@ export class Sampler {
 
   /** Takes one sample and writes it; a call while one runs waits for that one. Never rejects. */
   async sample(): Promise<void> {
-    this.#running ??= this.#sampleOnce().finally(() => {
+    this.#running ??= this.#sampleAndWrite().finally(() => {
       this.#running = null;
     });
     await this.#running;
+  }
+
+  async #sampleAndWrite(): Promise<void> {
+    await this.#sampleOnce();
+    await this.#options.history?.write();
   }
 
   async #sampleOnce(): Promise<void> {
@@ -105,6 +114,7 @@ export class Sampler {
     for (const peer of sample.peers) {
       const deviceId = this.#options.deviceIdOf(peer.publicKey);
       if (deviceId === null) continue;
+      this.#options.history?.device(deviceId, peer.rxInnerBytes, peer.txInnerBytes);
       this.#add({
         deviceId,
         latestHandshake: peer.latestHandshakeMs === null ? null : new Date(peer.latestHandshakeMs),
@@ -116,7 +126,10 @@ export class Sampler {
       });
     }
     this.#options.onSample?.(sample);
-    for (const rule of sample.rules) this.#addRule(rule);
+    for (const rule of sample.rules) {
+      this.#addRule(rule);
+      this.#options.history?.rule(rule);
+    }
     this.#observeDrops(sample.drops);
     this.#forgotten = sample.forgotten;
   }
@@ -162,6 +175,7 @@ export class Sampler {
         .filter(([, increment]) => increment !== 0),
     );
     this.#drops = drops;
+    this.#options.history?.refusals(increments);
     if (Object.keys(increments).length > 0)
       this.#options.log.debug({ drops: increments }, 'packets were refused');
   }

@@ -11,7 +11,13 @@ import type { ExecutionContext } from 'ava';
 import { ConnectionRefusedError } from 'sequelize';
 import { createToken, revokeToken } from '../../lib/auth/tokens.ts';
 import type { Services } from '../../lib/services.ts';
-import { type Database, identityKey, writeTransaction } from '../../models/index.ts';
+import {
+  type Database,
+  identityKey,
+  recordConnections,
+  recordHistory,
+  writeTransaction,
+} from '../../models/index.ts';
 import { openDatabase, type TestDatabaseKind } from '../support/database/databases.ts';
 import { judgeAnswer } from '../support/api/openapi.ts';
 import { type Answer, answerOf } from '../support/api/requests.ts';
@@ -40,6 +46,7 @@ const ids = {
   gateway: '00000000-0000-7000-8000-000000000021',
   identity: '00000000-0000-7000-8000-000000000031',
   'admin-identity': '00000000-0000-7000-8000-000000000032',
+  connection: '00000000-0000-7000-8000-000000000041',
 } as const;
 
 /** A database and identity providers for all recordings of one run. */
@@ -165,6 +172,9 @@ async function empty({ models, sequelize }: Database): Promise<void> {
   const { User, Device, Identity, ...others } = models;
   for (const table of [...Object.values(others), Identity, Device, User])
     await sequelize.query(`DELETE FROM ${table.tableName}`);
+  // That of devices and rules goes with them.
+  for (const table of ['gateway_traffic', 'refused_traffic'])
+    await sequelize.query(`DELETE FROM ${table}`);
 }
 
 async function fillIn(database: Database): Promise<void> {
@@ -200,8 +210,24 @@ async function fillIn(database: Database): Promise<void> {
   const status = { latest_handshake: EPOCH, remote_ip: '192.0.2.7', remote_port: 51_820 };
   const seen = { ...status, rx_bytes: 1_234_567_890_123, tx_bytes: 42, updated: EPOCH };
   await DeviceStatus.create({ device_id: ids.device, gateway_id: ids.gateway, ...seen });
+  await fillHistory(database);
   for (const table of ['users', 'devices'])
     await update(database, `${table} SET inserted_at = EPOCH, updated_at = EPOCH`);
+}
+
+/** What the device carried on the day of the epoch, and when it was connected then. */
+async function fillHistory(database: Database): Promise<void> {
+  const start = Math.floor(EPOCH.getTime() / 600_000) * 600;
+  const report = { start, counts: [1_234_567_890_123, 42] };
+  await recordHistory(database, ids.gateway, 'device', [{ ...report, subject: ids.device }]);
+  await recordHistory(database, ids.gateway, 'gateway', [{ ...report, subject: '' }]);
+  const refused = { subject: 'rule_drop', start, counts: [7] };
+  await recordHistory(database, ids.gateway, 'refusal', [refused]);
+  const connectedAt = EPOCH.getTime();
+  const connection = { id: ids.connection, deviceId: ids.device, gatewayId: ids.gateway };
+  const over = { disconnectedAt: connectedAt + 180_000, reason: 'silent' } as const;
+  const from = { connectedAt, remoteIp: '192.0.2.7', remotePort: 51_820 };
+  await recordConnections(database, [{ ...connection, ...from, ...over }]);
 }
 
 /** Changes rows past the tables, which would say that they were changed now. */

@@ -33,6 +33,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   'Fields of a rule': ['Rule', 'RuleCreate'],
   'Fields of the configuration': ['Configuration'],
   'Counters of a rule': ['RuleCounters'],
+  Connections: ['Connection'],
   'Trusted providers': ['TrustedProvider'],
   'Linking people anew': ['Relink'],
   'Fetched metadata': ['SamlMetadata'],

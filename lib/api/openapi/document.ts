@@ -9,6 +9,12 @@ import { questionFields } from '../../explain/question.ts';
 import { diagnosisFields, unknownSendersFields } from '../v0/diagnosis.ts';
 import { explanationFields } from '../v0/explain.ts';
 import { flowFields, refusalFields } from '../v0/live.ts';
+import {
+  allTrafficFields,
+  connectionFields,
+  ruleTrafficFields,
+  trafficFields,
+} from '../v0/history.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
 import { ruleSchema, ruleFilters } from '../../rules/rules.ts';
 import { relinkFields } from '../v0/relinking.ts';
@@ -29,6 +35,7 @@ import {
   samlMetadataPaths,
   trustedProviderPaths,
 } from './operations.ts';
+import { historyPaths } from './history-operations.ts';
 import { answerSchema, type Json, requestSchema } from './schemas.ts';
 
 const uuid: Json = { description: 'In any case.', schema: { type: 'string', format: 'uuid' } };
@@ -130,6 +137,7 @@ export function openApiDocument(outside: string): Json {
       ...explainPaths(questions),
       ...diagnosisPaths(devices),
       ...livePaths(rules),
+      ...historyPaths(devices, users, rules),
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),
       ...samlMetadataPaths(samlMetadata),
@@ -147,6 +155,10 @@ export function openApiDocument(outside: string): Json {
         Flow: answerSchema(flowFields),
         Refusal: answerSchema(refusalFields),
         RuleCounters: answerSchema(ruleCounterFields),
+        Traffic: answerSchema(trafficFields),
+        RuleTraffic: answerSchema(ruleTrafficFields),
+        AllTraffic: answerSchema(allTrafficFields),
+        Connection: answerSchema(connectionFields),
         Configuration: answerSchema(configurationSchema),
         ConfigurationUpdate: requestSchema(configurationSchema, 'update'),
         TrustedProvider: answerSchema(trustedProviderFields),

@@ -28,7 +28,8 @@ export interface Described {
 
 type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
 
-const READ = [401, 403, 429, 500, 503];
+/** Statuses of operations that read. */
+export const READ = [401, 403, 429, 500, 503];
 const WRITE = [...READ, 400, 408, 413, 415, 422];
 const written = { 'postern-revision': 'Revision', 'postern-applied': 'Applied' };
 
@@ -204,7 +205,8 @@ export function capturePaths(devices: Described, wishes: Joi.ObjectSchema): Json
   };
 }
 
-function parametersOf(parameters: Joi.ObjectSchema): Json[] {
+/** The parameters of a query. */
+export function parametersOf(parameters: Joi.ObjectSchema): Json[] {
   const { keys = {} } = parameters.describe() as { keys?: Record<string, Joi.Description> };
   return parametersIn(Object.keys(keys).map((key) => [key, parameters.extract(key)]));
 }
@@ -366,7 +368,8 @@ function parametersIn(schemas: readonly (readonly [string, Joi.Schema])[]): Json
   }));
 }
 
-function operation({ name }: Described, operationId: string, rest: Json): Json {
+/** One operation on what is described. */
+export function operation({ name }: Described, operationId: string, rest: Json): Json {
   return { tags: [name], operationId, ...rest };
 }
 
@@ -386,7 +389,12 @@ function body({ wrapper, title }: Described, mode: 'create' | 'update', bytes: n
   };
 }
 
-function answer(description: string, properties: Json, names: Record<string, string> = {}): Json {
+/** An answer with a body. */
+export function answer(
+  description: string,
+  properties: Json,
+  names: Record<string, string> = {},
+): Json {
   const schema = {
     type: 'object',
     required: ['data'],
@@ -396,7 +404,8 @@ function answer(description: string, properties: Json, names: Record<string, str
   return { description, headers: headerRefs(names), content: jsonContent(schema) };
 }
 
-function answersOf(success: Json, statuses: readonly number[]): Json {
+/** All answers of an operation, those to requests that fail by their status. */
+export function answersOf(success: Json, statuses: readonly number[]): Json {
   const faults = statuses.map((status) => [
     String(status),
     { $ref: `#/components/responses/${status}` },

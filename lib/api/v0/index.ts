@@ -6,6 +6,7 @@ import { captureRoutes } from './capture.ts';
 import { configurationRoutes } from './configuration.ts';
 import { diagnosisRoutes } from './diagnosis.ts';
 import { explainRoutes } from './explain.ts';
+import { historyRoutes } from './history.ts';
 import { Devices } from '../../devices/devices.ts';
 import { liveRoutes } from './live.ts';
 import { relinkRoutes } from './relinking.ts';
@@ -27,6 +28,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(diagnosisRoutes(context));
     server.route(liveRoutes(context));
     server.route(captureRoutes(context));
+    server.route(historyRoutes(context));
     server.route(configurationRoutes(context));
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));

@@ -146,6 +146,19 @@ export function* reconcilerMetrics(
   );
 }
 
+/** What became of the rows of the history; absent where none is kept. */
+export function* historyMetrics({ history }: Pick<Watched, 'history'>): Generator<string> {
+  const counts = history();
+  if (counts === null) return;
+  const name = (rest: string): string => `wg_gateway_history_rows_${rest}`;
+  const written = 'Rows of the history of traffic and connections that were written.';
+  yield single(name('written_total'), 'counter', written, counts.written);
+  const lost = 'Rows of the history that were lost, because the database was away for too long.';
+  yield single(name('lost_total'), 'counter', lost, counts.lost);
+  const waiting = 'Rows of the history that wait to be written.';
+  yield single(name('waiting'), 'gauge', waiting, counts.waiting);
+}
+
 /** How many devices are connected, and how often they came and went. */
 export function* presenceMetrics({ presence }: Pick<Watched, 'presence'>): Generator<string> {
   const { connected, connects, disconnects } = presence();

@@ -16,6 +16,7 @@ import {
   dropMetrics,
   factMetrics,
   forgottenMetrics,
+  historyMetrics,
   presenceMetrics,
   reconcilerMetrics,
   ruleMetrics,
@@ -143,6 +144,7 @@ export class Metrics {
     yield* reconcilerMetrics(watched, observed.problems);
     yield* presenceMetrics(watched);
     if (captures !== undefined) yield* captureMetrics(captures());
+    yield* historyMetrics(watched);
     yield* ruleMetrics(observed.rules, watched.ruleActions);
     if (metricsPerDevice) yield* deviceMetrics(watched, tunnel, Date.now());
   }

@@ -1,7 +1,7 @@
 // Parameters of an address: each is there once, or the judge sees a list, which it refuses.
 
 import test from 'ava';
-import { sentOnce } from '../../../lib/judge/query.ts';
+import { parametersOf, sentOnce } from '../../../lib/judge/query.ts';
 
 const NAMES = ['limit', 'cursor', '__proto__'];
 
@@ -17,4 +17,14 @@ test('only the parameters that are known, as texts', (t) => {
 test('a parameter that is empty or sent several times becomes a list', (t) => {
   t.deepEqual(of('?limit='), { limit: [''] });
   t.deepEqual(of('?limit=5&limit=5'), { limit: ['5', '5'] });
+});
+
+test('a plus sign means itself', (t) => {
+  t.deepEqual(
+    [...parametersOf('?a=1+2&b=%2B')],
+    [
+      ['a', '1+2'],
+      ['b', '+'],
+    ],
+  );
 });

@@ -1,5 +1,6 @@
 // Hourly tasks run at the start, one after the other, and a failure does not stop the next ones.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { startHourly } from '../../../lib/process/hourly.ts';
 import { type LogLine, logInto } from '../../support/api/server.ts';
@@ -28,4 +29,20 @@ test('every task runs, and a failure is logged without its message', async (t) =
       message: 'the first was not done; tried again in an hour',
     },
   ]);
+});
+
+test('what takes long hears that the gateway stops', async (t) => {
+  const heard: boolean[] = [];
+  const chore = {
+    failure: 'it was not done',
+    run: async (isStopping: () => boolean) => {
+      heard.push(isStopping());
+      while (!isStopping()) await sleep(1);
+      heard.push(isStopping());
+    },
+  };
+  const chores = startHourly([chore], logInto([]));
+  await sleep(5);
+  await chores.stop();
+  t.deepEqual(heard, [false, true]);
 });

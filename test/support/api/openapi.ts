@@ -110,6 +110,8 @@ export function judgeAnswer(method: string, path: string, answer: Answer): strin
     const fault = value === undefined ? null : schemaFault(header.schema, value);
     if (fault !== null) return `the header ${name}: ${fault}`;
   }
+  if (String(answer.headers['content-type'] ?? '').startsWith('text/csv'))
+    return response.content?.['text/csv'] === undefined ? 'no such file is described' : null;
   const type = String(answer.headers['content-type'] ?? '');
   if (type !== '' && response.content?.[type] !== undefined) return null;
   const schema = response.content?.['application/json']?.schema as object | undefined;

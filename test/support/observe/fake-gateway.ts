@@ -59,6 +59,7 @@ export function fakeWatched(
       disconnects: { silent: 1, elsewhere: 0, removed: 0 },
     }),
     isSamplerFailing: () => false,
+    history: () => ({ written: 9, lost: 1, waiting: 2 }),
     ...fields,
   };
 }

@@ -25,6 +25,11 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
       // Additions of ours.
       'get /v0/rules/{id}/counters',
       'get /v0/devices/{id}/capture',
+      'get /v0/traffic',
+      'get /v0/devices/{id}/traffic',
+      'get /v0/users/{id}/traffic',
+      'get /v0/rules/{id}/traffic',
+      'get /v0/devices/{id}/connections',
       'post /v0/explain',
       'get /v0/devices/{id}/diagnosis',
       'get /v0/unknown_senders',

@@ -1,0 +1,59 @@
+// The log of connections as it is answered. docs/api.md#connections.
+
+import type { Connection } from '../../models/index.ts';
+import { integer, resource } from '../judge/fields.ts';
+import { csvLine } from '../records/csv.ts';
+import { showTime } from '../records/shown.ts';
+import { formatField } from './span.ts';
+
+/** The most connections of an answer; no more of a device are kept for long. */
+export const CONNECTIONS_SHOWN_MAX = 1_000;
+/** How many are answered if nothing is said. */
+const CONNECTIONS_SHOWN = 100;
+
+/** The parameters of the log. */
+export const connectionParameters = resource({
+  limit: integer(
+    `How many connections are answered, the latest first; ${CONNECTIONS_SHOWN} if it is left out.`,
+    1,
+    CONNECTIONS_SHOWN_MAX,
+  ).default(CONNECTIONS_SHOWN),
+  format: formatField,
+});
+
+/** A connection as it is answered. */
+export interface ShownConnection {
+  readonly connected_at: string;
+  readonly disconnected_at: string | null;
+  readonly reason: string | null;
+  readonly gateway_id: string;
+  readonly remote_ip: string | null;
+  readonly remote_port: number | null;
+}
+
+/** A connection as it is answered. */
+export function showConnection(connection: Connection): ShownConnection {
+  const { connectedAt, disconnectedAt, reason, gatewayId, remoteIp, remotePort } = connection;
+  return {
+    connected_at: showTime(new Date(connectedAt)),
+    disconnected_at: disconnectedAt === null ? null : showTime(new Date(disconnectedAt)),
+    reason,
+    gateway_id: gatewayId,
+    remote_ip: remoteIp,
+    remote_port: remotePort,
+  };
+}
+
+/** Connections as a file for spreadsheets. */
+export function connectionsCsv(connections: readonly ShownConnection[]): string {
+  const head = [
+    'connected_at',
+    'disconnected_at',
+    'reason',
+    'gateway_id',
+    'remote_ip',
+    'remote_port',
+  ] as const;
+  const lines = connections.map((one) => csvLine(head.map((name) => one[name])));
+  return csvLine(head) + lines.join('');
+}

@@ -1,0 +1,120 @@
+// Which time a history is about, and in which steps: what may be sent, and what is meant where
+// nothing is sent. docs/api.md#history.
+
+import { KEPT_S, type Step, STEPS } from '../../models/index.ts';
+import { choice, integer, mark, resource, text, type TextSchema } from '../judge/fields.ts';
+import { addFault, type Faults } from '../judge/judge.ts';
+
+/** The most points of an answer; ten years of days. */
+export const POINTS_MAX = 4_000;
+const DAY_S = 86_400;
+
+/** A time with its zone, RFC 3339. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+const DAYS = /^(\d{4}-\d\d-\d\d)/;
+
+/** What a question about a history may hold. */
+export const spanFields = {
+  from: time('Where it begins, RFC 3339; a day before `to` if it is left out.'),
+  to: time('Where it ends, RFC 3339; now if it is left out.'),
+  step: mark(
+    integer(
+      'Seconds of one point: 600, 3600 or 86400; left out: the shortest that is kept since `from`.',
+      0,
+      Number.MAX_SAFE_INTEGER,
+    ).custom(
+      (value: number, helpers) =>
+        STEPS.includes(value as Step) ? value : helpers.error('step.bad'),
+      'step',
+    ),
+    { json: { minimum: STEPS[0], maximum: STEPS[2], enum: [...STEPS] } },
+  ),
+};
+
+/** How a history is answered. */
+export const formatField = choice(
+  'How it is answered; left out: as `Accept` says, else JSON.',
+  'json',
+  'csv',
+);
+
+/** The parameters of a history. */
+export const historyParameters = resource({ ...spanFields, format: formatField });
+
+/** What was sent, once it is judged. */
+export interface SpanValues {
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly step?: Step;
+  readonly format?: 'json' | 'csv';
+}
+
+/** A time in whole steps, Unix time in seconds: `from` included, `to` not. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly step: Step;
+}
+
+/** Finds the span that is meant, or adds what is wrong with it to the faults. */
+export function spanOf({ from, to, step }: SpanValues, now: Date, faults: Faults): Span | null {
+  if (Object.keys(faults).length > 0) return null;
+  const nowS = Math.floor(now.getTime() / 1_000);
+  // Nothing is known of the future.
+  const end = Math.min(seconds(to) ?? nowS, nowS);
+  const start = seconds(from) ?? end - DAY_S;
+  const shortest = shortestSince(start, nowS);
+  const chosen = step ?? shortest;
+  const span = { from: floor(start, chosen), to: floor(end + chosen - 1, chosen), step: chosen };
+  const points = (span.to - span.from) / chosen;
+  if (start >= end) addFault(faults, 'from', 'must be before `to`, and not in the future');
+  else if (start < 0) addFault(faults, 'from', 'must be after 1970');
+  else if (chosen < shortest)
+    addFault(
+      faults,
+      'step',
+      `must be at least ${shortest}, because shorter steps of that time are not kept`,
+    );
+  else if (points > POINTS_MAX)
+    addFault(faults, 'from', `must be later: there would be more than ${POINTS_MAX} points`);
+  return Object.keys(faults).length > 0 ? null : span;
+}
+
+/** The beginnings of all steps of a span. */
+export function startsOf({ from, to, step }: Span): number[] {
+  return Array.from({ length: (to - from) / step }, (_, i) => from + i * step);
+}
+
+/** The shortest step of which everything is kept since a time; models/queries/roll-up.ts. */
+function shortestSince(start: number, nowS: number): Step {
+  const kept = ([600, 3_600] as const).find((step, i) => {
+    const into = STEPS[i + 1] ?? step;
+    return start >= floor(nowS - KEPT_S[step], into);
+  });
+  return kept ?? 86_400;
+}
+
+function floor(time: number, step: number): number {
+  return Math.floor(time / step) * step;
+}
+
+function seconds(time: Date | undefined): number | undefined {
+  return time === undefined ? undefined : Math.floor(time.getTime() / 1_000);
+}
+
+function time(description: string): TextSchema {
+  const schema = text(description).custom(
+    (value: string, helpers) => readTime(value) ?? helpers.error('time.bad'),
+    'time',
+  ) as TextSchema;
+  return mark(schema, { json: { format: 'date-time' } });
+}
+
+/** Reads a time; null for what is none, the 30th of February too. */
+function readTime(value: string): Date | null {
+  if (value.length > 64 || !TIME.test(value)) return null;
+  const read = new Date(value);
+  if (Number.isNaN(read.getTime())) return null;
+  const [day = ''] = DAYS.exec(value) ?? [];
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? read : null;
+}

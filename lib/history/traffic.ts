@@ -1,0 +1,95 @@
+// Histories as they are answered: a point for every step of a span, those without traffic too, and
+// the sums of all. docs/api.md#history.
+
+import { type Database, type HistoryKind, readHistory, readRefusals } from '../../models/index.ts';
+import { csvLine } from '../records/csv.ts';
+import { showTime } from '../records/shown.ts';
+import { type Span, startsOf } from './span.ts';
+
+/** What is counted in each point of a history, by what it is of. */
+export const COUNTS = {
+  device: ['rx_bytes', 'tx_bytes'],
+  user: ['rx_bytes', 'tx_bytes'],
+  rule: ['packets', 'bytes'],
+  all: ['rx_bytes', 'tx_bytes', 'refused_packets'],
+} as const;
+
+/** Of what a history is. */
+export type TrafficOf = keyof typeof COUNTS;
+
+/** One point: when its step begins, and what was counted in it. */
+export type Point = Readonly<Record<string, number | string>> & { readonly at: string };
+
+/** A history as it is answered. */
+export interface Traffic {
+  readonly from: string;
+  readonly to: string;
+  readonly step: number;
+  /** Sums of all points. */
+  readonly totals: Readonly<Record<string, number>>;
+  readonly points: readonly Point[];
+  /** Of the gateways as a whole: how many packets each reason refused. */
+  readonly refusals?: readonly { readonly reason: string; readonly packets: number }[];
+}
+
+/** Reads the history of a device, of a user's devices, or of a rule, over all gateways. */
+export async function readTraffic(
+  database: Database,
+  of: Exclude<TrafficOf, 'all'>,
+  id: string,
+  span: Span,
+): Promise<Traffic> {
+  const kind: HistoryKind = of === 'rule' ? 'rule' : 'device';
+  const whose = of === 'user' ? { userId: id } : { subject: id };
+  const sums = await readHistory(database, { kind, ...whose, ...span });
+  return trafficOf(COUNTS[of], span, (at) => sums.get(at) ?? []);
+}
+
+/** Reads the history of all gateways as a whole; `reason`: of refusals only those for it. */
+export async function readAllTraffic(
+  database: Database,
+  span: Span,
+  reason?: string,
+): Promise<Traffic> {
+  const only = reason === undefined ? {} : { subject: reason };
+  const [carried, refused, reasons] = await Promise.all([
+    readHistory(database, { kind: 'gateway', ...span }),
+    readHistory(database, { kind: 'refusal', ...only, ...span }),
+    readRefusals(database, span),
+  ]);
+  const traffic = trafficOf(COUNTS.all, span, (at) => {
+    const [rx = 0, tx = 0] = carried.get(at) ?? [];
+    return [rx, tx, ...(refused.get(at) ?? [])];
+  });
+  const refusals = [...reasons]
+    .filter(([name]) => reason === undefined || name === reason)
+    .map(([name, packets]) => ({ reason: name, packets }))
+    .toSorted((a, b) => b.packets - a.packets);
+  return { ...traffic, refusals };
+}
+
+/** The points of a history as a file for spreadsheets. */
+export function trafficCsv(of: TrafficOf, { points }: Traffic): string {
+  const head = ['at', ...COUNTS[of]];
+  const lines = points.map((point) => csvLine(head.map((name) => point[name] ?? 0)));
+  return csvLine(head) + lines.join('');
+}
+
+function trafficOf(
+  names: readonly string[],
+  span: Span,
+  countsAt: (at: number) => readonly number[],
+): Traffic {
+  const totals = Object.fromEntries(names.map((name) => [name, 0]));
+  const points = startsOf(span).map((at): Point => {
+    const counts = countsAt(at);
+    const named = names.map((name, i) => [name, counts[i] ?? 0] as const);
+    for (const [name, count] of named) totals[name] = (totals[name] ?? 0) + count;
+    return { at: timeOf(at), ...Object.fromEntries(named) };
+  });
+  return { from: timeOf(span.from), to: timeOf(span.to), step: span.step, totals, points };
+}
+
+function timeOf(second: number): string {
+  return showTime(new Date(second * 1_000));
+}
