@@ -37,6 +37,8 @@ test('texts are those of docs/api.md', (t) => {
     'does not contain a scheme or a host',
     'only http, https schemes are supported',
     'is not valid JSON',
+    'is not a time such as 2026-11-25T10:00:00Z',
+    'must be 600, 3600 or 86400',
   ]);
   t.is(atLeastCharacters(1), 'should be at least 1 character(s)');
   t.is(exhausted('10.0.0.0/8'), 'CIDR 10.0.0.0/8 is exhausted');
