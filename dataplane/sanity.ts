@@ -61,6 +61,11 @@ export class Sanity {
   inward(packet: InnerPacket, from: KnownPeer): number {
     if (hasReservedSource(packet)) return reasons.inner_source_reserved;
     if (this.#sourceOwner(packet) !== from) return reasons.inner_source_not_allowed;
+    return this.destination(packet);
+  }
+
+  /** Judges the destination of a packet that a peer sends, whoever the peer is. */
+  destination(packet: InnerPacket): number {
     if (hasReservedDestination(packet)) return reasons.inner_destination_reserved;
     if (this.#isOwnEndpoint(packet)) return reasons.inner_own_endpoint;
     // Inside the tunnel networks such an address belongs to a device.

@@ -475,7 +475,7 @@ test.serial('the gateway has no address of a family that is switched off', async
 });
 
 test.serial(
-  'the door gives a gateway, captures, keys, addresses, packets to ask about and names of reasons, and nothing of the inside',
+  'the door gives a gateway, captures, keys, addresses, rules to try, packets to ask about and names of reasons, and nothing of the inside',
   (t) => {
     t.deepEqual(Object.keys(dataplane).sort(), [
       'FROM_DEVICE',
@@ -483,6 +483,7 @@ test.serial(
       'MAX_CAPTURES',
       'MAX_PEERS',
       'REFUSED',
+      'RuleTrial',
       'TO_DEVICE',
       'askedPacket',
       'createCapturedPacket',
