@@ -48,6 +48,7 @@ export {
   type SamlIdentityProvider,
   samlProviderFields,
 } from './fields/provider.ts';
+export { policyTestFields, type PolicyTestRow } from './fields/policy-test.ts';
 export {
   type ObeyedRule,
   type PortType,
@@ -140,6 +141,7 @@ export {
 export {
   readConfiguration,
   readDevices,
+  readPolicyTests,
   readRules,
   readUsers,
   type Selection,
@@ -246,6 +248,8 @@ export {
 } from './database/transaction.ts';
 export { TrustedProvider } from './tables/trusted-provider.ts';
 export { type Authority, isTrusted, markTrusted } from './queries/trust.ts';
+export { PolicyTest } from './tables/policy-test.ts';
+export { readRulesByAddress, type AddressesOf } from './queries/rules-by-address.ts';
 export { UsedAssertion } from './tables/used-assertion.ts';
 export { useAssertion } from './queries/used-assertions.ts';
 export { type DisabledBy, emailKey, ENABLED, type Role, User } from './tables/user.ts';

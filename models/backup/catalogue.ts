@@ -34,6 +34,7 @@ const TABLES = [
   'users',
   'devices',
   'rules',
+  'policy_tests',
   'api_tokens',
   'identities',
   'identity_tokens',

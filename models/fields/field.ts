@@ -79,6 +79,8 @@ export interface ApiValues {
   count: number;
   ipv4: string;
   ipv6: string;
+  /** An address of either family, in its canonical form. */
+  'any address': string;
   /** An address or a network, as it was sent. */
   cidr: string;
   cidrs: string[];

@@ -8,6 +8,7 @@ import { plainSelect } from '../storage/select.ts';
 import { sqlTime } from '../storage/time.ts';
 import { up as schemaOf100 } from './0001-schema-of-1.0.0.ts';
 import { up as history } from './0002-history.ts';
+import { up as policyTests } from './0003-policy-tests.ts';
 import { FIRST, withoutUnreleased } from './before-release.ts';
 import { type LeaseTimes, withLease } from './lease.ts';
 import { assertRights, explainRefusal } from '../database/rights.ts';
@@ -23,6 +24,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { name: FIRST, up: schemaOf100 },
   { name: '0002-history', up: history },
+  { name: '0003-policy-tests', up: policyTests },
 ];
 
 /** Thrown when the database was migrated by later code than this. */

@@ -48,9 +48,14 @@ CREATE TABLE refused_traffic (reason VARCHAR(64) NOT NULL, step INTEGER NOT NULL
 CREATE TABLE `connections` (`id` CHAR(36) NOT NULL PRIMARY KEY, `device_id` CHAR(36) NOT NULL REFERENCES `devices` (`id`) ON DELETE CASCADE, `gateway_id` CHAR(36) NOT NULL, `connected_at` BIGINT NOT NULL, `disconnected_at` BIGINT, `remote_ip` VARCHAR(45), `remote_port` INTEGER, `reason` VARCHAR(16));
 CREATE INDEX `connections_device_id_connected_at` ON `connections` (`device_id`, `connected_at`);
 CREATE INDEX `connections_gateway_id_disconnected_at` ON `connections` (`gateway_id`, `disconnected_at`);
+CREATE TABLE `policy_tests` (`id` CHAR(36) NOT NULL PRIMARY KEY, `name` VARCHAR(255) NOT NULL, `user_id` CHAR(36) REFERENCES `users` (`id`) ON DELETE RESTRICT, `device_id` CHAR(36) REFERENCES `devices` (`id`) ON DELETE RESTRICT, `destination` VARCHAR(45) NOT NULL, `protocol` VARCHAR(8) NOT NULL, `port` INTEGER, `expect` VARCHAR(8) NOT NULL, `inserted_at` DATETIME NOT NULL, `updated_at` DATETIME NOT NULL);
+CREATE INDEX `policy_tests_user_id` ON `policy_tests` (`user_id`);
+CREATE INDEX `policy_tests_device_id` ON `policy_tests` (`device_id`);
+CREATE INDEX `policy_tests_inserted_at_id` ON `policy_tests` (`inserted_at`, `id`);
 INSERT INTO leases (name, owner, expires_ms) VALUES ('migration', '', 0);
 INSERT INTO migrations (name, executed_at) VALUES ('0001-schema-of-1.0.0', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO migrations (name, executed_at) VALUES ('0002-history', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
+INSERT INTO migrations (name, executed_at) VALUES ('0003-policy-tests', strftime('%Y-%m-%d %H:%M:%f +00:00', 'now'));
 INSERT INTO revisions (id, number) VALUES (1, 0);
 INSERT INTO scopes (name) VALUES ('address_pool');
 INSERT INTO scopes (name) VALUES ('configuration');

@@ -5,6 +5,7 @@ import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { removeLinks } from './relinking.ts';
 import { lockScopes } from '../database/transaction.ts';
+import type { PolicyTest } from '../tables/policy-test.ts';
 
 /** Deletes a user with all that is theirs; false when there is no such user. */
 export async function removeUser(
@@ -13,20 +14,20 @@ export async function removeUser(
   transaction: Transaction,
 ): Promise<boolean> {
   const { User, Device, Rule, ApiToken, Session, SecondFactor, RecoveryCode } = database.models;
+  const { PolicyTest } = database.models;
   await lockScopes(database, transaction, { userId });
   const user = await User.findByPk(userId, { transaction });
   if (user === null) return false;
-  const devices = await Device.findAll({
-    attributes: ['id'],
-    where: { user_id: userId },
-    transaction,
-    lock: true,
-  });
+  const [devices, tests] = await Promise.all([
+    Device.findAll({ attributes: ['id'], where: { user_id: userId }, transaction, lock: true }),
+    PolicyTest.findAll({ attributes: ['id'], where: { user_id: userId }, transaction }),
+  ]);
   await removeDevices(
     database,
     devices.map(({ id }) => id),
     transaction,
   );
+  await removePolicyTests(database, tests, transaction);
   await Rule.destroy({ where: { user_id: userId }, transaction });
   await ApiToken.destroy({ where: { user_id: userId }, transaction });
   for (const table of [Session, SecondFactor, RecoveryCode] as (typeof Session)[])
@@ -56,15 +57,24 @@ export async function removeDevices(
   deviceIds: readonly string[],
   transaction: Transaction,
 ): Promise<number> {
-  const { Device, DeviceStatus } = database.models;
+  const { Device, DeviceStatus, PolicyTest } = database.models;
   // Locked first: a gateway that reports on a device meanwhile waits, and then finds it gone.
-  const present = await Device.findAll({
-    attributes: ['id'],
-    where: { id: [...deviceIds] },
-    transaction,
-    lock: true,
-  });
+  const [present, tests] = await Promise.all([
+    Device.findAll({ attributes: ['id'], where: { id: [...deviceIds] }, transaction, lock: true }),
+    PolicyTest.findAll({ attributes: ['id'], where: { device_id: [...deviceIds] }, transaction }),
+  ]);
   const ids = present.map(({ id }) => id);
+  await removePolicyTests(database, tests, transaction);
   await DeviceStatus.destroy({ where: { device_id: ids }, transaction });
   return Device.destroy({ where: { id: ids }, transaction });
+}
+
+/** Most users and devices have none, and then nothing is sent. */
+async function removePolicyTests(
+  { models }: Database,
+  tests: readonly Pick<PolicyTest, 'id'>[],
+  transaction: Transaction,
+): Promise<void> {
+  if (tests.length === 0) return;
+  await models.PolicyTest.destroy({ where: { id: tests.map(({ id }) => id) }, transaction });
 }

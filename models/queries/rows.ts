@@ -6,6 +6,7 @@ import type { Transaction } from 'sequelize';
 import type { Database } from '../database/database.ts';
 import { deviceFields, type DeviceRow } from '../fields/device.ts';
 import type { ColumnValues, Field, Fields, RowOf } from '../fields/field.ts';
+import { policyTestFields, type PolicyTestRow } from '../fields/policy-test.ts';
 import { ruleFields, type RuleRow } from '../fields/rule.ts';
 import { userFields, type UserRow } from '../fields/user.ts';
 import { type ColumnKind, type RowSource, selectRows } from '../storage/select.ts';
@@ -60,6 +61,14 @@ export function readRules(database: Database, selection: Selection = {}): Promis
   return read(database, RULES, selection);
 }
 
+/** Reads policy tests. */
+export function readPolicyTests(
+  database: Database,
+  selection: Selection = {},
+): Promise<PolicyTestRow[]> {
+  return read(database, POLICY_TESTS, selection);
+}
+
 /** Reads the one configuration; null before `readOrCreateConfiguration` made it. */
 export function readConfiguration(
   database: Database,
@@ -77,6 +86,11 @@ const DEVICES: RowSource<DeviceRow> = {
 };
 
 const RULES: RowSource<RuleRow> = { table: 'rules', columns: kindsOf(ruleFields) };
+
+const POLICY_TESTS: RowSource<PolicyTestRow> = {
+  table: 'policy_tests',
+  columns: kindsOf(policyTestFields),
+};
 
 /** The columns of a row, and how the value of each is read. */
 function kindsOf<Table extends Fields>(fields: Table): RowSource<RowOf<Table>>['columns'] {

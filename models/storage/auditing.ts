@@ -31,7 +31,8 @@ export type AuditAction =
   | 'unlock'
   | 'test sign-in'
   | 'begin capture'
-  | 'end capture';
+  | 'end capture'
+  | 'fail';
 
 /** An entry that is not yet written. */
 export interface AuditDraft {
@@ -81,15 +82,19 @@ export function actAs(transaction: Transaction, ...origins: readonly Origin[]): 
   gathering.origins = origins;
 }
 
-/** Adds an entry that no write of a table tells, such as a sign-in. */
+/**
+ * Adds an entry that no write of a table tells, such as a sign-in. `index`: whose it is, of those
+ * whom `actAs` named.
+ */
 export function noteAction(
   transaction: Transaction,
   entry: Pick<AuditDraft, 'action' | 'kind' | 'recordId'> & { changes?: FieldChanges },
+  index = 0,
 ): void {
   const gathering = gatherings.get(outermost(transaction));
   if (gathering === undefined) throw new Error('noteAction outside writeTransaction');
   const { changes = {} } = entry;
-  addDraft(gathering, { ...entry, changes });
+  addDraft(gathering, { ...entry, changes }, index);
 }
 
 /** Records every write of one table; called once, when the table is bound to its database. */

@@ -7,6 +7,7 @@ import { configurationFields } from '../fields/configuration.ts';
 import { deviceFields } from '../fields/device.ts';
 import type { AuditedAs, Field, Fields } from '../fields/field.ts';
 import { identityFields } from '../fields/identity.ts';
+import { policyTestFields } from '../fields/policy-test.ts';
 import { ruleFields } from '../fields/rule.ts';
 import { trustedProviderFields } from '../fields/trusted-provider.ts';
 import { userFields } from '../fields/user.ts';
@@ -45,6 +46,7 @@ export const auditedTables = {
   ApiToken: { kind: 'token', fields: recordedOf(apiTokenFields) },
   Secret: { kind: 'secret', fields: { value: stored('value') } },
   Identity: { kind: 'identity', fields: recordedOf(identityFields) },
+  PolicyTest: { kind: 'policy_test', fields: recordedOf(policyTestFields) },
   TrustedProvider: { kind: 'trusted_provider', fields: recordedOf(trustedProviderFields) },
 } as const satisfies Readonly<Record<string, AuditedTable>>;
 

@@ -16,6 +16,7 @@ import { type FetchedMetadata, initFetchedMetadata } from './fetched-metadata.ts
 import { type Gateway, initGateway } from './gateway.ts';
 import { type Identity, initIdentity } from './identity.ts';
 import { type IdentityTokens, initIdentityTokens } from './identity-tokens.ts';
+import { initPolicyTest, type PolicyTest } from './policy-test.ts';
 import { initRule, type Rule } from './rule.ts';
 import { initSamlTest, type SamlTest } from './saml-test.ts';
 import {
@@ -40,6 +41,7 @@ export interface Models {
   readonly User: typeof User;
   readonly Device: typeof Device;
   readonly Rule: typeof Rule;
+  readonly PolicyTest: typeof PolicyTest;
   readonly Configuration: typeof Configuration;
   readonly ApiToken: typeof ApiToken;
   readonly Secret: typeof Secret;
@@ -83,6 +85,7 @@ export function bindTables(context: TableContext): Models {
     User: initUser(context),
     Device: initDevice(context),
     Rule: initRule(context),
+    PolicyTest: initPolicyTest(context),
     Configuration: initConfiguration(context),
     ApiToken: initApiToken(context),
     Secret: initSecret(context),

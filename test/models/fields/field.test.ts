@@ -13,6 +13,7 @@ import {
   sealedColumns,
 } from '../../../models/fields/field.ts';
 import { identityFields } from '../../../models/fields/identity.ts';
+import { policyTestFields } from '../../../models/fields/policy-test.ts';
 import { trustedProviderFields } from '../../../models/fields/trusted-provider.ts';
 import {
   configurationFields,
@@ -32,6 +33,7 @@ const TABLES: Readonly<Record<string, Fields>> = {
   configurations: configurationFields,
   devices: deviceFields,
   rules: ruleFields,
+  policy_tests: policyTestFields,
   users: userFields,
 };
 
