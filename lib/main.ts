@@ -144,7 +144,7 @@ async function run(
   print(outcome, command.options);
   if (outcome.note !== undefined) process.stderr.write(`${outcome.note}\n`);
   if (!isObeyed) process.stderr.write(`${NOT_OBEYED_YET}\n`);
-  return 0;
+  return outcome.isBad === true ? EXIT_FAILED : 0;
 }
 
 async function serveUntilStopped(

@@ -91,11 +91,13 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ...(values.action === undefined ? {} : { action: values.action }),
     ...(values['port-type'] === undefined ? {} : { portType: values['port-type'] }),
     ...(values['port-range'] === undefined ? {} : { portRange: values['port-range'] }),
+    ...(values.device === undefined ? {} : { device: values.device }),
     ...(values.protocol === undefined ? {} : { protocol: values.protocol }),
     ...(values.port === undefined ? {} : { port: values.port }),
     ...(values.snaplen === undefined ? {} : { snaplen: values.snaplen }),
     ...(values.duration === undefined ? {} : { duration: values.duration }),
     ...(values.bytes === undefined ? {} : { bytes: values.bytes }),
+    ...(values.expect === undefined ? {} : { expect: values.expect }),
     json: values.json === true,
     noPassword: values['no-password'] === true,
     qr: values.qr === true,
@@ -108,6 +110,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     everyone: values.everyone === true,
     payload: values.payload === true,
     onlyRefused: values['only-refused'] === true,
+    force: values.force === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };
 }

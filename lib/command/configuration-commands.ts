@@ -15,13 +15,12 @@ import {
 } from '../../models/index.ts';
 import { isFaultless } from '../judge/judge.ts';
 import {
-  configurationChanges,
   judgeConfiguration,
+  saveConfiguration,
   shownConfiguration,
 } from '../configuration/configuration.ts';
 import { effectiveConfiguration, refuseFixed } from '../records/effective-configuration.ts';
 import { fixedSettingsOf, rawValue } from '../configuration/fixed-settings.ts';
-import { saveChanges } from '../records/writes.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Outcome } from './run.ts';
 import { faultsInWords } from './fault-words.ts';
@@ -79,8 +78,8 @@ async function setConfiguration(
     await lockScopes(database, transaction, { configuration: true });
     const found = { transaction, lock: true, rejectOnEmpty: true } as const;
     const present = await database.models.Configuration.findOne(found);
-    const changes = configurationChanges(config, present, judged.values);
-    await saveChanges(present, changes, transaction);
+    const context = { services: { config, database }, fixed: fixedSettingsOf(config) };
+    await saveConfiguration(context, present, judged.values, transaction);
   });
   const { data } = await showConfiguration(own, database);
   const value = (data as Record<string, unknown>)[field];

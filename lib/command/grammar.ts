@@ -11,7 +11,7 @@ export interface Entry {
   readonly operands?: readonly [least: number, most: number];
   /** Options that it takes besides `--help`. */
   readonly takes: readonly OptionName[];
-  readonly needs?: readonly ('email' | 'name' | 'id' | 'at' | 'destination' | 'role')[];
+  readonly needs?: readonly OptionName[];
 }
 
 /** Every option, as `parseArgs` of Node reads it. */
@@ -40,6 +40,7 @@ export const optionTypes = {
   online: { type: 'boolean' },
   'create-user': { type: 'boolean' },
   everyone: { type: 'boolean' },
+  device: { type: 'string' },
   protocol: { type: 'string' },
   port: { type: 'string' },
   snaplen: { type: 'string' },
@@ -47,6 +48,8 @@ export const optionTypes = {
   bytes: { type: 'string' },
   payload: { type: 'boolean' },
   'only-refused': { type: 'boolean' },
+  expect: { type: 'string' },
+  force: { type: 'boolean' },
 } as const;
 
 /** An option that some commands take. */
@@ -185,10 +188,10 @@ export const commands = {
     takes: ['email', 'json'],
   },
   'rule create': {
-    usage: '--destination D [--action A] [--port-type T --port-range P] [--email E]',
+    usage: '--destination D [--action A] [--port-type T --port-range P] [--email E] [--force]',
     sentence:
-      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network.',
-    takes: ['destination', 'action', 'port-type', 'port-range', 'email', 'json'],
+      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force.',
+    takes: ['destination', 'action', 'port-type', 'port-range', 'email', 'force', 'json'],
     needs: ['destination'],
   },
   'rule delete': {
@@ -196,6 +199,31 @@ export const commands = {
     sentence: 'Removes a rule.',
     takes: ['id', 'json'],
     needs: ['id'],
+  },
+  'policy-test list': {
+    usage: '[--email E]',
+    sentence:
+      'Lists policy tests, all of them or those of one user, and what the rules make of them.',
+    takes: ['email', 'json'],
+  },
+  'policy-test create': {
+    usage: '--name N --email E|--device ID --destination D --protocol P [--port N] --expect X',
+    sentence:
+      'Makes a policy test: a packet of a user or of a device, and whether the rules are to let it pass.',
+    takes: ['name', 'email', 'device', 'destination', 'protocol', 'port', 'expect', 'json'],
+    needs: ['name', 'destination', 'protocol', 'expect'],
+  },
+  'policy-test delete': {
+    usage: '--id ID',
+    sentence: 'Removes a policy test.',
+    takes: ['id', 'json'],
+    needs: ['id'],
+  },
+  'policy-test run': {
+    usage: '[--email E]',
+    sentence:
+      'Judges policy tests, all of them or those of one user, and names those that fail; ends with 1 when one failed.',
+    takes: ['email', 'json'],
   },
   'configuration show': {
     usage: '',

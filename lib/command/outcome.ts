@@ -10,6 +10,8 @@ import { databaseCommands } from './commands.ts';
 import type { Command, Outcome } from './run.ts';
 import { deviceCommands } from './device-commands.ts';
 import { importCommands } from './import-commands.ts';
+import { policyTestCommands } from './policy-test-commands.ts';
+import { ruleCommands } from './rule-commands.ts';
 import { type Rotation, rotateKeys } from './key-commands.ts';
 import { servedConfig } from '../installation/running-gateway.ts';
 
@@ -20,6 +22,8 @@ export async function outcomeOf(command: Command, rotation: Rotation): Promise<O
   const readStdin = (): Promise<string> => text(process.stdin);
   const withSettings =
     deviceCommands[command.words] ??
+    ruleCommands[command.words] ??
+    policyTestCommands[command.words] ??
     configurationCommands[command.words] ??
     backupCommands[command.words] ??
     importCommands[command.words];

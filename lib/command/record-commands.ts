@@ -1,20 +1,16 @@
-// The commands of users, devices and rules that need no setting: they make what the API makes,
+// The commands of users and devices that need no setting: they make what the API makes,
 // judged by the same functions.
 
 import {
   type Database,
-  emailKey,
   lockScopes,
-  readRules,
   readUsers,
   removeDevices,
   removeUser,
   type UserRow,
   writeTransaction,
 } from '../../models/index.ts';
-import { isUuid } from '../judge/fields.ts';
 import { type Faults, isFaultless } from '../judge/judge.ts';
-import { judgeNewRules, judgeRule, newRule, showRule } from '../rules/rules.ts';
 import { messages } from '../judge/messages.ts';
 import {
   isLastAdministrator,
@@ -23,7 +19,7 @@ import {
   showUser,
   userChanges,
 } from '../users/users.ts';
-import { endWait, lockUserOf, noUser } from '../auth/accounts.ts';
+import { endWait, lockUserOf } from '../auth/accounts.ts';
 import { readWaits } from '../auth/attempts.ts';
 import type { CommandName } from './grammar.ts';
 import { commandLine } from '../process/command-line.ts';
@@ -31,17 +27,12 @@ import { labelOfPassword, passwordOf } from './passwords.ts';
 import type { Command, Outcome, Run } from './run.ts';
 import { lockDevice } from '../devices/switches.ts';
 import { faultsInWords, type Hints } from './fault-words.ts';
-import { meaningOf, meantNetwork } from '../rules/meaning.ts';
 import { table } from './text-table.ts';
 
 /** What a command takes for the fields that are typed as options. */
 const HINTS: Hints = {
   email: '--email ann@example.com',
   role: '--role unprivileged|admin',
-  action: '--action accept|drop',
-  destination: '--destination 10.0.0.5 or 10.0.0.0/8; names of hosts are not possible',
-  port_type: '--port-type tcp|udp, or leave --port-range away',
-  port_range: '--port-range 443 or 8000-8080',
 };
 
 /** The commands. */
@@ -52,9 +43,6 @@ export const recordCommands: Partial<Record<CommandName, Run>> = {
   'user set-role': setRole,
   'user delete': deleteUser,
   'device delete': deleteDevice,
-  'rule list': listRules,
-  'rule create': createRule,
-  'rule delete': deleteRule,
 };
 
 // ---- users -------------------------------------------------------------------------------------
@@ -174,67 +162,6 @@ async function deleteDevice(
     return device.name;
   });
   return { text: `${name} is deleted; it passes no packet any more.`, data: { id, removed: true } };
-}
-
-// ---- rules -------------------------------------------------------------------------------------
-
-async function listRules(database: Database, { options: { email } }: Command): Promise<Outcome> {
-  const owner = email === undefined ? null : await findOwner(database, email);
-  const rules = await readRules(database, owner === null ? {} : { userId: owner.id });
-  const users = owner === null ? await readUsers(database) : [owner];
-  const emails = new Map(users.map((user) => [user.id, user.email]));
-  const rows = rules.map((rule) => {
-    const { port_type: type, port_start: start, port_end: end } = rule;
-    const range = start === end ? `${start}` : `${start} - ${end}`;
-    const ports = type === null ? 'all' : `${type} ${range}`;
-    const whose = rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? rule.user_id);
-    const network = meantNetwork(rule.destination);
-    const destination = network === null ? rule.destination : `${rule.destination} (${network})`;
-    return [rule.id, rule.action, destination, ports, whose];
-  });
-  return {
-    text: table(['id', 'action', 'destination', 'traffic', 'whose'], rows),
-    data: rules.map(showRule),
-  };
-}
-
-async function createRule(database: Database, { options }: Command): Promise<Outcome> {
-  const { destination, action, portType, portRange, email } = options;
-  const owner = email === undefined ? null : await findOwner(database, email);
-  const fields = {
-    destination,
-    ...(action === undefined ? {} : { action }),
-    ...(portType === undefined ? {} : { port_type: portType }),
-    ...(portRange === undefined ? {} : { port_range: portRange }),
-    user_id: owner?.id ?? null,
-  };
-  const { result: rule } = await writeTransaction(database, async (transaction) => {
-    await lockScopes(database, transaction, { configuration: owner === null });
-    const input = newRule(judgeRule(fields, 'create'));
-    const [judged] = await judgeNewRules(database, [input], transaction);
-    if (judged === undefined) throw new Error('the rule was not judged');
-    refuse(judged.faults);
-    return database.models.Rule.create(judged.row, { transaction, validate: false });
-  });
-  const note = meaningOf(rule.destination);
-  return { text: rule.id, data: showRule(rule), ...(note === null ? {} : { note }) };
-}
-
-async function deleteRule(database: Database, { options: { id = '' } }: Command): Promise<Outcome> {
-  await writeTransaction(database, async (transaction) => {
-    const rule = isUuid(id)
-      ? await database.models.Rule.findByPk(id.toLowerCase(), { transaction, lock: true })
-      : null;
-    if (rule === null) throw new Error(`there is no rule ${id}; see: ${commandLine('rule list')}`);
-    await rule.destroy({ transaction });
-  });
-  return { text: `${id} is removed.`, data: { id, removed: true } };
-}
-
-async function findOwner(database: Database, email: string): Promise<UserRow> {
-  const [user] = await readUsers(database, { emailKey: emailKey(email.trim()) });
-  if (user === undefined) throw noUser(email);
-  return user;
 }
 
 function refuse(faults: Faults): void {

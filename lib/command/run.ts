@@ -22,6 +22,8 @@ export interface Options {
   readonly action?: string;
   readonly portType?: string;
   readonly portRange?: string;
+  readonly device?: string;
+  readonly expect?: string;
   readonly json: boolean;
   readonly noPassword: boolean;
   readonly qr: boolean;
@@ -35,9 +37,11 @@ export interface Options {
   readonly online: boolean;
   /** Makes the user who is not there. */
   readonly createUser: boolean;
+  /** Writes although policy tests fail then. */
+  readonly force: boolean;
   /** All people, where else one is named. */
   readonly everyone: boolean;
-  /** Of a capture; the gateway judges what was typed. */
+  /** Of packets; the gateway judges what was typed. */
   readonly protocol?: string;
   readonly port?: string;
   readonly snaplen?: string;
@@ -66,6 +70,8 @@ export interface Outcome {
   readonly note?: string;
   /** Whether all that is for standard output is there already. */
   readonly isWritten?: boolean;
+  /** True: the command ends with 1, though it did what it was asked for. */
+  readonly isBad?: true;
 }
 
 /** What a command does that needs nothing but the database. */

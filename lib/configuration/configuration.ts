@@ -14,6 +14,8 @@ import { entryList, withUnsent } from '../judge/fields.ts';
 import { type Faults, type Judged, judgeOf } from '../judge/judge.ts';
 import type { DocumentLimits } from '../auth/documents.ts';
 import type { RecordContext } from '../records/collection.ts';
+import type { PolicyContext } from '../policy/trial.ts';
+import { watchFailures } from '../policy/watch.ts';
 import { schemaOf } from '../judge/resource.ts';
 import { showerOf, type Shown } from '../records/shown.ts';
 import { refuseFaults, saveChanges } from '../records/writes.ts';
@@ -80,19 +82,22 @@ export async function updateConfiguration(
       refuseFaults(unless(present));
       return present;
     },
-    write: (transaction, present) => save(context, present, values, transaction),
+    write: (transaction, present) => saveConfiguration(context, present, values, transaction),
   });
   return shownConfiguration(context, effectiveConfiguration(written, fixed));
 }
 
-function save(
-  context: ConfigurationContext,
+/** Writes what judged values change; the audit trail names policy tests that fail because of it. */
+export function saveConfiguration(
+  context: PolicyContext,
   present: Configuration,
   values: ConfigurationValues,
   transaction: Transaction,
 ): Promise<Configuration> {
   const changes = configurationChanges(context.services.config, present, values);
-  return saveChanges(present, changes, transaction);
+  const write = (): Promise<Configuration> => saveChanges(present, changes, transaction);
+  const { default_action: action = present.default_action } = changes;
+  return action === present.default_action ? write() : watchFailures(context, transaction, write);
 }
 
 /** What judged values change of the row. */

@@ -4,7 +4,9 @@
 // keys and addresses, so that clients notice nothing once the gateway has the key of Firezone's.
 
 import type { Transaction } from '../../models/index.ts';
+import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
 import { isFaultless, judgeOf } from '../judge/judge.ts';
+import { watchFailures } from '../policy/watch.ts';
 import { judgeNewRules, newRule, ruleSchema, type RuleValues } from '../rules/rules.ts';
 import { settingNames } from '../devices/settings.ts';
 import { type DeviceImport, importDevices, type WantedDevice } from './devices.ts';
@@ -29,7 +31,9 @@ export async function importFirezone(
   isTrial: boolean,
 ): Promise<Imported> {
   const dump = parseFirezoneDump(text);
-  return runImport(services.database, isTrial, async (transaction) => {
+  const { config, database } = services;
+  const context = { services: { config, database }, fixed: fixedSettingsOf(config) };
+  const work = async (transaction: Transaction): Promise<Imported> => {
     const users = await importUsers(services.database, dump.users, transaction);
     const { ids } = users;
     const wanted = await wantedDevices(services, dump, ids, transaction);
@@ -51,7 +55,10 @@ export async function importFirezone(
       },
       present: users.present,
     };
-  });
+  };
+  return runImport(database, isTrial, (transaction) =>
+    watchFailures(context, transaction, () => work(transaction)),
+  );
 }
 
 async function wantedDevices(

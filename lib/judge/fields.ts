@@ -253,6 +253,14 @@ export function address(description: string, family: 4 | 6): TextSchema {
   return mark(schema, { json: { format: `ipv${family}` } });
 }
 
+/** An address of either family, without prefix; in its canonical form. */
+export function anyAddress(description: string): TextSchema {
+  return trimmed(description).custom(
+    (value: string, helpers) => readAddress(value)?.text ?? helpers.error('address.bad'),
+    'address',
+  ) as TextSchema;
+}
+
 /** An address or a CIDR; host bits and prefix stay as they were sent. */
 export function cidr(description: string): TextSchema {
   return trimmed(description).custom(

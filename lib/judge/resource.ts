@@ -14,6 +14,7 @@ import type {
 } from '../../models/index.ts';
 import {
   address,
+  anyAddress,
   choice,
   cidr,
   cidrList,
@@ -50,6 +51,7 @@ const makers = {
   count: ({ description }) => Joi.number().integer().min(0).description(description),
   ipv4: ({ description }) => address(description, 4),
   ipv6: ({ description }) => address(description, 6),
+  'any address': ({ description }) => anyAddress(description),
   cidr: ({ description }) => cidr(description),
   cidrs: ({ description }) => cidrList(description),
   dns: ({ description }) => dnsList(description),

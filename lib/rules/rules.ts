@@ -6,7 +6,11 @@ import {
   type Database,
   extentOf,
   isShadowedBy,
+  newId,
+  type ObeyedRule,
   overlaps,
+  type PolicyTestRow,
+  readPolicyTests,
   readRivalRules,
   readRules,
   readTouchingRules,
@@ -20,7 +24,7 @@ import {
   type Transaction,
 } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
-import { isReadableId, isUuid, joi, mark, text } from '../judge/fields.ts';
+import { choice, isReadableId, isUuid, joi, mark, text } from '../judge/fields.ts';
 import { addFault, type Faults, isFaultless, type Judged, judgeOf } from '../judge/judge.ts';
 import {
   type Collection,
@@ -29,6 +33,15 @@ import {
   selectOwner,
 } from '../records/collection.ts';
 import { messages } from '../judge/messages.ts';
+import {
+  type FailingTest,
+  failuresInWords,
+  isForced,
+  noteFailures,
+  PolicyGuard,
+  type RuleChange,
+} from '../policy/guard.ts';
+import type { PolicyContext } from '../policy/trial.ts';
 import {
   columnDefaults,
   columnsSent,
@@ -76,6 +89,14 @@ export const ruleFilters = {
   },
 };
 
+/** What whoever makes or changes a rule may say beside it. */
+export const ruleInsistence = {
+  force: choice(
+    'Write it although policy tests that pass now would fail; the audit trail names them.',
+    'true',
+  ),
+};
+
 /** A rule as it is shown. */
 export function showRule(rule: RuleRow): Shown {
   const { port_start: start, port_end: end } = rule;
@@ -96,14 +117,15 @@ export class Rules implements Collection<RuleValues> {
   readonly filters = ruleFilters;
   readonly judge = judgeRule;
   readonly #context: RecordContext;
-  readonly #creation: JointWork<NewRule, RuleContent, Rule> = {
+  readonly #creation: JointWork<SentRule, GuardedRule, Rule> = {
     scopes: ({ row }) => ({ configuration: row.user_id === null }),
-    judge: async (transaction, rules) =>
-      (await judgeNewRules(this.#database, rules, transaction)).map(({ faults, row }) =>
-        isFaultless(faults) ? row : refusalFor(faults),
-      ),
-    write: (transaction, rows) =>
-      this.#database.models.Rule.bulkCreate(rows, { transaction, validate: false }),
+    judge: (transaction, rules) => guardNewRules(this.#context, rules, transaction),
+    write: async (transaction, plans) => {
+      for (const [index, { row, failing, isForced: forced }] of plans.entries())
+        noteFailures(transaction, failing, { ruleId: row.id, isForced: forced, index });
+      const rows = plans.map(({ row }) => row);
+      return this.#database.models.Rule.bulkCreate(rows, { transaction, validate: false });
+    },
   };
 
   constructor(context: RecordContext) {
@@ -121,7 +143,8 @@ export class Rules implements Collection<RuleValues> {
   }
 
   async create(request: Request, input: Judged<RuleValues>): Promise<Shown> {
-    return showRule(await this.#context.writes.join(request, this.#creation, newRule(input)));
+    const sent = { ...newRule(input), isForced: isForced(request) };
+    return showRule(await this.#context.writes.join(request, this.#creation, sent));
   }
 
   async update(request: Request, id: string, input: Judged<RuleValues>): Promise<Shown> {
@@ -131,18 +154,39 @@ export class Rules implements Collection<RuleValues> {
       judge: async (transaction) => {
         const present = await lockRecord(this.#database.models.Rule, id, transaction);
         const row = merge(input.values, present);
-        refuseFaults(await this.#judgeUpdate({ input, row }, present, transaction));
-        return { present, row };
+        const [faults, tests] = await Promise.all([
+          this.#judgeUpdate({ input, row }, present, transaction),
+          readPolicyTests(this.#database, { transaction }),
+        ]);
+        refuseFaults(faults);
+        const change = { before: obeyedRule(present), after: { ...row, id: present.id } };
+        const failing = await this.#failing(change, tests, transaction);
+        if (!isForced(request)) refuseFaults(failureFaults(failing, present.id));
+        return { present, row, failing };
       },
-      write: (transaction, { present, row }) => saveChanges(present, row, transaction),
+      write: (transaction, { present, row, failing }) => {
+        noteFailures(transaction, failing, { ruleId: present.id, isForced: true });
+        return saveChanges(present, row, transaction);
+      },
     });
     return showRule(rule);
   }
 
   async remove(request: Request, id: string): Promise<void> {
     await this.#context.writes.run(request, {
-      judge: (transaction) => lockRecord(this.#database.models.Rule, id, transaction),
-      write: (transaction, rule) => rule.destroy({ transaction }),
+      judge: async (transaction) => {
+        const [rule, tests] = await Promise.all([
+          lockRecord(this.#database.models.Rule, id, transaction),
+          readPolicyTests(this.#database, { transaction }),
+        ]);
+        const change = { before: obeyedRule(rule), after: null };
+        return { rule, failing: await this.#failing(change, tests, transaction) };
+      },
+      // A removal is never held up.
+      write: (transaction, { rule, failing }) => {
+        noteFailures(transaction, failing, { ruleId: rule.id, isForced: false });
+        return rule.destroy({ transaction });
+      },
     });
   }
 
@@ -175,6 +219,16 @@ export class Rules implements Collection<RuleValues> {
     return this.#context.services.database;
   }
 
+  /** The policy tests that fail because of a change. */
+  async #failing(
+    change: RuleChange,
+    tests: readonly PolicyTestRow[],
+    transaction: Transaction,
+  ): Promise<FailingTest[]> {
+    const guard = await PolicyGuard.open(this.#context, tests, [change], transaction);
+    return guard.change(change);
+  }
+
   /** All faults of an update; they are about the rule as it would become. */
   async #judgeUpdate(rule: NewRule, present: Rule, transaction: Transaction): Promise<Faults> {
     const context = { database: this.#database, transaction };
@@ -186,6 +240,64 @@ export class Rules implements Collection<RuleValues> {
       addFault(faults, 'destination', messages.overlap);
     return faults;
   }
+}
+
+/** A new rule, and whether its sender insists on it though policy tests fail. */
+export interface SentRule extends NewRule {
+  readonly isForced: boolean;
+}
+
+/** A new rule that may be written, with the policy tests that fail because of it. */
+export interface GuardedRule {
+  readonly row: RuleContent & { readonly id: string };
+  readonly failing: readonly FailingTest[];
+  readonly isForced: boolean;
+}
+
+/**
+ * Judges new rules as `judgeNewRules` does, and refuses those because of which policy tests would
+ * fail. After such a refusal no more are judged, because those before were judged beside it.
+ */
+export async function guardNewRules(
+  context: PolicyContext,
+  rules: readonly SentRule[],
+  transaction: Transaction,
+): Promise<(GuardedRule | ApiError)[]> {
+  const { database } = context.services;
+  const [judged, tests] = await Promise.all([
+    judgeNewRules(database, rules, transaction),
+    readPolicyTests(database, { transaction }),
+  ]);
+  const named = judged.map(({ faults, row }) => ({ faults, row: { ...row, id: newId() } }));
+  const changes = named.map(({ row }) => ({ before: null, after: row }));
+  const good = changes.filter((_, i) => isFaultless(named[i]?.faults ?? {}));
+  const guard = await PolicyGuard.open(context, tests, good, transaction);
+  const outcomes: (GuardedRule | ApiError)[] = [];
+  for (const [i, { faults, row }] of named.entries()) {
+    if (!isFaultless(faults)) {
+      outcomes.push(refusalFor(faults));
+      continue;
+    }
+    const failing = guard.change({ before: null, after: row });
+    const forced = rules[i]?.isForced === true;
+    if (failing.length > 0 && !forced) {
+      outcomes.push(refusalFor(failureFaults(failing, row.id)));
+      break;
+    }
+    outcomes.push({ row, failing, isForced: forced });
+  }
+  return outcomes;
+}
+
+/** The faults of a write because of which policy tests would fail; none if none would. */
+function failureFaults(failing: readonly FailingTest[], ruleId: string): Faults {
+  return failing.length === 0 ? {} : { base: failuresInWords(failing, ruleId) };
+}
+
+/** What gateways obey of a rule as it is. */
+export function obeyedRule(rule: Rule): ObeyedRule {
+  const { id, action, destination, port_type, port_start, port_end, user_id } = rule;
+  return { id, action, destination, port_type, port_start, port_end, user_id };
 }
 
 /** A rule that was judged; `row` is good if there are no faults. */

@@ -14,7 +14,11 @@ const FOLDER = join(import.meta.dirname, 'answers');
 /** The listener answers it on the connection, before there is an operation: listener.test.ts. */
 const WITHOUT_OPERATION = 408;
 /** Described for every collection; only the last administrator is ever refused so. */
-const NEVER_ANSWERED = ['DELETE /v0/devices/{id} 422', 'DELETE /v0/rules/{id} 422'];
+const NEVER_ANSWERED = [
+  'DELETE /v0/devices/{id} 422',
+  'DELETE /v0/rules/{id} 422',
+  'DELETE /v0/policy_tests/{id} 422',
+];
 
 const files = readdirSync(FOLDER).map((name) => {
   const text = readFileSync(join(FOLDER, name), 'utf8');

@@ -16,7 +16,8 @@ import {
   trafficFields,
 } from '../v0/history.ts';
 import { ruleCounterFields } from '../v0/rule-counters.ts';
-import { ruleSchema, ruleFilters } from '../../rules/rules.ts';
+import { ruleFilters, ruleInsistence, ruleSchema } from '../../rules/rules.ts';
+import { policyTestFilters, policyTestSchema } from '../../policy-tests/policy-tests.ts';
 import { relinkFields } from '../v0/relinking.ts';
 import { samlMetadataFields } from '../v0/saml-metadata.ts';
 import { trustedProviderFields } from '../v0/trusted-providers.ts';
@@ -66,6 +67,15 @@ const rules: Described = {
   title: 'Rule',
   fields: ruleSchema,
   filters: ruleFilters,
+  insistence: ruleInsistence,
+  id: uuid,
+};
+const policyTests: Described = {
+  name: 'policy_tests',
+  wrapper: 'policy_test',
+  title: 'PolicyTest',
+  fields: policyTestSchema,
+  filters: policyTestFilters,
   id: uuid,
 };
 const configuration: Described = {
@@ -127,7 +137,7 @@ export function openApiDocument(outside: string): Json {
     },
     servers: [{ url: outside === '' ? '/' : outside }],
     security: [{ token: [] }],
-    tags: [devices, users, rules, configuration].map(({ name }) => ({ name })),
+    tags: [devices, users, rules, policyTests, configuration].map(({ name }) => ({ name })),
     paths: {
       ...collectionPaths(devices),
       ...capturePaths(devices, wishFields),
@@ -138,6 +148,7 @@ export function openApiDocument(outside: string): Json {
       ...diagnosisPaths(devices),
       ...livePaths(rules),
       ...historyPaths(devices, users, rules),
+      ...collectionPaths(policyTests),
       ...configurationPaths(configuration),
       ...trustedProviderPaths(trustedProviders, relinking),
       ...samlMetadataPaths(samlMetadata),
@@ -148,6 +159,7 @@ export function openApiDocument(outside: string): Json {
         ...schemasOf(devices),
         ...schemasOf(users),
         ...schemasOf(rules),
+        ...schemasOf(policyTests),
         QuestionCreate: requestSchema(questionFields, 'create'),
         Explanation: answerSchema(explanationFields),
         Diagnosis: answerSchema(diagnosisFields),

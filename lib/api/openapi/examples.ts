@@ -30,6 +30,17 @@ export const examples: Readonly<Record<string, { create?: object; update?: objec
   explain: {
     create: { device_id: EXAMPLE_ID, destination: '10.0.0.6', protocol: 'tcp', port: 443 },
   },
+  policy_test: {
+    create: {
+      name: 'Alice reaches the wiki',
+      user_id: EXAMPLE_ID,
+      destination: '10.0.0.5',
+      protocol: 'tcp',
+      port: 443,
+      expect: 'accept',
+    },
+    update: { expect: 'drop' },
+  },
   trusted_provider: { update: { trusted: true } },
   relink: { update: { everyone: true } },
   saml_metadata: { update: { refresh: true } },

@@ -22,6 +22,8 @@ export interface Described {
   readonly title: string;
   readonly fields: Joi.ObjectSchema;
   readonly filters: Filters<object>;
+  /** Parameters of the operations that make and change a record. */
+  readonly insistence?: Readonly<Record<string, Joi.Schema>>;
   /** What `{id}` may be. */
   readonly id: Json;
 }
@@ -38,10 +40,16 @@ export function collectionPaths(described: Described): Json {
   const { name, title, wrapper, id } = described;
   const parameters = [{ name: 'id', in: 'path', required: true, ...id }];
   const one = { data: schemaRef(title) };
+  const noun = wrapper.replaceAll('_', ' ');
+  const insists =
+    described.insistence === undefined
+      ? {}
+      : { parameters: parametersIn(Object.entries(described.insistence)) };
   const update = (method: Method): Json =>
     operation(described, `${method === 'put' ? 'put' : 'update'}${title}`, {
-      summary: `Change a ${wrapper}`,
+      summary: `Change a ${noun}`,
       description: 'What is not sent stays as it is. PATCH and PUT are one operation.',
+      ...insists,
       ...body(described, 'update', BODY_BYTES_MAX),
       responses: answersOf({ 200: answer('The whole record.', one, written) }, [404, ...WRITE]),
     });
@@ -49,7 +57,8 @@ export function collectionPaths(described: Described): Json {
     [`/v0/${name}`]: {
       get: listOperation(described),
       post: operation(described, `create${title}`, {
-        summary: `Make a ${wrapper}`,
+        summary: `Make a ${noun}`,
+        ...insists,
         ...body(described, 'create', BODY_BYTES_MAX),
         responses: answersOf(
           { 201: answer('The record.', one, { Location: 'Location', ...written }) },
@@ -60,13 +69,13 @@ export function collectionPaths(described: Described): Json {
     [`/v0/${name}/{id}`]: {
       parameters,
       get: operation(described, `show${title}`, {
-        summary: `Show a ${wrapper}`,
+        summary: `Show a ${noun}`,
         responses: answersOf({ 200: answer('The record.', one) }, [404, ...READ]),
       }),
       patch: update('patch'),
       put: update('put'),
       delete: operation(described, `delete${title}`, {
-        summary: `Delete a ${wrapper}`,
+        summary: `Delete a ${noun}`,
         responses: answersOf(
           { 204: { description: 'It is gone.', headers: headerRefs(written) } },
           [404, 408, 413, 422, ...READ],
@@ -341,7 +350,7 @@ function listOperation(described: Described): Json {
   const schemas = Object.entries(filters).map(([key, { schema }]) => [key, schema] as const);
   const parameters = [...parametersOf(pageFields), ...parametersIn(schemas)];
   return operation(described, `list${title}s`, {
-    summary: `List ${name}`,
+    summary: `List ${name.replaceAll('_', ' ')}`,
     description:
       'Oldest first. Without `limit` and `cursor`: every record. Unknown parameters are ignored.',
     parameters,

@@ -9,6 +9,7 @@ import { explainRoutes } from './explain.ts';
 import { historyRoutes } from './history.ts';
 import { Devices } from '../../devices/devices.ts';
 import { liveRoutes } from './live.ts';
+import { PolicyTests } from '../../policy-tests/policy-tests.ts';
 import { relinkRoutes } from './relinking.ts';
 import { ruleCounterRoutes } from './rule-counters.ts';
 import { Rules } from '../../rules/rules.ts';
@@ -29,6 +30,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(liveRoutes(context));
     server.route(captureRoutes(context));
     server.route(historyRoutes(context));
+    server.route(collectionRoutes(context, new PolicyTests(context)));
     server.route(configurationRoutes(context));
     server.route(trustedProviderRoutes(context));
     server.route(relinkRoutes(context));

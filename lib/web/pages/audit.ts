@@ -21,6 +21,7 @@ const KINDS = [
   'user',
   'device',
   'rule',
+  'policy_test',
   'configuration',
   'token',
   'identity',
@@ -40,6 +41,7 @@ const ACTIONS = [
   'lock',
   'unlock',
   'test sign-in',
+  'fail',
 ];
 /** Records that have a page. */
 const PAGES: Readonly<Record<string, string>> = {

@@ -8,7 +8,7 @@ import { databaseKinds } from '../../support/database/databases.ts';
 import { operations, type Operation, type Part, resolve } from '../../support/api/openapi.ts';
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { newKey, openServer, type TestServer } from '../../support/api/server.ts';
-import type { Database } from '../../../models/index.ts';
+import { type Database, writeTransaction } from '../../../models/index.ts';
 import { anyCharacter } from '../../support/suite/characters.ts';
 
 const writes = operations.filter(({ part }) => part.requestBody !== undefined);
@@ -26,10 +26,15 @@ async function openFull(
     await addRule(database, { destination: '10.0.0.0/8' }),
     await addRule(database, { destination: 'fd00::/8', user_id: user }),
   ];
+  const packet = { name: 'a', destination: '10.0.0.5', protocol: 'icmp', expect: 'drop' } as const;
+  const { result: policyTest } = await writeTransaction(database, (transaction) =>
+    database.models.PolicyTest.create({ ...packet, user_id: user }, { transaction }),
+  );
   const ids = {
     users: [adminId, user],
     devices: [device.id],
     rules: rules.map(({ id }) => id),
+    policy_tests: [policyTest.id],
     trusted_providers: ['okta'],
     saml_metadata: ['adfs'],
   };
@@ -38,9 +43,9 @@ async function openFull(
 
 /** Everything that the tables of records hold. */
 async function contentOf({ models }: Database): Promise<string> {
-  const { User, Device, Rule, Configuration } = models;
+  const { User, Device, Rule, PolicyTest, Configuration } = models;
   const rows = await Promise.all(
-    [User, Device, Rule, Configuration].map((table) =>
+    [User, Device, Rule, PolicyTest, Configuration].map((table) =>
       (table as typeof User).findAll({ raw: true, order: ['id'] }),
     ),
   );
@@ -143,6 +148,14 @@ for (const kind of databaseKinds()) {
       user: { email: 'new@example.com' },
       device: { user_id: adminId, public_key: newKey() },
       rule: { destination: '192.0.2.1' },
+      policy_test: {
+        name: 'b',
+        user_id: adminId,
+        destination: '10.0.0.6',
+        protocol: 'tcp',
+        port: 443,
+        expect: 'accept',
+      },
     };
     await fc.assert(
       fc.asyncProperty(request, async ({ operation, wrapper, id, bad, noise }) => {

@@ -9,6 +9,7 @@ import { configOf, logInto } from '../../support/api/server.ts';
 const lines: Readonly<Record<string, RegExp>> = {
   'user disable --email a@b.example': /a@b\.example/,
   'rule list': /DESTINATION/,
+  'policy-test list': /NAME/,
   migrate: /up to date/,
   'device config --id 00000000-0000-4000-8000-000000000000': /no device/i,
   'import wg-quick /does/not/exist.conf --email a@b.example': /exist\.conf/,

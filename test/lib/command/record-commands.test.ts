@@ -1,4 +1,4 @@
-// The commands of users and rules: what they make is what the API makes, by the same rules.
+// The commands of users and devices: what they make is what the API makes, by the same rules.
 
 import test from 'ava';
 import { verifyPassword } from '../../../lib/auth/passwords.ts';
@@ -81,41 +81,6 @@ for (const kind of databaseKinds()) {
     t.notRegex(JSON.stringify(list.data), /password/);
   });
 
-  test(`${kind}: rules are made, listed and removed as over the API`, async (t) => {
-    const database = await openDatabase(t, kind);
-    const { id: owner } = await addUser(database, { email: 'ann@b.example' });
-    const all = await runLine(database, 'rule create --destination 10.0.0.0/8');
-    const line = 'rule create --destination 10.1.0.0/16 --action accept --email ann@b.example';
-    const own = await runLine(database, `${line} --port-type tcp --port-range 80-443`);
-    t.like(all.data, { id: all.text, action: 'drop', user_id: null, port_range: null });
-    t.like(own.data, { action: 'accept', user_id: owner, port_range: '80 - 443' });
-    const { text } = await runLine(database, 'rule list');
-    t.regex(text, /^ID +ACTION +DESTINATION +TRAFFIC +WHOSE\n/);
-    t.regex(text, / drop +10\.0\.0\.0\/8 +all +everyone\n/);
-    t.regex(text, / accept +10\.1\.0\.0\/16 +tcp 80 - 443 +ann@b\.example$/);
-    const ofAnn = await runLine(database, 'rule list --email ann@b.example');
-    t.is((ofAnn.data as unknown[]).length, 1);
-    const faults: [line: string, message: RegExp][] = [
-      [
-        'rule create --destination nowhere',
-        /^destination is invalid; give --destination 10\.0\.0\.5 or .*names of hosts are not possible$/,
-      ],
-      ['rule create --destination 10.0.0.0/8', /^destination overlaps|overlaps with an existing/],
-      [
-        'rule create --destination 10.9.0.1 --port-type tcp',
-        /^port_range can't be blank; give --port-range 443 or 8000-8080$/,
-      ],
-      ['rule create --destination 10.9.0.1 --email x@y', /^there is no user x@y/],
-      ['rule delete --id 0190', /^there is no rule 0190; see: .* rule list$/],
-    ];
-    for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });
-    t.deepEqual((await runLine(database, `rule delete --id ${all.text}`)).data, {
-      id: all.text,
-      removed: true,
-    });
-    t.is(await database.models.Rule.count(), 1);
-  });
-
   test(`${kind}: a role is changed, but the last administrator stays one`, async (t) => {
     const database = await openDatabase(t, kind);
     await addUser(database, { email: 'ann@b.example', role: 'admin' });
@@ -152,15 +117,5 @@ for (const kind of databaseKinds()) {
     t.is((await readDevices(database)).length, 0);
     const again = runLine(database, `device delete --id ${id}`);
     await t.throwsAsync(again, { message: /^there is no device .*; see: .* device list$/ });
-  });
-
-  test(`${kind}: what a destination with the bits of a host means is said`, async (t) => {
-    const database = await openDatabase(t, kind);
-    const made = await runLine(database, 'rule create --destination 192.168.50.20/24');
-    t.is(made.note, '192.168.50.20/24 means 192.168.50.0/24; leave /24 out for one host.');
-    const { text } = await runLine(database, 'rule list');
-    t.true(text.includes('192.168.50.20/24 (192.168.50.0/24)'));
-    const host = await runLine(database, 'rule create --destination 10.0.0.5');
-    t.is(host.note, undefined);
   });
 }

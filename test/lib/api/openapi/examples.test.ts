@@ -49,7 +49,7 @@ for (const kind of surfaces())
       const [sent] = Object.values(JSON.parse(bodyOf(part)) as Record<string, object>);
       t.like(answer.body.data, sent as Record<string, unknown>);
     }
-    t.is(creates.length + updates.length, 18);
+    t.is(creates.length + updates.length, 21);
   });
 
 test('every example is what its operation takes', (t) => {
@@ -62,6 +62,7 @@ test('every example is what its operation takes', (t) => {
     'configuration',
     'device',
     'explain',
+    'policy_test',
     'relink',
     'rule',
     'saml_metadata',

@@ -17,7 +17,7 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
   t.deepEqual(
     routes.filter((route) => route.includes('/v0')).sort(),
     [
-      ...['users', 'devices', 'rules'].flatMap(collection),
+      ...['users', 'devices', 'rules', 'policy_tests'].flatMap(collection),
       'get /v0/configuration',
       'patch /v0/configuration',
       'put /v0/configuration',
@@ -51,11 +51,20 @@ test('every field of a table is in every answer, and nothing else is', async (t)
   const { deviceSchema } = await import('../../../../lib/devices/devices.ts');
   const { userSchema } = await import('../../../../lib/users/users.ts');
   const { ruleSchema } = await import('../../../../lib/rules/rules.ts');
+  const { policyTestSchema } = await import('../../../../lib/policy-tests/policy-tests.ts');
   const { configurationSchema } = await import('../../../../lib/configuration/configuration.ts');
   const { send, adminId } = await openServer(t, 'sqlite');
   const device = { user_id: adminId, public_key: Buffer.alloc(32, 9).toString('base64') };
   await send('POST', '/v0/devices', { body: { device } });
   await send('POST', '/v0/rules', { body: { rule: { destination: '10.0.0.1' } } });
+  const policy_test = {
+    name: 'a',
+    user_id: adminId,
+    destination: '10.0.0.1',
+    protocol: 'icmp',
+    expect: 'drop',
+  };
+  await send('POST', '/v0/policy_tests', { body: { policy_test } });
   const shown = async (path: string): Promise<string[]> => {
     const { data } = (await send('GET', path)).body;
     return Object.keys(Array.isArray(data) ? data[0] : data).sort();
@@ -64,6 +73,7 @@ test('every field of a table is in every answer, and nothing else is', async (t)
     ['/v0/devices', deviceSchema],
     ['/v0/users', userSchema],
     ['/v0/rules', ruleSchema],
+    ['/v0/policy_tests', policyTestSchema],
     ['/v0/configuration', configurationSchema],
   ] as const) {
     const { keys } = fields.describe() as { keys: Record<string, { metas?: object[] }> };

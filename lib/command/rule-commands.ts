@@ -1,0 +1,142 @@
+// The commands of rules: they make what the API makes, judged by the same functions, and policy
+// tests hold them up as they hold up the API.
+
+import type { Config } from '../../config/index.ts';
+import {
+  type Database,
+  emailKey,
+  lockScopes,
+  readPolicyTests,
+  readRules,
+  readUsers,
+  type UserRow,
+  writeTransaction,
+} from '../../models/index.ts';
+import { noUser } from '../auth/accounts.ts';
+import { fixedSettingsOf } from '../configuration/fixed-settings.ts';
+import { ApiError } from '../http/errors.ts';
+import { servedConfig } from '../installation/running-gateway.ts';
+import { isUuid } from '../judge/fields.ts';
+import { noteFailures, PolicyGuard } from '../policy/guard.ts';
+import type { PolicyContext } from '../policy/trial.ts';
+import { commandLine } from '../process/command-line.ts';
+import { meaningOf, meantNetwork } from '../rules/meaning.ts';
+import { guardNewRules, judgeRule, newRule, obeyedRule, showRule } from '../rules/rules.ts';
+import { faultsInWords, type Hints } from './fault-words.ts';
+import type { CommandName } from './grammar.ts';
+import type { Command, Outcome } from './run.ts';
+import { table } from './text-table.ts';
+
+/** What a command takes for the fields that are typed as options. */
+const HINTS: Hints = {
+  action: '--action accept|drop',
+  destination: '--destination 10.0.0.5 or 10.0.0.0/8; names of hosts are not possible',
+  port_type: '--port-type tcp|udp, or leave --port-range away',
+  port_range: '--port-range 443 or 8000-8080',
+};
+
+type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
+
+/** The commands. */
+export const ruleCommands: Partial<Record<CommandName, Run>> = {
+  'rule list': listRules,
+  'rule create': createRule,
+  'rule delete': deleteRule,
+};
+
+/** What policy tests are judged by: what the running gateway has, where one runs. */
+export async function policyContextOf(config: Config, database: Database): Promise<PolicyContext> {
+  const served = await servedConfig(config, database);
+  return { services: { config: served, database }, fixed: fixedSettingsOf(served) };
+}
+
+/** Finds a user by e-mail. */
+export async function findOwner(database: Database, email: string): Promise<UserRow> {
+  const [user] = await readUsers(database, { emailKey: emailKey(email.trim()) });
+  if (user === undefined) throw noUser(email);
+  return user;
+}
+
+async function listRules(
+  _config: Config,
+  database: Database,
+  { options: { email } }: Command,
+): Promise<Outcome> {
+  const owner = email === undefined ? null : await findOwner(database, email);
+  const rules = await readRules(database, owner === null ? {} : { userId: owner.id });
+  const users = owner === null ? await readUsers(database) : [owner];
+  const emails = new Map(users.map((user) => [user.id, user.email]));
+  const rows = rules.map((rule) => {
+    const { port_type: type, port_start: start, port_end: end } = rule;
+    const range = start === end ? `${start}` : `${start} - ${end}`;
+    const ports = type === null ? 'all' : `${type} ${range}`;
+    const whose = rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? rule.user_id);
+    const network = meantNetwork(rule.destination);
+    const destination = network === null ? rule.destination : `${rule.destination} (${network})`;
+    return [rule.id, rule.action, destination, ports, whose];
+  });
+  return {
+    text: table(['id', 'action', 'destination', 'traffic', 'whose'], rows),
+    data: rules.map(showRule),
+  };
+}
+
+async function createRule(
+  config: Config,
+  database: Database,
+  { options }: Command,
+): Promise<Outcome> {
+  const { destination, action, portType, portRange, email, force: isForced } = options;
+  const owner = email === undefined ? null : await findOwner(database, email);
+  const context = await policyContextOf(config, database);
+  const fields = {
+    destination,
+    ...(action === undefined ? {} : { action }),
+    ...(portType === undefined ? {} : { port_type: portType }),
+    ...(portRange === undefined ? {} : { port_range: portRange }),
+    user_id: owner?.id ?? null,
+  };
+  const { result: rule } = await writeTransaction(database, async (transaction) => {
+    await lockScopes(database, transaction, { configuration: owner === null });
+    const sent = { ...newRule(judgeRule(fields, 'create')), isForced };
+    const [judged] = await guardNewRules(context, [sent], transaction);
+    if (judged === undefined) throw new Error('the rule was not judged');
+    if (judged instanceof ApiError) throw new Error(inWords(judged));
+    const { row, failing } = judged;
+    noteFailures(transaction, failing, { ruleId: row.id, isForced });
+    return database.models.Rule.create(row, { transaction, validate: false });
+  });
+  const note = meaningOf(rule.destination);
+  return { text: rule.id, data: showRule(rule), ...(note === null ? {} : { note }) };
+}
+
+/** A refusal as a sentence, with the way out where policy tests hold the rule up. */
+function inWords({ faults }: ApiError): string {
+  const words = faultsInWords(faults ?? {}, HINTS);
+  return faults?.['base'] === undefined ? words : `${words}; with --force the rule is made anyway`;
+}
+
+async function deleteRule(
+  config: Config,
+  database: Database,
+  { options: { id = '' } }: Command,
+): Promise<Outcome> {
+  const context = await policyContextOf(config, database);
+  const { result: failing } = await writeTransaction(database, async (transaction) => {
+    const rule = isUuid(id)
+      ? await database.models.Rule.findByPk(id.toLowerCase(), { transaction, lock: true })
+      : null;
+    if (rule === null) throw new Error(`there is no rule ${id}; see: ${commandLine('rule list')}`);
+    const tests = await readPolicyTests(database, { transaction });
+    const change = { before: obeyedRule(rule), after: null };
+    const guard = await PolicyGuard.open(context, tests, [change], transaction);
+    const failures = guard.change(change);
+    noteFailures(transaction, failures, { ruleId: rule.id, isForced: false });
+    await rule.destroy({ transaction });
+    return failures;
+  });
+  const data = { id, removed: true };
+  if (failing.length === 0) return { text: `${id} is removed.`, data };
+  const note = `${failing.length} policy test(s) fail now; see: ${commandLine('policy-test run')}`;
+  return { text: `${id} is removed.`, data, note };
+}

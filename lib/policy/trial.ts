@@ -1,0 +1,164 @@
+// The results of policy tests, under the rules of the database or with some of them changed. The
+// filter of the packet path judges, here on the main thread. Only rules that match packets to the
+// destinations of the tests are read: no other one can decide. docs/api.md#policy-tests.
+
+import {
+  askedPacket,
+  parseAddress,
+  type ReasonName,
+  type RuleConfig,
+  RuleTrial,
+} from '../../dataplane/index.ts';
+import {
+  type Database,
+  type ObeyedRule,
+  type PolicyTestRow,
+  readConfiguration,
+  readRulesByAddress,
+  type RuleAction,
+  type Transaction,
+} from '../../models/index.ts';
+import type { Shared } from '../process/shared.ts';
+import { networksOf } from '../reconcile/tunnel-networks.ts';
+import { translateRule } from '../reconcile/translate.ts';
+import type { FixedSettings } from '../records/effective-configuration.ts';
+
+/** What policy tests need of the server. */
+export interface PolicyContext {
+  readonly services: Pick<Shared, 'config' | 'database'>;
+  /** What the environment fixes of the configuration. */
+  readonly fixed: FixedSettings;
+}
+
+/** A policy test as it is judged. */
+export type PolicyTestAsked = Pick<
+  PolicyTestRow,
+  'id' | 'name' | 'user_id' | 'device_id' | 'destination' | 'protocol' | 'port' | 'expect'
+>;
+
+/** A policy test with the user whose rules it asks. */
+export interface OwnedTest extends PolicyTestAsked {
+  readonly ownerId: string;
+}
+
+/** What comes of a test. */
+export interface TestResult {
+  readonly passes: boolean;
+  readonly verdict: 'accept' | 'drop';
+  /** Why the packet is dropped; null: it is not. */
+  readonly reason: Exclude<ReasonName, 'none'> | null;
+  /** The rule that decides; null: none matches, or the rules are not asked. */
+  readonly ruleId: string | null;
+}
+
+/** A sender of each family: the rules do not read where a packet comes from. */
+const SENDERS = { 4: '10.0.0.1', 6: 'fd00::1' } as const;
+const SENDER_PORT = 49_152;
+
+/** Finds the owners of tests; one whose device is gone is left out. */
+export async function ownersOf(
+  database: Database,
+  tests: readonly PolicyTestAsked[],
+  transaction?: Transaction,
+): Promise<OwnedTest[]> {
+  const ids = new Set(tests.map(({ device_id: id }) => id).filter((id) => id !== null));
+  const owners = new Map<string, string>();
+  if (ids.size > 0)
+    for (const { id, user_id } of await database.models.Device.findAll({
+      attributes: ['id', 'user_id'],
+      where: { id: [...ids] },
+      transaction: transaction ?? null,
+    }))
+      owners.set(id, user_id);
+  return tests.flatMap((test) => {
+    const ownerId = test.user_id ?? owners.get(test.device_id ?? '');
+    return ownerId === undefined ? [] : [{ ...test, ownerId }];
+  });
+}
+
+/** The rules of some tests, which may be changed to see what becomes of the tests. */
+export class PolicyTrial {
+  readonly #rules: RuleTrial;
+
+  private constructor(rules: RuleTrial) {
+    this.#rules = rules;
+  }
+
+  /** Reads the rules that some tests ask. */
+  static async open(
+    context: PolicyContext,
+    tests: readonly OwnedTest[],
+    transaction?: Transaction,
+  ): Promise<PolicyTrial> {
+    const { database } = context.services;
+    const byOwner = Map.groupBy(tests, ({ ownerId }) => ownerId);
+    const wanted = [[null, tests] as const, ...byOwner].map(([userId, ofUser]) => ({
+      userId,
+      addresses: [...new Set(ofUser.map(({ destination }) => destination))],
+    }));
+    const [defaultAction, rows] = await Promise.all([
+      readDefaultAction(context, transaction),
+      readRulesByAddress(database, wanted, transaction),
+    ]);
+    const trial = new PolicyTrial(emptyTrial(context, defaultAction));
+    trial.#amend(rows.map((row) => [row.id, row.user_id, row]));
+    return trial;
+  }
+
+  /** Changes one rule; null: it is not there. */
+  change(before: ObeyedRule | null, after: ObeyedRule | null): void {
+    if (before !== null && (after === null || after.user_id !== before.user_id))
+      this.#amend([[before.id, before.user_id, null]]);
+    if (after !== null) this.#amend([[after.id, after.user_id, after]]);
+  }
+
+  /** Judges a test. */
+  judge(test: OwnedTest): TestResult {
+    const { reason, rule } = this.#rules.judge(test.ownerId, packetOf(test));
+    const verdict = reason === 'none' ? 'accept' : 'drop';
+    return {
+      passes: verdict === test.expect,
+      verdict,
+      reason: reason === 'none' ? null : reason,
+      ruleId: rule,
+    };
+  }
+
+  #amend(rows: readonly (readonly [string, string | null, ObeyedRule | null])[]): void {
+    const scopes = new Map<string, Map<string, readonly RuleConfig[]>>();
+    for (const [id, userId, row] of rows) {
+      const scope = scopes.get(userId ?? '') ?? new Map<string, readonly RuleConfig[]>();
+      scopes.set(userId ?? '', scope.set(id, row === null ? [] : translateRule(row).rules));
+    }
+    this.#rules.amend(scopes);
+  }
+}
+
+function emptyTrial({ services: { config } }: PolicyContext, action: RuleAction): RuleTrial {
+  return new RuleTrial({
+    ...networksOf(config),
+    listenPort: config.wireguardPort,
+    allowsMetadata: config.allowCloudMetadata,
+    defaultAction: action,
+  });
+}
+
+async function readDefaultAction(
+  { services: { database }, fixed }: PolicyContext,
+  transaction?: Transaction,
+): Promise<RuleAction> {
+  if (fixed.default_action !== undefined) return fixed.default_action;
+  return (await readConfiguration(database, transaction))?.default_action ?? 'accept';
+}
+
+function packetOf({ destination, protocol, port }: PolicyTestAsked): Uint8Array {
+  const family = parseAddress(destination)?.length === 4 ? 4 : 6;
+  return askedPacket({
+    source: SENDERS[family],
+    destination,
+    protocol,
+    sourcePort: SENDER_PORT,
+    destinationPort: port ?? 0,
+    begins: true,
+  });
+}

@@ -1,0 +1,92 @@
+// The commands of rules: what they make is what the API makes, by the same rules, and policy tests
+// hold them up.
+
+import test from 'ava';
+import { parseCommandLine } from '../../../lib/command/cli.ts';
+import { policyTestCommands } from '../../../lib/command/policy-test-commands.ts';
+import { ruleCommands } from '../../../lib/command/rule-commands.ts';
+import type { Outcome } from '../../../lib/command/run.ts';
+import { configOf } from '../../../lib/testing/settings.ts';
+import { type Database, readAuditEntries } from '../../../models/index.ts';
+import { addUser } from '../../models/fixtures.ts';
+import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
+
+async function runLine(database: Database, line: string): Promise<Outcome> {
+  const parsed = parseCommandLine(line.split(' '));
+  if (!('command' in parsed)) throw new Error(`not understood: ${line}`);
+  const run = policyTestCommands[parsed.command.words] ?? ruleCommands[parsed.command.words];
+  if (run === undefined) throw new Error(`no such command: ${line}`);
+  return run(configOf({}), database, parsed.command);
+}
+
+const WIKI = 'policy-test create --name wiki --destination 10.0.0.5 --protocol tcp --port 443';
+
+for (const kind of databaseKinds()) {
+  test(`${kind}: rules are made, listed and removed as over the API`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { id: owner } = await addUser(database, { email: 'ann@b.example' });
+    const all = await runLine(database, 'rule create --destination 10.0.0.0/8');
+    const line = 'rule create --destination 10.1.0.0/16 --action accept --email ann@b.example';
+    const own = await runLine(database, `${line} --port-type tcp --port-range 80-443`);
+    t.like(all.data, { id: all.text, action: 'drop', user_id: null, port_range: null });
+    t.like(own.data, { action: 'accept', user_id: owner, port_range: '80 - 443' });
+    const { text } = await runLine(database, 'rule list');
+    t.regex(text, /^ID +ACTION +DESTINATION +TRAFFIC +WHOSE\n/);
+    t.regex(text, / drop +10\.0\.0\.0\/8 +all +everyone\n/);
+    t.regex(text, / accept +10\.1\.0\.0\/16 +tcp 80 - 443 +ann@b\.example$/);
+    const ofAnn = await runLine(database, 'rule list --email ann@b.example');
+    t.is((ofAnn.data as unknown[]).length, 1);
+    const faults: [line: string, message: RegExp][] = [
+      [
+        'rule create --destination nowhere',
+        /^destination is invalid; give --destination 10\.0\.0\.5 or .*names of hosts are not possible$/,
+      ],
+      ['rule create --destination 10.0.0.0/8', /^destination overlaps|overlaps with an existing/],
+      [
+        'rule create --destination 10.9.0.1 --port-type tcp',
+        /^port_range can't be blank; give --port-range 443 or 8000-8080$/,
+      ],
+      ['rule create --destination 10.9.0.1 --email x@y', /^there is no user x@y/],
+      ['rule delete --id 0190', /^there is no rule 0190; see: .* rule list$/],
+    ];
+    for (const [bad, message] of faults) await t.throwsAsync(runLine(database, bad), { message });
+    t.deepEqual((await runLine(database, `rule delete --id ${all.text}`)).data, {
+      id: all.text,
+      removed: true,
+    });
+    t.is(await database.models.Rule.count(), 1);
+  });
+
+  test(`${kind}: what a destination with the bits of a host means is said`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const made = await runLine(database, 'rule create --destination 192.168.50.20/24');
+    t.is(made.note, '192.168.50.20/24 means 192.168.50.0/24; leave /24 out for one host.');
+    const { text } = await runLine(database, 'rule list');
+    t.true(text.includes('192.168.50.20/24 (192.168.50.0/24)'));
+    const host = await runLine(database, 'rule create --destination 10.0.0.5');
+    t.is(host.note, undefined);
+  });
+
+  test(`${kind}: a rule is held up by a test, unless --force is typed`, async (t) => {
+    const database = await openDatabase(t, kind);
+    await addUser(database, { email: 'ann@b.example' });
+    const { text: id } = await runLine(database, `${WIKI} --email ann@b.example --expect accept`);
+    const line = 'rule create --destination 10.0.0.0/8';
+    await t.throwsAsync(runLine(database, line), {
+      message:
+        'policy test "wiki" would fail: it expects accept, but this rule would drop the packet; with --force the rule is made anyway',
+    });
+    const { text: ruleId } = await runLine(database, `${line} --force`);
+    const [entry] = await readAuditEntries(database, { limit: 1, action: 'fail' });
+    t.like(entry, { record_id: id, actor: 'gateway' });
+    t.deepEqual(entry?.changes, { rule_id: { to: ruleId }, forced: { to: true } });
+    t.is((await runLine(database, `rule delete --id ${ruleId}`)).note, undefined);
+    const { text: other } = await runLine(
+      database,
+      'rule create --destination 10.0.0.5 --action accept',
+    );
+    await runLine(database, `rule create --destination 10.0.0.0/8`);
+    const { note } = await runLine(database, `rule delete --id ${other}`);
+    t.regex(note ?? '', /^1 policy test\(s\) fail now; see: .* policy-test run$/);
+  });
+}

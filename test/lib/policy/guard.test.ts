@@ -1,0 +1,189 @@
+// Which writes of rules policy tests hold up, and what is kept of those that go through.
+// docs/api.md#policy-tests.
+
+import test from 'ava';
+import { readAuditEntries } from '../../../models/index.ts';
+import { openServer, surfaces, type TestServer } from '../../support/api/server.ts';
+
+const RULES = '/v0/rules';
+const TESTS = '/v0/policy_tests';
+
+/** Makes a policy test that a packet to 10.0.0.5, TCP 443, has this fate. */
+async function expectWiki(
+  { send, adminId }: TestServer,
+  expect: 'accept' | 'drop',
+  fields: object = {},
+): Promise<string> {
+  const packet = { destination: '10.0.0.5', protocol: 'tcp', port: 443 };
+  const policy_test = { name: 'wiki', user_id: adminId, ...packet, expect, ...fields };
+  const answer = await send('POST', TESTS, { body: { policy_test } });
+  return answer.body.data.id;
+}
+
+/** The entries of the audit trail that say that tests fail, the oldest first. */
+async function failures({ database }: TestServer): Promise<object[]> {
+  const entries = await readAuditEntries(database, { limit: 1_000 });
+  return entries
+    .filter(({ action }) => action === 'fail')
+    .map(({ kind, record_id, changes, actor }) => ({ kind, record_id, changes, actor }));
+}
+
+for (const kind of surfaces()) {
+  test(`${kind}: a rule is not made because of which a test would fail, unless it is forced`, async (t) => {
+    const opened = await openServer(t, kind);
+    const { send, adminId } = opened;
+    const id = await expectWiki(opened, 'accept');
+    const rule = { action: 'drop', destination: '10.0.0.0/8', user_id: adminId };
+    const held = await send('POST', RULES, { body: { rule } });
+    t.is(held.status, 422);
+    t.deepEqual(held.body, {
+      errors: {
+        base: [
+          'policy test "wiki" would fail: it expects accept, but this rule would drop the packet',
+        ],
+      },
+    });
+    for (const force of ['false', '1', 'TRUE', ''])
+      t.is((await send('POST', `${RULES}?force=${force}`, { body: { rule } })).status, 422, force);
+    t.deepEqual((await send('GET', RULES)).body.data, []);
+    t.deepEqual(await failures(opened), []);
+    const made = await send('POST', `${RULES}?force=true`, { body: { rule } });
+    t.is(made.status, 201, made.text);
+    const { id: rule_id } = made.body.data;
+    t.like((await send('GET', `${TESTS}/${id}`)).body.data, { passes: false, rule_id });
+    t.deepEqual(await failures(opened), [
+      {
+        kind: 'policy_test',
+        record_id: id,
+        changes: { rule_id: { to: rule_id }, forced: { to: true } },
+        actor: 'user',
+      },
+    ]);
+    // It fails already, so it holds up nothing more.
+    const again = { action: 'drop', destination: '10.0.0.5', port_type: 'tcp', port_range: 443 };
+    t.is((await send('POST', RULES, { body: { rule: again } })).status, 201);
+    t.is((await failures(opened)).length, 1);
+  });
+
+  test(`${kind}: a rule is not changed because of which a test would fail`, async (t) => {
+    const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { send, adminId } = opened;
+    const everyones = { action: 'accept', destination: '10.0.0.0/8' };
+    const made = await send('POST', RULES, { body: { rule: everyones } });
+    const { id } = made.body.data;
+    await expectWiki(opened, 'accept');
+    const other = { email: 'bob@example.com' };
+    const { id: user_id } = (await send('POST', '/v0/users', { body: { user: other } })).body.data;
+    const change = (rule: object, query = '') =>
+      send('PATCH', `${RULES}/${id}${query}`, { body: { rule } });
+    for (const [rule, by] of [
+      [{ destination: '10.1.0.0/16' }, 'no rule would match, and the default action is drop'],
+      [{ user_id }, 'no rule would match, and the default action is drop'],
+      [{ action: 'drop' }, 'this rule would drop the packet'],
+      [
+        { port_type: 'udp', port_range: '443' },
+        'no rule would match, and the default action is drop',
+      ],
+    ] as const) {
+      const held = await change(rule);
+      t.is(held.status, 422);
+      t.deepEqual(held.body.errors.base, [
+        `policy test "wiki" would fail: it expects accept, but ${by}`,
+      ]);
+    }
+    t.is((await change({ user_id: adminId })).status, 200);
+    t.is((await change({ port_type: 'tcp', port_range: '443' })).status, 200);
+    t.is((await change({ destination: '10.0.0.4/31' })).status, 200);
+    t.deepEqual((await change({ action: 'drop' }, '?force=true')).status, 200);
+    t.is((await failures(opened)).length, 1);
+  });
+
+  test(`${kind}: another rule that would decide is named`, async (t) => {
+    const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { send } = opened;
+    const make = async (rule: object) => (await send('POST', RULES, { body: { rule } })).body.data;
+    const { id } = await make({ action: 'accept', destination: '10.0.0.5' });
+    const { id: drops } = await make({ action: 'drop', destination: '10.0.0.0/8' });
+    await expectWiki(opened, 'accept');
+    const rule = { destination: '10.0.0.6' };
+    const held = await send('PUT', `${RULES}/${id}`, { body: { rule } });
+    t.deepEqual(held.body.errors.base, [
+      `policy test "wiki" would fail: it expects accept, but rule ${drops} would drop the packet`,
+    ]);
+  });
+
+  test(`${kind}: a removal is never held up, and the audit trail says what fails`, async (t) => {
+    const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { send } = opened;
+    const rule = { action: 'accept', destination: '10.0.0.0/8' };
+    const { id: rule_id } = (await send('POST', RULES, { body: { rule } })).body.data;
+    const id = await expectWiki(opened, 'accept');
+    t.is((await send('DELETE', `${RULES}/${rule_id}`)).status, 204);
+    t.like((await send('GET', `${TESTS}/${id}`)).body.data, { passes: false });
+    t.deepEqual(await failures(opened), [
+      {
+        kind: 'policy_test',
+        record_id: id,
+        changes: { rule_id: { to: rule_id }, forced: { to: false } },
+        actor: 'user',
+      },
+    ]);
+    // A test that fails, and one that nothing fulfils, can be changed and removed.
+    const policy_test = { expect: 'drop' };
+    t.is((await send('PATCH', `${TESTS}/${id}`, { body: { policy_test } })).status, 200);
+    t.is((await send('DELETE', `${TESTS}/${id}`)).status, 204);
+  });
+
+  test(`${kind}: rules that are sent at once are judged one after the other`, async (t) => {
+    const opened = await openServer(t, kind, { DEFAULT_ACTION: 'drop' });
+    const { send } = opened;
+    await expectWiki(opened, 'drop');
+    await expectWiki(opened, 'accept', { destination: '10.9.0.5', name: 'other' });
+    const rules = [
+      { action: 'accept', destination: '10.9.0.0/16' },
+      { action: 'accept', destination: '10.0.0.0/16' },
+      { action: 'accept', destination: '10.0.0.0/15' },
+      { action: 'accept', destination: '10.2.0.0/16' },
+    ];
+    const answers = await Promise.all(rules.map((rule) => send('POST', RULES, { body: { rule } })));
+    t.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 422, 422, 201],
+    );
+    for (const { body } of answers.slice(1, 3))
+      t.deepEqual(body.errors.base, [
+        'policy test "wiki" would fail: it expects drop, but this rule would accept the packet',
+      ]);
+    const forced = await Promise.all(
+      [
+        rules[1],
+        { action: 'drop', destination: '10.9.0.0/24', port_type: 'tcp', port_range: 443 },
+      ].map((rule) => send('POST', `${RULES}?force=true`, { body: { rule } })),
+    );
+    const made = forced.map(({ body }) => body.data.id as string);
+    const kept = (await failures(opened)) as { changes: { rule_id: { to: string } } }[];
+    t.deepEqual(kept.map(({ changes }) => changes.rule_id.to).toSorted(), made.toSorted());
+  });
+}
+
+test('an answer names twenty tests at most, whatever their names are', async (t) => {
+  const opened = await openServer(t, 'sqlite');
+  const { send } = opened;
+  const name = '"<script>\r\n{{x}}%s\u202e';
+  for (let i = 0; i < 25; i += 1) await expectWiki(opened, 'accept', { name: `${i}${name}` });
+  const rule = { action: 'drop', destination: '0.0.0.0/0' };
+  const held = await send('POST', RULES, { body: { rule } });
+  t.is(held.status, 422);
+  t.is(held.body.errors.base.length, 21);
+  t.is(held.body.errors.base[20], '5 more policy test(s) would fail');
+  t.true(held.body.errors.base[0].startsWith(`policy test "0${name}" would fail:`));
+  t.false(held.text.includes('\r'), 'JSON escapes what a terminal or a log would obey');
+});
+
+test('with faults of its own, a rule is refused for these alone', async (t) => {
+  const opened = await openServer(t, 'sqlite');
+  await expectWiki(opened, 'accept');
+  const rule = { action: 'drop', destination: '10.0.0.0/8', port_type: 'tcp' };
+  const refused = await opened.send('POST', `${RULES}?force=true`, { body: { rule } });
+  t.deepEqual(refused.body, { errors: { port_range: ["can't be blank"] } });
+});
