@@ -142,12 +142,23 @@ export class Rules implements Collection<RuleValues> {
     return showRule(rule);
   }
 
-  async create(request: Request, input: Judged<RuleValues>): Promise<Shown> {
-    const sent = { ...newRule(input), isForced: isForced(request) };
+  /** `force`: whether it is made though policy tests fail then. */
+  async create(
+    request: Request,
+    input: Judged<RuleValues>,
+    force = isForced(request),
+  ): Promise<Shown> {
+    const sent = { ...newRule(input), isForced: force };
     return showRule(await this.#context.writes.join(request, this.#creation, sent));
   }
 
-  async update(request: Request, id: string, input: Judged<RuleValues>): Promise<Shown> {
+  /** `force`: whether it is changed though policy tests fail then. */
+  async update(
+    request: Request,
+    id: string,
+    input: Judged<RuleValues>,
+    force = isForced(request),
+  ): Promise<Shown> {
     const rule = await this.#context.writes.run(request, {
       // All updates hold this scope, so no other one can give a rule another owner meanwhile.
       scopes: { configuration: true },
@@ -161,7 +172,7 @@ export class Rules implements Collection<RuleValues> {
         refuseFaults(faults);
         const change = { before: obeyedRule(present), after: { ...row, id: present.id } };
         const failing = await this.#failing(change, tests, transaction);
-        if (!isForced(request)) refuseFaults(failureFaults(failing, present.id));
+        if (!force) refuseFaults(failureFaults(failing, present.id));
         return { present, row, failing };
       },
       write: (transaction, { present, row, failing }) => {

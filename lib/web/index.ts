@@ -19,6 +19,7 @@ import { devicePages } from './pages/devices.ts';
 import { explainPages } from './pages/explain.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
+import { policyTestPages } from './pages/policy-tests.ts';
 import { providerTestPages } from './pages/provider-tests.ts';
 import { providerPages } from './pages/providers.ts';
 import { relinkPages } from './pages/relink.ts';
@@ -51,6 +52,7 @@ const pageRoutes: readonly PageRoutes[] = [
   devicePages,
   rulePages,
   explainPages,
+  policyTestPages,
   settingPages,
   providerPages,
   providerTestPages,

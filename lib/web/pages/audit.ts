@@ -48,6 +48,7 @@ const PAGES: Readonly<Record<string, string>> = {
   user: '/users/',
   device: '/devices/',
   rule: '/rules/',
+  policy_test: '/rules/policy_tests/',
 };
 const FILTERS = ['who', 'action', 'kind', 'record', 'since', 'until'] as const;
 

@@ -8,17 +8,15 @@ import type { Answer } from '../../explain/explain.ts';
 import { type AskedPacket, judgeQuestion, readQuestion } from '../../explain/question.ts';
 import { isUuid } from '../../judge/fields.ts';
 import type { Faults } from '../../judge/judge.ts';
-import { readAddress } from '../../judge/network.ts';
 import { formView, type Section, type Typed } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
+import { namedDevice } from '../parts/named-device.ts';
 import { ownerEmails } from '../parts/owners.ts';
 import { ruleInWords } from '../parts/rule-words.ts';
 
 const EXPLAIN = '/explain';
-/** More devices of one name than that are not listed in a message. */
-const NAMESAKES_MAX = 5;
 
 const questionForm: readonly Section[] = [
   {
@@ -93,7 +91,10 @@ interface Asking {
 
 async function questionOf(database: Database, typed: Typed): Promise<Asking> {
   const { from = '', destination = '', protocol = '', port = '' } = typed;
-  const [sender, receiver] = [await nameIn(database, from), await nameIn(database, destination)];
+  const [sender, receiver] = [
+    await namedDevice(database, from),
+    await namedDevice(database, destination),
+  ];
   const fault = {
     ...(sender.fault === null ? {} : { from: [sender.fault] }),
     ...(receiver.fault === null ? {} : { destination: [receiver.fault] }),
@@ -109,37 +110,6 @@ async function questionOf(database: Database, typed: Typed): Promise<Asking> {
   const { device_id: ofDevice = [], source: ofSource = [], ...others } = faults;
   const ofSender = [...ofDevice, ...ofSource] as string[];
   return { asked, faults: { ...others, ...(ofSender.length > 0 ? { from: ofSender } : {}) } };
-}
-
-/** What a person named. */
-interface Named {
-  readonly isAddress: boolean;
-  /** Of the device; null: no device has that address. */
-  readonly id: string | null;
-  readonly fault: string | null;
-}
-
-/** The device of a name, an address or an id. */
-async function nameIn(database: Database, word: string): Promise<Named> {
-  const address = readAddress(word);
-  const where =
-    address !== null
-      ? address.family === 4
-        ? { ipv4: address.text }
-        : { ipv6: address.text }
-      : isUuid(word)
-        ? { id: word.toLowerCase() }
-        : { name: word };
-  const found = await database.models.Device.findAll({ where, limit: NAMESAKES_MAX + 1 });
-  const isAddress = address !== null;
-  const [device] = found;
-  if (found.length > 1) {
-    const addresses = found.slice(0, NAMESAKES_MAX).map(({ ipv4, ipv6 }) => ipv4 ?? ipv6);
-    const fault = `Several devices have this name. Please give an address: ${addresses.join(', ')}`;
-    return { isAddress, id: null, fault };
-  }
-  const fault = device === undefined && !isAddress ? `No device is called “${word}”` : null;
-  return { isAddress, id: device?.id ?? null, fault };
 }
 
 // ---- what is shown -----------------------------------------------------------------------------

@@ -260,7 +260,13 @@ async function showForm(
       faults: ruleFaults(faults, typed),
       suggestions: { user_id: await suggestedOwners(web.services.database) },
     }),
-    others: [{ name: 'do', value: 'check', label: 'Compare with the other rules' }],
+    others: [
+      { name: 'do', value: 'check', label: 'Compare with the other rules' },
+      // Policy tests alone say something that is about no field.
+      ...(faults['base'] === undefined
+        ? []
+        : [{ name: 'do', value: 'force', label: 'Save it anyway' }]),
+    ],
   });
 }
 
@@ -290,8 +296,9 @@ async function save(
     const { faults } = input;
     return showForm(web, request, h, { rules, id, typed, faults, input, isChecked: true });
   }
+  const force = textOf(request, 'do') === 'force';
   const saved = await attempt(() =>
-    id === null ? rules.create(request, input) : rules.update(request, id, input),
+    id === null ? rules.create(request, input, force) : rules.update(request, id, input, force),
   );
   if (saved.faults !== null) {
     const { faults } = saved;

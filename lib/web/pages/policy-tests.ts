@@ -1,0 +1,251 @@
+// Policy tests in the console: what the rules must let pass and what not, and what comes of each
+// test now. docs/api.md#policy-tests.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { readDevices, readUsers } from '../../../models/index.ts';
+import { addFault, type Faults, type Judged } from '../../judge/judge.ts';
+import {
+  POLICY_TESTS_MAX,
+  PolicyTests,
+  type PolicyTestValues,
+} from '../../policy-tests/policy-tests.ts';
+import type { Shown } from '../../records/shown.ts';
+import { attempt } from '../kit/attempt.ts';
+import {
+  formView,
+  inputOf,
+  type Section,
+  textOfValue,
+  type Typed,
+  typedFrom,
+  typedIn,
+} from '../kit/form.ts';
+import { adminPage } from '../kit/route.ts';
+import { queryText } from '../kit/searched.ts';
+import type { Web } from '../kit/web.ts';
+import { namedDevice } from '../parts/named-device.ts';
+import { ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
+
+const TESTS = '/rules/policy_tests';
+const PAGE_RECORDS = 100;
+
+const testForm: readonly Section[] = [
+  {
+    fields: [
+      {
+        name: 'name',
+        label: 'Name',
+        help: 'What it is for: Alice reaches the wiki.',
+        isRequired: true,
+      },
+      {
+        name: 'user_id',
+        label: 'From a user',
+        kind: 'email',
+        help: 'The e-mail of the user whose devices send the packet. Or name one device below.',
+      },
+      {
+        name: 'device_id',
+        label: 'From a device',
+        help: 'Its name, its address in the tunnel or its id.',
+      },
+      {
+        name: 'destination',
+        label: 'To',
+        help: 'An address, such as 10.0.0.5.',
+        isRequired: true,
+      },
+      {
+        name: 'protocol',
+        label: 'Protocol',
+        kind: 'choice',
+        choices: [
+          ['tcp', 'TCP'],
+          ['udp', 'UDP'],
+          ['icmp', 'ICMP (ping)'],
+        ],
+      },
+      { name: 'port', label: 'Port', kind: 'number', help: 'With TCP or UDP: 443.' },
+      {
+        name: 'expect',
+        label: 'What is to become of it',
+        kind: 'choice',
+        choices: [
+          ['accept', 'It passes'],
+          ['drop', 'It does not pass'],
+        ],
+      },
+    ],
+  },
+];
+
+/** The routes of policy tests. */
+export function policyTestPages(web: Web): ServerRoute[] {
+  const tests = new PolicyTests(web);
+  return [
+    adminPage('GET', TESTS, (request, h) => showTests(web, tests, request, h)),
+    adminPage('GET', `${TESTS}/new`, (request, h) => {
+      const typed = typedFrom({ protocol: 'tcp', expect: 'accept' }, testForm);
+      return showForm(web, request, h, { test: null, typed });
+    }),
+    adminPage('POST', `${TESTS}/new`, (request, h) => save(web, tests, null, request, h)),
+    adminPage('GET', `${TESTS}/{id}`, async (request, h) => {
+      const test = await tests.show(idOf(request));
+      const { emails, devices } = await senders(web, [test]);
+      const [user_id, device_id] = [emails.get(test['user_id']), devices.get(test['device_id'])];
+      const typed = typedFrom({ ...test, user_id, device_id }, testForm);
+      return showForm(web, request, h, { test, typed });
+    }),
+    adminPage('POST', `${TESTS}/{id}`, async (request, h) =>
+      save(web, tests, await tests.show(idOf(request)), request, h),
+    ),
+    adminPage('POST', `${TESTS}/{id}/delete`, async (request, h) => {
+      await tests.remove(request, idOf(request));
+      web.pages.flash(h, 'done', 'The policy test is deleted.');
+      return web.pages.redirect(h, TESTS);
+    }),
+  ];
+}
+
+async function showTests(
+  web: Web,
+  tests: PolicyTests,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const all = await tests.list({ limit: POLICY_TESTS_MAX });
+  // Those that fail come first.
+  const sorted = [
+    ...all.filter(({ passes }) => passes !== true),
+    ...all.filter(({ passes }) => passes === true),
+  ];
+  const page = Math.max(1, Math.trunc(Number(queryText(request, 'page'))) || 1);
+  const shown = sorted.slice((page - 1) * PAGE_RECORDS, page * PAGE_RECORDS);
+  const known = await senders(web, shown);
+  const at = (number: number): string => `${TESTS}?page=${number}`;
+  return web.pages.show(request, h, 'policy-tests', {
+    title: 'Policy tests',
+    failed: all.filter(({ passes }) => passes !== true).length,
+    count: all.length,
+    list: shown.map((test) => testCells(test, known)),
+    pages: {
+      previous: page > 1 ? at(page - 1) : null,
+      next: sorted.length > page * PAGE_RECORDS ? at(page + 1) : null,
+    },
+  });
+}
+
+/** Names of the senders of tests, by id. */
+interface Senders {
+  readonly emails: ReadonlyMap<unknown, string>;
+  readonly devices: ReadonlyMap<unknown, string>;
+}
+
+/** A device is shown by an address where it has one: other devices may have its name. */
+async function senders(web: Web, tests: readonly Shown[]): Promise<Senders> {
+  const { database } = web.services;
+  const idsOf = (name: string): string[] =>
+    tests.map((test) => test[name]).filter((id) => typeof id === 'string');
+  const users = await readUsers(database, { ids: idsOf('user_id') });
+  const devices = await readDevices(database, { ids: idsOf('device_id') });
+  return {
+    emails: new Map(users.map(({ id, email }) => [id, email])),
+    devices: new Map(devices.map(({ id, ipv4, ipv6, name }) => [id, ipv4 ?? ipv6 ?? name])),
+  };
+}
+
+function testCells(test: Shown, { emails, devices }: Senders): unknown[] {
+  const { passes, protocol, port, user_id: userId, device_id: deviceId } = test;
+  const service = [String(protocol).toUpperCase(), textOfValue(port)].join(' ').trim();
+  return [
+    { text: test['name'], href: `${TESTS}/${String(test['id'])}`, help: String(test['text']) },
+    passes === true ? { text: 'Passes', badge: 'good' } : { text: 'Fails', badge: 'bad' },
+    deviceId === null
+      ? { text: emails.get(userId) ?? '', href: `/users/${textOfValue(userId)}` }
+      : { text: devices.get(deviceId) ?? '', href: `/devices/${textOfValue(deviceId)}` },
+    { text: String(test['destination']), help: service },
+    test['expect'] === 'accept' ? 'passes' : 'does not pass',
+  ];
+}
+
+interface Form {
+  /** Null for a new one. */
+  readonly test: Shown | null;
+  readonly typed: Typed;
+  readonly faults?: Faults;
+}
+
+async function showForm(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  { test, typed, faults = {} }: Form,
+): Promise<ResponseObject> {
+  const path = test === null ? `${TESTS}/new` : `${TESTS}/${String(test['id'])}`;
+  const ruleId = test?.['rule_id'] ?? null;
+  return web.pages.show(request, h, 'policy-test', {
+    title: test === null ? 'Add a policy test' : 'Change a policy test',
+    result:
+      test === null
+        ? null
+        : {
+            passes: test['passes'],
+            text: test['text'],
+            rule: typeof ruleId === 'string' ? `/rules/${ruleId}` : null,
+          },
+    remove: test === null ? null : `${path}/delete`,
+    form: formView(testForm, typed, {
+      action: path,
+      submit: test === null ? 'Add the policy test' : 'Save',
+      cancel: TESTS,
+      faults: ownerFaults(faults, (typed['user_id'] ?? '').trim()),
+      suggestions: { user_id: await suggestedOwners(web.services.database) },
+    }),
+  });
+}
+
+async function save(
+  web: Web,
+  tests: PolicyTests,
+  present: Shown | null,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const typed = typedIn(request, testForm);
+  const id = present === null ? null : String(present['id']);
+  const input = await judgeTyped(web, tests, typed, id);
+  const saved = await attempt(() =>
+    id === null ? tests.create(request, input) : tests.update(request, id, input),
+  );
+  if (saved.faults !== null)
+    return (await showForm(web, request, h, { test: present, typed, faults: saved.faults })).code(
+      422,
+    );
+  const { passes, text } = saved.result;
+  const words =
+    passes === true ? 'The policy test is saved, and passes.' : 'It is saved, and fails.';
+  web.pages.flash(h, passes === true ? 'done' : 'failed', `${words} ${textOfValue(text)}`);
+  return web.pages.redirect(h, TESTS);
+}
+
+/** People name a user by e-mail and a device by its name, the API by id. */
+async function judgeTyped(
+  web: Web,
+  tests: PolicyTests,
+  typed: Typed,
+  id: string | null,
+): Promise<Judged<PolicyTestValues>> {
+  const { database } = web.services;
+  const user_id = await ownerIdOf(database, (typed['user_id'] ?? '').trim());
+  const word = (typed['device_id'] ?? '').trim();
+  const named = word === '' ? null : await namedDevice(database, word);
+  const input = { ...inputOf(typed, testForm), user_id, device_id: named?.id ?? '' };
+  const judged = tests.judge(input, id === null ? 'create' : 'update');
+  if (named !== null && named.id === null)
+    addFault(judged.faults, 'device_id', named.fault ?? `No device has the address ${word}`);
+  return judged;
+}
+
+function idOf(request: Request): string {
+  return String(request.params['id']).toLowerCase();
+}

@@ -1,0 +1,39 @@
+// A device as people name it in a form: by its name, its address in the tunnel, or its id.
+
+import type { Database } from '../../../models/index.ts';
+import { isUuid } from '../../judge/fields.ts';
+import { readAddress } from '../../judge/network.ts';
+
+/** More devices of one name than that are not listed in a message. */
+const NAMESAKES_MAX = 5;
+
+/** What a person named. */
+export interface Named {
+  readonly isAddress: boolean;
+  /** Of the device; null: no device has that address. */
+  readonly id: string | null;
+  readonly fault: string | null;
+}
+
+/** The device of a name, an address or an id. */
+export async function namedDevice(database: Database, word: string): Promise<Named> {
+  const address = readAddress(word);
+  const where =
+    address !== null
+      ? address.family === 4
+        ? { ipv4: address.text }
+        : { ipv6: address.text }
+      : isUuid(word)
+        ? { id: word.toLowerCase() }
+        : { name: word };
+  const found = await database.models.Device.findAll({ where, limit: NAMESAKES_MAX + 1 });
+  const isAddress = address !== null;
+  const [device] = found;
+  if (found.length > 1) {
+    const addresses = found.slice(0, NAMESAKES_MAX).map(({ ipv4, ipv6 }) => ipv4 ?? ipv6);
+    const fault = `Several devices have this name. Please give an address: ${addresses.join(', ')}`;
+    return { isAddress, id: null, fault };
+  }
+  const fault = device === undefined && !isAddress ? `No device is called “${word}”` : null;
+  return { isAddress, id: device?.id ?? null, fault };
+}

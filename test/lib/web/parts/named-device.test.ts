@@ -1,0 +1,26 @@
+// How people name a device: by name, address in the tunnel, or id.
+
+import test from 'ava';
+import { namedDevice } from '../../../../lib/web/parts/named-device.ts';
+import { addDevice, addUser } from '../../../models/fixtures.ts';
+import { firstKind, openDatabase } from '../../../support/database/databases.ts';
+
+for (const kind of firstKind())
+  test(`${kind}: a device is found by what only one device has`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const [ann, bob] = [await addUser(database), await addUser(database, { email: 'b@b.example' })];
+    const fields = { name: 'laptop', ipv4: '100.64.0.7', ipv6: 'fd00::7' };
+    const { id } = await addDevice(database, ann, fields);
+    for (const word of ['laptop', '100.64.0.7', 'fd00:0::7', id, id.toUpperCase()])
+      t.like(await namedDevice(database, word), { id, fault: null }, word);
+    t.deepEqual(await namedDevice(database, '100.64.0.8'), {
+      isAddress: true,
+      id: null,
+      fault: null,
+    });
+    t.is((await namedDevice(database, 'phone')).fault, 'No device is called “phone”');
+    await addDevice(database, bob, { name: 'laptop', ipv4: '100.64.0.9' });
+    const { id: none, fault } = await namedDevice(database, 'laptop');
+    t.is(none, null);
+    t.regex(fault ?? '', /^Several devices have this name\. .*100\.64\.0\.7, 100\.64\.0\.9$/);
+  });
