@@ -116,7 +116,8 @@ async function upgrade(config: Config, database: Database, log: Log, checksKey: 
 async function askRunning(command: Command, config: Config): Promise<number | null> {
   const { outcomeOfLive } = await import('./command/live-commands.ts');
   try {
-    const outcome = await outcomeOfLive(command, config);
+    const say = (outcome: Outcome): void => print(outcome, command.options);
+    const outcome = await outcomeOfLive(command, config, say);
     if (outcome === null) return null;
     if (outcome.isWritten !== true) print(outcome, command.options);
     return 0;

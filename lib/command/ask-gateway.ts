@@ -61,6 +61,26 @@ export class LocalGateway {
     return response;
   }
 
+  /** Asks for a page of a list; `next` is the path of the next page, null on the last one. */
+  async page(path: string, hints?: Hints): Promise<{ data: unknown[]; next: string | null }> {
+    const response = await this.open('GET', path, undefined, hints);
+    const { data } = JSON.parse(await text(response)) as { data: unknown[] };
+    // Where EXTERNAL_URL has a path, the link begins with it, and the gateway is asked without it.
+    const link = String(response.headers.link ?? '');
+    const [, next] = /<[^>]*?(\/v0\/[^>]*)>; rel="next"/.exec(link) ?? [];
+    return { data, next: next ?? null };
+  }
+
+  /** The id of the user with an e-mail address. */
+  async findUser(email: string): Promise<string> {
+    const path = `/v0/users?email=${encodeURIComponent(email)}`;
+    const { data } = (await this.ask('GET', path)) as { data: { id: string }[] };
+    const [user] = data;
+    if (user === undefined)
+      throw new Error(`there is no user ${email}; see: ${commandLine('user list')}`);
+    return user.id;
+  }
+
   /** The device that a person named by its id, its address in the tunnel or its name. */
   async findDevice(word: string): Promise<ShownDevice> {
     const found = await this.findDevices(word);

@@ -66,6 +66,8 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     return { complaint: `${entry.usage.split(' ')[missing]} is missing; ${usage}` };
   if (values['password-stdin'] === true && values['no-password'] === true)
     return { complaint: `--password-stdin and --no-password exclude each other; ${usage}` };
+  if (values.follow === true && values.limit !== undefined)
+    return { complaint: `--follow and --limit exclude each other; ${usage}` };
   if (rest.length > most) return { complaint: `"${rest[most]}" is too much; ${usage}` };
   const days = values.days === undefined ? undefined : Number(values.days);
   if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 365))
@@ -89,9 +91,12 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ...(values.role === undefined ? {} : { role: values.role }),
     ...(values.destination === undefined ? {} : { destination: values.destination }),
     ...(values.action === undefined ? {} : { action: values.action }),
+    ...(values.device === undefined ? {} : { device: values.device }),
+    ...(values.user === undefined ? {} : { user: values.user }),
+    ...(values.rule === undefined ? {} : { rule: values.rule }),
+    ...(values.reason === undefined ? {} : { reason: values.reason }),
     ...(values['port-type'] === undefined ? {} : { portType: values['port-type'] }),
     ...(values['port-range'] === undefined ? {} : { portRange: values['port-range'] }),
-    ...(values.device === undefined ? {} : { device: values.device }),
     ...(values.protocol === undefined ? {} : { protocol: values.protocol }),
     ...(values.port === undefined ? {} : { port: values.port }),
     ...(values.snaplen === undefined ? {} : { snaplen: values.snaplen }),
@@ -111,6 +116,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     payload: values.payload === true,
     onlyRefused: values['only-refused'] === true,
     force: values.force === true,
+    follow: values.follow === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };
 }

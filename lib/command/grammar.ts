@@ -50,6 +50,10 @@ export const optionTypes = {
   'only-refused': { type: 'boolean' },
   expect: { type: 'string' },
   force: { type: 'boolean' },
+  user: { type: 'string' },
+  rule: { type: 'string' },
+  reason: { type: 'string' },
+  follow: { type: 'boolean' },
 } as const;
 
 /** An option that some commands take. */
@@ -336,6 +340,18 @@ export const commands = {
       'bytes',
     ],
     operand: true,
+  },
+  flows: {
+    usage: '[--device D] [--user E] [--destination D] [--rule ID] [--limit N | --follow]',
+    sentence:
+      'Lists flows that are alive at the gateway that runs here: both ends, what decided, packets and bytes each way. 100 of them, or N (1 to 10000); with --follow all, then those that open.',
+    takes: ['device', 'user', 'destination', 'rule', 'limit', 'follow', 'json'],
+  },
+  refusals: {
+    usage: '[--device D] [--user E] [--reason R] [--limit N | --follow]',
+    sentence:
+      'Lists packets of devices that the gateway that runs here refused lately, and why; the latest 100 kinds, or N (1 to 1000); with --follow also what comes.',
+    takes: ['device', 'user', 'reason', 'limit', 'follow', 'json'],
   },
   backup: {
     usage: 'FILE',

@@ -4,21 +4,37 @@ import type { Config } from '../../config/index.ts';
 import { LocalGateway } from './ask-gateway.ts';
 import { diagnose } from './diagnose-command.ts';
 import { captureDevice } from './capture-command.ts';
+import { setTimeout } from 'node:timers/promises';
 import { explainPacket } from './explain-command.ts';
+import { listFlows, listRefusals } from './flow-commands.ts';
 import type { CommandName } from './grammar.ts';
-import type { Command, Outcome } from './run.ts';
+import type { Command, Following, Outcome } from './run.ts';
 
 /** What a command that asks the gateway does. */
-export type RunLive = (gateway: LocalGateway, command: Command) => Promise<Outcome>;
+export type RunLive = (
+  gateway: LocalGateway,
+  command: Command,
+  following: Following,
+) => Promise<Outcome>;
+
+/** How often a command that goes on looks again. */
+const LOOK_MS = 2_000;
 
 const liveCommands: Partial<Record<CommandName, RunLive>> = {
-  capture: captureDevice,
+  capture: (gateway, command) => captureDevice(gateway, command),
   explain: explainPacket,
   diagnose,
+  flows: listFlows,
+  refusals: listRefusals,
 };
 
 /** Obeys a command that asks the gateway; null: it is another one. */
-export function outcomeOfLive(command: Command, config: Config): Promise<Outcome> | null {
+export function outcomeOfLive(
+  command: Command,
+  config: Config,
+  say: Following['say'],
+  pause: Following['pause'] = async () => setTimeout(LOOK_MS, true),
+): Promise<Outcome> | null {
   const run = liveCommands[command.words];
-  return run === undefined ? null : run(new LocalGateway(config), command);
+  return run === undefined ? null : run(new LocalGateway(config), command, { say, pause });
 }

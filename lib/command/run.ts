@@ -22,7 +22,6 @@ export interface Options {
   readonly action?: string;
   readonly portType?: string;
   readonly portRange?: string;
-  readonly device?: string;
   readonly expect?: string;
   readonly json: boolean;
   readonly noPassword: boolean;
@@ -50,6 +49,16 @@ export interface Options {
   /** Whole packets. */
   readonly payload: boolean;
   readonly onlyRefused: boolean;
+  /** The id, the address or the name of a device. */
+  readonly device?: string;
+  /** The e-mail of a user. */
+  readonly user?: string;
+  /** The id of a rule. */
+  readonly rule?: string;
+  /** Why packets were refused. */
+  readonly reason?: string;
+  /** Goes on and shows what comes. */
+  readonly follow: boolean;
 }
 
 /** What was asked for. */
@@ -72,6 +81,14 @@ export interface Outcome {
   readonly isWritten?: boolean;
   /** True: the command ends with 1, though it did what it was asked for. */
   readonly isBad?: true;
+}
+
+/** What a command needs that goes on and on. */
+export interface Following {
+  /** Prints what there is by now. */
+  readonly say: (outcome: Outcome) => void;
+  /** Waits until it is time to look again; false ends the command. */
+  readonly pause: () => Promise<boolean>;
 }
 
 /** What a command does that needs nothing but the database. */

@@ -9,7 +9,7 @@ const GAP = 2;
  */
 export function table(labels: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [labels.map((label) => label.toUpperCase()), ...rows].map((cells) =>
-    cells.map((cell) => cell.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ')),
+    cells.map(printable),
   );
   const widths = labels.map((_, column) =>
     lines.reduce((widest, cells) => Math.max(widest, (cells[column] ?? '').length), 0),
@@ -22,4 +22,9 @@ export function table(labels: readonly string[], rows: readonly (readonly string
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** A cell in which control characters are replaced. */
+export function printable(cell: string): string {
+  return cell.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ');
 }

@@ -21,6 +21,10 @@ export interface LocalServer extends TestServer {
   readonly close: () => void;
   /** Runs a command that asks the gateway; null: it is another one. */
   readonly run: (...words: string[]) => Promise<Outcome | null>;
+  /** What commands that go on have said. */
+  readonly said: Outcome[];
+  /** Called between two looks of a command that goes on; the last one ends it. */
+  readonly pauses: (() => Promise<void>)[];
 }
 
 /** A folder that exists until the test ends. */
@@ -42,10 +46,17 @@ export async function openLocally(
   const { log, counters } = opened.services;
   const close = await openLocalSocket({ log, counters, path, server: opened.server.listener });
   t.teardown(close);
+  const said: Outcome[] = [];
+  const pauses: (() => Promise<void>)[] = [];
   const run = async (...words: string[]): Promise<Outcome | null> => {
     const parsed = parseCommandLine(words);
     if (!('command' in parsed)) throw new Error(`not understood: ${words.join(' ')}`);
-    return outcomeOfLive(parsed.command, config);
+    const pause = async (): Promise<boolean> => {
+      const next = pauses.shift();
+      await next?.();
+      return next !== undefined;
+    };
+    return outcomeOfLive(parsed.command, config, (one) => said.push(one), pause);
   };
-  return { ...opened, config, path, close, run };
+  return { ...opened, config, path, close, run, said, pauses };
 }

@@ -1,0 +1,196 @@
+// `postern flows` and `postern refusals`: what is alive at the gateway that runs here, and what it
+// refused lately, once or again and again.
+
+import type { ShownFlow } from '../live/flows.ts';
+import type { ShownRefusal } from '../live/refusals.ts';
+import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
+import type { Hints } from './fault-words.ts';
+import type { Command, Following, Outcome } from './run.ts';
+import { printable, table } from './text-table.ts';
+
+const LIMIT_DEFAULT = 100;
+/** The most that the API answers at once. */
+const PAGE = 1_000;
+
+const HINTS: Hints = {
+  destination: 'an address or a network: 10.0.0.0/8',
+  reason: 'a reason, such as rule_drop or default_drop',
+};
+
+/** A list of the API, and how its entries are shown. */
+interface Listing<Entry> {
+  readonly path: string;
+  readonly labels: readonly string[];
+  readonly rowOf: (entry: Entry, names: Names) => string[];
+  /** Entries of one key are one. */
+  readonly keyOf: (entry: Entry) => string;
+  /** What has changed about an entry that is worth showing it again. */
+  readonly stateOf: (entry: Entry) => number;
+  readonly nothing: string;
+}
+
+/** Names of devices by id. */
+type Names = ReadonlyMap<string, string>;
+
+const flows: Listing<ShownFlow> = {
+  path: '/v0/flows',
+  labels: ['from', 'to', 'protocol', 'decided by', 'sent', 'replies', 'last seen'],
+  rowOf: (flow, names) => [
+    endOf(names, flow.source_device_id, flow.source, flow.source_port),
+    endOf(names, flow.destination_device_id, flow.destination, flow.port),
+    flow.protocol,
+    flow.rule_id === null ? flow.decided_by : `rule ${flow.rule_id}`,
+    `${flow.sent_packets} (${flow.sent_bytes} B)`,
+    `${flow.reply_packets} (${flow.reply_bytes} B)`,
+    secondOf(flow.last_seen_at),
+  ],
+  keyOf: ({ source, source_port, destination, port, protocol, opened_at }) =>
+    [source, source_port, destination, port, protocol, opened_at].join(' '),
+  stateOf: () => 0,
+  nothing: 'no flow is alive',
+};
+
+const refusals: Listing<ShownRefusal> = {
+  path: '/v0/refusals',
+  labels: ['device', 'from', 'to', 'protocol', 'count', 'last', 'why'],
+  rowOf: (one, names) => [
+    nameOf(names, one.device_id),
+    one.source ?? '',
+    placeOf(one.destination ?? '', one.port),
+    one.protocol ?? '',
+    String(one.count),
+    secondOf(one.last_at),
+    one.rule_id === null ? one.text : `${one.text} (${one.rule_id})`,
+  ],
+  keyOf: ({ device_id, direction, source, destination, protocol, port, reason }) =>
+    [device_id, direction, source, destination, protocol, port, reason].join(' '),
+  stateOf: ({ count }) => count,
+  nothing: 'nothing was refused lately',
+};
+
+/** Lists live flows. */
+export function listFlows(
+  gateway: LocalGateway,
+  command: Command,
+  following: Following,
+): Promise<Outcome> {
+  return list(gateway, command, flows, following);
+}
+
+/** Lists refused packets. */
+export function listRefusals(
+  gateway: LocalGateway,
+  command: Command,
+  following: Following,
+): Promise<Outcome> {
+  return list(gateway, command, refusals, following);
+}
+
+async function list<Entry>(
+  gateway: LocalGateway,
+  { options }: Command,
+  listing: Listing<Entry>,
+  following: Following,
+): Promise<Outcome> {
+  const query = await queryOf(gateway, options);
+  const names = options.json ? new Map<string, string>() : await namesOf(gateway);
+  if (options.follow) return follow(gateway, listing, query, names, following);
+  const limit = options.limit ?? LIMIT_DEFAULT;
+  const { entries, hasMore } = await read(gateway, listing, query, limit);
+  const text = entries.length === 0 ? listing.nothing : tableOf(listing, entries, names);
+  const more = hasMore ? `\nThere are more; --limit N shows so many.` : '';
+  return { text: `${text}${more}`, data: entries };
+}
+
+/** Shows what is there, then what comes, until it is ended. */
+async function follow<Entry>(
+  gateway: LocalGateway,
+  listing: Listing<Entry>,
+  query: URLSearchParams,
+  names: Names,
+  { say, pause }: Following,
+): Promise<Outcome> {
+  let known = new Map<string, number>();
+  for (let isFirst = true; isFirst || (await pause()); isFirst = false) {
+    const { entries } = await read(gateway, listing, query, Number.POSITIVE_INFINITY);
+    const fresh = entries.filter((one) => known.get(listing.keyOf(one)) !== listing.stateOf(one));
+    known = new Map(entries.map((one) => [listing.keyOf(one), listing.stateOf(one)]));
+    for (const one of fresh.toReversed())
+      say({ text: listing.rowOf(one, names).map(printable).join('  '), data: one });
+  }
+  return { text: '', data: null, isWritten: true };
+}
+
+/** Reads so many entries at most, page by page. */
+async function read<Entry>(
+  gateway: LocalGateway,
+  { path }: Listing<Entry>,
+  query: URLSearchParams,
+  limit: number,
+): Promise<{ entries: Entry[]; hasMore: boolean }> {
+  const entries: Entry[] = [];
+  let next: string | null = pathOf(path, query, Math.min(limit, PAGE));
+  while (next !== null && entries.length < limit) {
+    const page: { data: unknown[]; next: string | null } = await gateway.page(next, HINTS);
+    entries.push(...(page.data as Entry[]));
+    next = page.next;
+  }
+  return { entries: entries.slice(0, limit), hasMore: next !== null || entries.length > limit };
+}
+
+function pathOf(path: string, query: URLSearchParams, limit: number): string {
+  const all = new URLSearchParams(query);
+  all.set('limit', String(limit));
+  return `${path}?${all.toString()}`;
+}
+
+/** The filters that were typed, as the API takes them. */
+async function queryOf(
+  gateway: LocalGateway,
+  { device, user, destination, rule, reason }: Command['options'],
+): Promise<URLSearchParams> {
+  const query = new URLSearchParams();
+  if (device !== undefined) query.set('device_id', (await gateway.findDevice(device)).id);
+  if (user !== undefined) query.set('user_id', await gateway.findUser(user));
+  if (destination !== undefined) query.set('destination', destination);
+  if (rule !== undefined) query.set('rule_id', rule);
+  if (reason !== undefined) query.set('reason', reason);
+  return query;
+}
+
+async function namesOf(gateway: LocalGateway): Promise<Names> {
+  const { data } = (await gateway.ask('GET', '/v0/devices')) as { data: ShownDevice[] };
+  return new Map(data.map(({ id, name }) => [id, name]));
+}
+
+// ---- words ---------------------------------------------------------------------------------
+
+function tableOf<Entry>(
+  { labels, rowOf }: Listing<Entry>,
+  entries: readonly Entry[],
+  names: Names,
+): string {
+  return table(
+    labels,
+    entries.map((one) => rowOf(one, names)),
+  );
+}
+
+function nameOf(names: Names, id: string | null): string {
+  return id === null ? '' : (names.get(id) ?? id);
+}
+
+function endOf(names: Names, id: string | null, address: string, port: number | null): string {
+  const place = placeOf(address, port);
+  return id === null ? place : `${nameOf(names, id)} ${place}`;
+}
+
+function placeOf(address: string, port: number | null): string {
+  if (port === null) return address;
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** A time of the API without its fraction. */
+function secondOf(time: string): string {
+  return time.replace(/\.\d+Z$/, 'Z');
+}

@@ -1,0 +1,151 @@
+// `postern flows` and `postern refusals`: what is asked of the gateway that runs, and what people
+// and programs read of its answer.
+
+import test from 'ava';
+import type { FlowQuery, LiveFlow, RefusalQuery, SeenRefusal } from '../../../dataplane/index.ts';
+import { addDevice, addUser } from '../../support/database/records.ts';
+import { openLocally } from '../../support/api/local-socket.ts';
+import { fakeLive, flowOf, refusalOf } from '../../support/observe/fake-gateway.ts';
+
+const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
+const RULE = '01900000-0000-7000-8000-000000000001';
+
+test('flows are a table with names, and JSON for programs', async (t) => {
+  let deviceId = '';
+  const queries: FlowQuery[] = [];
+  const live = fakeLive(GATEWAY, {
+    flows: async (query) => {
+      queries.push(query);
+      return { flows: [flowOf('key', { by: 'rule', rule: RULE })], next: null };
+    },
+    deviceIdOf: () => deviceId,
+    publicKeyOf: (id) => (id === deviceId ? 'key' : null),
+  });
+  const { database, run } = await openLocally(t, { live });
+  const user = await addUser(database, { email: 'alice@example.com' });
+  deviceId = (await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.9' })).id;
+  const outcome = await run('flows');
+  t.is(
+    outcome?.text,
+    [
+      'FROM                     TO            PROTOCOL  DECIDED BY                                 SENT         REPLIES       LAST SEEN',
+      `laptop 100.64.0.2:50000  10.0.0.5:443  tcp       rule ${RULE}  12 (1800 B)  20 (24000 B)  2026-11-25T12:01:00Z`,
+    ].join('\n'),
+  );
+  t.like(outcome?.data, [{ source_device_id: deviceId, rule_id: RULE }]);
+  await run('flows', '--device', 'laptop', '--destination', '10.0.0.0/8', '--rule', RULE);
+  await run('flows', '--user', 'Alice@example.com', '--json');
+  const nothing = { destination: null, rule: null };
+  t.deepEqual(queries, [
+    { device: null, scope: null, ...nothing },
+    {
+      device: 'key',
+      scope: null,
+      destination: { network: new Uint8Array([10, 0, 0, 0]), prefixBits: 8 },
+      rule: RULE,
+    },
+    { device: null, scope: user.id, ...nothing },
+  ]);
+});
+
+test('so many flows are shown as were asked for, from as many pages as it takes', async (t) => {
+  const limits: number[] = [];
+  const live = fakeLive(GATEWAY, {
+    flows: async (_query, limit, from) => {
+      limits.push(limit);
+      const flow = (from?.flow ?? 1) + limit;
+      const flows = Array.from({ length: limit }, (_, i) => flowOf('key', { sourcePort: i + 1 }));
+      return { flows, next: { worker: 0, flow } };
+    },
+  });
+  const { run } = await openLocally(t, { live });
+  t.is(((await run('flows')) as { data: unknown[] }).data.length, 100);
+  const many = await run('flows', '--limit', '2500');
+  t.is((many as { data: unknown[] }).data.length, 2_500);
+  t.deepEqual(limits, [100, 1_000, 1_000, 1_000]);
+  t.regex(String(many?.text), /^There are more; --limit N shows so many\.$/m);
+});
+
+test('refusals say why; what nobody could read has no addresses', async (t) => {
+  const queries: RefusalQuery[] = [];
+  const live = fakeLive(GATEWAY, {
+    refusals: async (query) => {
+      queries.push(query);
+      const unread = { source: null, destination: null, protocol: null, port: null };
+      return [
+        refusalOf('key', {
+          reason: 'rule_drop',
+          rule: RULE,
+          source: 'fd00::2',
+          destination: 'fd00::3',
+        }),
+        refusalOf('key', { reason: 'inner_malformed', ...unread }),
+      ];
+    },
+  });
+  const { run } = await openLocally(t, { live });
+  const lines = String((await run('refusals', '--reason', 'rule_drop'))?.text).split('\n');
+  t.regex(
+    lines[1]!,
+    new RegExp(`fd00::2 +\\[fd00::3\\]:22 +tcp +3 .*A rule drops it\\. \\(${RULE}\\)$`),
+  );
+  t.regex(lines[2]!, /What a device sent was no IP packet\.$/);
+  t.deepEqual(queries, [{ device: null, scope: null, reason: 'rule_drop' }]);
+  await t.throwsAsync(run('refusals', '--reason', 'drop') as Promise<unknown>, {
+    message: /^reason is invalid; give a reason, such as rule_drop/,
+  });
+  await t.throwsAsync(run('flows', '--destination', 'x') as Promise<unknown>, {
+    message: /^destination is invalid; give an address or a network/,
+  });
+  await t.throwsAsync(run('flows', '--user', 'nobody@example.com') as Promise<unknown>, {
+    message: /^there is no user nobody@example\.com; see: /,
+  });
+});
+
+test('nothing is said in words', async (t) => {
+  const { run } = await openLocally(t, { live: fakeLive(GATEWAY) });
+  t.is((await run('flows'))?.text, 'no flow is alive');
+  t.is((await run('refusals'))?.text, 'nothing was refused lately');
+});
+
+test('--follow shows what is there, then only what is new', async (t) => {
+  let alive: LiveFlow[] = [flowOf('key', { sourcePort: 1 })];
+  let refused: SeenRefusal[] = [refusalOf('key', { port: 1 }), refusalOf('key', { port: 2 })];
+  const live = fakeLive(GATEWAY, {
+    flows: async () => ({ flows: alive, next: null }),
+    refusals: async () => refused,
+  });
+  const { run, said, pauses } = await openLocally(t, { live });
+  pauses.push(
+    async () => void (alive = [...alive, flowOf('key', { sourcePort: 2 })]),
+    async () => void (alive = alive.slice(1)),
+  );
+  await run('flows', '--follow');
+  const ports = (): unknown[] =>
+    said.splice(0).map(({ data }) => (data as Record<string, unknown>)['source_port']);
+  t.deepEqual(ports(), [1, 2]);
+  pauses.push(async () => void (refused = [{ ...refused[1]!, count: 4 }, refused[0]!]));
+  await run('refusals', '--follow');
+  t.deepEqual(
+    said.map(({ data }) => {
+      const { port, count } = data as { port: number; count: number };
+      return [port, count];
+    }),
+    [
+      [2, 3],
+      [1, 3],
+      [2, 4],
+    ],
+  );
+  t.regex(said[2]!.text, /10\.0\.0\.6:2 {2}tcp {2}4 {2}/);
+});
+
+test('a name that holds control characters moves no cursor', async (t) => {
+  const live = fakeLive(GATEWAY, {
+    refusals: async () => [refusalOf('key')],
+    deviceIdOf: () => 'evil\u001b[2J',
+  });
+  const { run, said } = await openLocally(t, { live });
+  await run('refusals', '--follow');
+  t.false(said[0]!.text.includes('\u001b'));
+});
