@@ -17,6 +17,7 @@ import { dashboardPages } from './pages/dashboard.ts';
 import { deviceFilePages } from './pages/device-file.ts';
 import { devicePages } from './pages/devices.ts';
 import { explainPages } from './pages/explain.ts';
+import { livePages } from './pages/live.ts';
 import { logoSettingPages } from './pages/logo-settings.ts';
 import { openidPages } from './pages/openid-sign-in.ts';
 import { policyTestPages } from './pages/policy-tests.ts';
@@ -32,6 +33,7 @@ import { secondFactorsPages } from './pages/second-factors.ts';
 import { settingPages } from './pages/settings.ts';
 import { signInPages } from './pages/sign-in.ts';
 import { userDevicePages } from './pages/user-devices.ts';
+import { userRefusalPages } from './pages/user-refusals.ts';
 import { userPages } from './pages/user.ts';
 import { usersPages } from './pages/users.ts';
 import { askForRecentSignIn } from './kit/recent.ts';
@@ -53,6 +55,7 @@ const pageRoutes: readonly PageRoutes[] = [
   rulePages,
   explainPages,
   policyTestPages,
+  livePages,
   settingPages,
   providerPages,
   providerTestPages,
@@ -62,6 +65,7 @@ const pageRoutes: readonly PageRoutes[] = [
   apiTokenPages,
   auditPages,
   userDevicePages,
+  userRefusalPages,
   deviceFilePages,
   renewalPages,
   accountPages,

@@ -1,0 +1,303 @@
+// What is alive at the gateway that serves the page, and what it refused lately, for
+// administrators: as `GET /v0/flows` and `GET /v0/refusals` answer it, with names in place of ids.
+// docs/api.md#live-flows.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import type { ReasonName } from '../../../dataplane/index.ts';
+import { type Database, readRules, readUsers } from '../../../models/index.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isUuid } from '../../judge/fields.ts';
+import { readAddress, readCidr } from '../../judge/network.ts';
+import { listFlows, readFlowCursor, type ShownFlow, writeFlowCursor } from '../../live/flows.ts';
+import type { LiveGateway } from '../../live/gateway.ts';
+import { listRefusals, refusalReasons, type ShownRefusal } from '../../live/refusals.ts';
+import { isOfDevices } from '../../observe/reason-words.ts';
+import { adminPage } from '../kit/route.ts';
+import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
+import type { Web } from '../kit/web.ts';
+import { bytesInWords } from '../kit/words.ts';
+import { ownerIdOf } from '../parts/owners.ts';
+import {
+  addressCell,
+  explainHref,
+  placeInWords,
+  protocolInWords,
+  serviceInWords,
+} from '../parts/packet-words.ts';
+import { ruleInWords } from '../parts/rule-words.ts';
+
+const FLOWS = '/flows';
+const REFUSALS = '/refusals';
+/** Refusals of one page; there are no further pages. */
+const REFUSALS_SHOWN = 200;
+
+/** The routes of both pages. */
+export function livePages(web: Web): ServerRoute[] {
+  return [
+    adminPage('GET', FLOWS, (request, h) => showFlows(web, request, h)),
+    adminPage('GET', REFUSALS, (request, h) => showRefusals(web, request, h)),
+  ];
+}
+
+function gatewayOf({ services }: Web): LiveGateway {
+  if (services.live === undefined) throw new ApiError('service_unavailable');
+  return services.live;
+}
+
+async function showFlows(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const gateway = gatewayOf(web);
+  const asked = await askedBy(web.services.database, request);
+  const { typed, faults, whose, ruleId } = asked;
+  const destination = typed.destination === '' ? null : readCidr(typed.destination);
+  if (typed.destination !== '' && destination === null)
+    faults.destination = ['Please write an address or a network, such as 10.0.0.0/8'];
+  const isGood = Object.keys(faults).length === 0;
+  const from = readFlowCursor(queryText(request, 'cursor'));
+  const { flows, next } = isGood
+    ? await listFlows(gateway, { ...whose, destination, ruleId }, PAGE_RECORDS, from)
+    : { flows: [], next: null };
+  const names = await namesOf(web.services.database, flows);
+  const page = await web.pages.show(request, h, 'flows', {
+    title: 'Traffic now',
+    tabs: tabsOf(FLOWS, asked),
+    typed,
+    faults,
+    rule: await ruleView(web.services.database, ruleId),
+    isFiltered: isFiltered(asked),
+    list: flows.map((flow) => flowRow(flow, names)),
+    pages: {
+      previous: from === null ? null : hrefOf(FLOWS, asked),
+      next: next === null ? null : hrefOf(FLOWS, asked, { cursor: writeFlowCursor(next) }),
+    },
+  });
+  return isGood ? page : page.code(422);
+}
+
+async function showRefusals(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const gateway = gatewayOf(web);
+  const asked = await askedBy(web.services.database, request);
+  const { typed, faults, whose } = asked;
+  const reason = refusalReasons.find((name) => name === typed.reason) ?? null;
+  if (typed.reason !== '' && reason === null) faults.reason = ['There is no such reason'];
+  const isGood = Object.keys(faults).length === 0;
+  const list = isGood ? await listRefusals(gateway, { ...whose, reason }, REFUSALS_SHOWN) : [];
+  const names = await namesOf(web.services.database, list);
+  const page = await web.pages.show(request, h, 'refusals', {
+    title: 'Refused lately',
+    tabs: tabsOf(REFUSALS, asked),
+    typed,
+    faults,
+    reasons: reasonChoices(reason),
+    isFiltered: isFiltered(asked),
+    list: list.map((one) => refusalRow(one, names)),
+    most: list.length === REFUSALS_SHOWN ? REFUSALS_SHOWN : null,
+  });
+  return isGood ? page : page.code(422);
+}
+
+/** Reasons that packets of devices are refused for; one that is chosen is offered in any case. */
+function reasonChoices(chosen: ReasonName | null): [string, string][] {
+  const offered = refusalReasons.filter((name) => isOfDevices(name) || name === chosen);
+  return [
+    ['', 'any'],
+    ...offered.map((name): [string, string] => [name, name.replaceAll('_', ' ')]),
+  ];
+}
+
+// ---- what is asked -----------------------------------------------------------------------------
+
+/** What is asked, as it was typed, and what it means. */
+interface Asked {
+  readonly typed: Readonly<Record<'device' | 'user' | 'destination' | 'reason', string>>;
+  readonly whose: { readonly deviceId: string | null; readonly userId: string | null };
+  readonly ruleId: string | null;
+  readonly faults: Record<string, string[]> & { destination?: string[]; reason?: string[] };
+}
+
+async function askedBy(database: Database, request: Request): Promise<Asked> {
+  const [word, deviceId, email, userId, rule] = [
+    'device',
+    'device_id',
+    'user',
+    'user_id',
+    'rule_id',
+  ].map((name) => queryText(request, name)) as [string, string, string, string, string];
+  const faults: Asked['faults'] = {};
+  const device = await deviceNamed(database, word || deviceId);
+  if (typeof device === 'string') faults['device'] = [device];
+  const user = await userNamed(database, email, userId);
+  if (typeof user === 'string') faults['user'] = [user];
+  return {
+    typed: {
+      device: word || (typeof device === 'object' && device !== null ? device.shown : deviceId),
+      user: email || (typeof user === 'object' && user !== null ? user.email : userId),
+      destination: queryText(request, 'destination'),
+      reason: queryText(request, 'reason'),
+    },
+    whose: {
+      deviceId: typeof device === 'object' && device !== null ? device.id : null,
+      userId: typeof user === 'object' && user !== null ? user.id : null,
+    },
+    ruleId: isUuid(rule) ? rule.toLowerCase() : null,
+    faults,
+  };
+}
+
+/** The device of an id, an address or a name; null for nothing; a text says what is wrong. */
+async function deviceNamed(
+  database: Database,
+  word: string,
+): Promise<{ id: string; shown: string } | string | null> {
+  if (word === '') return null;
+  const address = readAddress(word);
+  const where =
+    address === null
+      ? isUuid(word)
+        ? { id: word.toLowerCase() }
+        : { name: word }
+      : { [address.family === 4 ? 'ipv4' : 'ipv6']: address.text };
+  const found = await database.models.Device.findAll({ where, limit: 2 });
+  const [device] = found;
+  if (device === undefined) return `No device is called “${word}”`;
+  if (found.length > 1) return 'Several devices have this name. Please give an address';
+  return { id: device.id, shown: device.ipv4 ?? device.ipv6 ?? device.id };
+}
+
+async function userNamed(
+  database: Database,
+  email: string,
+  id: string,
+): Promise<{ id: string; email: string } | string | null> {
+  if (email === '' && id === '') return null;
+  const wanted = email === '' ? id : await ownerIdOf(database, email);
+  const [user] = isUuid(wanted) ? await readUsers(database, { ids: [wanted.toLowerCase()] }) : [];
+  return user ?? `No user has the e-mail “${email || id}”`;
+}
+
+function isFiltered({ typed, ruleId }: Asked): boolean {
+  return ruleId !== null || Object.values(typed).some((text) => text !== '');
+}
+
+/** The address of a page with the filters that both pages have, and further values. */
+function hrefOf(path: string, { typed, ruleId }: Asked, further: object = {}): string {
+  const { device, user } = typed;
+  const own =
+    path === FLOWS
+      ? { destination: typed.destination, rule_id: ruleId ?? '' }
+      : { reason: typed.reason };
+  const all = Object.entries({ device, user, ...own, ...further }) as [string, string][];
+  const query = new URLSearchParams(all.filter(([, value]) => value !== '')).toString();
+  return query === '' ? path : `${path}?${query}`;
+}
+
+function tabsOf(path: string, asked: Asked): object[] {
+  return [
+    { href: hrefOf(FLOWS, asked), label: 'Traffic now', isCurrent: path === FLOWS },
+    { href: hrefOf(REFUSALS, asked), label: 'Refused lately', isCurrent: path === REFUSALS },
+  ];
+}
+
+async function ruleView(database: Database, id: string | null): Promise<object | null> {
+  if (id === null) return null;
+  const [rule] = await readRules(database, { ids: [id] });
+  return { href: `/rules/${id}`, text: rule === undefined ? id : ruleInWords(rule) };
+}
+
+// ---- what is shown -----------------------------------------------------------------------------
+
+/** Names of devices and rules, by id. */
+interface Names {
+  readonly devices: ReadonlyMap<string, string>;
+  readonly rules: ReadonlyMap<string, string>;
+}
+
+async function namesOf(
+  database: Database,
+  shown: readonly (ShownFlow | ShownRefusal)[],
+): Promise<Names> {
+  const devices = new Set<string>();
+  const rules = new Set<string>();
+  for (const one of shown) {
+    const ends =
+      'device_id' in one ? [one.device_id] : [one.source_device_id, one.destination_device_id];
+    for (const id of ends) if (id !== null) devices.add(id);
+    if (one.rule_id !== null) rules.add(one.rule_id);
+  }
+  const [deviceRows, ruleRows] = [
+    devices.size === 0
+      ? []
+      : await database.models.Device.findAll({
+          attributes: ['id', 'name'],
+          where: { id: [...devices] },
+        }),
+    rules.size === 0 ? [] : await readRules(database, { ids: [...rules] }),
+  ];
+  return {
+    devices: new Map(deviceRows.map(({ id, name }) => [id, name])),
+    rules: new Map(ruleRows.map((rule) => [rule.id, ruleInWords(rule)])),
+  };
+}
+
+type Cell = string | object;
+
+const BY = {
+  rule: 'a rule',
+  default: 'the default action',
+  nothing: 'nothing: a host opened it',
+} as const;
+
+function flowRow(flow: ShownFlow, names: Names): Cell[] {
+  return [
+    endCell(names, flow.source_device_id, placeInWords(flow.source, flow.source_port)),
+    endCell(
+      names,
+      flow.destination_device_id,
+      placeInWords(flow.destination, flow.port),
+      protocolInWords(flow.protocol),
+    ),
+    flow.rule_id === null ? BY[flow.decided_by] : ruleCell(names, flow.rule_id),
+    amountCell(flow.sent_bytes, flow.sent_packets),
+    amountCell(flow.reply_bytes, flow.reply_packets),
+    { time: flow.last_seen_at },
+  ];
+}
+
+function refusalRow(one: ShownRefusal, names: Names): Cell[] {
+  const { source, destination } = one;
+  const from = source === null ? [] : [`from ${source}`];
+  return [
+    { time: one.last_at },
+    deviceCell(names, one.device_id, one.direction === 'to_device' ? 'for it' : ''),
+    { ...addressCell(destination), help: [...serviceInWords(one), ...from].join(' ') },
+    one.rule_id === null ? one.text : { ...ruleCell(names, one.rule_id), help: one.text },
+    String(one.count),
+    explainCell(one),
+  ];
+}
+
+function deviceCell(names: Names, id: string | null, help: string): Cell {
+  if (id === null) return { text: 'removed', help };
+  return { text: names.devices.get(id) ?? id, href: `/devices/${id}`, help };
+}
+
+function endCell(names: Names, id: string | null, place: string, protocol = ''): Cell {
+  if (id === null) return { ...addressCell(place), help: protocol };
+  return deviceCell(names, id, `${place} ${protocol}`.trim());
+}
+
+function ruleCell(names: Names, id: string): { text: string; href: string } {
+  return { text: names.rules.get(id) ?? 'a rule that is gone', href: `/rules/${id}` };
+}
+
+function amountCell(bytes: number, packets: number): Cell {
+  return { text: bytesInWords(bytes), help: packets === 1 ? '1 packet' : `${packets} packets` };
+}
+
+function explainCell(one: ShownRefusal): Cell {
+  const href = explainHref(one);
+  return href === null ? '' : { text: 'Explain', href, isWhole: true };
+}

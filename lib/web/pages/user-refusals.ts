@@ -1,0 +1,53 @@
+// What the gateway blocked of the devices of the person who is signed in, in plain words. Only what
+// their own devices sent is shown: who sends to them is not theirs to know.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import { actorId } from '../../auth/index.ts';
+import { ApiError } from '../../http/errors.ts';
+import { listRefusals, type ShownRefusal } from '../../live/refusals.ts';
+import { ownDevices } from '../parts/own-devices.ts';
+import { addressCell, serviceInWords } from '../parts/packet-words.ts';
+import { page } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
+
+/** Lines of the page. */
+const SHOWN_MAX = 100;
+/** Those of which the lines are chosen: what others sent is left out. */
+const READ_MAX = 1_000;
+
+/** The route of the page. */
+export function userRefusalPages(web: Web): ServerRoute[] {
+  return [page('GET', '/user_refusals', (request, h) => showOwn(web, request, h))];
+}
+
+async function showOwn(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const { live } = web.services;
+  if (live === undefined) throw new ApiError('service_unavailable');
+  const asked = { deviceId: null, userId: actorId(request), reason: null };
+  const refusals = await listRefusals(live, asked, READ_MAX);
+  // The list is in memory; whose a device is by now, the rows say.
+  const own = new Map((await ownDevices(web, request)).map(({ row }) => [row.id, row.name]));
+  const list = refusals
+    .filter(({ direction, device_id: id }) => direction === 'from_device' && own.has(id ?? ''))
+    .slice(0, SHOWN_MAX);
+  return web.pages.show(request, h, 'user-refusals', {
+    title: 'What was blocked',
+    list: list.map((one) => [
+      { time: one.last_at },
+      {
+        text: own.get(one.device_id ?? '') ?? '',
+        href: `/user_devices/${one.device_id}`,
+      },
+      { ...addressCell(one.destination), help: serviceInWords(one).join('') },
+      whyInWords(one),
+      String(one.count),
+    ]),
+  });
+}
+
+/** Why, as people see it who know no rules. */
+function whyInWords({ reason, text }: ShownRefusal): string {
+  if (reason === 'rule_drop') return 'A rule of your administrator blocks it.';
+  if (reason === 'default_drop') return 'No rule of your administrator allows it.';
+  return text;
+}

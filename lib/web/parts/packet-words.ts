@@ -1,0 +1,43 @@
+// Packets in words, for the pages that list flows and refused packets.
+
+import type { ShownRefusal } from '../../live/refusals.ts';
+
+/** Protocols that the page “Would it pass?” can be asked about. */
+const EXPLAINED = ['tcp', 'udp', 'icmp'];
+
+/** An address and its port: `10.0.0.5:443`, `[fd00::5]:443`. */
+export function placeInWords(address: string, port: number | null): string {
+  if (port === null) return address;
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** A protocol: `TCP`, or the number of one without a name. */
+export function protocolInWords(protocol: string): string {
+  return /^\d+$/.test(protocol) ? `IP protocol ${protocol}` : protocol.toUpperCase();
+}
+
+/** An address as a cell of a table; one of IPv6 is too long for a line of a phone. */
+export function addressCell(address: string | null): { text: string; isWhole: boolean } {
+  const text = address ?? 'not readable';
+  return { text, isWhole: !text.includes(':') || /^[\d.]+:\d+$/.test(text) };
+}
+
+/** What a refused packet asked for, as one text or none: `TCP 22`. */
+export function serviceInWords({ protocol, port }: ShownRefusal): string[] {
+  if (protocol === null) return [];
+  return [port === null ? protocolInWords(protocol) : `${protocolInWords(protocol)} ${port}`];
+}
+
+/** The page that explains what becomes of such a packet; null where it cannot be asked. */
+export function explainHref(refusal: ShownRefusal): string | null {
+  const { device_id: device, direction, source, destination, protocol, port } = refusal;
+  if (device === null || source === null || destination === null || protocol === null) return null;
+  if (!EXPLAINED.includes(protocol) || (protocol !== 'icmp' && port === null)) return null;
+  const query = new URLSearchParams({
+    ...(direction === 'from_device' ? { device_id: device } : { source }),
+    destination,
+    protocol,
+    ...(port === null ? {} : { port: String(port) }),
+  });
+  return `/explain?${query.toString()}`;
+}

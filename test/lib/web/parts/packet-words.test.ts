@@ -1,0 +1,57 @@
+// Packets in words: places, protocols, and which ones can be explained.
+
+import test from 'ava';
+import {
+  addressCell,
+  explainHref,
+  placeInWords,
+  protocolInWords,
+  serviceInWords,
+} from '../../../../lib/web/parts/packet-words.ts';
+import type { ShownRefusal } from '../../../../lib/live/refusals.ts';
+
+test('places and protocols', (t) => {
+  const services = [
+    { protocol: 'tcp', port: 22 },
+    { protocol: 'icmp', port: null },
+    { protocol: null, port: null },
+  ].map((one) => serviceInWords(one as ShownRefusal));
+  t.deepEqual(services, [['TCP 22'], ['ICMP'], []]);
+  t.is(placeInWords('10.0.0.5', 443), '10.0.0.5:443');
+  t.is(placeInWords('fd00::5', 443), '[fd00::5]:443');
+  t.is(placeInWords('fd00::5', null), 'fd00::5');
+  t.deepEqual(['tcp', 'icmp', '47'].map(protocolInWords), ['TCP', 'ICMP', 'IP protocol 47']);
+});
+
+test('an address of IPv4 stays in one line', (t) => {
+  const cells = ['10.0.0.5', '10.0.0.5:443', '[fd00::5]:443', 'fd00::5', null].map(addressCell);
+  t.deepEqual(
+    cells.map(({ isWhole }) => isWhole),
+    [true, true, false, false, true],
+  );
+  t.is(cells.at(-1)?.text, 'not readable');
+});
+
+test('a packet can be explained whose ends, protocol and port are known', (t) => {
+  const one = {
+    device_id: 'd',
+    direction: 'from_device',
+    source: '100.64.0.2',
+    destination: 'fd00::5',
+    protocol: 'udp',
+    port: 53,
+  } as ShownRefusal;
+  const href = (fields: Partial<ShownRefusal>): string | null => explainHref({ ...one, ...fields });
+  t.is(href({}), '/explain?device_id=d&destination=fd00%3A%3A5&protocol=udp&port=53');
+  t.is(
+    href({ direction: 'to_device', protocol: 'icmp', port: null }),
+    '/explain?source=100.64.0.2&destination=fd00%3A%3A5&protocol=icmp',
+  );
+  for (const fields of [
+    { port: null },
+    { protocol: '47' },
+    { protocol: null },
+    { device_id: null },
+  ])
+    t.is(href(fields), null);
+});
