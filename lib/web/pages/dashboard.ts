@@ -3,6 +3,7 @@
 
 import type { ServerRoute } from '@hapi/hapi';
 import { adminPage } from '../kit/route.ts';
+import { historyView } from '../parts/history-view.ts';
 import type { Web } from '../kit/web.ts';
 import { unknownSendersView } from '../parts/diagnosis.ts';
 
@@ -13,7 +14,8 @@ export function dashboardPages(web: Web): ServerRoute[] {
       web.pages.show(request, h, 'dashboard', {
         title: 'Dashboard',
         styles: ['lib/uplot.css'],
-        scripts: ['device-live.js', 'dashboard.js'],
+        scripts: ['device-live.js', 'dashboard.js', 'history.js'],
+        history: await historyView(web, request, '/dashboard', { kind: 'all', id: '' }),
         fleet: await web.live.fleet(),
         strangers: await unknownSendersView(web),
       }),

@@ -33,7 +33,9 @@ import {
   typedIn,
 } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
+import { connectionRows } from '../parts/connection-rows.ts';
 import { problemOf } from '../parts/gateway-problems.ts';
+import { historyView } from '../parts/history-view.ts';
 import {
   madeBefore,
   noteFile,
@@ -149,7 +151,8 @@ async function showDevice(
   return web.pages.show(request, h, 'device', {
     title: device.name,
     styles: ['lib/uplot.css'],
-    scripts: ['device-live.js'],
+    scripts: ['device-live.js', 'history.js'],
+    ...(await historyOf(web, request, device)),
     device: {
       id: device.id,
       ...textsOf(device),
@@ -174,6 +177,13 @@ async function showDevice(
     expiry: refused?.expiry ?? switches.ends?.slice(0, 16) ?? '',
     expiryFaults: refused?.faults ?? [],
   });
+}
+
+/** What the device carried, and when it was connected. */
+async function historyOf(web: Web, request: Request, { id }: DeviceRow): Promise<object> {
+  const history = await historyView(web, request, `${DEVICES}/${id}`, { kind: 'device', id });
+  const connections = history === null ? null : await connectionRows(web, id);
+  return { history, connections };
 }
 
 interface Filled {

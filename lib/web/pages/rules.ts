@@ -26,6 +26,7 @@ import {
 } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
+import { historyView } from '../parts/history-view.ts';
 import { ownerEmails, ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 import { portsOf, ruleInWords } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
@@ -236,6 +237,10 @@ async function showForm(
   const hit = id === null ? undefined : web.services.observed?.rules().get(id);
   return web.pages.show(request, h, 'rule', {
     title: id === null ? 'Add a rule' : 'Change a rule',
+    styles: ['lib/uplot.css'],
+    scripts: ['history.js'],
+    history:
+      id === null ? null : await historyView(web, request, `${RULES}/${id}`, { kind: 'rule', id }),
     ruleId: id,
     explain: id === null ? null : explainPath(typed),
     rivals: rivals.map(linked),

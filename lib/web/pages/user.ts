@@ -25,6 +25,7 @@ import { type Deed, jobRoute, type ManyPlan, manyRoute } from '../kit/many.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
+import { historyView } from '../parts/history-view.ts';
 import { linksOf } from './relink.ts';
 import { minutesUntil } from '../kit/words.ts';
 import { methodOf, passwordSection, ROLES, userBadge } from './users.ts';
@@ -99,6 +100,9 @@ async function showUser(
   const { typed = typedFrom(user, userForm), faults = {} } = refused ?? {};
   return web.pages.show(request, h, 'user', {
     title: user.email,
+    styles: ['lib/uplot.css'],
+    scripts: ['history.js'],
+    history: await historyView(web, request, `/users/${user.id}`, { kind: 'user', id: user.id }),
     person: {
       id: user.id,
       email: user.email,

@@ -1,0 +1,40 @@
+// When a device was connected, for its page: the latest connections as rows of a table.
+
+import { readConnections } from '../../../models/index.ts';
+import type { Web } from '../kit/web.ts';
+
+/** Connections that a page shows; the API has the rest. */
+const SHOWN = 20;
+
+/** Why a connection ended, in words. */
+const REASONS = {
+  silent: 'It was silent.',
+  elsewhere: 'It went to another gateway.',
+  removed: 'It was switched off, or removed.',
+  gateway_stopped: 'The gateway stopped.',
+  gateway_lost: 'The gateway was killed, or lost its host.',
+} as const;
+
+/** A cell of partials/table.eta. */
+type Cell = string | { readonly text: string; readonly time?: string };
+
+/** Reads the latest connections of a device. */
+export async function connectionRows(web: Web, deviceId: string): Promise<Cell[][]> {
+  const connections = await readConnections(web.services.database, deviceId, SHOWN);
+  return connections.map(({ connectedAt, disconnectedAt, remoteIp, remotePort, reason }) => [
+    timed(connectedAt),
+    disconnectedAt === null ? 'now' : timed(disconnectedAt),
+    remoteIp === null ? 'unknown' : remoteInWords(remoteIp, remotePort),
+    reason === null ? '' : REASONS[reason],
+  ]);
+}
+
+function timed(ms: number): Cell {
+  const time = new Date(ms).toISOString();
+  return { text: time, time };
+}
+
+function remoteInWords(address: string, port: number | null): string {
+  const host = address.includes(':') ? `[${address}]` : address;
+  return port === null ? address : `${host}:${port}`;
+}

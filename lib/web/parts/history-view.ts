@@ -1,0 +1,107 @@
+// What was carried over time, for a page: the times that can be chosen, and the points of the one
+// that is. The page has them as a table; static/history.js draws them.
+
+import type { Request } from '@hapi/hapi';
+import { type Span, spanOf } from '../../history/span.ts';
+import { readAllTraffic, readTraffic, type TrafficOf } from '../../history/traffic.ts';
+import { queryText } from '../kit/searched.ts';
+import type { Web } from '../kit/web.ts';
+import { bytesInWords } from '../kit/words.ts';
+
+/** The times that can be chosen, by their names in the address. */
+const RANGES = [
+  { name: '1h', label: '1 hour', seconds: 3_600 },
+  { name: '24h', label: '24 hours', seconds: 86_400 },
+  { name: '14d', label: '14 days', seconds: 14 * 86_400 },
+  { name: '400d', label: '400 days', seconds: 400 * 86_400 },
+] as const;
+/** The one that is shown first. */
+const FIRST = '24h';
+
+/** What is shown of each kind, and how it is called; bytes are drawn, for a chart has one scale. */
+const COLUMNS: Readonly<Record<TrafficOf, readonly (readonly [name: string, words: string])[]>> = {
+  device: [
+    ['tx_bytes', 'Downloaded'],
+    ['rx_bytes', 'Uploaded'],
+  ],
+  user: [
+    ['tx_bytes', 'Downloaded'],
+    ['rx_bytes', 'Uploaded'],
+  ],
+  rule: [
+    ['bytes', 'Bytes'],
+    ['packets', 'Packets'],
+  ],
+  all: [
+    ['tx_bytes', 'To devices'],
+    ['rx_bytes', 'From devices'],
+    ['refused_packets', 'Packets refused'],
+  ],
+};
+
+/** What a page shows of a history. */
+export interface HistoryView {
+  readonly tabs: readonly { href: string; label: string; isCurrent: boolean }[];
+  readonly label: string;
+  /** For the chart: Unix time in seconds. */
+  readonly from: number;
+  readonly to: number;
+  readonly step: number;
+  readonly columns: readonly { readonly words: string; readonly isDrawn: boolean }[];
+  /** Steps in which something was counted, the latest first. */
+  readonly lines: readonly {
+    readonly at: number;
+    readonly time: string;
+    readonly cells: readonly { readonly count: number; readonly words: string }[];
+  }[];
+}
+
+/** Makes what a page shows of a history; null where none is kept. `path` is that of the page. */
+export async function historyView(
+  web: Web,
+  request: Request,
+  path: string,
+  of: { readonly kind: TrafficOf; readonly id: string },
+  now: Date = new Date(),
+): Promise<HistoryView | null> {
+  const { config, database } = web.services;
+  if (config.historyRetention === 'off') return null;
+  const asked = queryText(request, 'range');
+  const range =
+    RANGES.find(({ name }) => name === asked) ?? RANGES.find(({ name }) => name === FIRST);
+  const seconds = range?.seconds ?? 0;
+  const span = spanOf({ from: new Date(now.getTime() - seconds * 1_000) }, now, {});
+  if (span === null) return null;
+  const { points } =
+    of.kind === 'all'
+      ? await readAllTraffic(database, span)
+      : await readTraffic(database, of.kind, of.id, span);
+  const columns = COLUMNS[of.kind];
+  const lines = points.map((point) => ({
+    at: Date.parse(point.at) / 1_000,
+    time: point.at,
+    cells: columns.map(([name]) => {
+      const count = Number(point[name] ?? 0);
+      return { count, words: isBytes(name) ? bytesInWords(count) : String(count) };
+    }),
+  }));
+  return {
+    tabs: RANGES.map(({ name, label }) => ({
+      href: `${path}?range=${name}#history`,
+      label,
+      isCurrent: name === range?.name,
+    })),
+    label: range?.label ?? '',
+    ...boundsOf(span),
+    columns: columns.map(([name, words]) => ({ words, isDrawn: isBytes(name) })),
+    lines: lines.filter(({ cells }) => cells.some(({ count }) => count > 0)).toReversed(),
+  };
+}
+
+function isBytes(name: string): boolean {
+  return name.endsWith('bytes');
+}
+
+function boundsOf({ from, to, step }: Span): Pick<HistoryView, 'from' | 'to' | 'step'> {
+  return { from, to, step };
+}
