@@ -17,8 +17,8 @@ import {
 
 /** One handshake, or several in a row with which the same happened. */
 export interface Attempt {
-  /** `answered`: the device began it, and was answered; `called`: the gateway began it. */
-  readonly kind: 'answered' | 'called' | 'refused';
+  /** `answered`: the device began it, and was answered; `initiated`: the gateway began it. */
+  readonly kind: 'answered' | 'initiated' | 'refused';
   /** Why it was refused; null: it was not. */
   readonly reason: Exclude<ReasonName, 'none'> | null;
   /** Where the device is: its message came from there, or ours went there. */
@@ -37,9 +37,9 @@ export interface Attempt {
 }
 
 const ANSWERED = 1;
-const CALLED = 2;
+const INITIATED = 2;
 const REFUSED = 3;
-const kinds = { [ANSWERED]: 'answered', [CALLED]: 'called', [REFUSED]: 'refused' } as const;
+const kinds = { [ANSWERED]: 'answered', [INITIATED]: 'initiated', [REFUSED]: 'refused' } as const;
 
 const ATTEMPTS = ATTEMPTS_ANSWERED + ATTEMPTS_REFUSED;
 /** Peers that share one piece of memory. */
@@ -83,14 +83,14 @@ export class HandshakeLog {
   }
 
   /** The gateway sent an initiation to the endpoint in slot `to`. */
-  called(slot: number, to: number, wallMs: number): void {
-    this.#enter(slot, CALLED, reasons.none, to, wallMs);
+  initiated(slot: number, to: number, wallMs: number): void {
+    this.#enter(slot, INITIATED, reasons.none, to, wallMs);
   }
 
   /** The peer uses the session of the last handshake that it (or the gateway) began. */
-  confirmed(slot: number, wasCalled: boolean, wallMs: number): void {
+  confirmed(slot: number, wasInitiated: boolean, wallMs: number): void {
     const page = this.#pages[Math.floor(slot / PAGE_SLOTS)];
-    const kind = wasCalled ? CALLED : ANSWERED;
+    const kind = wasInitiated ? INITIATED : ANSWERED;
     const at = page === undefined ? -1 : this.#newest(page, slot, 0, ATTEMPTS_ANSWERED, kind);
     if (at >= 0) page!.numbers[at * NUMBERS + CONFIRMED] = wallMs;
   }

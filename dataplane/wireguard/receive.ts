@@ -221,11 +221,11 @@ export class Receiver {
     this.#sender.sendStaged(peer, now);
   }
 
-  #complete(peer: Peer, wasCalled: boolean): void {
+  #complete(peer: Peer, wasInitiated: boolean): void {
     const { handshakeLog, wallMs } = this.#tunnel;
     peer.latestHandshakeMs = wallMs;
     peer.inside.begin();
-    handshakeLog.confirmed(peer.slot, wasCalled, wallMs);
+    handshakeLog.confirmed(peer.slot, wasInitiated, wallMs);
   }
 
   /** Moves the endpoint to where an authentic message came from (2.1). */

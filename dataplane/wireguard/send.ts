@@ -233,7 +233,7 @@ export class Sender {
     peer.initiatorIndex = index;
     peer.falseResponses = 0;
     peer.lastInitiationSentAt = now;
-    tunnel.handshakeLog.called(peer.slot, peer.endpointSlot, tunnel.wallMs);
+    tunnel.handshakeLog.initiated(peer.slot, peer.endpointSlot, tunnel.wallMs);
     this.#sendHandshakeMessage(peer, message, initiation.mac1, peer.endpointSlot, now);
     tunnel.timers.handshakeInitiated(peer, now);
   }

@@ -168,7 +168,7 @@ function showAttempt(attempt: Attempt): ShownAttempt {
   const { kind, reason, endpoint, count, confirmedAtMs } = attempt;
   return {
     outcome: outcomeOf(attempt),
-    begun_by: kind === 'called' || reason === 'response_invalid' ? 'gateway' : 'device',
+    begun_by: kind === 'initiated' || reason === 'response_invalid' ? 'gateway' : 'device',
     reason,
     remote_ip: endpoint?.address ?? null,
     remote_port: endpoint?.port ?? null,
@@ -184,7 +184,7 @@ function showAttempt(attempt: Attempt): ShownAttempt {
 function outcomeOf({ kind, confirmedAtMs }: Attempt): ShownAttempt['outcome'] {
   if (kind === 'refused') return 'refused';
   if (confirmedAtMs !== null) return 'confirmed';
-  return kind === 'called' ? 'no_answer' : 'unconfirmed';
+  return kind === 'initiated' ? 'no_answer' : 'unconfirmed';
 }
 
 function showInside({ sinceMs, passedAtMs, largest, ...seen }: InsideSeen): ShownInside {

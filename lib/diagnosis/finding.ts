@@ -51,8 +51,8 @@ export type Found =
       readonly code: 'nothing_arrived';
       /** When it was heard last; null: not that anybody knows. */
       readonly lastMs: number | null;
-      /** The gateway calls it, and it does not answer. */
-      readonly called: Attempt | null;
+      /** The gateway begins handshakes with it, and it does not answer. */
+      readonly initiated: Attempt | null;
     };
 
 type Wrong = NonNullable<InsideSeen['wrongSource']>;
@@ -103,6 +103,10 @@ function usedTwice({ nowMs, trace }: Facts): Found | null {
   const [a, b, c] = last;
   if (a === undefined || b === undefined || c === undefined) return null;
   const isSoon = c.lastAtMs - a.lastAtMs < ALTERNATING_MS && nowMs - c.lastAtMs < ONLINE_MS;
+  const failed = lastFailure(trace, nowMs);
+  // What failed since then is another trouble.
+  if (failed !== null && failed.code !== 'under_way' && failed.attempt.lastAtMs > c.lastAtMs)
+    return null;
   const alternates = placeOf(a) === placeOf(c) && placeOf(a) !== placeOf(b);
   return isSoon && alternates ? { code: 'key_used_twice', attempts: last } : null;
 }
@@ -160,8 +164,8 @@ function offlineFinding(facts: Facts): Found {
       stranger,
     };
   if (failed !== null && failed.attempt.lastAtMs >= (lastMs ?? 0)) return failed;
-  const called = trace.attempts.findLast(isUnansweredCall) ?? null;
-  return { code: 'nothing_arrived', lastMs, called };
+  const initiated = trace.attempts.findLast(isUnanswered) ?? null;
+  return { code: 'nothing_arrived', lastMs, initiated };
 }
 
 function lastHeard({ trace, seen }: Facts): number | null {
@@ -175,7 +179,7 @@ function lastFailure(
   { attempts }: Trace,
   nowMs: number,
 ): { code: FailedCode; attempt: Attempt } | null {
-  const attempt = attempts.findLast((one) => !isUnansweredCall(one) && !isCopy(one));
+  const attempt = attempts.findLast((one) => !isUnanswered(one) && !isCopy(one));
   if (attempt === undefined || attempt.confirmedAtMs !== null) return null;
   return { code: failureOf(attempt, nowMs), attempt };
 }
@@ -188,8 +192,8 @@ function failureOf({ kind, reason, count, lastAtMs }: Attempt, nowMs: number): F
   return reason === 'response_invalid' ? 'not_confirmed' : 'handshake_refused';
 }
 
-function isUnansweredCall({ kind, confirmedAtMs }: Attempt): boolean {
-  return kind === 'called' && confirmedAtMs === null;
+function isUnanswered({ kind, confirmedAtMs }: Attempt): boolean {
+  return kind === 'initiated' && confirmedAtMs === null;
 }
 
 /** Whether it is a message once more that came before: networks and strangers make such copies. */

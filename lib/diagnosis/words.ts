@@ -161,15 +161,16 @@ const BARRED = {
 } as const;
 
 function failureText({ code, attempt }: Extract<Found, { attempt: unknown }>): string {
-  const { endpoint, count, firstAtMs, lastAtMs, datedMs, latestDatedMs, reason } = attempt;
-  const place = `from ${placeOf(endpoint)}, last at ${when(lastAtMs)}`;
+  const { endpoint, count, firstAtMs, datedMs, latestDatedMs, reason } = attempt;
+  const place = `from ${placeOf(endpoint)}, ${lastly(attempt)}`;
   const came = `${times(count)}, ${place}`;
+  const began = count === 1 ? 'once' : `${times(count)} since ${when(firstAtMs)}`;
   switch (code) {
     case 'under_way':
       return `It has just begun a handshake from ${placeOf(endpoint)}.`;
     case 'not_confirmed':
       return reason === null
-        ? `Its handshakes are answered, but it never uses an answer: ${times(count)} since ${when(firstAtMs)}, ${place}.`
+        ? `Its handshakes are answered, but it never uses an answer: ${began}, ${place}.`
         : `It answers handshakes of the gateway with something that cannot be opened: ${came}.`;
     case 'dated_before':
       return `Its handshakes are refused, because they are dated before the latest one: ${came}, dated ${when(datedMs)}; the latest one was dated ${when(latestDatedMs)}.`;
@@ -179,20 +180,20 @@ function failureText({ code, attempt }: Extract<Found, { attempt: unknown }>): s
 }
 
 function strangerText(stranger: Stranger): string {
-  const { endpoint, count, lastAtMs } = stranger;
-  const came = `from ${placeOf(endpoint)}, where the device was last: ${times(count)}, last at ${when(lastAtMs)}`;
+  const { endpoint, count } = stranger;
+  const came = `from ${placeOf(endpoint)}, where the device was last: ${times(count)}, ${lastly(stranger)}`;
   return 'publicKey' in stranger
     ? `Handshakes with a key that no device has come ${came}. The key is ${stranger.publicKey}.`
     : `Handshakes for the key of another gateway come ${came}.`;
 }
 
-function nothingText({ lastMs, called }: Extract<Found, { code: 'nothing_arrived' }>): string {
+function nothingText({ lastMs, initiated }: Extract<Found, { code: 'nothing_arrived' }>): string {
   const since = lastMs === null ? '' : ` since its handshake of ${when(lastMs)}`;
-  const call =
-    called === null
+  const own =
+    initiated === null
       ? ''
-      : ` The gateway called it at ${placeOf(called.endpoint)} without an answer: ${times(called.count)}, last at ${when(called.lastAtMs)}.`;
-  return `Nothing has arrived from it${since}.${call}`;
+      : ` The gateway began a handshake with it at ${placeOf(initiated.endpoint)} without an answer: ${times(initiated.count)}, ${lastly(initiated)}.`;
+  return `Nothing has arrived from it${since}.${own}`;
 }
 
 function placesOf(attempts: readonly { readonly endpoint: Endpoint | null }[]): string {
@@ -204,6 +205,10 @@ export function placeOf(endpoint: Endpoint | null): string {
   if (endpoint === null) return 'an unknown address';
   const { address, port } = endpoint;
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+function lastly({ count, lastAtMs }: { count: number; lastAtMs: number }): string {
+  return `${count === 1 ? '' : 'last '}at ${when(lastAtMs)}`;
 }
 
 function times(count: number): string {

@@ -73,13 +73,13 @@ test('handshakes in a row that nobody confirms are one line; another endpoint be
 test('what the gateway began is confirmed apart from what the device began', (t) => {
   const { log, at } = openLog();
   log.answered(SLOT, at('198.51.100.7'), 1);
-  log.called(SLOT, at('198.51.100.7'), 2);
+  log.initiated(SLOT, at('198.51.100.7'), 2);
   log.confirmed(SLOT, false, 3);
   t.deepEqual(
     log.read(SLOT).map(({ kind, confirmedAtMs }) => [kind, confirmedAtMs]),
     [
       ['answered', 3],
-      ['called', null],
+      ['initiated', null],
     ],
   );
   log.confirmed(SLOT, true, 4);

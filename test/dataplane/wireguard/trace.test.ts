@@ -171,9 +171,9 @@ for (const workers of [1, 2, 5])
         all.gateway.send(udp({ source: '10.0.0.1', destination: `10.0.0.${2 + number}` }));
         all.world.run(SECOND);
       }
-      const called = (await traceOf(all, client)).attempts.at(-1);
-      t.like(called, { kind: 'called', endpoint: client.endpoint, confirmedAtMs: null });
-      t.true(called!.count >= 2);
+      const initiated = (await traceOf(all, client)).attempts.at(-1);
+      t.like(initiated, { kind: 'initiated', endpoint: client.endpoint, confirmedAtMs: null });
+      t.true(initiated!.count >= 2);
     });
 
     test(`${title}: a device that is removed leaves nothing to the next one`, async (t) => {

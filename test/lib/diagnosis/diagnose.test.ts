@@ -87,7 +87,7 @@ test('a device that is offline, and unknown senders beside it', async (t) => {
   t.is((await ask(t, gateway, laptop)).code, 'nothing_arrived');
   laptop.online();
   const found = await ask(t, gateway, laptop);
-  // The gateway has called it where it was last, and there its old key comes from.
+  // The gateway began a handshake with it where it was last, and there its old key comes from.
   t.is(found.code, 'key_not_registered');
   t.is(found.unknown_senders.length, 1);
   t.like(found.unknown_senders[0], { public_key: laptop.publicKey, remote_ip: '198.18.0.1' });

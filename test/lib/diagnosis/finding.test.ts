@@ -94,20 +94,23 @@ const sender = (agoMs: number, endpoint = home): UnknownSenders['otherGateway'][
 // ---- not connected ---------------------------------------------------------------------------
 
 test('a device of which nothing is known', (t) => {
-  t.deepEqual(find({}), { code: 'nothing_arrived', lastMs: null, called: null });
+  t.deepEqual(find({}), { code: 'nothing_arrived', lastMs: null, initiated: null });
 });
 
 test('a device that was connected and is silent since', (t) => {
   const found = find({ attempts: [confirmed(10 * MINUTE)], handshakeAgoMs: 10 * MINUTE });
-  t.deepEqual(found, { code: 'nothing_arrived', lastMs: NOW - 10 * MINUTE, called: null });
+  t.deepEqual(found, { code: 'nothing_arrived', lastMs: NOW - 10 * MINUTE, initiated: null });
   t.like(find({ seen: seenAt(HERE, 20 * MINUTE) }), { lastMs: NOW - 20 * MINUTE });
   t.is(find({ handshakeAgoMs: 179_999, inside: { passedAtMs: NOW } }).code, 'connected');
   t.is(find({ handshakeAgoMs: 180_000, inside: { passedAtMs: NOW } }).code, 'nothing_arrived');
 });
 
 test('a device that the gateway calls in vain', (t) => {
-  const called = attempt(MINUTE, { kind: 'called', count: 7 });
-  t.like(find({ attempts: [confirmed(10 * MINUTE), called] }), { code: 'nothing_arrived', called });
+  const initiated = attempt(MINUTE, { kind: 'initiated', count: 7 });
+  t.like(find({ attempts: [confirmed(10 * MINUTE), initiated] }), {
+    code: 'nothing_arrived',
+    initiated,
+  });
 });
 
 test('answered and never confirmed, however long ago', (t) => {
@@ -247,6 +250,13 @@ test('one key in two places', (t) => {
   ];
   for (const attempts of well)
     t.is(find({ ...given, attempts }).code, 'connected', JSON.stringify(attempts));
+  const twice = [at(60_000), at(50_000, away), at(40_000)];
+  t.is(find({ ...given, attempts: [...twice, attempt(1_000)] }).code, 'key_used_twice');
+  t.is(
+    find({ attempts: [...twice, attempt(5_000)], handshakeAgoMs: 40_000 }).code,
+    'not_confirmed',
+    'what came after is another trouble',
+  );
   const over = [at(5 * MINUTE), at(4.5 * MINUTE, away), at(4 * MINUTE)];
   t.is(find({ attempts: over }).code, 'nothing_arrived', 'that is over');
 });

@@ -61,6 +61,10 @@ const texts: readonly [Found, string][] = [
     'Its handshakes are answered, but it never uses an answer: 3 times since 2026-01-01 12:00:00 UTC, from [2001:db8::7]:9, last at 2026-01-01 12:00:05 UTC.',
   ],
   [
+    { code: 'not_confirmed', attempt: { ...attempt, kind: 'answered', reason: null, count: 1 } },
+    'Its handshakes are answered, but it never uses an answer: once, from [2001:db8::7]:9, at 2026-01-01 12:00:05 UTC.',
+  ],
+  [
     { code: 'not_confirmed', attempt: { ...attempt, reason: 'response_invalid' } },
     'It answers handshakes of the gateway with something that cannot be opened: 3 times, from [2001:db8::7]:9, last at 2026-01-01 12:00:05 UTC.',
   ],
@@ -70,23 +74,23 @@ const texts: readonly [Found, string][] = [
   ],
   [
     { code: 'handshake_refused', attempt: { ...attempt, count: 1, reason: 'keypair_table_full' } },
-    'Its handshakes are refused: once, from [2001:db8::7]:9, last at 2026-01-01 12:00:05 UTC. The gateway has no room for another session key of a device.',
+    'Its handshakes are refused: once, from [2001:db8::7]:9, at 2026-01-01 12:00:05 UTC. The gateway has no room for another session key of a device.',
   ],
   [
     {
       code: 'key_not_registered',
       stranger: { endpoint, count: 1, firstAtMs: AT, lastAtMs: AT, publicKey: 'K=' },
     },
-    'Handshakes with a key that no device has come from [2001:db8::7]:9, where the device was last: once, last at 2026-01-01 12:00:00 UTC. The key is K=.',
+    'Handshakes with a key that no device has come from [2001:db8::7]:9, where the device was last: once, at 2026-01-01 12:00:00 UTC. The key is K=.',
   ],
   [
     { code: 'other_gateway_key', stranger: { endpoint, count: 2, firstAtMs: AT, lastAtMs: AT } },
     'Handshakes for the key of another gateway come from [2001:db8::7]:9, where the device was last: 2 times, last at 2026-01-01 12:00:00 UTC.',
   ],
-  [{ code: 'nothing_arrived', lastMs: null, called: null }, 'Nothing has arrived from it.'],
+  [{ code: 'nothing_arrived', lastMs: null, initiated: null }, 'Nothing has arrived from it.'],
   [
-    { code: 'nothing_arrived', lastMs: AT, called: attempt },
-    'Nothing has arrived from it since its handshake of 2026-01-01 12:00:00 UTC. The gateway called it at [2001:db8::7]:9 without an answer: 3 times, last at 2026-01-01 12:00:05 UTC.',
+    { code: 'nothing_arrived', lastMs: AT, initiated: attempt },
+    'Nothing has arrived from it since its handshake of 2026-01-01 12:00:00 UTC. The gateway began a handshake with it at [2001:db8::7]:9 without an answer: 3 times, last at 2026-01-01 12:00:05 UTC.',
   ],
   [
     { code: 'session_ended' },

@@ -37,8 +37,15 @@ export function responseForger(publicKey: Uint8Array): (index: Uint8Array) => Ui
   };
 }
 
-/** Makes initiations for the gateway of a key, one after the other. */
-export function initiator(privateKey: Uint8Array, serverKey: Uint8Array): () => Uint8Array {
+/**
+ * Makes initiations for the gateway of a key, one after the other, on a clock that is so many ms
+ * ahead.
+ */
+export function initiator(
+  privateKey: Uint8Array,
+  serverKey: Uint8Array,
+  aheadMs = 0,
+): () => Uint8Array {
   const random = chance(privateKey[0]! + 256 * privateKey[1]!);
   const fill = (bytes: Uint8Array): void => bytes.set(randomBytes(random, bytes.length));
   const identity = { privateKey, publicKey: derivePublicKey(privateKey) };
@@ -48,7 +55,7 @@ export function initiator(privateKey: Uint8Array, serverKey: Uint8Array): () => 
   const timestamp = new Uint8Array(TIMESTAMP_BYTES);
   const times = new TimestampSource();
   return () => {
-    times.renew(timestamp, Date.now());
+    times.renew(timestamp, Date.now() + aheadMs);
     const message = new Uint8Array(initiation.bytes);
     handshake.createInitiation(
       message,

@@ -29,9 +29,9 @@ const refused = {
   firstAtMs: 1,
   lastAtMs: 1,
 } as const;
-const called = { ...attempt, kind: 'called', firstAtMs: 2, lastAtMs: 2 } as const;
+const initiated = { ...attempt, kind: 'initiated', firstAtMs: 2, lastAtMs: 2 } as const;
 const wrong = { ...refused, reason: 'response_invalid' } as const;
-const trace: Trace = { ...silentTrace, attempts: [refused, wrong, called, attempt] };
+const trace: Trace = { ...silentTrace, attempts: [refused, wrong, initiated, attempt] };
 
 function strangers(count: number): Pick<DiagnosingGateway, 'unknownSenders'> {
   const now = Date.now();
