@@ -63,14 +63,13 @@ function attemptsTable(attempts: readonly ShownAttempt[]): string {
 function sendersTable(senders: readonly ShownSender[]): string {
   return table(
     ['key', 'from', 'count', 'first', 'last'],
-    senders.map((one) => [
-      one.public_key ?? '(for another gateway)',
-      placeIn(one),
-      String(one.count),
-      one.first_at,
-      one.last_at,
-    ]),
+    senders.map((one) => [keyIn(one), placeIn(one), String(one.count), one.first_at, one.last_at]),
   );
+}
+
+function keyIn({ public_key: key, device_id: id }: ShownSender): string {
+  if (key === null) return '(for another gateway)';
+  return id === null ? key : `${key} (device ${id}, not served)`;
 }
 
 function placeIn(one: {

@@ -11,6 +11,7 @@ import {
   type Diagnosed,
   type Diagnosis,
   type DiagnosingGateway,
+  devicesOfKeys,
   type ShownSender,
   showSender,
 } from './diagnose.ts';
@@ -52,13 +53,15 @@ export async function askDiagnosis(
 
 /** Lists unknown senders; `service_unavailable` where the gateway does not answer. */
 export async function askUnknownSenders({
+  database,
   diagnosing,
-}: Pick<Asked, 'diagnosing'>): Promise<ShownSenders> {
+}: Pick<Asked, 'database' | 'diagnosing'>): Promise<ShownSenders> {
   if (diagnosing === undefined) throw new ApiError('service_unavailable');
-  const { keys, otherGateway } = await inTime(diagnosing.unknownSenders());
+  const found = await inTime(diagnosing.unknownSenders());
+  const owners = await devicesOfKeys(database, found);
   return {
-    keys: keys.map(showSender),
-    other_gateway: otherGateway.map(showSender),
+    keys: found.keys.map((one) => showSender(one, owners)),
+    other_gateway: found.otherGateway.map((one) => showSender(one, owners)),
     gateway_id: diagnosing.id,
   };
 }

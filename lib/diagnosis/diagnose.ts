@@ -65,6 +65,8 @@ export interface ShownInside {
 export interface ShownSender {
   /** Null: it sends for the key of another gateway. */
   readonly public_key: string | null;
+  /** The device that has the key and is not served; null: no device has it. */
+  readonly device_id: string | null;
   readonly remote_ip: string;
   readonly remote_port: number;
   readonly count: number;
@@ -115,6 +117,12 @@ export async function diagnose(
     gateway.diagnose(device.public_key),
   ]);
   const strangers = await gateway.unknownSenders();
+  const owners = await devicesOfKeys(database, strangers);
+  // The key of another device, which is not served, is not the key of this one.
+  const nobodys = {
+    ...strangers,
+    keys: strangers.keys.filter((one) => !owners.has(one.publicKey)),
+  };
   const found: Found =
     bar !== null
       ? { code: bar }
@@ -125,7 +133,7 @@ export async function diagnose(
             gatewayId: gateway.id,
             trace,
             seen: await lastSeenOf(database, device.id),
-            strangers,
+            strangers: nobodys,
           });
   const connectedForMs = gateway.connectedForMs(device.public_key);
   return {
@@ -138,10 +146,23 @@ export async function diagnose(
     unknown_senders: UNHEARD.includes(found.code)
       ? latelyUnknown(strangers, nowMs - STRANGERS_MS)
           .slice(0, STRANGERS)
-          .map(showSender)
+          .map((one) => showSender(one, owners))
       : [],
     gateway_id: gateway.id,
   };
+}
+
+/** By public key: the devices that have keys of unknown senders, because they are not served. */
+export async function devicesOfKeys(
+  database: Database,
+  { keys }: UnknownSenders,
+): Promise<ReadonlyMap<string, string>> {
+  if (keys.length === 0) return new Map();
+  const rows = await database.models.Device.findAll({
+    attributes: ['id', 'public_key'],
+    where: { public_key: keys.map(({ publicKey }) => publicKey) },
+  });
+  return new Map(rows.map(({ id, public_key }) => [public_key, id]));
 }
 
 async function lastSeenOf(database: Database, deviceId: string): Promise<LastSeen | null> {
@@ -204,11 +225,16 @@ function showInside({ sinceMs, passedAtMs, largest, ...seen }: InsideSeen): Show
   };
 }
 
-/** An unknown sender, as it is shown. */
-export function showSender(sender: Stranger | UnknownSender): ShownSender {
+/** An unknown sender, as it is shown; `owners`: the devices that have keys of such senders. */
+export function showSender(
+  sender: Stranger | UnknownSender,
+  owners: ReadonlyMap<string, string>,
+): ShownSender {
   const { endpoint, count, firstAtMs, lastAtMs } = sender;
+  const key = 'publicKey' in sender ? sender.publicKey : null;
   return {
-    public_key: 'publicKey' in sender ? sender.publicKey : null,
+    public_key: key,
+    device_id: key === null ? null : (owners.get(key) ?? null),
     remote_ip: endpoint.address,
     remote_port: endpoint.port,
     count,

@@ -23,6 +23,9 @@ const senderFields = resource({
   public_key: shown(
     text('The key that it has; null: it sends for the key of another gateway.'),
   ).allow(null),
+  device_id: recordId('The device that has the key and is not served; null: none has it.').allow(
+    null,
+  ),
   remote_ip: shown(text('The address that the last message came from.')),
   remote_port: count('The port that the last message came from.'),
   count: count('How many messages came.'),
@@ -99,7 +102,7 @@ export const diagnosisFields = resource({
 
 /** What is answered of unknown senders. */
 export const unknownSendersFields = resource({
-  keys: list(senderFields, 'Senders whose key no device has, the latest first.'),
+  keys: list(senderFields, 'Senders whose key no served device has, the latest first.'),
   other_gateway: list(
     senderFields,
     'Sources of handshakes for the key of another gateway, the latest first.',

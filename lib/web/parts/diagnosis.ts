@@ -15,6 +15,8 @@ const SENDERS_SHOWN = 10;
 /** A line of a table: what, where, how often, when. */
 interface Line {
   readonly what: string;
+  /** The device that has this key and is not served; null: none. */
+  readonly deviceId: string | null;
   readonly place: string;
   readonly count: string;
   /** ISO 8601. */
@@ -100,13 +102,15 @@ function attemptInWords({ outcome, begun_by: by, reason }: ShownAttempt): string
 }
 
 function senderLine(sender: ShownSender): Line {
-  return lineOf(sender, sender.public_key ?? 'for the key of another gateway');
+  const what = sender.public_key ?? 'for the key of another gateway';
+  return { ...lineOf(sender, what), deviceId: sender.device_id };
 }
 
 function lineOf(one: ShownAttempt | ShownSender, what: string): Line {
   const { remote_ip: address, remote_port: port } = one;
   return {
     what,
+    deviceId: null,
     place: placeOf(address === null || port === null ? null : { address, port }),
     count: one.count.toLocaleString('en'),
     last: one.last_at,

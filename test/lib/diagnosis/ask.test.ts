@@ -23,7 +23,7 @@ test('a gateway that is not there, or does not answer in two seconds, is unavail
   const device = (await database.models.Device.findByPk(id))!;
   const unavailable = { message: 'service_unavailable' };
   await t.throwsAsync(askDiagnosis({ config, database }, recall, device), unavailable);
-  await t.throwsAsync(askUnknownSenders({}), unavailable);
+  await t.throwsAsync(askUnknownSenders({ database }), unavailable);
   const late = { config, database, diagnosing: silent };
   await Promise.all([
     t.throwsAsync(askDiagnosis(late, recall, device), unavailable),

@@ -106,4 +106,22 @@ for (const kind of firstKind()) {
       t.notRegex(text, /id="connection"|id="strangers"/, path);
     }
   });
+
+  test(`${kind}: the key of a device that is not served leads to the device`, async (t) => {
+    const sender = { endpoint, count: 1, firstAtMs: AT, lastAtMs: Date.now() };
+    const publicKey = Buffer.alloc(32, 77).toString('base64');
+    const diagnosing = {
+      ...fakeDiagnosing('g'),
+      diagnose: async () => ({ ...silentTrace, attempts: [initiated] }),
+      unknownSenders: async () => ({ keys: [{ ...sender, publicKey }], otherGateway: [] }),
+    };
+    const { admin, database, plainUser } = await openConsole(t, kind, {}, { diagnosing });
+    const silent = await addDevice(database, plainUser);
+    const own = `/devices/${silent.id}`;
+    t.regex((await admin.get(own)).text, /Handshakes with a key that no device has come from/);
+    const off = await addDevice(database, plainUser, { public_key: publicKey });
+    const { text } = await admin.get('/dashboard');
+    t.true(text.includes(`<a href="/devices/${off.id}">a device that is not served</a>`));
+    t.regex((await admin.get(own)).text, /Nothing has arrived from it\./, 'it is of another one');
+  });
 }
