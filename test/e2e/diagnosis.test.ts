@@ -113,6 +113,13 @@ test.serial('each way of setting up a device wrongly has its name', async (t) =>
   });
   t.true(twice.text.includes('192.0.2.2:') && twice.text.includes('192.0.3.2:'), twice.text);
   await twin.stop();
+  // The rows know again that it is where Alice is.
+  await client.reconfigure(right);
+  for (let i = 0; (await postern.read('device', device.id))['remote_ip'] !== '192.0.2.2'; i++) {
+    if (i === 60) return t.fail('its address is never written');
+    await canPing(alice, LAN4);
+    await sleep(500);
+  }
 
   await client.reconfigure({ presharedKey: Buffer.alloc(32, 9).toString('base64') });
   const unconfirmed = await becomes(t, scene, 'not_confirmed');
