@@ -58,16 +58,8 @@ export class Captures {
     return { running: this.#running.size, packets: this.#packets, lost: this.#lost };
   }
 
-  /**
-   * Begins a capture for a request. `mayHave` is asked again and again: it throws an ApiError when
-   * whoever asked may not have the capture any more.
-   */
-  async begin(
-    request: Request,
-    device: Device,
-    wishes: Wishes,
-    mayHave: () => Promise<unknown>,
-  ): Promise<CaptureStream> {
+  /** Begins a capture for a request; it ends when whoever asked may not have it any more. */
+  async begin(request: Request, device: Device, wishes: Wishes): Promise<CaptureStream> {
     const { capturing: gateway } = this.#context;
     if (gateway === undefined) throw new ApiError('service_unavailable');
     const order = orderOf(device.public_key, wishes);
@@ -105,7 +97,7 @@ export class Captures {
         void noted.then(() => this.#notes.delete(noted));
       },
     });
-    const watch = setInterval(() => void endIfRefused(stream, mayHave), ACCESS_MS);
+    const watch = setInterval(() => void this.#endIfRefused(stream, request), ACCESS_MS);
     this.#running.add(stream);
     return stream;
   }
@@ -121,10 +113,27 @@ export class Captures {
     const { database } = this.#context;
     const changes = Object.fromEntries(Object.entries(wishes).map(([name, to]) => [name, { to }]));
     await writeTransaction(database, async (transaction) => {
-      const [refusal = null] = await judgeActors(database, [letInBy(request)], transaction);
+      const refusal = await this.#refusalOf(request, transaction);
       if (refusal !== null) throw refusal;
       note(transaction, whoAsks(request), { action: 'begin capture', recordId: id, changes });
     });
+  }
+
+  /** Why whoever asked may not have it any more; null: they may. */
+  async #refusalOf(request: Request, transaction: Transaction): Promise<ApiError | null> {
+    const actors = [letInBy(request)];
+    const [refusal = null] = await judgeActors(this.#context.database, actors, transaction);
+    return refusal;
+  }
+
+  /** Where nobody can say it, because the database is away, the capture goes on. */
+  async #endIfRefused(stream: CaptureStream, request: Request): Promise<void> {
+    const { database } = this.#context;
+    const asked = writeTransaction(database, (transaction) =>
+      this.#refusalOf(request, transaction),
+    );
+    const refusal = await asked.then(({ result }) => result).catch(() => null);
+    if (refusal !== null) stream.finish('access');
   }
 
   async #noteEnd(origin: Origin, recordId: string, result: CaptureResult): Promise<void> {
@@ -154,15 +163,4 @@ function note(
 ): void {
   actAs(transaction, origin);
   noteAction(transaction, { ...entry, kind: 'device' });
-}
-
-const REFUSALS: readonly string[] = ['unauthenticated', 'invalid_token', 'forbidden', 'stale_form'];
-
-/** Where nobody can say it, because the database is away, the capture goes on. */
-async function endIfRefused(stream: CaptureStream, mayHave: () => Promise<unknown>): Promise<void> {
-  try {
-    await mayHave();
-  } catch (error) {
-    if (error instanceof ApiError && REFUSALS.includes(error.code)) stream.finish('access');
-  }
 }

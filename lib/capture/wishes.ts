@@ -3,7 +3,7 @@
 
 import { type CaptureOrder, parseAddress } from '../../dataplane/index.ts';
 import { choice, cidr, flag, integer, resource } from '../judge/fields.ts';
-import { addFault, type Faults, judgeOf } from '../judge/judge.ts';
+import { addFault, type Judged, judgeOf } from '../judge/judge.ts';
 import { messages } from '../judge/messages.ts';
 import { sentOnce } from '../judge/query.ts';
 
@@ -53,8 +53,13 @@ const judgeWishes = judgeOf<Wishes>(wishFields);
 const NAMES = Object.keys((wishFields.describe() as { keys: object }).keys);
 
 /** Reads the parameters of a capture; `search` is the query with its question mark. */
-export function readWishes(search: string): { values: Wishes; faults: Faults } {
-  const judged = judgeWishes(sentOnce(new URLSearchParams(search), NAMES), 'create');
+export function readWishes(search: string): Judged<Wishes> {
+  return judgeWish(sentOnce(new URLSearchParams(search), NAMES));
+}
+
+/** Judges what was sent by name; what is empty is left out. */
+export function judgeWish(sent: Readonly<Record<string, unknown>>): Judged<Wishes> {
+  const judged = judgeWishes(sent, 'create');
   const { values, faults } = judged;
   if (values.payload && values.snaplen !== undefined)
     addFault(faults, 'snaplen', messages.notPresent);

@@ -13,6 +13,7 @@ import { logoRoute } from './kit/logo.ts';
 import { accountPages } from './pages/account.ts';
 import { apiTokenPages } from './pages/api-tokens.ts';
 import { auditPages } from './pages/audit.ts';
+import { capturePages } from './pages/capture.ts';
 import { dashboardPages } from './pages/dashboard.ts';
 import { deviceFilePages } from './pages/device-file.ts';
 import { devicePages } from './pages/devices.ts';
@@ -56,6 +57,7 @@ const pageRoutes: readonly PageRoutes[] = [
   explainPages,
   policyTestPages,
   livePages,
+  capturePages,
   settingPages,
   providerPages,
   providerTestPages,

@@ -6,7 +6,7 @@ import { BODY_BYTES_MAX } from '../body.ts';
 import { CONFIGURATION_BYTES_MAX } from '../../configuration/configuration.ts';
 import { pageFields } from '../paging.ts';
 import { flowParameters, refusalParameters } from '../v0/live.ts';
-import { PCAPNG_TYPE } from '../v0/capture.ts';
+import { PCAPNG_TYPE } from '../../capture/answer.ts';
 import type { Filters } from '../../records/collection.ts';
 import { headerRefs, jsonContent, schemaRef } from './answers.ts';
 import { examples } from './examples.ts';

@@ -2,6 +2,7 @@
 // to redirect, and to tell something on the next page. One object, made once for a server.
 
 import type { Sessions } from '../../auth/sessions.ts';
+import type { Captures } from '../../capture/captures.ts';
 import type { RecordContext } from '../../records/collection.ts';
 import type { Services } from '../../services.ts';
 import type { Jobs } from './jobs.ts';
@@ -14,6 +15,7 @@ export interface Web extends RecordContext {
   readonly sessions: Sessions;
   readonly pages: Pages;
   readonly live: LiveStatus;
+  readonly captures: Captures;
   readonly jobs: Jobs;
   /** The path of EXTERNAL_URL, without its last slash; links and redirects begin with it. */
   readonly outside: string;

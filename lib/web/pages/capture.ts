@@ -1,0 +1,118 @@
+// The page on which administrators capture the packets of a device: a form, whose answer is the
+// capture as a file that grows while it is downloaded. docs/api.md#capturing-packets.
+
+import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
+import type { Device } from '../../../models/index.ts';
+import { captureAnswer, captureFileName } from '../../capture/answer.ts';
+import { judgeWish } from '../../capture/wishes.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isUuid } from '../../judge/fields.ts';
+import { type Faults, isFaultless } from '../../judge/judge.ts';
+import { formView, inputOf, type Section, type Typed, typedIn } from '../kit/form.ts';
+import { adminPage } from '../kit/route.ts';
+import type { Web } from '../kit/web.ts';
+
+const captureForm: readonly Section[] = [
+  {
+    fields: [
+      {
+        name: 'duration',
+        label: 'Seconds',
+        kind: 'number',
+        help: 'It ends after so many seconds, 3600 at most, or when you cancel the download.',
+        isRequired: true,
+      },
+      {
+        name: 'only',
+        label: 'Which packets',
+        kind: 'choice',
+        choices: [
+          ['', 'All packets'],
+          ['refused', 'Only packets that are refused'],
+        ],
+      },
+      {
+        name: 'destination',
+        label: 'Other end',
+        help: 'Only packets to and from this address or network: 10.0.0.5, 10.0.0.0/8. Empty: any.',
+      },
+      {
+        name: 'protocol',
+        label: 'Protocol',
+        kind: 'choice',
+        choices: [
+          ['', 'Any'],
+          ['tcp', 'TCP'],
+          ['udp', 'UDP'],
+          ['icmp', 'ICMP'],
+        ],
+      },
+      { name: 'port', label: 'Port', kind: 'number', help: 'At either end. Empty: any.' },
+      {
+        name: 'payload',
+        label: 'Whole packets',
+        kind: 'box',
+        help: 'Else only the first 128 bytes of each, which are its headers. What people send is in whole packets: keep the file as safe as that.',
+      },
+    ],
+  },
+];
+
+const FIRST: Typed = {
+  duration: '60',
+  only: '',
+  destination: '',
+  protocol: '',
+  port: '',
+  payload: 'false',
+};
+
+/** The routes of the page. */
+export function capturePages(web: Web): ServerRoute[] {
+  const path = '/devices/{id}/capture';
+  return [
+    adminPage('GET', path, async (request, h) =>
+      showPage(web, await deviceOf(web, request), FIRST, {}, request, h),
+    ),
+    adminPage('POST', path, (request, h) => capture(web, request, h)),
+  ];
+}
+
+async function deviceOf({ services }: Web, request: Request): Promise<Device> {
+  const id = String(request.params['id']);
+  const device = isUuid(id)
+    ? await services.database.models.Device.findByPk(id.toLowerCase())
+    : null;
+  if (device === null) throw new ApiError('not_found');
+  return device;
+}
+
+function showPage(
+  web: Web,
+  { id, name }: Device,
+  typed: Typed,
+  faults: Faults,
+  request: Request,
+  h: ResponseToolkit,
+): Promise<ResponseObject> {
+  const action = `/devices/${id}/capture`;
+  const options = { action, submit: 'Capture', cancel: `/devices/${id}`, faults };
+  return web.pages.show(request, h, 'capture', {
+    title: 'Capture packets',
+    device: { id, name },
+    form: formView(captureForm, typed, options),
+  });
+}
+
+async function capture(web: Web, request: Request, h: ResponseToolkit): Promise<ResponseObject> {
+  const device = await deviceOf(web, request);
+  const typed = typedIn(request, captureForm);
+  const { values, faults } = judgeWish(inputOf(typed, captureForm));
+  if (!isFaultless(faults)) {
+    const page = await showPage(web, device, typed, faults, request, h);
+    return page.code(422);
+  }
+  const stream = await web.captures.begin(request, device, values);
+  const name = captureFileName(device.name);
+  return captureAnswer(h, stream).header('content-disposition', `attachment; filename="${name}"`);
+}
