@@ -2,7 +2,9 @@
 // docs/api.md#policy-tests.
 
 import test from 'ava';
-import { readAuditEntries } from '../../../models/index.ts';
+import { POLICY_TESTS_MAX } from '../../../lib/policy-tests/policy-tests.ts';
+import { readAuditEntries, writeTransaction } from '../../../models/index.ts';
+import { databaseKinds } from '../../support/database/databases.ts';
 import { openServer, surfaces, type TestServer } from '../../support/api/server.ts';
 
 const RULES = '/v0/rules';
@@ -165,6 +167,34 @@ for (const kind of surfaces()) {
     t.deepEqual(kept.map(({ changes }) => changes.rule_id.to).toSorted(), made.toSorted());
   });
 }
+
+for (const kind of databaseKinds())
+  test(`${kind}: a rule for everything is judged beside as many tests as there may be`, async (t) => {
+    const { send, database } = await openServer(t, kind);
+    const users = Array.from({ length: 250 }, (_, i) => `user-${i}@example.com`);
+    await writeTransaction(database, async (transaction) => {
+      const rows = users.map((email) => ({ email, role: 'unprivileged' as const }));
+      const made = await database.models.User.bulkCreate(rows, { transaction });
+      const tests = Array.from({ length: POLICY_TESTS_MAX }, (_, i) => ({
+        name: `test ${i}`,
+        user_id: made[i % made.length]?.id ?? null,
+        destination: `2001:db8:${(i * 61).toString(16)}:${(i * 7).toString(16)}::${i.toString(16)}`,
+        protocol: 'icmp' as const,
+        expect: 'accept' as const,
+      }));
+      await database.models.PolicyTest.bulkCreate(tests, { transaction });
+    });
+    const rule = { action: 'drop', destination: '::/0' };
+    const held = await send('POST', RULES, { body: { rule } });
+    t.is(held.status, 422, held.text);
+    t.is(held.body.errors.base.length, 21);
+    t.is(held.body.errors.base[20], '980 more policy test(s) would fail');
+    t.is((await send('POST', `${RULES}?force=true`, { body: { rule } })).status, 201);
+    const entries = await readAuditEntries(database, { limit: 10_000, action: 'fail' });
+    t.is(entries.length, POLICY_TESTS_MAX);
+    const shown = (await send('GET', TESTS)).body.data as { passes: boolean }[];
+    t.true(shown.length === POLICY_TESTS_MAX && shown.every(({ passes }) => !passes));
+  });
 
 test('an answer names twenty tests at most, whatever their names are', async (t) => {
   const opened = await openServer(t, 'sqlite');
