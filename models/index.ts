@@ -121,7 +121,6 @@ export {
   RELINK_DAYS,
   removeLinks,
 } from './queries/relinking.ts';
-export { readMatchingRules, type RuledPacket } from './queries/matching-rules.ts';
 export { removeDevices, removeUser } from './queries/removal.ts';
 export {
   readRivalDevices,

@@ -2,16 +2,23 @@
 // of its owner is read from the rows, everything else is asked of the packet path itself: nothing
 // here decides about a packet.
 
-import type { Explanation, Finding, Question } from '../../dataplane/index.ts';
+import {
+  type Explanation,
+  type Finding,
+  parseAddress,
+  type Question,
+  type RuleConfig,
+} from '../../dataplane/index.ts';
 import {
   type Database,
   readDevices,
-  readMatchingRules,
-  type RuledPacket,
+  readRulesByAddress,
+  type RuleRow,
 } from '../../models/index.ts';
 import { barOf } from '../devices/bars.ts';
 import type { SessionRules } from '../devices/vpn-session.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
+import { isInside, translateRule } from '../reconcile/translate.ts';
 import { adviceOn } from './advice.ts';
 import {
   type ExplainedReason,
@@ -23,9 +30,6 @@ import {
   ownReasons,
 } from './gates.ts';
 import type { AskedPacket } from './question.ts';
-
-/** Rules that match one packet; others are not listed. */
-const MATCHING_MAX = 100;
 
 /** Asks the gateway of this process; null: it does not serve the device. */
 export interface ExplainingGateway {
@@ -86,7 +90,7 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
   const decision = found?.decision ?? null;
   const ruleId = decision?.rule ?? null;
   const isNew = decision !== null && decision.flow !== 'continues' && isSent;
-  const rules = isNew ? await readMatchingRules(from.database, ruled(asked), MATCHING_MAX) : [];
+  const rules = isNew ? await matchingRules(from.database, asked) : [];
   const [row] = await readDevices(from.database, { ids: [device.id] });
   return {
     verdict: reason === null ? 'accept' : 'drop',
@@ -102,11 +106,6 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
     host: reason === null && crossesHost(asked, found) ? hostFindings(from) : [],
     gateway_id: from.gateway.id,
   };
-}
-
-/** The packet as rules see it. */
-function ruled({ device, destination, protocol, port }: AskedPacket): RuledPacket {
-  return { userId: device.user_id, destination, protocol, port };
 }
 
 /** The device that opened the flow of the packet, or opens it. */
@@ -161,3 +160,30 @@ const ADMITTED = {
   default: 'No rule matches it, and the default action is to accept.',
   nothing: 'Rules are asked only about flows that a device opens.',
 } as const;
+
+// ---- rules ---------------------------------------------------------------------------------
+
+/** Ids of the rules, of the owner and of everyone, that match a new packet of the device. */
+async function matchingRules(database: Database, asked: AskedPacket): Promise<string[]> {
+  const destination = parseAddress(asked.destination);
+  if (destination === null) return [];
+  const addresses = [asked.destination];
+  const owners = [{ userId: asked.device.user_id }, { userId: null }];
+  const rows = await readRulesByAddress(
+    database,
+    owners.map((owner) => ({ ...owner, addresses })),
+  );
+  const isMatching = (row: RuleRow): boolean =>
+    translateRule(row).rules.some((rule) => isFor(rule, destination) && hasPort(rule, asked));
+  return rows.filter(isMatching).map(({ id }) => id);
+}
+
+function isFor({ address, prefixBits }: RuleConfig, destination: Uint8Array): boolean {
+  return isInside(destination, { network: address, prefixBits });
+}
+
+function hasPort({ portType, portFirst, portLast }: RuleConfig, asked: AskedPacket): boolean {
+  if (portType === null) return true;
+  const { protocol, port } = asked;
+  return portType === protocol && port !== null && port >= portFirst && port <= portLast;
+}

@@ -9,16 +9,26 @@ import { operations, type Operation, type Part, resolve } from '../../support/ap
 import { addDevice, addRule, addUser } from '../../support/database/records.ts';
 import { newKey, openServer, type TestServer } from '../../support/api/server.ts';
 import { type Database, writeTransaction } from '../../../models/index.ts';
+import { fakeDiagnosing, fakeExplaining, fakeLive } from '../../support/observe/fake-gateway.ts';
 import { anyCharacter } from '../../support/suite/characters.ts';
 
 const writes = operations.filter(({ part }) => part.requestBody !== undefined);
+
+/** What is asked of the data plane is answered, but that as many captures run as can. */
+const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
+const dataPlane = {
+  explaining: fakeExplaining(),
+  live: fakeLive(GATEWAY),
+  diagnosing: fakeDiagnosing(GATEWAY),
+  capturing: { id: GATEWAY, capture: async () => null },
+};
 
 /** A server with records of every kind, and their ids by the names of paths. */
 async function openFull(
   t: Parameters<typeof openServer>[0],
   kind: Parameters<typeof openServer>[1],
 ): Promise<TestServer & { ids: Record<string, string[]> }> {
-  const server = await openServer(t, kind, { MAX_DEVICES_PER_USER: '100' });
+  const server = await openServer(t, kind, { MAX_DEVICES_PER_USER: '100' }, dataPlane);
   const { database, adminId } = server;
   const { id: user } = await addUser(database);
   const device = await addDevice(database, user);
