@@ -221,14 +221,15 @@ for (const kind of databaseKinds()) {
     };
     // One table after the other is lost, under requests that need it.
     const queries = database.sequelize.getQueryInterface();
-    for (const table of [
-      'audit_entries',
-      'device_statuses',
-      'devices',
-      'rules',
-      'configurations',
-    ]) {
-      await queries.dropTable(table);
+    for (const [table, children] of [
+      ['audit_entries', []],
+      ['device_statuses', []],
+      // No table can be dropped to whose rows others refer.
+      ['devices', ['device_traffic', 'connections', 'policy_tests']],
+      ['rules', ['rule_traffic']],
+      ['configurations', []],
+    ] as const) {
+      for (const one of [...children, table]) await queries.dropTable(one);
       statuses.length = 0;
       for (const path of ['devices', 'rules', 'configuration', 'users'])
         await send({ method: 'GET', path: `/v0/${path}` });
