@@ -68,10 +68,7 @@ export async function startPostern(
 ): Promise<Gateway> {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-'));
   const place = { url: `sqlite:${folder}/bench.sqlite`, encryptionKey: randomBytes(32) };
-  const database = await connectDatabase(place);
-  await migrate(database);
-  await addManyRules(database, rules);
-  await database.close();
+  if (rules > 0) await prepare(place, rules);
   const settings = {
     DATAPLANE_WORKERS: String(count),
     WIREGUARD_MTU: String(MTU),
@@ -101,6 +98,17 @@ export async function startPostern(
     serverPublicKey,
     presharedKey: NO_PRESHARED_KEY,
   };
+}
+
+/** Adds rules before the start. Without any, the gateway migrates: it may be an older one. */
+async function prepare(
+  place: { readonly url: string; readonly encryptionKey: Buffer },
+  rules: number,
+): Promise<void> {
+  const database = await connectDatabase(place);
+  await migrate(database);
+  await addManyRules(database, rules);
+  await database.close();
 }
 
 export async function startWireguardGo(
