@@ -33,6 +33,6 @@ export type { InsideSeen } from './wireguard/inside.ts';
 export type { Trace } from './wireguard/trace.ts';
 export type { UnknownKey, UnknownSender, UnknownSenders } from './wireguard/unknown-senders.ts';
 export { startWorker } from './worker-link.ts';
-export { formatAddress, parseAddress } from './wire/address.ts';
+export { formatAddress, formatEndpoint, parseAddress } from './wire/address.ts';
 export { askedPacket } from './wire/asked-packet.ts';
 export type { Endpoint } from './wire/address.ts';

@@ -1,5 +1,5 @@
 // The hash of a flow, of its addresses and ports, equal for both directions; and what of its
-// addresses is compared when the hash is equal.
+// addresses is written, and compared when the hash is equal.
 
 import type { InnerPacket } from '../wire/ip.ts';
 
@@ -47,4 +47,21 @@ export function isRestAt(
     words[source + 1] === packet.source1 &&
     words[destination + 1] === packet.destination1
   );
+}
+
+/** Writes the addresses of a packet, each to four words. */
+export function putAddresses(
+  words: Int32Array,
+  source: number,
+  destination: number,
+  packet: InnerPacket,
+): void {
+  words[source] = packet.source0;
+  words[source + 1] = packet.source1;
+  words[source + 2] = packet.source2;
+  words[source + 3] = packet.source3;
+  words[destination] = packet.destination0;
+  words[destination + 1] = packet.destination1;
+  words[destination + 2] = packet.destination2;
+  words[destination + 3] = packet.destination3;
 }

@@ -9,7 +9,7 @@ import type { Random } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
 import { beginsAnywhere, type InnerPacket, WHOLE } from '../wire/ip.ts';
 import { Chains } from './chains.ts';
-import { hashOf, isRestAt } from './flow-hash.ts';
+import { hashOf, isRestAt, putAddresses } from './flow-hash.ts';
 
 /** Words of a flow. A opened it, towards B. KIND is version << 8 | protocol; 0: it is no flow. */
 const FLOW_WORDS = 24;
@@ -291,15 +291,8 @@ export class FlowTable {
     const words = this.#words;
     const at = flow * FLOW_WORDS;
     words[at + KIND] = (packet.version << 8) | packet.protocol;
-    words[at + A] = packet.source0;
-    words[at + A + 1] = packet.source1;
-    words[at + A + 2] = packet.source2;
-    words[at + A + 3] = packet.source3;
+    putAddresses(words, at + A, at + B, packet);
     words[at + A_PORT] = sourcePort;
-    words[at + B] = packet.destination0;
-    words[at + B + 1] = packet.destination1;
-    words[at + B + 2] = packet.destination2;
-    words[at + B + 3] = packet.destination3;
     words[at + B_PORT] = destinationPort;
     words[at + STATE] = 0;
     words[at + A_OWNER] = opener;

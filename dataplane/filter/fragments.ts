@@ -7,6 +7,7 @@
 // may name any next header; only that of the first fragment counts (RFC 8200, 4.5), and what
 // follows it.
 
+import { putAddresses } from './flow-hash.ts';
 import { FRAGMENTED_MS, MAX_FRAGMENTED } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 import { FIRST_FRAGMENT, type InnerPacket, PROTOCOL_TCP, PROTOCOL_UDP } from '../wire/ip.ts';
@@ -61,14 +62,7 @@ export class FragmentTable {
     const words = this.#words;
     words[at + KIND] = (packet.version << 8) | packet.protocol;
     words[at + IDENTIFICATION] = packet.identification;
-    words[at + SOURCE] = packet.source0;
-    words[at + SOURCE + 1] = packet.source1;
-    words[at + SOURCE + 2] = packet.source2;
-    words[at + SOURCE + 3] = packet.source3;
-    words[at + DESTINATION] = packet.destination0;
-    words[at + DESTINATION + 1] = packet.destination1;
-    words[at + DESTINATION + 2] = packet.destination2;
-    words[at + DESTINATION + 3] = packet.destination3;
+    putAddresses(words, at + SOURCE, at + DESTINATION, packet);
     words[at + PORT] = packet.destinationPort;
     words[at + JUDGED] = isJudged;
     words[at + GENERATION] = generation;

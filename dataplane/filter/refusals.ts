@@ -8,7 +8,7 @@ import { MAX_PEERS, MAX_REFUSALS, REFUSALS_SHARE } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 import type { InnerPacket } from '../wire/ip.ts';
 import { Chains } from './chains.ts';
-import { hashOf, isRestAt } from './flow-hash.ts';
+import { hashOf, isRestAt, putAddresses } from './flow-hash.ts';
 
 /** Words of a record. */
 const RECORD_WORDS = 18;
@@ -218,14 +218,7 @@ export class RefusalTable {
     const at = record * RECORD_WORDS;
     words[at + WHO] = who;
     words[at + KIND] = (packet.version << 8) | packet.protocol;
-    words[at + SOURCE] = packet.source0;
-    words[at + SOURCE + 1] = packet.source1;
-    words[at + SOURCE + 2] = packet.source2;
-    words[at + SOURCE + 3] = packet.source3;
-    words[at + DESTINATION] = packet.destination0;
-    words[at + DESTINATION + 1] = packet.destination1;
-    words[at + DESTINATION + 2] = packet.destination2;
-    words[at + DESTINATION + 3] = packet.destination3;
+    putAddresses(words, at + SOURCE, at + DESTINATION, packet);
     words[at + PORT] = packet.destinationPort;
     words[at + REASON] = reason;
     words[at + HASH] = hash;

@@ -7,7 +7,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { PeerTotals } from '../totals.ts';
-import { type Endpoint, formatAddress } from '../wire/address.ts';
+import { formatAddress, formatEndpoint } from '../wire/address.ts';
 
 /** What is reported of an interface. */
 export interface UapiDevice {
@@ -168,7 +168,7 @@ function describePeer(peer: PeerTotals): string[] {
     `preshared_key=${hex(config.presharedKey)}`,
     'protocol_version=1',
   ];
-  if (endpoint !== null) lines.push(`endpoint=${endpointText(endpoint)}`);
+  if (endpoint !== null) lines.push(`endpoint=${formatEndpoint(endpoint)}`);
   lines.push(
     `last_handshake_time_sec=${seconds}`,
     `last_handshake_time_nsec=${((latestHandshakeMs ?? 0) - seconds * 1_000) * 1_000_000}`,
@@ -179,10 +179,6 @@ function describePeer(peer: PeerTotals): string[] {
   if (config.ipv4 !== null) lines.push(`allowed_ip=${formatAddress(config.ipv4)}/32`);
   if (config.ipv6 !== null) lines.push(`allowed_ip=${formatAddress(config.ipv6)}/128`);
   return lines;
-}
-
-function endpointText({ address, port }: Endpoint): string {
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 function hex(bytes: Uint8Array): string {

@@ -118,6 +118,11 @@ export function writeEndpoint(
   table.bytes.set(address, at + endpoint.address);
 }
 
+/** Text of an endpoint: `192.0.2.1:51820`, `[2001:db8::1]:51820`. */
+export function formatEndpoint({ address, port }: Endpoint): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
 /** Text of 4 or 16 address bytes; IPv6 as RFC 5952 says. */
 export function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');

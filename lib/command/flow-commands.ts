@@ -1,6 +1,7 @@
 // `postern flows` and `postern refusals`: what is alive at the gateway that runs here, and what it
 // refused lately, once or again and again.
 
+import { formatEndpoint } from '../../dataplane/index.ts';
 import type { ShownFlow } from '../live/flows.ts';
 import type { ShownRefusal } from '../live/refusals.ts';
 import type { LocalGateway, ShownDevice } from './ask-gateway.ts';
@@ -186,8 +187,7 @@ function endOf(names: Names, id: string | null, address: string, port: number | 
 }
 
 function placeOf(address: string, port: number | null): string {
-  if (port === null) return address;
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return port === null ? address : formatEndpoint({ address, port });
 }
 
 /** A time of the API without its fraction. */

@@ -1,7 +1,7 @@
 // What is said of a finding: to administrators with what it rests on and what to do next, and to
 // the owner of the device in plain words, without what strangers sent.
 
-import type { Endpoint } from '../../dataplane/index.ts';
+import { type Endpoint, formatEndpoint } from '../../dataplane/index.ts';
 import { reasonInWords } from '../observe/reason-words.ts';
 import type { Found, Stranger } from './finding.ts';
 
@@ -202,9 +202,7 @@ function placesOf(attempts: readonly { readonly endpoint: Endpoint | null }[]): 
 
 /** An address and port, as text. */
 export function placeOf(endpoint: Endpoint | null): string {
-  if (endpoint === null) return 'an unknown address';
-  const { address, port } = endpoint;
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return endpoint === null ? 'an unknown address' : formatEndpoint(endpoint);
 }
 
 function lastly({ count, lastAtMs }: { count: number; lastAtMs: number }): string {

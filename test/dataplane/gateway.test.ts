@@ -490,6 +490,7 @@ test.serial(
       'createGateway',
       'derivePublicKey',
       'formatAddress',
+      'formatEndpoint',
       'inspectHost',
       'isLowOrder',
       'makePrivateKey',

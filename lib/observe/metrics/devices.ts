@@ -3,7 +3,7 @@
 // handshakes are those of this gateway since it began, from memory: the database is not asked. One
 // set of labels for each device, never for a flow. A handshake that never was is absent, not 0.
 
-import { formatAddress, type PeerTotals } from '../../../dataplane/index.ts';
+import { formatAddress, formatEndpoint, type PeerTotals } from '../../../dataplane/index.ts';
 import type { Watched } from '../gateway-state.ts';
 import { escapeLabel, family, labelText, type MetricType, sample } from './exposition.ts';
 
@@ -106,7 +106,7 @@ export function* deviceMetrics(
     const labels = labelText({
       device: tunnel,
       public_key: publicKey,
-      endpoint: endpointText(peer.endpoint),
+      endpoint: peer.endpoint === null ? '' : formatEndpoint(peer.endpoint),
       name,
       device_id: id,
       user_id: userId,
@@ -149,10 +149,4 @@ function* addressMetrics(
     if (one.ipv4 !== '') yield sample(name, labels(one, one.ipv4, 'IPv4'), 1);
     if (one.ipv6 !== '') yield sample(name, labels(one, one.ipv6, 'IPv6'), 1);
   }
-}
-
-function endpointText(endpoint: PeerTotals['endpoint']): string {
-  if (endpoint === null) return '';
-  const { address, port } = endpoint;
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }

@@ -2,6 +2,7 @@
 
 import { readConnections } from '../../../models/index.ts';
 import type { Web } from '../kit/web.ts';
+import { placeInWords } from './packet-words.ts';
 
 /** Connections that a page shows; the API has the rest. */
 const SHOWN = 20;
@@ -24,7 +25,7 @@ export async function connectionRows(web: Web, deviceId: string): Promise<Cell[]
   return connections.map(({ connectedAt, disconnectedAt, remoteIp, remotePort, reason }) => [
     timed(connectedAt),
     disconnectedAt === null ? 'now' : timed(disconnectedAt),
-    remoteIp === null ? 'unknown' : remoteInWords(remoteIp, remotePort),
+    remoteIp === null ? 'unknown' : placeInWords(remoteIp, remotePort),
     reason === null ? '' : REASONS[reason],
   ]);
 }
@@ -32,9 +33,4 @@ export async function connectionRows(web: Web, deviceId: string): Promise<Cell[]
 function timed(ms: number): Cell {
   const time = new Date(ms).toISOString();
   return { text: time, time };
-}
-
-function remoteInWords(address: string, port: number | null): string {
-  const host = address.includes(':') ? `[${address}]` : address;
-  return port === null ? address : `${host}:${port}`;
 }

@@ -7,6 +7,7 @@ import { type SwitchState, switchState } from '../../devices/switches.ts';
 import { sessionSeconds, type SessionRules, vpnSessionOf } from '../../devices/vpn-session.ts';
 import { ONLINE_MS } from '../../observe/presence.ts';
 import { bytesInWords } from '../kit/words.ts';
+import { placeInWords } from './packet-words.ts';
 
 /** What the gateways saw of a device last. */
 export interface SeenDevice {
@@ -100,12 +101,11 @@ export function deviceStatusView(
 ): DeviceStatusView {
   const { latest_handshake: handshake, remote_ip: ip, remote_port: port } = seen;
   const isOnline = handshake !== null && nowMs - handshake.getTime() < ONLINE_MS;
-  const host = ip?.includes(':') === true ? `[${ip}]` : ip;
   return {
     badge: stop?.badge ?? (isOnline ? 'good' : 'calm'),
     state: stop?.state ?? (isOnline ? 'Online' : handshake === null ? 'Never seen' : 'Offline'),
     handshake: handshake === null ? null : showTime(handshake),
-    remote: ip === null ? 'unknown' : port === null ? ip : `${host}:${port}`,
+    remote: ip === null ? 'unknown' : placeInWords(ip, port),
     downloaded: bytesInWords(seen.tx_bytes ?? 0),
     uploaded: bytesInWords(seen.rx_bytes ?? 0),
     rxBytes: seen.rx_bytes ?? 0,

@@ -1,5 +1,6 @@
-// Packets in words, for the pages that list flows and refused packets.
+// Packets in words, for the pages that show packets.
 
+import { formatEndpoint } from '../../../dataplane/index.ts';
 import type { ShownRefusal } from '../../live/refusals.ts';
 
 /** Protocols that the page “Would it pass?” can be asked about. */
@@ -7,8 +8,7 @@ const EXPLAINED = ['tcp', 'udp', 'icmp'];
 
 /** An address and its port: `10.0.0.5:443`, `[fd00::5]:443`. */
 export function placeInWords(address: string, port: number | null): string {
-  if (port === null) return address;
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return port === null ? address : formatEndpoint({ address, port });
 }
 
 /** A protocol: `TCP`, or the number of one without a name. */
@@ -22,8 +22,11 @@ export function addressCell(address: string | null): { text: string; isWhole: bo
   return { text, isWhole: !text.includes(':') || /^[\d.]+:\d+$/.test(text) };
 }
 
-/** What a refused packet asked for, as one text or none: `TCP 22`. */
-export function serviceInWords({ protocol, port }: ShownRefusal): string[] {
+/** What a packet asks for, as one text or none: `TCP 22`. */
+export function serviceInWords({
+  protocol,
+  port,
+}: Pick<ShownRefusal, 'protocol' | 'port'>): string[] {
   if (protocol === null) return [];
   return [port === null ? protocolInWords(protocol) : `${protocolInWords(protocol)} ${port}`];
 }

@@ -1,7 +1,7 @@
 // The hash by which flows are found: equal for both ways, different for what differs.
 
 import test from 'ava';
-import { hashOf } from '../../../dataplane/filter/flow-hash.ts';
+import { hashOf, isRestAt, putAddresses } from '../../../dataplane/filter/flow-hash.ts';
 import { InnerPacket } from '../../../dataplane/wire/ip.ts';
 
 const words = [
@@ -57,4 +57,13 @@ test('every word, port, protocol and seed counts', (t) => {
   t.not(hashOf(whole, 1_000, 54, 7, 8), plain);
   t.not(hashOf(whole, 1_000, 53, 6, 8), plain);
   t.not(hashOf(whole, 1_000, 53, 7, 9), plain);
+});
+
+test('addresses are written to where they are compared, and nowhere else', (t) => {
+  const written = new Int32Array(12).fill(-1);
+  const packet = packetOf(6, here, there);
+  putAddresses(written, 1, 6, packet);
+  t.deepEqual([...written], [-1, ...here, -1, ...there, -1, -1]);
+  t.true(isRestAt(written, 1, 6, packet));
+  t.false(isRestAt(written, 6, 1, packet));
 });

@@ -10,6 +10,7 @@ import {
   endpoint,
   ENDPOINT_BYTES,
   formatAddress,
+  formatEndpoint,
   hasEndpoint,
   parseAddress,
   readEndpoint,
@@ -232,4 +233,10 @@ test('a link-local endpoint is written with its scope, so that it can be found a
   writeEndpoint(table, 0, address('fe80::1'), 7);
   new DataView(table.bytes.buffer).setUint32(endpoint.scope, 3, true);
   t.deepEqual(readEndpoint(table, 0), { address: 'fe80::1%3', port: 7 });
+});
+
+test('an endpoint is an address and a port; IPv6 has brackets', (t) => {
+  t.is(formatEndpoint({ address: '192.0.2.1', port: 51_820 }), '192.0.2.1:51820');
+  t.is(formatEndpoint({ address: '2001:db8::1', port: 1 }), '[2001:db8::1]:1');
+  t.is(formatEndpoint({ address: 'fe80::1%eth0', port: 1 }), '[fe80::1%eth0]:1');
 });
