@@ -83,25 +83,24 @@ export class LocalGateway {
 
   /** The device that a person named by its id, its address in the tunnel or its name. */
   async findDevice(word: string): Promise<ShownDevice> {
-    const found = await this.findDevices(word);
-    const [device] = found;
-    if (device === undefined)
+    const device = await this.findDeviceIfAny(word);
+    if (device === null)
       throw new Error(`there is no device ${word}; see: ${commandLine('device list')}`);
-    if (found.length > 1)
-      throw new Error(`${found.length} devices have the name ${word}; give an id: ${idsOf(found)}`);
     return device;
   }
 
-  /** The devices with an id, an address in the tunnel or a name. */
-  async findDevices(word: string): Promise<ShownDevice[]> {
+  /** The device with an id, an address in the tunnel or a name; null: there is none. */
+  async findDeviceIfAny(word: string): Promise<ShownDevice | null> {
     const { data } = (await this.ask('GET', '/v0/devices')) as { data: ShownDevice[] };
-    if (isUuid(word)) return data.filter(({ id }) => id === word.toLowerCase());
     const address = readAddress(word)?.text;
-    const isNamed = (device: ShownDevice): boolean =>
-      address === undefined
-        ? device.name === word
-        : device.ipv4 === address || device.ipv6 === address;
-    return data.filter(isNamed);
+    const isNamed = ({ id, name, ipv4, ipv6 }: ShownDevice): boolean => {
+      if (isUuid(word)) return id === word.toLowerCase();
+      return address === undefined ? name === word : ipv4 === address || ipv6 === address;
+    };
+    const found = data.filter(isNamed);
+    if (found.length > 1)
+      throw new Error(`${found.length} devices have the name ${word}; give an id: ${idsOf(found)}`);
+    return found[0] ?? null;
   }
 }
 

@@ -35,8 +35,9 @@ async function senderOf(
   gateway: LocalGateway,
   word: string,
 ): Promise<{ device_id: string } | { source: string }> {
-  const isHost = readAddress(word) !== null && (await gateway.findDevices(word)).length === 0;
-  return isHost ? { source: word } : { device_id: (await gateway.findDevice(word)).id };
+  if (readAddress(word) === null) return { device_id: (await gateway.findDevice(word)).id };
+  const device = await gateway.findDeviceIfAny(word);
+  return device === null ? { source: word } : { device_id: device.id };
 }
 
 async function destinationOf(gateway: LocalGateway, word: string): Promise<string> {

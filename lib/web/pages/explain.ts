@@ -6,15 +6,16 @@ import { type Database, readRules, type RuleRow } from '../../../models/index.ts
 import { askExplanation } from '../../explain/ask.ts';
 import type { Answer } from '../../explain/explain.ts';
 import { type AskedPacket, judgeQuestion, readQuestion } from '../../explain/question.ts';
-import { isUuid } from '../../judge/fields.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { formView, type Section, type Typed } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
-import { namedDevice } from '../parts/named-device.ts';
+import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ownerEmails } from '../parts/owners.ts';
-import { ruleInWords } from '../parts/rule-words.ts';
+import { serviceInWords } from '../parts/packet-words.ts';
+import { serviceFields } from '../parts/service-fields.ts';
+import { ruleLink } from '../parts/rule-words.ts';
 
 const EXPLAIN = '/explain';
 
@@ -33,17 +34,7 @@ const questionForm: readonly Section[] = [
         help: 'An address, such as 10.0.0.5, or a device.',
         isRequired: true,
       },
-      {
-        name: 'protocol',
-        label: 'Protocol',
-        kind: 'choice',
-        choices: [
-          ['tcp', 'TCP'],
-          ['udp', 'UDP'],
-          ['icmp', 'ICMP (ping)'],
-        ],
-      },
-      { name: 'port', label: 'Port', kind: 'number', help: 'With TCP or UDP: 443.' },
+      ...serviceFields,
     ],
   },
 ];
@@ -73,11 +64,9 @@ async function showPage(web: Web, request: Request, h: ResponseToolkit): Promise
 async function typedBy(database: Database, request: Request): Promise<Typed> {
   const [from, id, source] = ['from', 'device_id', 'source'].map((name) =>
     queryText(request, name),
-  );
-  const device = isUuid(id ?? '') ? await database.models.Device.findByPk(id) : null;
+  ) as [string, string, string];
   return {
-    // A name is what people know; an address is what only one device has.
-    from: from || device?.ipv4 || device?.ipv6 || id || source || '',
+    from: from || (await wordForDevice(database, id)) || source,
     destination: queryText(request, 'destination'),
     protocol: queryText(request, 'protocol') || 'tcp',
     port: queryText(request, 'port'),
@@ -116,7 +105,7 @@ async function questionOf(database: Database, typed: Typed): Promise<Asking> {
 
 /** The packet in words. */
 function askedView({ device, isSent, source, destination, protocol, port }: AskedPacket): object {
-  const service = port === null ? protocol.toUpperCase() : `${protocol.toUpperCase()} ${port}`;
+  const [service] = serviceInWords({ protocol, port });
   return { device: { id: device.id, name: device.name }, isSent, source, destination, service };
 }
 
@@ -125,11 +114,7 @@ async function answerView(database: Database, answer: Answer): Promise<object> {
   const ids = [...(ruleId === null ? [] : [ruleId]), ...shadowed];
   const rules = ids.length === 0 ? [] : await readRules(database, { ids });
   const emails = await ownerEmails(database, rules);
-  const linked = (rule: RuleRow) => ({
-    href: `/rules/${rule.id}`,
-    text: ruleInWords(rule),
-    whose: rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? 'a user'),
-  });
+  const linked = (rule: RuleRow) => ruleLink(rule, emails);
   const decider = rules.find(({ id }) => id === ruleId);
   return {
     passes: verdict === 'accept',

@@ -7,7 +7,7 @@ import type { ReasonName } from '../../../dataplane/index.ts';
 import { type Database, readRules, readUsers } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
-import { readAddress, readCidr } from '../../judge/network.ts';
+import { readCidr } from '../../judge/network.ts';
 import { listFlows, readFlowCursor, type ShownFlow, writeFlowCursor } from '../../live/flows.ts';
 import type { LiveGateway } from '../../live/gateway.ts';
 import { listRefusals, refusalReasons, type ShownRefusal } from '../../live/refusals.ts';
@@ -24,6 +24,7 @@ import {
   protocolInWords,
   serviceInWords,
 } from '../parts/packet-words.ts';
+import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ruleInWords } from '../parts/rule-words.ts';
 
 const FLOWS = '/flows';
@@ -127,44 +128,26 @@ async function askedBy(database: Database, request: Request): Promise<Asked> {
     'rule_id',
   ].map((name) => queryText(request, name)) as [string, string, string, string, string];
   const faults: Asked['faults'] = {};
-  const device = await deviceNamed(database, word || deviceId);
-  if (typeof device === 'string') faults['device'] = [device];
+  const named = word || deviceId;
+  const device = named === '' ? null : await namedDevice(database, named);
+  if (device !== null && device.id === null)
+    faults['device'] = [device.fault ?? `No device is called “${named}”`];
   const user = await userNamed(database, email, userId);
   if (typeof user === 'string') faults['user'] = [user];
   return {
     typed: {
-      device: word || (typeof device === 'object' && device !== null ? device.shown : deviceId),
+      device: word || (await wordForDevice(database, deviceId)),
       user: email || (typeof user === 'object' && user !== null ? user.email : userId),
       destination: queryText(request, 'destination'),
       reason: queryText(request, 'reason'),
     },
     whose: {
-      deviceId: typeof device === 'object' && device !== null ? device.id : null,
+      deviceId: device?.id ?? null,
       userId: typeof user === 'object' && user !== null ? user.id : null,
     },
     ruleId: isUuid(rule) ? rule.toLowerCase() : null,
     faults,
   };
-}
-
-/** The device of an id, an address or a name; null for nothing; a text says what is wrong. */
-async function deviceNamed(
-  database: Database,
-  word: string,
-): Promise<{ id: string; shown: string } | string | null> {
-  if (word === '') return null;
-  const address = readAddress(word);
-  const where =
-    address === null
-      ? isUuid(word)
-        ? { id: word.toLowerCase() }
-        : { name: word }
-      : { [address.family === 4 ? 'ipv4' : 'ipv6']: address.text };
-  const found = await database.models.Device.findAll({ where, limit: 2 });
-  const [device] = found;
-  if (device === undefined) return `No device is called “${word}”`;
-  if (found.length > 1) return 'Several devices have this name. Please give an address';
-  return { id: device.id, shown: device.ipv4 ?? device.ipv6 ?? device.id };
 }
 
 async function userNamed(

@@ -23,6 +23,7 @@ import {
 import { adminPage } from '../kit/route.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
+import { serviceFields } from '../parts/service-fields.ts';
 import { namedDevice } from '../parts/named-device.ts';
 import { ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 
@@ -55,17 +56,7 @@ const testForm: readonly Section[] = [
         help: 'An address, such as 10.0.0.5.',
         isRequired: true,
       },
-      {
-        name: 'protocol',
-        label: 'Protocol',
-        kind: 'choice',
-        choices: [
-          ['tcp', 'TCP'],
-          ['udp', 'UDP'],
-          ['icmp', 'ICMP (ping)'],
-        ],
-      },
-      { name: 'port', label: 'Port', kind: 'number', help: 'With TCP or UDP: 443.' },
+      ...serviceFields,
       {
         name: 'expect',
         label: 'What is to become of it',

@@ -28,7 +28,7 @@ import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
 import { historyView } from '../parts/history-view.ts';
 import { ownerEmails, ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
-import { portsOf, ruleInWords } from '../parts/rule-words.ts';
+import { portsOf, ruleInWords, ruleLink } from '../parts/rule-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { inOrder, queryText } from '../kit/searched.ts';
 import { askedIn, everyOf, findPage, sendFile, type TablePlan } from '../kit/table-page.ts';
@@ -229,11 +229,7 @@ async function showForm(
   const asked = input ?? (await judgeTyped(web, rules, typed, id));
   const { rivals, others, shadow, shadowed } = await rules.touching(asked, id);
   const emails = await ownerEmails(web.services.database, [...rivals, ...others]);
-  const linked = (rule: RuleRow) => ({
-    href: `${RULES}/${rule.id}`,
-    text: ruleInWords(rule),
-    whose: rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? 'a user'),
-  });
+  const linked = (rule: RuleRow) => ruleLink(rule, emails);
   const hit = id === null ? undefined : web.services.observed?.rules().get(id);
   return web.pages.show(request, h, 'rule', {
     title: id === null ? 'Add a rule' : 'Change a rule',

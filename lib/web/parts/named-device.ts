@@ -37,3 +37,9 @@ export async function namedDevice(database: Database, word: string): Promise<Nam
   const fault = device === undefined && !isAddress ? `No device is called “${word}”` : null;
   return { isAddress, id: device?.id ?? null, fault };
 }
+
+/** What a form shows of the device with an id, which a link names: what only one device has. */
+export async function wordForDevice(database: Database, id: string): Promise<string> {
+  const device = isUuid(id) ? await database.models.Device.findByPk(id.toLowerCase()) : null;
+  return device?.ipv4 ?? device?.ipv6 ?? id;
+}

@@ -11,6 +11,15 @@ export function portsOf(rule: RuleRow): string | null {
   return `${rule.port_type.toUpperCase()} ${textOfValue(range)}`;
 }
 
+/** A rule as pages link to it; `emails` are those of the owners, by id. */
+export function ruleLink(rule: RuleRow, emails: ReadonlyMap<string, string>) {
+  return {
+    href: `/rules/${rule.id}`,
+    text: ruleInWords(rule),
+    whose: rule.user_id === null ? 'everyone' : (emails.get(rule.user_id) ?? 'a user'),
+  };
+}
+
 /** What a rule means, in one line: `Accept 10.0.0.0/8 TCP 80 - 90`. */
 export function ruleInWords(rule: RuleRow): string {
   const ports = portsOf(rule);

@@ -1,7 +1,7 @@
 // How people name a device: by name, address in the tunnel, or id.
 
 import test from 'ava';
-import { namedDevice } from '../../../../lib/web/parts/named-device.ts';
+import { namedDevice, wordForDevice } from '../../../../lib/web/parts/named-device.ts';
 import { addDevice, addUser } from '../../../models/fixtures.ts';
 import { firstKind, openDatabase } from '../../../support/database/databases.ts';
 
@@ -23,4 +23,16 @@ for (const kind of firstKind())
     const { id: none, fault } = await namedDevice(database, 'laptop');
     t.is(none, null);
     t.regex(fault ?? '', /^Several devices have this name\. .*100\.64\.0\.7, 100\.64\.0\.9$/);
+  });
+
+for (const kind of firstKind())
+  test(`${kind}: a form shows the address of a device, or the id where none has it`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const owner = await addUser(database);
+    const fields = { name: 'laptop', ipv4: '100.64.0.7', ipv6: 'fd00::7' };
+    const { id } = await addDevice(database, owner, fields);
+    t.is(await wordForDevice(database, id.toUpperCase()), '100.64.0.7');
+    const six = await addDevice(database, owner, { name: 'six', ipv4: null, ipv6: 'fd00::8' });
+    t.is(await wordForDevice(database, six.id), 'fd00::8');
+    for (const word of ['', 'laptop', owner.id]) t.is(await wordForDevice(database, word), word);
   });
