@@ -22,6 +22,25 @@ export interface Change {
   readonly defaultAction?: RuleConfig['action'];
 }
 
+/** What a change would do to the packets of peers that are served, for a trial of it. */
+export interface TriedChange {
+  /** The peers that would be removed, or would have other addresses or rules. */
+  readonly peers: readonly TriedPeer[];
+  readonly scopes: Change['scopes'];
+  /** What would happen to packets that no rule matches; left out: the same as now. */
+  readonly defaultAction?: RuleConfig['action'];
+}
+
+/** A peer after a change. */
+export interface TriedPeer {
+  readonly publicKey: string;
+  /** Whether it would lose the address that it has now. */
+  readonly losesIpv4: boolean;
+  readonly losesIpv6: boolean;
+  /** The name of its rules; null: it would be removed. */
+  readonly scope: string | null;
+}
+
 /**
  * The configuration that a gateway obeys; at first it is empty. A change is made whole and handed
  * over, or not at all: where compiling fails, for example for lack of memory, it is undone, and the
@@ -41,6 +60,8 @@ export class ConfigInForce {
    */
   #defaultAction: RuleConfig['action'] | undefined;
   readonly #pieceMax: number | undefined;
+  /** How often what is in force has changed. */
+  #version = 0;
 
   /** `pieceMax`: how many prefixes are compiled together. */
   constructor(pieceMax?: number) {
@@ -54,18 +75,61 @@ export class ConfigInForce {
 
   /** Makes a configuration the one in force. */
   replace(desired: GatewayConfig): Change {
-    return this.amend(this.#amendmentTo(desired));
+    return this.amend(this.amendmentTo(desired));
+  }
+
+  /** The amendment that makes a configuration the one in force. */
+  amendmentTo({ peers, rules }: GatewayConfig): Amendment {
+    const namedPeers = new Map<string, PeerConfig | null>(peers);
+    for (const key of this.#peers.keys()) if (!peers.has(key)) namedPeers.set(key, null);
+    const namedRules = new Map<string, Map<string, RuleConfig[]>>();
+    for (const [name, ofScope] of rules)
+      namedRules.set(name, new Map(Map.groupBy(ofScope, (rule) => rule.id)));
+    for (const [name, scope] of this.#scopes) {
+      const named = namedRules.get(name) ?? new Map<string, RuleConfig[]>();
+      for (const id of scope.ids) if (!named.has(id)) named.set(id, []);
+      namedRules.set(name, named);
+    }
+    return { peers: namedPeers, rules: namedRules };
   }
 
   /** Changes some entries; where it throws, nothing has changed. */
   amend(amendment: Amendment): Change {
     const scopes = this.#amendScopes(amendment);
+    this.#version++;
     return {
       ...this.#amendPeers(amendment),
       scopes,
       ...this.#close(amendment.isClosed),
       ...this.#setDefault(amendment.defaultAction),
     };
+  }
+
+  /** What an amendment would change of what is in force, at the moment of each call. */
+  trial(amendment: Amendment): () => TriedChange {
+    let version = this.#version;
+    let change = this.#tried(amendment);
+    return () => {
+      if (version !== this.#version) {
+        version = this.#version;
+        change = this.#tried(amendment);
+      }
+      return change;
+    };
+  }
+
+  #tried({ peers, rules, defaultAction }: Amendment): TriedChange {
+    const drafts: Draft[] = [];
+    try {
+      this.#takeSteps(rules, drafts);
+      return {
+        peers: this.#triedPeers(peers),
+        scopes: compiled(drafts),
+        ...(defaultAction === undefined ? {} : { defaultAction }),
+      };
+    } finally {
+      for (const { scope, steps } of drafts) scope.undo(steps);
+    }
   }
 
   /** The steps from nothing to what is in force. */
@@ -124,19 +188,38 @@ export class ConfigInForce {
   #amendScopes({ rules }: Amendment): Change['scopes'] {
     const drafts: Draft[] = [];
     try {
-      for (const [name, ofScope] of rules) {
-        const draft = this.#draft(name);
-        drafts.push(draft);
-        for (const [id, ofId] of ofScope) {
-          const step = draft.scope.set(id, ofId);
-          if (step !== null) draft.steps.push(step);
-        }
-      }
-      return this.#handOver(drafts.filter(({ steps }) => steps.length > 0));
+      this.#takeSteps(rules, drafts);
+      return this.#handOver(drafts);
     } catch (error) {
       for (const { scope, steps } of drafts) scope.undo(steps);
       throw error;
     }
+  }
+
+  /** Takes the steps of a change of rules; `drafts` has what is taken also where this throws. */
+  #takeSteps(rules: Amendment['rules'], drafts: Draft[]): void {
+    for (const [name, ofScope] of rules) {
+      const draft = this.#draft(name);
+      drafts.push(draft);
+      for (const [id, ofId] of ofScope) {
+        const step = draft.scope.set(id, ofId);
+        if (step !== null) draft.steps.push(step);
+      }
+    }
+  }
+
+  #triedPeers(peers: Amendment['peers']): TriedPeer[] {
+    const tried: TriedPeer[] = [];
+    for (const [publicKey, after] of peers) {
+      const present = this.#peers.get(publicKey);
+      if (present === undefined) continue;
+      const losesIpv4 = present.ipv4 !== null && !sameBytes(present.ipv4, after?.ipv4 ?? null);
+      const losesIpv6 = present.ipv6 !== null && !sameBytes(present.ipv6, after?.ipv6 ?? null);
+      const scope = after?.scope ?? null;
+      if (losesIpv4 || losesIpv6 || scope !== present.scope)
+        tried.push({ publicKey, losesIpv4, losesIpv6, scope });
+    }
+    return tried;
   }
 
   #draft(name: string): Draft {
@@ -145,30 +228,14 @@ export class ConfigInForce {
 
   /** Compiles all drafts, which may fail. Only after that are they counted as handed over. */
   #handOver(drafts: readonly Draft[]): Change['scopes'] {
-    const scopes = drafts.map(({ name, scope, steps }) => ({
-      name,
-      compiled: scope.isEmpty ? null : scope.compile(steps),
-    }));
-    for (const { name, scope } of drafts) {
+    const scopes = compiled(drafts);
+    for (const { name, scope, steps } of drafts) {
+      if (steps.length === 0) continue;
       scope.handOver();
       if (scope.isEmpty) this.#scopes.delete(name);
       else this.#scopes.set(name, scope);
     }
     return scopes;
-  }
-
-  #amendmentTo({ peers, rules }: GatewayConfig): Amendment {
-    const namedPeers = new Map<string, PeerConfig | null>(peers);
-    for (const key of this.#peers.keys()) if (!peers.has(key)) namedPeers.set(key, null);
-    const namedRules = new Map<string, Map<string, RuleConfig[]>>();
-    for (const [name, ofScope] of rules)
-      namedRules.set(name, new Map(Map.groupBy(ofScope, (rule) => rule.id)));
-    for (const [name, scope] of this.#scopes) {
-      const named = namedRules.get(name) ?? new Map<string, RuleConfig[]>();
-      for (const id of scope.ids) if (!named.has(id)) named.set(id, []);
-      namedRules.set(name, named);
-    }
-    return { peers: namedPeers, rules: namedRules };
   }
 }
 
@@ -177,6 +244,16 @@ interface Draft {
   readonly name: string;
   readonly scope: ScopeRules;
   readonly steps: RuleStep[];
+}
+
+/** Compiles the drafts that change something. */
+function compiled(drafts: readonly Draft[]): Change['scopes'] {
+  return drafts
+    .filter(({ steps }) => steps.length > 0)
+    .map(({ name, scope, steps }) => ({
+      name,
+      compiled: scope.isEmpty ? null : scope.compile(steps),
+    }));
 }
 
 /** Whether a change changes anything. */

@@ -4,6 +4,7 @@
 // started again on the same interface and port. The life of a worker is in worker-link.ts.
 
 import type { Worker } from 'node:worker_threads';
+import type { Answer, QuestionCommand } from './answers.ts';
 import { MAX_RELEASED_PER_COMMAND } from './constants.ts';
 import {
   type Amendment,
@@ -20,7 +21,7 @@ import {
   openDescriptors,
   reopenTun,
 } from './descriptors.ts';
-import { type Change, isEmpty, ConfigInForce } from './diff.ts';
+import { type Change, isEmpty, ConfigInForce, type TriedChange } from './diff.ts';
 import { type Capture, RunningCaptures } from './captures.ts';
 import { Egress } from './egress.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
@@ -32,7 +33,7 @@ import { AskedWorkers, type Questions } from './questions.ts';
 import { joinSamples, SumTotals, WholeSample } from './sample.ts';
 import { pagesOf } from './slices.ts';
 import { type PeerTotals, Totals } from './totals.ts';
-import type { QuestionCommand, Report, WorkerOptions } from './worker.ts';
+import type { WorkerOptions } from './worker.ts';
 import { type LinkOwner, startWorker, WorkerLink } from './worker-link.ts';
 
 /** What people and health checks see of a running gateway. */
@@ -361,10 +362,14 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     worker: number,
     command: (id: number) => QuestionCommand,
     waits: boolean,
-  ): Promise<Report | null> {
+  ): Promise<Answer | null> {
     if (this.#isClosing) throw closed();
     const link = this.#links[worker]!;
-    return waits || link.isReady ? link.request(command) : null;
+    return waits || link.isReady ? ((await link.request(command)) as Answer | null) : null;
+  }
+
+  protected tried(amendment: Amendment): () => TriedChange {
+    return this.#inForce.trial(amendment);
   }
 
   async capture(order: CaptureOrder): Promise<Capture | null> {

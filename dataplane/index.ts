@@ -21,6 +21,7 @@ export type { Gateway, GatewayFacts } from './gateway.ts';
 export { type Finding, inspectHost } from './io/inspect.ts';
 export { notify } from './io/notify.ts';
 export type { CaptureOrder } from './path/capture.ts';
+export type { ChangeEffect } from './path/effect.ts';
 export type { Explanation, Question } from './path/explain.ts';
 export type { FlowPage, FlowPlace, FlowQuery, LiveFlow } from './path/flow-list.ts';
 export type { RefusalQuery, SeenRefusal } from './path/refusal-list.ts';

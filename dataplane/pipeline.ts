@@ -29,11 +29,12 @@ import {
   MARK_TRUNCATED,
   type Team,
 } from './contract.ts';
-import type { Change } from './diff.ts';
+import type { Change, TriedChange } from './diff.ts';
 import { Filter } from './filter/filter.ts';
 import { FlowTable } from './filter/flow-table.ts';
 import { RefusalTable } from './filter/refusals.ts';
 import { Tracker } from './filter/tracker.ts';
+import type { FilterTrial, TriedSlot } from './filter/trial.ts';
 import { UnfinishedDatagrams } from './filter/unfinished.ts';
 import type { Identity, Random } from './noise/handshake.ts';
 import { Explainer, type Explanation, type Question } from './path/explain.ts';
@@ -43,7 +44,7 @@ import { HandedOver } from './path/handed.ts';
 import { InwardJudge } from './path/inward.ts';
 import { Mtus } from './path/mtu.ts';
 import { OutwardJudge } from './path/outward.ts';
-import { type FlowQuery, FlowList, type LiveFlow } from './path/flow-list.ts';
+import { type EndedPart, type FlowQuery, FlowList, type LiveFlow } from './path/flow-list.ts';
 import type { Listed } from './path/listed.ts';
 import { PacketPath } from './path/path.ts';
 import { RefusalList, type RefusalQuery, type SeenRefusal } from './path/refusal-list.ts';
@@ -266,6 +267,40 @@ export class Pipeline {
   /** Takes a part of the list of refused packets, from the record of that number on. */
   refusals(query: RefusalQuery, from: number, now: number, wallMs: number): Listed<SeenRefusal> {
     return this.#refusalList.part(query, from, now, wallMs);
+  }
+
+  /**
+   * Takes a part of the flows that a change would end, from the flow of that number on; at most
+   * `limit` are listed, all are counted.
+   */
+  endedFlows(
+    change: TriedChange,
+    from: number,
+    limit: number,
+    now: number,
+    wallMs: number,
+  ): EndedPart {
+    this.#tracker.setTime(now, wallMs);
+    return this.#flowList.ended(this.#tried(change), from, limit, now, wallMs);
+  }
+
+  /** Takes a part of the packets that the rules refused lately and that a change would let pass. */
+  passedRefusals(
+    change: TriedChange,
+    from: number,
+    now: number,
+    wallMs: number,
+  ): Listed<SeenRefusal> {
+    return this.#refusalList.passed(this.#tried(change), from, now, wallMs);
+  }
+
+  #tried({ peers, ...rules }: TriedChange): FilterTrial {
+    const slots = new Map<number, TriedSlot>();
+    for (const peer of peers) {
+      const known = this.#tunnel.known(peer.publicKey);
+      if (known !== undefined) slots.set(known.slot, peer);
+    }
+    return this.#tracker.tried({ ...rules, peers: slots });
   }
 
   /** Begins to copy the packets of a device, as far as they come to this worker, to a ring. */

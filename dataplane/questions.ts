@@ -1,10 +1,13 @@
 // Questions about what the workers of a gateway know: what becomes of a packet, what they remember
 // of handshakes, live flows, refused packets. Asking changes nothing.
 
+import { type AskedForEffect, type ChangeEffect, effectAmong } from './path/effect.ts';
 import { explainAmong, type Explanation, type Question } from './path/explain.ts';
 import { type FlowPage, type FlowPlace, type FlowQuery, flowsAmong } from './path/flow-list.ts';
 import { type RefusalQuery, refusalsAmong, type SeenRefusal } from './path/refusal-list.ts';
-import type { QuestionCommand, Report } from './worker.ts';
+import type { Answer, QuestionCommand } from './answers.ts';
+import type { Amendment } from './contract.ts';
+import type { TriedChange } from './diff.ts';
 import { RECEPTIONIST } from './wireguard/steering.ts';
 import { joinTraces, type Trace } from './wireguard/trace.ts';
 import type { UnknownSenders } from './wireguard/unknown-senders.ts';
@@ -33,6 +36,11 @@ export interface Questions {
   flows(query: FlowQuery, limit: number, from: FlowPlace | null): Promise<FlowPage>;
   /** The latest `limit` kinds of refused packets, the latest one first. */
   refusals(query: RefusalQuery, limit: number): Promise<readonly SeenRefusal[]>;
+  /**
+   * What a change would do to the flows and to the packets of now, if it were put in force. At most
+   * `limit` of each are listed, all are counted.
+   */
+  effectOf(amendment: Amendment, limit: number): Promise<ChangeEffect>;
 }
 
 /** Asks the workers of a gateway. */
@@ -51,7 +59,10 @@ export abstract class AskedWorkers implements Questions {
     worker: number,
     command: (id: number) => QuestionCommand,
     waits: boolean,
-  ): Promise<Report | null>;
+  ): Promise<Answer | null>;
+
+  /** What an amendment would change of what is in force, at the moment of each call. */
+  protected abstract tried(amendment: Amendment): () => TriedChange;
 
   explain(question: Question): Promise<Explanation | null> {
     return explainAmong(this.workers(), async (worker, isHanded) => {
@@ -93,6 +104,24 @@ export abstract class AskedWorkers implements Questions {
       return report?.type === 'refusals' ? report.part : null;
     };
     return this.#list(() => refusalsAmong(this.workers(), part, limit));
+  }
+
+  async effectOf(amendment: Amendment, limit: number): Promise<ChangeEffect> {
+    const tried = this.tried(amendment);
+    const ask: AskedForEffect = {
+      ended: async (worker, change, from, left) => {
+        const wanted = { change, from, limit: left } as const;
+        const of = (id: number) => ({ type: 'endedFlows', id, ...wanted }) as const;
+        const report = await this.request(worker, of, false);
+        return report?.type === 'endedFlows' ? report.part : null;
+      },
+      passed: async (worker, change, from) => {
+        const of = (id: number) => ({ type: 'passedRefusals', id, change, from }) as const;
+        const report = await this.request(worker, of, false);
+        return report?.type === 'passedRefusals' ? report.part : null;
+      },
+    };
+    return this.#list(() => effectAmong(this.workers(), ask, tried, limit));
   }
 
   /** One list after the other: however many are asked for, packets wait for one part at most. */

@@ -187,6 +187,8 @@ export class WorkerLink {
       case 'explained':
       case 'flows':
       case 'refusals':
+      case 'endedFlows':
+      case 'passedRefusals':
       case 'sample':
       case 'unknownSenders':
         this.#pending.get(report.id)?.resolve(report);

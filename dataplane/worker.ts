@@ -9,6 +9,7 @@ import {
   receiveMessageOnPort,
   workerData,
 } from 'node:worker_threads';
+import { type Answer, answer, type QuestionCommand } from './answers.ts';
 import {
   FAULT_TUN_READ,
   FAULT_UDP_RECEIVE,
@@ -35,17 +36,11 @@ import {
 import type { Identity } from './noise/handshake.ts';
 import type { Primitives } from './noise/primitives.ts';
 import type { CaptureOrder } from './path/capture.ts';
-import type { Explanation, Question } from './path/explain.ts';
-import type { FlowQuery, LiveFlow } from './path/flow-list.ts';
-import type { Listed } from './path/listed.ts';
-import type { RefusalQuery, SeenRefusal } from './path/refusal-list.ts';
 import { Pipeline } from './pipeline.ts';
 import { reasons } from './reasons.ts';
 import { warmUp } from './warm-up.ts';
 import { createEndpointTable } from './wire/address.ts';
-import type { TracePart } from './wireguard/trace.ts';
 import { endpointLayout } from './wireguard/tunnel.ts';
-import type { UnknownSenders } from './wireguard/unknown-senders.ts';
 
 /** The first message to a worker; it may come after the worker has loaded all files. */
 export interface WorkerOptions {
@@ -90,48 +85,13 @@ export type Command =
   | { readonly type: 'begin' }
   | { readonly type: 'stop' };
 
-/** Questions about what the worker knows. */
-export type QuestionCommand =
-  | {
-      readonly type: 'explain';
-      readonly id: number;
-      readonly question: Question;
-      readonly isHanded: boolean;
-    }
-  | { readonly type: 'diagnose'; readonly id: number; readonly publicKey: string }
-  | { readonly type: 'unknownSenders'; readonly id: number }
-  | {
-      /** A part of the list of flows: at most `limit`, from the flow of that number on. */
-      readonly type: 'flows';
-      readonly id: number;
-      readonly query: FlowQuery;
-      readonly from: number;
-      readonly limit: number;
-    }
-  | {
-      /** A part of the list of refused packets, from the record of that number on. */
-      readonly type: 'refusals';
-      readonly id: number;
-      readonly query: RefusalQuery;
-      readonly from: number;
-    };
-
-/** What the worker answers. */
+/** What the worker reports. */
 export type Report =
   | { readonly type: 'ready'; readonly listenPort: number }
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'applied'; readonly id: number }
   | { readonly type: 'sample'; readonly id: number; readonly sample: SamplePart }
-  | {
-      readonly type: 'explained';
-      readonly id: number;
-      /** Null: another worker judges the packet. */
-      readonly explanation: Explanation | null;
-    }
-  | { readonly type: 'diagnosed'; readonly id: number; readonly trace: TracePart | null }
-  | { readonly type: 'unknownSenders'; readonly id: number; readonly senders: UnknownSenders }
-  | { readonly type: 'flows'; readonly id: number; readonly part: Listed<LiveFlow> }
-  | { readonly type: 'refusals'; readonly id: number; readonly part: Listed<SeenRefusal> }
+  | Answer
   | { readonly type: 'capturing'; readonly id: number }
   | { readonly type: 'fault'; readonly message: string }
   | { readonly type: 'tunGone' };
@@ -352,35 +312,9 @@ class Loop {
       case 'unknownSenders':
       case 'flows':
       case 'refusals':
-        return this.#report(this.#answer(command, this.#clock.now(), this.#clock.wall()));
-    }
-  }
-
-  /** Answers a question, which changes nothing. */
-  #answer(command: QuestionCommand, now: number, wallMs: number): Report {
-    const { id } = command;
-    switch (command.type) {
-      case 'explain': {
-        const { question, isHanded } = command;
-        const explanation = this.#pipeline.explain(question, isHanded, now, wallMs);
-        return { type: 'explained', id, explanation };
-      }
-      case 'diagnose':
-        return {
-          type: 'diagnosed',
-          id,
-          trace: this.#pipeline.trace(command.publicKey, now, wallMs),
-        };
-      case 'unknownSenders':
-        return { type: 'unknownSenders', id, senders: this.#pipeline.unknownSenders() };
-      case 'flows': {
-        const { query, from, limit } = command;
-        return { type: 'flows', id, part: this.#pipeline.flows(query, from, limit, now, wallMs) };
-      }
-      case 'refusals': {
-        const { query, from } = command;
-        return { type: 'refusals', id, part: this.#pipeline.refusals(query, from, now, wallMs) };
-      }
+      case 'endedFlows':
+      case 'passedRefusals':
+        return this.#report(answer(this.#pipeline, command, this.#clock.now(), this.#clock.wall()));
     }
   }
 

@@ -12,6 +12,9 @@ import { KINDS, TCP_ACCEPT, TCP_DROP, UDP_ACCEPT, UDP_DROP } from './ports.ts';
 
 const NO_MATCH = -1;
 
+/** No verdict has it: versions begin with zero. */
+const NO_VERSION = -1;
+
 /** In place of a rule: no rule decided. */
 export const NO_RULE = -1;
 
@@ -34,12 +37,20 @@ export interface Scope {
   holders: number;
 }
 
+/** A change of rules that is only tried. */
+export interface TriedRules {
+  /** The scopes that change; null: the scope would have no rules. */
+  readonly scopes: readonly { readonly name: string; readonly compiled: CompiledScope | null }[];
+  /** Left out: the default action stays. */
+  readonly defaultAction?: RuleConfig['action'];
+}
+
 /** The rules of all scopes, and the default action. */
 export class Filter {
   /** The reason for packets that no rule matches; none accepts them. */
   #defaultReason: number;
   readonly #scopes = new Map<string, Scope>();
-  readonly #global: Scope;
+  #global: Scope;
   /** In an array, because V8 may allocate a number in a field or one that is passed. */
   readonly #wallMs = new Float64Array(1);
   #version = 0;
@@ -80,6 +91,35 @@ export class Filter {
     }
     this.renew();
     this.#forgetUnused(scope);
+  }
+
+  /**
+   * The rules after a change that is only tried; this filter stays as it is. No flow has a verdict
+   * of the tried one.
+   */
+  tried({ scopes, defaultAction }: TriedRules): {
+    readonly filter: Filter;
+    /** The scope of that name after the change. */
+    readonly scopeOf: (name: string) => Scope;
+  } {
+    const filter = new Filter('accept');
+    filter.#defaultReason =
+      defaultAction === undefined ? this.#defaultReason : defaultReasonOf(defaultAction);
+    filter.#version = NO_VERSION;
+    const changed = new Map<string, Scope>();
+    for (const { name, compiled } of scopes) {
+      const scope = newScope(name);
+      const before = this.#scopes.get(name) ?? scope;
+      if (compiled !== null) {
+        scope.ipv4 = familyAfter(before.ipv4, compiled.ipv4);
+        scope.ipv6 = familyAfter(before.ipv6, compiled.ipv6);
+      }
+      changed.set(name, scope);
+    }
+    filter.#global = changed.get(GLOBAL_SCOPE) ?? this.#global;
+    const scopeOf = (name: string): Scope =>
+      changed.get(name) ?? this.#scopes.get(name) ?? newScope(name);
+    return { filter, scopeOf };
   }
 
   /** Sets what happens to packets that no rule matches, at once. */
@@ -161,7 +201,7 @@ export class Filter {
   #scope(name: string): Scope {
     let scope = this.#scopes.get(name);
     if (scope === undefined) {
-      scope = { name, ipv4: null, ipv6: null, hits: new Hits(), holders: 0 };
+      scope = newScope(name);
       this.#scopes.set(name, scope);
     }
     return scope;
@@ -175,6 +215,10 @@ export class Filter {
     if (scope.holders === 0 && scope.ipv4 === null && scope.ipv6 === null)
       this.#scopes.delete(scope.name);
   }
+}
+
+function newScope(name: string): Scope {
+  return { name, ipv4: null, ipv6: null, hits: new Hits(), holders: 0 };
 }
 
 function defaultReasonOf(action: RuleConfig['action']): number {

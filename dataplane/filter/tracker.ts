@@ -16,6 +16,7 @@ import { FragmentTable, NO_FIRST } from './fragments.ts';
 import { Judge } from './judge.ts';
 import { hold, notice } from './lifetime.ts';
 import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './flow-verdict.ts';
+import { FilterTrial, type TriedByFilter } from './trial.ts';
 
 /** Remembers flows. Nothing here allocates per packet. */
 export class Tracker {
@@ -116,6 +117,15 @@ export class Tracker {
   /** Name of the rules of a peer. */
   scopeOf(slot: number): string | null {
     return this.#scopes[slot]?.name ?? null;
+  }
+
+  /** Tries a change. The trial is valid until something changes, or time passes. */
+  tried(change: TriedByFilter): FilterTrial {
+    const [filter, flows] = [this.#filter, this.flows];
+    return new FilterTrial(
+      { filter, flows, fragments: this.#fragments, scopes: this.#scopes },
+      change,
+    );
   }
 
   /** Stores what the current rules say of a flow or a first fragment. */

@@ -6,6 +6,7 @@ import type { GatewayOptions } from '../descriptors.ts';
 import { type Change, isEmpty, ConfigInForce } from '../diff.ts';
 import type { Gateway, GatewayFacts } from '../gateway.ts';
 import { TypeScriptEngine } from '../io/engine.ts';
+import type { ChangeEffect } from '../path/effect.ts';
 import { joinSamples, sumOf } from '../sample.ts';
 import { type PeerTotals, Totals } from '../totals.ts';
 import type { Endpoint } from '../wire/address.ts';
@@ -69,6 +70,10 @@ export class MemoryGateway extends PipelineNode implements Gateway, GatewayParti
 
   async amend(amendment: Amendment): Promise<void> {
     this.#obey(this.#inForce.amend(amendment));
+  }
+
+  async effectOf(amendment: Amendment, limit: number): Promise<ChangeEffect> {
+    return this.effectOfTrial(this.#inForce.trial(amendment), limit);
   }
 
   #obey(change: Change): void {

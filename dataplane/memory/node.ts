@@ -5,13 +5,14 @@
 import { DATAGRAM_SLOTS, PACKET_SLOTS } from '../constants.ts';
 import { ALONE, createSharedMemory, type NetworkConfig, type Team } from '../contract.ts';
 import { type Capture, RunningCaptures } from '../captures.ts';
-import type { Change } from '../diff.ts';
+import type { Change, TriedChange } from '../diff.ts';
 import type { EngineExtras, TypeScriptEngine } from '../io/engine.ts';
 import { Rings } from '../io/rings.ts';
 import type { Random } from '../noise/handshake.ts';
 import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import type { CaptureOrder } from '../path/capture.ts';
+import { type AskedForEffect, type ChangeEffect, effectAmong } from '../path/effect.ts';
 import { explainAmong, type Explanation, type Question } from '../path/explain.ts';
 import { type FlowPage, type FlowPlace, type FlowQuery, flowsAmong } from '../path/flow-list.ts';
 import { type RefusalQuery, refusalsAmong, type SeenRefusal } from '../path/refusal-list.ts';
@@ -223,6 +224,19 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
       async (worker, from) => this.workers[worker]!.pipeline.refusals(query, from, now, wallMs),
       limit,
     );
+  }
+
+  /** What a change would do to flows and refused packets, if it were put in force. */
+  effectOfTrial(tried: () => TriedChange, limit: number): Promise<ChangeEffect> {
+    const { now, wallMs } = this.#around;
+    const pipelineOf = (worker: number): Pipeline => this.workers[worker]!.pipeline;
+    const ask: AskedForEffect = {
+      ended: async (worker, change, from, left) =>
+        pipelineOf(worker).endedFlows(change, from, left, now, wallMs),
+      passed: async (worker, change, from) =>
+        pipelineOf(worker).passedRefusals(change, from, now, wallMs),
+    };
+    return effectAmong(this.workers.length, ask, tried, limit);
   }
 
   /** Captures packets of a device; null while as many captures run as can. */

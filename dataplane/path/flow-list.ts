@@ -2,7 +2,11 @@
 // each has carried. A worker walks its table in parts. The worker of the device that opened a flow
 // tells of it, or that of its receiver where it came from behind the TUN, so each is listed once.
 
-import { FLOWS_LOOKED_AT_PER_PART, MAX_LISTED_PER_PART } from '../constants.ts';
+import {
+  FLOWS_LOOKED_AT_PER_PART,
+  FLOWS_TRIED_PER_PART,
+  MAX_LISTED_PER_PART,
+} from '../constants.ts';
 import type { Decision } from '../filter/decision.ts';
 import {
   A,
@@ -17,6 +21,7 @@ import {
 } from '../filter/flow-table.ts';
 import { FlowVerdict, NO_PEER } from '../filter/flow-verdict.ts';
 import type { Tracker } from '../filter/tracker.ts';
+import type { FilterTrial } from '../filter/trial.ts';
 import { reasons } from '../reasons.ts';
 import { AddressRange } from '../wire/network.ts';
 import {
@@ -97,6 +102,17 @@ export async function flowsAmong(
   return { flows, next: null };
 }
 
+/** A part of the flows that a change would end. */
+export interface EndedPart {
+  readonly count: number;
+  /** The first of them, with what they carried so far. */
+  readonly found: readonly LiveFlow[];
+  /** Public keys of the devices that opened them, or that hosts behind the TUN opened them to. */
+  readonly devices: readonly string[];
+  /** Where the next part begins; null: this is the last one. */
+  readonly next: number | null;
+}
+
 /** Lists the flows of one worker. */
 export class FlowList {
   readonly #flows: FlowTable;
@@ -135,6 +151,39 @@ export class FlowList {
     return { found, next: flow > this.#flows.used ? null : flow };
   }
 
+  /**
+   * Counts the flows that a change would end, from the flow of that number on, and lists at most
+   * `limit` of them. Nothing changes.
+   */
+  ended(trial: FilterTrial, from: number, limit: number, now: number, wallMs: number): EndedPart {
+    this.#times.begin(now, wallMs);
+    const most = Math.min(limit, MAX_LISTED_PER_PART);
+    const found: LiveFlow[] = [];
+    const slots = new Set<number>();
+    let count = 0;
+    const end = Math.min(this.#flows.used + 1, from + FLOWS_TRIED_PER_PART);
+    for (let flow = from; flow < end; flow++) {
+      if (!this.#flows.isAlive(flow)) continue;
+      const slot = this.#slotOf(flow);
+      if (!this.#devices.isHere(slot) || !this.#passes(flow)) continue;
+      const decision = found.length < most ? this.#tracker.decisionOn(this.#verdict) : null;
+      if (!trial.ends(flow)) continue;
+      count++;
+      slots.add(slot);
+      if (decision !== null) found.push(this.#read(flow, decision));
+    }
+    const devices = [...slots]
+      .map((slot) => this.#devices.keyOf(slot))
+      .filter((key) => key !== null);
+    return { count, found, devices, next: end > this.#flows.used ? null : end };
+  }
+
+  /** The device that opened a flow, or the one that a host behind the TUN opened it to. */
+  #slotOf(flow: number): number {
+    const opener = peerOf(this.#flows.opener(flow));
+    return opener === NO_PEER ? peerOf(this.#flows.target(flow)) : opener;
+  }
+
   /** Says of a flow whether it is asked for, as far as its ends say it. */
   #filterOf(query: FlowQuery): (flow: number) => boolean {
     const flows = this.#flows;
@@ -143,9 +192,9 @@ export class FlowList {
     const isAny = query.device === null && query.scope === null;
     const range = query.destination === null ? null : new AddressRange(query.destination);
     return (flow) => {
+      if (!devices.isHere(this.#slotOf(flow))) return false;
       const opener = peerOf(flows.opener(flow));
       const target = peerOf(flows.target(flow));
-      if (!devices.isHere(opener === NO_PEER ? target : opener)) return false;
       if (!isAny && !isDevice(opener) && !isDevice(target)) return false;
       return range === null || range.has(flows.get(flow, KIND) >> 8, this.#words(flow, B));
     };

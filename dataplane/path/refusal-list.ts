@@ -4,7 +4,9 @@
 
 import { MAX_LISTED_PER_PART, REFUSALS_LOOKED_AT_PER_PART } from '../constants.ts';
 import type { RefusalRecord, RefusalTable } from '../filter/refusals.ts';
-import { type ReasonName, reasonNames } from '../reasons.ts';
+import type { FilterTrial } from '../filter/trial.ts';
+import { type ReasonName, reasonNames, reasons } from '../reasons.ts';
+import { InnerPacket, WHOLE } from '../wire/ip.ts';
 import {
   addressText,
   type DeviceQuery,
@@ -46,6 +48,14 @@ export async function refusalsAmong(
   ask: (worker: number, from: number) => Promise<Listed<SeenRefusal> | null>,
   limit: number,
 ): Promise<SeenRefusal[]> {
+  return (await allRefusals(workers, ask)).slice(0, limit);
+}
+
+/** Asks so many workers, part by part, for all refusals; the latest one is first. */
+export async function allRefusals(
+  workers: number,
+  ask: (worker: number, from: number) => Promise<Listed<SeenRefusal> | null>,
+): Promise<SeenRefusal[]> {
   const all = new Map<string, SeenRefusal>();
   for (let worker = 0; worker < workers; worker++)
     for (let from: number | null = 1; from !== null;) {
@@ -56,7 +66,7 @@ export async function refusalsAmong(
       }
       from = part?.next ?? null;
     }
-  return [...all.values()].toSorted((a, b) => b.latestMs - a.latestMs).slice(0, limit);
+  return [...all.values()].toSorted((a, b) => b.latestMs - a.latestMs);
 }
 
 function keyOf({
@@ -85,6 +95,7 @@ export class RefusalList {
   readonly #refusals: RefusalTable;
   readonly #devices: ListedDevices;
   readonly #times = new WallTimes();
+  readonly #packet = new InnerPacket();
 
   constructor({ refusals, ...from }: ListedFrom & { readonly refusals: RefusalTable }) {
     this.#refusals = refusals;
@@ -93,25 +104,66 @@ export class RefusalList {
 
   /** Takes the part that begins with the record of that number. Nothing changes. */
   part(query: RefusalQuery, from: number, now: number, wallMs: number): Listed<SeenRefusal> {
+    if (this.#devices.isNobody(query)) return { found: [], next: null };
+    const isDevice = this.#devices.asked(query);
+    const { reason } = query;
+    const isAsked = (record: RefusalRecord): boolean =>
+      isDevice(record.slot) && (reason === null || reason === reasonNames[record.reason]);
+    return this.#walk(isAsked, from, now, wallMs);
+  }
+
+  /**
+   * Takes a part of the packets of devices that the rules refuse now and would let pass after a
+   * change. Nothing changes.
+   */
+  passed(trial: FilterTrial, from: number, now: number, wallMs: number): Listed<SeenRefusal> {
+    const isAsked = (record: RefusalRecord): boolean =>
+      record.isSent &&
+      BY_RULES.has(record.reason) &&
+      trial.lets(describe(record, this.#packet), record.slot);
+    return this.#walk(isAsked, from, now, wallMs);
+  }
+
+  #walk(
+    isAsked: (record: RefusalRecord) => boolean,
+    from: number,
+    now: number,
+    wallMs: number,
+  ): Listed<SeenRefusal> {
     const found: SeenRefusal[] = [];
-    if (this.#devices.isNobody(query)) return { found, next: null };
     const times = this.#times;
     times.begin(now, wallMs);
-    const isAsked = this.#devices.asked(query);
     const { capacity } = this.#refusals;
     const end = Math.min(capacity + 1, from + REFUSALS_LOOKED_AT_PER_PART);
     let number = from;
     for (; number < end && found.length < MAX_LISTED_PER_PART; number++) {
       const record = this.#refusals.read(number);
-      if (record === null || !isAsked(record.slot)) continue;
+      if (record === null || !isAsked(record)) continue;
       const reason = reasonNames[record.reason]!;
       const device = this.#devices.keyOf(record.slot);
-      if (device === null || (query.reason !== null && query.reason !== reason)) continue;
+      if (device === null) continue;
       const [firstMs, latestMs] = [times.of(record.firstAt), times.of(record.latestAt)];
       found.push({ device, ...shown(record), reason, firstMs, latestMs });
     }
     return { found, next: number > capacity ? null : number };
   }
+}
+
+/** Why rules refuse packets. */
+const BY_RULES: ReadonlySet<number> = new Set([reasons.rule_drop, reasons.default_drop]);
+
+/** Fills in what the rules read of a packet. */
+function describe(record: RefusalRecord, packet: InnerPacket): InnerPacket {
+  const { destination } = record;
+  packet.version = record.version;
+  packet.protocol = record.protocol;
+  packet.fragment = WHOLE;
+  packet.destination0 = destination[0]!;
+  packet.destination1 = destination[1]!;
+  packet.destination2 = destination[2]!;
+  packet.destination3 = destination[3]!;
+  packet.destinationPort = record.port;
+  return packet;
 }
 
 function shown(

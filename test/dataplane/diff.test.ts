@@ -275,6 +275,76 @@ test('a scope after changes that were undone takes the next one, and no part of 
   );
 });
 
+test('a trial says what an amendment would change, and changes nothing', (t) => {
+  const inForce = new ConfigInForce(2);
+  const networks = Array.from({ length: 6 }, (_, i) => rule(`${i}`, 'drop', `10.${i}.0.0/16`));
+  const peers = ['A', 'B', 'C', 'D'].map((publicKey) => ({ ...a, publicKey }));
+  inForce.replace(config(peers, { s: networks, gone: [drop] }));
+  const before = rulesIn(inForce.fromNothing());
+  const trial = inForce.trial({
+    peers: new Map([
+      ['A', null],
+      ['B', { ...a, publicKey: 'B', ipv4: null }],
+      ['C', { ...a, publicKey: 'C', scope: 's' }],
+      ['D', { ...a, publicKey: 'D', mtu: 1_300 }],
+      ['E', { ...a, publicKey: 'E' }],
+    ]),
+    rules: new Map([
+      ['s', new Map([['3', []]])],
+      ['gone', new Map([['1', []]])],
+      ['new', new Map([['9', [rule('9', 'drop', '10.0.0.0/8')]]])],
+      ['same', new Map([['none', []]])],
+    ]),
+    defaultAction: 'drop',
+  });
+  const { scope } = a;
+  const stays = { losesIpv4: false, losesIpv6: false };
+  t.deepEqual(trial().peers, [
+    { publicKey: 'A', losesIpv4: true, losesIpv6: true, scope: null },
+    { publicKey: 'B', ...stays, losesIpv4: true, scope },
+    { publicKey: 'C', ...stays, scope: 's' },
+  ]);
+  t.deepEqual(
+    trial().scopes.map(({ name, compiled }) => [name, compiled?.numbers, compiled?.ids]),
+    [
+      ['s', [3], [null]],
+      ['gone', undefined, undefined],
+      ['new', [0], ['9']],
+    ],
+  );
+  t.is(trial().defaultAction, 'drop');
+  t.is(trial(), trial());
+  t.deepEqual(rulesIn(inForce.fromNothing()), before);
+  t.deepEqual([...inForce.peers.keys()], ['A', 'B', 'C', 'D']);
+  const said = trial();
+  inForce.amend({ peers: new Map([['A', null]]), rules: new Map() });
+  t.not(trial(), said, 'something else is in force');
+  t.deepEqual(
+    trial().peers.map(({ publicKey }) => publicKey),
+    ['B', 'C'],
+  );
+});
+
+test('a trial that cannot be compiled leaves what is in force', (t) => {
+  const inForce = new ConfigInForce();
+  inForce.replace(config([a], { s: [drop] }));
+  const before = rulesIn(inForce.fromNothing());
+  const fragileRule = fragile('2', { isOn: true });
+  const amendment = { peers: new Map(), rules: new Map([['s', new Map([['2', [fragileRule]]])]]) };
+  t.throws(() => inForce.trial(amendment), { message: /allocation failed/ });
+  t.deepEqual(rulesIn(inForce.fromNothing()), before);
+});
+
+/** Which rule has which number, by scope; how they are divided into pieces does not matter. */
+function rulesIn({ scopes }: Change): object {
+  return Object.fromEntries(
+    scopes.map(({ name, compiled }) => [
+      name,
+      compiled?.numbers.map((number, i) => `${number} ${compiled.ids[i]}`).toSorted(),
+    ]),
+  );
+}
+
 test('a change without steps is empty, and one with any is not', (t) => {
   t.true(isEmpty(diff(EMPTY_CONFIG, config([]))));
   t.false(isEmpty(diff(EMPTY_CONFIG, config([a]))));

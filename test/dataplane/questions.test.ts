@@ -2,16 +2,17 @@
 // other. With real workers: gateway.test.ts.
 
 import test from 'ava';
+import type { TriedChange } from '../../dataplane/diff.ts';
 import { AskedWorkers } from '../../dataplane/questions.ts';
-import type { QuestionCommand, Report } from '../../dataplane/worker.ts';
+import type { Answer, QuestionCommand } from '../../dataplane/answers.ts';
 
 /** Workers that answer as a test says, and note what they were asked. */
 class ScriptedWorkers extends AskedWorkers {
   readonly asked: string[] = [];
-  readonly #answer: (command: QuestionCommand, worker: number) => Report | null;
+  readonly #answer: (command: QuestionCommand, worker: number) => Answer | null;
   readonly #count: number;
 
-  constructor(count: number, answer: (command: QuestionCommand, worker: number) => Report | null) {
+  constructor(count: number, answer: (command: QuestionCommand, worker: number) => Answer | null) {
     super();
     this.#count = count;
     this.#answer = answer;
@@ -21,11 +22,15 @@ class ScriptedWorkers extends AskedWorkers {
     return this.#count;
   }
 
+  protected tried(): () => TriedChange {
+    return () => ({ peers: [], scopes: [] });
+  }
+
   protected async request(
     worker: number,
     command: (id: number) => QuestionCommand,
     waits: boolean,
-  ): Promise<Report | null> {
+  ): Promise<Answer | null> {
     const asked = command(7);
     this.asked.push(`${asked.type} ${worker}${waits ? ' waits' : ''}`);
     await Promise.resolve();
@@ -56,8 +61,13 @@ test('lists do not wait for a worker that starts, and are read one after the oth
   const lists = [
     workers.flows({ ...anyone, destination: null, rule: null }, 10, null),
     workers.refusals({ ...anyone, reason: null }, 10),
+    workers.effectOf({ peers: new Map(), rules: new Map() }, 10),
   ] as const;
-  t.deepEqual(await Promise.all(lists), [{ flows: [], next: null }, []]);
+  t.deepEqual(await Promise.all(lists), [
+    { flows: [], next: null },
+    [],
+    { ended: { count: 0, found: [], devices: [] }, passed: { count: 0, found: [] } },
+  ]);
   const first = workers.asked.findIndex((line) => line.startsWith('refusals'));
   t.false(workers.asked.slice(0, first).some((line) => line.startsWith('refusals')));
   t.false(workers.asked.slice(first).some((line) => line.startsWith('flows')));

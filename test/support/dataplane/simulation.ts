@@ -5,6 +5,7 @@
 
 import process from 'node:process';
 import type {
+  Amendment,
   KeyHandle,
   MessageLimits,
   NetworkConfig,
@@ -13,10 +14,11 @@ import type {
   RuleConfig,
   Sample,
 } from '../../../dataplane/contract.ts';
-import { ConfigInForce } from '../../../dataplane/diff.ts';
+import { ConfigInForce, type TriedChange } from '../../../dataplane/diff.ts';
 import { TypeScriptEngine } from '../../../dataplane/io/engine.ts';
 import { TunnelClient } from '../../../dataplane/memory/client.ts';
 import { PipelineNode } from '../../../dataplane/memory/node.ts';
+import type { ChangeEffect } from '../../../dataplane/path/effect.ts';
 import type { Random } from '../../../dataplane/noise/handshake.ts';
 import { joinSamples } from '../../../dataplane/sample.ts';
 import type { Primitives } from '../../../dataplane/noise/primitives.ts';
@@ -314,6 +316,27 @@ export class Node extends PipelineNode<WatchedEngine> implements Participant {
       rules: new Map(Object.entries(rules)),
     };
     this.change(this.#inForce.replace(desired));
+  }
+
+  /** What an amendment would do to flows and refused packets. */
+  effectOf(amendment: Amendment, limit: number): Promise<ChangeEffect> {
+    return this.effectOfTrial(this.trial(amendment), limit);
+  }
+
+  /** What an amendment would change of what is in force, at the moment of each call. */
+  trial(amendment: Amendment): () => TriedChange {
+    return this.#inForce.trial(amendment);
+  }
+
+  /** The amendment by which `apply` would put a configuration in force. */
+  amendmentTo(
+    peers: readonly PeerConfig[],
+    rules: Record<string, readonly RuleConfig[]> = {},
+  ): Amendment {
+    return this.#inForce.amendmentTo({
+      peers: new Map(peers.map((peer) => [peer.publicKey, peer])),
+      rules: new Map(Object.entries(rules)),
+    });
   }
 
   sample(): Sample {

@@ -1,6 +1,6 @@
 // A gateway with three devices and everything behind its TUN, which takes the steps of a course.
 
-import type { PeerConfig, RuleConfig } from '../../../dataplane/contract.ts';
+import type { Amendment, PeerConfig, RuleConfig } from '../../../dataplane/contract.ts';
 import { implementations } from '../dataplane/native.ts';
 import {
   chooseAmong,
@@ -39,6 +39,8 @@ export class Scene {
   #ruleNumber = 0;
   /** Called with each packet before it is sent. */
   onSend: (packet: Described, bytes: Uint8Array) => void = () => undefined;
+  /** Called with each change before it is made. */
+  onChange: (amendment: Amendment) => void = () => undefined;
 
   /** `turns`: draws whose turn it is, and whether things that were handed over wait. */
   constructor(workers: number, seed: number, dawdles = false) {
@@ -71,14 +73,15 @@ export class Scene {
     this.world.run(100);
   }
 
-  #apply(): void {
-    this.gateway.apply(this.#peers, Object.fromEntries(this.#rules));
+  #apply(peers: readonly PeerConfig[] = this.#peers): void {
+    const rules = Object.fromEntries(this.#rules);
+    this.onChange(this.gateway.amendmentTo(peers, rules));
+    this.gateway.apply(peers, rules);
   }
 
   /** Removes a device, or adds it again; then it connects anew. */
   setServed(i: number, isServed: boolean): void {
-    const peers = this.#peers.filter((_, n) => isServed || n !== i);
-    this.gateway.apply(peers, Object.fromEntries(this.#rules));
+    this.#apply(this.#peers.filter((_, n) => isServed || n !== i));
     if (!isServed) return;
     this.clients[i]!.restart();
     this.clients[i]!.connect();
@@ -111,6 +114,7 @@ export class Scene {
       }
       case 'default': {
         const { action } = step;
+        this.onChange({ peers: new Map(), rules: new Map(), defaultAction: action });
         const nothing = { removed: [], updated: [], added: [], scopes: [] };
         return this.gateway.change({ ...nothing, defaultAction: action });
       }
