@@ -331,6 +331,9 @@ function liveBy(id: string, gateway: Gateway, reconciler: Reconciler): LiveGatew
     id,
     flows: (...asked) => gateway.flows(...asked),
     refusals: (...asked) => gateway.refusals(...asked),
+    tried: (rows) => reconciler.tried(rows),
+    effectOf: (...asked) => gateway.effectOf(...asked),
+    userIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.userId ?? null,
     deviceIdOf: (publicKey) => reconciler.deviceIdOf(publicKey),
     publicKeyOf: (deviceId) => reconciler.publicKeyOf(deviceId),
   };

@@ -125,6 +125,7 @@ export { removeDevices, removeUser } from './queries/removal.ts';
 export {
   readRivalDevices,
   readRivalRules,
+  readShadowedBy,
   readShadows,
   readTouchingRules,
   readUserIds,
@@ -242,7 +243,9 @@ export {
   lockScopes,
   readTransaction,
   type Scopes,
+  undoneTransaction,
   writeTransaction,
+  type WrittenSoFar,
   type Written,
 } from './database/transaction.ts';
 export { TrustedProvider } from './tables/trusted-provider.ts';

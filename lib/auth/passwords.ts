@@ -13,6 +13,8 @@ export const PASSWORD_CHARACTERS_MAX = 64;
 
 /** Cost of bcrypt: 2^12 rounds: about 0.25 s of one core. */
 export const DEFAULT_COST = 12;
+/** The least cost that bcrypt knows. */
+export const PASSWORD_COST_MIN = 4;
 /** One queue for the process, whose processor they share. */
 const queue = new PasswordQueue();
 

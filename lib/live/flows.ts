@@ -58,7 +58,7 @@ export async function listFlows(
   const range = destination === null ? null : rangeOf(destination);
   const query = { ...devices, destination: range, rule };
   const page = await gateway.flows(query, limit, from);
-  return { flows: page.flows.map((flow) => show(gateway, flow)), next: page.next };
+  return { flows: page.flows.map((flow) => showFlow(gateway, flow)), next: page.next };
 }
 
 function rangeOf(text: string): { network: Uint8Array; prefixBits: number } | null {
@@ -68,7 +68,8 @@ function rangeOf(text: string): { network: Uint8Array; prefixBits: number } | nu
   return { network, prefixBits: prefix === undefined ? 8 * network.length : Number(prefix) };
 }
 
-function show(gateway: LiveGateway, flow: LiveFlow): ShownFlow {
+/** A flow, as answers show it. */
+export function showFlow(gateway: LiveGateway, flow: LiveFlow): ShownFlow {
   const idOf = (key: string | null): string | null =>
     key === null ? null : gateway.deviceIdOf(key);
   return {

@@ -2,12 +2,15 @@
 // is there while the database is away.
 
 import type {
+  Amendment,
+  ChangeEffect,
   FlowPage,
   FlowPlace,
   FlowQuery,
   RefusalQuery,
   SeenRefusal,
 } from '../../dataplane/index.ts';
+import type { RowChanges } from '../reconcile/read.ts';
 
 /** What lists are read from. */
 export interface LiveGateway {
@@ -15,6 +18,12 @@ export interface LiveGateway {
   readonly id: string;
   readonly flows: (query: FlowQuery, limit: number, from: FlowPlace | null) => Promise<FlowPage>;
   readonly refusals: (query: RefusalQuery, limit: number) => Promise<readonly SeenRefusal[]>;
+  /** What rows would change of what is in force, if they were committed now. */
+  readonly tried: (rows: RowChanges) => Amendment;
+  /** What a change would do to flows and refused packets; at most `limit` of each are listed. */
+  readonly effectOf: (amendment: Amendment, limit: number) => Promise<ChangeEffect>;
+  /** The user whose device is served under a public key; null: there is none. */
+  readonly userIdOf: (publicKey: string) => string | null;
   /** The device that has a public key or had it lately; null: there is none. */
   readonly deviceIdOf: (publicKey: string) => string | null;
   /** The public key of a device; null: there is no such device. */

@@ -44,10 +44,11 @@ export async function listRefusals(
   const devices = queryOf(gateway, filter);
   if (devices === null) return [];
   const found = await gateway.refusals({ ...devices, reason: filter.reason }, limit);
-  return found.map((one) => show(gateway, one));
+  return found.map((one) => showRefusal(gateway, one));
 }
 
-function show(gateway: LiveGateway, refusal: SeenRefusal): ShownRefusal {
+/** Refused packets that are alike, as answers show them. */
+export function showRefusal(gateway: LiveGateway, refusal: SeenRefusal): ShownRefusal {
   const { device, isSent, source, destination, protocol, port, reason, rule, count } = refusal;
   return {
     device_id: gateway.deviceIdOf(device),

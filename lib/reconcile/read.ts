@@ -3,6 +3,7 @@
 // page, so that what was read is garbage soon and a start holds no table as a whole.
 
 import {
+  type Change,
   currentRevision,
   type Database,
   type ObeyedDevice,
@@ -97,12 +98,55 @@ export function readSince(
       ) => Promise<Row[]>,
       ids: string[],
     ): Promise<Map<string, Row | null>> {
-      const rows = new Map<string, Row | null>(ids.map((id) => [id, null]));
-      if (ids.length === 0) return rows;
-      for (const row of await read(database, { ids, transaction })) rows.set(row.id, row);
-      return rows;
+      return rowsById(ids, ids.length === 0 ? [] : await read(database, { ids, transaction }));
     }
   });
+}
+
+/**
+ * Reads rows of these ids in a transaction that changed them, with the owners of the devices and
+ * the devices of the users among them.
+ */
+export async function readChanged(
+  database: Database,
+  changes: readonly Change[],
+  transaction: Transaction,
+): Promise<RowChanges> {
+  const idsIn = (table: string): string[] =>
+    changes.filter((change) => change.table === table).map(({ id }) => id);
+  const users = rowsById(idsIn('users'), await readUsers(database, ofIds('users')));
+  const devices = rowsById(idsIn('devices'), await readDevices(database, ofIds('devices')));
+  for (const [userId, row] of users)
+    if (row !== null)
+      for (const device of await readDevices(database, { userId, transaction }))
+        devices.set(device.id, device);
+  const owners = [...devices.values()].flatMap((row) =>
+    row === null || users.has(row.user_id) ? [] : [row.user_id],
+  );
+  if (owners.length > 0)
+    for (const row of await readUsers(database, { ids: [...new Set(owners)], transaction }))
+      users.set(row.id, row);
+  return {
+    all: null,
+    users,
+    devices,
+    rules: rowsById(idsIn('rules'), await readRules(database, ofIds('rules'))),
+    settings: idsIn('configurations').length > 0 ? await readSettings(database, transaction) : null,
+  };
+
+  function ofIds(table: string): { ids: string[]; transaction: Transaction } {
+    return { ids: idsIn(table), transaction };
+  }
+}
+
+/** Rows by id; null for one that was not found, because it was removed. */
+function rowsById<Row extends { id: string }>(
+  ids: readonly string[],
+  rows: readonly Row[],
+): Map<string, Row | null> {
+  const byId = new Map<string, Row | null>(ids.map((id) => [id, null]));
+  for (const row of rows) byId.set(row.id, row);
+  return byId;
 }
 
 async function readEverything(

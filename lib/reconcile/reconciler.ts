@@ -16,7 +16,7 @@ import {
 import type { Log } from '../process/log.ts';
 import { Neighbours } from './neighbours.ts';
 import { OwnClock } from './own-clock.ts';
-import { readAll, readSince, type TakeRows } from './read.ts';
+import { readAll, readSince, type RowChanges, type TakeRows } from './read.ts';
 import type { TranslateSettings } from './translate.ts';
 import { type KnownDevice, type Problem, Translation } from './translation.ts';
 
@@ -203,6 +203,11 @@ export class Reconciler {
   /** The device that is served under a public key; null where none is. */
   servedDeviceOf(publicKey: string): KnownDevice | null {
     return this.#translation.servedDeviceOf(publicKey);
+  }
+
+  /** What rows would change of what is in force if they were committed now; nothing changes. */
+  tried(changes: RowChanges): Amendment {
+    return this.#translation.tried(changes, this.#options.wallMs());
   }
 
   /** The rules that are in force, and what each does. */

@@ -42,6 +42,8 @@ export interface Problem {
 /** The most replaced keys that are kept; their last bytes may still be counted for the device. */
 const FORMER_KEYS_MAX = 1_000;
 
+const NO_CHANGE: Amendment = { peers: new Map(), rules: new Map() };
+
 interface Owner {
   /** Null if the user does not exist but has devices. */
   row: ObeyedUser | null;
@@ -186,6 +188,36 @@ export class Translation {
     if (defaultAction !== undefined) this.#handedOverDefault = null;
     for (const key of peers.keys()) this.#pendingKeys.add(key);
     for (const [scope, ids] of rules) for (const id of ids.keys()) this.#markRule(scope, id);
+  }
+
+  /**
+   * What rows would change of what is in force if they were committed, at `nowMs` (Unix time).
+   * `changes` has, beside the rows that change, the owners of its devices and all devices of its
+   * owners. Nothing changes here.
+   */
+  tried(changes: RowChanges, nowMs: number): Amendment {
+    const { settings } = changes;
+    const before = { ...this.#rowSettings, defaultAction: this.#defaultAction ?? 'accept' };
+    const after = new Translation(this.#settings, this.#maxPeers);
+    after.take({ ...changes, settings: settings ?? before }, nowMs);
+    const { peers: tried, rules: triedRules } = after.pending() ?? NO_CHANGE;
+    const peers = new Map(tried);
+    for (const id of changes.devices.keys()) {
+      const publicKey = this.#devices.get(id)?.publicKey;
+      if (publicKey !== undefined && !peers.has(publicKey)) peers.set(publicKey, null);
+    }
+    for (const [id, owner] of this.#owners)
+      if (owner.isServed && !changes.users.has(id) && after.#endOf(owner.row) <= nowMs)
+        for (const { publicKey } of owner.devices) peers.set(publicKey, null);
+    const rules = new Map([...triedRules].map(([scope, ofScope]) => [scope, new Map(ofScope)]));
+    for (const id of changes.rules.keys()) {
+      const scope = this.#rules.get(id)?.scope;
+      if (scope === undefined || rules.get(scope)?.has(id) === true) continue;
+      rules.set(scope, (rules.get(scope) ?? new Map()).set(id, []));
+    }
+    const isSame = after.#defaultAction === this.#defaultAction;
+    const defaultAction = isSame ? null : after.#defaultAction;
+    return { peers, rules, ...(defaultAction === null ? {} : { defaultAction }) };
   }
 
   /** The id of the device that has a public key or had it lately; null if there is none. */
@@ -346,12 +378,7 @@ export class Translation {
 
   /** Decides whether an owner's devices are served, and when to decide it again. */
   #judge(owner: Owner, nowMs: number): void {
-    const { requireSignIn, vpnSessionDuration = this.#rowSettings.vpnSessionDuration } =
-      this.#settings;
-    const end =
-      owner.row === null
-        ? Number.NEGATIVE_INFINITY
-        : vpnSessionEnd(owner.row, vpnSessionDuration, requireSignIn);
+    const end = this.#endOf(owner.row);
     const isServed = end > nowMs;
     if (isServed) this.#nextChangeAtMs = Math.min(this.#nextChangeAtMs, end);
     if (isServed === owner.isServed) return;
@@ -360,6 +387,15 @@ export class Translation {
       this.#pendingKeys.add(publicKey);
       if (isServed) this.#returning.add(publicKey);
     }
+  }
+
+  /** Until when a user's devices are served, in Unix ms; null: there is no such user. */
+  #endOf(user: ObeyedUser | null): number {
+    const { requireSignIn, vpnSessionDuration = this.#rowSettings.vpnSessionDuration } =
+      this.#settings;
+    return user === null
+      ? Number.NEGATIVE_INFINITY
+      : vpnSessionEnd(user, vpnSessionDuration, requireSignIn);
   }
 
   /** Decides whether a device itself is on, and when to decide it again. */

@@ -12,13 +12,13 @@ import type { Shared } from '../process/shared.ts';
 import type { FixedSettings } from './effective-configuration.ts';
 import type { Recall, Source } from './recall.ts';
 import type { Shown } from './shown.ts';
-import type { Writes } from './writes.ts';
+import type { RunsWrites } from './writes.ts';
 
 /** What the records of one server share. */
 export interface RecordContext {
   readonly services: Pick<Shared, 'config' | 'database'>;
   readonly recall: Recall;
-  readonly writes: Writes;
+  readonly writes: RunsWrites;
   /** What the environment fixes of the configuration. */
   readonly fixed: FixedSettings;
 }

@@ -72,6 +72,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** What runs writes: for good, or to see what they would come to. */
+export type RunsWrites = Pick<Writes, 'run' | 'join'>;
+
 /** Runs the writes of one server. */
 export class Writes {
   readonly #database: Database;
@@ -248,7 +251,7 @@ export function refusalFor(faults: Faults): ApiError {
 }
 
 /** A single work as a JointWork that is never shared. */
-function alone<Plan, Result>(work: Work<Plan, Result>): JointWork<null, Plan, Result> {
+export function alone<Plan, Result>(work: Work<Plan, Result>): JointWork<null, Plan, Result> {
   return {
     scopes: () => work.scopes ?? {},
     async judge(transaction) {

@@ -17,7 +17,6 @@ import {
 } from '../../models/index.ts';
 import { endWait } from '../auth/accounts.ts';
 import { EMAIL_PATTERN, isEmail } from '../auth/email.ts';
-import { actorId } from '../auth/index.ts';
 import {
   hashPassword,
   PASSWORD_BYTES_MAX,
@@ -187,7 +186,8 @@ export class Users implements Collection<UserValues> {
     const { role } = input.values;
     const faults = await judgeEmailTaken(this.#database, input, present, transaction);
     if (present === null || role === undefined || role === present.role) return faults;
-    if (present.id === actorId(request)) addFault(faults, 'role', messages.ownRole);
+    if (present.id === request.auth.credentials.user?.id)
+      addFault(faults, 'role', messages.ownRole);
     else if (await isLastAdministrator(this.#database, present, transaction))
       addFault(faults, 'role', messages.lastAdministratorStays);
     return faults;

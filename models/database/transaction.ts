@@ -6,11 +6,11 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Transaction, UniqueConstraintError } from 'sequelize';
 import { appendAuditEntries } from './audit-trail.ts';
 import { appendChanges, currentRevision, withoutRevision } from './revision.ts';
-import { gatherAudit } from '../storage/auditing.ts';
+import { type AuditDraft, gatherAudit } from '../storage/auditing.ts';
 import type { Database } from './database.ts';
 import { isDiskFault, isFull, rerunOnConflict, TransactionLostError } from '../storage/rerun.ts';
 import { plainSelect } from '../storage/select.ts';
-import { collectChanges, type Revision } from '../storage/tracking.ts';
+import { type Change, collectChanges, type Revision } from '../storage/tracking.ts';
 
 /** What a write came to. */
 export interface Written<T> {
@@ -47,10 +47,7 @@ export async function writeTransaction<T>(
   database: Database,
   fn: (transaction: Transaction) => Promise<T>,
 ): Promise<Written<T>> {
-  const outer = writing.getStore();
-  if (outer?.database === database && outer.open)
-    throw new Error('writeTransaction inside writeTransaction; pass the transaction on instead');
-  const scope = { database, open: true };
+  const scope = openScope(database);
   try {
     const written = await writing.run(scope, () => writeAgainIfTaken(database, fn));
     if (written.changed) database.ring(written.revision);
@@ -58,6 +55,30 @@ export async function writeTransaction<T>(
   } catch (error) {
     if (isFull(error)) database.noteFull();
     throw error;
+  } finally {
+    scope.open = false;
+  }
+}
+
+/** What a transaction has written so far. */
+export interface WrittenSoFar {
+  /** The tracked rows that it touched, each once. */
+  readonly changes: readonly Change[];
+  readonly audit: readonly AuditDraft[];
+}
+
+/**
+ * Runs `fn` as `writeTransaction` does, and then undoes all that it wrote: the database is as
+ * before, and no listener is rung. To see what a write would come to; `soFar` tells `fn` what it
+ * has written. It holds the locks of a write while `fn` runs.
+ */
+export async function undoneTransaction<T>(
+  database: Database,
+  fn: (transaction: Transaction, soFar: () => WrittenSoFar) => Promise<T>,
+): Promise<T> {
+  const scope = openScope(database);
+  try {
+    return await writing.run(scope, () => rerunOnConflict(database, () => undoOnce(database, fn)));
   } finally {
     scope.open = false;
   }
@@ -113,6 +134,14 @@ export async function lockScopes(
   ]);
 }
 
+/** Begins a write transaction, which must not be inside another one. */
+function openScope(database: Database): { database: Database; open: boolean } {
+  const outer = writing.getStore();
+  if (outer?.database === database && outer.open)
+    throw new Error('writeTransaction inside writeTransaction; pass the transaction on instead');
+  return { database, open: true };
+}
+
 /**
  * A cluster's nodes do not see each other's locks: what a check did not find may be there when the
  * row is inserted. Once more, and the check finds it and says what there is to say.
@@ -137,15 +166,7 @@ async function writeOnce<T>(
   return database.sequelize.transaction(async (transaction) => {
     const collector = collectChanges(transaction);
     const audit = gatherAudit(transaction, database.origin);
-    let result: T;
-    try {
-      result = await fn(transaction);
-    } catch (cause) {
-      // A fault of the disk ends the transaction too, but is no conflict that a rerun may resolve.
-      if (isLost(transaction) && !isDiskFault(cause)) throw lost(cause);
-      throw cause;
-    }
-    if (isLost(transaction)) throw lost();
+    const result = await unlessLost(transaction, () => fn(transaction));
     collector.sealed = true;
     const changes = [...collector.changes.values()];
     const changed = changes.length > 0;
@@ -161,6 +182,41 @@ async function writeOnce<T>(
     });
     return { result, revision, changed };
   });
+}
+
+async function undoOnce<T>(
+  database: Database,
+  fn: (transaction: Transaction, soFar: () => WrittenSoFar) => Promise<T>,
+): Promise<T> {
+  // A transaction is rolled back where its function throws.
+  let done: { readonly result: T } | null = null;
+  const undone = new Error('the transaction is undone');
+  try {
+    await database.sequelize.transaction(async (transaction) => {
+      const collector = collectChanges(transaction);
+      const audit = gatherAudit(transaction, database.origin);
+      const soFar = (): WrittenSoFar => ({ changes: [...collector.changes.values()], audit });
+      done = { result: await unlessLost(transaction, () => fn(transaction, soFar)) };
+      throw undone;
+    });
+  } catch (error) {
+    if (error !== undone) throw error;
+  }
+  return (done as unknown as { readonly result: T }).result;
+}
+
+/** Runs work in a transaction; throws where the database ended the transaction meanwhile. */
+async function unlessLost<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
+  let result: T;
+  try {
+    result = await work();
+  } catch (cause) {
+    // A fault of the disk ends the transaction too, but is no conflict that a rerun may resolve.
+    if (isLost(transaction) && !isDiskFault(cause)) throw lost(cause);
+    throw cause;
+  }
+  if (isLost(transaction)) throw lost();
+  return result;
 }
 
 /**

@@ -142,6 +142,14 @@ export async function readTouchingRules(
   return rows.map(({ id }) => id);
 }
 
+/** Whether the rule `other` decides before the drop rule `rules` wherever that one matches. */
+const IS_SHADOWED = `other.action = 'accept' AND other.family = rules.family
+  AND (other.user_id = rules.user_id OR (other.user_id IS NULL AND rules.user_id IS NULL))
+  AND other.range_start <= rules.range_start AND other.range_end >= rules.range_end
+  AND ((other.port_type IS NULL AND rules.port_type IS NULL)
+    OR (other.port_type = rules.port_type AND other.port_start <= rules.port_start
+      AND other.port_end >= rules.port_end))`;
+
 /** Of these rules those that can never decide (`isShadowedBy`), each with a rule that is why. */
 export async function readShadows(
   database: Database,
@@ -149,17 +157,26 @@ export async function readShadows(
 ): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map();
   const rows = await database.sequelize.query<{ id: string; shadow: string }>(
-    `SELECT rules.id AS id, MIN(other.id) AS shadow FROM rules JOIN rules other
-     ON other.action = 'accept' AND other.family = rules.family
-     AND (other.user_id = rules.user_id OR (other.user_id IS NULL AND rules.user_id IS NULL))
-     AND other.range_start <= rules.range_start AND other.range_end >= rules.range_end
-     AND ((other.port_type IS NULL AND rules.port_type IS NULL)
-       OR (other.port_type = rules.port_type AND other.port_start <= rules.port_start
-         AND other.port_end >= rules.port_end))
+    `SELECT rules.id AS id, MIN(other.id) AS shadow FROM rules JOIN rules other ON ${IS_SHADOWED}
      WHERE rules.action = 'drop' AND rules.id IN (:ids) GROUP BY rules.id`,
     { ...plainSelect(), replacements: { ids: [...ids] } },
   );
   return new Map(rows.map(({ id, shadow }) => [id, shadow]));
+}
+
+/** The rules that can never decide because of this one, the oldest first. */
+export async function readShadowedBy(
+  database: Database,
+  id: string,
+  transaction?: Transaction,
+): Promise<string[]> {
+  const rows = await database.sequelize.query<{ id: string }>(
+    `SELECT rules.id AS id FROM rules other JOIN rules ON ${IS_SHADOWED}
+     WHERE rules.action = 'drop' AND other.id = :id
+     ORDER BY rules.inserted_at, rules.id`,
+    { ...plainSelect(transaction), replacements: { id } },
+  );
+  return rows.map((row) => row.id);
 }
 
 /**

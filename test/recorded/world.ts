@@ -135,6 +135,11 @@ function servicesOf({ applied }: Recording['world']): Partial<Services> {
         next: limit === 1 ? { worker: 0, flow: 2 } : null,
       }),
       refusals: async () => [refusalOf('a key')],
+      effectOf: async () => ({
+        ended: { count: 2, found: [flowOf('a key')], devices: ['a key'] },
+        passed: { count: 1, found: [refusalOf('a key')] },
+      }),
+      userIdOf: () => ids.person,
       deviceIdOf: () => ids.device,
     }),
   };

@@ -5,8 +5,10 @@ import type Joi from 'joi';
 import { wishFields } from '../../capture/wishes.ts';
 import { configurationSchema } from '../../configuration/configuration.ts';
 import { deviceSchema, deviceFilters } from '../../devices/devices.ts';
+import { operationFields } from '../../dry-run/operation.ts';
 import { questionFields } from '../../explain/question.ts';
 import { diagnosisFields, unknownSendersFields } from '../v0/diagnosis.ts';
+import { dryRunFields } from '../v0/dry-run.ts';
 import { explanationFields } from '../v0/explain.ts';
 import { flowFields, refusalFields } from '../v0/live.ts';
 import {
@@ -30,6 +32,7 @@ import {
   configurationPaths,
   type Described,
   diagnosisPaths,
+  dryRunPaths,
   explainPaths,
   livePaths,
   ruleCounterPaths,
@@ -108,6 +111,13 @@ const questions: Described = {
   fields: questionFields,
 };
 
+const operations: Described = {
+  ...rules,
+  wrapper: 'dry_run',
+  title: 'Operation',
+  fields: operationFields,
+};
+
 const samlMetadata: Described = {
   ...configuration,
   wrapper: 'saml_metadata',
@@ -145,6 +155,7 @@ export function openApiDocument(outside: string): Json {
       ...collectionPaths(rules),
       ...ruleCounterPaths(rules),
       ...explainPaths(questions),
+      ...dryRunPaths(operations),
       ...diagnosisPaths(devices),
       ...livePaths(rules),
       ...historyPaths(devices, users, rules),
@@ -162,6 +173,8 @@ export function openApiDocument(outside: string): Json {
         ...schemasOf(policyTests),
         QuestionCreate: requestSchema(questionFields, 'create'),
         Explanation: answerSchema(explanationFields),
+        OperationCreate: requestSchema(operationFields, 'create'),
+        DryRun: answerSchema(dryRunFields),
         Diagnosis: answerSchema(diagnosisFields),
         UnknownSenders: answerSchema(unknownSendersFields),
         Flow: answerSchema(flowFields),

@@ -30,6 +30,13 @@ export const examples: Readonly<Record<string, { create?: object; update?: objec
   explain: {
     create: { device_id: EXAMPLE_ID, destination: '10.0.0.6', protocol: 'tcp', port: 443 },
   },
+  dry_run: {
+    create: {
+      method: 'POST',
+      path: '/v0/rules',
+      body: { rule: { action: 'drop', destination: '10.0.0.6' } },
+    },
+  },
   policy_test: {
     create: {
       name: 'Alice reaches the wiki',

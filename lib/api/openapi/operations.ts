@@ -148,6 +148,25 @@ export function explainPaths(described: Described): Json {
   };
 }
 
+/** The path of writes that are tried. */
+export function dryRunPaths(described: Described): Json {
+  return {
+    '/v0/dry_run': {
+      post: operation(described, 'dryRun', {
+        summary: 'Say what a write would do',
+        description:
+          'The write is judged as it would be, and nothing is written. The gateway that is asked answers for its own flows.',
+        parameters: parametersIn(Object.entries(described.insistence ?? {})),
+        ...body(described, 'create', BODY_BYTES_MAX),
+        responses: answersOf({ 200: answer('What it would do.', { data: schemaRef('DryRun') }) }, [
+          404,
+          ...WRITE,
+        ]),
+      }),
+    },
+  };
+}
+
 /** The paths of what is alive at the gateway that is asked. */
 export function livePaths(described: Described): Json {
   const list = (title: string, parameters: Joi.ObjectSchema, words: Json, names = {}): Json =>

@@ -5,6 +5,7 @@ import { type ApiContext, collectionRoutes } from '../routes.ts';
 import { captureRoutes } from './capture.ts';
 import { configurationRoutes } from './configuration.ts';
 import { diagnosisRoutes } from './diagnosis.ts';
+import { dryRunRoutes } from './dry-run.ts';
 import { explainRoutes } from './explain.ts';
 import { historyRoutes } from './history.ts';
 import { Devices } from '../../devices/devices.ts';
@@ -26,6 +27,7 @@ export const v0: Plugin<ApiContext> = {
     server.route(collectionRoutes(context, new Rules(context)));
     server.route(ruleCounterRoutes(context));
     server.route(explainRoutes(context));
+    server.route(dryRunRoutes(context));
     server.route(diagnosisRoutes(context));
     server.route(liveRoutes(context));
     server.route(captureRoutes(context));

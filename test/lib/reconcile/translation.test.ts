@@ -73,6 +73,65 @@ test('rules in force are known by what they do; a bad accept is none', (t) => {
   );
 });
 
+test('rows that are tried say what they would change of what is in force', (t) => {
+  const rules = [ruleRow(), ruleRow({ id: 'r2', user_id: 'u1' })];
+  const rows = { users: [userRow()], devices: [deviceRow()], rules };
+  const translation = knowing(rows);
+  const tried = (changes: Parameters<typeof changesOf>[0]) => {
+    const { peers, rules: ofScopes, ...rest } = translation.tried(changesOf(changes), NOW);
+    return {
+      peers: [...peers].map(([key, config]) => [key, config === null ? null : config.scope]),
+      rules: [...ofScopes].map(([scope, ids]) => [
+        scope,
+        [...ids.keys()],
+        [...ids.values()].flat().length,
+      ]),
+      ...rest,
+    };
+  };
+  const nothing = { peers: [], rules: [] };
+  const users = one(userRow());
+  t.deepEqual(tried({}), nothing);
+  t.deepEqual(tried({ devices: new Map([['d1', null]]) }), { ...nothing, peers: [[KEY, null]] });
+  t.deepEqual(tried({ users, devices: one(deviceRow({ public_key: OTHER_KEY })) }), {
+    ...nothing,
+    peers: [
+      [OTHER_KEY, 'u1'],
+      [KEY, null],
+    ],
+  });
+  const disabled = one(userRow({ disabled_at: new Date(NOW) }));
+  t.deepEqual(tried({ users: disabled, devices: one(deviceRow()) }), {
+    ...nothing,
+    peers: [[KEY, null]],
+  });
+  t.deepEqual(tried({ rules: new Map([['r1', null]]) }), {
+    ...nothing,
+    rules: [[GLOBAL_SCOPE, ['r1'], 0]],
+  });
+  t.deepEqual(tried({ rules: one(ruleRow({ user_id: 'u1' })) }), {
+    ...nothing,
+    rules: [
+      ['u1', ['r1'], 1],
+      [GLOBAL_SCOPE, ['r1'], 0],
+    ],
+  });
+  t.deepEqual(tried({ rules: one(ruleRow({ id: 'new' })) }).rules, [[GLOBAL_SCOPE, ['new'], 1]]);
+  const inRows: RowSettings = {
+    vpnSessionDuration: 0,
+    defaultClientMtu: null,
+    defaultAction: 'drop',
+  };
+  t.deepEqual(tried({ settings: inRows }), { ...nothing, defaultAction: 'drop' });
+  t.is(translation.pending(), null, 'nothing has changed');
+  const seen = new Date(NOW - DAY);
+  translation.take(changesOf({ users: one(userRow({ last_signed_in_at: seen })) }), NOW);
+  translation.handOver();
+  const short = { ...inRows, defaultAction: 'accept' as const, vpnSessionDuration: 3_600 };
+  t.deepEqual(tried({ settings: short }), { ...nothing, peers: [[KEY, null]] });
+  t.deepEqual(tried({ settings: { ...short, vpnSessionDuration: 2 * 86_400 } }), nothing);
+});
+
 test('what was not handed over stays pending', (t) => {
   const translation = knowing({});
   translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);

@@ -14,6 +14,7 @@ import {
   readChanges,
   readTransaction,
   type Scopes,
+  undoneTransaction,
   writeTransaction,
 } from '../../../models/index.ts';
 import { TransactionLostError } from '../../../models/storage/rerun.ts';
@@ -45,6 +46,44 @@ for (const kind of databaseKinds()) {
     const [only, ...others] = await Device.findAll();
     t.is(only?.mtu, null);
     t.deepEqual(others, []);
+  });
+
+  test(`${kind}: what is undone is seen while it runs, and never again`, async (t) => {
+    const database = await openDatabase(t, kind);
+    const { User, Device } = database.models;
+    const device = await addDevice(database, await addUser(database));
+    const before = await currentRevision(database);
+    let rung = 0;
+    database.onCommit(() => (rung += 1));
+    let runs = 0;
+    const seen = await undoneTransaction(database, async (transaction, soFar) => {
+      runs += 1;
+      await Device.destroy({ where: { id: device.id }, transaction });
+      await User.create(userValues(), { transaction });
+      if (runs < 3) throw new TransactionLostError('again');
+      const { changes, audit } = soFar();
+      return { changes, audit, devices: await Device.count({ transaction }) };
+    });
+    t.is(runs, 3);
+    t.is(seen.devices, 0);
+    t.deepEqual(
+      seen.changes.map(({ table }) => table),
+      ['devices', 'users'],
+    );
+    t.deepEqual(
+      seen.audit.map(({ action, kind: of }) => `${action} ${of}`),
+      ['delete device', 'create user'],
+    );
+    t.deepEqual([await User.count(), await Device.count(), rung], [1, 1, 0]);
+    t.is(await currentRevision(database), before);
+    await t.throwsAsync(
+      undoneTransaction(database, () => Promise.reject(new TypeError('a mistake'))),
+      { instanceOf: TypeError },
+    );
+    await t.throwsAsync(
+      writeTransaction(database, () => undoneTransaction(database, async () => 1)),
+      { message: /inside writeTransaction/ },
+    );
   });
 
   test(`${kind}: a run that met a conflict leaves nothing beside the run that succeeds`, async (t) => {

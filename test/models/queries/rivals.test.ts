@@ -10,7 +10,14 @@ import {
   readUserIds,
   type RuleScope,
 } from '../../../models/index.ts';
-import { extentOf, isShadowedBy, newId, readRules, readShadows } from '../../../models/index.ts';
+import {
+  extentOf,
+  isShadowedBy,
+  newId,
+  readRules,
+  readShadowedBy,
+  readShadows,
+} from '../../../models/index.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 import { addDevice, addRule, addUser, randomKey, write } from '../fixtures.ts';
 
@@ -181,4 +188,9 @@ for (const kind of databaseKinds())
         t.true(isShadowedBy(extentOf(rule), extentOf(other)));
     }
     t.is((await readShadows(database, [])).size, 0);
+    for (const rule of rules) {
+      const because = await readShadowedBy(database, rule.id);
+      const wanted = rules.filter((one) => isShadowedBy(extentOf(one), extentOf(rule)));
+      t.deepEqual(because.toSorted(), wanted.map(({ id }) => id).toSorted());
+    }
   });

@@ -164,6 +164,12 @@ export function fakeLive(id: string, fields: Partial<LiveGateway> = {}): LiveGat
     id,
     flows: async () => ({ flows: [], next: null }),
     refusals: async () => [],
+    tried: () => ({ peers: new Map(), rules: new Map() }),
+    effectOf: async () => ({
+      ended: { count: 0, found: [], devices: [] },
+      passed: { count: 0, found: [] },
+    }),
+    userIdOf: () => null,
     deviceIdOf: () => null,
     publicKeyOf: () => null,
     ...fields,

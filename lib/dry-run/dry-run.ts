@@ -1,0 +1,127 @@
+// Tries a write: it is judged and written as every write is, and undone. What it would change of
+// the data plane is worked out of the rows that it wrote, and the data plane of this process says
+// what that would do to the flows and to the refused packets of now.
+// docs/api.md#what-a-write-would-do.
+
+import {
+  type Database,
+  readPolicyTests,
+  readRules,
+  readShadowedBy,
+  readShadows,
+  type Transaction,
+  type WrittenSoFar,
+} from '../../models/index.ts';
+import { ApiError } from '../http/errors.ts';
+import { type ShownFlow, showFlow } from '../live/flows.ts';
+import type { LiveGateway } from '../live/gateway.ts';
+import { showRefusal, type ShownRefusal } from '../live/refusals.ts';
+import { readChanged, type RowChanges } from '../reconcile/read.ts';
+import type { RecordContext } from '../records/collection.ts';
+import type { Shown } from '../records/shown.ts';
+import { UndoneWrites } from '../records/undone-writes.ts';
+import { showRule } from '../rules/rules.ts';
+
+/** How many of each list are answered; all are counted. */
+export const LISTED_MAX = 100;
+
+/** What dry runs need of the server. */
+export interface DryRunContext extends RecordContext {
+  readonly services: RecordContext['services'] & { readonly live?: LiveGateway };
+}
+
+/** What a write would do. Of each list the first LISTED_MAX entries are here, and its length. */
+export interface Effect {
+  /** Flows that would end, and how many people they belong to. */
+  readonly ended_flow_count: number;
+  readonly ended_flow_user_count: number;
+  readonly ended_flows: readonly ShownFlow[];
+  /** Packets that rules refused lately and would let pass. */
+  readonly passed_refusal_count: number;
+  readonly passed_refusals: readonly ShownRefusal[];
+  /** Rules that would never decide any more. */
+  readonly shadowed_rule_count: number;
+  readonly shadowed_rules: readonly Shown[];
+  /** Policy tests that pass and would fail. */
+  readonly failing_policy_test_count: number;
+  readonly failing_policy_tests: readonly { readonly id: string; readonly name: string }[];
+  readonly gateway_id: string;
+}
+
+/** A write that was tried. */
+export interface DryRun<Result> {
+  readonly result: Result;
+  readonly effect: Effect;
+}
+
+/** What a write left in its transaction. */
+interface Seen {
+  readonly rows: RowChanges;
+  /** Ids of rules that can never decide because of a rule that was written. */
+  readonly shadowed: readonly string[];
+  /** Ids of policy tests that fail because of it. */
+  readonly failing: readonly string[];
+}
+
+/**
+ * Tries a write; `write` runs it with the context that it is given. Throws as it does where it is
+ * refused.
+ */
+export async function tryWrite<Context extends DryRunContext, Result>(
+  context: Context,
+  write: (context: Context) => Promise<Result>,
+): Promise<DryRun<Result>> {
+  const { database, live } = context.services;
+  if (live === undefined) throw new ApiError('service_unavailable');
+  const writes = new UndoneWrites(database, (transaction, written) =>
+    look(database, transaction, written),
+  );
+  const result = await write({ ...context, writes });
+  const { seen } = writes;
+  if (seen === null) throw new Error('a dry run wrote nothing');
+  return { result, effect: await effectOf(database, live, seen) };
+}
+
+async function look(
+  database: Database,
+  transaction: Transaction,
+  { changes, audit }: WrittenSoFar,
+): Promise<Seen> {
+  const rows = await readChanged(database, changes, transaction);
+  const shadowed: string[] = [];
+  for (const [id, row] of rows.rules)
+    if (row?.action === 'accept')
+      shadowed.push(...(await readShadowedBy(database, id, transaction)));
+  const failing = audit
+    .filter(({ action, kind }) => action === 'fail' && kind === 'policy_test')
+    .map(({ recordId }) => recordId);
+  return { rows, shadowed, failing };
+}
+
+async function effectOf(database: Database, live: LiveGateway, seen: Seen): Promise<Effect> {
+  const { ended, passed } = await live.effectOf(live.tried(seen.rows), LISTED_MAX);
+  const [shadowed, failing] = await Promise.all([
+    newlyShadowed(database, seen.shadowed),
+    readPolicyTests(database, { ids: [...seen.failing] }),
+  ]);
+  const users = new Set(ended.devices.map((key) => live.userIdOf(key)));
+  const rules = await readRules(database, { ids: shadowed.slice(0, LISTED_MAX) });
+  return {
+    ended_flow_count: ended.count,
+    ended_flow_user_count: users.size,
+    ended_flows: ended.found.map((flow) => showFlow(live, flow)),
+    passed_refusal_count: passed.count,
+    passed_refusals: passed.found.map((refusal) => showRefusal(live, refusal)),
+    shadowed_rule_count: shadowed.length,
+    shadowed_rules: rules.map(showRule),
+    failing_policy_test_count: failing.length,
+    failing_policy_tests: failing.slice(0, LISTED_MAX).map(({ id, name }) => ({ id, name })),
+    gateway_id: live.id,
+  };
+}
+
+/** Those of some rules that no rule shadows now. */
+async function newlyShadowed(database: Database, ids: readonly string[]): Promise<string[]> {
+  const before = await readShadows(database, ids);
+  return ids.filter((id) => !before.has(id));
+}

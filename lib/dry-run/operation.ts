@@ -1,0 +1,120 @@
+// What is asked to be tried: an operation of the API by its method, its path and its body, judged as
+// that operation judges them. docs/api.md#what-a-write-would-do.
+
+import type { Request } from '@hapi/hapi';
+import { type DeviceContext, Devices } from '../devices/devices.ts';
+import { ApiError } from '../http/errors.ts';
+import { choice, joi, mark, resource, text } from '../judge/fields.ts';
+import { addFault, isFaultless, isObject, type Judged, judgeOf } from '../judge/judge.ts';
+import { messages } from '../judge/messages.ts';
+import type { Collection } from '../records/collection.ts';
+import type { Shown } from '../records/shown.ts';
+import { refusalFor } from '../records/writes.ts';
+import { Rules } from '../rules/rules.ts';
+import { type UserContext, Users } from '../users/users.ts';
+
+/** The methods of operations that can be tried. */
+const METHODS = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;
+
+/** What may be sent. */
+export const operationFields = resource({
+  method: choice('The method of the operation.', ...METHODS).required(),
+  path: mark(text('Its path: that of rules, devices or users, or of one of them.').required(), {
+    json: { pattern: '^/v0/(rules|devices|users)(/[^/?#]+)?$' },
+  }),
+  body: joi
+    .object()
+    .unknown()
+    .allow(null)
+    .description('Its body, with the wrapper; DELETE has none.'),
+});
+
+/** What was sent. */
+export interface OperationValues {
+  readonly method?: (typeof METHODS)[number];
+  readonly path?: string;
+  readonly body?: object | null;
+}
+
+/** An operation that may be tried. */
+export interface Operation {
+  readonly method: (typeof METHODS)[number];
+  readonly collection: 'rules' | 'devices' | 'users';
+  /** Null: it makes a new record. */
+  readonly id: string | null;
+  readonly body: object;
+}
+
+/** Judges the form of what was sent. */
+export const judgeOperation = judgeOf<OperationValues>(operationFields);
+
+const PATH = /^\/v0\/(rules|devices|users)(?:\/([^/?#]+))?$/;
+const NO_SUCH_PATH = 'is not /v0/rules, /v0/devices, /v0/users or one of them with /{id}';
+const NO_ID = 'must not name a record: POST makes a new one';
+const ID_NEEDED = 'must name the record: /{id} is missing';
+
+/** Reads what was sent; throws its faults. */
+export function readOperation({ values, faults }: Judged<OperationValues>): Operation {
+  const { method = 'POST', path = '', body } = values;
+  const [, name, id = null] = PATH.exec(path) ?? [];
+  if (faults['path'] === undefined && faults['method'] === undefined) {
+    if (name === undefined) addFault(faults, 'path', NO_SUCH_PATH);
+    else if (method === 'POST' && id !== null) addFault(faults, 'path', NO_ID);
+    else if (method !== 'POST' && id === null) addFault(faults, 'path', ID_NEEDED);
+  }
+  if (!isFaultless(faults)) throw refusalFor(faults);
+  return {
+    method,
+    collection: name as Operation['collection'],
+    id: id === null ? null : decoded(id),
+    body: body ?? {},
+  };
+}
+
+/** An id that is badly encoded is one that nobody has. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return '';
+  }
+}
+
+/** Runs an operation as its route does; returns the record, null where it was removed. */
+export function operate(
+  context: DeviceContext & UserContext,
+  request: Request,
+  operation: Operation,
+): Promise<Shown | null> {
+  switch (operation.collection) {
+    case 'rules':
+      return operateOn(new Rules(context), request, operation);
+    case 'devices':
+      return operateOn(new Devices(context), request, operation);
+    case 'users':
+      return operateOn(new Users(context), request, operation);
+  }
+}
+
+async function operateOn<Values>(
+  collection: Collection<Values>,
+  request: Request,
+  { method, id, body }: Operation,
+): Promise<Shown | null> {
+  const { wrapper, judge } = collection;
+  if (method === 'DELETE') {
+    await collection.remove(request, id ?? '');
+    return null;
+  }
+  const record = recordIn(body, wrapper);
+  if (id === null) return collection.create(request, judge(record, 'create'));
+  return collection.update(request, id, judge(record, 'update'));
+}
+
+function recordIn(body: object, wrapper: string): object {
+  const record: unknown = Object.hasOwn(body, wrapper)
+    ? (body as Record<string, unknown>)[wrapper]
+    : undefined;
+  if (isObject(record)) return record;
+  throw new ApiError('missing_wrapper', { faults: { [wrapper]: [messages.blank] } });
+}

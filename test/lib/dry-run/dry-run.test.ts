@@ -1,0 +1,200 @@
+// A dry run says what a write then does: which flows end, which refused packets pass, which rules
+// never decide any more, which policy tests fail. Nothing is written meanwhile. A gateway in memory
+// carries the packets.
+
+import test, { type ExecutionContext } from 'ava';
+import { createGateway, type TestGateway } from '../../../lib/testing/index.ts';
+import { judgeAnswer } from '../../support/api/openapi.ts';
+
+interface Tried {
+  readonly record: Record<string, unknown> | null;
+  readonly ended_flow_count: number;
+  readonly ended_flow_user_count: number;
+  readonly ended_flows: readonly { destination: string; source_device_id: string | null }[];
+  readonly passed_refusal_count: number;
+  readonly passed_refusals: readonly { destination: string; device_id: string | null }[];
+  readonly shadowed_rule_count: number;
+  readonly shadowed_rules: readonly { id: string }[];
+  readonly failing_policy_test_count: number;
+  readonly failing_policy_tests: readonly { id: string; name: string }[];
+}
+
+/** Tries an operation over the API; the answer must be as the OpenAPI document says. */
+async function tryOut(
+  t: ExecutionContext,
+  gateway: TestGateway,
+  dry_run: object,
+  query = '',
+): Promise<Tried> {
+  const answer = await gateway.inject('POST', `/v0/dry_run${query}`, { body: { dry_run } });
+  t.is(answer.status, 200, answer.text);
+  t.is(judgeAnswer('POST', '/v0/dry_run', answer), null);
+  return answer.body.data as Tried;
+}
+
+/** Everything that the API shows of the database. */
+async function rowsOf(gateway: TestGateway): Promise<unknown> {
+  const paths = ['rules', 'devices', 'users', 'policy_tests'];
+  return Promise.all(paths.map(async (name) => gateway.api.get(`/v0/${name}`)));
+}
+
+const NOTHING = {
+  ended_flow_count: 0,
+  ended_flow_user_count: 0,
+  ended_flows: [],
+  passed_refusal_count: 0,
+  passed_refusals: [],
+  shadowed_rule_count: 0,
+  shadowed_rules: [],
+  failing_policy_test_count: 0,
+  failing_policy_tests: [],
+};
+
+const ruleTo = (action: string, destination: string, more: object = {}) => ({
+  method: 'POST',
+  path: '/v0/rules',
+  body: { rule: { action, destination, ...more } },
+});
+
+/** The destinations of the flows that are alive. */
+async function alive(gateway: TestGateway): Promise<string[]> {
+  const flows = (await gateway.api.get('/v0/flows')) as unknown as { destination: string }[];
+  return flows.map(({ destination }) => destination).toSorted();
+}
+
+async function scene() {
+  const gateway = await createGateway();
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  const phone = await gateway.addDevice({ user: 'bob@example.com' });
+  const echo = { udp: (data: Buffer) => data };
+  gateway.host('10.0.0.5', echo);
+  gateway.host('10.0.0.6', echo);
+  await laptop.udp('10.0.0.5', 53, 'x');
+  await laptop.udp('10.0.0.6', 53, 'x');
+  await phone.udp('10.0.0.5', 53, 'x');
+  return { gateway, laptop, phone };
+}
+
+test('a rule that is tried ends what it then ends, and is not written', async (t) => {
+  const { gateway, laptop } = await scene();
+  await using _ = gateway;
+  const before = await rowsOf(gateway);
+  const all = await tryOut(t, gateway, ruleTo('drop', '10.0.0.5'));
+  const { record, ended_flows: flows, ...counts } = all;
+  t.like(record, { action: 'drop', destination: '10.0.0.5' });
+  t.like(counts, { ended_flow_count: 2, ended_flow_user_count: 2, shadowed_rule_count: 0 });
+  t.deepEqual(
+    flows.map(({ destination }) => destination),
+    ['10.0.0.5', '10.0.0.5'],
+  );
+  const mine = { user_id: laptop.userId };
+  const one = await tryOut(t, gateway, ruleTo('drop', '10.0.0.0/8', mine));
+  t.like(one, { ended_flow_count: 2, ended_flow_user_count: 1 });
+  t.true(one.ended_flows.every(({ source_device_id: id }) => id === laptop.id));
+  t.deepEqual(await rowsOf(gateway), before);
+  t.deepEqual(await alive(gateway), ['10.0.0.5', '10.0.0.5', '10.0.0.6']);
+  const { rule } = ruleTo('drop', '10.0.0.5').body;
+  const { id } = await gateway.api.post('/v0/rules', { rule });
+  t.deepEqual(await alive(gateway), ['10.0.0.6']);
+  const path = `/v0/rules/${String(id)}`;
+  const moved = await tryOut(t, gateway, {
+    method: 'PATCH',
+    path,
+    body: { rule: { destination: '10.0.0.6' } },
+  });
+  t.like(moved, { record: { id, destination: '10.0.0.6' }, ended_flow_count: 1 });
+  const removed = await tryOut(t, gateway, { method: 'DELETE', path });
+  t.like(removed, { record: null, ended_flow_count: 0 });
+});
+
+test('what a device or a user carries ends when it is removed', async (t) => {
+  const { gateway, laptop, phone } = await scene();
+  await using _ = gateway;
+  const device = { method: 'DELETE', path: `/v0/devices/${phone.id}` };
+  t.like(await tryOut(t, gateway, device), { record: null, ended_flow_count: 1 });
+  const user = { method: 'DELETE', path: `/v0/users/${laptop.userId}` };
+  t.like(await tryOut(t, gateway, user), { record: null, ended_flow_count: 2 });
+  const moved = { ...device, method: 'PATCH', body: { device: { ipv4: '100.64.0.99' } } };
+  t.like(await tryOut(t, gateway, moved), { record: { id: phone.id }, ended_flow_count: 1 });
+  const { key: public_key } = await freshKey(gateway);
+  const rekeyed = { ...moved, body: { device: { public_key } } };
+  t.like(await tryOut(t, gateway, rekeyed), { ended_flow_count: 1 });
+  const renamed = { ...moved, body: { device: { name: 'other' } } };
+  t.like(await tryOut(t, gateway, renamed), { record: { name: 'other' }, ...NOTHING });
+  const email = { ...user, method: 'PATCH', body: { user: { email: 'carol@example.com' } } };
+  t.like(await tryOut(t, gateway, email), { record: { email: 'carol@example.com' }, ...NOTHING });
+  const made = { method: 'POST', path: '/v0/users', body: { user: { email: 'd@example.com' } } };
+  t.like(await tryOut(t, gateway, made), { record: { email: 'd@example.com' }, ...NOTHING });
+  t.is((await alive(gateway)).length, 3);
+  await gateway.api.delete(`/v0/users/${laptop.userId}`);
+  t.deepEqual(await alive(gateway), ['10.0.0.5']);
+});
+
+/** A key that a device has which was made and removed. */
+async function freshKey(gateway: TestGateway): Promise<{ key: string }> {
+  const device = await gateway.addDevice({ user: 'eve@example.com' });
+  const shown = (await gateway.api.get(`/v0/devices/${device.id}`)) as { public_key: string };
+  await gateway.api.delete(`/v0/devices/${device.id}`);
+  return { key: shown.public_key };
+}
+
+test('packets that were refused and would pass are listed', async (t) => {
+  const { gateway, laptop, phone } = await scene();
+  await using _ = gateway;
+  const drop = { action: 'drop', destination: '10.0.0.6' };
+  const { id } = await gateway.api.post('/v0/rules', { rule: drop });
+  for (const device of [laptop, phone])
+    await t.throwsAsync(device.udp('10.0.0.6', 53, 'x'), { message: /rule_drop/ });
+  const path = `/v0/rules/${String(id)}`;
+  const removed = await tryOut(t, gateway, { method: 'DELETE', path });
+  t.is(removed.passed_refusal_count, 2);
+  t.deepEqual(
+    removed.passed_refusals.map(({ device_id: device }) => String(device)).toSorted(),
+    [laptop.id, phone.id].toSorted(),
+  );
+  const mine = { user_id: laptop.userId };
+  const accepted = await tryOut(t, gateway, ruleTo('accept', '10.0.0.6', mine));
+  t.deepEqual(
+    accepted.passed_refusals.map(({ device_id: device, destination }) => [device, destination]),
+    [[laptop.id, '10.0.0.6']],
+  );
+});
+
+test('rules that would never decide are named, and tests that would fail', async (t) => {
+  const { gateway, laptop } = await scene();
+  await using _ = gateway;
+  const drop = { action: 'drop', destination: '10.0.0.6', user_id: laptop.userId };
+  const { id } = await gateway.api.post('/v0/rules', { rule: drop });
+  const mine = { user_id: laptop.userId };
+  const shadowing = await tryOut(t, gateway, ruleTo('accept', '10.0.0.0/24', mine));
+  t.is(shadowing.shadowed_rule_count, 1);
+  t.is(shadowing.shadowed_rules[0]?.id, String(id));
+  t.is((await tryOut(t, gateway, ruleTo('accept', '10.0.0.0/24'))).shadowed_rule_count, 0);
+  const { id: testId } = await gateway.api.post('/v0/policy_tests', {
+    policy_test: {
+      name: 'no way to 10.0.0.6',
+      ...mine,
+      destination: '10.0.0.6',
+      protocol: 'tcp',
+      port: 22,
+      expect: 'drop',
+    },
+  });
+  const operation = ruleTo('accept', '10.0.0.0/24', mine);
+  const refused = await gateway.inject('POST', '/v0/dry_run', { body: { dry_run: operation } });
+  t.is(refused.status, 422);
+  t.regex(refused.text, /policy test .*no way to 10\.0\.0\.6.* would fail/);
+  const failing = [{ id: String(testId), name: 'no way to 10.0.0.6' }];
+  const forced = await tryOut(t, gateway, operation, '?force=true');
+  t.deepEqual(forced.failing_policy_tests, failing);
+  const removal = { method: 'DELETE', path: `/v0/rules/${String(id)}` };
+  t.deepEqual((await tryOut(t, gateway, removal)).failing_policy_tests, failing);
+  const made = await gateway.api.post('/v0/rules?force=true', { rule: operation.body.rule });
+  // What is shadowed already does not become so.
+  const wider = await tryOut(t, gateway, {
+    method: 'PATCH',
+    path: `/v0/rules/${String(made['id'])}`,
+    body: { rule: { destination: '10.0.0.0/16' } },
+  });
+  t.is(wider.shadowed_rule_count, 0);
+});
