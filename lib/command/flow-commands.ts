@@ -159,7 +159,18 @@ async function queryOf(
   return query;
 }
 
-async function namesOf(gateway: LocalGateway): Promise<Names> {
+/** Live flows as a table. */
+export function flowTable(shown: readonly ShownFlow[], names: Names): string {
+  return tableOf(flows, shown, names);
+}
+
+/** Refused packets as a table. */
+export function refusalTable(shown: readonly ShownRefusal[], names: Names): string {
+  return tableOf(refusals, shown, names);
+}
+
+/** The names of all devices, by id. */
+export async function namesOf(gateway: LocalGateway): Promise<Names> {
   const { data } = (await gateway.ask('GET', '/v0/devices')) as { data: ShownDevice[] };
   return new Map(data.map(({ id, name }) => [id, name]));
 }

@@ -151,9 +151,10 @@ export const commands = {
     needs: ['email', 'role'],
   },
   'user delete': {
-    usage: '--email E',
-    sentence: 'Deletes a user, with devices, rules, tokens and sessions, for good.',
-    takes: ['email', 'json'],
+    usage: '--email E [--dry-run]',
+    sentence:
+      'Deletes a user, with devices, rules, tokens and sessions, for good. --dry-run says what that would end, and deletes nothing.',
+    takes: ['email', 'dry-run', 'json'],
     needs: ['email'],
   },
   'user reset-mfa': {
@@ -170,9 +171,9 @@ export const commands = {
     needs: ['email', 'name'],
   },
   'device delete': {
-    usage: '--id ID',
-    sentence: 'Deletes a device for good.',
-    takes: ['id', 'json'],
+    usage: '--id ID [--dry-run]',
+    sentence: 'Deletes a device for good. --dry-run says what that would end, and deletes nothing.',
+    takes: ['id', 'dry-run', 'json'],
     needs: ['id'],
   },
   'device list': {
@@ -192,16 +193,26 @@ export const commands = {
     takes: ['email', 'json'],
   },
   'rule create': {
-    usage: '--destination D [--action A] [--port-type T --port-range P] [--email E] [--force]',
+    usage:
+      '--destination D [--action A] [--port-type T --port-range P] [--email E] [--force] [--dry-run]',
     sentence:
-      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force.',
-    takes: ['destination', 'action', 'port-type', 'port-range', 'email', 'force', 'json'],
+      'Makes a rule for everyone, or with --email for the devices of one user: drop, or with --action accept let pass, what goes to an address or a network. Where a policy test would fail because of it, only with --force. --dry-run says what it would do, and makes none.',
+    takes: [
+      'destination',
+      'action',
+      'port-type',
+      'port-range',
+      'email',
+      'force',
+      'dry-run',
+      'json',
+    ],
     needs: ['destination'],
   },
   'rule delete': {
-    usage: '--id ID',
-    sentence: 'Removes a rule.',
-    takes: ['id', 'json'],
+    usage: '--id ID [--dry-run]',
+    sentence: 'Removes a rule. --dry-run says what that would do, and removes nothing.',
+    takes: ['id', 'dry-run', 'json'],
     needs: ['id'],
   },
   'policy-test list': {

@@ -5,6 +5,7 @@ import { LocalGateway } from './ask-gateway.ts';
 import { diagnose } from './diagnose-command.ts';
 import { captureDevice } from './capture-command.ts';
 import { setTimeout } from 'node:timers/promises';
+import { dryRun, isDryRun } from './dry-run-command.ts';
 import { explainPacket } from './explain-command.ts';
 import { listFlows, listRefusals } from './flow-commands.ts';
 import type { CommandName } from './grammar.ts';
@@ -35,6 +36,6 @@ export function outcomeOfLive(
   say: Following['say'],
   pause: Following['pause'] = async () => setTimeout(LOOK_MS, true),
 ): Promise<Outcome> | null {
-  const run = liveCommands[command.words];
+  const run = isDryRun(command) ? dryRun : liveCommands[command.words];
   return run === undefined ? null : run(new LocalGateway(config), command, { say, pause });
 }

@@ -22,18 +22,11 @@ import type { PolicyContext } from '../policy/trial.ts';
 import { commandLine } from '../process/command-line.ts';
 import { meaningOf, meantNetwork } from '../rules/meaning.ts';
 import { guardNewRules, judgeRule, newRule, obeyedRule, showRule } from '../rules/rules.ts';
-import { faultsInWords, type Hints } from './fault-words.ts';
+import { faultsInWords } from './fault-words.ts';
 import type { CommandName } from './grammar.ts';
+import { RULE_HINTS, ruleFields } from './rule-fields.ts';
 import type { Command, Outcome } from './run.ts';
 import { table } from './text-table.ts';
-
-/** What a command takes for the fields that are typed as options. */
-const HINTS: Hints = {
-  action: '--action accept|drop',
-  destination: '--destination 10.0.0.5 or 10.0.0.0/8; names of hosts are not possible',
-  port_type: '--port-type tcp|udp, or leave --port-range away',
-  port_range: '--port-range 443 or 8000-8080',
-};
 
 type Run = (config: Config, database: Database, command: Command) => Promise<Outcome>;
 
@@ -86,16 +79,10 @@ async function createRule(
   database: Database,
   { options }: Command,
 ): Promise<Outcome> {
-  const { destination, action, portType, portRange, email, force: isForced } = options;
+  const { email, force: isForced } = options;
   const owner = email === undefined ? null : await findOwner(database, email);
   const context = await policyContextOf(config, database);
-  const fields = {
-    destination,
-    ...(action === undefined ? {} : { action }),
-    ...(portType === undefined ? {} : { port_type: portType }),
-    ...(portRange === undefined ? {} : { port_range: portRange }),
-    user_id: owner?.id ?? null,
-  };
+  const fields = ruleFields(options, owner?.id ?? null);
   const { result: rule } = await writeTransaction(database, async (transaction) => {
     await lockScopes(database, transaction, { configuration: owner === null });
     const sent = { ...newRule(judgeRule(fields, 'create')), isForced };
@@ -112,7 +99,7 @@ async function createRule(
 
 /** A refusal as a sentence, with the way out where policy tests hold the rule up. */
 function inWords({ faults }: ApiError): string {
-  const words = faultsInWords(faults ?? {}, HINTS);
+  const words = faultsInWords(faults ?? {}, RULE_HINTS);
   return faults?.['base'] === undefined ? words : `${words}; with --force the rule is made anyway`;
 }
 

@@ -48,6 +48,12 @@ export interface Effect {
   readonly gateway_id: string;
 }
 
+/** What the API answers. */
+export interface DryRunAnswer extends Effect {
+  /** The record as it would be; null: it would be deleted. */
+  readonly record: Shown | null;
+}
+
 /** A write that was tried. */
 export interface DryRun<Result> {
   readonly result: Result;

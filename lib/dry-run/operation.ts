@@ -1,5 +1,5 @@
-// What is asked to be tried: an operation of the API by its method, its path and its body, judged as
-// that operation judges them. docs/api.md#what-a-write-would-do.
+// What is asked to be tried: an operation of the API by its method, its path and its body, judged
+// as that operation judges them. docs/api.md#what-a-write-would-do.
 
 import type { Request } from '@hapi/hapi';
 import { type DeviceContext, Devices } from '../devices/devices.ts';

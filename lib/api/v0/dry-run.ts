@@ -4,7 +4,7 @@
 
 import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
-import { LISTED_MAX, tryWrite } from '../../dry-run/dry-run.ts';
+import { type DryRunAnswer, LISTED_MAX, tryWrite } from '../../dry-run/dry-run.ts';
 import {
   judgeOperation,
   operate,
@@ -66,7 +66,7 @@ export function dryRunRoutes(context: ApiContext): ServerRoute[] {
       const { result, effect } = await tryWrite(context, (tried) =>
         operate({ ...tried, services }, request, operation),
       );
-      return { data: { record: result, ...effect } };
+      return { data: { record: result, ...effect } satisfies DryRunAnswer };
     }),
   ];
 }

@@ -1,0 +1,80 @@
+// `--dry-run` of commands that make, change or remove something: what it would do, asked of the
+// gateway that runs.
+
+import type { DryRunAnswer } from '../dry-run/dry-run.ts';
+import type { LocalGateway } from './ask-gateway.ts';
+import { flowTable, namesOf, refusalTable } from './flow-commands.ts';
+import type { CommandName } from './grammar.ts';
+import { ruleFields, RULE_HINTS } from './rule-fields.ts';
+import type { Command, Outcome } from './run.ts';
+
+/** An operation of the API. */
+interface Operation {
+  readonly method: 'POST' | 'DELETE';
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** The operations that commands come to. */
+const operations: Partial<
+  Record<CommandName, (gateway: LocalGateway, options: Command['options']) => Promise<Operation>>
+> = {
+  'rule create': async (gateway, options) => {
+    const { email } = options;
+    const userId = email === undefined ? null : await gateway.findUser(email);
+    return { method: 'POST', path: '/v0/rules', body: { rule: ruleFields(options, userId) } };
+  },
+  'rule delete': async (_gateway, { id = '' }) => removal('rules', id),
+  'device delete': async (_gateway, { id = '' }) => removal('devices', id),
+  'user delete': async (_gateway, { email = '' }) => removal('users', email),
+};
+
+function removal(collection: string, id: string): Operation {
+  return { method: 'DELETE', path: `/v0/${collection}/${encodeURIComponent(id)}` };
+}
+
+/** Whether a command is only tried. */
+export function isDryRun({ words, options }: Command): boolean {
+  return options.dryRun && words in operations;
+}
+
+/** Says what a command would do. */
+export async function dryRun(gateway: LocalGateway, { words, options }: Command): Promise<Outcome> {
+  const operation = await operations[words]?.(gateway, options);
+  const path = `/v0/dry_run${options.force ? '?force=true' : ''}`;
+  const answer = await gateway.ask('POST', path, { dry_run: operation }, RULE_HINTS);
+  const { data } = answer as { data: DryRunAnswer };
+  return { text: await textOf(gateway, data), data };
+}
+
+async function textOf(gateway: LocalGateway, answer: DryRunAnswer): Promise<string> {
+  const names = await namesOf(gateway);
+  const { ended_flows: flows, passed_refusals: refusals, shadowed_rules: rules } = answer;
+  const tests = answer.failing_policy_tests;
+  const people = counted(answer.ended_flow_user_count, 'person', 'people');
+  const ended = counted(answer.ended_flow_count, 'flow', 'flows');
+  const parts = [
+    flows.length === 0
+      ? 'It would end no flow.'
+      : `It would end ${ended} of ${people}:\n${flowTable(flows, names)}`,
+    ...(refusals.length === 0
+      ? []
+      : [
+          `Refused lately, and it would pass (${answer.passed_refusal_count}):\n${refusalTable(refusals, names)}`,
+        ]),
+    ...(rules.length === 0
+      ? []
+      : [
+          `Rules that would never decide any more (${answer.shadowed_rule_count}): ${rules.map(({ id }) => String(id)).join(', ')}`,
+        ]),
+    ...(tests.length === 0
+      ? []
+      : [`Policy tests that would fail: ${tests.map(({ name }) => name).join(', ')}`]),
+    'Nothing is changed.',
+  ];
+  return parts.join('\n\n');
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
+}

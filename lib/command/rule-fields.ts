@@ -1,0 +1,26 @@
+// The fields of a rule, as they are typed as options.
+
+import type { Hints } from './fault-words.ts';
+import type { Options } from './run.ts';
+
+/** What a command takes for the fields that are typed as options. */
+export const RULE_HINTS: Hints = {
+  action: '--action accept|drop',
+  destination: '--destination 10.0.0.5 or 10.0.0.0/8; names of hosts are not possible',
+  port_type: '--port-type tcp|udp, or leave --port-range away',
+  port_range: '--port-range 443 or 8000-8080',
+};
+
+/** The fields of a rule for a user; null: for everyone. */
+export function ruleFields(
+  { destination, action, portType, portRange }: Options,
+  userId: string | null,
+): object {
+  return {
+    destination,
+    ...(action === undefined ? {} : { action }),
+    ...(portType === undefined ? {} : { port_type: portType }),
+    ...(portRange === undefined ? {} : { port_range: portRange }),
+    user_id: userId,
+  };
+}

@@ -1,0 +1,81 @@
+// `--dry-run`: which operation a command comes to, and what people read of the answer.
+
+import test from 'ava';
+import { addDevice, addRule, addUser } from '../../support/database/records.ts';
+import { openLocally } from '../../support/api/local-socket.ts';
+import { fakeLive, flowOf, refusalOf } from '../../support/observe/fake-gateway.ts';
+
+const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
+
+const live = fakeLive(GATEWAY, {
+  effectOf: async () => ({
+    ended: { count: 14, found: [flowOf('a key')], devices: ['a key'] },
+    passed: { count: 1, found: [refusalOf('a key')] },
+  }),
+});
+
+test('what a command would do is said, and it does nothing', async (t) => {
+  const { database, run } = await openLocally(t, { live });
+  const user = await addUser(database, { email: 'ann@example.com' });
+  const device = await addDevice(database, user.id);
+  const rule = await addRule(database, { destination: '10.0.0.9' });
+  const table: string[][] = [
+    ['rule', 'create', '--destination', '10.0.0.6', '--email', 'ann@example.com'],
+    ['rule', 'delete', '--id', rule.id],
+    ['device', 'delete', '--id', device.id],
+    ['user', 'delete', '--email', 'ann@example.com'],
+  ];
+  for (const words of table) {
+    const outcome = await run(...words, '--dry-run');
+    t.like(outcome?.data, { ended_flow_count: 14, gateway_id: GATEWAY }, words.join(' '));
+    const text = String(outcome?.text);
+    t.regex(text, /^It would end 14 flows of 1 person:\nfrom +to /i);
+    t.regex(text, /Refused lately, and it would pass \(1\):\ndevice +from /i);
+    t.regex(text, /\nNothing is changed\.$/);
+  }
+  const { Rule, Device, User } = database.models;
+  t.deepEqual(await Promise.all([Rule.count(), Device.count()]), [1, 1]);
+  t.not(await User.findByPk(user.id), null);
+  t.is(await run('rule', 'delete', '--id', rule.id), null, 'without it, another command');
+});
+
+test('the rule that is typed is the one that is tried', async (t) => {
+  const { database, run } = await openLocally(t, { live: fakeLive(GATEWAY) });
+  const user = await addUser(database, { email: 'ann@example.com' });
+  const words = ['--destination', '10.0.0.0/8', '--action', 'accept', '--port-type', 'tcp'];
+  const ports = ['--port-range', '80-90', '--email', 'Ann@example.com'];
+  const outcome = await run('rule', 'create', ...words, ...ports, '--dry-run');
+  t.like(outcome?.data, {
+    record: {
+      action: 'accept',
+      destination: '10.0.0.0/8',
+      port_type: 'tcp',
+      port_range: '80 - 90',
+      user_id: user.id,
+    },
+  });
+  t.is(outcome?.text, 'It would end no flow.\n\nNothing is changed.');
+});
+
+test('what would be refused is said in words, with what can be typed', async (t) => {
+  const { database, run } = await openLocally(t, { live: fakeLive(GATEWAY) });
+  const table: [words: string[], fault: RegExp][] = [
+    [
+      ['rule', 'create', '--destination', 'files'],
+      /^destination is invalid; give --destination 10/,
+    ],
+    [
+      ['rule', 'create', '--destination', '10.0.0.1', '--email', 'x@y.z'],
+      /^there is no user x@y\.z/,
+    ],
+    [['device', 'delete', '--id', 'x'], /^there is nothing of that name/],
+  ];
+  for (const [words, message] of table)
+    await t.throwsAsync(run(...words, '--dry-run'), { message }, words.join(' '));
+  const drop = { destination: '10.0.0.0/24', action: 'drop' } as const;
+  const user = await addUser(database, { email: 'ann@example.com' });
+  const { id } = await addRule(database, { ...drop, user_id: user.id });
+  const wide = ['--destination', '10.0.0.0/8', '--action', 'accept', '--email', 'ann@example.com'];
+  const outcome = await run('rule', 'create', ...wide, '--dry-run');
+  t.regex(String(outcome?.text), new RegExp(`never decide any more \\(1\\): ${id}`));
+});

@@ -1,0 +1,18 @@
+// The fields of a rule: what is typed goes to the rules of the API as it is, the rest is left out.
+
+import test from 'ava';
+import { ruleFields } from '../../../lib/command/rule-fields.ts';
+import type { Options } from '../../../lib/command/run.ts';
+
+test('what was typed is sent, and what was not is left out', (t) => {
+  const typed = { destination: '10.0.0.1', action: 'accept', portType: 'tcp', portRange: 'x' };
+  t.deepEqual(ruleFields(typed as unknown as Options, 'u1'), {
+    destination: '10.0.0.1',
+    action: 'accept',
+    port_type: 'tcp',
+    port_range: 'x',
+    user_id: 'u1',
+  });
+  const less = { destination: '10.0.0.1' } as unknown as Options;
+  t.deepEqual(ruleFields(less, null), { destination: '10.0.0.1', user_id: null });
+});
