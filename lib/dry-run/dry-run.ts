@@ -77,15 +77,50 @@ export async function tryWrite<Context extends DryRunContext, Result>(
   context: Context,
   write: (context: Context) => Promise<Result>,
 ): Promise<DryRun<Result>> {
-  const { database, live } = context.services;
-  if (live === undefined) throw new ApiError('service_unavailable');
+  const live = liveOf(context);
+  const { result, seen } = await undo(context, write);
+  return { result, effect: await effectOf(context.services.database, live, [seen]) };
+}
+
+/**
+ * Tries several writes of records of one kind, each by itself; says what all together would do. One
+ * that is refused does nothing; where all are refused, it throws the first refusal.
+ */
+export async function tryTogether<Context extends DryRunContext>(
+  context: Context,
+  writes: readonly ((context: Context) => Promise<unknown>)[],
+): Promise<Effect> {
+  const live = liveOf(context);
+  const all: Seen[] = [];
+  let refusal: ApiError | null = null;
+  for (const write of writes)
+    try {
+      all.push((await undo(context, write)).seen);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      refusal ??= error;
+    }
+  if (all.length === 0 && refusal !== null) throw refusal;
+  return effectOf(context.services.database, live, all);
+}
+
+function liveOf({ services }: DryRunContext): LiveGateway {
+  if (services.live === undefined) throw new ApiError('service_unavailable');
+  return services.live;
+}
+
+async function undo<Context extends DryRunContext, Result>(
+  context: Context,
+  write: (context: Context) => Promise<Result>,
+): Promise<{ readonly result: Result; readonly seen: Seen }> {
+  const { database } = context.services;
   const writes = new UndoneWrites(database, (transaction, written) =>
     look(database, transaction, written),
   );
   const result = await write({ ...context, writes });
   const { seen } = writes;
   if (seen === null) throw new Error('a dry run wrote nothing');
-  return { result, effect: await effectOf(database, live, seen) };
+  return { result, seen };
 }
 
 async function look(
@@ -104,14 +139,22 @@ async function look(
   return { rows, shadowed, failing };
 }
 
-async function effectOf(database: Database, live: LiveGateway, seen: Seen): Promise<Effect> {
-  const { ended, passed } = await live.effectOf(live.tried(seen.rows), LISTED_MAX);
+async function effectOf(
+  database: Database,
+  live: LiveGateway,
+  all: readonly Seen[],
+): Promise<Effect> {
+  const rows = together(all.map((seen) => seen.rows));
+  const { ended, passed } = await live.effectOf(live.tried(rows), LISTED_MAX);
   const [shadowed, failing] = await Promise.all([
-    newlyShadowed(database, seen.shadowed),
-    readPolicyTests(database, { ids: [...seen.failing] }),
+    newlyShadowed(
+      database,
+      all.flatMap((seen) => seen.shadowed),
+    ),
+    readPolicyTests(database, { ids: all.flatMap((seen) => seen.failing) }),
   ]);
   const users = new Set(ended.devices.map((key) => live.userIdOf(key)));
-  const rules = await readRules(database, { ids: shadowed.slice(0, LISTED_MAX) });
+  const shown = await readRules(database, { ids: shadowed.slice(0, LISTED_MAX) });
   return {
     ended_flow_count: ended.count,
     ended_flow_user_count: users.size,
@@ -119,10 +162,21 @@ async function effectOf(database: Database, live: LiveGateway, seen: Seen): Prom
     passed_refusal_count: passed.count,
     passed_refusals: passed.found.map((refusal) => showRefusal(live, refusal)),
     shadowed_rule_count: shadowed.length,
-    shadowed_rules: rules.map(showRule),
+    shadowed_rules: shown.map(showRule),
     failing_policy_test_count: failing.length,
     failing_policy_tests: failing.slice(0, LISTED_MAX).map(({ id, name }) => ({ id, name })),
     gateway_id: live.id,
+  };
+}
+
+/** Rows of several writes as those of one. */
+function together(all: readonly RowChanges[]): RowChanges {
+  return {
+    all: null,
+    users: new Map(all.flatMap(({ users }) => [...users])),
+    devices: new Map(all.flatMap(({ devices }) => [...devices])),
+    rules: new Map(all.flatMap(({ rules }) => [...rules])),
+    settings: all.findLast(({ settings }) => settings !== null)?.settings ?? null,
   };
 }
 

@@ -36,7 +36,8 @@ export interface Deed {
   readonly question: { readonly title: string; readonly text: string; readonly label: string };
   /** True if it can be undone: then records that were ticked are changed without a question. */
   readonly isHarmless?: boolean;
-  readonly run: (request: Request, id: string) => Promise<unknown>;
+  /** Does it by the writes of the context that it is given. */
+  readonly run: (web: Web, request: Request, id: string) => Promise<unknown>;
 }
 
 /** A table whose records can be selected. */
@@ -51,6 +52,11 @@ export interface ManyPlan {
   readonly names: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** The deed that a form asks for; a text says what is wrong with the form. */
   readonly deed: (name: string, request: Request) => Deed | string;
+  /** What such writes would end, for the view `many`; null: nothing. */
+  readonly effect: (
+    web: Web,
+    writes: readonly ((web: Web) => Promise<unknown>)[],
+  ) => Promise<object | null>;
   /** What the states of the table mean at this moment, if that can change. */
   readonly service?: () => Promise<ServiceRules>;
 }
@@ -85,19 +91,23 @@ async function runMany(
   if (typeof deed === 'string') return giveBack(web, h, back, deed);
   if (isAll) return askForAll(web, plan, deed, request, h);
   if (ids.length === 0) return giveBack(web, h, back, 'Nothing was selected.');
-  if (deed.isHarmless !== true && textOf(request, 'sure') !== 'true') {
+  const isSure = textOf(request, 'sure') === 'true';
+  const tried = ids.map((id) => (context: Web) => deed.run(context, request, id));
+  const effect = isSure ? null : await plan.effect(web, tried);
+  if (!isSure && (deed.isHarmless !== true || effect !== null)) {
     const names = await plan.names(ids);
     return web.pages.show(request, h, 'many', {
       ...deed.question,
       count: inWords(plan, names.size),
       names: [...names.values()],
       more: 0,
+      effect,
       hidden: [['do', name], ...[...names.keys()].map((id) => ['id', id])],
       action: actionOf(plan),
       back,
     });
   }
-  const { done, left } = await runEach(plan, deed, ids, request);
+  const { done, left } = await runEach(web, plan, deed, ids, request);
   const said = doneInWords(plan, deed, done);
   const refused = `${inWords(plan, left.length)} could not be: ${named(left)}.`;
   if (left.length === 0) web.pages.flash(h, 'done', said);
@@ -111,6 +121,7 @@ function giveBack(web: Web, h: ResponseToolkit, back: string, fault: string): Re
 }
 
 async function runEach(
+  web: Web,
   plan: ManyPlan,
   deed: Deed,
   ids: readonly string[],
@@ -121,7 +132,7 @@ async function runEach(
   let done = 0;
   for (const id of ids) {
     try {
-      const tried = await attempt(() => deed.run(request, id));
+      const tried = await attempt(() => deed.run(web, request, id));
       if (tried.faults === null) done += 1;
       else left.push({ name: names.get(id) ?? id, why: faultLine(tried.faults) });
     } catch (error) {
@@ -166,7 +177,7 @@ async function askForAll(
     matching: async (some) =>
       searchEveryId(database, table, { ...(await wish()), ids: some }, some.length),
     names,
-    run: deed.run,
+    run: (one, id) => deed.run(web, one, id),
     title: deed.question.label,
     nouns,
     done: deed.done,
@@ -180,6 +191,7 @@ async function askForAll(
     count: inWords(plan, ids.length),
     names: [...(await names(ids.slice(0, NAMES_SHOWN))).values()],
     more: Math.max(0, ids.length - NAMES_SHOWN),
+    effect: null,
     hidden: [['job', job.id]],
     action: actionOf(plan),
     back,

@@ -4,7 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi';
 import { type DeviceRow, readDevices, type UserRow } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
-import type { Devices } from '../../devices/devices.ts';
+import { Devices } from '../../devices/devices.ts';
 import { saveChanges } from '../../records/writes.ts';
 import { lockDevice, type Switches, switchValues } from '../../devices/switches.ts';
 import {
@@ -16,6 +16,7 @@ import {
 import type { SessionRules } from '../../devices/vpn-session.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
+import { effectView } from '../parts/effect.ts';
 import { sessionRules, withFiles } from '../parts/own-devices.ts';
 import { ownersOf } from '../parts/owners.ts';
 import { adminPage } from '../kit/route.ts';
@@ -59,7 +60,7 @@ const FILE_HEAD = [
 ];
 
 /** The routes of the table. */
-export function deviceTablePages(web: Web, devices: Devices): ServerRoute[] {
+export function deviceTablePages(web: Web): ServerRoute[] {
   const { database } = web.services;
   return [
     adminPage('GET', DEVICES, (request, h) => showDevices(web, request, h)),
@@ -77,7 +78,8 @@ export function deviceTablePages(web: Web, devices: Devices): ServerRoute[] {
       nouns: ['device', 'devices'],
       names: async (ids) =>
         new Map((await readDevices(database, { ids })).map(({ id, name }) => [id, name])),
-      deed: (name, request) => deedOf(web, devices, name, request),
+      deed: deedOf,
+      effect: effectView,
       service: async () => serviceRules(await sessionRules(web)),
     }),
   ];
@@ -123,7 +125,7 @@ export function addressesOf({ ipv4, ipv6 }: Pick<DeviceRow, 'ipv4' | 'ipv6'>): s
   return [ipv4, ipv6].filter((address) => address !== null);
 }
 
-function deedOf(web: Web, devices: Devices, name: string, request: Request): Deed | string {
+function deedOf(name: string, request: Request): Deed | string {
   if (name === 'remove')
     return {
       done: 'deleted and pass no packet any more',
@@ -132,12 +134,12 @@ function deedOf(web: Web, devices: Devices, name: string, request: Request): Dee
         text: 'They pass no packet from then on, and their files no longer work. This cannot be undone.',
         label: 'Delete for good',
       },
-      run: (one, id) => devices.remove(one, id),
+      run: (web, one, id) => new Devices(web).remove(one, id),
     };
   if (!['on', 'off', 'expire'].includes(name)) return 'Nothing was chosen.';
   const switches = switchesIn(request);
   if (switches === null) return `The end ${NO_TIME}.`;
-  const run: Deed['run'] = (one, id) => switchOne(web, one, id, switches);
+  const run: Deed['run'] = (web, one, id) => switchOne(web, one, id, switches);
   return { ...switchWords(switches), isHarmless: true, run };
 }
 

@@ -33,6 +33,7 @@ import {
   typedIn,
 } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
+import { askFirst, isBack } from '../parts/effect.ts';
 import { connectionRows } from '../parts/connection-rows.ts';
 import { problemOf } from '../parts/gateway-problems.ts';
 import { historyView } from '../parts/history-view.ts';
@@ -101,7 +102,7 @@ const keyForm: readonly Section[] = addressForm.map((section) => ({
 export function devicePages(web: Web): ServerRoute[] {
   const devices = new Devices(web);
   return [
-    ...deviceTablePages(web, devices),
+    ...deviceTablePages(web),
     adminPage('GET', `${DEVICES}/new`, (request, h) =>
       showForm(web, request, h, {
         device: null,
@@ -130,6 +131,11 @@ export function devicePages(web: Web): ServerRoute[] {
     adminPage('POST', `${DEVICES}/{id}/switches`, (request, h) => switchDevice(web, request, h)),
     adminPage('POST', `${DEVICES}/{id}/delete`, async (request, h) => {
       const { id, name } = await findDevice(web, request);
+      const asked = { label: 'Delete the device', back: `${DEVICES}/${id}` };
+      const question = await askFirst(web, request, h, asked, (tried) =>
+        new Devices(tried).remove(request, id),
+      );
+      if (question !== null) return question;
       await devices.remove(request, id);
       web.pages.flash(h, 'done', `${name} is deleted. It passes no packet any more.`);
       return web.pages.redirect(h, DEVICES);
@@ -277,11 +283,15 @@ async function changeDevice(
     ...(preshared_key === '' ? {} : { preshared_key }),
   };
   const judged = withHostFaults(devices.judge(input, 'update'), typed);
+  const filled = { device, owner: '', typed, keys };
+  if (isBack(request)) return showForm(web, request, h, filled);
+  const asked = { label: 'Save the device', back: `${DEVICES}/${device.id}`, isForm: true };
+  const question = await askFirst(web, request, h, asked, (tried) =>
+    new Devices(tried).update(request, device.id, judged),
+  );
+  if (question !== null) return question;
   const { faults } = await attempt(() => devices.update(request, device.id, judged));
-  if (faults !== null) {
-    const filled = { device, owner: '', typed, keys, faults };
-    return (await showForm(web, request, h, filled)).code(422);
-  }
+  if (faults !== null) return (await showForm(web, request, h, { ...filled, faults })).code(422);
   web.pages.flash(h, 'done', 'The changes are in force.');
   return web.pages.redirect(h, `${DEVICES}/${device.id}`);
 }
@@ -300,6 +310,13 @@ async function switchDevice(
       await showDevice(web, request, h, { expiry: textOf(request, 'expires_at'), faults })
     ).code(422);
   }
+  const label = switches.isOn === false ? 'Switch it off' : 'Set its end';
+  const asked = { label, back: `${DEVICES}/${id}` };
+  const question =
+    switches.isOn === true
+      ? null
+      : await askFirst(web, request, h, asked, (tried) => switchOne(tried, request, id, switches));
+  if (question !== null) return question;
   await switchOne(web, request, id, switches);
   web.pages.flash(h, 'done', `${name}: ${wordsFor(switches)}`);
   return web.pages.redirect(h, `${DEVICES}/${id}`);

@@ -8,22 +8,15 @@ import { type Database, readRules, readUsers } from '../../../models/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
 import { readCidr } from '../../judge/network.ts';
-import { listFlows, readFlowCursor, type ShownFlow, writeFlowCursor } from '../../live/flows.ts';
+import { listFlows, readFlowCursor, writeFlowCursor } from '../../live/flows.ts';
 import type { LiveGateway } from '../../live/gateway.ts';
-import { listRefusals, refusalReasons, type ShownRefusal } from '../../live/refusals.ts';
+import { listRefusals, refusalReasons } from '../../live/refusals.ts';
 import { isOfDevices } from '../../observe/reason-words.ts';
 import { adminPage } from '../kit/route.ts';
 import { PAGE_RECORDS, queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
-import { bytesInWords } from '../kit/words.ts';
 import { ownerIdOf } from '../parts/owners.ts';
-import {
-  addressCell,
-  explainHref,
-  placeInWords,
-  protocolInWords,
-  serviceInWords,
-} from '../parts/packet-words.ts';
+import { flowRow, namesOf, refusalRow } from '../parts/live-rows.ts';
 import { namedDevice, wordForDevice } from '../parts/named-device.ts';
 import { ruleInWords } from '../parts/rule-words.ts';
 
@@ -188,99 +181,4 @@ async function ruleView(database: Database, id: string | null): Promise<object |
   if (id === null) return null;
   const [rule] = await readRules(database, { ids: [id] });
   return { href: `/rules/${id}`, text: rule === undefined ? id : ruleInWords(rule) };
-}
-
-// ---- what is shown -----------------------------------------------------------------------------
-
-/** Names of devices and rules, by id. */
-interface Names {
-  readonly devices: ReadonlyMap<string, string>;
-  readonly rules: ReadonlyMap<string, string>;
-}
-
-async function namesOf(
-  database: Database,
-  shown: readonly (ShownFlow | ShownRefusal)[],
-): Promise<Names> {
-  const devices = new Set<string>();
-  const rules = new Set<string>();
-  for (const one of shown) {
-    const ends =
-      'device_id' in one ? [one.device_id] : [one.source_device_id, one.destination_device_id];
-    for (const id of ends) if (id !== null) devices.add(id);
-    if (one.rule_id !== null) rules.add(one.rule_id);
-  }
-  const [deviceRows, ruleRows] = [
-    devices.size === 0
-      ? []
-      : await database.models.Device.findAll({
-          attributes: ['id', 'name'],
-          where: { id: [...devices] },
-        }),
-    rules.size === 0 ? [] : await readRules(database, { ids: [...rules] }),
-  ];
-  return {
-    devices: new Map(deviceRows.map(({ id, name }) => [id, name])),
-    rules: new Map(ruleRows.map((rule) => [rule.id, ruleInWords(rule)])),
-  };
-}
-
-type Cell = string | object;
-
-const BY = {
-  rule: 'a rule',
-  default: 'the default action',
-  nothing: 'nothing: a host opened it',
-} as const;
-
-function flowRow(flow: ShownFlow, names: Names): Cell[] {
-  return [
-    endCell(names, flow.source_device_id, placeInWords(flow.source, flow.source_port)),
-    endCell(
-      names,
-      flow.destination_device_id,
-      placeInWords(flow.destination, flow.port),
-      protocolInWords(flow.protocol),
-    ),
-    flow.rule_id === null ? BY[flow.decided_by] : ruleCell(names, flow.rule_id),
-    amountCell(flow.sent_bytes, flow.sent_packets),
-    amountCell(flow.reply_bytes, flow.reply_packets),
-    { time: flow.last_seen_at },
-  ];
-}
-
-function refusalRow(one: ShownRefusal, names: Names): Cell[] {
-  const { source, destination } = one;
-  const from = source === null ? [] : [`from ${source}`];
-  return [
-    { time: one.last_at },
-    deviceCell(names, one.device_id, one.direction === 'to_device' ? 'for it' : ''),
-    { ...addressCell(destination), help: [...serviceInWords(one), ...from].join(' ') },
-    one.rule_id === null ? one.text : { ...ruleCell(names, one.rule_id), help: one.text },
-    String(one.count),
-    explainCell(one),
-  ];
-}
-
-function deviceCell(names: Names, id: string | null, help: string): Cell {
-  if (id === null) return { text: 'removed', help };
-  return { text: names.devices.get(id) ?? id, href: `/devices/${id}`, help };
-}
-
-function endCell(names: Names, id: string | null, place: string, protocol = ''): Cell {
-  if (id === null) return { ...addressCell(place), help: protocol };
-  return deviceCell(names, id, `${place} ${protocol}`.trim());
-}
-
-function ruleCell(names: Names, id: string): { text: string; href: string } {
-  return { text: names.rules.get(id) ?? 'a rule that is gone', href: `/rules/${id}` };
-}
-
-function amountCell(bytes: number, packets: number): Cell {
-  return { text: bytesInWords(bytes), help: packets === 1 ? '1 packet' : `${packets} packets` };
-}
-
-function explainCell(one: ShownRefusal): Cell {
-  const href = explainHref(one);
-  return href === null ? '' : { text: 'Explain', href, isWhole: true };
 }

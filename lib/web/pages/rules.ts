@@ -26,6 +26,7 @@ import {
 } from '../kit/form.ts';
 import { textOf } from '../kit/form-token.ts';
 import { type Deed, jobRoute, manyRoute } from '../kit/many.ts';
+import { askFirst, effectView, isBack } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import { ownerEmails, ownerFaults, ownerIdOf, suggestedOwners } from '../parts/owners.ts';
 import { portsOf, ruleInWords, ruleLink } from '../parts/rule-words.ts';
@@ -111,7 +112,8 @@ export function rulePages(web: Web): ServerRoute[] {
         const found = await readRules(web.services.database, { ids: [...ids] });
         return new Map(found.map((rule) => [rule.id, ruleInWords(rule)]));
       },
-      deed: (name) => (name === 'remove' ? removal(rules) : 'Nothing was chosen.'),
+      deed: (name) => (name === 'remove' ? removal : 'Nothing was chosen.'),
+      effect: effectView,
     }),
     adminPage('GET', `${RULES}/new`, (request, h) =>
       showForm(web, request, h, { rules, id: null, typed: fresh(request) }),
@@ -126,7 +128,13 @@ export function rulePages(web: Web): ServerRoute[] {
     }),
     adminPage('POST', `${RULES}/{id}`, (request, h) => save(web, rules, idOf(request), request, h)),
     adminPage('POST', `${RULES}/{id}/delete`, async (request, h) => {
-      await rules.remove(request, idOf(request));
+      const id = idOf(request);
+      const asked = { label: 'Delete the rule', back: `${RULES}/${id}` };
+      const question = await askFirst(web, request, h, asked, (tried) =>
+        new Rules(tried).remove(request, id),
+      );
+      if (question !== null) return question;
+      await rules.remove(request, id);
       web.pages.flash(h, 'done', 'The rule is deleted.');
       return web.pages.redirect(h, RULES);
     }),
@@ -182,17 +190,15 @@ function ruleCells(
   ];
 }
 
-function removal(rules: Rules): Deed {
-  return {
-    done: 'deleted',
-    question: {
-      title: 'Delete these rules?',
-      text: 'Packets that they decided are judged by the other rules, at once. This cannot be undone.',
-      label: 'Delete for good',
-    },
-    run: (request, id) => rules.remove(request, id),
-  };
-}
+const removal: Deed = {
+  done: 'deleted',
+  question: {
+    title: 'Delete these rules?',
+    text: 'Packets that they decided are judged by the other rules, at once. This cannot be undone.',
+    label: 'Delete for good',
+  },
+  run: (web, request, id) => new Rules(web).remove(request, id),
+};
 
 async function fileLines(web: Web, ids: readonly string[]): Promise<(string | null)[][]> {
   const { database } = web.services;
@@ -297,7 +303,14 @@ async function save(
     const { faults } = input;
     return showForm(web, request, h, { rules, id, typed, faults, input, isChecked: true });
   }
+  if (isBack(request)) return showForm(web, request, h, { rules, id, typed, input });
   const force = textOf(request, 'do') === 'force';
+  const asked = { label: 'Save the rule', back: id === null ? RULES : `${RULES}/${id}` };
+  const question = await askFirst(web, request, h, { ...asked, isForm: true }, (tried) => {
+    const all = new Rules(tried);
+    return id === null ? all.create(request, input, force) : all.update(request, id, input, force);
+  });
+  if (question !== null) return question;
   const saved = await attempt(() =>
     id === null ? rules.create(request, input, force) : rules.update(request, id, input, force),
   );

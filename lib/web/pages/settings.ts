@@ -8,7 +8,14 @@ import type { Shown } from '../../records/shown.ts';
 import { hostFaults, quotedFaults } from '../kit/entry-words.ts';
 import { formView, inputOf, type Section, type Typed, typedFrom, typedIn } from '../kit/form.ts';
 import { adminPage } from '../kit/route.ts';
-import { changeSettings, fixedSentence, readSettings, settingTabs } from '../parts/settings.ts';
+import { askFirst, isBack } from '../parts/effect.ts';
+import {
+  changeSettings,
+  fixedSentence,
+  readSettings,
+  settingTabs,
+  writeSettings,
+} from '../parts/settings.ts';
 import type { Web } from '../kit/web.ts';
 
 const clientForm: readonly Section[] = [
@@ -202,6 +209,12 @@ async function save(
   const input = page.toInput(inputOf(typed, page.sections, lockedBy(web)));
   const refused = hostFaults(typed);
   const isRefused = Object.keys(refused).length > 0;
+  if (isBack(request)) return show(web, page, request, h, typed);
+  const asked = { label: 'Save the settings', back: page.path, isForm: true };
+  const question = isRefused
+    ? null
+    : await askFirst(web, request, h, asked, (tried) => writeSettings(tried, request, input));
+  if (question !== null) return question;
   const faults = isRefused ? refused : await changeSettings(web, request, input);
   if (faults !== null) {
     // Locked fields were not sent; they show the value that is in force.

@@ -25,6 +25,7 @@ import { type Deed, jobRoute, type ManyPlan, manyRoute } from '../kit/many.ts';
 import { recently } from '../kit/recent.ts';
 import { adminPage } from '../kit/route.ts';
 import type { Web } from '../kit/web.ts';
+import { askFirst, effectView } from '../parts/effect.ts';
 import { historyView } from '../parts/history-view.ts';
 import { linksOf } from './relink.ts';
 import { minutesUntil } from '../kit/words.ts';
@@ -72,12 +73,12 @@ export function userPages(web: Web): ServerRoute[] {
     jobRoute(web, '/users'),
     manyRoute(
       web,
-      manyPlan(web, ({ disable, remove }) => ({ disable, remove }), users),
+      manyPlan(web, ({ disable, remove }) => ({ disable, remove })),
     ),
     // This one gives rights back.
     recently(
       manyRoute(web, {
-        ...manyPlan(web, ({ enable }) => ({ enable }), users),
+        ...manyPlan(web, ({ enable }) => ({ enable })),
         action: 'many_enabled',
       }),
       '/users',
@@ -165,10 +166,9 @@ async function changeUser(
 
 function manyPlan(
   web: Web,
-  choose: (all: ReturnType<typeof deeds>) => Partial<Record<string, Deed>>,
-  users: Users,
+  choose: (all: typeof deeds) => Partial<Record<string, Deed>>,
 ): ManyPlan {
-  const chosen = choose(deeds(web, users));
+  const chosen = choose(deeds);
   return {
     table: 'users',
     path: '/users',
@@ -178,42 +178,41 @@ function manyPlan(
       return new Map(found.map(({ id, email }) => [id, email]));
     },
     deed: (name) => chosen[name] ?? 'Nothing was chosen.',
+    effect: effectView,
   };
 }
 
 /** What is done with many users at once. */
-function deeds(web: Web, users: Users): Readonly<Record<'enable' | 'disable' | 'remove', Deed>> {
-  return {
-    enable: {
-      done: 'enabled',
-      question: {
-        title: 'Enable these users?',
-        text: 'They may sign in again, and their devices pass packets.',
-        label: 'Enable',
-      },
-      isHarmless: true,
-      run: (request, id) => web.writes.run(request, switchWork(web, request, id, true)),
+const deeds: Readonly<Record<'enable' | 'disable' | 'remove', Deed>> = {
+  enable: {
+    done: 'enabled',
+    question: {
+      title: 'Enable these users?',
+      text: 'They may sign in again, and their devices pass packets.',
+      label: 'Enable',
     },
-    disable: {
-      done: 'disabled',
-      question: {
-        title: 'Disable these users?',
-        text: 'Their devices pass no packet from then on; sessions and API tokens are void. You can enable them again.',
-        label: 'Disable',
-      },
-      run: (request, id) => web.writes.run(request, switchWork(web, request, id, false)),
+    isHarmless: true,
+    run: (web, request, id) => web.writes.run(request, switchWork(web, request, id, true)),
+  },
+  disable: {
+    done: 'disabled',
+    question: {
+      title: 'Disable these users?',
+      text: 'Their devices pass no packet from then on; sessions and API tokens are void. You can enable them again.',
+      label: 'Disable',
     },
-    remove: {
-      done: 'deleted, with devices, rules, tokens and sessions',
-      question: {
-        title: 'Delete these users?',
-        text: 'Devices, rules, API tokens and sessions of these users go too. This cannot be undone.',
-        label: 'Delete for good',
-      },
-      run: (request, id) => users.remove(request, id),
+    run: (web, request, id) => web.writes.run(request, switchWork(web, request, id, false)),
+  },
+  remove: {
+    done: 'deleted, with devices, rules, tokens and sessions',
+    question: {
+      title: 'Delete these users?',
+      text: 'Devices, rules, API tokens and sessions of these users go too. This cannot be undone.',
+      label: 'Delete for good',
     },
-  };
-}
+    run: (web, request, id) => new Users(web).remove(request, id),
+  },
+};
 
 async function switchUser(
   web: Web,
@@ -224,6 +223,14 @@ async function switchUser(
   const done = isEnabled
     ? 'is enabled: sign-in and devices serve again.'
     : 'is disabled: their devices pass no packet, sessions and tokens are void.';
+  const { id } = await findUser(web, request);
+  const asked = { label: 'Disable the user', back: `/users/${id}` };
+  const question = isEnabled
+    ? null
+    : await askFirst(web, request, h, asked, (tried) =>
+        tried.writes.run(request, switchWork(tried, request, id, false)),
+      );
+  if (question !== null) return question;
   return act(web, request, h, done, switchWork(web, request, idOf(request), isEnabled));
 }
 
@@ -276,6 +283,11 @@ async function removeUser(
   h: ResponseToolkit,
 ): Promise<ResponseObject> {
   const { id, email } = await findUser(web, request);
+  const asked = { label: 'Delete the user', back: `/users/${id}` };
+  const question = await askFirst(web, request, h, asked, (tried) =>
+    new Users(tried).remove(request, id),
+  );
+  if (question !== null) return question;
   const { faults } = await attempt(() => users.remove(request, id));
   if (faults !== null) {
     web.pages.flash(h, 'failed', `${faultLine(faults)}.`);

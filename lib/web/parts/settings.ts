@@ -49,7 +49,17 @@ export async function changeSettings(
   input: Record<string, unknown>,
   unless?: Parameters<typeof updateConfiguration>[3],
 ): Promise<Faults | null> {
+  return (await attempt(() => writeSettings(web, request, input, unless))).faults;
+}
+
+/** Changes the configuration as the API does; throws why not. */
+export async function writeSettings(
+  web: Web,
+  request: Request,
+  input: Record<string, unknown>,
+  unless?: Parameters<typeof updateConfiguration>[3],
+): Promise<Shown> {
   await web.recall.refresh();
   const judged = judgeConfiguration(input, 'update');
-  return (await attempt(() => updateConfiguration(web, request, judged, unless))).faults;
+  return updateConfiguration(web, request, judged, unless);
 }

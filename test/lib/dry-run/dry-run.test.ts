@@ -32,9 +32,9 @@ async function tryOut(
   return answer.body.data as Tried;
 }
 
-/** Everything that the API shows of the database. */
+/** What the API shows of the database; devices would also show what they carried meanwhile. */
 async function rowsOf(gateway: TestGateway): Promise<unknown> {
-  const paths = ['rules', 'devices', 'users', 'policy_tests'];
+  const paths = ['rules', 'users', 'policy_tests'];
   return Promise.all(paths.map(async (name) => gateway.api.get(`/v0/${name}`)));
 }
 

@@ -1,0 +1,105 @@
+// What a write would end, shown to the person before it is made: whoever agrees sends the same form
+// again. docs/api.md#what-a-write-would-do.
+
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { type Effect, tryTogether } from '../../dry-run/dry-run.ts';
+import { ApiError } from '../../http/errors.ts';
+import { TOKEN_FIELD, textOf, textsOf } from '../kit/form-token.ts';
+import type { Web } from '../kit/web.ts';
+import { type Cell, flowRow, namesOf } from './live-rows.ts';
+
+/** The field that says what a person answered to the question. */
+const ANSWER = 'effect';
+/** Flows that the question lists. */
+const FLOWS_SHOWN = 100;
+/** How long the gateway may need to say it; a write that may be urgent does not wait longer. */
+const PATIENCE_MS = 2_000;
+
+/** A write, with the writes of the context that it is given. */
+export type TriedWrite = (web: Web) => Promise<unknown>;
+
+/** What a question is about. */
+export interface Asked {
+  /** The text of the button that does it. */
+  readonly label: string;
+  /** The page to which a person goes who does not want it. */
+  readonly back: string;
+  /** True where that page is a form, which is shown with what was typed. */
+  readonly isForm?: boolean;
+}
+
+/** Whether a person went back from the question to the form. */
+export function isBack(request: Request): boolean {
+  return textOf(request, ANSWER) === 'back';
+}
+
+/** Asks before a write that would end flows; null: nothing is to be asked. */
+export async function askFirst(
+  web: Web,
+  request: Request,
+  h: ResponseToolkit,
+  asked: Asked,
+  write: TriedWrite,
+): Promise<ResponseObject | null> {
+  if (textOf(request, ANSWER) === 'agreed') return null;
+  const effect = await effectView(web, [write]);
+  if (effect === null) return null;
+  return web.pages.show(request, h, 'effect', {
+    title: `This ends ${effect.flows}`,
+    effect,
+    action: request.path,
+    hidden: hiddenOf(request),
+    ...asked,
+  });
+}
+
+/** What writes would end, as the partial `effect` shows it. */
+export interface EffectView {
+  /** `14 flows of 3 people`. */
+  readonly flows: string;
+  readonly list: readonly Cell[][];
+  /** How many flows are not listed. */
+  readonly more: number;
+}
+
+/** What some writes would end together; null: no flow, or nobody can say it in time. */
+export async function effectView(
+  web: Web,
+  writes: readonly TriedWrite[],
+): Promise<EffectView | null> {
+  const effect = await effectOf(web, writes);
+  if (effect === null || effect.ended_flow_count === 0) return null;
+  const { ended_flow_count: count, ended_flow_user_count: people } = effect;
+  const shown = effect.ended_flows.slice(0, FLOWS_SHOWN);
+  const names = await namesOf(web.services.database, shown);
+  return {
+    flows: `${counted(count, 'flow', 'flows')} of ${counted(people, 'person', 'people')}`,
+    list: shown.map((flow) => flowRow(flow, names)),
+    more: count - shown.length,
+  };
+}
+
+async function effectOf(web: Web, writes: readonly TriedWrite[]): Promise<Effect | null> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), PATIENCE_MS);
+  try {
+    return await Promise.race([tryTogether(web, writes), tooLate]);
+  } catch (error) {
+    // Without a data plane nothing ends.
+    if (error instanceof ApiError) return null;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What the form sent, to be sent again. */
+function hiddenOf(request: Request): [name: string, value: string][] {
+  return Object.keys(request.payload as object)
+    .filter((name) => name !== TOKEN_FIELD && name !== ANSWER)
+    .flatMap((name) => textsOf(request, name).map((value): [string, string] => [name, value]));
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
+}

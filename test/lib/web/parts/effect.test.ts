@@ -1,0 +1,200 @@
+// Before each form of the console that ends flows, the person is asked: what would end is listed,
+// nothing is written until they agree, and what they typed is kept.
+
+import test, { type ExecutionContext } from 'ava';
+import type { ChangeEffect } from '../../../../dataplane/index.ts';
+import type { RowChanges } from '../../../../lib/reconcile/read.ts';
+import { firstKind } from '../../../support/database/databases.ts';
+import { addDevice, addRule } from '../../../support/database/records.ts';
+import { fakeLive, flowOf } from '../../../support/observe/fake-gateway.ts';
+import { type Console, NASTY, openConsole } from '../../../support/web/console.ts';
+
+const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
+
+const NOTHING: ChangeEffect = {
+  ended: { count: 0, found: [], devices: [] },
+  passed: { count: 0, found: [] },
+};
+
+/** What the form of a device sends beside its name, its key and its IPv4 address. */
+const DEVICE = {
+  description: '',
+  ipv6: 'fd00::9:9',
+  use_default_allowed_ips: 'true',
+  use_default_dns: 'true',
+  use_default_endpoint: 'true',
+  use_default_mtu: 'true',
+  use_default_persistent_keepalive: 'true',
+};
+
+interface Scene extends Console {
+  /** What the gateway says; tests change it. */
+  readonly gateway: { effect: () => Promise<ChangeEffect>; readonly asked: RowChanges[] };
+  readonly laptop: string;
+  /** The public key of the laptop. */
+  readonly key: string;
+  readonly phone: string;
+  readonly rule: string;
+}
+
+async function openScene(t: ExecutionContext, kind: 'sqlite' | 'mariadb'): Promise<Scene> {
+  let laptop = '';
+  const ended = { count: 1_014, found: [flowOf('key')], devices: ['a', 'b', 'c'] };
+  const gateway = {
+    effect: async (): Promise<ChangeEffect> => ({ ...NOTHING, ended }),
+    asked: [] as RowChanges[],
+  };
+  const live = fakeLive(GATEWAY, {
+    tried: (rows) => {
+      gateway.asked.push(rows);
+      return { peers: new Map(), rules: new Map() };
+    },
+    effectOf: () => gateway.effect(),
+    userIdOf: (key) => key,
+    deviceIdOf: () => laptop,
+  });
+  const console = await openConsole(t, kind, {}, { live });
+  const { database, plainUser } = console;
+  const fields = { name: 'laptop', ipv4: '100.64.9.9', ipv6: 'fd00::9:9' };
+  const device = await addDevice(database, plainUser.id, fields);
+  laptop = device.id;
+  const key = device.public_key;
+  const { id: phone } = await addDevice(database, plainUser.id, { name: 'phone' });
+  const { id: rule } = await addRule(database, { destination: '10.9.0.0/16' });
+  return { ...console, gateway, laptop, phone, rule, key };
+}
+
+const newRule = {
+  action: 'drop',
+  destination: '10.0.0.5',
+  port_type: '',
+  port_range: '',
+  user_id: '',
+};
+
+/** Each form that can end flows: its path, what is sent, and whether it can be changed again. */
+function formsOf({
+  laptop,
+  key,
+  rule,
+  plainUser,
+}: Scene): [string, Record<string, string>, boolean][] {
+  const device = { ...DEVICE, name: 'laptop', ipv4: '100.64.9.10', preshared_key: '' };
+  return [
+    ['/rules/new', newRule, true],
+    [`/rules/${rule}`, { ...newRule, destination: '10.9.0.1' }, true],
+    [`/devices/${laptop}/edit`, { ...device, public_key: key }, true],
+    [`/devices/${laptop}/switches`, { do: 'off' }, false],
+    [`/devices/${laptop}/switches`, { do: 'expire', expires_at: '2026-01-01T00:00' }, false],
+    [`/users/${plainUser.id}/disable`, {}, false],
+    ['/settings/default_action', { default_action: 'drop' }, true],
+    [`/rules/${rule}/delete`, {}, false],
+    [`/devices/${laptop}/delete`, {}, false],
+    [`/users/${plainUser.id}/delete`, {}, false],
+  ];
+}
+
+async function revisionOf({ send }: Scene): Promise<unknown> {
+  const paths = ['rules', 'devices', 'users', 'configuration'];
+  return Promise.all(paths.map(async (name) => (await send('GET', `/v0/${name}`)).text));
+}
+
+for (const kind of firstKind()) {
+  test(`${kind}: what would end is shown first, and done when the person agrees`, async (t) => {
+    const scene = await openScene(t, kind);
+    const { admin } = scene;
+    const forms = formsOf(scene);
+    for (const [path, fields, isForm] of forms) {
+      const before = await revisionOf(scene);
+      const { status, text } = await admin.post(path, fields);
+      t.is(status, 200, path);
+      t.true(text.includes('This ends 1,014 flows of 3 people'), path);
+      t.true(text.includes(`/devices/${scene.laptop}">laptop</a>`), path);
+      t.true(text.includes('and 1,013 more'), path);
+      t.is(text.includes('Change it'), isForm, path);
+      for (const [name, value] of Object.entries(fields))
+        t.true(text.includes(`name="${name}" value="${value}"`), `${path} ${name}`);
+      t.deepEqual(await revisionOf(scene), before, `${path} wrote something`);
+    }
+    t.is(scene.gateway.asked.length, forms.length);
+    for (const [path, fields] of forms) {
+      const before = await revisionOf(scene);
+      const { status } = await admin.post(path, { ...fields, effect: 'agreed' });
+      t.is(status, 303, path);
+      t.notDeepEqual(await revisionOf(scene), before, path);
+      if (path.endsWith('/disable'))
+        t.is((await admin.post(path.replace('disable', 'enable'))).status, 303, 'it ends nothing');
+    }
+    t.is(scene.gateway.asked.length, forms.length, 'nothing is asked twice');
+  });
+
+  test(`${kind}: who goes back finds what was typed, and nothing is written`, async (t) => {
+    const scene = await openScene(t, kind);
+    for (const [path, fields, isForm] of formsOf(scene)) {
+      if (!isForm) continue;
+      const before = await revisionOf(scene);
+      const { status, text } = await scene.admin.post(path, { ...fields, effect: 'back' });
+      t.is(status, 200, path);
+      for (const value of Object.values(fields))
+        if (value !== '') t.true(text.includes(`value="${value}"`), `${path} ${value}`);
+      t.deepEqual(await revisionOf(scene), before, path);
+    }
+  });
+
+  test(`${kind}: nobody is asked where nothing ends, or where it would be refused`, async (t) => {
+    const scene = await openScene(t, kind);
+    const { admin, gateway } = scene;
+    const refused = await admin.post('/rules/new', { ...newRule, destination: 'files' });
+    t.is(refused.status, 422);
+    t.is(gateway.asked.length, 0);
+    gateway.effect = async () => NOTHING;
+    t.is((await admin.post('/rules/new', newRule)).status, 303);
+    t.is(gateway.asked.length, 1);
+  });
+
+  test(`${kind}: a gateway that does not answer holds nobody up`, async (t) => {
+    const scene = await openScene(t, kind);
+    scene.gateway.effect = () => new Promise(() => undefined);
+    const { status } = await scene.admin.post(`/users/${scene.plainUser.id}/disable`);
+    t.is(status, 303);
+    t.not((await scene.plainUser.reload()).disabled_at, null);
+  });
+
+  test(`${kind}: many devices are asked about together`, async (t) => {
+    const scene = await openScene(t, kind);
+    const { admin, laptop, phone, database } = scene;
+    const sent = [laptop, phone].map((id) => ['id', id] as const);
+    const off = [['do', 'off'], ...sent] as const;
+    const { status, text } = await admin.postPairs('/devices/many', off);
+    t.is(status, 200);
+    t.true(text.includes('Switch these devices off?'));
+    t.true(text.includes('It ends 1,014 flows of 3 people.'));
+    t.deepEqual(
+      scene.gateway.asked.map(({ devices }) =>
+        [...devices.keys()].toSorted((a, b) => a.localeCompare(b)),
+      ),
+      [[laptop, phone].toSorted((a, b) => a.localeCompare(b))],
+    );
+    const isOff = (): Promise<number> =>
+      database.models.Device.findAll().then(
+        (all) => all.filter(({ disabled_at }) => disabled_at !== null).length,
+      );
+    t.is(await isOff(), 0);
+    t.is((await admin.postPairs('/devices/many', [...off, ['sure', 'true']])).status, 303);
+    t.is(await isOff(), 2);
+    scene.gateway.effect = async () => NOTHING;
+    const on = [['do', 'on'], ...sent] as const;
+    t.is((await admin.postPairs('/devices/many', on)).status, 303, 'it ends nothing');
+    t.is(await isOff(), 0);
+  });
+
+  test(`${kind}: what was sent is repeated as text, whatever it is`, async (t) => {
+    const scene = await openScene(t, kind);
+    const fields = { ...DEVICE, name: NASTY, ipv4: '100.64.9.10', public_key: scene.key };
+    const path = `/devices/${scene.laptop}/edit`;
+    const { text } = await scene.admin.post(path, { ...fields, [NASTY]: NASTY });
+    t.true(text.includes('This ends'));
+    t.false(text.includes('<img src=x'));
+    t.false(text.includes('<script>alert'));
+  });
+}
