@@ -36,7 +36,11 @@ export interface Services extends Shared {
   /** Who captures packets; left out if there is no data plane. */
   readonly capturing?: CapturingGateway;
   /** What the doctor finds wrong at present, as far as it is known; left out if it does not run. */
-  readonly checkup?: { readonly findings: () => readonly Finding[] };
+  readonly checkup?: {
+    readonly findings: () => readonly Finding[];
+    /** What is wrong with the route of the host to an address; null: nothing. */
+    readonly routeTo?: (address: string) => Promise<Finding | null>;
+  };
   /** Limits of the listener that differ from those of listener.ts. */
   readonly httpLimits?: Partial<HttpLimits>;
   /** Limits for fetching documents of providers; by default those of documents.ts. */

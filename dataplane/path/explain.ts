@@ -8,6 +8,7 @@ import type { Decision } from '../filter/decision.ts';
 import { NO_PEER } from '../filter/flow-verdict.ts';
 import type { Tracker } from '../filter/tracker.ts';
 import { type ReasonName, reasonNames, reasons } from '../reasons.ts';
+import { VIRTIO_HEADER_BYTES } from '../wire/virtio.ts';
 import type { KnownPeer } from '../wireguard/known-peer.ts';
 import type { Sender } from '../wireguard/send.ts';
 import { isOwn, type Tunnel } from '../wireguard/tunnel.ts';
@@ -69,6 +70,13 @@ export async function explainAmong(
   return { ...second, decision: (second.reason === 'none' ? first : second).decision };
 }
 
+/** A packet as a TUN gives it, behind a header; zeros say that it is no super-packet. */
+function asFromTun(packet: Uint8Array): DataView {
+  const bytes = new Uint8Array(VIRTIO_HEADER_BYTES + packet.byteLength);
+  bytes.set(packet, VIRTIO_HEADER_BYTES);
+  return new DataView(bytes.buffer);
+}
+
 const PLACES = { [TO_TUN]: 'tun', [TO_PEER]: 'device', [ECHO_TO_SENDER]: 'sender' } as const;
 
 /** Explains verdicts. */
@@ -88,7 +96,7 @@ export class Explainer {
     const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
     const verdict = new Verdict();
     if (from === null) {
-      outward.judge(view, 0, packet.byteLength, false, verdict);
+      outward.judge(asFromTun(packet), VIRTIO_HEADER_BYTES, packet.byteLength, false, verdict);
       return verdict.place === TO_WORKER ? null : this.#explanation(verdict, now);
     }
     const peer = tunnel.known(from);

@@ -15,12 +15,23 @@ export interface AskedPacket {
   readonly destinationPort: number;
   /** Whether a TCP packet begins a connection; else it comes in the middle of one. */
   readonly begins: boolean;
+  /** Bytes of the whole packet, headers included; left out: as few as a usual one has. */
+  readonly size?: number;
 }
 
-/** The packet, from its IP header on, without data. */
-export function askedPacket({ protocol, begins, ...fields }: AskedPacket): Uint8Array {
+const IP_BYTES = { 4: 20, 6: 40 } as const;
+const UPPER_BYTES = { tcp: 20, udp: 8, icmp: 8 } as const;
+
+/**
+ * The packet, from its IP header on. It may not be fragmented (RFC 791, DF). Where its headers take
+ * more bytes than `size`, it is larger.
+ */
+export function askedPacket({ protocol, begins, size, ...fields }: AskedPacket): Uint8Array {
   const { source, destination, sourcePort } = fields;
-  if (protocol === 'icmp') return echoRequest(source, destination, 1, sourcePort);
-  if (protocol === 'udp') return udp(fields);
-  return tcp({ ...fields, flags: flagsOf(begins ? 'S' : 'A') });
+  const headers = IP_BYTES[source.includes(':') ? 6 : 4] + UPPER_BYTES[protocol];
+  const bytes = size === undefined ? undefined : Math.max(0, size - headers);
+  if (protocol === 'icmp') return echoRequest(source, destination, 1, sourcePort, bytes);
+  const data = new Uint8Array(bytes ?? 0);
+  if (protocol === 'udp') return udp({ ...fields, data });
+  return tcp({ ...fields, data, flags: flagsOf(begins ? 'S' : 'A') });
 }

@@ -182,15 +182,16 @@ export function tcp(fields: TcpFields): Uint8Array {
   return ip({ ...rest, protocol: 6, payload });
 }
 
-/** An ICMP or ICMPv6 echo request. */
+/** An ICMP or ICMPv6 echo request with so many bytes of data. */
 export function echoRequest(
   source: string,
   destination: string,
   sequence = 1,
   identifier = 77,
+  dataBytes = 8,
 ): Uint8Array {
   const isIpv6 = source.includes(':');
-  const payload = new Uint8Array(16);
+  const payload = new Uint8Array(8 + dataBytes);
   const view = new DataView(payload.buffer);
   payload[0] = isIpv6 ? 128 : 8;
   view.setUint16(4, identifier);

@@ -102,6 +102,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ...(values.snaplen === undefined ? {} : { snaplen: values.snaplen }),
     ...(values.duration === undefined ? {} : { duration: values.duration }),
     ...(values.bytes === undefined ? {} : { bytes: values.bytes }),
+    ...(values.size === undefined ? {} : { size: values.size }),
     ...(values.expect === undefined ? {} : { expect: values.expect }),
     json: values.json === true,
     noPassword: values['no-password'] === true,

@@ -12,18 +12,20 @@ const HINTS: Hints = {
   destination: 'an address, or the id or the name of a device',
   protocol: 'tcp/443, udp/53 or icmp',
   port: 'tcp/443 or udp/53',
+  size: 'bytes of the packet with its headers, up to 65535',
 };
 
 /** Explains what becomes of a packet between a device and an address, or two devices. */
 export async function explainPacket(
   gateway: LocalGateway,
-  { operands }: Command,
+  { operands, options: { size } }: Command,
 ): Promise<Outcome> {
   const [sender = '', destination = '', service = 'icmp'] = operands;
   const explain = {
     ...(await senderOf(gateway, sender)),
     destination: await destinationOf(gateway, destination),
     ...protocolOf(service),
+    ...(size === undefined ? {} : { size: numberOf(size) }),
   };
   const answer = await gateway.ask('POST', '/v0/explain', { explain }, HINTS);
   const { data } = answer as { data: Answer };
@@ -49,7 +51,12 @@ async function destinationOf(gateway: LocalGateway, word: string): Promise<strin
 function protocolOf(service: string): { protocol: string; port?: number | string } {
   const [protocol = '', port] = service.toLowerCase().split('/');
   if (port === undefined) return { protocol };
-  return { protocol, port: /^\d+$/.test(port) ? Number(port) : port };
+  return { protocol, port: numberOf(port) };
+}
+
+/** A number where one was typed; the gateway refuses what is none. */
+function numberOf(word: string): number | string {
+  return /^\d+$/.test(word) ? Number(word) : word;
 }
 
 const MARKS = { passed: 'ok', refused: 'NO', not_reached: '' } as const;

@@ -54,6 +54,7 @@ export const optionTypes = {
   rule: { type: 'string' },
   reason: { type: 'string' },
   follow: { type: 'boolean' },
+  size: { type: 'string' },
 } as const;
 
 /** An option that some commands take. */
@@ -322,10 +323,10 @@ export const commands = {
     takes: ['since', 'limit', 'json'],
   },
   explain: {
-    usage: 'DEVICE DESTINATION [tcp/443|udp/53|icmp]',
+    usage: 'DEVICE DESTINATION [tcp/443|udp/53|icmp] [--size N]',
     sentence:
-      'Asks the gateway that runs here what becomes of a packet, and why: each gate, and the rule that decides. A device is named by its id, its address or its name. The sender may also be the address of a host behind the gateway; then the destination is a device.',
-    takes: ['json'],
+      'Asks the gateway that runs here what becomes of a packet, and why: each gate, and the rule that decides. A device is named by its id, its address or its name. The sender may also be the address of a host behind the gateway; then the destination is a device. With --size, the packet has so many bytes with its headers, and may not be fragmented.',
+    takes: ['size', 'json'],
     operands: [2, 3],
   },
   diagnose: {

@@ -44,6 +44,7 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'only-refused': ['', 'Only packets that were refused.'],
   duration: ['S', 'Ends after so many seconds, 1 to 3600; 60 without it.'],
   bytes: ['N', 'Ends before so many bytes.'],
+  size: ['N', 'Bytes of the packet with its headers, 20 to 65535.'],
 };
 
 /** Help on what the words name: one command, the commands of a noun, or all. */

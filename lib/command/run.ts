@@ -46,6 +46,7 @@ export interface Options {
   readonly snaplen?: string;
   readonly duration?: string;
   readonly bytes?: string;
+  readonly size?: string;
   /** Whole packets. */
   readonly payload: boolean;
   readonly onlyRefused: boolean;

@@ -10,6 +10,7 @@ import { type Finding, warning } from './finding.ts';
 import { hostOf, type Inspected } from './host.ts';
 import { certificate } from './listening.ts';
 import { names } from './names.ts';
+import { routeTo } from './route.ts';
 import { rows } from './rows.ts';
 import { folders } from './storage.ts';
 
@@ -35,9 +36,16 @@ interface Part {
 export class Checkup {
   readonly #log: Log;
   readonly #parts: readonly Part[];
+  /** What is wrong with the route to an address; null: nothing, or there is no host. */
+  readonly routeTo: (address: string) => Promise<Finding | null>;
 
-  constructor(log: Log, looks: readonly (readonly [keepMs: number, look: Part['look']])[]) {
+  constructor(
+    log: Log,
+    looks: readonly (readonly [keepMs: number, look: Part['look']])[],
+    askRoute: Checkup['routeTo'] = async () => null,
+  ) {
     this.#log = log;
+    this.routeTo = askRoute;
     this.#parts = looks.map(([keepMs, look]) => ({
       keepMs,
       look,
@@ -90,11 +98,12 @@ export function checkupOf(served: Served): Checkup {
     ...(await names(config)),
     ...folders(config),
   ];
-  return new Checkup(log, [
+  const looks = [
     [SOON_MS, near],
     ...(hasHost ? [[SOON_MS, host] as const] : []),
     [LATER_MS, () => rows(database, config)],
-  ]);
+  ] as const;
+  return new Checkup(log, looks, hasHost ? (address) => routeTo(address) : undefined);
 }
 
 /** Inspects the host in a thread that ends with it. */

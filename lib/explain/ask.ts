@@ -1,11 +1,10 @@
 // Asks what becomes of a packet, with what the server of this process knows: for API and console.
 
 import type { Config } from '../../config/index.ts';
-import type { Finding } from '../../dataplane/index.ts';
 import type { Database } from '../../models/index.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Recall } from '../records/recall.ts';
-import { type Answer, explain, type ExplainingGateway } from './explain.ts';
+import { type Answer, explain, type ExplainingGateway, type HostSeen } from './explain.ts';
 import type { AskedPacket } from './question.ts';
 
 /** Who is asked. */
@@ -14,7 +13,7 @@ export interface Asked {
   readonly database: Database;
   /** Left out where there is no data plane. */
   readonly explaining?: ExplainingGateway;
-  readonly checkup?: { readonly findings: () => readonly Finding[] };
+  readonly checkup?: Pick<HostSeen, 'findings'> & Partial<HostSeen>;
 }
 
 /** Explains what becomes of a packet; `service_unavailable` where there is no data plane. */
@@ -26,6 +25,10 @@ export async function askExplanation(
   if (gateway === undefined) throw new ApiError('service_unavailable');
   await recall.refresh();
   const configuration = await recall.configuration();
-  const findings = (): readonly Finding[] => checkup?.findings() ?? [];
-  return explain({ config, configuration, database, gateway, findings }, asked);
+  const host = { findings: () => checkup?.findings() ?? [], routeTo: checkup?.routeTo ?? noFault };
+  return explain({ config, configuration, database, gateway, host }, asked);
+}
+
+async function noFault(): Promise<null> {
+  return null;
 }

@@ -44,8 +44,15 @@ export interface ExplainingGateway {
 export interface ExplainedFrom extends SessionRules {
   readonly database: Database;
   readonly gateway: ExplainingGateway;
-  /** What is known to be wrong with the host, as the doctor saw it last. */
+  readonly host: HostSeen;
+}
+
+/** What the doctor says of the host. */
+export interface HostSeen {
+  /** What is known to be wrong, as it was seen last. */
   readonly findings: () => readonly Finding[];
+  /** What is wrong with the route to an address now; null: nothing. */
+  readonly routeTo: (address: string) => Promise<Finding | null>;
 }
 
 /** One gate, and what became of the packet there. */
@@ -103,7 +110,7 @@ export async function explain(from: ExplainedFrom, asked: AskedPacket): Promise<
     latest_handshake: row?.latest_handshake?.toISOString() ?? null,
     gates: gatesOf(reason, found),
     shadowed: rules.filter((id) => id !== ruleId),
-    host: reason === null && crossesHost(asked, found) ? hostFindings(from) : [],
+    host: reason === null ? await hostFindings(from, asked, found) : [],
     gateway_id: from.gateway.id,
   };
 }
@@ -114,15 +121,18 @@ function openerOf(gateway: ExplainingGateway, found: Explanation | null): string
   return opener === null ? null : gateway.deviceIdOf(opener);
 }
 
-/** Whether the system of the gateway carries the packet on, or has carried it here. */
-function crossesHost({ isSent }: AskedPacket, found: Explanation | null): boolean {
-  return !isSent || found?.place === 'tun';
-}
-
 const OF_HOST = /^(tun|rights|nft|forwarding|router advertisements|foreign rules)/;
 
-function hostFindings({ findings }: ExplainedFrom): Finding[] {
-  return findings().filter(({ check, level }) => level !== 'ok' && OF_HOST.test(check));
+/** What is wrong with the host, where it carries the packet on, or has carried it here. */
+async function hostFindings(
+  { host }: ExplainedFrom,
+  { isSent, destination }: AskedPacket,
+  found: Explanation | null,
+): Promise<Finding[]> {
+  if (isSent && found?.place !== 'tun') return [];
+  const route = isSent ? await host.routeTo(destination) : null;
+  const known = host.findings().filter(({ check, level }) => level !== 'ok' && OF_HOST.test(check));
+  return [...(route === null ? [] : [route]), ...known];
 }
 
 function refusalIn({ reason }: Explanation): ExplainedReason | null {

@@ -10,6 +10,8 @@ import { messages } from '../judge/messages.ts';
 import { type Address, readAddress } from '../judge/network.ts';
 
 const PORT_MAX = 65_535;
+/** Bytes of a packet: an IPv4 header alone, and the most that it can say. */
+const [SIZE_MIN, SIZE_MAX] = [20, 65_535] as const;
 /** The ports that systems give to new connections (RFC 6335, section 6). */
 const DYNAMIC_PORTS = [49_152, PORT_MAX] as const;
 
@@ -36,6 +38,11 @@ export const questionFields = resource({
   begins: flag(
     'Whether the packet begins a TCP connection; false: it comes in the middle of one.',
   ).default(true),
+  size: integer(
+    'Bytes of the packet, headers included, which may not be fragmented; left out: a small one.',
+    SIZE_MIN,
+    SIZE_MAX,
+  ).allow(null),
 });
 
 /** What was sent, once it is judged. */
@@ -47,6 +54,7 @@ export interface QuestionValues {
   readonly port?: number | null;
   readonly source_port?: number | null;
   readonly begins?: boolean;
+  readonly size?: number | null;
 }
 
 /** Judges what was sent. */
@@ -78,7 +86,11 @@ export async function readQuestion(
   if (sender !== null && receiver !== null && ends === null)
     addFault(faults, 'destination', OTHER_FAMILY);
   if (ends === null || Object.keys(faults).length > 0) return { asked: null, faults };
-  return { asked: { ...ends, ...packetOf(ends, values) }, faults };
+  const asked = { ...ends, ...packetOf(ends, values) };
+  const { length } = asked.packet;
+  if (length <= (values.size ?? length)) return { asked, faults };
+  addFault(faults, 'size', `must be at least ${length}, which the headers of the packet take`);
+  return { asked: null, faults };
 }
 
 /** What fields mean only beside each other. */
@@ -169,10 +181,11 @@ function endsOf(sender: End, receiver: End): Ends | null {
 
 function packetOf(
   { source, destination }: Ends,
-  { protocol, port = null, source_port: sent = null, begins = true }: QuestionValues,
+  { protocol, port = null, source_port: sent = null, begins = true, size = null }: QuestionValues,
 ): Pick<AskedPacket, 'protocol' | 'port' | 'packet'> {
   const [first, last] = DYNAMIC_PORTS;
   const sourcePort = sent ?? randomInt(first, last + 1);
   const fields = { source, destination, protocol, sourcePort, destinationPort: port ?? 0, begins };
-  return { protocol, port, packet: askedPacket(fields) };
+  const packet = askedPacket({ ...fields, ...(size === null ? {} : { size }) });
+  return { protocol, port, packet };
 }

@@ -15,6 +15,7 @@ import type { Answer } from '../explain/explain.ts';
 import type { ShownFlow } from '../live/flows.ts';
 import type { ShownRefusal } from '../live/refusals.ts';
 import type { Api, Fields } from './api.ts';
+import { refuseUnknownOptions } from './options.ts';
 
 /** The most that one answer lists. */
 export const LIMIT_MAX = 1_000;
@@ -79,11 +80,17 @@ export class TestDevice extends MemoryDevice {
 
   /**
    * Explains what becomes of a packet of this device, and sends none: `explain('10.0.0.6',
-   * 'tcp/443')`, `explain(phone.id, 'icmp')`.
+   * 'tcp/443')`, `explain(phone.id, 'icmp')`; with a size, of so many bytes, headers included.
    */
-  async explain(destination: string, service: string): Promise<Answer> {
+  async explain(
+    destination: string,
+    service: string,
+    options: { readonly size?: number } = {},
+  ): Promise<Answer> {
+    refuseUnknownOptions('explain', options, ['size']);
+    const { size } = options;
     const [protocol, port] = service.split('/');
-    const explain = { device_id: this.id, destination, protocol, port };
+    const explain = { device_id: this.id, destination, protocol, port, size };
     return this.#api.post('/v0/explain', { explain });
   }
 

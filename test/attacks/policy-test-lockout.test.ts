@@ -1,7 +1,7 @@
 // Somebody with an administrator's rights leaves as many policy tests as there may be, so that every
 // rule makes hundreds of them fail. Administrators are not locked out: what takes access away is never
-// held up, insisting works and is in the audit trail, a test that fails already holds up nothing, and no write
-// takes long or keeps the gateway from answering others.
+// held up, insisting works and is in the audit trail, a test that fails already holds up nothing, and
+// no write takes long or keeps the gateway from answering others.
 
 import test, { type ExecutionContext } from 'ava';
 import { POLICY_TESTS_MAX } from '../../lib/policy-tests/policy-tests.ts';

@@ -21,6 +21,12 @@ import { enrol, expireDevice, type Person, runHere, setDisabled } from './people
 /** The doctor looks at the host again after a minute. */
 const DOCTOR_MS = 90_000;
 
+const TUNNEL_MTU = 1_420;
+/** The MTU that one device is given. */
+const NARROW_MTU = 1_300;
+/** Of IPv4 and of an echo request. */
+const PING_HEADERS = 28;
+
 /** In full: npm puts a program of the same name first. */
 const NFT = '/usr/sbin/nft';
 
@@ -58,7 +64,11 @@ test.serial('what is explained is what happens, gate by gate', async (t) => {
   t.timeout(240_000);
   const topology = await buildTopology('ex');
   t.teardown(() => topology.network.remove());
-  const settings = { WIREGUARD_TUN: 'required', GATEWAY_EGRESS_INTERFACE: 'g1' };
+  const settings = {
+    WIREGUARD_TUN: 'required',
+    WIREGUARD_MTU: String(TUNNEL_MTU),
+    GATEWAY_EGRESS_INTERFACE: 'g1',
+  };
   const postern = new Postern(topology.gateway, API_ADDRESS, settings);
   await postern.start();
   t.teardown(() => postern.stop());
@@ -71,6 +81,7 @@ test.serial('what is explained is what happens, gate by gate', async (t) => {
   await judgeRules(scene);
   await judgeSwitches(scene);
   await judgeDevices(scene);
+  await judgeRoute(scene);
   await judgeHost(scene);
 });
 
@@ -122,6 +133,55 @@ async function judgeDevices(scene: Scene): Promise<void> {
   const address = String(carol.device['ipv4']);
   await until('carol is connected', () => canPing(topology.bob, LAN4, 1), 20_000);
   await judge(scene, address, { reason: null, gate: null });
+  await judgeSize(scene, carol);
+}
+
+/** Packets that just fit the device that they are for, and larger ones. */
+async function judgeSize(scene: Scene, carol: Person): Promise<void> {
+  const { t, topology, postern, alice } = scene;
+  const narrow = { use_default_mtu: false, mtu: NARROW_MTU };
+  await postern.update('device', carol.device.id, narrow);
+  await topology.lan.ip('route', 'replace', '100.64.0.0/10', 'via', '198.51.100.1');
+  for (const { client } of [alice, carol])
+    await client.host.ip('link', 'set', client.interfaceName, 'mtu', String(TUNNEL_MTU));
+  const to = String(carol.device['ipv4']);
+  for (const [host, from] of [
+    [topology.alice, alice.device.id],
+    [topology.lan, LAN4],
+  ] as const)
+    for (const size of [NARROW_MTU, NARROW_MTU + 1, TUNNEL_MTU]) {
+      const words = ['explain', from, to, 'icmp', '--size', String(size), '--json'];
+      const answer = JSON.parse(await runHere(postern, words)) as Answer;
+      const says = `${size} bytes from ${from}: ${answer.text}`;
+      t.is(answer.reason, size > NARROW_MTU ? 'packet_too_big' : null, says);
+      const refusedAt = answer.gates.find(({ outcome }) => outcome === 'refused')?.code;
+      t.is(refusedAt, size > NARROW_MTU ? 'size' : undefined, says);
+      // Else the sender remembers the size that the gateway said, and sends nothing larger.
+      await host.ip('route', 'flush', 'cache');
+      const ping = ['-n', '-c', '1', '-W', '2', '-M', 'do', '-s', String(size - PING_HEADERS), to];
+      t.is(await host.succeeds('ping', ...ping), answer.verdict === 'accept', says);
+    }
+  await topology.lan.ip('route', 'del', '100.64.0.0/10');
+}
+
+/** The gateway lets it pass, and beside that it is said that its host knows no way. */
+async function judgeRoute(scene: Scene): Promise<void> {
+  const { t, topology, alice } = scene;
+  for (const [network, address] of [
+    ['203.0.113.0/24', '203.0.113.9'],
+    ['2001:db8:7::/64', '2001:db8:7::9'],
+  ] as const) {
+    const family = network.includes(':') ? ['-6'] : [];
+    const { interfaceName } = alice.client;
+    await topology.alice.ip(...family, 'route', 'replace', network, 'dev', interfaceName);
+    const answer = await explained(scene, address);
+    t.is(answer.verdict, 'accept', answer.text);
+    const [finding, ...more] = answer.host;
+    t.deepEqual(more, []);
+    t.like(finding, { check: 'route', message: `this host has no route to ${address}` });
+    t.false(await canPing(topology.alice, address, 1));
+  }
+  t.deepEqual((await explained(scene, LAN4)).host, [], 'to the lan there is one');
 }
 
 /** The verdict is to accept, and beside it is said what is wrong with the host. */

@@ -35,6 +35,12 @@ const questionForm: readonly Section[] = [
         isRequired: true,
       },
       ...serviceFields,
+      {
+        name: 'size',
+        label: 'Size',
+        kind: 'number',
+        help: 'Bytes of the packet with its headers, such as 1400, where the question is whether it fits. Such a packet may not be fragmented.',
+      },
     ],
   },
 ];
@@ -70,6 +76,7 @@ async function typedBy(database: Database, request: Request): Promise<Typed> {
     destination: queryText(request, 'destination'),
     protocol: queryText(request, 'protocol') || 'tcp',
     port: queryText(request, 'port'),
+    size: queryText(request, 'size'),
   };
 }
 
@@ -79,7 +86,7 @@ interface Asking {
 }
 
 async function questionOf(database: Database, typed: Typed): Promise<Asking> {
-  const { from = '', destination = '', protocol = '', port = '' } = typed;
+  const { from = '', destination = '', protocol = '', port = '', size = '' } = typed;
   const [sender, receiver] = [
     await namedDevice(database, from),
     await namedDevice(database, destination),
@@ -94,6 +101,7 @@ async function questionOf(database: Database, typed: Typed): Promise<Asking> {
     destination: receiver.isAddress ? destination : (receiver.id ?? destination),
     protocol,
     ...(port === '' ? {} : { port }),
+    ...(size === '' ? {} : { size }),
   };
   const { asked, faults } = await readQuestion(database, judgeQuestion(input, 'create'));
   const { device_id: ofDevice = [], source: ofSource = [], ...others } = faults;

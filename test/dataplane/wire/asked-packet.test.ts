@@ -2,7 +2,9 @@
 
 import test from 'ava';
 import { askedPacket } from '../../../dataplane/wire/asked-packet.ts';
-import { echoRequest, flagsOf, tcp, udp } from '../../../dataplane/wire/packets.ts';
+import { mayNotFragment } from '../../../dataplane/wire/icmp.ts';
+import { InnerPacket, parseInner } from '../../../dataplane/wire/ip.ts';
+import { echoRequest, flagsOf, tcp, udp, viewOf } from '../../../dataplane/wire/packets.ts';
 
 const ends = { source: '10.0.0.2', destination: '192.0.2.1' };
 const ports = { sourcePort: 50_000, destinationPort: 443 };
@@ -16,4 +18,27 @@ test('a packet of each protocol', (t) => {
   t.deepEqual(make('icmp'), echoRequest(ends.source, ends.destination, 1, 50_000));
   const ipv6 = { source: 'fd00::2', destination: '2001:db8::1', ...ports, begins: true };
   t.is(askedPacket({ ...ipv6, protocol: 'icmp' })[6], 58);
+});
+
+test('a packet of the size that is asked for, which may not be fragmented', (t) => {
+  const families = [ends, { source: 'fd00::2', destination: '2001:db8::1' }];
+  for (const family of families)
+    for (const [protocol, upper] of [
+      ['tcp', 20],
+      ['udp', 8],
+      ['icmp', 8],
+    ] as const) {
+      const headers = (family === ends ? 20 : 40) + upper;
+      const make = (size: number): Uint8Array =>
+        askedPacket({ ...family, ...ports, protocol, begins: true, size });
+      for (const size of [headers, headers + 1, 1_400, 65_535]) {
+        const packet = make(size);
+        t.is(packet.length, size, protocol);
+        const inner = new InnerPacket();
+        t.is(parseInner(viewOf(packet), 0, packet.length, inner), 0);
+        t.is(inner.length, size);
+        t.true(mayNotFragment(viewOf(packet), 0, inner));
+      }
+      t.is(make(20).length, headers, 'there is no smaller one');
+    }
 });

@@ -34,6 +34,25 @@ test('without a protocol a ping is meant; an address of nobody is a host that se
     t.like((await run('explain', ...words))?.data, { verdict: 'accept' }, words.join(' '));
 });
 
+test('the size of the packet is asked with it', async (t) => {
+  const sizes: number[] = [];
+  const { database, run } = await openLocally(t, {
+    explaining: fakeExplaining(async ({ packet }) => (sizes.push(packet.length), null)),
+  });
+  const user = await addUser(database);
+  await addDevice(database, user.id, { name: 'laptop', ipv4: '100.64.9.9' });
+  await run('explain', 'laptop', '192.0.2.1', 'udp/53', '--size', '1400');
+  t.deepEqual(sizes, [1_400]);
+  for (const [size, fault] of [
+    ['19', /^size must be greater than or equal to 20$/],
+    ['much', /^size is invalid; give bytes/],
+    ['27', /^size must be at least 28, which the headers of the packet take$/],
+  ] as const)
+    await t.throwsAsync(run('explain', 'laptop', '192.0.2.1', 'icmp', '--size', size), {
+      message: fault,
+    });
+});
+
 test('what the gateway refuses is said in its words, with what can be typed', async (t) => {
   const { database, run } = await openLocally(t, { explaining });
   const user = await addUser(database);

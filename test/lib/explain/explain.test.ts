@@ -147,3 +147,45 @@ test('a refusal of the packet path is at its gate, and what comes later is not r
   t.is(lettersOf(answer), 'p'.repeat(gateNames.length));
   t.is(String(await laptop.udp(phone.ipv4, 9, 'x')), 'x');
 });
+
+test('a packet that is too big for its device, and one that just fits', async (t) => {
+  await using gateway = await createGateway({ settings: { WIREGUARD_MTU: '1420' } });
+  const laptop = await gateway.addDevice({ user: 'alice@example.com' });
+  const phone = await gateway.addDevice({
+    user: 'bob@example.com',
+    use_default_mtu: false,
+    mtu: 1_280,
+  });
+  const host = gateway.host('10.0.0.5');
+  const headers = 28;
+  for (const [sender, fields] of [
+    [laptop, { device_id: laptop.id }],
+    [host, { source: '10.0.0.5' }],
+  ] as const)
+    for (const [size, isTooBig] of [
+      [1_280, false],
+      [1_281, true],
+      [1_420, true],
+    ] as const) {
+      const where = `${JSON.stringify(fields)} ${size}`;
+      const question = { ...fields, destination: phone.id, protocol: 'udp', port: 9, size };
+      const answer = await ask(t, gateway, question);
+      t.is(answer.reason, isTooBig ? 'packet_too_big' : null, where);
+      if (isTooBig) t.regex(lettersOf(answer), /^p{11}rn$/, where);
+      const sent = sender.udp(phone.ipv4, 9, 'x'.repeat(size - headers));
+      if (!isTooBig) t.is((await sent).length, size - headers);
+      else {
+        const error = await t.throwsAsync(sent, { instanceOf: NoAnswerError });
+        t.deepEqual(error.refusals, { packet_too_big: 1 }, where);
+      }
+    }
+  // To a host the tunnel sets no limit, and no packet is smaller than its headers.
+  t.is((await laptop.explain('10.0.0.5', 'udp/9', { size: 1_420 })).reason, null);
+  const smaller = { device_id: laptop.id, destination: '10.0.0.5', protocol: 'tcp', port: 9 };
+  const explain = { ...smaller, size: 39 };
+  const { status, body } = await gateway.inject('POST', '/v0/explain', { body: { explain } });
+  t.is(status, 422);
+  t.deepEqual(body, {
+    errors: { size: ['must be at least 40, which the headers of the packet take'] },
+  });
+});

@@ -88,6 +88,7 @@ for (const kind of databaseKinds()) {
       fix: 'sysctl -w net.ipv4.ip_forward=1',
     });
     const wrong = finding('forwarding IPv4', 'failed');
+    const noRoute = finding('route', 'failed');
     const findings = [wrong, finding('foreign rules', 'ok'), finding('clock', 'warning')];
     let place: Explanation['place'] = 'tun';
     const { send, database } = await openServer(
@@ -96,7 +97,10 @@ for (const kind of databaseKinds()) {
       {},
       {
         explaining: fakeExplaining(async () => ({ ...passing, place })),
-        checkup: { findings: () => findings },
+        checkup: {
+          findings: () => findings,
+          routeTo: async (address) => (address === '192.0.2.9' ? noRoute : null),
+        },
       },
     );
     const user = await addUser(database);
@@ -107,10 +111,13 @@ for (const kind of databaseKinds()) {
     };
     const out = { device_id: device.id, destination: '192.0.2.1', protocol: 'icmp' };
     const back = { source: '192.0.2.1', destination: device.id, protocol: 'icmp' };
+    const away = { ...out, destination: '192.0.2.9' };
     t.deepEqual(await ask(out), [wrong]);
+    t.deepEqual(await ask(away), [noRoute, wrong]);
     place = 'device';
-    t.deepEqual(await ask(out), [], 'from device to device the host carries nothing');
+    t.deepEqual(await ask(away), [], 'from device to device the host carries nothing');
     t.deepEqual(await ask(back), [wrong]);
+    t.deepEqual(await ask({ ...back, source: '192.0.2.9' }), [wrong], 'it has come already');
   });
 
   test(`${kind}: a question that means nothing is refused by its fields`, async (t) => {

@@ -43,6 +43,13 @@ for (const kind of firstKind()) {
       t.true(text.includes('It passes'), JSON.stringify(query));
       t.is(asked.pop()?.from, device.public_key);
     }
+    const sized = { from: 'laptop', destination: '192.0.2.1', protocol: 'udp', port: '53' };
+    const { text: shown } = await admin.get(ask({ ...sized, size: '1400' }));
+    t.is(asked.pop()?.packet.length, 1_400);
+    t.regex(shown, /name="size"[^>]*value="1400"|value="1400"[^>]*name="size"/);
+    const small = await admin.get(ask({ ...sized, size: '27' }));
+    t.is(small.status, 422);
+    t.true(small.text.includes('must be at least 28'));
     for (const query of [{ from: '192.0.2.7' }, { source: '192.0.2.7' }])
       for (const destination of ['laptop', device.id, '100.64.9.9']) {
         const { status } = await admin.get(ask({ ...query, ...rest, destination }));
