@@ -64,10 +64,9 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   const missing = [...rest, ''].indexOf('');
   if (missing < least)
     return { complaint: `${entry.usage.split(' ')[missing]} is missing; ${usage}` };
-  if (values['password-stdin'] === true && values['no-password'] === true)
-    return { complaint: `--password-stdin and --no-password exclude each other; ${usage}` };
-  if (values.follow === true && values.limit !== undefined)
-    return { complaint: `--follow and --limit exclude each other; ${usage}` };
+  const both = EXCLUDING.find((names) => names.every((option) => isGiven(values[option])));
+  if (both !== undefined)
+    return { complaint: `--${both.join(' and --')} exclude each other; ${usage}` };
   if (rest.length > most) return { complaint: `"${rest[most]}" is too much; ${usage}` };
   const days = values.days === undefined ? undefined : Number(values.days);
   if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 365))
@@ -75,19 +74,15 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
   const limit = values.limit === undefined ? undefined : Number(values.limit);
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= 10_000))
     return { complaint: `--limit takes a whole number from 1 to 10000, not "${values.limit}"` };
-  const since = values.since === undefined ? undefined : parseTime(values.since);
-  if (since === null) return { complaint: noTime('since', values.since) };
-  const at = values.at === undefined || values.at === 'never' ? null : parseTime(values.at);
-  if (at === null && values.at !== undefined && values.at !== 'never')
-    return { complaint: `${noTime('at', values.at)}; or never` };
+  const times = timesOf(values);
+  if ('complaint' in times) return times;
   const options: Options = {
     ...(values.email === undefined ? {} : { email: values.email }),
     ...(values.name === undefined ? {} : { name: values.name }),
     ...(values.id === undefined ? {} : { id: values.id }),
     ...(days === undefined ? {} : { days }),
-    ...(since === undefined ? {} : { since }),
+    ...times,
     ...(limit === undefined ? {} : { limit }),
-    ...(values.at === undefined ? {} : { at }),
     ...(values.role === undefined ? {} : { role: values.role }),
     ...(values.destination === undefined ? {} : { destination: values.destination }),
     ...(values.action === undefined ? {} : { action: values.action }),
@@ -103,6 +98,7 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     ...(values.duration === undefined ? {} : { duration: values.duration }),
     ...(values.bytes === undefined ? {} : { bytes: values.bytes }),
     ...(values.size === undefined ? {} : { size: values.size }),
+    ...(values.step === undefined ? {} : { step: values.step }),
     ...(values.expect === undefined ? {} : { expect: values.expect }),
     json: values.json === true,
     noPassword: values['no-password'] === true,
@@ -118,8 +114,38 @@ function judge(name: CommandName, rest: readonly string[], values: Values): Pars
     onlyRefused: values['only-refused'] === true,
     force: values.force === true,
     follow: values.follow === true,
+    csv: values.csv === true,
   };
   return { command: { words: name, operand: rest[0] ?? null, operands: rest, options } };
+}
+
+/** Options of which a command takes one. */
+const EXCLUDING = [
+  ['password-stdin', 'no-password'],
+  ['follow', 'limit'],
+  ['json', 'csv'],
+] as const satisfies readonly (readonly [OptionName, OptionName])[];
+
+function isGiven(value: string | boolean | undefined): boolean {
+  return value !== undefined && value !== false;
+}
+
+/** The times of options that name one, or what is wrong with one. */
+function timesOf(
+  values: Values,
+): Pick<Options, 'since' | 'from' | 'to' | 'at'> | { complaint: string } {
+  const times: { since?: Date; from?: Date; to?: Date; at?: Date | null } = {};
+  for (const option of ['since', 'from', 'to'] as const) {
+    const text = values[option];
+    const time = text === undefined ? undefined : parseTime(text);
+    if (time === null) return { complaint: noTime(option, text) };
+    if (time !== undefined) times[option] = time;
+  }
+  if (values.at === undefined) return times;
+  times.at = values.at === 'never' ? null : parseTime(values.at);
+  if (times.at === null && values.at !== 'never')
+    return { complaint: `${noTime('at', values.at)}; or never` };
+  return times;
 }
 
 function noTime(option: string, text: string | undefined): string {

@@ -55,6 +55,10 @@ export const optionTypes = {
   reason: { type: 'string' },
   follow: { type: 'boolean' },
   size: { type: 'string' },
+  from: { type: 'string' },
+  to: { type: 'string' },
+  step: { type: 'string' },
+  csv: { type: 'boolean' },
 } as const;
 
 /** An option that some commands take. */
@@ -364,6 +368,13 @@ export const commands = {
     sentence:
       'Lists packets of devices that the gateway that runs here refused lately, and why; the latest 100 kinds, or N (1 to 1000); with --follow also what comes.',
     takes: ['device', 'user', 'reason', 'limit', 'follow', 'json'],
+  },
+  traffic: {
+    usage: '[DEVICE | --user E | --rule ID | --reason R] [--from T] [--to T] [--step S] [--csv]',
+    sentence:
+      'Shows what was carried over time, all gateways added up: of a device, of the devices of a user, by a rule, or of all devices, with what was refused (for one reason, if it is named). The last day, or from a time to a time (2026-11-21, 2026-11-21T08:00:00Z), in steps of 600, 3600 or 86400 seconds. A device is named by its id, its address or its name.',
+    takes: ['user', 'rule', 'reason', 'from', 'to', 'step', 'json', 'csv'],
+    operands: [0, 1],
   },
   backup: {
     usage: 'FILE',

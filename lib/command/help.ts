@@ -44,6 +44,10 @@ const optionWords: Readonly<Record<OptionName, readonly [value: string, sentence
   'only-refused': ['', 'Only packets that were refused.'],
   duration: ['S', 'Ends after so many seconds, 1 to 3600; 60 without it.'],
   bytes: ['N', 'Ends before so many bytes.'],
+  from: ['T', 'A date or a time, UTC where no zone is named; a day before the end without it.'],
+  to: ['T', 'A date or a time, UTC where no zone is named; now without it.'],
+  step: ['S', 'Seconds of one line: 600, 3600 or 86400; the shortest that is kept without it.'],
+  csv: ['', 'Prints a file for spreadsheets.'],
   size: ['N', 'Bytes of the packet with its headers, 20 to 65535.'],
 };
 

@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { dryRun, isDryRun } from './dry-run-command.ts';
 import { explainPacket } from './explain-command.ts';
 import { listFlows, listRefusals } from './flow-commands.ts';
+import { showTraffic } from './traffic-command.ts';
 import type { CommandName } from './grammar.ts';
 import type { Command, Following, Outcome } from './run.ts';
 
@@ -27,6 +28,7 @@ const liveCommands: Partial<Record<CommandName, RunLive>> = {
   diagnose,
   flows: listFlows,
   refusals: listRefusals,
+  traffic: showTraffic,
 };
 
 /** Obeys a command that asks the gateway; null: it is another one. */

@@ -15,6 +15,10 @@ export interface Options {
   readonly since?: Date;
   /** As many at most. */
   readonly limit?: number;
+  /** The time that is asked about, and the seconds of one line. */
+  readonly from?: Date;
+  readonly to?: Date;
+  readonly step?: string;
   /** A time to come; null for never. */
   readonly at?: Date | null;
   readonly role?: string;
@@ -60,6 +64,8 @@ export interface Options {
   readonly reason?: string;
   /** Goes on and shows what comes. */
   readonly follow: boolean;
+  /** Prints a file for spreadsheets. */
+  readonly csv: boolean;
 }
 
 /** What was asked for. */
