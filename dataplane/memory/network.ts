@@ -2,9 +2,11 @@
 // it takes time: everything that a packet causes, handshakes included, has happened when `run`
 // returns. So it is known at once that a packet was refused, and who refused it.
 
+import type { Capture } from '../captures.ts';
 import { systemClock } from '../io/clock.ts';
 import { systemRandom } from '../io/crypto.ts';
 import type { Random } from '../noise/handshake.ts';
+import type { CaptureOrder } from '../path/capture.ts';
 import { type Endpoint, formatAddress } from '../wire/address.ts';
 import { destinationOf } from '../wire/packets.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -29,6 +31,7 @@ export interface Participant {
 export interface GatewayParticipant extends Participant {
   send(...packets: Uint8Array[]): void;
   drops(): Readonly<Record<string, number>>;
+  capture(order: CaptureOrder): Promise<Capture | null>;
 }
 
 /** A host behind the TUN. */
@@ -78,6 +81,11 @@ export class MemoryNetwork implements Surroundings {
   /** Refusals of the gateway by reason, since its start. */
   drops(): Readonly<Record<string, number>> {
     return this.#gateway?.drops() ?? {};
+  }
+
+  /** Captures packets of a device at the gateway; null: as many captures run as can. */
+  async capture(order: CaptureOrder): Promise<Capture | null> {
+    return this.#gateway?.capture(order) ?? null;
   }
 
   // ---- who is on it ----

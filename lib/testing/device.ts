@@ -1,7 +1,12 @@
 // A device of a gateway in a test: the record that the API made, and a WireGuard client that is set
 // up with what the API answered, as a device is with its file.
 
-import { formatAddress, makePrivateKey, parseAddress } from '../../dataplane/index.ts';
+import {
+  type CaptureOrder,
+  formatAddress,
+  makePrivateKey,
+  parseAddress,
+} from '../../dataplane/index.ts';
 import {
   type Answers,
   type DeviceConfig,
@@ -15,6 +20,7 @@ import type { Answer } from '../explain/explain.ts';
 import type { ShownFlow } from '../live/flows.ts';
 import type { ShownRefusal } from '../live/refusals.ts';
 import type { Api, Fields } from './api.ts';
+import { beginCapture, type CaptureWish, type TestCapture } from './capture.ts';
 import { refuseUnknownOptions } from './options.ts';
 
 /** The most that one answer lists. */
@@ -61,6 +67,7 @@ export class TestDevice extends MemoryDevice {
   /** The record as the API answered it when it was made. */
   readonly record: Fields;
   readonly #api: Api;
+  readonly #network: MemoryNetwork;
 
   constructor(
     network: MemoryNetwork,
@@ -76,6 +83,7 @@ export class TestDevice extends MemoryDevice {
     this.publicKey = String(record['public_key']);
     this.record = record;
     this.#api = api;
+    this.#network = network;
   }
 
   /**
@@ -92,6 +100,15 @@ export class TestDevice extends MemoryDevice {
     const [protocol, port] = service.split('/');
     const explain = { device_id: this.id, destination, protocol, port, size };
     return this.#api.post('/v0/explain', { explain });
+  }
+
+  /**
+   * Begins to capture packets of this device, with the parameters of the API: `using capture =
+   * await laptop.capture({ only: 'refused' })`, then `capture.packets()`.
+   */
+  capture(wish: CaptureWish = {}): Promise<TestCapture> {
+    const capture = (order: CaptureOrder) => this.#network.capture(order);
+    return beginCapture({ capture }, this.publicKey, wish);
   }
 
   /** Says why this device cannot connect, or that it is connected. */

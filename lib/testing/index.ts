@@ -13,6 +13,7 @@ export type { Answer as Explained } from '../explain/explain.ts';
 export type { ShownFlow } from '../live/flows.ts';
 export type { ShownRefusal } from '../live/refusals.ts';
 export { type Api, ApiRefusal, type Fields } from './api.ts';
+export type { CaptureWish, TestCapture, TestPacket } from './capture.ts';
 export type { DeviceWish, TestDevice } from './device.ts';
 export { createGateway, type TestGateway, type TestGatewayOptions } from './gateway.ts';
 export type { LogLine } from './log.ts';
