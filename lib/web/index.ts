@@ -33,6 +33,7 @@ import { secondFactorPages } from './pages/second-factor.ts';
 import { secondFactorsPages } from './pages/second-factors.ts';
 import { settingPages } from './pages/settings.ts';
 import { signInPages } from './pages/sign-in.ts';
+import { trafficFilePages } from './pages/traffic-files.ts';
 import { userDevicePages } from './pages/user-devices.ts';
 import { userRefusalPages } from './pages/user-refusals.ts';
 import { userPages } from './pages/user.ts';
@@ -66,6 +67,7 @@ const pageRoutes: readonly PageRoutes[] = [
   logoSettingPages,
   apiTokenPages,
   auditPages,
+  trafficFilePages,
   userDevicePages,
   userRefusalPages,
   deviceFilePages,

@@ -3,7 +3,12 @@
 
 import type { Request } from '@hapi/hapi';
 import { type Span, spanOf } from '../../history/span.ts';
-import { readAllTraffic, readTraffic, type TrafficOf } from '../../history/traffic.ts';
+import {
+  readAllTraffic,
+  readTraffic,
+  type Traffic,
+  type TrafficOf,
+} from '../../history/traffic.ts';
 import { queryText } from '../kit/searched.ts';
 import type { Web } from '../kit/web.ts';
 import { bytesInWords } from '../kit/words.ts';
@@ -16,7 +21,7 @@ const RANGES = [
   { name: '400d', label: '400 days', seconds: 400 * 86_400 },
 ] as const;
 /** The one that is shown first. */
-const FIRST = '24h';
+const FIRST = RANGES[1];
 
 /** What is shown of each kind, and how it is called; bytes are drawn, for a chart has one scale. */
 const COLUMNS: Readonly<Record<TrafficOf, readonly (readonly [name: string, words: string])[]>> = {
@@ -39,8 +44,39 @@ const COLUMNS: Readonly<Record<TrafficOf, readonly (readonly [name: string, word
   ],
 };
 
+/** Behind the path of a page: what it draws, as a file for spreadsheets. */
+export const TRAFFIC_FILE = '/traffic.csv';
+
+/** Of what a history is; `id` has no meaning for all. */
+interface Whose {
+  readonly kind: TrafficOf;
+  readonly id: string;
+}
+
+/** The history of the time that a request chooses; null where none is kept. */
+export async function chosenTraffic(
+  web: Web,
+  request: Request,
+  { kind, id }: Whose,
+  now: Date = new Date(),
+): Promise<{ range: (typeof RANGES)[number]; span: Span; traffic: Traffic } | null> {
+  const { config, database } = web.services;
+  if (config.historyRetention === 'off') return null;
+  const asked = queryText(request, 'range');
+  const range = RANGES.find(({ name }) => name === asked) ?? FIRST;
+  const span = spanOf({ from: new Date(now.getTime() - range.seconds * 1_000) }, now, {});
+  if (span === null) return null;
+  const traffic =
+    kind === 'all'
+      ? await readAllTraffic(database, span)
+      : await readTraffic(database, kind, id, span);
+  return { range, span, traffic };
+}
+
 /** What a page shows of a history. */
 export interface HistoryView {
+  /** Where it is as a file. */
+  readonly file: string;
   readonly tabs: readonly { href: string; label: string; isCurrent: boolean }[];
   readonly label: string;
   /** For the chart: Unix time in seconds. */
@@ -61,21 +97,13 @@ export async function historyView(
   web: Web,
   request: Request,
   path: string,
-  of: { readonly kind: TrafficOf; readonly id: string },
+  of: Whose,
   now: Date = new Date(),
 ): Promise<HistoryView | null> {
-  const { config, database } = web.services;
-  if (config.historyRetention === 'off') return null;
-  const asked = queryText(request, 'range');
-  const range =
-    RANGES.find(({ name }) => name === asked) ?? RANGES.find(({ name }) => name === FIRST);
-  const seconds = range?.seconds ?? 0;
-  const span = spanOf({ from: new Date(now.getTime() - seconds * 1_000) }, now, {});
-  if (span === null) return null;
-  const { points } =
-    of.kind === 'all'
-      ? await readAllTraffic(database, span)
-      : await readTraffic(database, of.kind, of.id, span);
+  const chosen = await chosenTraffic(web, request, of, now);
+  if (chosen === null) return null;
+  const { range, span } = chosen;
+  const { points } = chosen.traffic;
   const columns = COLUMNS[of.kind];
   const lines = points.map((point) => ({
     at: Date.parse(point.at) / 1_000,
@@ -89,9 +117,10 @@ export async function historyView(
     tabs: RANGES.map(({ name, label }) => ({
       href: `${path}?range=${name}#history`,
       label,
-      isCurrent: name === range?.name,
+      isCurrent: name === range.name,
     })),
-    label: range?.label ?? '',
+    file: `${path}${TRAFFIC_FILE}?range=${range.name}`,
+    label: range.label,
     ...boundsOf(span),
     columns: columns.map(([name, words]) => ({ words, isDrawn: isBytes(name) })),
     lines: lines.filter(({ cells }) => cells.some(({ count }) => count > 0)).toReversed(),

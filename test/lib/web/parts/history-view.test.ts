@@ -54,6 +54,9 @@ for (const kind of firstKind()) {
       const hour = await admin.get(`${path}?range=1h`);
       t.true(hour.text.includes('No traffic in the last 1 hour.'), path);
       t.false(hour.text.includes('data-history'));
+      t.false(hour.text.includes('/traffic.csv'));
+      const file = `${path}/traffic.csv?range=24h`;
+      t.true(page.text.includes(`<a href="${file}" download>Download as CSV</a>`), path);
       const days = await admin.get(`${path}?range=14d`);
       t.regex(days.text, /data-step="3600"/);
       const year = await admin.get(`${path}?range=400d`);
