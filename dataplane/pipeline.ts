@@ -56,6 +56,7 @@ import { initiationsPerTurn } from './slices.ts';
 import { sameBytes } from './wire/bytes.ts';
 import { Receiver } from './wireguard/receive.ts';
 import { Sender } from './wireguard/send.ts';
+import type { StagedPacket } from './wireguard/staging.ts';
 import { type TracePart, traceOf } from './wireguard/trace.ts';
 import { isOwn, Tunnel } from './wireguard/tunnel.ts';
 import type { UnknownSenders } from './wireguard/unknown-senders.ts';
@@ -108,8 +109,10 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     const { engine, identity, random, timestampFloorMs, hasTun, team = ALONE } = options;
     this.#engine = engine;
+    const drop = (reason: number): void => this.drop(reason);
+    const lost = (packet: StagedPacket, reason: number): void => refused.waited(packet, reason);
     this.#tunnel = new Tunnel(
-      { engine, identity, random, timestampFloorMs, team, drop: (reason) => this.drop(reason) },
+      { engine, identity, random, timestampFloorMs, team, drop, lost },
       {
         initiate: (peer, isRetry, now) => this.#sender.initiate(peer, isRetry, now),
         keepalive: (peer, now) => this.#sender.keepalive(peer, now),
@@ -146,7 +149,7 @@ export class Pipeline {
     this.#refusals = refusals;
     this.#flowList = new FlowList({ tracker, tunnel });
     this.#refusalList = new RefusalList({ refusals, tracker, tunnel });
-    const refused = new Refused({ refusals, tracker, drop: (reason) => this.drop(reason) });
+    const refused = new Refused({ refusals, tracker, drop });
     const captures = new Captures({ tracker, tunnel, sender });
     this.#captures = captures;
     const acting = { engine, sender, handOver, tracker, unfinished, mtus, refused, captures };

@@ -5,7 +5,8 @@ import { NO_PEER } from '../filter/flow-verdict.ts';
 import type { RefusalTable } from '../filter/refusals.ts';
 import type { Tracker } from '../filter/tracker.ts';
 import { reasons } from '../reasons.ts';
-import { InnerPacket } from '../wire/ip.ts';
+import { InnerPacket, parseInner } from '../wire/ip.ts';
+import type { StagedPacket } from '../wireguard/staging.ts';
 import type { Verdict } from './verdict.ts';
 
 /** What refusals are read from and written to. */
@@ -19,11 +20,12 @@ export interface RefusedParts {
 /** In place of a packet that could not be read. */
 const UNREAD = new InnerPacket();
 
-/** Takes refused packets. Never allocates. */
+/** Takes refused packets. Allocates for packets that waited alone, which were copied before. */
 export class Refused {
   readonly #refusals: RefusedParts['refusals'];
   readonly #tracker: RefusedParts['tracker'];
   readonly #drop: RefusedParts['drop'];
+  readonly #waited = new InnerPacket();
 
   constructor({ refusals, tracker, drop }: RefusedParts) {
     this.#refusals = refusals;
@@ -45,6 +47,16 @@ export class Refused {
   /** Notes a packet that passed its verdict and cannot be sent; it has been counted. */
   unsent(verdict: Verdict, from: number, reason: number): void {
     this.#note(verdict, from, reason, null);
+  }
+
+  /** Notes a packet that waited for a keypair and is given up; it has been counted. */
+  waited({ bytes, headerBytes, from, peer }: StagedPacket, reason: number): void {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const { length } = bytes;
+    const fault = parseInner(view, headerBytes, length - headerBytes, this.#waited);
+    const packet = fault === reasons.none ? this.#waited : UNREAD;
+    const isSent = from === NO_PEER ? 0 : 1;
+    this.#refusals.note(isSent === 1 ? from : peer.slot, isSent, packet, reason, null);
   }
 
   #note(verdict: Verdict, from: number, reason: number, rule: string | null): void {

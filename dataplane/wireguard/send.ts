@@ -169,8 +169,7 @@ export class Sender {
     }
     const start = d[at + OFFSET]! - headerBytes;
     const bytes = batch.bytes.slice(start, d[at + OFFSET]! + d[at + LENGTH]!);
-    const dropped = tunnel.staging.add(peer, { bytes, headerBytes, from, at: now });
-    for (let n = 0; n < dropped; n++) tunnel.drop(reasons.staged_overflow);
+    tunnel.staging.add(peer, { bytes, headerBytes, from, at: now });
     return reasons.none;
   }
 

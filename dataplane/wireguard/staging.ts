@@ -2,6 +2,7 @@
 // longer than a key lives. Where there is no room, the oldest is dropped.
 
 import { MAX_STAGED_BYTES, MAX_STAGED_PER_PEER, STAGED_TIME_MS } from '../constants.ts';
+import { reasons } from '../reasons.ts';
 
 /** A packet that waits, and the virtio_net_hdr before it, copied out of the arena. */
 export interface Waiting {
@@ -16,6 +17,7 @@ export interface Waiting {
 
 /** What packets wait for: a peer, which lists its waiting packets, the oldest first. */
 export interface Holder {
+  readonly slot: number;
   readonly staged: StagedPacket[];
 }
 
@@ -32,10 +34,15 @@ export class Staging {
   #newest: StagedPacket | null = null;
   #bytes = 0;
   readonly #bytesMax: number;
+  readonly #lose: (packet: StagedPacket, reason: number) => void;
 
-  /** `bytesMax`: bytes that are kept for all peers. */
-  constructor(bytesMax = MAX_STAGED_BYTES) {
+  /** `bytesMax`: bytes that are kept for all peers; `lose` takes what is given up. */
+  constructor(
+    bytesMax = MAX_STAGED_BYTES,
+    lose: (packet: StagedPacket, reason: number) => void = () => undefined,
+  ) {
     this.#bytesMax = bytesMax;
+    this.#lose = lose;
   }
 
   get bytes(): number {
@@ -47,7 +54,7 @@ export class Staging {
     return this.#oldest === null ? Number.POSITIVE_INFINITY : this.#oldest.at + STAGED_TIME_MS;
   }
 
-  /** Keeps a packet; returns how many older ones were dropped for it. */
+  /** Keeps a packet; returns how many older ones were given up for it. */
   add(peer: Holder, waiting: Waiting): number {
     const packet: StagedPacket = { ...waiting, peer, older: this.#newest, newer: null };
     if (this.#newest === null) this.#oldest = packet;
@@ -55,10 +62,16 @@ export class Staging {
     this.#newest = packet;
     this.#bytes += packet.bytes.length;
     peer.staged.push(packet);
+    const { staged_overflow: reason } = reasons;
     let gone = 0;
-    if (peer.staged.length > MAX_STAGED_PER_PEER) gone += this.#forget(peer.staged[0]!);
-    while (this.#bytes > this.#bytesMax) gone += this.#forget(this.#oldest!);
+    if (peer.staged.length > MAX_STAGED_PER_PEER) gone += this.#giveUp(peer.staged[0]!, reason);
+    while (this.#bytes > this.#bytesMax) gone += this.#giveUp(this.#oldest!, reason);
     return gone;
+  }
+
+  /** Gives up the packets that wait for a peer. */
+  drop(peer: Holder, reason: number): void {
+    for (const packet of peer.staged.slice()) this.#giveUp(packet, reason);
   }
 
   /** Removes and returns the packets that wait for a peer, in order. */
@@ -75,14 +88,20 @@ export class Staging {
       if (slots.has(packet.from)) this.#forget(packet);
   }
 
-  /** Forgets packets that have waited too long; returns how many. */
+  /** Gives up packets that have waited too long; returns how many. */
   expire(now: number): number {
     let gone = 0;
-    while (this.nextDeadline <= now) gone += this.#forget(this.#oldest!);
+    while (this.nextDeadline <= now) gone += this.#giveUp(this.#oldest!, reasons.staged_expired);
     return gone;
   }
 
-  #forget(packet: StagedPacket): 1 {
+  #giveUp(packet: StagedPacket, reason: number): 1 {
+    this.#forget(packet);
+    this.#lose(packet, reason);
+    return 1;
+  }
+
+  #forget(packet: StagedPacket): void {
     const { peer, older, newer } = packet;
     if (older === null) this.#oldest = newer;
     else older.newer = newer;
@@ -90,6 +109,5 @@ export class Staging {
     else newer.older = older;
     peer.staged.splice(peer.staged.indexOf(packet), 1);
     this.#bytes -= packet.bytes.length;
-    return 1;
   }
 }

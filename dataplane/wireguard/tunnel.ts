@@ -55,7 +55,7 @@ import { KnownPeer } from './known-peer.ts';
 import { PeerKeys } from './peer-keys.ts';
 import { Peer } from './peer.ts';
 import { RateLimiter } from './rate-limiter.ts';
-import { Staging } from './staging.ts';
+import { type StagedPacket, Staging } from './staging.ts';
 import { RECEPTIONIST } from './steering.ts';
 import { type TimerActions, Timers } from './timers.ts';
 import { UnknownSenderLog } from './unknown-senders.ts';
@@ -82,6 +82,8 @@ export interface TunnelOptions {
   readonly team?: Pick<Team, 'self' | 'size'>;
   /** Counts a refusal. */
   readonly drop: (reason: number) => void;
+  /** Takes a packet that waited for a keypair and is given up; it has been counted. */
+  readonly lost?: (packet: StagedPacket, reason: number) => void;
 }
 
 /** State that both ways of a packet share. Only receive.ts and send.ts use its public fields. */
@@ -130,8 +132,12 @@ export class Tunnel {
     this.random = options.random;
     this.team = options.team ?? ALONE;
     this.handOver = new HandOver(options.engine, options.drop);
-    this.staging = new Staging(Math.floor(MAX_STAGED_BYTES / this.team.size));
     this.drop = options.drop;
+    const { lost } = options;
+    this.staging = new Staging(Math.floor(MAX_STAGED_BYTES / this.team.size), (packet, reason) => {
+      this.drop(reason);
+      lost?.(packet, reason);
+    });
     this.handshakeLog = new HandshakeLog(options.engine.endpoints);
     this.unknownSenders = new UnknownSenderLog(options.engine.endpoints, options.drop);
     this.timestamps = new TimestampSource(options.timestampFloorMs);
@@ -385,11 +391,10 @@ export class Tunnel {
     return peer.cookieMaker;
   }
 
-  /** Forgets the staged packets of a peer and counts each under the reason, unless it is none. */
+  /** Gives up the staged packets of a peer for a reason; none: they are not spoken of. */
   dropStaged(peer: Peer, reason: number): void {
-    const { length } = this.staging.take(peer);
-    if (reason === reasons.none) return;
-    for (let i = 0; i < length; i++) this.drop(reason);
+    if (reason === reasons.none) this.staging.take(peer);
+    else this.staging.drop(peer, reason);
   }
 
   /** When `expire` must be called next; infinite when nothing waits. */
@@ -408,10 +413,9 @@ export class Tunnel {
     return made;
   }
 
-  /** Forgets and counts packets that have waited too long. */
+  /** Gives up packets that have waited too long. */
   expireStaged(now: number): void {
-    const count = this.staging.expire(now);
-    for (let i = 0; i < count; i++) this.drop(reasons.staged_expired);
+    this.staging.expire(now);
   }
 
   /**

@@ -2,6 +2,7 @@
 // what was refused, why, by which rule, how often and when, with one worker and with several.
 
 import test from 'ava';
+import { MAX_STAGED_PER_PEER, STAGED_TIME_MS } from '../../../dataplane/constants.ts';
 import type { RefusalQuery, SeenRefusal } from '../../../dataplane/path/refusal-list.ts';
 import { refusalsAmong } from '../../../dataplane/path/refusal-list.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
@@ -149,6 +150,58 @@ test('a packet that cannot be sent to its device is listed too', async (t) => {
       [alice, true, source, 'peer_elsewhere'],
     ],
   );
+});
+
+for (const workers of [1, 2, 5])
+  test(`${workers} workers: what waited in vain for a handshake is listed`, async (t) => {
+    const scene = new Scene(workers, 1);
+    const [alice, bob] = scene.clients.map(({ key }) => key);
+    const [source, destination] = peerAddresses[4] as [string, string];
+    // Bob is silent for longer than his keys live, and answers no handshake.
+    scene.world.loses = ({ from }) => from === scene.clients[1]!.endpoint;
+    scene.world.run(200_000);
+    scene.clients[0]!.connect();
+    scene.world.run(100);
+    const [fromAlice, fromHost] = [MAX_STAGED_PER_PEER + 2, 3];
+    for (let i = 0; i < fromAlice; i++)
+      scene.clients[0]!.send(udp({ source, destination, destinationPort: 9 }));
+    scene.world.run(100);
+    for (let i = 0; i < fromHost; i++)
+      scene.gateway.send(udp({ source: '192.0.2.1', destination, destinationPort: 53 }));
+    scene.world.run(STAGED_TIME_MS + 20_000);
+    const listed = await scene.gateway.refusals({ ...EVERYTHING, device: null }, 100);
+    const lines = listed.map(({ device, isSent, source: from, port, reason }) =>
+      [device, isSent, from, port, reason].join(' '),
+    );
+    const counts = listed.map(({ count, rule }) => [count, rule]);
+    const wanted = [
+      [alice, true, source, 9, 'staged_expired'],
+      [alice, true, source, 9, 'staged_overflow'],
+      [bob, false, '192.0.2.1', 53, 'staged_expired'],
+    ].map((parts) => parts.join(' '));
+    t.deepEqual(lines.toSorted(), wanted.toSorted());
+    const drops = scene.counts().drops;
+    t.is(drops['staged_overflow'], fromAlice + fromHost - MAX_STAGED_PER_PEER);
+    t.is(drops['staged_expired'], MAX_STAGED_PER_PEER);
+    const sum = counts.reduce((all, [count]) => all + Number(count), 0);
+    t.is(sum, fromAlice + fromHost);
+    t.true(counts.every(([, rule]) => rule === null));
+  });
+
+test('what waited for a device that is removed is listed nowhere', async (t) => {
+  const scene = new Scene(1, 1);
+  const [source, destination] = peerAddresses[4] as [string, string];
+  scene.world.loses = ({ from }) => from === scene.clients[1]!.endpoint;
+  scene.world.run(200_000);
+  scene.clients[0]!.connect();
+  scene.world.run(100);
+  scene.clients[0]!.send(udp({ source, destination, destinationPort: 9 }));
+  scene.world.run(100);
+  // Who comes next has its place in all tables.
+  scene.setServed(0, false);
+  scene.setServed(0, true);
+  scene.world.run(STAGED_TIME_MS + 20_000);
+  t.deepEqual(await scene.gateway.refusals(EVERYTHING, 100), []);
 });
 
 test('a packet that could not be read has no addresses', async (t) => {

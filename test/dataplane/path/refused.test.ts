@@ -6,7 +6,9 @@ import { NO_PEER } from '../../../dataplane/filter/flow-verdict.ts';
 import { Refused } from '../../../dataplane/path/refused.ts';
 import { Verdict } from '../../../dataplane/path/verdict.ts';
 import { reasons } from '../../../dataplane/reasons.ts';
+import { concat, udp } from '../../../dataplane/wire/packets.ts';
 import type { KnownPeer } from '../../../dataplane/wireguard/known-peer.ts';
+import type { StagedPacket } from '../../../dataplane/wireguard/staging.ts';
 
 type Noted = [slot: number, isSent: number, version: number, reason: number, rule: string | null];
 
@@ -69,4 +71,28 @@ test('what cannot be sent has been counted, and is noted', (t) => {
     [3, 1, 4, reasons.peer_elsewhere, null],
   ]);
   t.deepEqual(dropped, []);
+});
+
+test('what waited in vain is noted for its sender, or for the device that it was for', (t) => {
+  const { refused, noted, dropped } = bench();
+  const packet = udp({ source: '10.0.0.2', destination: '10.0.0.3' });
+  const waiting = (bytes: Uint8Array, headerBytes: number, from: number): StagedPacket => ({
+    bytes,
+    headerBytes,
+    from,
+    at: 0,
+    peer: { slot: 9, staged: [] },
+    older: null,
+    newer: null,
+  });
+  refused.waited(waiting(packet, 0, 3), reasons.staged_expired);
+  const behindHeader = concat(new Uint8Array(10), packet);
+  refused.waited(waiting(behindHeader, 10, NO_PEER), reasons.staged_overflow);
+  refused.waited(waiting(new Uint8Array(4), 0, NO_PEER), reasons.staged_expired);
+  t.deepEqual(noted, [
+    [3, 1, 4, reasons.staged_expired, null],
+    [9, 0, 4, reasons.staged_overflow, null],
+    [9, 0, 0, reasons.staged_expired, null],
+  ]);
+  t.deepEqual(dropped, [], 'they have been counted');
 });

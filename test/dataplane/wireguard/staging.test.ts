@@ -6,6 +6,7 @@ import {
   MAX_STAGED_PER_PEER,
   STAGED_TIME_MS,
 } from '../../../dataplane/constants.ts';
+import { reasons } from '../../../dataplane/reasons.ts';
 import { Peer } from '../../../dataplane/wireguard/peer.ts';
 import { Staging } from '../../../dataplane/wireguard/staging.ts';
 import { counting } from '../../support/dataplane/packets.ts';
@@ -96,4 +97,30 @@ test('nothing waits for longer than a key lives', (t) => {
   t.deepEqual([peer.staged.length, other.staged.length, staging.bytes], [1, 0, 10]);
   t.is(staging.expire(Number.MAX_SAFE_INTEGER), 1);
   t.is(staging.expire(Number.MAX_SAFE_INTEGER), 0);
+});
+
+test('each packet that is given up is handed on once, with its reason', (t) => {
+  const lost: [first: number, peer: Peer, reason: number][] = [];
+  const staging = new Staging(MAX_STAGED_BYTES, ({ bytes, peer }, reason) =>
+    lost.push([bytes[0]!, peer as Peer, reason]),
+  );
+  const [peer, other] = [makePeer(), makePeer()];
+  stage(staging, peer, MAX_STAGED_PER_PEER + 2);
+  t.deepEqual(lost.splice(0), [
+    [0, peer, reasons.staged_overflow],
+    [1, peer, reasons.staged_overflow],
+  ]);
+  staging.take(peer);
+  stage(staging, peer, 1, { from: 3 });
+  staging.forgetFrom(new Set([3]));
+  t.deepEqual(lost, [], 'those that are sent or forgotten are not given up');
+  stage(staging, peer, 2);
+  stage(staging, other, 1, { at: 1_000 });
+  staging.drop(peer, reasons.peer_elsewhere);
+  t.deepEqual(lost.splice(0), [
+    [0, peer, reasons.peer_elsewhere],
+    [1, peer, reasons.peer_elsewhere],
+  ]);
+  staging.expire(1_000 + STAGED_TIME_MS);
+  t.deepEqual(lost, [[0, other, reasons.staged_expired]]);
 });
