@@ -29,8 +29,10 @@ const USER = 'person@example.com';
 /** Everything that asks a gateway or its history about packets, of a device and of all. */
 function questionsAbout(id: string): [method: string, path: string, body?: object][] {
   const explain = { device_id: id, destination: '10.0.0.5', protocol: 'icmp' };
+  const dry_run = { method: 'DELETE', path: `/v0/devices/${id}` };
   return [
     ['POST', '/v0/explain', { explain }],
+    ['POST', '/v0/dry_run', { dry_run }],
     ['GET', `/v0/devices/${id}/capture`],
     ['HEAD', `/v0/devices/${id}/capture`],
     ['GET', `/v0/devices/${id}/diagnosis`],
@@ -66,6 +68,7 @@ async function open(t: ExecutionContext): Promise<Scene> {
       diagnose: async () => (note('diagnose'), silentTrace),
     },
     live: fakeLive(GATEWAY, {
+      tried: () => (note('dry run'), { peers: new Map(), rules: new Map() }),
       flows: async () => (note('flows'), { flows: [], next: null }),
       refusals: async () => (note('refusals'), []),
     }),
@@ -147,7 +150,7 @@ test('the socket of this host answers questions, and refuses every write that th
     Object.keys(operations)
       .filter((method) => ['post', 'put', 'patch', 'delete'].includes(method))
       .map((method) => [method.toUpperCase(), path.replace(/\{id\}/, device.id)] as const)
-      .filter(([, written]) => written !== '/v0/explain'),
+      .filter(([, written]) => written !== '/v0/explain' && written !== '/v0/dry_run'),
   );
   t.true(writes.length > 20, `${writes.length} writes`);
   const records = async (): Promise<unknown[]> => {
