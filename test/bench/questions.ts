@@ -32,6 +32,8 @@ const PEERS = MAX_FLOWS / MAX_FLOWS_PER_PEER;
 /** Entries that an answer lists. */
 const LIMIT = 100;
 
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
 const filter = new Filter('accept');
 const inForce = new ConfigInForce();
 const rules = Array.from({ length: RULES }, (_, i) =>
@@ -84,7 +86,7 @@ function report(name: string, part: (from: number) => { readonly next: number | 
   const parts = walks.flat().toSorted((a, b) => a - b);
   const whole = median(walks.map((all) => all.reduce((sum, one) => sum + one, 0)));
   const figures = [median(parts), parts[Math.floor(parts.length * 0.99)]!, parts.at(-1)!];
-  console.log(
+  print(
     `${name.padEnd(44)} ${figures.map((ms) => ms.toFixed(2)).join(' / ')}, all ${whole.toFixed(0)} ms`,
   );
 }
@@ -111,9 +113,9 @@ const compiling = performance.now();
 const everything = dropping('0.0.0.0/0');
 const compiled = performance.now() - compiling;
 const nobody = { device: null, scope: 'nobody', destination: null, rule: null };
-console.log(`${cpus()[0]?.model ?? arch()}, Node ${process.version}`);
-console.log(`${tracker.flows.used} flows, ${RULES} rules; ms of a part: median / p99 / most`);
-console.log(`compiling a rule that is tried, on the main thread: ${compiled.toFixed(2)} ms`);
+print(`${cpus()[0]?.model ?? arch()}, Node ${process.version}`);
+print(`${tracker.flows.used} flows, ${RULES} rules; ms of a part: median / p99 / most`);
+print(`compiling a rule that is tried, on the main thread: ${compiled.toFixed(2)} ms`);
 report('a rule that ends no flow', trialOf(dropping('198.51.100.0/24')));
 report('a rule that ends every flow', trialOf(everything));
 report('a list of flows of which none is asked for', (from) =>
