@@ -2,6 +2,7 @@
 // question asks for one, and packets have their turn between two. Asking changes nothing.
 
 import type { TriedChange } from './diff.ts';
+import type { EndedFlow } from './path/ended-list.ts';
 import type { Explanation, Question } from './path/explain.ts';
 import type { EndedPart, FlowQuery, LiveFlow } from './path/flow-list.ts';
 import type { Listed } from './path/listed.ts';
@@ -26,6 +27,14 @@ export type QuestionCommand =
       readonly id: number;
       readonly query: FlowQuery;
       readonly from: number;
+      readonly limit: number;
+    }
+  | {
+      /** A part of the list of ended flows: at most `limit`, from the one before a number on. */
+      readonly type: 'pastFlows';
+      readonly id: number;
+      readonly query: FlowQuery;
+      readonly before: number;
       readonly limit: number;
     }
   | {
@@ -62,6 +71,7 @@ export type Answer =
   | { readonly type: 'diagnosed'; readonly id: number; readonly trace: TracePart | null }
   | { readonly type: 'unknownSenders'; readonly id: number; readonly senders: UnknownSenders }
   | { readonly type: 'flows'; readonly id: number; readonly part: Listed<LiveFlow> }
+  | { readonly type: 'pastFlows'; readonly id: number; readonly part: Listed<EndedFlow> }
   | { readonly type: 'refusals'; readonly id: number; readonly part: Listed<SeenRefusal> }
   | { readonly type: 'endedFlows'; readonly id: number; readonly part: EndedPart }
   | { readonly type: 'passedRefusals'; readonly id: number; readonly part: Listed<SeenRefusal> };
@@ -90,6 +100,10 @@ export function answer(
     case 'flows': {
       const { query, from, limit } = command;
       return { type: 'flows', id, part: pipeline.flows(query, from, limit, now, wallMs) };
+    }
+    case 'pastFlows': {
+      const { query, before, limit } = command;
+      return { type: 'pastFlows', id, part: pipeline.pastFlows(query, before, limit, now, wallMs) };
     }
     case 'refusals': {
       const { query, from } = command;

@@ -207,6 +207,18 @@ export const UNFINISHED_MS_V6 = 61_000;
 export const FLOWS_SWEPT_PER_BATCH = 64;
 /** Flows that are looked at with each new flow. */
 export const FLOWS_SWEPT_PER_FLOW = 4;
+/** Flows that one slice of a sweep looks at; each costs up to 10 ns. */
+export const FLOWS_SWEPT_PER_SLICE = 4_096;
+/** Flows that one slice removes, or judges by new rules; each costs up to 1 us. */
+export const FLOWS_ENDED_PER_SLICE = 512;
+/** Within this time a sweep looks at all flows. */
+export const SWEEP_ROUND_MS = 4_000;
+/** How long a sweep pauses where one slice did not get through its flows. */
+export const SWEEP_BUSY_MS = 8;
+/** One ended flow is kept for so many flows that can be alive: 65,536 of a gateway. */
+export const FLOWS_PER_ENDED_FLOW = 4;
+/** One device has at most one in so many of them. */
+export const ENDED_FLOWS_SHARE = 16;
 /** "Too big" messages that one peer may cause at once. */
 export const TOO_BIG_BURST = 10;
 /** Time after which a peer may cause one more "too big" message. */

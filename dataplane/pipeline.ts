@@ -37,6 +37,7 @@ import { Tracker } from './filter/tracker.ts';
 import type { FilterTrial, TriedSlot } from './filter/trial.ts';
 import { UnfinishedDatagrams } from './filter/unfinished.ts';
 import type { Identity, Random } from './noise/handshake.ts';
+import { type EndedFlow, EndedList } from './path/ended-list.ts';
 import { Explainer, type Explanation, type Question } from './path/explain.ts';
 import { type CaptureOrder, Captures } from './path/capture.ts';
 import { Forwarder } from './path/forwarder.ts';
@@ -101,6 +102,7 @@ export class Pipeline {
   readonly #explainer: Explainer;
   readonly #refusals: RefusalTable;
   readonly #flowList: FlowList;
+  readonly #endedList: EndedList;
   readonly #refusalList: RefusalList;
   readonly #captures: Captures;
   readonly #drops = new Float64Array(reasonNames.length);
@@ -148,6 +150,7 @@ export class Pipeline {
     const refusals = new RefusalTable({ random });
     this.#refusals = refusals;
     this.#flowList = new FlowList({ tracker, tunnel });
+    this.#endedList = new EndedList(tracker.ended);
     this.#refusalList = new RefusalList({ refusals, tracker, tunnel });
     const refused = new Refused({ refusals, tracker, drop });
     const captures = new Captures({ tracker, tunnel, sender });
@@ -216,13 +219,14 @@ export class Pipeline {
   // ---- time ----
 
   /**
-   * Ends a turn: fires timers that are due and takes waiting initiations. Each of the two gets at
-   * least half of what a turn allows; the rest waits for the next turn, after the packets that have
-   * come. `engine.datagrams` still holds the count of this turn.
+   * Ends a turn: looks at flows, fires timers that are due and takes waiting initiations. Each of
+   * the last two gets at least half of what a turn allows; the rest waits for the next turn, after
+   * the packets that have come. `engine.datagrams` still holds the count of this turn.
    */
   expire(now: number, wallMs: number): void {
     if (this.nextTimeout(now) > now) return;
     this.#begin(now, wallMs);
+    if (this.#tracker.nextSweep <= now) this.#tracker.sweep(now);
     const most = initiationsPerTurn(this.#engine.datagrams.count);
     const made = this.#tunnel.expire(now, most);
     this.#receiver.takeInitiations(most - Math.floor(made / MADE_PER_TAKEN), now);
@@ -230,7 +234,8 @@ export class Pipeline {
 
   /** When `expire` must be called at the latest; infinite when nothing waits. */
   nextTimeout(now: number): number {
-    return this.#receiver.waitingInitiations > 0 ? now : this.#tunnel.nextDeadline;
+    if (this.#receiver.waitingInitiations > 0) return now;
+    return Math.min(this.#tunnel.nextDeadline, this.#tracker.nextSweep);
   }
 
   // ---- questions ----
@@ -265,6 +270,17 @@ export class Pipeline {
   ): Listed<LiveFlow> {
     this.#tracker.setTime(now, wallMs);
     return this.#flowList.part(query, from, limit, now, wallMs);
+  }
+
+  /** Takes a part of the list of ended flows: at most `limit`, from the one before a number on. */
+  pastFlows(
+    query: FlowQuery,
+    before: number,
+    limit: number,
+    now: number,
+    wallMs: number,
+  ): Listed<EndedFlow> {
+    return this.#endedList.part(query, before, limit, now, wallMs);
   }
 
   /** Takes a part of the list of refused packets, from the record of that number on. */
@@ -337,7 +353,7 @@ export class Pipeline {
     for (const config of change.added) {
       const peer = this.#tunnel.addPeer(config);
       if (peer === null) continue;
-      this.#tracker.addPeer(peer.slot, config.scope);
+      this.#tracker.addPeer(peer.slot, config.scope, peer.id, peer.isHere);
       if (config.resume !== null) this.#tracker.doubt(peer.slot, UDP_FLOW_MS);
       this.#mtus.set(peer.slot, config.mtu);
       if (isOwn(peer)) this.#tunnel.initiateAfterRestart(peer, now);
@@ -403,7 +419,8 @@ export class Pipeline {
 
   #sums(): SampleSums {
     const { share, full } = this.#refusals.forgotten;
-    return { drops: this.drops(), forgotten: { share, full } };
+    const { share: ended_share, full: ended_full } = this.#tracker.ended.forgotten;
+    return { drops: this.drops(), forgotten: { share, full, ended_share, ended_full } };
   }
 
   /** Refusals by reason since the beginning; zero ones are left out. */

@@ -2,6 +2,7 @@
 // of handshakes, live flows, refused packets. Asking changes nothing.
 
 import { type AskedForEffect, type ChangeEffect, effectAmong } from './path/effect.ts';
+import { endedAmong, type EndedPage, type EndedPlace } from './path/ended-list.ts';
 import { explainAmong, type Explanation, type Question } from './path/explain.ts';
 import { type FlowPage, type FlowPlace, type FlowQuery, flowsAmong } from './path/flow-list.ts';
 import { type RefusalQuery, refusalsAmong, type SeenRefusal } from './path/refusal-list.ts';
@@ -34,6 +35,8 @@ export interface Questions {
    * alive all the time is on exactly one page.
    */
   flows(query: FlowQuery, limit: number, from: FlowPlace | null): Promise<FlowPage>;
+  /** A page of at most `limit` flows that have ended; the one that ended last is first. */
+  endedFlows(query: FlowQuery, limit: number, from: EndedPlace | null): Promise<EndedPage>;
   /** The latest `limit` kinds of refused packets, the latest one first. */
   refusals(query: RefusalQuery, limit: number): Promise<readonly SeenRefusal[]>;
   /**
@@ -95,6 +98,16 @@ export abstract class AskedWorkers implements Questions {
       return report?.type === 'flows' ? report.part : null;
     };
     return this.#list(() => flowsAmong(this.workers(), part, limit, from));
+  }
+
+  endedFlows(query: FlowQuery, limit: number, from: EndedPlace | null): Promise<EndedPage> {
+    const part = async (worker: number, before: number, left: number) => {
+      const wanted = { query, before, limit: left } as const;
+      const ask = (id: number) => ({ type: 'pastFlows', id, ...wanted }) as const;
+      const report = await this.request(worker, ask, false);
+      return report?.type === 'pastFlows' ? report.part : null;
+    };
+    return this.#list(() => endedAmong(this.workers(), part, limit, from));
   }
 
   refusals(query: RefusalQuery, limit: number): Promise<readonly SeenRefusal[]> {

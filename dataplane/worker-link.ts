@@ -186,6 +186,7 @@ export class WorkerLink {
       case 'capturing':
       case 'explained':
       case 'flows':
+      case 'pastFlows':
       case 'refusals':
       case 'endedFlows':
       case 'passedRefusals':

@@ -312,6 +312,7 @@ class Loop {
       case 'unknownSenders':
       case 'flows':
       case 'refusals':
+      case 'pastFlows':
       case 'endedFlows':
       case 'passedRefusals':
         return this.#report(answer(this.#pipeline, command, this.#clock.now(), this.#clock.wall()));

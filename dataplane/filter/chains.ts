@@ -29,6 +29,16 @@ export class Chains {
     return this.#oldest[list]!;
   }
 
+  /** The record that came last to a list; 0: the list is empty. */
+  newest(list: number): number {
+    return this.#newest[list]!;
+  }
+
+  /** The record that came before this one; 0: none. */
+  before(record: number): number {
+    return this.#words[record * this.#recordWords + this.#previous]!;
+  }
+
   /** The record that came after this one; 0: none. */
   after(record: number): number {
     return this.#words[record * this.#recordWords + this.#next]!;

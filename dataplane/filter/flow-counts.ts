@@ -2,7 +2,7 @@
 // table; nothing is decided by them. Nothing is allocated for each packet.
 
 /** Numbers of a flow: times on the clock of the packet path, then packets and bytes each way. */
-const FIELDS = 6;
+export const COUNT_FIELDS = 6;
 const OPENED = 0;
 const LATEST = 1;
 /** Packets of A; those of B are two places further. */
@@ -30,7 +30,7 @@ export class FlowCounts {
 
   /** `capacity` is the highest number of a flow. */
   constructor(capacity: number) {
-    this.#fields = new Float64Array((capacity + 1) * FIELDS);
+    this.#fields = new Float64Array((capacity + 1) * COUNT_FIELDS);
   }
 
   /** Sets the time until the next call. */
@@ -41,7 +41,7 @@ export class FlowCounts {
   /** Begins a flow with nothing. */
   open(flow: number): void {
     const fields = this.#fields;
-    const at = flow * FIELDS;
+    const at = flow * COUNT_FIELDS;
     fields[at + OPENED] = this.#now[0]!;
     fields[at + LATEST] = this.#now[0]!;
     // A call of `fill` costs more than these four.
@@ -54,24 +54,33 @@ export class FlowCounts {
   /** Counts packets of a flow; `reply` is 1 where they go from B to A. */
   count(flow: number, reply: number, packets: number, bytes: number): void {
     const fields = this.#fields;
-    const at = flow * FIELDS;
+    const at = flow * COUNT_FIELDS;
     fields[at + LATEST] = this.#now[0]!;
     const way = at + OF_REPLIES * reply;
     fields[way + PACKETS]! += packets;
     fields[way + BYTES]! += bytes;
   }
 
+  /** Copies what a flow has carried to an array, in the order of `readCount`. */
+  copy(flow: number, to: Float64Array, at: number): void {
+    const from = flow * COUNT_FIELDS;
+    for (let i = 0; i < COUNT_FIELDS; i++) to[at + i] = this.#fields[from + i]!;
+  }
+
   /** What a flow has carried. */
   of(flow: number): FlowCount {
-    const at = flow * FIELDS;
-    const fields = this.#fields;
-    return {
-      openedAt: fields[at + OPENED]!,
-      latestAt: fields[at + LATEST]!,
-      sentPackets: fields[at + PACKETS]!,
-      sentBytes: fields[at + BYTES]!,
-      replyPackets: fields[at + PACKETS + OF_REPLIES]!,
-      replyBytes: fields[at + BYTES + OF_REPLIES]!,
-    };
+    return readCount(this.#fields, flow * COUNT_FIELDS);
   }
+}
+
+/** Reads what a flow has carried from numbers at a place. */
+export function readCount(fields: Float64Array, at: number): FlowCount {
+  return {
+    openedAt: fields[at + OPENED]!,
+    latestAt: fields[at + LATEST]!,
+    sentPackets: fields[at + PACKETS]!,
+    sentBytes: fields[at + BYTES]!,
+    replyPackets: fields[at + PACKETS + OF_REPLIES]!,
+    replyBytes: fields[at + BYTES + OF_REPLIES]!,
+  };
 }

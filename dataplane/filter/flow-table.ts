@@ -26,9 +26,9 @@ export const REASON = 14;
 export const RULE = 15;
 /** The owners of A and B, and their generations when the flow was made. */
 const A_OWNER = 16;
-const A_GENERATION = 17;
+export const A_GENERATION = 17;
 const B_OWNER = 18;
-const B_GENERATION = 19;
+export const B_GENERATION = 19;
 const OWNER_CHAIN = 20;
 const COMMON_CHAIN = 22;
 
@@ -70,6 +70,8 @@ export interface FlowTableOptions {
 export class FlowTable {
   /** The highest number that a flow can have. */
   readonly capacity: number;
+  /** Called with a flow before it is removed; `isForRoom`: to make room for another one. */
+  onRemove: ((flow: number, isForRoom: boolean) => void) | null = null;
   readonly #quota: number;
   readonly #count: (reason: number) => void;
   readonly #words: Int32Array;
@@ -264,11 +266,15 @@ export class FlowTable {
 
   /** Whether a flow has ended, by time or because an owner was forgotten. */
   hasEnded(flow: number): boolean {
+    return this.#deadlines[flow]! <= this.#now[0]! || this.isForgotten(flow);
+  }
+
+  /** Whether an owner of a flow was forgotten. */
+  isForgotten(flow: number): boolean {
     const words = this.#words;
     const at = flow * FLOW_WORDS;
     const generations = this.#generations;
     return (
-      this.#deadlines[flow]! <= this.#now[0]! ||
       generations[words[at + A_OWNER]!] !== words[at + A_GENERATION] ||
       generations[words[at + B_OWNER]!] !== words[at + B_GENERATION]
     );
@@ -310,7 +316,7 @@ export class FlowTable {
 
   /** Notes that B has replied: the flow is no longer among the first to be removed. */
   markReplied(flow: number): void {
-    const payer = this.#payer(flow);
+    const payer = this.payer(flow);
     if (this.#isCharged(flow, payer)) {
       this.#byOwner.remove(2 * payer + UNREPLIED_LIST, flow);
       this.#byOwner.append(2 * payer + REPLIED_LIST, flow);
@@ -320,8 +326,9 @@ export class FlowTable {
     this.#words[flow * FLOW_WORDS + STATE]! |= REPLIED;
   }
 
-  remove(flow: number): void {
-    const payer = this.#payer(flow);
+  remove(flow: number, isForRoom = false): void {
+    this.onRemove?.(flow, isForRoom);
+    const payer = this.payer(flow);
     const list = this.get(flow, STATE) & REPLIED;
     if (this.#isCharged(flow, payer)) {
       this.#byOwner.remove(2 * payer + list, flow);
@@ -362,7 +369,7 @@ export class FlowTable {
    * The owner in whose quota a flow counts: the peer that opened it, or the one towards which the
    * TUN opened it.
    */
-  #payer(flow: number): number {
+  payer(flow: number): number {
     const words = this.#words;
     const at = flow * FLOW_WORDS;
     return words[at + A_OWNER] === TUN_OWNER ? words[at + B_OWNER]! : words[at + A_OWNER]!;
@@ -404,7 +411,7 @@ export class FlowTable {
 
   /** The flow that is removed for a new one of `payer` when `stale` is gone; 0: none. */
   #nextToGo(payer: number, stale: number): number {
-    const hasStale = stale !== 0 && this.#payer(stale) === payer && this.#isCharged(stale, payer);
+    const hasStale = stale !== 0 && this.payer(stale) === payer && this.#isCharged(stale, payer);
     const isFull = this.#live === this.capacity && stale === 0;
     if (this.#counts[payer]! - (hasStale ? 1 : 0) < this.#quota) {
       if (!isFull) return 0;
@@ -451,7 +458,7 @@ export class FlowTable {
       if (words[at + A_OWNER] !== TUN_OWNER) this.doubt(words[at + A_OWNER]!, rest);
       if ((words[at + STATE]! & DOUBTFUL) !== 0) this.doubt(words[at + B_OWNER]!, rest);
     }
-    this.remove(flow);
+    this.remove(flow, true);
   }
 
   // ---- the index ----

@@ -34,6 +34,11 @@ export function isClosed(flows: Pick<FlowTable, 'get'>, flow: number): boolean {
   return (flows.get(flow, STATE) & CLOSED) !== 0;
 }
 
+/** Whether both sides ended a connection; else a reset closed it. */
+export function isFinished(flows: Pick<FlowTable, 'get'>, flow: number): boolean {
+  return (flows.get(flow, STATE) & (A_ENDED | B_ENDED)) === (A_ENDED | B_ENDED);
+}
+
 /** Notes a packet of a flow; `reply` is 1 where it goes from B to A. */
 export function notice(flows: FlowTable, flow: number, packet: InnerPacket, reply: number): void {
   if (reply === 1 && (flows.get(flow, STATE) & REPLIED) === 0) flows.markReplied(flow);

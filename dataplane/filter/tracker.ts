@@ -4,18 +4,21 @@
 // decisions/2026-11-21-flows-always.md says why. Flows that may have been forgotten are the subject
 // of decisions/2026-11-23-forgotten-flows.md.
 
-import { FLOWS_SWEPT_PER_BATCH } from '../constants.ts';
+import { FLOWS_PER_ENDED_FLOW, FLOWS_SWEPT_PER_BATCH } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 import { reasons } from '../reasons.ts';
 import { FIRST_FRAGMENT, type InnerPacket } from '../wire/ip.ts';
 import { type DecidedBy, type Decision, decisionOf, ruleIdOf } from './decision.ts';
+import { EndedFlows } from './ended-flows.ts';
 import { type Filter, NO_RULE, type Scope } from './filter.ts';
 import { FlowCounts } from './flow-counts.ts';
+import { FlowEnds } from './flow-ends.ts';
+import { FlowSweep } from './flow-sweep.ts';
 import { DOUBTFUL, FlowTable, ownerOf, REASON, RULE, STATE, VERSION } from './flow-table.ts';
 import { FragmentTable, NO_FIRST } from './fragments.ts';
 import { Judge } from './judge.ts';
 import { hold, notice } from './lifetime.ts';
-import { FLOW_CONTINUES, FLOW_OPENS, type FlowVerdict, NO_PEER } from './flow-verdict.ts';
+import { FLOW_CONTINUES, FLOW_OPENS, FlowVerdict, NO_PEER } from './flow-verdict.ts';
 import { FilterTrial, type TriedByFilter } from './trial.ts';
 
 /** Remembers flows. Nothing here allocates per packet. */
@@ -25,19 +28,36 @@ export class Tracker {
   readonly flows: FlowTable;
   /** What the flows have carried. */
   readonly counts: FlowCounts;
+  /** The flows that have ended. */
+  readonly ended: EndedFlows;
+  readonly ends: FlowEnds;
+  readonly #sweep: FlowSweep;
+  readonly #renewed = new FlowVerdict();
   readonly #fragments: FragmentTable;
   readonly #filter: Filter;
   /** By peer slot: the rules of its owner. */
   readonly #scopes: (Scope | undefined)[] = [];
   readonly #decidedBy: DecidedBy;
 
-  constructor(filter: Filter, random: Random, flows = new FlowTable({ random })) {
+  constructor(
+    filter: Filter,
+    random: Random,
+    flows = new FlowTable({ random }),
+    ended = new EndedFlows({ capacity: flows.capacity / FLOWS_PER_ENDED_FLOW }),
+  ) {
     this.#filter = filter;
     this.flows = flows;
+    this.ended = ended;
     this.counts = new FlowCounts(flows.capacity);
     this.#decidedBy = { filter, flows, scopes: this.#scopes };
     this.#fragments = new FragmentTable(random);
     this.judge = new Judge({ filter, flows, fragments: this.#fragments, scopes: this.#scopes });
+    this.ends = new FlowEnds({ filter, flows, judge: this.judge, counts: this.counts, ended });
+    this.#sweep = new FlowSweep({
+      flows,
+      renew: (flow) => this.#renewFlow(flow),
+      endRound: () => this.ends.endRound(),
+    });
   }
 
   /** Begins a turn: everything in it happens at `now`. */
@@ -52,19 +72,35 @@ export class Tracker {
     this.#fragments.begin(now);
     this.flows.begin(now);
     this.counts.begin(now);
+    this.ended.begin(now);
+  }
+
+  /** When `sweep` must be called next; infinite while there are no flows. */
+  get nextSweep(): number {
+    return this.#sweep.nextAt;
+  }
+
+  /** Looks whether flows have ended, at the time that `begin` set. */
+  sweep(now: number): void {
+    this.#sweep.slice(now);
   }
 
   // ---- peers ---------------------------------------------------------------------------------
 
-  addPeer(slot: number, scope: string): void {
-    this.#scopes[slot] = this.#filter.hold(scope);
+  /** Adds a peer; `isHere`: it belongs to this worker. */
+  addPeer(slot: number, scope: string, key = `${slot}`, isHere = true): void {
+    const rules = this.#filter.hold(scope);
+    this.#scopes[slot] = rules;
+    this.ends.setDevice(slot, key, rules, isHere);
   }
 
   /** Moves a peer to another owner: from now on the rules of that owner judge its flows. */
   moveToScope(slot: number, scope: string): void {
     const before = this.#scopes[slot]!;
     if (before.name === scope) return;
-    this.#scopes[slot] = this.#filter.hold(scope);
+    const rules = this.#filter.hold(scope);
+    this.#scopes[slot] = rules;
+    this.ends.moveDevice(slot, rules);
     this.#filter.release(before);
     this.#filter.renew();
   }
@@ -77,12 +113,15 @@ export class Tracker {
 
   /** Forgets the flows of an address that a peer has lost: nobody may continue them. */
   forgetAddress(slot: number, version: 4 | 6): void {
-    this.flows.forget(ownerOf(slot, version));
+    const owner = ownerOf(slot, version);
+    this.ends.leave(owner);
+    this.flows.forget(owner);
   }
 
   removePeer(slot: number): void {
     this.forgetAddress(slot, 4);
     this.forgetAddress(slot, 6);
+    this.ends.removeDevice(slot);
     this.#filter.release(this.#scopes[slot]!);
     this.#scopes[slot] = undefined;
   }
@@ -133,9 +172,19 @@ export class Tracker {
     const { version } = this.#filter;
     if (first !== NO_FIRST) return this.#fragments.setVerdict(first, version, reason, renewedRule);
     const flow = found >> 1;
+    const before = this.flows.get(flow, REASON);
     this.flows.set(flow, VERSION, version);
     this.flows.set(flow, REASON, reason);
     this.flows.set(flow, RULE, renewedRule);
+    this.ends.turned(flow, before);
+  }
+
+  /** Judges a flow again where its rules have changed; returns whether it did. */
+  #renewFlow(flow: number): boolean {
+    const verdict = this.#renewed;
+    this.judge.ofFlow(flow, verdict);
+    if (verdict.isRenewed) this.#renew(verdict);
+    return verdict.isRenewed;
   }
 
   #note(packet: InnerPacket, verdict: FlowVerdict, packets: number, bytes: number): void {

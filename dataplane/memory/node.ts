@@ -13,6 +13,7 @@ import { derivePublicKey } from '../noise/keys.ts';
 import { portablePrimitives } from '../noise/primitives.ts';
 import type { CaptureOrder } from '../path/capture.ts';
 import { type AskedForEffect, type ChangeEffect, effectAmong } from '../path/effect.ts';
+import { endedAmong, type EndedPage, type EndedPlace } from '../path/ended-list.ts';
 import { explainAmong, type Explanation, type Question } from '../path/explain.ts';
 import { type FlowPage, type FlowPlace, type FlowQuery, flowsAmong } from '../path/flow-list.ts';
 import { type RefusalQuery, refusalsAmong, type SeenRefusal } from '../path/refusal-list.ts';
@@ -211,6 +212,18 @@ export class PipelineNode<E extends TypeScriptEngine = TypeScriptEngine> {
       this.workers.length,
       async ({ worker, flow }, left) =>
         this.workers[worker]!.pipeline.flows(query, flow, left, now, wallMs),
+      limit,
+      from,
+    );
+  }
+
+  /** A page of at most `limit` flows that have ended. */
+  endedFlows(query: FlowQuery, limit: number, from: EndedPlace | null): Promise<EndedPage> {
+    const { now, wallMs } = this.#around;
+    return endedAmong(
+      this.workers.length,
+      async (worker, before, left) =>
+        this.workers[worker]!.pipeline.pastFlows(query, before, left, now, wallMs),
       limit,
       from,
     );

@@ -15,7 +15,7 @@ export class AddressRange {
   }
 
   /** Whether an address is in it; an IPv4 address is one word and three zeros. */
-  has(version: number, words: readonly number[]): boolean {
+  has(version: number, words: ArrayLike<number>): boolean {
     return (
       version === this.#version &&
       this.#masks.every((mask, i) => (words[i]! & mask) === this.#network[i])

@@ -40,6 +40,11 @@ test('each question has its answer', (t) => {
     id: 4,
     part: { found: [{ destination: '192.0.2.1' }], next: null },
   });
+  t.deepEqual(ask({ type: 'pastFlows', id: 8, query, before: Infinity, limit: 9 }), {
+    type: 'pastFlows',
+    id: 8,
+    part: { found: [], next: null },
+  });
   const refused = { found: [{ destination: '192.0.2.2', reason: 'rule_drop' }] };
   t.like(ask({ type: 'refusals', id: 5, query: { ...device, reason: null }, from: 1 }), {
     type: 'refusals',

@@ -195,7 +195,7 @@ for (const engine of engines) {
     t.is(moved!.txBytes, 92 + 32 + 48);
     t.true(Math.abs(moved!.latestHandshakeMs! - Date.now()) < 10_000);
     t.like(sample.rules[0], { id: 'r', packets: 1, bytes: 36 });
-    const forgotten = { share: 0, full: 0 };
+    const forgotten = { share: 0, full: 0, ended_share: 0, ended_full: 0 };
     t.deepEqual(await gateway.sample(), { peers: [], rules: [], drops: {}, forgotten });
     const { rxBytes, txBytes, endpoint, latestHandshakeMs } = moved!;
     t.deepEqual(
@@ -338,39 +338,57 @@ for (const engine of engines) {
     await t.throwsAsync(gateway.unknownSenders(), { message: 'the gateway is closed' });
   });
 
-  gatewayTest('a gateway lists live flows and refused packets', async (t, { gateway }) => {
-    const drops = [rule('no', 'drop', '192.0.2.0/24'), rule('yes', 'accept', '10.0.0.1')];
-    await gateway.apply(config([configOf(2)], { owner: drops }));
-    const device = await Device.open(t, gateway, 2);
-    t.true(await canPing(device, 2));
-    device.send(udp({ source: '10.0.0.2', destination: '192.0.2.1', destinationPort: 53 }));
-    await pause(50);
-    const anyone = { device: null, scope: null };
-    const asked = { ...anyone, destination: null, rule: null };
-    const { flows, next } = await gateway.flows(asked, 10, null);
-    const { publicKey } = configOf(2);
-    t.is(next, null);
-    t.like(flows, [{ opener: publicKey, destination: '10.0.0.1', protocol: 1, rule: 'yes' }]);
-    const now = Date.now();
-    t.true(Math.abs(flows[0]!.latestMs - now) < 5_000);
-    const refusals = await gateway.refusals({ ...anyone, reason: null }, 10);
-    t.is(refusals.length, 1);
-    t.like(refusals[0], {
-      device: publicKey,
-      destination: '192.0.2.1',
-      port: 53,
-      reason: 'rule_drop',
-      rule: 'no',
-      count: 1,
-    });
-    t.true(Math.abs(refusals[0]!.latestMs - now) < 5_000);
-    t.deepEqual((await gateway.sample()).forgotten, { share: 0, full: 0 });
-    await gateway.close();
-    await t.throwsAsync(gateway.flows(asked, 10, null), { message: 'the gateway is closed' });
-    await t.throwsAsync(gateway.refusals({ ...anyone, reason: null }, 10), {
-      message: 'the gateway is closed',
-    });
-  });
+  gatewayTest(
+    'a gateway lists live flows, ended ones and refused packets',
+    async (t, { gateway }) => {
+      const drops = [rule('no', 'drop', '192.0.2.0/24'), rule('yes', 'accept', '10.0.0.1')];
+      await gateway.apply(config([configOf(2)], { owner: drops }));
+      const device = await Device.open(t, gateway, 2);
+      t.true(await canPing(device, 2));
+      device.send(udp({ source: '10.0.0.2', destination: '192.0.2.1', destinationPort: 53 }));
+      await pause(50);
+      const anyone = { device: null, scope: null };
+      const asked = { ...anyone, destination: null, rule: null };
+      const { flows, next } = await gateway.flows(asked, 10, null);
+      const { publicKey } = configOf(2);
+      t.is(next, null);
+      t.like(flows, [{ opener: publicKey, destination: '10.0.0.1', protocol: 1, rule: 'yes' }]);
+      const now = Date.now();
+      t.true(Math.abs(flows[0]!.latestMs - now) < 5_000);
+      const refusals = await gateway.refusals({ ...anyone, reason: null }, 10);
+      t.is(refusals.length, 1);
+      t.like(refusals[0], {
+        device: publicKey,
+        destination: '192.0.2.1',
+        port: 53,
+        reason: 'rule_drop',
+        rule: 'no',
+        count: 1,
+      });
+      t.true(Math.abs(refusals[0]!.latestMs - now) < 5_000);
+      t.like((await gateway.sample()).forgotten, { share: 0, full: 0 });
+      t.deepEqual(await gateway.endedFlows(asked, 10, null), { flows: [], next: null });
+      await gateway.apply(config([], { owner: drops }));
+      let ended = await gateway.endedFlows(asked, 10, null);
+      for (const until = Date.now() + 20_000; ended.flows.length === 0 && Date.now() < until;) {
+        await pause(100);
+        ended = await gateway.endedFlows(asked, 10, null);
+      }
+      const because = 'device_removed';
+      t.like(ended, {
+        flows: [{ opener: publicKey, because, by: 'rule', rule: 'yes' }],
+        next: null,
+      });
+      await gateway.close();
+      await t.throwsAsync(gateway.endedFlows(asked, 10, null), {
+        message: 'the gateway is closed',
+      });
+      await t.throwsAsync(gateway.flows(asked, 10, null), { message: 'the gateway is closed' });
+      await t.throwsAsync(gateway.refusals({ ...anyone, reason: null }, 10), {
+        message: 'the gateway is closed',
+      });
+    },
+  );
 
   gatewayTest('a gateway captures the packets of a device', async (t, { gateway }) => {
     await gateway.apply(config([configOf(2), configOf(3)]));
@@ -489,6 +507,7 @@ test.serial(
       'createCapturedPacket',
       'createGateway',
       'derivePublicKey',
+      'endReasons',
       'formatAddress',
       'formatEndpoint',
       'inspectHost',

@@ -173,7 +173,7 @@ test('a sample tells what moved, and the next one only what moved since', (t) =>
   });
   t.deepEqual(sample.rules, [{ id: '1', packets: 1, bytes: 28, lastHitMs: world.wallMs - 95 }]);
   t.deepEqual(sample.drops, { rule_drop: 1 });
-  const forgotten = { share: 0, full: 0 };
+  const forgotten = { share: 0, full: 0, ended_share: 0, ended_full: 0 };
   t.deepEqual(gateway.sample(), { peers: [], rules: [], drops: { rule_drop: 1 }, forgotten });
 });
 

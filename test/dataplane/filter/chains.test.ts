@@ -15,6 +15,10 @@ function contents(chains: Chains, list: number): number[] {
   const records: number[] = [];
   for (let record = chains.oldest(list); record !== 0; record = chains.after(record))
     records.push(record);
+  const back: number[] = [];
+  for (let record = chains.newest(list); record !== 0; record = chains.before(record))
+    back.push(record);
+  if (back.toReversed().join() !== records.join()) throw new Error(`back: ${back.join()}`);
   return records;
 }
 

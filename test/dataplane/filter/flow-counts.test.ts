@@ -2,7 +2,7 @@
 // the number before.
 
 import test from 'ava';
-import { FlowCounts } from '../../../dataplane/filter/flow-counts.ts';
+import { COUNT_FIELDS, FlowCounts, readCount } from '../../../dataplane/filter/flow-counts.ts';
 import { bytesPerCall } from '../../support/dataplane/native.ts';
 
 test('packets and bytes are counted for each flow, each way', (t) => {
@@ -34,6 +34,16 @@ test('the next flow of a number begins with nothing', (t) => {
   counts.begin(9);
   counts.open(1);
   t.like(counts.of(1), { openedAt: 9, latestAt: 9, sentPackets: 0, sentBytes: 0 });
+});
+
+test('what a flow has carried can be kept elsewhere', (t) => {
+  const counts = new FlowCounts(2);
+  counts.begin(7);
+  counts.open(2);
+  counts.count(2, 1, 3, 400);
+  const kept = new Float64Array(2 * COUNT_FIELDS);
+  counts.copy(2, kept, COUNT_FIELDS);
+  t.deepEqual(readCount(kept, COUNT_FIELDS), counts.of(2));
 });
 
 test('counting allocates nothing', (t) => {

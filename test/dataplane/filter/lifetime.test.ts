@@ -8,7 +8,7 @@ import {
   STATE,
   TUN_OWNER,
 } from '../../../dataplane/filter/flow-table.ts';
-import { hold, isClosed, notice } from '../../../dataplane/filter/lifetime.ts';
+import { hold, isClosed, isFinished, notice } from '../../../dataplane/filter/lifetime.ts';
 import { InnerPacket } from '../../../dataplane/wire/ip.ts';
 import { flagsOf } from '../../support/dataplane/packets.ts';
 import { chance } from '../../support/dataplane/seeded-test.ts';
@@ -132,4 +132,9 @@ test('an answer is noted, and the end of a connection', (t) => {
   t.false(isClosed(flow.table, flow.flow));
   flow.say('R>');
   t.true(isClosed(flow.table, flow.flow));
+  t.false(isFinished(flow.table, flow.flow));
+  const closed = new Watched(6).say('S> <SA A> FA>');
+  t.false(isFinished(closed.table, closed.flow));
+  closed.say('<FA');
+  t.true(isClosed(closed.table, closed.flow) && isFinished(closed.table, closed.flow));
 });

@@ -43,7 +43,7 @@ export class Scene {
   onChange: (amendment: Amendment) => void = () => undefined;
 
   /** `turns`: draws whose turn it is, and whether things that were handed over wait. */
-  constructor(workers: number, seed: number, dawdles = false) {
+  constructor(workers: number, seed: number, dawdles = false, flows = 4_096) {
     const turns = seededRandom(seed);
     this.world = new World(7);
     this.gateway = this.world.addNode({
@@ -53,7 +53,7 @@ export class Scene {
       workers,
       choose: (count) => chooseAmong(turns, count),
       ...(dawdles ? { dawdles: () => chooseAmong(turns, 3) > 0 } : {}),
-      flows: 4_096,
+      flows,
     });
     this.clients = [0, 1, 2].map((i) =>
       this.world.addClient({

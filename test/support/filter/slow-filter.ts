@@ -2,9 +2,23 @@
 // Random tests compare the real one with it.
 
 import type { RuleConfig } from '../../../dataplane/contract.ts';
+import type { EndReason } from '../../../dataplane/filter/ended-flows.ts';
 import type { ReasonName } from '../../../dataplane/reasons.ts';
 import { LATER_FRAGMENT, PROTOCOL_TCP, PROTOCOL_UDP, WHOLE } from '../../../dataplane/wire/ip.ts';
 import { address } from '../dataplane/packets.ts';
+import {
+  type Described,
+  familyOf,
+  isAgainst,
+  isAlong,
+  isRequest,
+  isReturned,
+  isSameDatagram,
+  lifetimeOf,
+  type Side,
+} from './described.ts';
+
+export type { Described, Side };
 
 // ---- rules -----------------------------------------------------------------------------------
 
@@ -97,29 +111,6 @@ export function slowJudge(
 
 // ---- flows -----------------------------------------------------------------------------------
 
-/** Where a packet comes from or goes to: the number of a peer, or what is behind the TUN. */
-export type Side = number | 'tun';
-
-/** A packet in words and numbers. */
-export interface Described {
-  from: Side;
-  to: Side;
-  source: string;
-  destination: string;
-  protocol: number;
-  sourcePort: number;
-  destinationPort: number;
-  /** TCP: letters of its flags. */
-  flags: string;
-  echo: 'request' | 'reply' | null;
-  fragment: 'whole' | 'first' | 'later';
-  identification: number;
-  /** 8-byte units. */
-  fragmentOffset: number;
-  /** An ICMP error quotes another packet. */
-  quotes: Described | null;
-}
-
 /** A flow as the slow filter remembers it. */
 export interface SlowFlow {
   packet: Described;
@@ -142,6 +133,12 @@ export interface SlowFlow {
   replies: number;
 }
 
+/** A flow that has ended, as the slow filter knows it. */
+export interface SlowEnd {
+  readonly flow: Readonly<SlowFlow>;
+  readonly because: EndReason;
+}
+
 interface SlowFirst {
   packet: Described;
   verdict: SlowVerdict;
@@ -161,6 +158,8 @@ export class SlowTracker {
   /** By peer: whose rules apply to it. */
   readonly scopes = new Map<number, string>();
   flows: SlowFlow[] = [];
+  /** What has ended, in the order in which that was noticed. */
+  readonly ended: SlowEnd[] = [];
   firsts: SlowFirst[] = [];
   version = 0;
   now = 0;
@@ -193,7 +192,7 @@ export class SlowTracker {
 
   /** What happens to a packet, and which rules may count it. */
   judge(packet: Described): SlowVerdict {
-    this.flows = this.flows.filter((flow) => flow.endsAt > this.now);
+    this.#removeEnded();
     this.firsts = this.firsts.filter((first) => first.endsAt > this.now);
     return packet.from === 'tun' ? this.#fromTun(packet) : this.#fromPeer(packet, packet.from);
   }
@@ -201,8 +200,25 @@ export class SlowTracker {
   /** The flows that are alive and may pass, and which rules may have decided on each. */
   live(): { flow: SlowFlow; rules: readonly string[] }[] {
     return this.flows
-      .filter((flow) => flow.endsAt > this.now && this.#verdictOn(flow).reason === 'none')
-      .map((flow) => ({ flow, rules: flow.opener === 'tun' ? [] : flow.verdict.rules }));
+      .map((flow) => ({ flow, verdict: this.#verdictNow(flow) }))
+      .filter(({ flow, verdict }) => flow.endsAt > this.now && verdict.reason === 'none')
+      .map(({ flow, verdict }) => ({ flow, rules: flow.opener === 'tun' ? [] : verdict.rules }));
+  }
+
+  /** Looks at all flows: which have ended, and which do the rules of now refuse. */
+  sweep(): void {
+    this.#removeEnded();
+    for (const flow of this.flows) this.#verdictOn(flow);
+  }
+
+  #removeEnded(): void {
+    for (const flow of this.flows.filter(({ endsAt }) => endsAt <= this.now))
+      this.#remove(flow, closingOf(flow) ?? 'idle');
+  }
+
+  #remove(flow: SlowFlow, because: EndReason): void {
+    this.flows.splice(this.flows.indexOf(flow), 1);
+    if (flow.verdict.reason === 'none') this.ended.push({ flow: { ...flow }, because });
   }
 
   /** The verdict of the rules alone. */
@@ -223,9 +239,10 @@ export class SlowTracker {
     this.doubts.delete(`${peer} ${family}`);
     const isOf = (side: Side, packet: Described): boolean =>
       side === peer && familyOf(packet) === family;
-    this.flows = this.flows.filter(
-      ({ opener, target, packet }) => !isOf(opener, packet) && !isOf(target, packet),
-    );
+    for (const flow of this.flows.filter(
+      ({ opener, target, packet }) => isOf(opener, packet) || isOf(target, packet),
+    ))
+      this.#remove(flow, 'device_removed');
     this.firsts = this.firsts.filter(({ packet }) => !isOf(packet.from, packet));
   }
 
@@ -261,7 +278,7 @@ export class SlowTracker {
     if (flow === undefined || (isRequest(packet) && flow.closed)) {
       const verdict = byRules();
       if (verdict.reason === 'none' && packet.echo !== 'reply') {
-        if (flow !== undefined) this.flows.splice(this.flows.indexOf(flow), 1);
+        if (flow !== undefined) this.#remove(flow, closingOf(flow) ?? 'replaced');
         const { reason } = this.#open(packet, verdict);
         return { reason, rules: verdict.rules, isJudged: reason === 'none' };
       }
@@ -279,14 +296,29 @@ export class SlowTracker {
     return { reason, rules: along ? rules : [], isJudged: along };
   }
 
+  /** A flow that is refused from now on has ended; one that may pass again begins anew. */
   #verdictOn(flow: SlowFlow): SlowVerdict {
-    if ((flow.opener !== 'tun' || flow.isDoubtful) && flow.version !== this.version) {
-      const { opener } = flow;
-      const packet: Described = { ...flow.packet, fragment: 'whole' };
-      flow.verdict = this.#byTarget(flow, opener === 'tun' ? FREE : this.#byRules(packet, opener));
-      flow.version = this.version;
+    const verdict = this.#verdictNow(flow);
+    const before = flow.verdict.reason;
+    flow.verdict = verdict;
+    flow.version = this.version;
+    if (before === 'none' && verdict.reason !== 'none')
+      this.ended.push({ flow: { ...flow }, because: 'refused' });
+    if (before !== 'none' && verdict.reason === 'none') {
+      flow.openedAt = this.now;
+      flow.latestAt = this.now;
+      flow.sent = 0;
+      flow.replies = 0;
     }
-    return flow.verdict;
+    return verdict;
+  }
+
+  #verdictNow(flow: SlowFlow): SlowVerdict {
+    const { opener } = flow;
+    if ((opener === 'tun' && !flow.isDoubtful) || flow.version === this.version)
+      return flow.verdict;
+    const packet: Described = { ...flow.packet, fragment: 'whole' };
+    return this.#byTarget(flow, opener === 'tun' ? FREE : this.#byRules(packet, opener));
   }
 
   /** In doubt the rules of the other side are asked too, as if it had opened the flow. */
@@ -337,7 +369,7 @@ export class SlowTracker {
     }
     const { reason } = this.#verdictOn(flow);
     if (isRequest(packet) && (reason !== 'none' || flow.closed)) {
-      this.flows.splice(this.flows.indexOf(flow), 1);
+      this.#remove(flow, closingOf(flow) ?? 'replaced');
       return this.#open(packet, FREE);
     }
     this.#note(flow, packet);
@@ -413,53 +445,8 @@ export class SlowTracker {
   }
 }
 
-function familyOf(packet: Described): 4 | 6 {
-  return packet.source.includes(':') ? 6 : 4;
-}
-
-function isRequest(packet: Described): boolean {
-  return (
-    packet.protocol === PROTOCOL_TCP && packet.flags.includes('S') && !packet.flags.includes('A')
-  );
-}
-
-function lifetimeOf(packet: Described): number {
-  return packet.echo === null ? 180 * SECOND : 30 * SECOND;
-}
-
-/** Both ends of a packet; for an echo, which end asks and which one answers. */
-function ends(packet: Described): [string, string, string] {
-  const asks = packet.echo === null ? '' : packet.echo === 'request' ? 'asks' : 'answers';
-  const other = asks === '' ? '' : asks === 'asks' ? 'answers' : 'asks';
-  return [
-    `${packet.source} ${packet.sourcePort} ${asks}`,
-    `${packet.destination} ${packet.destinationPort} ${other}`,
-    `${packet.protocol}`,
-  ];
-}
-
-function isAlong(flow: { packet: Described }, packet: Described): boolean {
-  return ends(flow.packet).join() === ends(packet).join();
-}
-
-function isAgainst(opening: Described, packet: Described): boolean {
-  const [a, b, protocol] = ends(packet);
-  return ends(opening).join() === [b, a, protocol].join();
-}
-
-/** Whether an error goes to the sender of what it quotes, from the side to which that was sent. */
-function isReturned(quoted: Described, error: Described): boolean {
-  return (
-    quoted.source === error.destination && quoted.from === error.to && quoted.to === error.from
-  );
-}
-
-function isSameDatagram(a: Described, b: Described): boolean {
-  return (
-    a.source === b.source &&
-    a.destination === b.destination &&
-    // Over IPv6 only the first fragment says what it is.
-    (a.protocol === b.protocol || familyOf(a) === 6) &&
-    a.identification === b.identification
-  );
+/** How a connection was closed; null: it is not. */
+function closingOf({ closed, ended }: SlowFlow): EndReason | null {
+  if (!closed) return null;
+  return ended.size === 2 ? 'finished' : 'reset';
 }

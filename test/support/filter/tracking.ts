@@ -3,6 +3,7 @@
 import { type RuleConfig } from '../../../dataplane/contract.ts';
 import { rulesFor } from '../dataplane/whole-configs.ts';
 import type { Decision } from '../../../dataplane/filter/decision.ts';
+import { EndedFlows } from '../../../dataplane/filter/ended-flows.ts';
 import { Filter } from '../../../dataplane/filter/filter.ts';
 import { FlowTable } from '../../../dataplane/filter/flow-table.ts';
 import { Tracker } from '../../../dataplane/filter/tracker.ts';
@@ -28,6 +29,7 @@ export interface Options {
   default?: 'accept' | 'drop';
   capacity?: number;
   quota?: number;
+  ended?: { capacity: number; share: number };
 }
 
 /** A tracker with three peers, each its own owner ("0" to "2"), and a clock. */
@@ -51,7 +53,9 @@ export class Bench {
   #begin(scopes: readonly string[]): Tracker {
     const { capacity = 1_024, quota = 256 } = this.#options;
     const random = chance(1);
-    const tracker = new Tracker(this.filter, random, new FlowTable({ random, capacity, quota }));
+    const flows = new FlowTable({ random, capacity, quota });
+    const ended = new EndedFlows({ capacity: 4_096, share: 4_096, ...this.#options.ended });
+    const tracker = new Tracker(this.filter, random, flows, ended);
     tracker.begin(this.now, this.now);
     for (const [slot, scope] of scopes.entries()) tracker.addPeer(slot, scope);
     return tracker;
@@ -103,6 +107,12 @@ export class Bench {
         ? judge.toPeer(viewOf(bytes), 0, packet, to as number, asked)
         : judge.fromPeer(viewOf(bytes), 0, packet, from, to === 'tun' ? NO_PEER : to, asked),
     );
+  }
+
+  /** Looks at all flows, as the gateway does within seconds. */
+  sweep(): void {
+    this.tracker.begin(this.now, this.now);
+    this.tracker.sweep(this.now);
   }
 
   all(...packets: Uint8Array[]): ReasonName[] {
