@@ -330,11 +330,12 @@ function liveBy(id: string, gateway: Gateway, reconciler: Reconciler): LiveGatew
   return {
     id,
     flows: (...asked) => gateway.flows(...asked),
+    endedFlows: (...asked) => gateway.endedFlows(...asked),
     refusals: (...asked) => gateway.refusals(...asked),
     tried: (rows) => reconciler.tried(rows),
     effectOf: (...asked) => gateway.effectOf(...asked),
     userIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.userId ?? null,
-    deviceIdOf: (publicKey) => reconciler.deviceIdOf(publicKey),
+    deviceIdOf: (publicKey) => reconciler.lastDeviceIdOf(publicKey),
     publicKeyOf: (deviceId) => reconciler.publicKeyOf(deviceId),
   };
 }

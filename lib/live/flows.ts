@@ -1,7 +1,12 @@
 // The flows that are alive at the gateway of this process, for API, console and command line.
 // docs/api.md#live-flows.
 
-import { type FlowPlace, type LiveFlow, parseAddress } from '../../dataplane/index.ts';
+import {
+  type FlowPlace,
+  type FlowQuery,
+  type LiveFlow,
+  parseAddress,
+} from '../../dataplane/index.ts';
 import { showTime } from '../records/shown.ts';
 import { type LiveGateway, protocolName, queryOf, type Whose } from './gateway.ts';
 
@@ -52,13 +57,18 @@ export async function listFlows(
   limit: number,
   from: FlowPlace | null = null,
 ): Promise<ShownFlows> {
-  const devices = queryOf(gateway, filter);
-  if (devices === null) return { flows: [], next: null };
-  const { destination, ruleId: rule } = filter;
-  const range = destination === null ? null : rangeOf(destination);
-  const query = { ...devices, destination: range, rule };
+  const query = flowQueryOf(gateway, filter);
+  if (query === null) return { flows: [], next: null };
   const page = await gateway.flows(query, limit, from);
   return { flows: page.flows.map((flow) => showFlow(gateway, flow)), next: page.next };
+}
+
+/** What is asked for, in words of the data plane; null: nothing can be listed. */
+export function flowQueryOf(gateway: LiveGateway, filter: FlowFilter): FlowQuery | null {
+  const devices = queryOf(gateway, filter);
+  if (devices === null) return null;
+  const { destination, ruleId: rule } = filter;
+  return { ...devices, destination: destination === null ? null : rangeOf(destination), rule };
 }
 
 function rangeOf(text: string): { network: Uint8Array; prefixBits: number } | null {

@@ -4,6 +4,8 @@
 import type {
   Amendment,
   ChangeEffect,
+  EndedPage,
+  EndedPlace,
   FlowPage,
   FlowPlace,
   FlowQuery,
@@ -17,6 +19,11 @@ export interface LiveGateway {
   /** The id of the gateway. */
   readonly id: string;
   readonly flows: (query: FlowQuery, limit: number, from: FlowPlace | null) => Promise<FlowPage>;
+  readonly endedFlows: (
+    query: FlowQuery,
+    limit: number,
+    from: EndedPlace | null,
+  ) => Promise<EndedPage>;
   readonly refusals: (query: RefusalQuery, limit: number) => Promise<readonly SeenRefusal[]>;
   /** What rows would change of what is in force, if they were committed now. */
   readonly tried: (rows: RowChanges) => Amendment;

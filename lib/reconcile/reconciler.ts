@@ -195,6 +195,11 @@ export class Reconciler {
     return this.#translation.deviceIdOf(publicKey);
   }
 
+  /** What `deviceIdOf` says, also of a device that was deleted lately. */
+  lastDeviceIdOf(publicKey: string): string | null {
+    return this.#translation.lastDeviceIdOf(publicKey);
+  }
+
   /** The public key of a device; null if the device is not known. */
   publicKeyOf(deviceId: string): string | null {
     return this.#translation.publicKeyOf(deviceId);

@@ -78,6 +78,8 @@ export class Translation {
   readonly #endingDevices = new Set<Device>();
   readonly #deviceIds = new Map<string, string>();
   readonly #formerKeys = new Map<string, string>();
+  /** By public key: devices that were deleted. */
+  readonly #deletedIds = new Map<string, string>();
   readonly #rules = new Map<string, Rule>();
   /** Why rows cannot be obeyed, by their id. */
   readonly #refusedRules = new Map<string, string>();
@@ -225,6 +227,11 @@ export class Translation {
     return this.#deviceIds.get(publicKey) ?? this.#formerKeys.get(publicKey) ?? null;
   }
 
+  /** What `deviceIdOf` says, also of a device that was deleted lately, whose flows are shown. */
+  lastDeviceIdOf(publicKey: string): string | null {
+    return this.deviceIdOf(publicKey) ?? this.#deletedIds.get(publicKey) ?? null;
+  }
+
   /** The public key of a device; null if the device is not known. */
   publicKeyOf(deviceId: string): string | null {
     return this.#devices.get(deviceId)?.publicKey ?? null;
@@ -328,19 +335,13 @@ export class Translation {
     this.#refusedDevices.delete(id);
     // Another device may have its key by now.
     if (this.#deviceIds.get(publicKey) === id) this.#deviceIds.delete(publicKey);
-    if (next !== null && next.public_key !== publicKey) this.#keepFormer(publicKey, id);
+    if (next === null) keep(this.#deletedIds, publicKey, id);
+    // The last bytes under a key may be sampled after it was replaced.
+    else if (next.public_key !== publicKey) keep(this.#formerKeys, publicKey, id);
     const owner = this.#owner(ownerId);
     owner.devices.delete(device);
     this.#forgetUnused(ownerId, owner);
     this.#pendingKeys.add(publicKey);
-  }
-
-  /** Keeps a replaced key, because its last bytes may be sampled after it was replaced. */
-  #keepFormer(publicKey: string, id: string): void {
-    this.#formerKeys.set(publicKey, id);
-    if (this.#formerKeys.size <= FORMER_KEYS_MAX) return;
-    const [oldest = ''] = this.#formerKeys.keys();
-    this.#formerKeys.delete(oldest);
   }
 
   #takeRule(id: string, row: ObeyedRule | null): void {
@@ -423,4 +424,12 @@ export class Translation {
     const rule = this.#rules.get(id);
     return rule?.scope === scope ? rule.rules : [];
   }
+}
+
+/** Keeps whose a key was, as long as not too many came after it. */
+function keep(keys: Map<string, string>, publicKey: string, id: string): void {
+  keys.set(publicKey, id);
+  if (keys.size <= FORMER_KEYS_MAX) return;
+  const [oldest = ''] = keys.keys();
+  keys.delete(oldest);
 }

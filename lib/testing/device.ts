@@ -17,6 +17,7 @@ import { deviceFields } from '../../models/index.ts';
 import { sentColumns } from '../judge/resource.ts';
 import type { Diagnosis } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../explain/explain.ts';
+import type { ShownEndedFlow } from '../live/ended-flows.ts';
 import type { ShownFlow } from '../live/flows.ts';
 import type { ShownRefusal } from '../live/refusals.ts';
 import type { Api, Fields } from './api.ts';
@@ -119,6 +120,11 @@ export class TestDevice extends MemoryDevice {
   /** Flows with this device at either end that are alive: at most 1,000. */
   async flows(): Promise<readonly ShownFlow[]> {
     return this.#api.get(`/v0/flows?limit=${LIMIT_MAX}&device_id=${this.id}`);
+  }
+
+  /** Flows of this device that have ended: at most 1,000, the latest first. */
+  async endedFlows(): Promise<readonly ShownEndedFlow[]> {
+    return this.#api.get(`/v0/ended_flows?limit=${LIMIT_MAX}&device_id=${this.id}`);
   }
 
   /** Packets of this device that were refused lately: at most 1,000 entries, the latest first. */

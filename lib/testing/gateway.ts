@@ -16,6 +16,7 @@ import { newId, openMemoryDatabase } from '../../models/index.ts';
 import { type Running, serve } from '../serve.ts';
 import { networksOf } from '../reconcile/tunnel-networks.ts';
 import { Api } from './api.ts';
+import type { ShownEndedFlow } from '../live/ended-flows.ts';
 import type { ShownFlow } from '../live/flows.ts';
 import type { ShownRefusal } from '../live/refusals.ts';
 import {
@@ -214,6 +215,11 @@ export class TestGateway implements AsyncDisposable {
   /** Flows that are alive: at most 1,000. */
   flows(): Promise<readonly ShownFlow[]> {
     return this.api.get(`/v0/flows?limit=${LIMIT_MAX}`);
+  }
+
+  /** Flows that have ended: at most 1,000, the latest first. */
+  endedFlows(): Promise<readonly ShownEndedFlow[]> {
+    return this.api.get(`/v0/ended_flows?limit=${LIMIT_MAX}`);
   }
 
   /** Packets that were refused lately: at most 1,000 entries, the latest first. */

@@ -10,6 +10,7 @@ export {
 } from '../../dataplane/memory/index.ts';
 export type { Diagnosis } from '../diagnosis/diagnose.ts';
 export type { Answer as Explained } from '../explain/explain.ts';
+export type { ShownEndedFlow } from '../live/ended-flows.ts';
 export type { ShownFlow } from '../live/flows.ts';
 export type { ShownRefusal } from '../live/refusals.ts';
 export { type Api, ApiRefusal, type Fields } from './api.ts';

@@ -27,6 +27,7 @@ import {
   fakeDiagnosing,
   fakeExplaining,
   fakeLive,
+  endedFlowOf,
   flowOf,
   refusalOf,
   silentTrace,
@@ -133,6 +134,10 @@ function servicesOf({ applied }: Recording['world']): Partial<Services> {
       flows: async (_query, limit) => ({
         flows: [flowOf('a key')],
         next: limit === 1 ? { worker: 0, flow: 2 } : null,
+      }),
+      endedFlows: async (_query, limit) => ({
+        flows: [endedFlowOf('a key')],
+        next: limit === 1 ? [7] : null,
       }),
       refusals: async () => [refusalOf('a key')],
       effectOf: async () => ({

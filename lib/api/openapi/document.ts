@@ -10,7 +10,7 @@ import { questionFields } from '../../explain/question.ts';
 import { diagnosisFields, unknownSendersFields } from '../v0/diagnosis.ts';
 import { dryRunFields } from '../v0/dry-run.ts';
 import { explanationFields } from '../v0/explain.ts';
-import { flowFields, refusalFields } from '../v0/live.ts';
+import { endedFlowFields, flowFields, refusalFields } from '../v0/live.ts';
 import {
   allTrafficFields,
   connectionFields,
@@ -178,6 +178,7 @@ export function openApiDocument(outside: string): Json {
         Diagnosis: answerSchema(diagnosisFields),
         UnknownSenders: answerSchema(unknownSendersFields),
         Flow: answerSchema(flowFields),
+        EndedFlow: answerSchema(endedFlowFields),
         Refusal: answerSchema(refusalFields),
         RuleCounters: answerSchema(ruleCounterFields),
         Traffic: answerSchema(trafficFields),

@@ -5,7 +5,7 @@ import type Joi from 'joi';
 import { BODY_BYTES_MAX } from '../body.ts';
 import { CONFIGURATION_BYTES_MAX } from '../../configuration/configuration.ts';
 import { pageFields } from '../paging.ts';
-import { flowParameters, refusalParameters } from '../v0/live.ts';
+import { endedFlowParameters, flowParameters, refusalParameters } from '../v0/live.ts';
 import { PCAPNG_TYPE } from '../../capture/answer.ts';
 import type { Filters } from '../../records/collection.ts';
 import { headerRefs, jsonContent, schemaRef } from './answers.ts';
@@ -193,6 +193,17 @@ export function livePaths(described: Described): Json {
           summary: 'List live flows',
           description:
             'In an order that means nothing. A flow that is alive all the time is on exactly one page.',
+        },
+        { Link: 'Link' },
+      ),
+    },
+    '/v0/ended_flows': {
+      get: list(
+        'EndedFlow',
+        endedFlowParameters,
+        {
+          summary: 'List flows that have ended',
+          description: 'The flow that ended last is first. Each is on one page at most.',
         },
         { Link: 'Link' },
       ),

@@ -1,9 +1,10 @@
-// `GET /v0/flows` and `GET /v0/refusals`: what is alive at the gateway that is asked, and what it
-// refused lately. They are our own addition to the API. docs/api.md#live-flows.
+// `GET /v0/flows`, `GET /v0/ended_flows` and `GET /v0/refusals`: what is alive at the gateway that
+// is asked, what has ended there, and what it refused lately. They are our own addition to the API.
+// docs/api.md#live-flows.
 
 import type { ServerRoute } from '@hapi/hapi';
 import type Joi from 'joi';
-import type { FlowPlace, ReasonName } from '../../../dataplane/index.ts';
+import type { EndedPlace, FlowPlace, ReasonName } from '../../../dataplane/index.ts';
 import { ApiError } from '../../http/errors.ts';
 import {
   cidr,
@@ -18,7 +19,19 @@ import {
   timestamp,
 } from '../../judge/fields.ts';
 import { isFaultless, type Judged, judgeOf } from '../../judge/judge.ts';
-import { listFlows, readFlowCursor, writeFlowCursor } from '../../live/flows.ts';
+import {
+  endedBecause,
+  listEndedFlows,
+  readEndedCursor,
+  writeEndedCursor,
+} from '../../live/ended-flows.ts';
+import {
+  type FlowFilter,
+  listFlows,
+  readFlowCursor,
+  type ShownFlow,
+  writeFlowCursor,
+} from '../../live/flows.ts';
 import type { LiveGateway, Whose } from '../../live/gateway.ts';
 import { listRefusals, refusalReasons } from '../../live/refusals.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../paging.ts';
@@ -34,17 +47,25 @@ const whose = {
   user_id: text('Only those of devices of this user.'),
 };
 
+/** Parameters of a list of flows whose cursors are read by `read`. */
+function parametersOf(read: (value: string) => unknown): Joi.ObjectSchema {
+  return resource({
+    ...whose,
+    destination: cidr('Only flows that were opened to this address, or into this network.'),
+    rule_id: text('Only flows on which this rule decided.'),
+    limit,
+    cursor: text('Where the page begins; taken from the `Link` of the page before.').custom(
+      (value: string, helpers) => read(value) ?? helpers.error('cursor.bad'),
+      'cursor',
+    ),
+  });
+}
+
 /** Parameters of the list of flows. */
-export const flowParameters = resource({
-  ...whose,
-  destination: cidr('Only flows that were opened to this address, or into this network.'),
-  rule_id: text('Only flows on which this rule decided.'),
-  limit,
-  cursor: text('Where the page begins; taken from the `Link` of the page before.').custom(
-    (value: string, helpers) => readFlowCursor(value) ?? helpers.error('cursor.bad'),
-    'cursor',
-  ),
-});
+export const flowParameters = parametersOf(readFlowCursor);
+
+/** Parameters of the list of ended flows. */
+export const endedFlowParameters = parametersOf(readEndedCursor);
 
 /** Parameters of the list of refusals. */
 export const refusalParameters = resource({
@@ -56,8 +77,7 @@ export const refusalParameters = resource({
 const protocol = (description: string): Joi.Schema =>
   answered(text(`${description}: \`tcp\`, \`udp\`, \`icmp\`, or the number of another one.`));
 
-/** What is answered of a flow. */
-export const flowFields = resource({
+const ofFlow = {
   source: answered(text('The address of the side that opened it.')),
   source_port: count('Its port; null: the protocol has none.').allow(null),
   source_device_id: recordId('The device that it is; null: a host behind the gateway.').allow(null),
@@ -85,7 +105,22 @@ export const flowFields = resource({
   reply_bytes: count('Bytes of those packets.'),
   opened_at: timestamp('When this gateway saw its first packet.'),
   last_seen_at: timestamp('When its last packet passed.'),
-  gateway_id: recordId('The gateway that answers.'),
+};
+const gatewayId = recordId('The gateway that answers.');
+
+/** What is answered of a flow. */
+export const flowFields = resource({ ...ofFlow, gateway_id: gatewayId });
+
+/** What is answered of a flow that has ended. */
+export const endedFlowFields = resource({
+  ...ofFlow,
+  source_user_id: recordId(
+    'Whose device it was when the flow ended; null: a host behind the gateway.',
+  ).allow(null),
+  destination_user_id: recordId('The same of the other side.').allow(null),
+  ended_at: timestamp('When its end was noticed.'),
+  ended_because: answered(choice('Why it ended.', ...endedBecause)),
+  gateway_id: gatewayId,
 });
 
 /** What is answered of refused packets that are alike. */
@@ -118,9 +153,13 @@ interface Asked {
   readonly user_id?: string | null;
   readonly limit?: number;
 }
-const judgeFlows = judgeOf<Asked & { destination?: string; rule_id?: string; cursor?: FlowPlace }>(
-  flowParameters,
-);
+interface AskedFlows<Place> extends Asked {
+  readonly destination?: string;
+  readonly rule_id?: string;
+  readonly cursor?: Place;
+}
+const judgeFlows = judgeOf<AskedFlows<FlowPlace>>(flowParameters);
+const judgeEndedFlows = judgeOf<AskedFlows<EndedPlace>>(endedFlowParameters);
 const judgeRefusals = judgeOf<Asked & { reason?: ReasonName }>(refusalParameters);
 
 /** The routes. */
@@ -129,24 +168,41 @@ export function liveRoutes({ services }: ApiContext): ServerRoute[] {
     if (services.live === undefined) throw new ApiError('service_unavailable');
     return services.live;
   };
-  return [
-    route('GET', '/v0/flows', {}, async ({ url }, h) => {
+  /** The route of a list of flows: whose places are written by `write`. */
+  const pages = <Place>(
+    path: string,
+    judge: (sent: Record<string, unknown>, kind: 'update') => Judged<AskedFlows<Place>>,
+    write: (place: Place) => string,
+    list: (
+      filter: FlowFilter,
+      most: number,
+      from: Place | null,
+    ) => Promise<{ readonly flows: readonly ShownFlow[]; readonly next: Place | null }>,
+  ): ServerRoute =>
+    route('GET', path, {}, async ({ url }, h) => {
       const sent = new URLSearchParams(url.search);
-      const asked = accepted(judgeFlows(sentOnce(sent), 'update'));
-      const gateway = gatewayOf();
+      const asked = accepted(judge(sentOnce(sent), 'update'));
+      gatewayOf();
       const { destination = null, rule_id: rule = null, limit: most = LIMIT_DEFAULT } = asked;
       const owners = whoseOf(asked);
       if (owners === null || (rule !== null && !isUuid(rule))) return { data: [] };
       const filter = { ...owners, destination, ruleId: rule?.toLowerCase() ?? null };
-      const { flows, next } = await listFlows(gateway, filter, most, asked.cursor ?? null);
+      const { flows, next } = await list(filter, most, asked.cursor ?? null);
       const response = h.response({ data: flows });
       if (next === null) return response;
-      sent.set('cursor', writeFlowCursor(next));
+      sent.set('cursor', write(next));
       return response.header(
         'link',
-        `<${outsidePath(services)}/v0/flows?${sent.toString()}>; rel="next"`,
+        `<${outsidePath(services)}${path}?${sent.toString()}>; rel="next"`,
       );
-    }),
+    });
+  return [
+    pages<FlowPlace>('/v0/flows', judgeFlows, writeFlowCursor, (filter, most, from) =>
+      listFlows(gatewayOf(), filter, most, from),
+    ),
+    pages<EndedPlace>('/v0/ended_flows', judgeEndedFlows, writeEndedCursor, (...asked) =>
+      listEndedFlows(gatewayOf(), ...asked),
+    ),
     route('GET', '/v0/refusals', {}, async ({ url }) => {
       const asked = accepted(judgeRefusals(sentOnce(new URLSearchParams(url.search)), 'update'));
       const gateway = gatewayOf();

@@ -60,16 +60,26 @@ export function dropMetrics(drops: Readonly<Record<string, number>>): Generator<
   );
 }
 
-/** Records of refused packets that were given up for others, by why; none is 0. */
-export function forgottenMetrics(forgotten: Readonly<Record<string, number>>): Generator<string> {
-  return byLabel(
+/** Records of refused packets and of ended flows that were given up for others, by why. */
+export function* forgottenMetrics(forgotten: Readonly<Record<string, number>>): Generator<string> {
+  const { share = 0, full = 0, ended_share: endedShare = 0, ended_full: endedFull = 0 } = forgotten;
+  yield* byLabel(
     [
       'wg_gateway_refusal_records_forgotten_total',
       'counter',
       'Entries of the list of refused packets that were given up for others: the device had its share, or the list was full.',
     ],
     'reason',
-    Object.entries({ share: 0, full: 0, ...forgotten }),
+    Object.entries({ share, full }),
+  );
+  yield* byLabel(
+    [
+      'wg_gateway_ended_flows_forgotten_total',
+      'counter',
+      'Entries of the list of ended flows that were given up for later ones: the device had its share, or the list was full.',
+    ],
+    'reason',
+    Object.entries({ share: endedShare, full: endedFull }),
   );
 }
 

@@ -54,6 +54,15 @@ test('a device is known by its key while it is served', (t) => {
   translation.take(changesOf({ users: one(userRow({ disabled_at: new Date(NOW) })) }), NOW);
   t.is(translation.servedDeviceOf(KEY), null);
   t.is(translation.deviceIdOf(KEY), 'd1', 'for the last bytes under it');
+  t.is(translation.lastDeviceIdOf(KEY), 'd1');
+});
+
+test('a device that was deleted is named for a while', (t) => {
+  const translation = knowing({ users: [userRow()], devices: [deviceRow()] });
+  translation.take(changesOf({ devices: new Map([['d1', null]]) }), NOW);
+  t.is(translation.deviceIdOf(KEY), null);
+  t.is(translation.lastDeviceIdOf(KEY), 'd1');
+  t.is(translation.lastDeviceIdOf(OTHER_KEY), null);
 });
 
 test('rules in force are known by what they do; a bad accept is none', (t) => {

@@ -3,6 +3,7 @@
 
 import type {
   Explanation,
+  EndedFlow,
   LiveFlow,
   PeerTotals,
   SeenRefusal,
@@ -140,6 +141,13 @@ export function flowOf(opener: string, fields: Partial<LiveFlow> = {}): LiveFlow
   };
 }
 
+/** Such a flow that has ended. */
+export function endedFlowOf(opener: string, fields: Partial<EndedFlow> = {}): EndedFlow {
+  const endedMs = Date.UTC(2026, 10, 25, 12, 1, 10, 500);
+  const scopes = { openerScope: null, targetScope: null };
+  return { ...flowOf(opener), number: 7, ...scopes, because: 'finished', endedMs, ...fields };
+}
+
 /** Packets that the device with that key sent to a host, and that were refused. */
 export function refusalOf(device: string, fields: Partial<SeenRefusal> = {}): SeenRefusal {
   return {
@@ -163,6 +171,7 @@ export function fakeLive(id: string, fields: Partial<LiveGateway> = {}): LiveGat
   return {
     id,
     flows: async () => ({ flows: [], next: null }),
+    endedFlows: async () => ({ flows: [], next: null }),
     refusals: async () => [],
     tried: () => ({ peers: new Map(), rules: new Map() }),
     effectOf: async () => ({

@@ -34,6 +34,7 @@ test('the routes are those of docs/api.md#operations, and no others', async (t) 
       'post /v0/dry_run',
       'get /v0/devices/{id}/diagnosis',
       'get /v0/unknown_senders',
+      'get /v0/ended_flows',
       'get /v0/flows',
       'get /v0/refusals',
       'get /v0/trusted_providers',

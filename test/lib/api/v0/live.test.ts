@@ -3,12 +3,17 @@
 
 import test from 'ava';
 import { createToken } from '../../../../lib/auth/tokens.ts';
-import type { FlowPlace, FlowQuery, RefusalQuery } from '../../../../dataplane/index.ts';
+import type {
+  EndedPlace,
+  FlowPlace,
+  FlowQuery,
+  RefusalQuery,
+} from '../../../../dataplane/index.ts';
 import { databaseKinds } from '../../../support/database/databases.ts';
 import { addUser } from '../../../support/database/records.ts';
 import { judgeAnswer } from '../../../support/api/openapi.ts';
 import { openServer } from '../../../support/api/server.ts';
-import { fakeLive, flowOf, refusalOf } from '../../../support/observe/fake-gateway.ts';
+import { endedFlowOf, fakeLive, flowOf, refusalOf } from '../../../support/observe/fake-gateway.ts';
 
 const GATEWAY = '01900000-0000-7000-8000-00000000cafe';
 const LAPTOP = '01900000-0000-7000-8000-00000000aaaa';
@@ -54,6 +59,44 @@ for (const kind of databaseKinds()) {
     t.is(asked.length, 3, 'nobody has such ids, so nobody is asked');
   });
 
+  test(`${kind}: ended flows are asked for as live ones, page by page`, async (t) => {
+    const asked: [FlowQuery, number, EndedPlace | null][] = [];
+    const live = fakeLive(GATEWAY, {
+      endedFlows: async (...what) => {
+        asked.push(what);
+        const flow = endedFlowOf('key', { openerScope: ABSENT, because: 'no_room' });
+        return { flows: [flow], next: [70_000, 0] };
+      },
+      publicKeyOf: (id) => (id === LAPTOP ? 'key' : null),
+      deviceIdOf: (key) => (key === 'key' ? LAPTOP : null),
+    });
+    const { send } = await openServer(t, kind, {}, { live });
+    const filters = `device_id=${LAPTOP}&user_id=${ABSENT}&rule_id=${ABSENT}`;
+    const path = `/v0/ended_flows?${filters}&destination=10.0.0.0/8&limit=7`;
+    const first = await send('GET', path);
+    t.is(first.status, 200, first.text);
+    t.is(judgeAnswer('GET', path, first), null);
+    t.like(first.body.data[0], {
+      source_device_id: LAPTOP,
+      source_user_id: ABSENT,
+      destination_user_id: null,
+      ended_at: '2026-11-25T12:01:10.500000Z',
+      ended_because: 'no_room',
+      gateway_id: GATEWAY,
+    });
+    const query: FlowQuery = {
+      device: 'key',
+      scope: ABSENT,
+      rule: ABSENT,
+      destination: { network: new Uint8Array([10, 0, 0, 0]), prefixBits: 8 },
+    };
+    t.deepEqual(asked, [[query, 7, null]]);
+    const [, next = ''] = /^<([^>]+)>; rel="next"$/.exec(String(first.headers['link'])) ?? [];
+    t.true(next.startsWith('/v0/ended_flows?'));
+    await send('GET', next);
+    t.deepEqual(asked[1], [query, 7, [70_000, 0]]);
+  });
+
   test(`${kind}: refused packets are asked for by device, user and reason`, async (t) => {
     const asked: [RefusalQuery, number][] = [];
     const live = fakeLive(GATEWAY, {
@@ -93,6 +136,9 @@ for (const kind of databaseKinds()) {
       ['/v0/flows?cursor=x', 'cursor'],
       ['/v0/flows?cursor=AAAAAAA', 'cursor'],
       ['/v0/flows?limit=1&limit=2', 'limit'],
+      ['/v0/ended_flows?limit=0&cursor=x', 'limit', 'cursor'],
+      ['/v0/ended_flows?cursor=AAAAAAA', 'cursor'],
+      ['/v0/ended_flows?destination=10.0.0.0/33', 'destination'],
       ['/v0/flows?destination=files.example', 'destination'],
       ['/v0/flows?destination=10.0.0.0/33', 'destination'],
       ['/v0/refusals?limit=-1', 'limit'],
@@ -107,7 +153,7 @@ for (const kind of databaseKinds()) {
     const email = 'person@example.com';
     await addUser(database, { email, role: 'unprivileged' });
     const { token: person } = await createToken(database, { email, name: 'laptop' });
-    for (const path of ['/v0/flows', '/v0/refusals']) {
+    for (const path of ['/v0/flows', '/v0/ended_flows', '/v0/refusals']) {
       t.is((await send('GET', path, { token: null })).status, 401);
       t.is((await send('GET', path, { token: 'pst_x' })).status, 401);
       t.is((await send('GET', path, { token: person })).status, 403);
@@ -118,7 +164,7 @@ for (const kind of databaseKinds()) {
 
   test(`${kind}: without a data plane there is nothing to list`, async (t) => {
     const { send } = await openServer(t, kind);
-    for (const path of ['/v0/flows', '/v0/refusals'])
+    for (const path of ['/v0/flows', '/v0/ended_flows', '/v0/refusals'])
       t.is((await send('GET', path)).status, 503, path);
   });
 }

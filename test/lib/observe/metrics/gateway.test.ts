@@ -34,6 +34,13 @@ test('records of refused packets that were given up are counted by why, from the
   t.is(valueOf(families, name, { reason: 'full' }), 0);
 });
 
+test('so are records of ended flows', (t) => {
+  const name = 'wg_gateway_ended_flows_forgotten_total';
+  const families = read(forgottenMetrics({ share: 7, ended_full: 3 }));
+  t.is(valueOf(families, name, { reason: 'share' }), 0);
+  t.is(valueOf(families, name, { reason: 'full' }), 3);
+});
+
 test('rules in force have counters, hit or not; rules that are gone have none', (t) => {
   const hit = (id: string) => ({ id, packets: 2, bytes: 300, lastHitMs: 5_500 });
   const rules = new Map([
