@@ -34,9 +34,9 @@ import type { History } from './reconcile/history.ts';
 import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
-import type { LiveGateway } from './live/gateway.ts';
 import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
+import { askedGateway } from './asked-gateway.ts';
 import type { Services } from './services.ts';
 
 /** A gateway that was started. */
@@ -306,37 +306,11 @@ function aboutGateway(
   gateway: Gateway,
   sampler: Sampler,
   followers: Followers,
-): Pick<Services, 'capturing' | 'diagnosing' | 'explaining' | 'live' | 'observed' | 'watched'> {
+): Partial<Services> {
   return {
     observed: observedBy(sampler, followers.reconciler),
     watched: watchedBy(gateway, sampler, followers),
-    capturing: { id, capture: (order) => gateway.capture(order) },
-    explaining: {
-      id,
-      explain: (question) => gateway.explain(question),
-      deviceIdOf: (publicKey) => followers.reconciler.servedDeviceOf(publicKey)?.id ?? null,
-    },
-    diagnosing: {
-      id,
-      diagnose: (publicKey) => gateway.diagnose(publicKey),
-      unknownSenders: () => gateway.unknownSenders(),
-      connectedForMs: (publicKey) => followers.presence.connectedForMs(publicKey),
-    },
-    live: liveBy(id, gateway, followers.reconciler),
-  };
-}
-
-function liveBy(id: string, gateway: Gateway, reconciler: Reconciler): LiveGateway {
-  return {
-    id,
-    flows: (...asked) => gateway.flows(...asked),
-    endedFlows: (...asked) => gateway.endedFlows(...asked),
-    refusals: (...asked) => gateway.refusals(...asked),
-    tried: (rows) => reconciler.tried(rows),
-    effectOf: (...asked) => gateway.effectOf(...asked),
-    userIdOf: (publicKey) => reconciler.servedDeviceOf(publicKey)?.userId ?? null,
-    deviceIdOf: (publicKey) => reconciler.lastDeviceIdOf(publicKey),
-    publicKeyOf: (deviceId) => reconciler.publicKeyOf(deviceId),
+    ...askedGateway(id, gateway, followers),
   };
 }
 

@@ -164,7 +164,9 @@ function logFault(
     err: describeError(cause),
   };
   if (isDatabaseDamaged(cause)) log.error(fields, 'the database is damaged');
-  else if (error.code === 'service_unavailable')
+  else if (isDatabaseAway(cause))
     log.warn(fields, 'the database was out of reach, full or too busy');
+  else if (error.code === 'service_unavailable')
+    log.warn(fields, 'a part of the gateway did not answer, or is missing');
   else log.error(fields, 'a request failed');
 }

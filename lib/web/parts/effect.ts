@@ -4,6 +4,7 @@
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { type Effect, tryTogether } from '../../dry-run/dry-run.ts';
 import { ApiError } from '../../http/errors.ts';
+import { inTime } from '../../http/in-time.ts';
 import { TOKEN_FIELD, textOf, textsOf } from '../kit/form-token.ts';
 import type { Web } from '../kit/web.ts';
 import { type Cell, flowRow, namesOf } from './live-rows.ts';
@@ -80,16 +81,12 @@ export async function effectView(
 }
 
 async function effectOf(web: Web, writes: readonly TriedWrite[]): Promise<Effect | null> {
-  const { promise: tooLate, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), PATIENCE_MS);
   try {
-    return await Promise.race([tryTogether(web, writes), tooLate]);
+    return await inTime(tryTogether(web, writes), PATIENCE_MS);
   } catch (error) {
-    // Without a data plane nothing ends.
+    // Without a data plane nothing ends, and what is refused is said when it is written.
     if (error instanceof ApiError) return null;
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,20 +1,13 @@
-// Who is asked for a diagnosis: nobody waits for a gateway that is not there or does not answer.
+// Who is asked for a diagnosis. A gateway that does not answer: ../asked-gateway.test.ts.
 
 import test from 'ava';
 import { askDiagnosis, askUnknownSenders } from '../../../lib/diagnosis/ask.ts';
-import type { DiagnosingGateway } from '../../../lib/diagnosis/diagnose.ts';
 import { Recall } from '../../../lib/records/recall.ts';
 import { openServer } from '../../support/api/server.ts';
 import { addDevice, addUser } from '../../support/database/records.ts';
 import { fakeDiagnosing } from '../../support/observe/fake-gateway.ts';
 
-const silent: DiagnosingGateway = {
-  ...fakeDiagnosing('g'),
-  diagnose: () => new Promise(() => undefined),
-  unknownSenders: () => new Promise(() => undefined),
-};
-
-test('a gateway that is not there, or does not answer in two seconds, is unavailable', async (t) => {
+test('a gateway that is not there is unavailable', async (t) => {
   const { database, services } = await openServer(t, 'sqlite');
   const { config } = services;
   const recall = new Recall(database);
@@ -24,11 +17,6 @@ test('a gateway that is not there, or does not answer in two seconds, is unavail
   const unavailable = { message: 'service_unavailable' };
   await t.throwsAsync(askDiagnosis({ config, database }, recall, device), unavailable);
   await t.throwsAsync(askUnknownSenders({ database }), unavailable);
-  const late = { config, database, diagnosing: silent };
-  await Promise.all([
-    t.throwsAsync(askDiagnosis(late, recall, device), unavailable),
-    t.throwsAsync(askUnknownSenders(late), unavailable),
-  ]);
   const well = { config, database, diagnosing: fakeDiagnosing('g') };
   t.like(await askDiagnosis(well, recall, device), { code: 'nothing_arrived', gateway_id: 'g' });
   t.deepEqual(await askUnknownSenders(well), { keys: [], other_gateway: [], gateway_id: 'g' });
