@@ -10,7 +10,7 @@ import type { Command, Outcome } from './run.ts';
 
 /** An operation of the API. */
 interface Operation {
-  readonly method: 'POST' | 'DELETE';
+  readonly method: 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly body?: object;
 }
@@ -26,11 +26,20 @@ const operations: Partial<
   },
   'rule delete': async (_gateway, { id = '' }) => removal('rules', id),
   'device delete': async (_gateway, { id = '' }) => removal('devices', id),
+  'device disable': async (_gateway, { id = '' }) => change('device', id, { enabled: false }),
+  'device expire': async (_gateway, { id = '', at = null }) =>
+    change('device', id, { ends_at: at }),
+  'user disable': async (_gateway, { email = '' }) => change('user', email, { enabled: false }),
   'user delete': async (_gateway, { email = '' }) => removal('users', email),
 };
 
 function removal(collection: string, id: string): Operation {
   return { method: 'DELETE', path: `/v0/${collection}/${encodeURIComponent(id)}` };
+}
+
+function change(wrapper: 'device' | 'user', id: string, fields: object): Operation {
+  const path = `/v0/${wrapper}s/${encodeURIComponent(id)}`;
+  return { method: 'PATCH', path, body: { [wrapper]: fields } };
 }
 
 /** Whether a command is only tried. */

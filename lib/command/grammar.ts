@@ -125,9 +125,10 @@ export const commands = {
     needs: ['email'],
   },
   'user disable': {
-    usage: '--email E',
-    sentence: 'Disables a user: devices pass no packet, tokens are void.',
-    takes: ['email', 'json'],
+    usage: '--email E [--dry-run]',
+    sentence:
+      'Disables a user: devices pass no packet, tokens are void. --dry-run says what that would end, and disables nobody.',
+    takes: ['email', 'dry-run', 'json'],
     needs: ['email'],
   },
   'device enable': {
@@ -137,16 +138,17 @@ export const commands = {
     needs: ['id'],
   },
   'device disable': {
-    usage: '--id ID',
-    sentence: 'Switches a device off: it passes no packet, whoever owns it.',
-    takes: ['id', 'json'],
+    usage: '--id ID [--dry-run]',
+    sentence:
+      'Switches a device off: it passes no packet, whoever owns it. --dry-run says what that would end, and switches nothing off.',
+    takes: ['id', 'dry-run', 'json'],
     needs: ['id'],
   },
   'device expire': {
-    usage: '--id ID --at T',
+    usage: '--id ID --at T [--dry-run]',
     sentence:
-      'Lets a device pass no packet from a time on (2026-12-31, 2026-12-31T17:00:00Z), or, with --at never, not end.',
-    takes: ['id', 'at', 'json'],
+      'Lets a device pass no packet from a time on (2026-12-31, 2026-12-31T17:00:00Z), or, with --at never, not end. --dry-run says what that would end now, and changes nothing.',
+    takes: ['id', 'at', 'dry-run', 'json'],
     needs: ['id', 'at'],
   },
   'user set-role': {

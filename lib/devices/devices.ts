@@ -19,6 +19,7 @@ import {
   type Transaction,
 } from '../../models/index.ts';
 import { hasKeySize, isCanonicalBase64, isLowOrderKey, KEY_BYTES } from '../judge/keys.ts';
+import { type Switches, switchValues } from './switches.ts';
 import { defaultSettings, type SettingValues, shownSettings, storedSettings } from './settings.ts';
 import { ApiError } from '../http/errors.ts';
 import { isUuid, mark, text, type TextSchema } from '../judge/fields.ts';
@@ -30,7 +31,7 @@ import {
   type RecordContext,
   selectOwner,
 } from '../records/collection.ts';
-import { showerOf, type Shown } from '../records/shown.ts';
+import { showerOf, type Shown, showTimeOrNull } from '../records/shown.ts';
 import { type JointWork, refusalFor, refuseFaults, saveChanges } from '../records/writes.ts';
 import { DeviceJudge, type DeviceValues, type FoundRow, type JudgeServices } from './judge.ts';
 
@@ -155,7 +156,12 @@ export class Devices implements Collection<DeviceValues> {
     const { ipv4: _ipv4, ipv6: _ipv6, ...sent } = columnsSent(deviceFields, values);
     return saveChanges(
       present,
-      { ...sent, ...this.#judge.addressesOf(values), ...storedSettings(values) },
+      {
+        ...sent,
+        ...this.#judge.addressesOf(values),
+        ...storedSettings(values),
+        ...switchValues(present, switchesOf(values)),
+      },
       transaction,
     );
   }
@@ -167,6 +173,8 @@ export class Devices implements Collection<DeviceValues> {
       ipv4: config.wireguardIpv4Enabled ? device.ipv4 : null,
       ipv6: config.wireguardIpv6Enabled ? device.ipv6 : null,
       ...shownSettings(device, defaults),
+      enabled: device.disabled_at === null,
+      ends_at: showTimeOrNull(device.expires_at),
     });
   }
 }
@@ -180,7 +188,16 @@ export function newDeviceRow(row: FoundRow, values: DeviceValues): NewDevice {
     preshared_key: randomBytes(KEY_BYTES).toString('base64'),
     ...columnsSent(deviceFields, values),
     ...storedSettings(values),
+    ...switchValues({ disabled_at: null }, switchesOf(values)),
     ...row,
+  };
+}
+
+/** What was sent of the switches of a device. */
+function switchesOf({ enabled, ends_at }: DeviceValues): Switches {
+  return {
+    ...(enabled === undefined ? {} : { isOn: enabled }),
+    ...(ends_at === undefined ? {} : { expiresAt: ends_at }),
   };
 }
 

@@ -2,21 +2,17 @@
 // nothing is sent. docs/api.md#history.
 
 import { KEPT_S, type Step, STEPS } from '../../models/index.ts';
-import { choice, integer, mark, resource, text, type TextSchema } from '../judge/fields.ts';
+import { choice, integer, mark, moment, resource } from '../judge/fields.ts';
 import { addFault, type Faults } from '../judge/judge.ts';
 
 /** The most points of an answer; ten years of days. */
 export const POINTS_MAX = 4_000;
 const DAY_S = 86_400;
 
-/** A time with its zone, RFC 3339. */
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
-const DAYS = /^(\d{4}-\d\d-\d\d)/;
-
 /** What a question about a history may hold. */
 export const spanFields = {
-  from: time('Where it begins, RFC 3339; a day before `to` if it is left out.'),
-  to: time('Where it ends, RFC 3339; now if it is left out.'),
+  from: moment('Where it begins, RFC 3339; a day before `to` if it is left out.'),
+  to: moment('Where it ends, RFC 3339; now if it is left out.'),
   step: mark(
     integer(
       'Seconds of one point: 600, 3600 or 86400; left out: the shortest that is kept since `from`.',
@@ -100,21 +96,4 @@ function floor(time: number, step: number): number {
 
 function seconds(time: Date | undefined): number | undefined {
   return time === undefined ? undefined : Math.floor(time.getTime() / 1_000);
-}
-
-function time(description: string): TextSchema {
-  const schema = text(description).custom(
-    (value: string, helpers) => readTime(value) ?? helpers.error('time.bad'),
-    'time',
-  ) as TextSchema;
-  return mark(schema, { json: { format: 'date-time' } });
-}
-
-/** Reads a time; null for what is none, the 30th of February too. */
-function readTime(value: string): Date | null {
-  if (value.length > 64 || !TIME.test(value)) return null;
-  const read = new Date(value);
-  if (Number.isNaN(read.getTime())) return null;
-  const [day = ''] = DAYS.exec(value) ?? [];
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? read : null;
 }

@@ -12,6 +12,8 @@ export const messages = {
   noMatch: 'does not match confirmation',
   ownRole: 'You cannot change your own role',
   lastAdministratorStays: 'the last administrator cannot be demoted',
+  ownSwitch: 'You cannot disable yourself',
+  lastAdministratorServes: 'the last administrator cannot be disabled',
   lastAdministratorRemains: 'the last administrator cannot be deleted',
   base64: 'must be a base64-encoded string',
   badKey: 'is not a valid key',

@@ -24,6 +24,7 @@ import {
   flag,
   integer,
   mark,
+  moment,
   recordId,
   reference,
   resource,
@@ -40,7 +41,8 @@ export type Maker = (field: ApiField) => Joi.Schema;
 /** How the kinds are read that several records have. */
 const makers = {
   id: ({ description }) => recordId(description),
-  time: ({ description }) => timestamp(description),
+  time: ({ description, readOnly }) =>
+    readOnly === true ? timestamp(description) : moment(description),
   reference: ({ description }) => reference(description),
   text: (field) => limited(text(field.description), field),
   trimmed: (field) => limited(trimmed(field.description), field),
@@ -113,6 +115,13 @@ function completed(made: Joi.Schema, api: ApiField, { column }: Field): Joi.Sche
   if (fallback !== undefined) schema = schema.default(fallback);
   const marks = MARKS.filter((name) => api[name] !== undefined).map((name) => [name, api[name]]);
   return marks.length === 0 ? schema : mark(schema, Object.fromEntries(marks) as FieldMeta);
+}
+
+/** The names of the fields that requests may send. */
+export function sentNames<Table extends Fields>(fields: Table): SentName<Table>[] {
+  return Object.entries<Field>(fields)
+    .filter(([, { api }]) => api !== undefined && api.readOnly !== true)
+    .map(([name]) => name as SentName<Table>);
 }
 
 /** The names of the fields that requests may send, and what a column keeps. */

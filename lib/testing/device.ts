@@ -14,7 +14,7 @@ import {
   type MemoryNetwork,
 } from '../../dataplane/memory/index.ts';
 import { deviceFields } from '../../models/index.ts';
-import { sentColumns } from '../judge/resource.ts';
+import { sentNames } from '../judge/resource.ts';
 import type { Diagnosis } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../explain/explain.ts';
 import type { ShownEndedFlow } from '../live/ended-flows.ts';
@@ -28,7 +28,7 @@ import { refuseUnknownOptions } from './options.ts';
 export const LIMIT_MAX = 1_000;
 
 /** What `POST /v0/devices` takes, but for the public key, which is that of the device's client. */
-export const DEVICE_FIELDS = sentColumns(deviceFields).filter((name) => name !== 'public_key');
+export const DEVICE_FIELDS = sentNames(deviceFields).filter((name) => name !== 'public_key');
 
 /** Any value goes to the API, which judges it. */
 type DeviceFields = Readonly<Partial<Record<(typeof DEVICE_FIELDS)[number], unknown>>>;

@@ -15,7 +15,7 @@ import {
   userFields,
   type UserRow,
 } from '../../models/index.ts';
-import { endWait } from '../auth/accounts.ts';
+import { endWait, switchedUser } from '../auth/accounts.ts';
 import { EMAIL_PATTERN, isEmail } from '../auth/email.ts';
 import {
   hashPassword,
@@ -60,8 +60,11 @@ export type UserValues = SentOf<typeof userFields>;
 /** Judges the fields of a user, without the database. */
 export const judgeUser = judgeOf<UserValues>(userSchema);
 
-/** The columns of a user that a request may write. */
+/** The columns of a user that a request may write, beside those of its switch. */
 export type UserChanges = Partial<Pick<User, SentColumn<typeof userFields> | 'password_hash'>>;
+
+/** Nobody is disabled yet. */
+const NEVER_DISABLED = { disabled_at: null, disabled_by: null, disabled_provider: null };
 
 /** Judges a password that was typed twice, by the rules for a user's fields. */
 export function judgePasswordFields(
@@ -74,7 +77,7 @@ export function judgePasswordFields(
 
 /** A user as it is shown. */
 export function showUser(user: UserRow): Shown {
-  return shownUser(user, {});
+  return shownUser(user, { enabled: user.disabled_at === null });
 }
 
 const shownUser = showerOf(userFields);
@@ -117,7 +120,7 @@ export class Users implements Collection<UserValues> {
       judge: async (transaction) => {
         const faults = await this.#judge(input, null, request, transaction);
         refuseFaults(faults);
-        return { email: '', ...changes };
+        return { email: '', ...changes, ...switchOf(NEVER_DISABLED, input.values) };
       },
       write: (transaction, row) =>
         this.#database.models.User.create(row, { transaction, validate: false }),
@@ -128,7 +131,7 @@ export class Users implements Collection<UserValues> {
   async update(request: Request, id: string, input: Judged<UserValues>): Promise<Shown> {
     const changes = await this.#changesOf(input);
     const user = await this.#context.writes.run(request, {
-      scopes: { configuration: changes.role !== undefined },
+      scopes: { configuration: changes.role !== undefined || input.values.enabled === false },
       judge: async (transaction) => {
         const present = await this.#find(id, transaction);
         refuseFaults(await this.#judge(input, present, request, transaction));
@@ -138,7 +141,8 @@ export class Users implements Collection<UserValues> {
         // Else the new password would be refused until the wait after wrong passwords ends.
         if (changes.password_hash !== undefined)
           await endWait(this.#database, present, transaction);
-        return saveChanges(present, changes, transaction);
+        const all = { ...changes, ...switchOf(present, input.values) };
+        return saveChanges(present, all, transaction);
       },
     });
     return showUser(user);
@@ -183,8 +187,12 @@ export class Users implements Collection<UserValues> {
     request: Request,
     transaction: Transaction,
   ): Promise<Faults> {
-    const { role } = input.values;
+    const { role, enabled } = input.values;
     const faults = await judgeEmailTaken(this.#database, input, present, transaction);
+    if (present !== null && enabled === false) {
+      const fault = await disablingFault(this.#database, present, request, transaction);
+      if (fault !== null) addFault(faults, 'enabled', fault);
+    }
     if (present === null || role === undefined || role === present.role) return faults;
     if (present.id === request.auth.credentials.user?.id)
       addFault(faults, 'role', messages.ownRole);
@@ -192,6 +200,30 @@ export class Users implements Collection<UserValues> {
       addFault(faults, 'role', messages.lastAdministratorStays);
     return faults;
   }
+}
+
+/** What an administrator's switch writes; nothing where it is not sent. */
+function switchOf(
+  user: Parameters<typeof switchedUser>[0],
+  { enabled }: UserValues,
+): Partial<ReturnType<typeof switchedUser>> {
+  return enabled === undefined ? {} : switchedUser(user, enabled);
+}
+
+/**
+ * Why a user cannot be disabled; null where that can be. The scope of the configuration must be
+ * locked.
+ */
+export async function disablingFault(
+  database: Database,
+  user: User,
+  request: Request,
+  transaction: Transaction,
+): Promise<string | null> {
+  if (user.id === request.auth.credentials.user?.id) return messages.ownSwitch;
+  if (user.disabled_at !== null) return null;
+  const isNeeded = await isLastAdministrator(database, user, transaction);
+  return isNeeded ? messages.lastAdministratorServes : null;
 }
 
 /** The values to write. Hashing the password is slow, so this runs before the transaction. */

@@ -127,6 +127,20 @@ export const deviceFields = fieldsOf({
     audit: 'value',
     api: clientSettings.persistent_keepalive,
   },
+  enabled: {
+    api: {
+      kind: 'flag',
+      description: 'False: the device is switched off and passes no packet.',
+      default: true,
+    },
+  },
+  ends_at: {
+    api: {
+      kind: 'time',
+      description: 'From then on the device passes no packet; null: it does not end.',
+      nullable: true,
+    },
+  },
   // When an administrator switched the device off; null while it is on.
   disabled_at: { column: { kind: 'time', nullable: true }, audit: 'value', obeyed: true },
   // From when on it passes no packet; null: never.

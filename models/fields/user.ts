@@ -53,6 +53,13 @@ export const userFields = fieldsOf({
   password_confirmation: {
     api: { kind: 'text', description: 'The password again.', nullable: true, writeOnly: true },
   },
+  enabled: {
+    api: {
+      kind: 'flag',
+      description: 'False: the devices of the user pass no packet; tokens and sessions are void.',
+      default: true,
+    },
+  },
   // Null while the user is enabled.
   disabled_at: {
     column: { kind: 'time', nullable: true },

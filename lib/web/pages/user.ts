@@ -14,7 +14,7 @@ import { ApiError } from '../../http/errors.ts';
 import { isUuid } from '../../judge/fields.ts';
 import type { Faults } from '../../judge/judge.ts';
 import { messages } from '../../judge/messages.ts';
-import { isLastAdministrator, Users } from '../../users/users.ts';
+import { disablingFault, Users } from '../../users/users.ts';
 import { refuseFaults, saveChanges, type Work } from '../../records/writes.ts';
 import { endWait, switchedUser, takeSecondFactors } from '../../auth/accounts.ts';
 import { readWaits } from '../../auth/attempts.ts';
@@ -246,10 +246,8 @@ function switchWork(
     scopes: { configuration: true },
     judge: async (transaction) => {
       const user = await lockUser(database, id, transaction);
-      if (isEnabled) return user;
-      if (user.id === actorId(request)) refuseFaults({ base: ['You cannot disable yourself'] });
-      if (user.disabled_at === null && (await isLastAdministrator(database, user, transaction)))
-        refuseFaults({ base: ['the last administrator cannot be disabled'] });
+      const fault = isEnabled ? null : await disablingFault(database, user, request, transaction);
+      if (fault !== null) refuseFaults({ base: [fault] });
       return user;
     },
     write: (transaction, user) => saveChanges(user, switchedUser(user, isEnabled), transaction),

@@ -23,6 +23,9 @@ test('what a command would do is said, and it does nothing', async (t) => {
     ['rule', 'create', '--destination', '10.0.0.6', '--email', 'ann@example.com'],
     ['rule', 'delete', '--id', rule.id],
     ['device', 'delete', '--id', device.id],
+    ['device', 'disable', '--id', device.id],
+    ['device', 'expire', '--id', device.id, '--at', '2020-01-01'],
+    ['user', 'disable', '--email', 'ann@example.com'],
     ['user', 'delete', '--email', 'ann@example.com'],
   ];
   for (const words of table) {
@@ -35,7 +38,8 @@ test('what a command would do is said, and it does nothing', async (t) => {
   }
   const { Rule, Device, User } = database.models;
   t.deepEqual(await Promise.all([Rule.count(), Device.count()]), [1, 1]);
-  t.not(await User.findByPk(user.id), null);
+  t.is((await User.findByPk(user.id))?.disabled_at, null);
+  t.like((await Device.findByPk(device.id))?.get(), { disabled_at: null, expires_at: null });
   t.is(await run('rule', 'delete', '--id', rule.id), null, 'without it, another command');
 });
 

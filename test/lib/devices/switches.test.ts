@@ -4,6 +4,7 @@ import test from 'ava';
 import { setSwitches, switchState, switchValues } from '../../../lib/devices/switches.ts';
 import { readAuditEntries, readDevices } from '../../../models/index.ts';
 import { addDevice, addUser } from '../../models/fixtures.ts';
+import { newKey, openServer, refused, surfaces } from '../../support/api/server.ts';
 import { databaseKinds, openDatabase } from '../../support/database/databases.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
@@ -45,3 +46,32 @@ for (const kind of databaseKinds()) {
       await t.throwsAsync(setSwitches(database, id, {}), { message: `there is no device ${id}` });
   });
 }
+
+for (const kind of surfaces())
+  test(`${kind}: the API switches a device off and on, and ends it`, async (t) => {
+    const { send, adminId, database } = await openServer(t, kind);
+    const fields = { user_id: adminId, public_key: newKey() };
+    const make = (more: object) =>
+      send('POST', '/v0/devices', { body: { device: { ...fields, ...more } } });
+    const off = await make({ enabled: false, ends_at: '2026-12-31T17:00:00+01:00' });
+    t.is(off.status, 201, off.text);
+    t.like(off.body.data, { enabled: false, ends_at: '2026-12-31T16:00:00.000000Z' });
+    const { id } = off.body.data;
+    const change = (device: object) => send('PATCH', `/v0/devices/${id}`, { body: { device } });
+    const since = (await database.models.Device.findByPk(id))?.disabled_at;
+    t.like((await change({ enabled: 'false', name: 'x' })).body.data, { enabled: false });
+    t.deepEqual((await database.models.Device.findByPk(id))?.disabled_at, since);
+    const kept = { enabled: true, ends_at: '2026-12-31T16:00:00.000000Z' };
+    t.like((await change({ enabled: true })).body.data, kept);
+    t.like((await change({ name: 'y' })).body.data, kept);
+    t.like((await change({ ends_at: null })).body.data, { enabled: true, ends_at: null });
+    t.like((await send('GET', `/v0/devices/${id}`)).body.data, { enabled: true, ends_at: null });
+    const bad: [fields: object, errors: object][] = [
+      [{ enabled: null }, { enabled: ["can't be blank"] }],
+      [{ enabled: 'no' }, { enabled: ['is invalid'] }],
+      [{ ends_at: '2026-12-31' }, { ends_at: ['is not a time such as 2026-11-25T10:00:00Z'] }],
+      [{ ends_at: 5 }, { ends_at: ['is invalid'] }],
+    ];
+    for (const [sent, errors] of bad)
+      t.deepEqual((await change(sent)).body, refused(errors), JSON.stringify(sent));
+  });

@@ -119,6 +119,12 @@ test('what a device or a user carries ends when it is removed', async (t) => {
   const { key: public_key } = await freshKey(gateway);
   const rekeyed = { ...moved, body: { device: { public_key } } };
   t.like(await tryOut(t, gateway, rekeyed), { ended_flow_count: 1 });
+  for (const switched of [{ enabled: false }, { ends_at: '2020-01-01T00:00:00Z' }])
+    t.like(await tryOut(t, gateway, { ...moved, body: { device: switched } }), {
+      ended_flow_count: 1,
+    });
+  const disabled = { ...user, method: 'PATCH', body: { user: { enabled: false } } };
+  t.like(await tryOut(t, gateway, disabled), { record: { enabled: false }, ended_flow_count: 2 });
   const renamed = { ...moved, body: { device: { name: 'other' } } };
   t.like(await tryOut(t, gateway, renamed), { record: { name: 'other' }, ...NOTHING });
   const email = { ...user, method: 'PATCH', body: { user: { email: 'carol@example.com' } } };

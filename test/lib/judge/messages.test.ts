@@ -20,6 +20,8 @@ test('texts are those of docs/api.md', (t) => {
     'does not match confirmation',
     'You cannot change your own role',
     'the last administrator cannot be demoted',
+    'You cannot disable yourself',
+    'the last administrator cannot be disabled',
     'the last administrator cannot be deleted',
     'must be a base64-encoded string',
     'is not a valid key',

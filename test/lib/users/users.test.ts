@@ -39,6 +39,7 @@ for (const kind of surfaces()) {
         id: '',
         email: 'Ann@Example.com',
         role: 'unprivileged',
+        enabled: true,
         disabled_at: null,
         last_signed_in_at: null,
         last_signed_in_method: null,
@@ -60,6 +61,29 @@ for (const kind of surfaces()) {
     t.is(gone.text, '');
     t.is((await send('GET', `/v0/users/${user.id}`)).status, 404);
     t.is((await send('DELETE', `/v0/users/${user.id}`)).status, 404);
+  });
+
+  test(`${kind}: an administrator disables and enables people, and somebody administers`, async (t) => {
+    const { send, adminId, database } = await openServer(t, kind);
+    const email = 'ann@example.com';
+    const made = await send('POST', '/v0/users', { body: { user: { email, enabled: false } } });
+    t.like(made.body.data, { enabled: false });
+    t.regex(made.body.data.disabled_at, TIME);
+    const change = (id: string, user: object) =>
+      send('PATCH', `/v0/users/${id}`, { body: { user } });
+    const { id } = made.body.data;
+    t.is((await change(id, { enabled: false })).body.data.disabled_at, made.body.data.disabled_at);
+    t.like((await change(id, { enabled: true })).body.data, { enabled: true, disabled_at: null });
+    t.like((await change(id, { email: 'b@example.com' })).body.data, { enabled: true });
+    const own = { enabled: ['You cannot disable yourself'] };
+    t.deepEqual((await change(adminId, { enabled: false })).body, refused(own));
+    t.is((await change(adminId, { enabled: true })).status, 200);
+    // By another administrator's token, the first one is the last that is enabled.
+    await change(id, { role: 'admin' });
+    const { token } = await createToken(database, { email: 'b@example.com', name: 'x' });
+    await change(id, { enabled: false });
+    t.is((await send('GET', '/v0/users', { token })).status, 401);
+    t.deepEqual((await change(id, { enabled: null })).body, refused({ enabled: blank }));
   });
 
   test(`${kind}: an id is the UUID or the e-mail, in any spelling`, async (t) => {
