@@ -15,7 +15,7 @@ import { echoRequest, flagsOf, ip, tcp, udp } from '../../support/dataplane/pack
 import { rule } from '../../support/dataplane/simulation.ts';
 import { copyOf, differences, SCRATCH, StateReader } from '../../support/dataplane/whole-state.ts';
 
-const COURSES = Number(process.env['COURSES'] ?? 40);
+const COURSES = Number(process.env['COURSES'] ?? 15);
 const EVERYTHING = { device: null, scope: null, destination: null, rule: null };
 /** More than there can be. */
 const ALL = 10_000;
