@@ -153,7 +153,7 @@ async function effectOf(
     ),
     readPolicyTests(database, { ids: all.flatMap((seen) => seen.failing) }),
   ]);
-  const users = new Set(ended.devices.map((key) => live.userIdOf(key)));
+  const users = new Set(ended.devices.map((key) => live.userIdOf(key)).filter((id) => id !== null));
   const shown = await readRules(database, { ids: shadowed.slice(0, LISTED_MAX) });
   return {
     ended_flow_count: ended.count,
