@@ -57,6 +57,8 @@ export interface Config {
   auditRetentionDays: number;
   /** Days. */
   historyRetention: 'off' | number;
+  /** `off`, `log`, or `ipfix://HOST:PORT`. */
+  flowLog: string;
   metricsAccess: 'loopback' | 'token' | 'off';
   metricsToken: string | null;
   metricsPerDevice: boolean;

@@ -69,7 +69,8 @@ export const email = Joi.string()
 /** Networks that one setting may name: each is compared with the address of every request. */
 const NETWORKS_MAX = 1_000;
 
-const HOST_NAME =
+/** A name of a host. */
+export const HOST_NAME =
   /^(?=.{1,253}$)[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?(\.[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?)*$/i;
 
 /** Addresses, CIDRs and names of hosts, with commas between; digits alone are no name. */

@@ -14,6 +14,7 @@ import { parseSupervisor, type Supervisor } from './supervisor.ts';
 
 export { type ConfigurationVariable, configurationVariables } from './configuration-variables.ts';
 export type { Config } from './config.ts';
+export { type FlowCollector, flowCollectorOf } from './flow-log.ts';
 export { meantSetting } from './misspelt.ts';
 export { nearestName } from './nearest-name.ts';
 export { type OpenSettings, openSettings, withOpenSettings } from './open-settings.ts';

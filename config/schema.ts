@@ -17,13 +17,12 @@ import {
   ipv4Network,
   ipv6,
   ipv6Network,
-  metricsToken,
   password,
   port,
   text,
   token,
 } from './forms.ts';
-import { defaultMetricsAccess } from './metrics-access.ts';
+import { observationSettings } from './observation-settings.ts';
 
 /** One row of the settings table. */
 export interface Setting {
@@ -437,60 +436,7 @@ export const settings = [
     sentence:
       'Whether a user who never signed in counts as expired when a session duration is set.',
   },
-  {
-    name: 'AUDIT_RETENTION_DAYS',
-    schema: Joi.number().integer().min(1).max(36500),
-    fallback: 365,
-    example: '365',
-    sentence: 'Days after which entries of the audit trail are forgotten.',
-  },
-  {
-    name: 'HISTORY_RETENTION',
-    schema: Joi.number().integer().min(1).max(3660).allow('off'),
-    fallback: 400,
-    example: '400',
-    sentence:
-      'Days after which the history of traffic and of connections is forgotten, 1 to 3660; `off` keeps none, and deletes what there is.',
-  },
-  {
-    name: 'METRICS_ACCESS',
-    schema: choice('loopback', 'token', 'off'),
-    fallback: 'loopback',
-    derive: defaultMetricsAccess,
-    example: 'token',
-    sentence:
-      "Who may read `/metrics`: this host and whoever shows an administrator's token or `METRICS_TOKEN` (`loopback`), only the latter (`token`, the default where `EXTERNAL_URL` has another port than `HTTP_PORT`, for then a proxy on this host asks for everybody), nobody (`off`).",
-  },
-  {
-    name: 'METRICS_TOKEN',
-    schema: metricsToken,
-    fallback: null,
-    example: '32 characters of A-Z a-z 0-9 or more',
-    sentence: 'A bearer token that opens `/metrics` and nothing else, for Prometheus.',
-    secret: true,
-  },
-  {
-    name: 'METRICS_PER_DEVICE',
-    schema: flag,
-    fallback: true,
-    example: 'false',
-    sentence:
-      'Whether `/metrics` shows each device, with name, endpoint and addresses: some 2 kB of text each.',
-  },
-  {
-    name: 'LOG_FORMAT',
-    schema: choice('text', 'json'),
-    fallback: null,
-    example: 'json',
-    sentence: 'Form of log lines; none means text on a terminal, JSON elsewhere.',
-  },
-  {
-    name: 'LOG_LEVEL',
-    schema: choice('trace', 'debug', 'info', 'warn', 'error'),
-    fallback: 'info',
-    example: 'info',
-    sentence: 'Lowest level that is logged.',
-  },
+  ...observationSettings,
 ] as const satisfies readonly Setting[];
 
 /** Field of Config that holds a setting: WIREGUARD_PORT -> wireguardPort. */

@@ -267,6 +267,20 @@ export const CAPTURE_RING_BYTES = 4 * 1024 * 1024;
 /** Bytes before them: how far the ring was written and read, and what found no room. */
 export const CAPTURE_HEADER_BYTES = 128;
 
+/**
+ * Records of a worker's ring for the flow log (256 bytes each, 4 MiB): what 10,000 new flows a
+ * second leave behind in 0.8 s.
+ */
+export const FLOW_LOG_RECORDS = 16_384;
+/** Bytes before them: how far the ring was written and read, and what was lost. */
+export const FLOW_LOG_HEADER_BYTES = 128;
+/** Records of one device that are taken in a second. */
+export const FLOW_LOG_RECORDS_PER_DEVICE = 24_576;
+/** How long refused packets that are alike are collected to one record. */
+export const FLOW_LOG_REFUSALS_MS = 1_000;
+/** Such records that are written between two batches; each costs up to 1 us. */
+export const FLOW_LOG_REFUSALS_PER_TURN = 512;
+
 function assertRelation(holds: boolean, relation: string): void {
   if (!holds) throw new Error(`constants: ${relation} does not hold`);
 }

@@ -41,6 +41,8 @@ export interface GatewayOptions {
   readonly defaultAction: 'accept' | 'drop';
   /** Whether devices may reach the addresses at which clouds answer the gateway's host. */
   readonly allowsMetadata: boolean;
+  /** Whether workers hand on what becomes of flows; no where left out. */
+  readonly logsFlows?: boolean;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 

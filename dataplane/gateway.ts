@@ -23,6 +23,7 @@ import {
 } from './descriptors.ts';
 import { type Change, isEmpty, ConfigInForce, type TriedChange } from './diff.ts';
 import { type Capture, RunningCaptures } from './captures.ts';
+import { FlowLog } from './flow-log-ring.ts';
 import { Egress } from './egress.ts';
 import { KernelCounts, type TableFill } from './io/kernel-counts.ts';
 import { readLocalAddresses } from './io/system.ts';
@@ -56,6 +57,8 @@ export interface GatewayFacts {
 /** A running data plane. */
 export interface Gateway extends Questions {
   readonly facts: GatewayFacts;
+  /** What becomes of flows, from all workers; null where it is not wanted. */
+  readonly flowLog: Pick<FlowLog, 'lost' | 'take'> | null;
   /** Puts a configuration in force; resolves when every further packet obeys it. */
   apply(config: GatewayConfig): Promise<void>;
   /**
@@ -111,6 +114,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
   readonly #startedAt = { wallMs: Date.now(), now: performance.now() };
   #listenPort: number;
   readonly #links: readonly WorkerLink[];
+  readonly flowLog: FlowLog | null;
   /** What the workers share; null where there is one. */
   readonly #memory: SharedMemory | null;
   /** Refusals over all workers, also those that ended. */
@@ -140,6 +144,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
     this.#listenPort = system.listenPort;
     const { length } = system.queues;
     this.#memory = length > 1 ? createSharedMemory(length) : null;
+    this.flowLog = options.logsFlows === true ? new FlowLog(length) : null;
     this.#links = system.queues.map((_, number) => new WorkerLink(this, number));
     this.#egress = new Egress(options);
     this.#kernelCounts = new KernelCounts({
@@ -252,6 +257,7 @@ class WorkerGateway extends AskedWorkers implements Gateway, LinkOwner {
       tun,
       tunTakesUdp,
       listenPort: this.#listenPort,
+      flowLog: this.flowLog?.rings[number] ?? null,
     };
   }
 

@@ -17,6 +17,7 @@ export type { CapturedPacket } from './capture-ring.ts';
 export { createCapturedPacket, FROM_DEVICE, REFUSED, TO_DEVICE } from './capture-ring.ts';
 export type { Capture } from './captures.ts';
 export { createGateway } from './gateway.ts';
+export type { LoggedFlow } from './flow-log-ring.ts';
 export type { Gateway, GatewayFacts } from './gateway.ts';
 export { type Finding, inspectHost } from './io/inspect.ts';
 export { notify } from './io/notify.ts';

@@ -10,6 +10,7 @@
 
 import {
   ELSEWHERE_DOUBT_MS,
+  FLOW_LOG_REFUSALS_PER_TURN,
   MADE_PER_TAKEN,
   MAX_FLOWS,
   MAX_PEERS,
@@ -36,6 +37,7 @@ import { RefusalTable } from './filter/refusals.ts';
 import { Tracker } from './filter/tracker.ts';
 import type { FilterTrial, TriedSlot } from './filter/trial.ts';
 import { UnfinishedDatagrams } from './filter/unfinished.ts';
+import { FlowLogWriter } from './flow-log-ring.ts';
 import type { Identity, Random } from './noise/handshake.ts';
 import { type EndedFlow, EndedList } from './path/ended-list.ts';
 import { Explainer, type Explanation, type Question } from './path/explain.ts';
@@ -82,6 +84,8 @@ export interface PipelineOptions {
   readonly allowsMetadata: boolean;
   /** The workers of the gateway; one where it is left out. */
   readonly team?: Pick<Team, 'self' | 'size'>;
+  /** The ring to which the flow log is written; left out: nobody wants it. */
+  readonly flowLog?: SharedArrayBuffer | null;
   /** How many flows the gateway remembers, a power of two; MAX_FLOWS where it is left out. */
   readonly flows?: number;
 }
@@ -105,6 +109,7 @@ export class Pipeline {
   readonly #endedList: EndedList;
   readonly #refusalList: RefusalList;
   readonly #captures: Captures;
+  readonly #flowLog: FlowLogWriter | null;
   readonly #drops = new Float64Array(reasonNames.length);
   readonly #sampling: Sampling;
 
@@ -158,8 +163,19 @@ export class Pipeline {
     const acting = { engine, sender, handOver, tracker, unfinished, mtus, refused, captures };
     const forwarder = new Forwarder(acting);
     this.#path = new PacketPath({ inward, outward, forwarder, refused, captures });
+    this.#flowLog = this.#openFlowLog(options.flowLog ?? null);
     const [receiver, path] = [this.#receiver, this.#path];
     this.#handed = new HandedOver({ engine, tunnel, receiver, path });
+  }
+
+  #openFlowLog(ring: SharedArrayBuffer | null): FlowLogWriter | null {
+    if (ring === null) return null;
+    const { flows, counts, ends } = this.#tracker;
+    const keyOf = (slot: number): string | null => this.#tunnel.atSlot(slot)?.id ?? null;
+    const log = new FlowLogWriter(ring, { flows, counts, keyOf });
+    ends.log = log;
+    this.#refusals.log = log;
+    return log;
   }
 
   /** Counts a refusal. */
@@ -209,6 +225,7 @@ export class Pipeline {
 
   /** Begins a turn: everything in it happens at `now`. */
   #begin(now: number, wallMs: number): void {
+    this.#flowLog?.begin(now, wallMs);
     this.#tracker.begin(now, wallMs);
     this.#unfinished.begin(now);
     this.#refusals.begin(now);
@@ -227,6 +244,7 @@ export class Pipeline {
     if (this.nextTimeout(now) > now) return;
     this.#begin(now, wallMs);
     if (this.#tracker.nextSweep <= now) this.#tracker.sweep(now);
+    if (this.#refusals.nextHandOn <= now) this.#refusals.handOn(FLOW_LOG_REFUSALS_PER_TURN);
     const most = initiationsPerTurn(this.#engine.datagrams.count);
     const made = this.#tunnel.expire(now, most);
     this.#receiver.takeInitiations(most - Math.floor(made / MADE_PER_TAKEN), now);
@@ -235,7 +253,7 @@ export class Pipeline {
   /** When `expire` must be called at the latest; infinite when nothing waits. */
   nextTimeout(now: number): number {
     if (this.#receiver.waitingInitiations > 0) return now;
-    return Math.min(this.#tunnel.nextDeadline, this.#tracker.nextSweep);
+    return Math.min(this.#tunnel.nextDeadline, this.#tracker.nextSweep, this.#refusals.nextHandOn);
   }
 
   // ---- questions ----

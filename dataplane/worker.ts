@@ -62,6 +62,8 @@ export interface WorkerOptions {
   readonly tun: number;
   readonly tunTakesUdp: boolean;
   readonly listenPort: number;
+  /** The ring to which it writes the flow log; null: nobody wants it. */
+  readonly flowLog: SharedArrayBuffer | null;
   readonly port: MessagePort;
 }
 
@@ -170,6 +172,7 @@ class Loop {
       listenPort: options.listenPort,
       mtu: options.mtu,
       hasTun: options.tun >= 0,
+      flowLog: options.flowLog,
     });
   }
 

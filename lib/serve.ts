@@ -34,7 +34,8 @@ import type { History } from './reconcile/history.ts';
 import { Reconciler, type ReconcilerOptions } from './reconcile/reconciler.ts';
 import { Sampler, type SamplerOptions } from './reconcile/sampler.ts';
 import type { TranslateSettings } from './reconcile/translate.ts';
-import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
+import { type FlowLogOptions, NOTHING_REPORTED, startFlowLog } from './flow-log/export.ts';
+import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import { type Networks, networksOf } from './reconcile/tunnel-networks.ts';
 import { askedGateway } from './asked-gateway.ts';
 import type { Services } from './services.ts';
@@ -156,9 +157,9 @@ async function climb(
     readiness: () => readinessOf(gateway, database, reconciler, state.isDraining),
     ...(passwordCost === undefined ? {} : { passwordCost }),
     ...aboutGateway(identity.id, gateway, sampler, followers),
+    flowLog: reportFlows({ config, gateway, gatewayId: identity.id, reconciler, log }, undo),
     checkup: checkupOf({ ...shared, ...known, runningTun: () => gateway.facts.tun }),
   });
-
   sampler.start();
   undo.push(() => sampler.stop());
 
@@ -314,6 +315,18 @@ function aboutGateway(
   };
 }
 
+/** Begins to report what becomes of flows, if anybody wants it; returns what is counted of it. */
+function reportFlows(
+  { reconciler, ...options }: Omit<FlowLogOptions, 'deviceIdOf'> & Pick<Followers, 'reconciler'>,
+  undo: Climb['undo'],
+): () => FlowLogCounts {
+  const deviceIdOf = (key: string): string | null => reconciler.lastDeviceIdOf(key);
+  const flowLog = startFlowLog({ ...options, deviceIdOf });
+  if (flowLog === null) return () => NOTHING_REPORTED;
+  undo.push(() => flowLog.stop());
+  return () => flowLog.counts;
+}
+
 function observedBy(sampler: Sampler, reconciler: Reconciler): Observed {
   return {
     drops: () => sampler.drops,
@@ -410,6 +423,7 @@ function gatewayOptions(
     // This applies until the rows are read.
     defaultAction: 'drop',
     allowsMetadata: config.allowCloudMetadata,
+    logsFlows: config.flowLog !== 'off',
     log: (level, message) => log[level]({}, message),
   };
 }

@@ -9,7 +9,7 @@ import type { CapturingGateway } from './capture/captures.ts';
 import type { ExplainingGateway } from './explain/explain.ts';
 import type { LiveGateway } from './live/gateway.ts';
 import type { HttpLimits } from './http/listener.ts';
-import type { Observed, Readiness, Watched } from './observe/gateway-state.ts';
+import type { FlowLogCounts, Observed, Readiness, Watched } from './observe/gateway-state.ts';
 import type { Shared } from './process/shared.ts';
 import type { WhenApplied } from './records/in-force.ts';
 
@@ -35,6 +35,8 @@ export interface Services extends Shared {
   readonly live?: LiveGateway;
   /** Who captures packets; left out if there is no data plane. */
   readonly capturing?: CapturingGateway;
+  /** What was reported of flows; left out if there is no data plane. */
+  readonly flowLog?: () => FlowLogCounts;
   /** What the doctor finds wrong at present, as far as it is known; left out if it does not run. */
   readonly checkup?: {
     readonly findings: () => readonly Finding[];

@@ -50,6 +50,10 @@ export async function metricFamilies(): Promise<ReadonlyMap<string, ReadFamily>>
     serverPublicKey: 'k',
     observed: fakeObserved({ rules: () => new Map([['a', hit]]) }),
     captures: () => ({ running: 0, packets: 0, lost: 0 }),
+    flowLog: () => ({
+      records: { opened: 0, ended: 0, refused: 0 },
+      lost: { ring_full: 0, device_share: 0, unsent: 0 },
+    }),
     watched: fakeWatched([totals('a', { latestHandshakeMs: 1 })], {
       ruleActions: () => [['a', 'drop']],
       ...(facts === null

@@ -15,6 +15,7 @@ import {
 } from './ended-flows.ts';
 import { type Filter, NO_RULE, type Scope } from './filter.ts';
 import type { FlowCounts } from './flow-counts.ts';
+import type { FlowSink } from './flow-sink.ts';
 import {
   A_GENERATION,
   B_GENERATION,
@@ -74,6 +75,8 @@ export class FlowEnds {
   readonly #gone = new Map<number, { readonly device: Device; readonly round: number }>();
   #round = 0;
   readonly #verdict = new FlowVerdict();
+  /** Where beginnings and ends are handed on; null: nobody wants them. */
+  log: FlowSink | null = null;
   readonly #end: FlowEnd = {
     slot: 0,
     opener: null,
@@ -142,7 +145,15 @@ export class FlowEnds {
   turned(flow: number, before: number): void {
     const reason = this.#flows.get(flow, REASON);
     if (before === reasons.none && reason !== reasons.none) this.#note(flow, REFUSED);
-    else if (before !== reasons.none && reason === reasons.none) this.#counts.open(flow);
+    else if (before !== reasons.none && reason === reasons.none) {
+      this.#counts.open(flow);
+      this.opened(flow);
+    }
+  }
+
+  /** Notes that a flow opens, and may pass. */
+  opened(flow: number): void {
+    if (this.log !== null && this.#describe(flow, IDLE)) this.log.opened(flow, this.#end);
   }
 
   /** Notes that a flow is about to be removed from the table. */
@@ -170,19 +181,26 @@ export class FlowEnds {
   }
 
   #note(flow: number, because: number): void {
+    if (!this.#describe(flow, because)) return;
+    this.#ended.add(this.#flows, this.#counts, flow, this.#end);
+    if (this.log !== null) this.log.ended(flow, this.#end);
+  }
+
+  /** Fills in `#end`; false: another worker notes the flow. */
+  #describe(flow: number, because: number): boolean {
     const flows = this.#flows;
     const end = this.#end;
     const opener = this.#deviceOf(flows.opener(flow), flows.get(flow, A_GENERATION));
     const target = this.#deviceOf(flows.target(flow), flows.get(flow, B_GENERATION));
     const payer = flows.opener(flow) === TUN_OWNER ? target : opener;
-    if (payer === null || !payer.isHere) return;
+    if (payer === null || !payer.isHere) return false;
     end.slot = peerOf(flows.payer(flow));
     end.opener = opener?.shown ?? null;
     end.target = target?.shown ?? null;
     end.because = because;
     end.isAnswered = (flows.get(flow, STATE) & REPLIED) !== 0;
     this.#decide(flow, opener);
-    this.#ended.add(flows, this.#counts, flow, end);
+    return true;
   }
 
   /** Says what decided on a flow last. */

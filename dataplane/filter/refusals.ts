@@ -4,22 +4,23 @@
 // packet is the oldest: one of the same device once that has its share. A packet costs the same
 // however many there are, and allocates nothing.
 
-import { MAX_PEERS, MAX_REFUSALS, REFUSALS_SHARE } from '../constants.ts';
+import { FLOW_LOG_REFUSALS_MS, MAX_PEERS, MAX_REFUSALS, REFUSALS_SHARE } from '../constants.ts';
 import type { Random } from '../noise/handshake.ts';
 import type { InnerPacket } from '../wire/ip.ts';
 import { Chains } from './chains.ts';
 import { hashOf, isRestAt, putAddresses } from './flow-hash.ts';
+import type { RefusalSink } from './flow-sink.ts';
 
 /** Words of a record. */
 const RECORD_WORDS = 18;
 /** Twice the slot of the device, plus 1 where the device sent the packet. */
-const WHO = 0;
+export const WHO = 0;
 /** version << 8 | protocol; 0: the packet could not be read. */
-const KIND = 1;
-const SOURCE = 2;
-const DESTINATION = 6;
-const PORT = 10;
-const REASON = 11;
+export const REFUSED_KIND = 1;
+export const SOURCE = 2;
+export const DESTINATION = 6;
+export const PORT = 10;
+export const REASON = 11;
 const HASH = 12;
 /** Whether the record is in use. */
 const IN_USE = 13;
@@ -31,6 +32,9 @@ const NUMBERS = 3;
 const COUNT = 0;
 const FIRST = 1;
 const LATEST = 2;
+
+/** Numbers of what waits for the flow log: packets, bytes, and when the first and latest came. */
+const WAITING = 4;
 
 /** What is known of refused packets that are alike. */
 export interface RefusalRecord {
@@ -83,6 +87,15 @@ export class RefusalTable {
   /** Free records, as a stack. */
   readonly #free: Int32Array;
   #freeCount: number;
+  /** Where refused packets are handed on; null: nobody wants them. */
+  log: RefusalSink | null = null;
+  readonly #waiting: Float64Array;
+  /** Records of which something may wait, each once, and how many there are. */
+  readonly #queue: Int32Array;
+  readonly #isQueued: Uint8Array;
+  #queued = 0;
+  /** When they are handed on; in an array, as #now is. */
+  readonly #dueAt = new Float64Array(1);
   #forgottenOfShare = 0;
   #forgottenOfAll = 0;
 
@@ -91,6 +104,9 @@ export class RefusalTable {
     this.#share = Math.max(1, capacity / REFUSALS_SHARE);
     this.#words = new Int32Array((capacity + 1) * RECORD_WORDS);
     this.#numbers = new Float64Array((capacity + 1) * NUMBERS);
+    this.#waiting = new Float64Array((capacity + 1) * WAITING);
+    this.#queue = new Int32Array(capacity);
+    this.#isQueued = new Uint8Array(capacity + 1);
     this.#rules = Array.from({ length: capacity + 1 }, () => null);
     this.#index = new Int32Array(2 * capacity);
     this.#mask = 2 * capacity - 1;
@@ -145,6 +161,7 @@ export class RefusalTable {
     this.#numbers[at + COUNT]! += 1;
     this.#numbers[at + LATEST] = this.#now[0]!;
     this.#rules[record] = rule;
+    if (this.log !== null) this.#keepForLog(record, packet.length);
   }
 
   /** Forgets the packets of a device that goes: its slot may be given to another one. */
@@ -165,8 +182,8 @@ export class RefusalTable {
     return {
       slot: words[at + WHO]! >> 1,
       isSent: (words[at + WHO]! & 1) === 1,
-      version: words[at + KIND]! >> 8,
-      protocol: words[at + KIND]! & 0xff,
+      version: words[at + REFUSED_KIND]! >> 8,
+      protocol: words[at + REFUSED_KIND]! & 0xff,
       source: words.subarray(at + SOURCE, at + SOURCE + 4),
       destination: words.subarray(at + DESTINATION, at + DESTINATION + 4),
       port: words[at + PORT]!,
@@ -176,6 +193,45 @@ export class RefusalTable {
       firstAt: this.#numbers[numbers + FIRST]!,
       latestAt: this.#numbers[numbers + LATEST]!,
     };
+  }
+
+  // ---- handing on ----------------------------------------------------------------------------
+
+  /** When `handOn` must be called next; infinite while nothing waits. */
+  get nextHandOn(): number {
+    return this.#queued === 0 ? Number.POSITIVE_INFINITY : this.#dueAt[0]!;
+  }
+
+  /** Hands on at most `count` records of which packets wait. */
+  handOn(count: number): void {
+    for (let i = 0; i < count && this.#queued > 0; i++) {
+      const record = this.#queue[--this.#queued]!;
+      this.#isQueued[record] = 0;
+      this.#handOn(record);
+    }
+  }
+
+  #keepForLog(record: number, bytes: number): void {
+    const waiting = this.#waiting;
+    const at = record * WAITING;
+    const now = this.#now[0]!;
+    if (waiting[at] === 0) waiting[at + 2] = now;
+    waiting[at]! += 1;
+    waiting[at + 1]! += bytes;
+    waiting[at + 3] = now;
+    if (this.#isQueued[record] === 1) return;
+    if (this.#queued === 0) this.#dueAt[0] = now + FLOW_LOG_REFUSALS_MS;
+    this.#isQueued[record] = 1;
+    this.#queue[this.#queued++] = record;
+  }
+
+  #handOn(record: number): void {
+    const waiting = this.#waiting;
+    const at = record * WAITING;
+    if (waiting[at] === 0) return;
+    this.log?.refused(this.#words, record * RECORD_WORDS, waiting, at, this.#rules[record]!);
+    waiting[at] = 0;
+    waiting[at + 1] = 0;
   }
 
   // ---- finding -------------------------------------------------------------------------------
@@ -201,7 +257,7 @@ export class RefusalTable {
       words[at + HASH] === hash &&
       words[at + WHO] === who &&
       words[at + REASON] === reason &&
-      words[at + KIND] === ((packet.version << 8) | packet.protocol) &&
+      words[at + REFUSED_KIND] === ((packet.version << 8) | packet.protocol) &&
       words[at + PORT] === packet.destinationPort &&
       words[at + SOURCE] === packet.source0 &&
       words[at + DESTINATION] === packet.destination0 &&
@@ -217,7 +273,7 @@ export class RefusalTable {
     const words = this.#words;
     const at = record * RECORD_WORDS;
     words[at + WHO] = who;
-    words[at + KIND] = (packet.version << 8) | packet.protocol;
+    words[at + REFUSED_KIND] = (packet.version << 8) | packet.protocol;
     putAddresses(words, at + SOURCE, at + DESTINATION, packet);
     words[at + PORT] = packet.destinationPort;
     words[at + REASON] = reason;
@@ -245,6 +301,7 @@ export class RefusalTable {
     const words = this.#words;
     const at = record * RECORD_WORDS;
     const slot = words[at + WHO]! >> 1;
+    this.#handOn(record);
     this.#ofDevice.remove(slot, record);
     this.#ofAll.remove(0, record);
     this.#drop(record);

@@ -208,7 +208,9 @@ export class Tracker {
     if (verdict.isDoubtful) flows.set(flow, STATE, DOUBTFUL);
     notice(flows, flow, packet, 0);
     this.counts.open(flow);
-    if (verdict.reason === reasons.none) this.counts.count(flow, 0, packets, bytes);
+    if (verdict.reason !== reasons.none) return;
+    this.ends.opened(flow);
+    this.counts.count(flow, 0, packets, bytes);
   }
 
   /** Keeps the verdict on a first fragment for the later ones. */

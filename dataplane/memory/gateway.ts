@@ -21,6 +21,7 @@ const FLOWS = 16_384;
 
 /** A gateway on a network in memory. */
 export class MemoryGateway extends PipelineNode implements Gateway, GatewayParticipant {
+  readonly flowLog = null;
   readonly facts: GatewayFacts;
   readonly #network: MemoryNetwork;
   readonly #inForce = new ConfigInForce();

@@ -62,3 +62,14 @@ export interface Watched {
   /** Whether what was observed cannot be written to the database. */
   readonly isSamplerFailing: () => boolean;
 }
+
+/** The flow log since this gateway began. */
+export interface FlowLogCounts {
+  /** Records that were taken from the data plane. */
+  readonly records: Readonly<Record<'opened' | 'ended' | 'refused', number>>;
+  /**
+   * Records that were lost: the ring of their worker was full, their device had too many in a
+   * second, or they could not be reported.
+   */
+  readonly lost: Readonly<Record<'ring_full' | 'device_share' | 'unsent', number>>;
+}

@@ -248,6 +248,7 @@ class Owner implements LinkOwner {
       tun: -1,
       tunTakesUdp: false,
       listenPort: 0,
+      flowLog: null,
     };
   }
 

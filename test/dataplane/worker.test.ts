@@ -64,6 +64,7 @@ class Bench {
       tunTakesUdp: false,
       listenPort:
         addon === null || links.udp4 !== undefined || udp4 < 0 ? 0 : addon.boundPort(udp4),
+      flowLog: null,
       port: port2,
     };
     const program = new URL(links.program ?? '../../dataplane/worker.ts', import.meta.url);

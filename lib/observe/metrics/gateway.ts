@@ -3,7 +3,13 @@
 // this process since it, or its data plane, began.
 
 import { type GatewayFacts, reasonNames } from '../../../dataplane/index.ts';
-import type { CaptureCounts, Observed, Readiness, Watched } from '../gateway-state.ts';
+import type {
+  CaptureCounts,
+  FlowLogCounts,
+  Observed,
+  Readiness,
+  Watched,
+} from '../gateway-state.ts';
 import { byLabel, family, labelText, sample, single } from './exposition.ts';
 
 /** What the gateway is, and whether it serves. */
@@ -203,6 +209,23 @@ export function* captureMetrics({ running, packets, lost }: CaptureCounts): Gene
   yield single(name('captured_packets_total'), 'counter', captured, packets);
   const late = 'Packets that captures lost, because their clients read too slowly.';
   yield single(name('capture_lost_packets_total'), 'counter', late, lost);
+}
+
+/** The flow log, where there is one. */
+export function* flowLogMetrics({ records, lost }: FlowLogCounts): Generator<string> {
+  const taken = 'Records of flows that were reported (FLOW_LOG), by what became of the flow.';
+  yield* byLabel(
+    ['wg_gateway_flow_log_records_total', 'counter', taken],
+    'event',
+    Object.entries(records),
+  );
+  const without =
+    'Records of flows that were lost: the ring of the worker was full, the device had too many in a second, or they could not be sent or written.';
+  yield* byLabel(
+    ['wg_gateway_flow_log_lost_total', 'counter', without],
+    'reason',
+    Object.entries(lost),
+  );
 }
 
 function flag(value: boolean): number {

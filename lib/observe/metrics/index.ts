@@ -6,7 +6,13 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import type { Shared } from '../../process/shared.ts';
-import type { CaptureCounts, Observed, Readiness, Watched } from '../gateway-state.ts';
+import type {
+  CaptureCounts,
+  FlowLogCounts,
+  Observed,
+  Readiness,
+  Watched,
+} from '../gateway-state.ts';
 import type { CounterFamily, Counters } from '../../process/counters.ts';
 import { version } from '../../process/version.ts';
 import { deviceMetrics } from './devices.ts';
@@ -15,6 +21,7 @@ import {
   captureMetrics,
   dropMetrics,
   factMetrics,
+  flowLogMetrics,
   forgottenMetrics,
   historyMetrics,
   presenceMetrics,
@@ -97,6 +104,8 @@ export interface MetricsSources extends Pick<Shared, 'config' | 'counters'> {
   readonly observed?: Observed;
   readonly watched?: Watched;
   readonly captures?: () => CaptureCounts;
+  /** Left out where there is no data plane. */
+  readonly flowLog?: () => FlowLogCounts;
 }
 
 /** The metrics of one server. */
@@ -131,7 +140,7 @@ export class Metrics {
   }
 
   *#pieces(): Generator<string> {
-    const { captures, config, counters, observed, readiness, serverPublicKey, watched } =
+    const { captures, config, counters, flowLog, observed, readiness, serverPublicKey, watched } =
       this.#sources;
     const { wireguardInterface: tunnel, metricsPerDevice } = config;
     const about = { version, tunnel, publicKey: serverPublicKey };
@@ -144,6 +153,7 @@ export class Metrics {
     yield* reconcilerMetrics(watched, observed.problems);
     yield* presenceMetrics(watched);
     if (captures !== undefined) yield* captureMetrics(captures());
+    if (flowLog !== undefined) yield* flowLogMetrics(flowLog());
     yield* historyMetrics(watched);
     yield* ruleMetrics(observed.rules, watched.ruleActions);
     if (metricsPerDevice) yield* deviceMetrics(watched, tunnel, Date.now());

@@ -3,7 +3,7 @@
 
 import test from 'ava';
 import fc from 'fast-check';
-import { RefusalTable } from '../../../dataplane/filter/refusals.ts';
+import { RefusalTable, WHO } from '../../../dataplane/filter/refusals.ts';
 import { InnerPacket, PROTOCOL_TCP, PROTOCOL_UDP } from '../../../dataplane/wire/ip.ts';
 import { bytesPerCall } from '../../support/dataplane/native.ts';
 import { chance } from '../../support/dataplane/seeded-test.ts';
@@ -203,4 +203,93 @@ test('ever new keys of ever new devices cost the same as known ones, and allocat
   t.log(`${micros.toFixed(2)} us for each`);
   // 1,000 a second may take a hundredth of a worker.
   t.true(micros < 10);
+});
+
+// ---- handing on ------------------------------------------------------------------------------
+
+/** What was handed on: slot, packets, bytes, first and latest time, rule. */
+type HandedOn = [number, number, number, number, number, string | null];
+
+function logging(table: RefusalTable): HandedOn[] {
+  const handed: HandedOn[] = [];
+  table.log = {
+    refused: (words, at, waiting, from, rule) => {
+      const [packets, bytes, first, latest] = waiting.subarray(from, from + 4);
+      handed.push([words[at + WHO]! >> 1, packets!, bytes!, first!, latest!, rule]);
+    },
+  };
+  return handed;
+}
+
+const alike: Noted = {
+  slot: 7,
+  isSent: true,
+  version: 4,
+  protocol: PROTOCOL_UDP,
+  source: 1,
+  destination: 2,
+  port: 53,
+  reason: 40,
+  rule: 'a',
+};
+
+test('packets that are alike are handed on together, after a second', (t) => {
+  const table = new RefusalTable({ random: chance(1), capacity: 64 });
+  const handed = logging(table);
+  t.is(table.nextHandOn, Infinity);
+  for (const now of [5_000, 5_100, 5_900]) {
+    table.begin(now);
+    const packet = packetOf(alike);
+    packet.length = 100;
+    table.note(7, 1, packet, 40, `${now}`);
+  }
+  table.begin(5_950);
+  note(table, { ...alike, port: -1, slot: 8, rule: null });
+  t.is(table.nextHandOn, 6_000);
+  t.deepEqual(handed, []);
+  table.handOn(100);
+  t.deepEqual(
+    handed.toSorted(([a], [b]) => a - b),
+    [
+      [7, 3, 300, 5_000, 5_900, '5900'],
+      [8, 1, 0, 5_950, 5_950, null],
+    ],
+  );
+  t.is(table.nextHandOn, Infinity);
+  table.begin(9_000);
+  note(table, alike);
+  t.is(table.nextHandOn, 10_000);
+  table.handOn(100);
+  t.deepEqual(handed[2], [7, 1, 0, 9_000, 9_000, 'a']);
+});
+
+test('every packet is handed on once, also of records that are given up', (t) => {
+  const courses = fc.sample(fc.array(anyStep, { minLength: 600, maxLength: 600 }), {
+    ...SEEDED,
+    numRuns: 20,
+  });
+  for (const course of courses) {
+    const table = new RefusalTable({ random: chance(1), capacity: 32 });
+    const handed = logging(table);
+    let noted = 0;
+    for (const [i, step] of course.entries()) {
+      if (step.type === 'forget') table.forget(step.slot);
+      else if (step.type === 'note') {
+        note(table, step.noted);
+        noted++;
+      }
+      if (i % 50 === 49) table.handOn(3);
+    }
+    while (table.nextHandOn !== Infinity) table.handOn(3);
+    t.is(
+      handed.reduce((sum, [, packets]) => sum + packets, 0),
+      noted,
+    );
+  }
+});
+
+test('while nobody wants them, nothing waits', (t) => {
+  const table = new RefusalTable({ random: chance(1), capacity: 64 });
+  note(table, alike);
+  t.is(table.nextHandOn, Infinity);
 });

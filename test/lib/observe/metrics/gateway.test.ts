@@ -6,6 +6,7 @@ import {
   captureMetrics,
   dropMetrics,
   factMetrics,
+  flowLogMetrics,
   forgottenMetrics,
   presenceMetrics,
   reconcilerMetrics,
@@ -137,4 +138,18 @@ test('captures that run, and the packets of all of them', (t) => {
     wg_gateway_captured_packets_total: '70',
     wg_gateway_capture_lost_packets_total: '8',
   });
+});
+
+test('the flow log counts what was reported, and what was lost, from the beginning', (t) => {
+  const families = read(
+    flowLogMetrics({
+      records: { opened: 7, ended: 5, refused: 0 },
+      lost: { ring_full: 0, device_share: 2, unsent: 9 },
+    }),
+  );
+  const records = (event: string) =>
+    valueOf(families, 'wg_gateway_flow_log_records_total', { event });
+  t.deepEqual(['opened', 'ended', 'refused'].map(records), [7, 5, 0]);
+  const lost = (reason: string) => valueOf(families, 'wg_gateway_flow_log_lost_total', { reason });
+  t.deepEqual(['ring_full', 'device_share', 'unsent'].map(lost), [0, 2, 9]);
 });

@@ -1,0 +1,27 @@
+// Where the beginnings and ends of flows, and what was refused, are handed on, if anybody wants
+// them outside of the packet path.
+
+import type { FlowEnd } from './ended-flows.ts';
+
+/** Takes what becomes of flows. Nothing here may allocate. */
+export interface FlowSink {
+  /** Takes a flow that opens; of `end`, why it ended means nothing. */
+  opened(flow: number, end: FlowEnd): void;
+  /** Takes a flow that ends, before it is removed. */
+  ended(flow: number, end: FlowEnd): void;
+}
+
+/** Takes refused packets that are alike, those of a second together. Nothing here may allocate. */
+export interface RefusalSink {
+  /**
+   * Takes the record whose words begin at `at` (refusals.ts). `waiting`, from `from` on: packets,
+   * bytes, and when the first and the latest of them came.
+   */
+  refused(
+    words: Int32Array,
+    at: number,
+    waiting: Float64Array,
+    from: number,
+    rule: string | null,
+  ): void;
+}

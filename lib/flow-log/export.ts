@@ -1,0 +1,98 @@
+// Takes what becomes of flows from the data plane and reports it, some at a time, so that requests
+// have their turn meanwhile. What comes faster waits in the rings of the workers, which count what
+// they lose.
+
+import { setImmediate as turn } from 'node:timers/promises';
+import { type Config, flowCollectorOf } from '../../config/index.ts';
+import type { Gateway, LoggedFlow } from '../../dataplane/index.ts';
+import type { FlowLogCounts } from '../observe/gateway-state.ts';
+import type { Log } from '../process/log.ts';
+import { type FlowTarget, IpfixTarget, LogTarget } from './targets.ts';
+
+/** How often the rings are looked at. */
+const LOOK_MS = 100;
+/** Records that are taken in one turn of the main thread, and in one look. */
+const RECORDS_PER_TURN = 128;
+const RECORDS_PER_LOOK = 4_096;
+
+/** What is counted where nothing is reported. */
+export const NOTHING_REPORTED: FlowLogCounts = {
+  records: { opened: 0, ended: 0, refused: 0 },
+  lost: { ring_full: 0, device_share: 0, unsent: 0 },
+};
+
+/** What a flow log is made from. */
+export interface FlowLogOptions {
+  readonly config: Pick<Config, 'flowLog'>;
+  readonly gateway: Pick<Gateway, 'flowLog'>;
+  readonly gatewayId: string;
+  /** The device that has a public key or had it lately. */
+  readonly deviceIdOf: (publicKey: string) => string | null;
+  readonly log: Log;
+}
+
+/** Begins to report; null where nothing is reported. */
+export function startFlowLog(options: FlowLogOptions): FlowLogExport | null {
+  const { config, gateway, gatewayId, deviceIdOf, log } = options;
+  if (gateway.flowLog === null) return null;
+  const collector = flowCollectorOf(config.flowLog);
+  const target =
+    collector === null
+      ? new LogTarget(log, deviceIdOf)
+      : new IpfixTarget(collector, gatewayId, log);
+  const reporting = new FlowLogExport(gateway.flowLog, target);
+  reporting.start();
+  return reporting;
+}
+
+/** Reports what becomes of flows. */
+export class FlowLogExport {
+  readonly #source: NonNullable<Gateway['flowLog']>;
+  readonly #target: FlowTarget;
+  readonly #records: Record<LoggedFlow['event'], number> = { opened: 0, ended: 0, refused: 0 };
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(source: NonNullable<Gateway['flowLog']>, target: FlowTarget) {
+    this.#source = source;
+    this.#target = target;
+  }
+
+  start(): void {
+    this.#timer = setTimeout(() => {
+      this.#looking = this.look();
+      void this.#looking.then(() => {
+        if (!this.#isStopped) this.start();
+      });
+    }, LOOK_MS).unref();
+  }
+
+  /** Reports what waits, at most RECORDS_PER_LOOK. */
+  async look(): Promise<void> {
+    for (let taken = 0; taken < RECORDS_PER_LOOK; taken++) {
+      const flow = this.#source.take();
+      if (flow === null) break;
+      this.#records[flow.event]++;
+      this.#target.take(flow);
+      if ((taken + 1) % RECORDS_PER_TURN === 0) await turn();
+    }
+    this.#target.flush();
+  }
+
+  /** Reports what waits, and ends. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+    await this.look();
+    this.#target.close();
+  }
+
+  /** Since this gateway began. */
+  get counts(): FlowLogCounts {
+    const { full, share } = this.#source.lost;
+    const { unsent } = this.#target;
+    return { records: this.#records, lost: { ring_full: full, device_share: share, unsent } };
+  }
+}

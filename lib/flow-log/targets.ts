@@ -1,0 +1,222 @@
+// Where what becomes of flows is reported: in the log of the gateway, a line for each, or to a
+// collector of IPFIX over UDP. Neither ever holds anybody up: what cannot be reported is counted.
+
+import { createHash } from 'node:crypto';
+import { createSocket, type Socket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import type { FlowCollector } from '../../config/index.ts';
+import { formatAddress, type LoggedFlow } from '../../dataplane/index.ts';
+import { protocolName } from '../live/gateway.ts';
+import { messageOf, type Log } from '../process/log.ts';
+import { showTime } from '../records/shown.ts';
+import { IpfixMessages } from './ipfix.ts';
+
+/** Takes what becomes of flows. */
+export interface FlowTarget {
+  take(flow: LoggedFlow): void;
+  /** Called when there is no more for the moment. */
+  flush(): void;
+  /** Records that were not reported so far. */
+  readonly unsent: number;
+  close(): void;
+}
+
+// ---- the log ---------------------------------------------------------------------------------
+
+/** Lines in a second at most: each takes some 20 us of the main thread. */
+const LINES_PER_SECOND = 2_000;
+
+/** Writes lines to the log. */
+export class LogTarget implements FlowTarget {
+  readonly #log: Log;
+  readonly #deviceIdOf: (publicKey: string) => string | null;
+  readonly #now: () => number;
+  #second = 0;
+  #lines = 0;
+  unsent = 0;
+
+  constructor(
+    log: Log,
+    deviceIdOf: (publicKey: string) => string | null,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#log = log;
+    this.#deviceIdOf = deviceIdOf;
+    this.#now = now;
+  }
+
+  take(flow: LoggedFlow): void {
+    const second = Math.floor(this.#now() / 1_000);
+    if (second !== this.#second) this.#lines = 0;
+    this.#second = second;
+    if (++this.#lines > LINES_PER_SECOND) this.unsent++;
+    else this.#log.info(this.#fieldsOf(flow), `flow ${flow.event}`);
+  }
+
+  #fieldsOf(flow: LoggedFlow): object {
+    const { event, opener, target, source, destination, version, protocol } = flow;
+    const idOf = (key: string | null): string | null =>
+      key === null ? null : this.#deviceIdOf(key);
+    const time = (ms: number): string => showTime(new Date(ms));
+    const isReadable = version !== 0;
+    const ends = {
+      source: isReadable ? formatAddress(source) : null,
+      source_device_id: idOf(opener),
+      destination: isReadable ? formatAddress(destination) : null,
+      port: flow.destinationPort,
+      destination_device_id: idOf(target),
+      protocol: isReadable ? protocolName(protocol) : null,
+    };
+    if (event === 'refused')
+      return {
+        ...ends,
+        reason: flow.reason,
+        rule_id: flow.rule,
+        packets: flow.sentPackets,
+        bytes: flow.sentBytes,
+        first_at: time(flow.openedMs),
+        last_at: time(flow.latestMs),
+      };
+    const opened = {
+      ...ends,
+      source_port: flow.sourcePort,
+      decided_by: flow.by,
+      rule_id: flow.rule,
+      opened_at: time(flow.openedMs),
+    };
+    if (event === 'opened') return opened;
+    return {
+      ...opened,
+      sent_packets: flow.sentPackets,
+      sent_bytes: flow.sentBytes,
+      reply_packets: flow.replyPackets,
+      reply_bytes: flow.replyBytes,
+      last_seen_at: time(flow.latestMs),
+      ended_at: time(flow.atMs),
+      ended_because: flow.because,
+    };
+  }
+
+  flush(): void {}
+
+  close(): void {}
+}
+
+// ---- a collector -----------------------------------------------------------------------------
+
+/** How often templates are sent again and the name is resolved again: either may be lost. */
+const AGAIN_MS = 60_000;
+/** How soon a name is asked for again that could not be resolved. */
+const RETRY_MS = 5_000;
+/** Messages that the kernel has not taken yet. */
+const WAITING_MAX = 256;
+
+/** Sends messages of IPFIX to a collector. */
+export class IpfixTarget implements FlowTarget {
+  readonly #collector: FlowCollector;
+  readonly #log: Log;
+  readonly #messages: IpfixMessages;
+  readonly #wallMs: () => number;
+  /** Null until the name is resolved. */
+  #to: { readonly socket: Socket; readonly address: string } | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #waiting = 0;
+  #records = 0;
+  #fault: string | null = null;
+  #isClosed = false;
+  unsent = 0;
+
+  constructor(
+    collector: FlowCollector,
+    gatewayId: string,
+    log: Log,
+    wallMs: () => number = () => Date.now(),
+  ) {
+    this.#collector = collector;
+    this.#log = log;
+    this.#wallMs = wallMs;
+    this.#messages = new IpfixMessages(domainOf(gatewayId));
+    void this.#resolve();
+  }
+
+  take(flow: LoggedFlow): void {
+    // Packets that could not be read have no addresses, and IPFIX has no field for that.
+    if (flow.version === 0) {
+      this.unsent++;
+      return;
+    }
+    const full = this.#messages.add(flow, this.#wallMs());
+    // All records before this one are in the messages that are full.
+    for (const message of full) this.#sendRecords(message);
+    this.#records++;
+  }
+
+  flush(): void {
+    const message = this.#messages.flush(this.#wallMs());
+    if (message !== null) this.#sendRecords(message);
+  }
+
+  #sendRecords(message: Buffer): void {
+    const count = this.#records;
+    this.#records = 0;
+    this.#send(message, count);
+  }
+
+  #send(message: Buffer, count: number): void {
+    if (this.#to === null || this.#waiting >= WAITING_MAX) {
+      this.unsent += count;
+      return;
+    }
+    const { socket, address } = this.#to;
+    this.#waiting++;
+    socket.send(message, this.#collector.port, address, (error) => {
+      this.#waiting--;
+      if (error === null) return;
+      this.unsent += count;
+      this.#report(error.message);
+    });
+  }
+
+  /** Resolves the name, and sends the templates; again after some time. */
+  async #resolve(): Promise<void> {
+    let again = AGAIN_MS;
+    try {
+      const { address, family } = await lookup(this.#collector.host);
+      if (this.#isClosed) return;
+      if (this.#to?.address !== address) this.#connect(address, family);
+      this.#fault = null;
+      this.#send(this.#messages.templates(this.#wallMs()), 0);
+    } catch (error) {
+      again = RETRY_MS;
+      this.#report(messageOf(error));
+    }
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#resolve(), again).unref();
+  }
+
+  #connect(address: string, family: number): void {
+    this.#to?.socket.close();
+    const socket = createSocket(family === 6 ? 'udp6' : 'udp4').unref();
+    socket.on('error', (error) => this.#report(error.message));
+    this.#to = { socket, address };
+  }
+
+  /** Logs a fault once, until it is another one or the name is resolved. */
+  #report(fault: string): void {
+    if (fault === this.#fault || this.#isClosed) return;
+    this.#fault = fault;
+    const { host, port } = this.#collector;
+    this.#log.warn({ host, port, fault }, 'records of flows cannot be sent to the collector');
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#to?.socket.close();
+    this.#to = null;
+  }
+}
+
+/** The number by which a collector knows a gateway: of its id, the same after each start. */
+function domainOf(gatewayId: string): number {
+  return createHash('sha256').update(gatewayId).digest().readUInt32BE(0);
+}
